@@ -1,0 +1,1 @@
+//! Kernel sockets, TUN devices, namespaces.

@@ -1,0 +1,1 @@
+//! Ports and packets by DPDK.

@@ -1,0 +1,2 @@
+//! Simulated ports and heap packets.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Emulated gNBs and UEs.
+#![forbid(unsafe_code)]

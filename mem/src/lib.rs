@@ -1,0 +1,1 @@
+//! The small unsafe crate: prefetch, arenas, rings, quiescence.

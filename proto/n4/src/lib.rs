@@ -1,0 +1,2 @@
+//! Sans-IO PFCP endpoint, both ends of N4.
+#![forbid(unsafe_code)]

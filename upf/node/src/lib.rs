@@ -1,0 +1,2 @@
+//! The UP function: N4 sessions to compiled transactions.
+#![forbid(unsafe_code)]

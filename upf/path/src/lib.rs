@@ -1,0 +1,2 @@
+//! The packet path.
+#![forbid(unsafe_code)]

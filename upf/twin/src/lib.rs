@@ -1,0 +1,2 @@
+//! The slow, obvious twin of the packet path.
+#![forbid(unsafe_code)]
