@@ -1,3 +1,8 @@
-//! Bytes to meaning and back: Ethernet, ARP, IP, UDP, ICMP, GTP-U, PFCP; ids and units.
+//! Bytes to meaning and back: Ethernet, ARP, IPv4, UDP, ICMP, GTP-U, PFCP; ids and units.
+//!
+//! Parsing is total: any bytes give a value or a typed error, never a panic.
 
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
+
+pub mod ids;
