@@ -5,4 +5,10 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod arp;
+pub mod checksum;
+pub mod eth;
+pub mod icmp;
 pub mod ids;
+pub mod ipv4;
+pub mod udp;
