@@ -1,1 +1,31 @@
-//! Kernel sockets, TUN devices, namespaces.
+//! The host's door to the world: namespaces, veth pairs, TUN devices, kernel UDP sockets,
+//! clocks, signals, and captures that tshark judges.
+//!
+//! What this crate makes in the kernel is owned by a value and goes away with it, also when
+//! the owner panics. What a killed process could not take down, [`netns::sweep`] finds by its
+//! name.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`netns`] | named namespaces of this process, work and commands inside them |
+//! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
+//! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
+//! | [`process`], [`capture`], [`judge`] | children that end with us; tcpdump; tshark's verdict |
+//! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
+
+pub mod cap;
+pub mod capture;
+pub mod clock;
+mod error;
+pub mod judge;
+pub mod link;
+pub mod netns;
+pub mod poll;
+pub mod process;
+pub mod signal;
+pub mod tool;
+pub mod tun;
+pub mod udp;
+pub mod veth;
+
+pub use error::HostError;

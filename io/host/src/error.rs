@@ -1,0 +1,62 @@
+//! What can go wrong between us and the kernel.
+
+use std::io;
+
+use crate::tool::ToolError;
+
+/// A request to the host that was not fulfilled.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// A command-line tool is missing or refused.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A system call failed.
+    #[error("{action}: {source}")]
+    Os {
+        /// What was attempted, with its object.
+        action: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The kernel would not take this as the name of an interface.
+    #[error("interface name {0:?} must have 1 to 15 bytes, without '/', ':' or white space")]
+    InterfaceName(String),
+    /// This cannot be part of a namespace's name.
+    #[error("namespace label {0:?} must be 1 to 32 letters, digits, '-' or '_'")]
+    NamespaceLabel(String),
+    /// Features that must be off are still on after they were switched off.
+    #[error("{interface}: still on after `ethtool -K`: {}", features.join(", "))]
+    OffloadsOn {
+        /// The interface.
+        interface: String,
+        /// Names of the features as ethtool prints them.
+        features: Vec<String>,
+    },
+    /// The namespace has no such interface.
+    #[error("no interface {interface} in {namespace}")]
+    NoSuchInterface {
+        /// The interface that was looked for.
+        interface: String,
+        /// Where it was looked for.
+        namespace: String,
+    },
+    /// A tool answered in a form that we do not understand.
+    #[error("`{tool}` printed something unexpected: {output:?}")]
+    Output {
+        /// The tool.
+        tool: &'static str,
+        /// What it printed, shortened.
+        output: String,
+    },
+}
+
+impl HostError {
+    /// For `map_err` at a system call.
+    pub(crate) fn os<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let action = action.into();
+        move |source| Self::Os {
+            action,
+            source: source.into(),
+        }
+    }
+}

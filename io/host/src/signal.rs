@@ -1,0 +1,93 @@
+//! SIGINT and SIGTERM as a flag and a descriptor that wakes a poll.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::SigId;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::{pipe, unregister};
+
+use crate::{HostError, poll};
+
+/// Takes over SIGINT and SIGTERM while it lives.
+#[derive(Debug)]
+pub struct Shutdown {
+    requested: Arc<AtomicBool>,
+    /// Readable from the first signal on; never drained.
+    pipe: UnixStream,
+    ids: Vec<SigId>,
+}
+
+impl Shutdown {
+    /// From here on the two signals no longer end the process.
+    pub fn install() -> Result<Self, HostError> {
+        Self::register().map_err(HostError::os("take over SIGINT and SIGTERM"))
+    }
+
+    fn register() -> io::Result<Self> {
+        let (pipe, writer) = UnixStream::pair()?;
+        let mut this = Self {
+            requested: Arc::default(),
+            pipe,
+            ids: Vec::new(),
+        };
+        for signal in [SIGINT, SIGTERM] {
+            // The flag first: whoever is woken by the pipe must find it set.
+            this.ids.push(signal_hook::flag::register(
+                signal,
+                Arc::clone(&this.requested),
+            )?);
+            this.ids.push(pipe::register(signal, writer.try_clone()?)?);
+        }
+        Ok(this)
+    }
+
+    /// Whether a signal has come.
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for threads that look at it in passing. Setting it asks for the end
+    /// too, but wakes nobody.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.requested)
+    }
+
+    /// Sleeps until a signal comes or `timeout` is over; says whether one has come.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        poll::wait_readable(&self.pipe, timeout)?;
+        Ok(self.is_requested())
+    }
+}
+
+impl AsFd for Shutdown {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+impl Drop for Shutdown {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            unregister(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_sets_the_flag_and_wakes_the_poll() {
+        let shutdown = Shutdown::install().expect("install");
+        assert!(!shutdown.wait(Duration::ZERO).expect("poll"));
+        signal_hook::low_level::raise(SIGTERM).expect("raise");
+        assert!(shutdown.wait(Duration::from_secs(5)).expect("poll"));
+        assert!(shutdown.is_requested());
+    }
+}

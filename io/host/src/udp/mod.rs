@@ -1,0 +1,273 @@
+//! Kernel UDP sockets that move datagrams in batches: N4 (PFCP, port 8805) and N3 or N9
+//! (GTP-U, port 2152) where no DPDK port is used. IPv4.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::time::Duration;
+
+use rustix::net::sockopt;
+
+use crate::netns::Ns;
+use crate::{HostError, poll};
+
+mod recv;
+mod send;
+
+pub use recv::{Datagram, RecvBatch};
+pub use send::{Flushed, SendBatch};
+
+/// Most datagrams that one system call moves.
+pub const BATCH_MAX: usize = 64;
+
+/// Receive and send buffer that a socket asks for: at 1 Gbit/s a thread may sleep 60 ms.
+const BUFFER_BYTES: usize = 8 << 20;
+
+/// A UDP socket that never blocks.
+#[derive(Debug)]
+pub struct UdpSocket {
+    socket: std::net::UdpSocket,
+    local: SocketAddrV4,
+}
+
+impl UdpSocket {
+    /// Binds in `ns`; port 0 takes a free one. The buffers are raised as far as the kernel
+    /// allows, and what is sent may be fragmented (DF is 0), as TS 29.281 (4.4.2.0) lets N3 do.
+    pub fn bind(ns: &Ns, address: SocketAddrV4) -> Result<Self, HostError> {
+        let socket = ns.run(|| std::net::UdpSocket::bind(address))?;
+        let describe = || format!("bind UDP {address} in {}", ns.describe());
+        let socket = socket.map_err(HostError::os(describe()))?;
+        Self::prepare(socket).map_err(HostError::os(describe()))
+    }
+
+    fn prepare(socket: std::net::UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        raise_buffers(&socket)?;
+        sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DONT)?;
+        recv::want_destination(&socket)?;
+        let SocketAddr::V4(local) = socket.local_addr()? else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        Ok(Self { socket, local })
+    }
+
+    /// The address and port that it is bound to.
+    pub fn local(&self) -> SocketAddrV4 {
+        self.local
+    }
+
+    /// Takes what has arrived, replacing what `batch` held; says how many. 0: nothing now.
+    pub fn recv(&self, batch: &mut RecvBatch) -> io::Result<usize> {
+        batch.fill(self.socket.as_raw_fd())
+    }
+
+    /// Sends and empties `batch`, waiting at most `patience` in total for room in the send
+    /// buffer. `on_failure` is told the index of each datagram that was not sent, and why.
+    pub fn flush(
+        &self,
+        batch: &mut SendBatch,
+        patience: Duration,
+        on_failure: impl FnMut(usize, &io::Error),
+    ) -> Flushed {
+        batch.flush(self.socket.as_fd(), patience, on_failure)
+    }
+
+    /// Sends one datagram now, from `from` if given (for a socket bound to any address).
+    pub fn send(&self, bytes: &[u8], to: SocketAddrV4, from: Option<Ipv4Addr>) -> io::Result<()> {
+        send::send_one(self.socket.as_fd(), bytes, to, from)
+    }
+
+    /// Sleeps until a datagram is there or `timeout` is over; says whether one is.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        poll::wait_readable(&self.socket, timeout)
+    }
+
+    /// Bytes of receive and send buffer that the kernel granted (it counts its overhead too).
+    pub fn buffer_bytes(&self) -> io::Result<(usize, usize)> {
+        let receive = sockopt::socket_recv_buffer_size(&self.socket)?;
+        Ok((receive, sockopt::socket_send_buffer_size(&self.socket)?))
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn raise_buffers(socket: &std::net::UdpSocket) -> io::Result<()> {
+    // Without CAP_NET_ADMIN the system's own maximum is what we get.
+    if sockopt::set_socket_recv_buffer_size_force(socket, BUFFER_BYTES).is_err() {
+        sockopt::set_socket_recv_buffer_size(socket, BUFFER_BYTES)?;
+    }
+    if sockopt::set_socket_send_buffer_size_force(socket, BUFFER_BYTES).is_err() {
+        sockopt::set_socket_send_buffer_size(socket, BUFFER_BYTES)?;
+    }
+    Ok(())
+}
+
+/// Room for one IP_PKTINFO control message, aligned as the kernel wants it.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_BYTES]);
+
+// SAFETY: CMSG_SPACE only computes a length.
+const CONTROL_BYTES: usize =
+    unsafe { libc::CMSG_SPACE(size_of::<libc::in_pktinfo>() as libc::c_uint) } as usize;
+
+const NO_CONTROL: Control = Control([0; CONTROL_BYTES]);
+
+fn to_sockaddr(address: SocketAddrV4) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: to_in_addr(*address.ip()),
+        sin_zero: [0; 8],
+    }
+}
+
+fn from_sockaddr(address: &libc::sockaddr_in) -> SocketAddrV4 {
+    SocketAddrV4::new(
+        from_in_addr(address.sin_addr),
+        u16::from_be(address.sin_port),
+    )
+}
+
+fn to_in_addr(address: Ipv4Addr) -> libc::in_addr {
+    libc::in_addr {
+        s_addr: u32::from_ne_bytes(address.octets()),
+    }
+}
+
+fn from_in_addr(address: libc::in_addr) -> Ipv4Addr {
+    Ipv4Addr::from(address.s_addr.to_ne_bytes())
+}
+
+const NO_ADDRESS: libc::sockaddr_in = libc::sockaddr_in {
+    sin_family: 0,
+    sin_port: 0,
+    sin_addr: libc::in_addr { s_addr: 0 },
+    sin_zero: [0; 8],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bind(address: Ipv4Addr) -> UdpSocket {
+        let ns = Ns::current().expect("namespace");
+        UdpSocket::bind(&ns, SocketAddrV4::new(address, 0)).expect("bind")
+    }
+
+    fn recv_all(socket: &UdpSocket, count: usize) -> Vec<(Vec<u8>, SocketAddrV4, Ipv4Addr, bool)> {
+        let mut batch = RecvBatch::new(BATCH_MAX, 64);
+        let mut all = Vec::new();
+        while all.len() < count {
+            assert!(
+                socket.wait(Duration::from_secs(5)).expect("poll"),
+                "{} arrived",
+                all.len()
+            );
+            socket.recv(&mut batch).expect("recv");
+            all.extend(
+                batch
+                    .iter()
+                    .map(|d| (d.bytes.to_vec(), d.from, d.to, d.truncated)),
+            );
+        }
+        all
+    }
+
+    #[test]
+    fn a_batch_arrives_whole_in_order_with_its_addresses() {
+        let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::UNSPECIFIED));
+        let to = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 5), b.local().port());
+        let mut batch = SendBatch::new(BATCH_MAX, 64);
+        for i in 0..BATCH_MAX {
+            let slot = batch.slot().expect("room");
+            slot[4..6].copy_from_slice(&(i as u16).to_be_bytes());
+            batch.push(4..6, to, None);
+        }
+        assert!(batch.slot().is_none(), "full");
+        let flushed = a.flush(&mut batch, Duration::from_secs(1), |i, e| {
+            panic!("{i}: {e}")
+        });
+        assert_eq!(
+            (flushed.sent, flushed.failed, batch.len()),
+            (BATCH_MAX, 0, 0)
+        );
+        for (i, (bytes, from, to, truncated)) in recv_all(&b, BATCH_MAX).into_iter().enumerate() {
+            assert_eq!(bytes, (i as u16).to_be_bytes());
+            assert_eq!(
+                (from, to, truncated),
+                (a.local(), Ipv4Addr::new(127, 0, 0, 5), false)
+            );
+        }
+        assert_eq!(b.recv(&mut RecvBatch::new(4, 64)).expect("recv"), 0);
+    }
+
+    #[test]
+    fn an_answer_leaves_from_the_address_that_was_asked() {
+        let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::UNSPECIFIED));
+        let asked = Ipv4Addr::new(127, 0, 0, 9);
+        b.send(b"one", a.local(), Some(asked)).expect("send");
+        let mut batch = SendBatch::new(2, 64);
+        batch.push_bytes(b"two", a.local(), Some(asked));
+        b.flush(&mut batch, Duration::ZERO, |i, e| panic!("{i}: {e}"));
+        for (_, from, _, _) in recv_all(&a, 2) {
+            assert_eq!(from, SocketAddrV4::new(asked, b.local().port()));
+        }
+    }
+
+    #[test]
+    fn a_datagram_that_cannot_be_sent_does_not_hold_up_the_rest() {
+        let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::LOCALHOST));
+        let mut batch = SendBatch::new(3, 64);
+        let nowhere = SocketAddrV4::new(Ipv4Addr::BROADCAST, 9);
+        batch.push_bytes(b"x", b.local(), None);
+        batch.push_bytes(b"y", nowhere, None);
+        batch.push_bytes(b"z", b.local(), None);
+        let mut failures = Vec::new();
+        let flushed = a.flush(&mut batch, Duration::ZERO, |i, _| failures.push(i));
+        assert_eq!((flushed.sent, flushed.failed, failures), (2, 1, vec![1]));
+        let got: Vec<_> = recv_all(&b, 2)
+            .into_iter()
+            .map(|(bytes, ..)| bytes)
+            .collect();
+        assert_eq!(got, [b"x", b"z"]);
+    }
+
+    #[test]
+    fn a_datagram_longer_than_the_room_is_marked() {
+        let (a, b) = (bind(Ipv4Addr::LOCALHOST), bind(Ipv4Addr::LOCALHOST));
+        a.send(&[1; 65], b.local(), None).expect("send");
+        a.send(&[2; 64], b.local(), None).expect("send");
+        a.send(&[], b.local(), None).expect("send");
+        let got = recv_all(&b, 3);
+        assert_eq!(
+            got.iter().map(|g| (g.0.len(), g.3)).collect::<Vec<_>>(),
+            [(64, true), (64, false), (0, false)]
+        );
+    }
+
+    #[test]
+    fn nothing_is_pushed_where_it_does_not_fit() {
+        let mut batch = SendBatch::new(1, 8);
+        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
+        assert!(!batch.push_bytes(&[0; 9], to, None));
+        assert!(!batch.push(0..9, to, None));
+        assert!(batch.push_bytes(&[0; 8], to, None));
+        assert!(!batch.push_bytes(&[0; 1], to, None), "full");
+    }
+
+    #[test]
+    fn buffers_are_raised() {
+        let (receive, send) = bind(Ipv4Addr::LOCALHOST).buffer_bytes().expect("read");
+        let minimum = if crate::cap::is_network_admin() {
+            BUFFER_BYTES
+        } else {
+            1
+        };
+        assert!(receive >= minimum && send >= minimum, "{receive} {send}");
+    }
+}

@@ -1,0 +1,234 @@
+//! Receiving: many datagrams by one recvmmsg(2), each with the address it was sent to.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd as _, RawFd};
+
+use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, from_in_addr, from_sockaddr};
+
+/// Room for received datagrams, and the datagrams in it.
+#[derive(Debug)]
+pub struct RecvBatch {
+    /// `capacity` slots of `stride` bytes.
+    slab: Box<[u8]>,
+    stride: usize,
+    received: Vec<Received>,
+    /// The kernel or its sandbox has no recvmmsg.
+    one_by_one: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    length: usize,
+    from: SocketAddrV4,
+    to: Ipv4Addr,
+    truncated: bool,
+}
+
+/// One received datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Its payload, as far as there was room.
+    pub bytes: &'a [u8],
+    /// Who sent it.
+    pub from: SocketAddrV4,
+    /// The address to which it was sent; unspecified if the kernel did not tell.
+    pub to: Ipv4Addr,
+    /// It was longer than the room for it.
+    pub truncated: bool,
+}
+
+impl RecvBatch {
+    /// Room for `capacity` datagrams (1 to [`BATCH_MAX`]; others are brought into that range)
+    /// of `stride` bytes each.
+    pub fn new(capacity: usize, stride: usize) -> Self {
+        let (capacity, stride) = (capacity.clamp(1, BATCH_MAX), stride.max(1));
+        Self {
+            slab: vec![0; capacity * stride].into_boxed_slice(),
+            stride,
+            received: Vec::with_capacity(capacity),
+            one_by_one: false,
+        }
+    }
+
+    /// The datagrams of the last receive, in order of arrival.
+    pub fn iter(&self) -> impl Iterator<Item = Datagram<'_>> {
+        self.slab
+            .chunks_exact(self.stride)
+            .zip(&self.received)
+            .map(|(slot, received)| Datagram {
+                bytes: slot.get(..received.length).unwrap_or_default(),
+                from: received.from,
+                to: received.to,
+                truncated: received.truncated,
+            })
+    }
+
+    pub(super) fn fill(&mut self, fd: RawFd) -> io::Result<usize> {
+        self.received.clear();
+        let mut names = [NO_ADDRESS; BATCH_MAX];
+        let mut controls = [NO_CONTROL; BATCH_MAX];
+        let mut vectors = [EMPTY_VECTOR; BATCH_MAX];
+        let mut headers = [empty_header(); BATCH_MAX];
+        let slots = self.slab.chunks_exact_mut(self.stride);
+        let mut count = 0;
+        for ((((slot, name), control), vector), header) in slots
+            .zip(&mut names)
+            .zip(&mut controls)
+            .zip(&mut vectors)
+            .zip(&mut headers)
+        {
+            vector.iov_base = slot.as_mut_ptr().cast();
+            vector.iov_len = slot.len();
+            header.msg_hdr = describe(name, control, vector);
+            count += 1;
+        }
+        let headers = headers.get_mut(..count).unwrap_or_default();
+        // SAFETY: every header of the slice points to its own slot of `slab`, name, control
+        // and vector; all of them outlive the calls and are touched by nothing else meanwhile.
+        let arrived = match unsafe { self.receive(fd, headers) } {
+            Ok(arrived) => arrived,
+            Err(error) if is_nothing_now(&error) => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        for (header, name) in headers.iter().zip(&names).take(arrived) {
+            self.received.push(Received {
+                length: (header.msg_len as usize).min(self.stride),
+                from: from_sockaddr(name),
+                to: destination(&header.msg_hdr).unwrap_or(Ipv4Addr::UNSPECIFIED),
+                truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            });
+        }
+        Ok(arrived)
+    }
+
+    /// # Safety
+    /// Every header must describe memory that may be written until this returns.
+    unsafe fn receive(&mut self, fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Result<usize> {
+        if !self.one_by_one {
+            // SAFETY: as promised by the caller; the length is that of the slice.
+            let arrived = unsafe {
+                let count = headers.len() as libc::c_uint;
+                libc::recvmmsg(fd, headers.as_mut_ptr(), count, 0, std::ptr::null_mut())
+            };
+            match usize::try_from(arrived) {
+                Ok(arrived) => return Ok(arrived),
+                Err(_) => {
+                    let error = io::Error::last_os_error();
+                    if error.raw_os_error() != Some(libc::ENOSYS) {
+                        return Err(error);
+                    }
+                    self.one_by_one = true;
+                }
+            }
+        }
+        // SAFETY: as promised by the caller.
+        unsafe { receive_one_by_one(fd, headers) }
+    }
+}
+
+/// # Safety
+/// Every header must describe memory that may be written until this returns.
+unsafe fn receive_one_by_one(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Result<usize> {
+    for (arrived, header) in headers.iter_mut().enumerate() {
+        // SAFETY: as promised by the caller.
+        let length = unsafe { libc::recvmsg(fd, &mut header.msg_hdr, 0) };
+        match libc::c_uint::try_from(length) {
+            Ok(length) => header.msg_len = length,
+            Err(_) if arrived > 0 => return Ok(arrived),
+            Err(_) => return Err(io::Error::last_os_error()),
+        }
+    }
+    Ok(headers.len())
+}
+
+/// Asks the kernel to tell the destination address of each datagram (ip(7), IP_PKTINFO).
+pub(super) fn want_destination(socket: &std::net::UdpSocket) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option takes a c_int, and gets the address and size of one.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_PKTINFO,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if outcome < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+const EMPTY_VECTOR: libc::iovec = libc::iovec {
+    iov_base: std::ptr::null_mut(),
+    iov_len: 0,
+};
+
+fn empty_header() -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is plain data; null pointers with zero lengths are a legal value.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+fn describe(
+    name: &mut libc::sockaddr_in,
+    control: &mut Control,
+    vector: &mut libc::iovec,
+) -> libc::msghdr {
+    let mut header = empty_header().msg_hdr;
+    header.msg_name = (&raw mut *name).cast();
+    header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    header.msg_iov = vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    header
+}
+
+fn destination(header: &libc::msghdr) -> Option<Ipv4Addr> {
+    // SAFETY: the kernel filled `msg_control` and set its length; both describe live memory.
+    let message = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() }?;
+    if message.cmsg_level != libc::IPPROTO_IP || message.cmsg_type != libc::IP_PKTINFO {
+        return None;
+    }
+    // SAFETY: a message of that type carries an `in_pktinfo`; the read needs no alignment.
+    let info: libc::in_pktinfo = unsafe {
+        libc::CMSG_DATA(message)
+            .cast::<libc::in_pktinfo>()
+            .read_unaligned()
+    };
+    Some(from_in_addr(info.ipi_addr))
+}
+
+fn is_nothing_now(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_recvmmsg_the_same_arrives() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
+        socket.set_nonblocking(true).expect("nonblocking");
+        want_destination(&socket).expect("option");
+        let to = socket.local_addr().expect("address");
+        for text in ["one", "two", "three"] {
+            socket.send_to(text.as_bytes(), to).expect("send");
+        }
+        let mut batch = RecvBatch::new(8, 16);
+        batch.one_by_one = true;
+        assert_eq!(batch.fill(socket.as_raw_fd()).expect("recv"), 3);
+        let texts: Vec<_> = batch.iter().map(|d| (d.bytes, d.to)).collect();
+        assert_eq!(texts.first(), Some(&(&b"one"[..], Ipv4Addr::LOCALHOST)));
+        assert_eq!(texts.get(2), Some(&(&b"three"[..], Ipv4Addr::LOCALHOST)));
+        assert_eq!(batch.fill(socket.as_raw_fd()).expect("recv"), 0);
+    }
+}
