@@ -185,3 +185,56 @@ impl<T: Zeroable> fmt::Debug for Arena<T> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_start_at_zero_and_keep_what_is_written() {
+        let mut arena: Arena<[u64; 8]> = Arena::new("test", 1000).unwrap();
+        assert_eq!((arena.len(), arena.as_slice().len()), (1000, 1000));
+        assert!(arena.as_slice().iter().all(|line| *line == [0; 8]));
+        assert_eq!(arena.base().as_ptr().addr() % 64, 0);
+        arena.as_mut_slice()[999] = [7; 8];
+        assert_eq!(arena.as_slice()[999], [7; 8]);
+        assert!(arena.bytes() >= 64_000);
+    }
+
+    #[test]
+    fn prefaulting_keeps_the_contents() {
+        let mut arena: Arena<u32> = Arena::new("test", 5000).unwrap();
+        arena.as_mut_slice()[4999] = 3;
+        arena.prefault().unwrap();
+        assert_eq!(arena.as_slice()[4998..], [0, 3]);
+    }
+
+    #[test]
+    fn lengths_that_no_index_can_tell_apart_are_refused() {
+        for elements in [0, 1 << 32, usize::MAX] {
+            let error = Arena::<u64>::new("test", elements).unwrap_err();
+            assert!(matches!(error, ArenaError::Length { elements: e } if e == elements));
+        }
+    }
+
+    #[test]
+    #[cfg(not(any(miri, loom)))]
+    fn memory_that_the_system_cannot_give_is_an_error() {
+        let error = Arena::<[u64; 1 << 24]>::new("test", u32::MAX as usize).unwrap_err();
+        assert!(matches!(error, ArenaError::Memory { .. }), "{error}");
+    }
+
+    #[test]
+    #[cfg(not(any(miri, loom)))]
+    fn the_table_shows_under_its_name_in_the_maps_of_the_process() {
+        let arena: Arena<u64> = Arena::new("maps-test", 1).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(maps.contains("memfd:sluice-maps-test"), "{arena:?}");
+        drop(arena);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(
+            !maps.contains("memfd:sluice-maps-test"),
+            "the drop unmaps it"
+        );
+    }
+}

@@ -147,3 +147,37 @@ macro_rules! zeroable_enum {
         unsafe impl $crate::Zeroable for $name {}
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::arena::Arena;
+    use crate::counter::Counter;
+
+    crate::zeroable_enum! {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Gate: u8 { Closed = 0, Open = 1 }
+    }
+
+    crate::zeroable_struct! {
+        #[repr(C, align(64))]
+        struct Line {
+            packets: Counter,
+            peer: Option<core::num::NonZeroU32>,
+            gates: [Gate; 2],
+            rest: [u8; 50],
+        }
+    }
+
+    #[test]
+    fn elements_of_an_arena_start_with_the_zero_value_of_each_field() {
+        let arena: Arena<Line> = Arena::new("test", 2).unwrap();
+        let [_, line] = arena.as_slice() else {
+            panic!("two lines")
+        };
+        assert_eq!((line.packets.get(), line.peer), (0, None));
+        assert_eq!((line.gates, line.rest), ([Gate::Closed; 2], [0; 50]));
+        line.packets.add(3);
+        assert_eq!(line.packets.get(), 3);
+        assert_ne!(Gate::Open, Gate::Closed);
+    }
+}
