@@ -54,12 +54,13 @@ pub struct Veth {
 impl Veth {
     /// Makes the pair, both ends up, IPv6 and offloads off (checked by reading them back).
     pub fn create(a: &VethEnd, b: &VethEnd, mtu: u16) -> Result<Self, HostError> {
-        let pair = Self {
-            a: Link::new(&a.ns, &a.name)?,
-            b: Link::new(&b.ns, &b.name)?,
-        };
+        let links = (Link::new(&a.ns, &a.name)?, Link::new(&b.ns, &b.name)?);
         add_pair(a, b)?;
-        // From here on an error drops `pair`, which takes the devices down again.
+        // Only now are the devices ours: an error from here on takes them down again.
+        let pair = Self {
+            a: links.0,
+            b: links.1,
+        };
         for (end, link) in [(a, &pair.a), (b, &pair.b)] {
             link.disable_ipv6()?;
             link.switch_offloads_off()?;
