@@ -8,6 +8,7 @@
 pub mod arp;
 pub mod checksum;
 pub mod eth;
+pub mod gtpu;
 pub mod icmp;
 pub mod ids;
 pub mod ipv4;

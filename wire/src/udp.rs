@@ -124,7 +124,8 @@ impl UdpHeader {
     /// [`TooLong`] if header and payload exceed 65535 octets.
     #[inline]
     pub fn to_bytes_unsummed(&self, payload_len: usize) -> Result<[u8; HEADER_LEN], TooLong> {
-        let len = u16::try_from(HEADER_LEN + payload_len).map_err(|_| TooLong)?;
+        let len = HEADER_LEN.checked_add(payload_len).ok_or(TooLong)?;
+        let len = u16::try_from(len).map_err(|_| TooLong)?;
         let [s0, s1] = self.source_port.to_be_bytes();
         let [d0, d1] = self.destination_port.to_be_bytes();
         let [l0, l1] = len.to_be_bytes();
