@@ -1,2 +1,4 @@
-//! The UP function: N4 sessions to compiled transactions.
+//! The UP function: N4 sessions to compiled transactions; the control core around it.
 #![forbid(unsafe_code)]
+
+pub mod network;

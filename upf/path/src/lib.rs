@@ -1,2 +1,26 @@
-//! The packet path.
+//! The packet path: from received burst to wire, driven by compiled rules.
+//!
+//! Start reading at [`worker`] (one turn of the loop), then `sort` (parse, place, hand over) and
+//! `path` (session to transmit). One stage is one file under [`stage`]. What rules look like when
+//! they get here is in [`line`] and [`rule`]; how they get here, in [`txn`].
 #![forbid(unsafe_code)]
+
+pub mod bucket;
+pub mod drop;
+pub mod foreign;
+pub mod held;
+pub mod layout;
+pub mod ledger;
+pub mod limits;
+pub mod line;
+pub mod message;
+pub mod meta;
+mod outcome;
+mod path;
+pub mod rule;
+mod sort;
+pub mod stage;
+pub mod tables;
+mod transact;
+pub mod txn;
+pub mod worker;

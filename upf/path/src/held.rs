@@ -1,0 +1,67 @@
+//! Packets that wait for their next hop, bounded in number and time.
+
+use crate::limits::{NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
+use crate::message::Resolve;
+use crate::stage::far::Exit;
+use crate::stage::transmit::Charge;
+
+/// One waiting packet: the IP packet as it will leave, without Ethernet header.
+#[derive(Debug)]
+pub struct Waiting<P> {
+    /// The packet, outer header included.
+    pub packet: P,
+    /// Whose usage it counts on once it leaves.
+    pub charge: Charge,
+    /// Its way out, to be asked again.
+    pub exit: Exit,
+    /// Inner destination, host order.
+    pub dst: u32,
+    /// What it waits for.
+    pub sought: Resolve,
+    /// When it is given up.
+    pub until_ns: u64,
+}
+
+/// All waiting packets of a worker, oldest first.
+#[derive(Debug, Default)]
+pub struct Held<P> {
+    waiting: Vec<Waiting<P>>,
+}
+
+impl<P> Held<P> {
+    /// None yet; room for all is made now.
+    pub fn new() -> Self {
+        Self {
+            waiting: Vec::with_capacity(NEIGHBOUR_HELD),
+        }
+    }
+
+    /// Takes a packet in. `Ok(true)` if nothing else waits for the same station, so that it has
+    /// to be asked for; the packet comes back if there is no room.
+    pub fn hold(&mut self, mut new: Waiting<P>, now_ns: u64) -> Result<bool, P> {
+        if self.waiting.len() == NEIGHBOUR_HELD {
+            return Err(new.packet);
+        }
+        let first = self.waiting.iter().all(|w| w.sought != new.sought);
+        new.until_ns = now_ns + NEIGHBOUR_WAIT_NS;
+        self.waiting.push(new);
+        Ok(first)
+    }
+
+    /// True if nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Packets waiting.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes the oldest that `ready` accepts.
+    pub fn take(&mut self, ready: impl FnMut(&Waiting<P>) -> bool) -> Option<Waiting<P>> {
+        let at = self.waiting.iter().position(ready)?;
+        Some(self.waiting.remove(at))
+    }
+}

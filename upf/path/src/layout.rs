@@ -1,0 +1,250 @@
+//! Where lines lie: the map from TEIDs and UE addresses to line numbers, fixed at start.
+//!
+//! ```text
+//! 0 ........ endpoints-1 | pool 0 | pool 1 | ... | foreign
+//! ```
+//! Element i belongs to shard `i mod SHARDS`. A pool begins at a line that is congruent to its
+//! first address, so the shard of a UE is the low bits of its address, which a NIC can mask out;
+//! the allocator picks TEID slots of the same shard.
+
+use crate::limits::SHARDS;
+use core::fmt;
+use core::net::Ipv4Addr;
+use sluice_wire::ids::Teid;
+
+/// The top bit marks TEIDs of our own making; others are looked up as foreign.
+pub(crate) const OWN: u32 = 1 << 31;
+
+/// A network instance as the path knows it: an index given by configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub struct InstanceId(pub u8);
+
+/// A UE address pool of one network instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pool {
+    /// The network instance that downlink packets arrive in.
+    pub instance: InstanceId,
+    /// First address of the prefix.
+    pub base: Ipv4Addr,
+    /// Prefix length, 8 to 32.
+    pub prefix_len: u8,
+}
+
+impl Pool {
+    /// Addresses in the pool.
+    pub fn addresses(&self) -> u32 {
+        1 << (32 - u32::from(self.prefix_len))
+    }
+
+    fn mask(&self) -> u32 {
+        !(self.addresses() - 1)
+    }
+}
+
+/// A pool and its first line.
+#[derive(Clone, Copy, Debug)]
+struct PlacedPool {
+    instance: InstanceId,
+    base: u32,
+    mask: u32,
+    first_line: u32,
+}
+
+/// What cannot be laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LayoutError {
+    /// Endpoints must be a power of two from `SHARDS` to 2^26.
+    Endpoints(u32),
+    /// Prefix length outside 8 to 32, or bits set behind the prefix.
+    Pool(Pool),
+    /// Two pools of one network instance share addresses.
+    Overlap(Pool, Pool),
+    /// More lines than 32 bits number.
+    TooLarge,
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endpoints(n) => write!(
+                f,
+                "{n} tunnel endpoints: expected a power of two from {SHARDS} to {}",
+                1u32 << 26
+            ),
+            Self::Pool(p) => write!(
+                f,
+                "pool {}/{}: expected a prefix of 8 to 32 bits without host bits",
+                p.base, p.prefix_len
+            ),
+            Self::Overlap(a, b) => write!(
+                f,
+                "pools {}/{} and {}/{} overlap in one network instance",
+                a.base, a.prefix_len, b.base, b.prefix_len
+            ),
+            Self::TooLarge => f.write_str("more than 2^32 lines"),
+        }
+    }
+}
+
+impl std::error::Error for LayoutError {}
+
+/// The map. Read by every worker; never changes.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    slot_bits: u32,
+    pools: Vec<PlacedPool>,
+    foreign_first: u32,
+    foreign_len: u32,
+}
+
+impl Layout {
+    /// `endpoints` own tunnel endpoints, the pools, and `foreign` lines for TEIDs and addresses
+    /// that others chose outside all pools (rounded up to whole rounds of shards).
+    pub fn new(endpoints: u32, pools: &[Pool], foreign: u32) -> Result<Self, LayoutError> {
+        if !endpoints.is_power_of_two() || !(SHARDS..=1 << 26).contains(&endpoints) {
+            return Err(LayoutError::Endpoints(endpoints));
+        }
+        check_pools(pools)?;
+        let mut next = u64::from(endpoints);
+        let mut placed = Vec::with_capacity(pools.len());
+        for p in pools {
+            let base = u32::from(p.base);
+            let first = next + u64::from(base & (SHARDS - 1));
+            placed.push(PlacedPool {
+                instance: p.instance,
+                base,
+                mask: p.mask(),
+                first_line: u32::try_from(first).map_err(|_| LayoutError::TooLarge)?,
+            });
+            next = round_up(first + u64::from(p.addresses()));
+        }
+        let foreign = round_up(u64::from(foreign));
+        let end = next + foreign;
+        if end > 1 << 32 {
+            return Err(LayoutError::TooLarge);
+        }
+        Ok(Self {
+            slot_bits: endpoints.trailing_zeros(),
+            pools: placed,
+            foreign_first: next as u32,
+            foreign_len: foreign as u32,
+        })
+    }
+
+    /// All lines.
+    pub fn lines(&self) -> usize {
+        self.foreign_first as usize + self.foreign_len as usize
+    }
+
+    /// Own tunnel endpoints.
+    pub fn endpoints(&self) -> u32 {
+        1 << self.slot_bits
+    }
+
+    /// First line and number of the lines for foreign identifiers.
+    pub fn foreign(&self) -> (u32, u32) {
+        (self.foreign_first, self.foreign_len)
+    }
+
+    /// Bits of a TEID that are drawn afresh each time a slot is given.
+    pub fn check_bits(&self) -> u32 {
+        31 - self.slot_bits
+    }
+
+    /// The TEID of `slot` with `check` (its low [`check_bits`](Self::check_bits) count).
+    pub fn teid(&self, slot: u32, check: u32) -> Option<Teid> {
+        let check = check & ((1 << self.check_bits()) - 1);
+        (slot < self.endpoints())
+            .then(|| Teid::new(OWN | check << self.slot_bits | slot))
+            .flatten()
+    }
+
+    /// The line of a TEID, if it has the form of our own.
+    #[inline]
+    pub fn own_teid(&self, teid: u32) -> Option<u32> {
+        (teid & OWN != 0).then_some(teid & ((1 << self.slot_bits) - 1))
+    }
+
+    /// The line of a UE address inside a configured pool.
+    #[inline]
+    pub fn pool_line(&self, instance: InstanceId, address: u32) -> Option<u32> {
+        self.pools
+            .iter()
+            .find(|p| p.instance == instance && address & p.mask == p.base)
+            .map(|p| p.first_line + (address - p.base))
+    }
+}
+
+fn check_pools(pools: &[Pool]) -> Result<(), LayoutError> {
+    for (i, p) in pools.iter().enumerate() {
+        if !(8..=32).contains(&p.prefix_len) || u32::from(p.base) & !p.mask() != 0 {
+            return Err(LayoutError::Pool(*p));
+        }
+        let meets = |q: &&Pool| {
+            let mask = p.mask() & q.mask();
+            q.instance == p.instance && (u32::from(p.base) ^ u32::from(q.base)) & mask == 0
+        };
+        if let Some(q) = pools[..i].iter().find(meets) {
+            return Err(LayoutError::Overlap(*q, *p));
+        }
+    }
+    Ok(())
+}
+
+fn round_up(lines: u64) -> u64 {
+    lines.next_multiple_of(u64::from(SHARDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(base: [u8; 4], prefix_len: u8) -> Pool {
+        Pool {
+            instance: InstanceId(1),
+            base: base.into(),
+            prefix_len,
+        }
+    }
+
+    #[test]
+    fn the_shard_of_a_pool_line_is_the_low_bits_of_the_address() {
+        let layout = Layout::new(4096, &[pool([10, 45, 3, 0], 24), pool([10, 60, 0, 0], 16)], 10)
+            .unwrap();
+        for a in [[10, 45, 3, 7], [10, 60, 200, 1]] {
+            let a = u32::from_be_bytes(a);
+            let line = layout.pool_line(InstanceId(1), a).unwrap();
+            assert_eq!(line % SHARDS, a % SHARDS);
+            assert!((line as usize) < layout.lines());
+        }
+        assert_eq!(layout.pool_line(InstanceId(0), 0x0a3c_0001), None);
+        assert_eq!(layout.pool_line(InstanceId(1), 0x0b3c_0001), None);
+    }
+
+    #[test]
+    fn a_teid_of_ours_leads_back_to_its_slot() {
+        let layout = Layout::new(1 << 20, &[], 0).unwrap();
+        let teid = layout.teid(77, 0x5ff).unwrap().get();
+        assert_eq!(layout.own_teid(teid), Some(77));
+        assert_eq!(layout.own_teid(77), None);
+        assert_eq!(layout.teid(1 << 20, 0), None);
+    }
+
+    #[test]
+    fn overlapping_pools_and_host_bits_are_refused() {
+        let (a, b) = (pool([10, 0, 0, 0], 8), pool([10, 45, 0, 0], 16));
+        assert_eq!(Layout::new(4096, &[a, b], 0).err(), Some(LayoutError::Overlap(a, b)));
+        let host = pool([10, 45, 0, 1], 16);
+        assert_eq!(Layout::new(4096, &[host], 0).err(), Some(LayoutError::Pool(host)));
+    }
+
+    #[test]
+    fn pools_do_not_share_lines() {
+        let layout = Layout::new(4096, &[pool([10, 45, 3, 0], 24), pool([10, 45, 4, 0], 24)], 5000)
+            .unwrap();
+        let last = layout.pool_line(InstanceId(1), 0x0a2d_03ff).unwrap();
+        let first = layout.pool_line(InstanceId(1), 0x0a2d_0400).unwrap();
+        assert!(first > last);
+        assert_eq!(layout.foreign().1, 8192);
+    }
+}

@@ -1,0 +1,164 @@
+//! The packet ledger: every packet is accounted for, and the equation is checked.
+//!
+//! `received + created = transmitted + dropped + to control + merged + held`
+
+use crate::drop::DropReason;
+use core::fmt;
+use sluice_mem::counter::Counter;
+
+/// Counters of one worker. Written by it alone, read by anyone.
+#[repr(align(128))]
+pub struct WorkerStats {
+    /// Packets taken from receive queues.
+    pub received: Counter,
+    /// Packets made here or given by the control core for transmission.
+    pub created: Counter,
+    /// Packets that a transmit queue took.
+    pub transmitted: Counter,
+    /// Packets given to the control core.
+    pub to_control: Counter,
+    /// Fragments that became part of another packet.
+    pub merged: Counter,
+    /// Packets given to other workers.
+    pub handed_out: Counter,
+    /// Packets taken from other workers.
+    pub handed_in: Counter,
+    /// Packets held now (waiting for a next hop or for fragments).
+    pub held: Counter,
+    /// Transactions applied.
+    pub transactions: Counter,
+    /// Turns that found work.
+    pub busy_turns: Counter,
+    /// Turns that found none.
+    pub idle_turns: Counter,
+    /// Time spent on turns that found work.
+    pub busy_ns: Counter,
+    /// Drops by reason.
+    pub dropped: [Counter; DropReason::ALL.len()],
+}
+
+impl Default for WorkerStats {
+    fn default() -> Self {
+        let zero = Counter::default;
+        Self {
+            received: zero(),
+            created: zero(),
+            transmitted: zero(),
+            to_control: zero(),
+            merged: zero(),
+            handed_out: zero(),
+            handed_in: zero(),
+            held: zero(),
+            transactions: zero(),
+            busy_turns: zero(),
+            idle_turns: zero(),
+            busy_ns: zero(),
+            dropped: core::array::from_fn(|_| zero()),
+        }
+    }
+}
+
+impl WorkerStats {
+    /// Count a drop.
+    #[inline]
+    pub fn count_drop(&self, reason: DropReason) {
+        self.dropped[reason as usize].add(1);
+    }
+}
+
+/// A reading of the ledger, summed over workers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ledger {
+    /// See [`WorkerStats::received`].
+    pub received: u64,
+    /// See [`WorkerStats::created`].
+    pub created: u64,
+    /// See [`WorkerStats::transmitted`].
+    pub transmitted: u64,
+    /// See [`WorkerStats::to_control`].
+    pub to_control: u64,
+    /// See [`WorkerStats::merged`].
+    pub merged: u64,
+    /// Held now, and on the way between workers.
+    pub held: u64,
+    /// Drops by reason, those that occurred.
+    pub dropped: Vec<(DropReason, u64)>,
+}
+
+impl Ledger {
+    /// The sum over `workers`. Exact when they stand still.
+    pub fn read<'a>(workers: impl IntoIterator<Item = &'a WorkerStats>) -> Self {
+        let mut sum = Self::default();
+        let mut dropped = [0; DropReason::ALL.len()];
+        let (mut handed_out, mut handed_in) = (0u64, 0u64);
+        for w in workers {
+            sum.received += w.received.get();
+            sum.created += w.created.get();
+            sum.transmitted += w.transmitted.get();
+            sum.to_control += w.to_control.get();
+            sum.merged += w.merged.get();
+            sum.held += w.held.get();
+            handed_out += w.handed_out.get();
+            handed_in += w.handed_in.get();
+            for (total, c) in dropped.iter_mut().zip(&w.dropped) {
+                *total += c.get();
+            }
+        }
+        sum.held += handed_out.wrapping_sub(handed_in);
+        sum.dropped = DropReason::ALL
+            .iter()
+            .map(|r| (*r, dropped[*r as usize]))
+            .filter(|(_, n)| *n > 0)
+            .collect();
+        sum
+    }
+
+    /// All drops.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.iter().map(|(_, n)| n).sum()
+    }
+
+    /// Drops of one reason.
+    pub fn dropped_for(&self, reason: DropReason) -> u64 {
+        self.dropped
+            .iter()
+            .find(|(r, _)| *r == reason)
+            .map_or(0, |(_, n)| *n)
+    }
+
+    /// Packets that came in or were made, and where they went: equal, or the books are wrong.
+    pub fn sides(&self) -> (u64, u64) {
+        (
+            self.received + self.created,
+            self.transmitted + self.dropped_total() + self.to_control + self.merged + self.held,
+        )
+    }
+
+    /// True if every packet is accounted for.
+    pub fn balances(&self) -> bool {
+        let (left, right) = self.sides();
+        left == right
+    }
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (left, right) = self.sides();
+        let sign = if left == right { "=" } else { "!=" };
+        write!(
+            f,
+            "received {} + created {} {sign} transmitted {} + dropped {} + to control {} + merged {} + held {}",
+            self.received,
+            self.created,
+            self.transmitted,
+            self.dropped_total(),
+            self.to_control,
+            self.merged,
+            self.held
+        )?;
+        for (reason, n) in &self.dropped {
+            write!(f, "\n  {n:>12} {}", reason.name())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! Every limit of the packet path, with its derivation.
+
+/// Packets that one stage holds at a time. The path is bound by memory parallelism: 32 in
+/// flight give 48 Mpps at a million sessions, 128 give 65; beyond 128 the first-level cache
+/// (48 KiB, 128 lines + 128 headers = 16 KiB) begins to matter.
+pub const BURST: usize = 128;
+
+/// Shards that sessions are divided into: the owner table is 4 KiB, and a move takes about
+/// 250 of a million sessions.
+pub const SHARDS: u32 = 4096;
+
+/// Workers of one process: an owner table entry is one byte, and 255 means "nobody".
+pub const WORKERS: usize = 64;
+
+/// Rules in one extension block: 8 x 80 bytes and a header make 704 bytes, eleven lines.
+pub const BLOCK_RULES: usize = 8;
+
+/// Shared token buckets in one extension block.
+pub const BLOCK_BUCKETS: usize = 8;
+
+/// Extension blocks that one session direction may chain: 4 x 8 = 32 rules.
+pub const BLOCK_CHAIN: usize = 4;
+
+/// QERs that one PDR may name: flow MBR, session AMBR and two more (TS 29.244, 5.4.3 knows
+/// a per-flow and a per-session QER; slices and APN-AMBR of a combined node add theirs).
+pub const RULE_QERS: usize = 4;
+
+/// Operations of one transaction: the largest session (32 PDRs in each direction, each its own
+/// line, with their blocks and buckets) replaced in one message.
+pub const TXN_OPS: usize = 192;
+
+/// Usage records of one transaction: one for each rule that the operations touch.
+pub const TXN_USAGES: usize = 192;
+
+/// End markers of one transaction: one for each downlink FAR that leaves its tunnel.
+pub const TXN_END_MARKERS: usize = 8;
+
+/// Places in the ring to the control core. What the path cannot place there is dropped as
+/// `ControlQueueFull`: a flood of signalling must not hold packets back.
+pub const CONTROL_RING: usize = 2048;
+
+/// Places in a ring between two workers, tokens and transactions not counted.
+pub const HANDOVER_RING: usize = 4096;
+
+/// Places kept free in the rings of the control core for transactions, and so the most that may
+/// be under way with one worker: at 2 us a round trip 512 carry 256 M transactions a second.
+pub const RESERVED: usize = 512;
+
+/// Packets that one worker holds while their next hop is being resolved.
+pub const NEIGHBOUR_HELD: usize = 256;
+
+/// How long such a packet waits: ARP is asked three times, a second apart (RFC 1122, 2.3.2.2
+/// asks for at least one saved packet).
+pub const NEIGHBOUR_WAIT_NS: u64 = 3_000_000_000;
+
+/// Longest burst that a token bucket lets through at once, as time at its rate. 100 ms carries
+/// TCP's sawtooth at any rate (at 1 Mbit/s it is 8 packets, at 1 Gbit/s 12 MB).
+pub const BUCKET_DEPTH_NS: u64 = 100_000_000;
+
+/// A bucket never holds less than this, so that a low rate still lets whole packets pass.
+pub const BUCKET_MIN_BYTES: u64 = 3_200;

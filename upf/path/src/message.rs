@@ -1,0 +1,92 @@
+//! What travels on the rings between the workers and the control core.
+
+use crate::meta::Meta;
+use crate::tables::{InterfaceId, NextHopId};
+use crate::txn::Txn;
+use core::net::Ipv4Addr;
+use sluice_mem::ring::{Consumer, Producer};
+use sluice_port::PortId;
+
+/// From the control core to a worker.
+#[derive(Debug)]
+pub enum ToWorker<P> {
+    /// Apply this, then send it back.
+    Txn(Box<Txn>),
+    /// Send this frame by the interface. It is whole, Ethernet header included.
+    Transmit(P, InterfaceId),
+    /// Treat this frame as if the port had received it (an ICMP error on its way to a UE).
+    Receive(P, PortId),
+}
+
+/// From a worker to the control core.
+#[derive(Debug)]
+pub enum ToControl<P> {
+    /// An applied transaction with its usage.
+    Done(Box<Txn>),
+    /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling, N4).
+    Packet(P, InterfaceId),
+    /// A next hop has to be found.
+    Resolve(Resolve),
+    /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).
+    UnknownTeid(UnknownTeid),
+    /// An inner packet whose sender must hear of its end by ICMP.
+    Icmp(P, IcmpCause),
+}
+
+/// Why the sender of a packet hears from us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpCause {
+    /// Time to live exceeded in transit.
+    TtlExceeded,
+    /// Fragmentation needed and DF set; the MTU that fits, in bytes.
+    TooBig(u16),
+}
+
+/// Which station is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resolve {
+    /// A known one without a MAC address.
+    NextHop(NextHopId),
+    /// One on the link of an egress that nobody asked for yet.
+    OnLink(InterfaceId, Ipv4Addr),
+}
+
+/// A G-PDU that belongs to no tunnel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownTeid {
+    /// Where it arrived.
+    pub interface: InterfaceId,
+    /// Who sent it.
+    pub peer: Ipv4Addr,
+    /// To which of our addresses.
+    pub local: Ipv4Addr,
+    /// The TEID.
+    pub teid: u32,
+}
+
+/// Between two workers.
+#[derive(Debug)]
+pub enum Handover<P> {
+    /// A placed packet for a shard of the receiver.
+    Packet(P, Meta),
+}
+
+/// A worker's rings.
+pub struct WorkerRings<P> {
+    /// From the control core.
+    pub from_control: Consumer<ToWorker<P>>,
+    /// To the control core.
+    pub to_control: Producer<ToControl<P>>,
+    /// To each other worker; `None` at one's own place.
+    pub to_workers: Vec<Option<Producer<Handover<P>>>>,
+    /// From each other worker; `None` at one's own place.
+    pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
+}
+
+/// The control core's end of one worker.
+pub struct ControlRings<P> {
+    /// To the worker.
+    pub to_worker: Producer<ToWorker<P>>,
+    /// From the worker.
+    pub from_worker: Consumer<ToControl<P>>,
+}

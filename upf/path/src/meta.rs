@@ -1,0 +1,38 @@
+//! What the path knows of a packet between *parse* and *transmit*.
+
+use crate::tables::InterfaceId;
+
+/// How a packet came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// As a G-PDU.
+    Tunnel,
+    /// As a plain IPv4 packet.
+    Plain,
+}
+
+/// QFI of a packet that carries none.
+pub const NO_QFI: u8 = 0xff;
+
+/// 20 bytes beside the packet, in the same order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meta {
+    /// TEID or UE address that the packet is placed by, host order.
+    pub key: u32,
+    /// Its line, once placed.
+    pub line: u32,
+    /// Outer source, host order (tunnel only).
+    pub outer_src: u32,
+    /// From the first byte of the frame to the inner IP packet.
+    pub inner_at: u16,
+    /// Length of the inner IP packet as the layer below tells; its own header is checked later.
+    pub inner_len: u16,
+    /// QFI of the PDU Session Container, or [`NO_QFI`].
+    pub qfi: u8,
+    /// Where it arrived.
+    pub interface: InterfaceId,
+    /// Number of the local tunnel address.
+    pub local: u8,
+    /// How it came in.
+    pub entry: Entry,
+}

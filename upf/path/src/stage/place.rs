@@ -1,0 +1,67 @@
+//! Place: packet to line, from read-only tables. Every poller can do it; the owner checks it.
+
+use crate::drop::DropReason;
+use crate::foreign::{ForeignKey, ForeignReader};
+use crate::layout::{InstanceId, Layout};
+use crate::meta::{Entry, Meta};
+use crate::tables::Tables;
+
+/// The tables that place packets.
+#[derive(Clone)]
+pub struct Places {
+    /// Own TEIDs and pools.
+    pub layout: Layout,
+    /// TEIDs and addresses that others chose.
+    pub foreign: ForeignReader,
+}
+
+/// Sets `meta.line`, or says that nothing can have this identifier.
+#[inline]
+pub fn place(meta: &mut Meta, places: &Places, tables: &Tables) -> Result<(), DropReason> {
+    let line = match meta.entry {
+        Entry::Tunnel => by_teid(meta, places),
+        Entry::Plain => by_ue_address(meta, places, tables),
+    };
+    meta.line = line?;
+    Ok(())
+}
+
+#[inline]
+fn by_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
+    if let Some(line) = places.layout.own_teid(meta.key)
+        && !places.foreign.shadows_own()
+    {
+        return Ok(line);
+    }
+    foreign_teid(meta, places)
+}
+
+#[cold]
+fn foreign_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
+    places
+        .foreign
+        .get(ForeignKey::teid(meta.local, meta.key))
+        .or_else(|| places.layout.own_teid(meta.key))
+        .ok_or(DropReason::UnknownTeid)
+}
+
+#[inline]
+fn by_ue_address(meta: &Meta, places: &Places, tables: &Tables) -> Result<u32, DropReason> {
+    let instance = tables
+        .interfaces
+        .get(usize::from(meta.interface))
+        .and_then(|i| i.instance)
+        .ok_or(DropReason::NoRoute)?;
+    match places.layout.pool_line(instance, meta.key) {
+        Some(line) => Ok(line),
+        None => foreign_ue(instance, meta.key, places),
+    }
+}
+
+#[cold]
+fn foreign_ue(instance: InstanceId, address: u32, places: &Places) -> Result<u32, DropReason> {
+    places
+        .foreign
+        .get(ForeignKey::ue(instance.0, address))
+        .ok_or(DropReason::UnknownUe)
+}

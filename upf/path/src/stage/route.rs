@@ -1,0 +1,82 @@
+//! Route: the station that the packet goes to next, and what it takes to get there.
+
+use crate::drop::DropReason;
+use crate::message::Resolve;
+use crate::stage::far::Exit;
+use crate::stage::ohc;
+use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
+use core::net::Ipv4Addr;
+
+/// Where a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hop {
+    /// To this MAC address by this interface.
+    Ready(InterfaceId, [u8; 6]),
+    /// To a station that has to be found first.
+    Wait(InterfaceId, Resolve),
+}
+
+impl Hop {
+    /// The interface that leads there.
+    pub fn interface(&self) -> InterfaceId {
+        match self {
+            Self::Ready(id, _) | Self::Wait(id, _) => *id,
+        }
+    }
+}
+
+/// The next hop of `exit` for a packet to `dst` (host order).
+#[inline]
+pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
+    let id = match exit {
+        Exit::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
+        Exit::Plain(egress) => {
+            let egress = tables
+                .egresses
+                .get(usize::from(*egress))
+                .ok_or(DropReason::NoRoute)?;
+            match egress.route(dst) {
+                Route::Via(id) => id,
+                Route::Unknown(interface) => {
+                    let sought = Resolve::OnLink(interface, Ipv4Addr::from(dst));
+                    return Ok(Hop::Wait(interface, sought));
+                }
+                Route::None => return Err(DropReason::NoRoute),
+            }
+        }
+    };
+    let hop = tables
+        .next_hops
+        .get(usize::from(id))
+        .ok_or(DropReason::NoRoute)?;
+    Ok(match hop {
+        NextHop {
+            mac: Some(mac),
+            interface,
+            ..
+        } => Hop::Ready(*interface, *mac),
+        NextHop { interface, .. } => Hop::Wait(*interface, Resolve::NextHop(id)),
+    })
+}
+
+/// A tunnel's far end.
+#[inline]
+pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
+    tables
+        .peers
+        .get(usize::from(peer))
+        .ok_or(DropReason::NoRoute)
+}
+
+/// Refuses what does not fit the link, with the MTU that the sender should use.
+#[inline]
+pub fn fits(exit: &Exit, inner_len: u16, interface: &Interface) -> Result<(), u16> {
+    let overhead = match exit {
+        Exit::Tunnel(tunnel, _) => ohc::len(tunnel) as u16,
+        Exit::Plain(_) => 0,
+    };
+    if u32::from(inner_len) + u32::from(overhead) > u32::from(interface.mtu) {
+        return Err(interface.mtu.saturating_sub(overhead));
+    }
+    Ok(())
+}

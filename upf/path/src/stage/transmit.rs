@@ -1,0 +1,127 @@
+//! Transmit: frames gather in one lane for each port and leave together; what did not leave is
+//! dropped under a name and given back to usage.
+
+use crate::drop::DropReason;
+use crate::ledger::WorkerStats;
+use crate::stage::pdr::At;
+use crate::tables::Interface;
+use arrayvec::ArrayVec;
+use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
+
+/// Whose usage a packet counts on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Charge {
+    /// The line.
+    pub line: u32,
+    /// The rule of an extension block, or none for the line's own.
+    pub at: Option<At>,
+    /// Inner bytes.
+    pub len: u16,
+}
+
+/// The frames for one port.
+pub struct Lane<P: Packet> {
+    port: PortId,
+    queue: QueueId,
+    frames: Burst<P>,
+    charges: ArrayVec<Option<Charge>, BURST_MAX>,
+}
+
+impl<P: Packet> Lane<P> {
+    /// An empty lane for a transmit queue.
+    pub fn new(port: PortId, queue: QueueId) -> Self {
+        Self {
+            port,
+            queue,
+            frames: Burst::new(),
+            charges: ArrayVec::new(),
+        }
+    }
+
+    /// True if a flush is due before the next frame.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.frames.is_full()
+    }
+
+    /// Adds a frame; the caller flushed a full lane.
+    #[inline]
+    pub fn push(&mut self, frame: P, charge: Option<Charge>) {
+        match self.frames.push(frame) {
+            Ok(()) => self.charges.push(charge),
+            Err(frame) => frame.free(),
+        }
+    }
+
+    /// Sends all frames; `refund` is told of each that had a charge and did not leave.
+    #[inline]
+    pub fn flush<I: PortIo<Packet = P>>(
+        &mut self,
+        io: &mut I,
+        stats: &WorkerStats,
+        refund: impl FnMut(Charge),
+    ) {
+        if self.frames.is_empty() {
+            return;
+        }
+        let sent = io.tx(self.port, self.queue, &mut self.frames);
+        stats.transmitted.add(sent as u64);
+        if !self.frames.is_empty() {
+            self.give_up(sent, stats, refund);
+        }
+        self.charges.clear();
+    }
+
+    #[cold]
+    fn give_up(&mut self, sent: usize, stats: &WorkerStats, refund: impl FnMut(Charge)) {
+        for _ in 0..self.frames.len() {
+            stats.count_drop(DropReason::TransmitFull);
+        }
+        self.frames.free();
+        let unsent = self.charges.iter().skip(sent);
+        unsent.flatten().copied().for_each(refund);
+    }
+}
+
+/// Puts the Ethernet header, with the interface's VLAN tag, in front.
+#[inline]
+pub fn frame<P: Packet>(
+    packet: &mut P,
+    interface: &Interface,
+    dst: [u8; 6],
+) -> Result<(), DropReason> {
+    match interface.vlan {
+        None => {
+            let h = packet
+                .push_front(14)
+                .ok()
+                .and_then(|h| h.first_chunk_mut::<14>())
+                .ok_or(DropReason::NoHeadroom)?;
+            h[..6].copy_from_slice(&dst);
+            h[6..12].copy_from_slice(&interface.mac);
+            h[12..].copy_from_slice(&[0x08, 0x00]);
+        }
+        Some(vlan) => tagged(packet, interface, dst, vlan)?,
+    }
+    Ok(())
+}
+
+#[cold]
+fn tagged<P: Packet>(
+    packet: &mut P,
+    interface: &Interface,
+    dst: [u8; 6],
+    vlan: u16,
+) -> Result<(), DropReason> {
+    let h = packet
+        .push_front(18)
+        .ok()
+        .and_then(|h| h.first_chunk_mut::<18>())
+        .ok_or(DropReason::NoHeadroom)?;
+    h[..6].copy_from_slice(&dst);
+    h[6..12].copy_from_slice(&interface.mac);
+    h[12..14].copy_from_slice(&[0x81, 0x00]);
+    h[14..16].copy_from_slice(&vlan.to_be_bytes());
+    h[16..].copy_from_slice(&[0x08, 0x00]);
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! A worker: what one core holds, and its turn of the loop.
+
+use crate::drop::DropReason;
+use crate::held::Held;
+use crate::ledger::WorkerStats;
+use crate::limits::{BURST, SHARDS, WORKERS};
+use crate::line::Line;
+use crate::message::{Handover, ToWorker, WorkerRings};
+use crate::meta::Meta;
+use crate::rule::Block;
+use crate::path::Path;
+use crate::stage::parse::Class;
+use crate::stage::place::Places;
+use crate::stage::transmit::Lane;
+use crate::tables::{Polled, Tables};
+use arrayvec::ArrayVec;
+use sluice_mem::publish::Reader;
+use sluice_mem::shard::{Owned, ShardId};
+use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
+use std::sync::Arc;
+
+/// A worker's number.
+pub type WorkerId = u8;
+
+/// Nobody owns the shard.
+pub const NOBODY: WorkerId = u8::MAX;
+
+/// This producer's copy of who owns which shard: 4 KiB.
+#[derive(Clone, Debug)]
+pub struct OwnerTable(Box<[WorkerId; SHARDS as usize]>);
+
+impl OwnerTable {
+    /// The shards dealt out in turn to `workers` workers (at least one, at most `WORKERS`).
+    pub fn dealt(workers: usize) -> Self {
+        let workers = workers.clamp(1, WORKERS);
+        let mut table = Box::new([NOBODY; SHARDS as usize]);
+        for (shard, owner) in table.iter_mut().enumerate() {
+            *owner = (shard % workers) as WorkerId;
+        }
+        Self(table)
+    }
+
+    /// The owner of the shard of element `index`.
+    #[inline]
+    pub fn of_index(&self, index: u32) -> WorkerId {
+        self.0[(index % SHARDS) as usize]
+    }
+
+    /// The owner of a shard.
+    #[inline]
+    pub fn of(&self, shard: ShardId) -> WorkerId {
+        self.of_index(u32::from(shard.0))
+    }
+}
+
+/// What a worker is made of.
+pub struct Parts<I: PortIo> {
+    /// Its number.
+    pub id: WorkerId,
+    /// Its doors.
+    pub io: I,
+    /// The receive queues that it polls.
+    pub polled: Vec<Polled>,
+    /// The transmit queue that it uses on every port.
+    pub tx_queue: QueueId,
+    /// Where packets belong.
+    pub places: Places,
+    /// Interfaces, next hops, peers, routes.
+    pub tables: Reader<Tables>,
+    /// The shards that it owns.
+    pub state: Owned<Line, Block>,
+    /// Who owns the others.
+    pub owners: OwnerTable,
+    /// Its rings.
+    pub rings: WorkerRings<I::Packet>,
+    /// Its counters.
+    pub stats: Arc<WorkerStats>,
+}
+
+/// One worker of the packet path.
+pub struct Worker<I: PortIo> {
+    pub(crate) id: WorkerId,
+    pub(crate) io: I,
+    pub(crate) polled: Vec<Polled>,
+    pub(crate) places: Places,
+    pub(crate) tables: Reader<Tables>,
+    pub(crate) state: Owned<Line, Block>,
+    pub(crate) owners: OwnerTable,
+    pub(crate) rings: WorkerRings<I::Packet>,
+    pub(crate) stats: Arc<WorkerStats>,
+    pub(crate) lanes: Vec<Lane<I::Packet>>,
+    pub(crate) held: Held<I::Packet>,
+    pub(crate) batch: Batch<I::Packet>,
+}
+
+/// The packets of one pass, and beside them what is known of each.
+pub(crate) struct Batch<P: Packet> {
+    /// As received.
+    pub received: Burst<P>,
+    /// Placed here and ours.
+    pub mine: Burst<P>,
+    /// One for each of `mine`.
+    pub metas: ArrayVec<Meta, BURST_MAX>,
+    /// What each of `received` is.
+    pub classes: ArrayVec<Class, BURST_MAX>,
+    /// To be freed.
+    pub dead: Burst<P>,
+}
+
+impl<I: PortIo> Worker<I> {
+    /// Puts a worker together.
+    pub fn new(parts: Parts<I>) -> Self {
+        let lanes = (0..parts.io.ports().len())
+            .map(|port| Lane::new(PortId(port as u16), parts.tx_queue))
+            .collect();
+        Self {
+            id: parts.id,
+            io: parts.io,
+            polled: parts.polled,
+            places: parts.places,
+            tables: parts.tables,
+            state: parts.state,
+            owners: parts.owners,
+            rings: parts.rings,
+            stats: parts.stats,
+            lanes,
+            held: Held::new(),
+            batch: Batch {
+                received: Burst::new(),
+                mine: Burst::new(),
+                metas: ArrayVec::new(),
+                classes: ArrayVec::new(),
+                dead: Burst::new(),
+            },
+        }
+    }
+
+    /// One turn: transactions, each receive queue, what other workers handed over, waiting
+    /// packets. Returns how many packets and transactions it found.
+    ///
+    /// `now_ns` is a monotonic time that never goes back.
+    pub fn turn(&mut self, now_ns: u64) -> usize {
+        let mut work = self.control(now_ns);
+        for i in 0..self.polled.len() {
+            work += self.poll(self.polled[i], now_ns);
+        }
+        work += self.take_handovers(now_ns);
+        if !self.held.is_empty() {
+            self.path_and_batch(now_ns).0.retry_held();
+        }
+        self.tables.quiescent();
+        work
+    }
+
+    /// The worker is about to sleep: the control core need not wait for it.
+    pub fn rest(&mut self) {
+        self.tables.offline();
+    }
+
+    /// Its doors, for what is not of the path (port statistics).
+    pub fn io(&mut self) -> &mut I {
+        &mut self.io
+    }
+
+    fn poll(&mut self, at: Polled, now_ns: u64) -> usize {
+        let n = self
+            .io
+            .rx(at.port, at.queue, &mut self.batch.received, BURST);
+        if n > 0 {
+            self.stats.received.add(n as u64);
+            self.sort(at.port);
+            self.execute(now_ns);
+        }
+        n
+    }
+
+    fn take_handovers(&mut self, now_ns: u64) -> usize {
+        let mut taken = 0;
+        for from in self.rings.from_workers.iter_mut().flatten() {
+            while !self.batch.mine.is_full() {
+                let Some(Handover::Packet(packet, meta)) = from.pop() else {
+                    break;
+                };
+                taken += 1;
+                if self.batch.mine.push(packet).is_ok() {
+                    self.batch.metas.push(meta);
+                }
+            }
+        }
+        if taken > 0 {
+            self.stats.handed_in.add(taken as u64);
+            self.execute(now_ns);
+        }
+        taken
+    }
+
+    fn control(&mut self, now_ns: u64) -> usize {
+        let mut work = 0;
+        // Bounded, so that a flood of rule changes cannot hold packets back for long.
+        while work < BURST {
+            let Some(message) = self.rings.from_control.pop() else {
+                break;
+            };
+            work += 1;
+            match message {
+                ToWorker::Txn(txn) => self.transact(txn, now_ns),
+                ToWorker::Transmit(packet, interface) => {
+                    self.send_as_is(packet, interface, now_ns);
+                }
+                ToWorker::Receive(packet, port) => self.receive_from_control(packet, port, now_ns),
+            }
+        }
+        if work > 0 {
+            self.path_and_batch(now_ns).0.flush();
+        }
+        work
+    }
+
+    fn receive_from_control(&mut self, packet: I::Packet, port: PortId, now_ns: u64) {
+        self.stats.created.add(1);
+        if self.batch.received.push(packet).is_ok() {
+            self.sort(port);
+            self.execute(now_ns);
+        }
+    }
+
+    fn execute(&mut self, now_ns: u64) {
+        let (mut path, batch) = self.path_and_batch(now_ns);
+        path.execute(batch);
+    }
+
+    /// The worker's parts as the path wants them.
+    pub(crate) fn path_and_batch(
+        &mut self,
+        now_ns: u64,
+    ) -> (Path<'_, I>, &mut Batch<I::Packet>) {
+        let path = Path {
+            tables: self.tables.enter(),
+            state: &mut self.state,
+            io: &mut self.io,
+            lanes: &mut self.lanes,
+            held: &mut self.held,
+            rings: &mut self.rings,
+            stats: &self.stats,
+            now_ns,
+        };
+        (path, &mut self.batch)
+    }
+
+    /// Ends the worker: what it holds or what waits in its rings is dropped as `Stopped`, and
+    /// its shards come back for another owner.
+    pub fn stop(mut self) -> Owned<Line, Block> {
+        let mut left = Burst::new();
+        let mut bury = |packet: I::Packet| {
+            if let Err(packet) = left.push(packet) {
+                packet.free();
+            }
+        };
+        while let Some(waiting) = self.held.take(|_| true) {
+            self.stats.count_drop(DropReason::Stopped);
+            bury(waiting.packet);
+        }
+        self.stats.held.set(0);
+        for from in self.rings.from_workers.iter_mut().flatten() {
+            while let Some(Handover::Packet(packet, _)) = from.pop() {
+                self.stats.handed_in.add(1);
+                self.stats.count_drop(DropReason::Stopped);
+                bury(packet);
+            }
+        }
+        while let Some(message) = self.rings.from_control.pop() {
+            if let ToWorker::Transmit(packet, _) | ToWorker::Receive(packet, _) = message {
+                bury(packet);
+            }
+        }
+        self.state
+    }
+}
