@@ -73,7 +73,10 @@ fn a_ring_passes_everything_in_order_through_every_wrap() {
 
 #[test]
 fn bursts_and_single_items_mix_and_a_slot_is_reused_only_when_free() {
-    loom::model(|| {
+    // Three preemptions: without a bound the two waiting loops take minutes.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
         let (mut producer, mut consumer) = ring::spsc(2, 1);
         let sender = thread::spawn(move || {
             let mut items: ArrayVec<u32, 4> = [0, 1].into_iter().collect();
