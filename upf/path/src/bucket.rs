@@ -97,7 +97,10 @@ mod tests {
             let depth = (rate_bps as f64 / 8.0 * 0.1).max(3_200.0);
             let want = rate_bps as f64 / 8.0 * seconds as f64 + depth;
             let got = carried_bytes(rate_bps, packet, offered, seconds) as f64;
-            assert!((got / want - 1.0).abs() < 0.01, "{rate_bps}: {got} instead of {want}");
+            assert!(
+                (got / want - 1.0).abs() < 0.01,
+                "{rate_bps}: {got} instead of {want}"
+            );
         }
     }
 

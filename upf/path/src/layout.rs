@@ -209,8 +209,12 @@ mod tests {
 
     #[test]
     fn the_shard_of_a_pool_line_is_the_low_bits_of_the_address() {
-        let layout = Layout::new(4096, &[pool([10, 45, 3, 0], 24), pool([10, 60, 0, 0], 16)], 10)
-            .unwrap();
+        let layout = Layout::new(
+            4096,
+            &[pool([10, 45, 3, 0], 24), pool([10, 60, 0, 0], 16)],
+            10,
+        )
+        .unwrap();
         for a in [[10, 45, 3, 7], [10, 60, 200, 1]] {
             let a = u32::from_be_bytes(a);
             let line = layout.pool_line(InstanceId(1), a).unwrap();
@@ -233,15 +237,25 @@ mod tests {
     #[test]
     fn overlapping_pools_and_host_bits_are_refused() {
         let (a, b) = (pool([10, 0, 0, 0], 8), pool([10, 45, 0, 0], 16));
-        assert_eq!(Layout::new(4096, &[a, b], 0).err(), Some(LayoutError::Overlap(a, b)));
+        assert_eq!(
+            Layout::new(4096, &[a, b], 0).err(),
+            Some(LayoutError::Overlap(a, b))
+        );
         let host = pool([10, 45, 0, 1], 16);
-        assert_eq!(Layout::new(4096, &[host], 0).err(), Some(LayoutError::Pool(host)));
+        assert_eq!(
+            Layout::new(4096, &[host], 0).err(),
+            Some(LayoutError::Pool(host))
+        );
     }
 
     #[test]
     fn pools_do_not_share_lines() {
-        let layout = Layout::new(4096, &[pool([10, 45, 3, 0], 24), pool([10, 45, 4, 0], 24)], 5000)
-            .unwrap();
+        let layout = Layout::new(
+            4096,
+            &[pool([10, 45, 3, 0], 24), pool([10, 45, 4, 0], 24)],
+            5000,
+        )
+        .unwrap();
         let last = layout.pool_line(InstanceId(1), 0x0a2d_03ff).unwrap();
         let first = layout.pool_line(InstanceId(1), 0x0a2d_0400).unwrap();
         assert!(first > last);

@@ -28,7 +28,10 @@ impl Line {
     /// The first extension block, if the rules stand there.
     #[inline]
     pub fn block(&self) -> Option<u32> {
-        self.head.flags.has(Flags::EXTENDED).then_some(self.body.teid)
+        self.head
+            .flags
+            .has(Flags::EXTENDED)
+            .then_some(self.body.teid)
     }
 }
 

@@ -33,10 +33,7 @@ impl<I: PortIo> Path<'_, I> {
                 local: tunnel.address,
                 teid: meta.key,
             };
-            let _ = self
-                .rings
-                .to_control
-                .push(ToControl::UnknownTeid(notice));
+            let _ = self.rings.to_control.push(ToControl::UnknownTeid(notice));
         }
     }
 

@@ -93,11 +93,14 @@ impl<'a, I: PortIo> Path<'a, I> {
                 qer::gate(line.head)?;
                 let exit = far::decide(line.head, &line.body)?;
                 qer::police(&mut line.body, self.now_ns, u32::from(inner.len))?;
-                (exit, Charge {
+                (
+                    exit,
+                    Charge {
                         line: meta.line,
                         at: None,
                         len: inner.len,
-                    })
+                    },
+                )
             }
             Some(chain) => self.extended(chain, meta, &inner)?,
         };
@@ -133,11 +136,14 @@ impl<'a, I: PortIo> Path<'a, I> {
         qer::gate(rule.head)?;
         let exit = far::decide(rule.head, &rule.body)?;
         qer::police_shared(self.state, &rule.buckets, self.now_ns, u32::from(inner.len))?;
-        Ok((exit, Charge {
-            line: meta.line,
-            at: Some(at),
-            len: inner.len,
-        }))
+        Ok((
+            exit,
+            Charge {
+                line: meta.line,
+                at: Some(at),
+                len: inner.len,
+            },
+        ))
     }
 
     /// Transmit and account, or hold for a next hop.

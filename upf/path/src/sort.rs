@@ -63,7 +63,7 @@ impl<I: PortIo> Worker<I> {
         for (packet, class) in received.drain().zip(&classes) {
             match class {
                 Class::User(meta) => self.keep_or_hand_over(packet, *meta),
-                Class::Control(interface) => self.to_control(packet, *interface),
+                Class::Control(interface) => self.punt(packet, *interface),
                 Class::Fragment(_) => self.refuse(packet, DropReason::OuterFragment),
                 Class::Drop(reason) => self.refuse(packet, *reason),
             }
@@ -91,7 +91,7 @@ impl<I: PortIo> Worker<I> {
     }
 
     #[cold]
-    fn to_control(&mut self, packet: I::Packet, interface: InterfaceId) {
+    fn punt(&mut self, packet: I::Packet, interface: InterfaceId) {
         match self
             .rings
             .to_control

@@ -5,6 +5,7 @@
 use crate::layout::InstanceId;
 use core::net::Ipv4Addr;
 use sluice_port::{PortId, QueueId};
+use sluice_wire::gtpu::OuterIpv4;
 use std::collections::HashMap;
 
 /// A place in [`Tables::interfaces`].
@@ -91,14 +92,31 @@ pub struct NextHop {
 }
 
 /// The far end of tunnels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Peer {
     /// Outer destination.
     pub address: Ipv4Addr,
     /// Outer source.
     pub local: Ipv4Addr,
+    /// The outer header's constant part.
+    pub outer: OuterIpv4,
     /// Station that the outer packets go to.
     pub next_hop: NextHopId,
+}
+
+/// Time to live of outer headers (RFC 1700's default for hosts).
+const OUTER_TTL: u8 = 64;
+
+impl Peer {
+    /// A peer at `address`, reached from `local` over `next_hop`.
+    pub fn new(address: Ipv4Addr, local: Ipv4Addr, next_hop: NextHopId) -> Self {
+        Self {
+            address,
+            local,
+            outer: OuterIpv4::new(local, address, OUTER_TTL, true),
+            next_hop,
+        }
+    }
 }
 
 /// Where packets without an outer header leave: a network instance's way out.
@@ -126,8 +144,7 @@ pub enum Route {
 impl Egress {
     /// The way to `destination` (host order).
     pub fn route(&self, destination: u32) -> Route {
-        if let Some((_, interface)) = self.connected.iter().find(|(p, _)| p.contains(destination))
-        {
+        if let Some((_, interface)) = self.connected.iter().find(|(p, _)| p.contains(destination)) {
             return match self.neighbours.get(&destination) {
                 Some(id) => Route::Via(*id),
                 None => Route::Unknown(*interface),

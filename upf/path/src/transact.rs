@@ -1,9 +1,9 @@
 //! Apply a transaction: whole, between two bursts, and back it goes with the usage that it took.
 
 use crate::drop::DropReason;
+use crate::line::Line;
 use crate::message::ToControl;
 use crate::path::Path;
-use crate::line::Line;
 use crate::rule::{Body, BucketRef, Rule, SharedBucket};
 use crate::stage::far::Exit;
 use crate::stage::{ohc, route, transmit};
@@ -88,16 +88,16 @@ impl<I: PortIo> Path<'_, I> {
             .get()
             .and_then(|(block, place)| self.state.ext_mut(block)?.buckets.get_mut(place));
         if let Some(bucket) = bucket {
-            let tat = if carry { bucket.tat } else { image.tat };
-            *bucket = SharedBucket { tat, ..*image };
+            let tat = bucket.tat;
+            *bucket = *image;
+            if carry {
+                bucket.tat = tat;
+            }
         }
     }
 
     fn rule(&mut self, block: u32, at: u8) -> Option<&mut Rule> {
-        self.state
-            .ext_mut(block)?
-            .rules
-            .get_mut(usize::from(at))
+        self.state.ext_mut(block)?.rules.get_mut(usize::from(at))
     }
 
     /// Goes out behind the last packet on the old path: the lane keeps order.

@@ -7,8 +7,8 @@ use crate::limits::{BURST, SHARDS, WORKERS};
 use crate::line::Line;
 use crate::message::{Handover, ToWorker, WorkerRings};
 use crate::meta::Meta;
-use crate::rule::Block;
 use crate::path::Path;
+use crate::rule::Block;
 use crate::stage::parse::Class;
 use crate::stage::place::Places;
 use crate::stage::transmit::Lane;
@@ -230,10 +230,7 @@ impl<I: PortIo> Worker<I> {
     }
 
     /// The worker's parts as the path wants them.
-    pub(crate) fn path_and_batch(
-        &mut self,
-        now_ns: u64,
-    ) -> (Path<'_, I>, &mut Batch<I::Packet>) {
+    pub(crate) fn path_and_batch(&mut self, now_ns: u64) -> (Path<'_, I>, &mut Batch<I::Packet>) {
         let path = Path {
             tables: self.tables.enter(),
             state: &mut self.state,

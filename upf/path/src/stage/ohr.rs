@@ -34,9 +34,7 @@ pub fn remove<P: Packet>(packet: &mut P, meta: &Meta, line: &Line) -> Result<Inn
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
     let data = packet.data();
-    let header = data
-        .first_chunk::<IPV4>()
-        .ok_or(DropReason::InnerHeader)?;
+    let header = data.first_chunk::<IPV4>().ok_or(DropReason::InnerHeader)?;
     let len = u16::from_be_bytes([header[2], header[3]]);
     if meta.entry == Entry::Tunnel {
         check(data, header, len, meta)?;

@@ -115,9 +115,7 @@ fn ipv4(
 #[inline]
 fn header(frame: &[u8], at: usize) -> Result<Ip<'_>, DropReason> {
     let rest = frame.get(at..).ok_or(DropReason::Ipv4Header)?;
-    let h = rest
-        .first_chunk::<IPV4>()
-        .ok_or(DropReason::Ipv4Header)?;
+    let h = rest.first_chunk::<IPV4>().ok_or(DropReason::Ipv4Header)?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
     let total = usize::from(u16::from_be_bytes([h[2], h[3]]));
     if h[0] >> 4 != 4 || header_len < IPV4 || header_len > rest.len() {
