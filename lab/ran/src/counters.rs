@@ -1,0 +1,232 @@
+//! Every packet, accounted for.
+
+use std::collections::BTreeMap;
+
+use sluice_wire::ids::Qfi;
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// How many packets.
+    pub packets: u64,
+    /// How many bytes; of whole inner IP packets, unless said otherwise.
+    pub bytes: u64,
+}
+
+impl Flow {
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+    }
+}
+
+/// Why a packet went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// Downlink: the bytes are no GTP-U message.
+    Malformed,
+    /// Downlink: the datagram is longer than the room for it.
+    DatagramTooLong,
+    /// Downlink: a message type that we do not have.
+    UnknownMessage,
+    /// Downlink: an extension header that must be comprehended is not (TS 29.281, 5.2.1).
+    UnsupportedExtension,
+    /// Downlink: no tunnel endpoint has the TEID; Error Indication is due.
+    UnknownTeid,
+    /// Downlink: the UE has been handed over to another gNB.
+    Late,
+    /// Downlink: no PDU Session Container, which N3 always has (TS 38.415, 5.1).
+    NoContainer,
+    /// Downlink: the PDU Session Container is one of uplink.
+    NotDownlink,
+    /// Downlink: the inner destination is not the UE's address.
+    ForeignDestination,
+    /// Downlink: the UE's TUN device does not take it.
+    TunRefused,
+    /// Uplink: the UE sent more bytes than the gNB has room for.
+    PacketTooLong,
+    /// Uplink: the kernel did not send it.
+    SendFailed,
+}
+
+impl DropReason {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 12] = [
+        Self::Malformed,
+        Self::DatagramTooLong,
+        Self::UnknownMessage,
+        Self::UnsupportedExtension,
+        Self::UnknownTeid,
+        Self::Late,
+        Self::NoContainer,
+        Self::NotDownlink,
+        Self::ForeignDestination,
+        Self::TunRefused,
+        Self::PacketTooLong,
+        Self::SendFailed,
+    ];
+
+    /// Whether it happens to what comes from the UE.
+    pub fn is_uplink(self) -> bool {
+        matches!(self, Self::PacketTooLong | Self::SendFailed)
+    }
+}
+
+/// Dropped packets by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops([u64; DropReason::ALL.len()]);
+
+impl Drops {
+    /// Packets dropped for `reason`.
+    pub fn get(&self, reason: DropReason) -> u64 {
+        self.0.get(reason as usize).copied().unwrap_or(0)
+    }
+
+    /// All reasons with their packets.
+    pub fn iter(&self) -> impl Iterator<Item = (DropReason, u64)> {
+        DropReason::ALL.into_iter().zip(self.0)
+    }
+
+    /// Packets dropped for any reason.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    pub(crate) fn count(&mut self, reason: DropReason) {
+        if let Some(count) = self.0.get_mut(reason as usize) {
+            *count += 1;
+        }
+    }
+}
+
+/// What a UE has sent and got, over all gNBs that have served it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UeCounters {
+    /// Read from its TUN device and sent on N3.
+    pub uplink: Flow,
+    /// Received on N3 and given to its TUN device.
+    pub downlink: Flow,
+    /// The same by QoS flow.
+    pub downlink_by_qfi: BTreeMap<Qfi, Flow>,
+    /// Downlink packets with the Reflective QoS Indicator (TS 38.415, 5.5.3.4).
+    pub reflective_qos: u64,
+    /// Error Indications that named its uplink tunnel.
+    pub error_indications: u64,
+    /// What got lost, either way.
+    pub drops: Drops,
+}
+
+/// What has come to one tunnel endpoint of a gNB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TunnelCounters {
+    /// End Markers (TS 29.281, 7.3.2).
+    pub end_markers: u64,
+    /// G-PDUs that came after the UE had left; bytes of the inner packets.
+    pub late: Flow,
+}
+
+/// GTP-U messages other than G-PDU, and End Markers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signalling {
+    /// Echo Requests received.
+    pub echo_requests: u64,
+    /// Echo Responses received, awaited or not.
+    pub echo_responses: u64,
+    /// Error Indications received.
+    pub error_indications: u64,
+    /// Supported Extension Headers Notifications received.
+    pub notifications: u64,
+    /// Tunnel Status messages received.
+    pub tunnel_status: u64,
+    /// End Markers received, for known tunnels or not.
+    pub end_markers: u64,
+}
+
+impl Signalling {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let Self {
+            echo_requests,
+            echo_responses,
+            error_indications,
+            notifications,
+            tunnel_status,
+            end_markers,
+        } = self;
+        echo_requests
+            + echo_responses
+            + error_indications
+            + notifications
+            + tunnel_status
+            + end_markers
+    }
+}
+
+/// What a gNB has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GnbCounters {
+    /// Datagrams received on N3; bytes of the UDP payload.
+    pub received: Flow,
+    /// Packets of UEs sent on N3.
+    pub uplink: Flow,
+    /// Packets given to UEs.
+    pub downlink: Flow,
+    /// Received signalling.
+    pub signalling: Signalling,
+    /// What got lost, either way.
+    pub drops: Drops,
+    /// Error Indications sent.
+    pub error_indications_sent: u64,
+    /// Supported Extension Headers Notifications sent.
+    pub notifications_sent: u64,
+    /// Answers not sent because their peers cause too many, or the kernel would not.
+    pub answers_withheld: u64,
+    /// Receive calls on N3 that failed.
+    pub receive_errors: u64,
+}
+
+impl GnbCounters {
+    /// Received datagrams that are neither delivered, nor signalling, nor dropped under a
+    /// name: 0, or there is a bug.
+    pub fn unaccounted(&self) -> i64 {
+        let dropped = self.drops.iter().filter(|(reason, _)| !reason.is_uplink());
+        let dropped: u64 = dropped.map(|(_, packets)| packets).sum();
+        let known = self.downlink.packets + self.signalling.total() + dropped;
+        self.received.packets.cast_signed() - known.cast_signed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_place_of_its_own() {
+        let mut drops = Drops::default();
+        for (number, reason) in DropReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, number);
+            drops.count(reason);
+        }
+        assert!(
+            drops
+                .iter()
+                .all(|(reason, packets)| packets == 1 && drops.get(reason) == 1)
+        );
+        assert_eq!(drops.total(), DropReason::ALL.len() as u64);
+    }
+
+    #[test]
+    fn a_datagram_without_a_fate_is_noticed() {
+        let mut counters = GnbCounters::default();
+        counters.received.add(10);
+        assert_eq!(counters.unaccounted(), 1);
+        counters.drops.count(DropReason::SendFailed);
+        assert_eq!(
+            counters.unaccounted(),
+            1,
+            "an uplink drop accounts for nothing received"
+        );
+        counters.signalling.end_markers += 1;
+        assert_eq!(counters.unaccounted(), 0);
+    }
+}

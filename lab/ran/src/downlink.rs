@@ -1,0 +1,104 @@
+//! From N3 to UEs' TUN devices.
+
+use std::net::Ipv4Addr;
+
+use sluice_host::udp::{BATCH_MAX, Datagram, RecvBatch};
+use sluice_wire::gtpu::{GPdu, GtpuError, PduType};
+use sluice_wire::ids::Qfi;
+
+use crate::ue::Ue;
+use crate::worker::Worker;
+use crate::{DropReason, UeId};
+
+/// Bursts in a row before UEs get their turn.
+const BURSTS: usize = 4;
+
+impl Worker {
+    /// Takes what has come on N3.
+    pub(crate) fn downlink(&mut self, incoming: &mut RecvBatch) {
+        for _ in 0..BURSTS {
+            match self.socket.recv(incoming) {
+                Ok(received) => {
+                    incoming
+                        .iter()
+                        .for_each(|datagram| self.datagram(&datagram));
+                    if received < BATCH_MAX {
+                        return;
+                    }
+                }
+                Err(_) => {
+                    self.counters.receive_errors += 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn datagram(&mut self, datagram: &Datagram<'_>) {
+        self.counters.received.add(datagram.bytes.len());
+        if datagram.truncated {
+            return self.drop_packet(None, DropReason::DatagramTooLong);
+        }
+        match GPdu::parse(datagram.bytes) {
+            Ok(g_pdu) => self.g_pdu(datagram, &g_pdu),
+            Err(GtpuError::NotGPdu(_)) => self.signalling(datagram),
+            Err(error) => self.refuse(datagram, error),
+        }
+    }
+
+    fn g_pdu(&mut self, datagram: &Datagram<'_>, g_pdu: &GPdu) {
+        let Some(tunnel) = self.tunnels.get_mut(&g_pdu.teid) else {
+            self.drop_packet(None, DropReason::UnknownTeid);
+            return self.send_error_indication(datagram, g_pdu.teid);
+        };
+        if tunnel.is_left {
+            tunnel.counters.late.add(usize::from(g_pdu.payload_len));
+            return self.drop_packet(None, DropReason::Late);
+        }
+        let owner = tunnel.owner;
+        if let Err(reason) = self.deliver(owner, datagram.bytes, g_pdu) {
+            self.drop_packet(Some(owner), reason);
+        }
+    }
+
+    fn deliver(&mut self, owner: UeId, bytes: &[u8], g_pdu: &GPdu) -> Result<(), DropReason> {
+        let qfi = downlink_qfi(g_pdu)?;
+        let packet = g_pdu.payload(bytes).ok_or(DropReason::Malformed)?;
+        let ue = self.ues.get_mut(&owner).ok_or(DropReason::UnknownTeid)?;
+        if !is_for(ue, packet) {
+            return Err(DropReason::ForeignDestination);
+        }
+        if !ue.config.tun.send(packet).unwrap_or(false) {
+            return Err(DropReason::TunRefused);
+        }
+        ue.counters.downlink.add(packet.len());
+        ue.counters
+            .downlink_by_qfi
+            .entry(qfi)
+            .or_default()
+            .add(packet.len());
+        ue.counters.reflective_qos += u64::from(g_pdu.rqi);
+        self.counters.downlink.add(packet.len());
+        Ok(())
+    }
+}
+
+/// The QoS flow of a container that is there and of downlink.
+fn downlink_qfi(g_pdu: &GPdu) -> Result<Qfi, DropReason> {
+    match (g_pdu.pdu_type, g_pdu.qfi) {
+        (Some(PduType::Downlink), Some(qfi)) => Ok(qfi),
+        (Some(PduType::Uplink), _) => Err(DropReason::NotDownlink),
+        _ => Err(DropReason::NoContainer),
+    }
+}
+
+/// Whether an IPv4 packet is addressed to the UE; others the UE's own kernel must judge.
+fn is_for(ue: &Ue, packet: &[u8]) -> bool {
+    let is_ipv4 = packet.first().is_some_and(|octet| octet >> 4 == 4);
+    let destination = packet
+        .get(16..20)
+        .and_then(|octets| octets.first_chunk::<4>());
+    ue.config.has_framed_routes
+        || !is_ipv4
+        || destination.is_some_and(|octets| Ipv4Addr::from(*octets) == ue.config.ue_ip)
+}

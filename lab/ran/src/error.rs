@@ -1,0 +1,72 @@
+//! What a gNB can refuse.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use sluice_host::HostError;
+use sluice_wire::ids::Teid;
+
+use crate::UeId;
+
+/// A request to a gNB that was not fulfilled.
+#[derive(Debug, thiserror::Error)]
+pub enum RanError {
+    /// The kernel refused something.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The descriptors of the gNB's thread could not be watched.
+    #[error("gNB {gnb}: {source}")]
+    Poll {
+        /// The gNB.
+        gnb: String,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// The gNB's thread has ended.
+    #[error("gNB {0} is stopped")]
+    Stopped(String),
+    /// The UE is not attached to this gNB.
+    #[error("gNB {gnb} does not serve {ue}")]
+    UnknownUe {
+        /// The gNB.
+        gnb: String,
+        /// The UE.
+        ue: UeId,
+    },
+    /// The gNB has no tunnel endpoint of that number.
+    #[error("gNB {gnb} has no tunnel endpoint {teid}")]
+    UnknownTunnel {
+        /// The gNB.
+        gnb: String,
+        /// Its TEID.
+        teid: Teid,
+    },
+    /// Another UE has this downlink TEID.
+    #[error("gNB {gnb}: downlink TEID {teid} is taken")]
+    TeidTaken {
+        /// The gNB.
+        gnb: String,
+        /// The TEID.
+        teid: Teid,
+    },
+    /// A UE's device sends longer packets than the gNB has room for.
+    #[error("gNB {gnb}: the MTU {mtu} of the UE's TUN device is above {largest}")]
+    MtuTooLarge {
+        /// The gNB.
+        gnb: String,
+        /// Of the device, in bytes.
+        mtu: u16,
+        /// Of the gNB, in bytes.
+        largest: u16,
+    },
+    /// No Echo Response came.
+    #[error("gNB {gnb}: no Echo Response from {peer} within {timeout:?}")]
+    NoEcho {
+        /// The gNB.
+        gnb: String,
+        /// Who was asked.
+        peer: Ipv4Addr,
+        /// How long was waited.
+        timeout: Duration,
+    },
+}

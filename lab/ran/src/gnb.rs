@@ -1,0 +1,95 @@
+//! A gNB: an address on N3 and a thread.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::thread::JoinHandle;
+
+use sluice_host::netns::Ns;
+use sluice_host::udp::UdpSocket;
+use sluice_wire::gtpu;
+
+use crate::worker::Worker;
+use crate::{GnbCounters, GnbHandle, RanError};
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct GnbConfig {
+    /// For logs and errors.
+    pub name: String,
+    /// Where its N3 interface is.
+    pub ns: Ns,
+    /// Its address on N3, which the namespace must have.
+    pub n3: Ipv4Addr,
+    /// The longest packet of a UE in bytes, either way.
+    pub largest_pdu_bytes: u16,
+    /// Error Indications and Supported Extension Headers Notifications sent per second.
+    pub answers_per_second: u32,
+}
+
+impl GnbConfig {
+    /// A gNB with room for packets of 2000 bytes, and ten answers to wrong packets a second.
+    pub fn new(name: &str, ns: &Ns, n3: Ipv4Addr) -> Self {
+        Self {
+            name: name.to_owned(),
+            ns: ns.clone(),
+            n3,
+            largest_pdu_bytes: 2000,
+            answers_per_second: 10,
+        }
+    }
+}
+
+/// A running gNB; dropping it stops the thread and takes its UEs' devices down.
+#[derive(Debug)]
+pub struct Gnb {
+    handle: GnbHandle,
+    thread: Option<JoinHandle<GnbCounters>>,
+}
+
+impl Gnb {
+    /// Binds N3 (UDP port 2152) and starts the thread. It sleeps while nothing happens.
+    pub fn start(config: &GnbConfig) -> Result<Self, RanError> {
+        let socket = UdpSocket::bind(&config.ns, SocketAddrV4::new(config.n3, gtpu::PORT))?;
+        let failed = |source| RanError::Poll {
+            gnb: config.name.clone(),
+            source,
+        };
+        let (worker, control) = Worker::new(config, socket).map_err(failed)?;
+        let thread = std::thread::Builder::new()
+            .name(config.name.clone())
+            .spawn(move || worker.run())
+            .map_err(failed)?;
+        let handle = GnbHandle::new(config.name.clone(), config.n3, control);
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// Controls it; clone it for other threads.
+    pub fn handle(&self) -> &GnbHandle {
+        &self.handle
+    }
+
+    /// Stops the thread and gives what it counted; its UEs' devices go down.
+    pub fn stop(mut self) -> Result<GnbCounters, RanError> {
+        let stopped = || RanError::Stopped(self.handle.name().to_owned());
+        let counters = Self::end(&self.handle, &mut self.thread);
+        counters.ok_or_else(stopped)
+    }
+
+    /// `None` when the thread has panicked, or been ended before.
+    fn end(
+        handle: &GnbHandle,
+        thread: &mut Option<JoinHandle<GnbCounters>>,
+    ) -> Option<GnbCounters> {
+        let thread = thread.take()?;
+        handle.request_stop();
+        thread.join().ok()
+    }
+}
+
+impl Drop for Gnb {
+    fn drop(&mut self) {
+        Self::end(&self.handle, &mut self.thread);
+    }
+}

@@ -1,0 +1,194 @@
+//! Controls a gNB from any thread. Each call is a piece of work that the gNB's own thread does
+//! between two bursts.
+
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use sluice_host::poll::Waker;
+use sluice_wire::ids::{Qfi, Teid};
+
+use crate::ue::Ue;
+use crate::worker::{AfterRelease, Worker};
+use crate::{Detached, FTeid, GnbCounters, RanError, TunnelCounters, UeConfig, UeId, UeReport};
+
+/// Work for the gNB's thread.
+pub(crate) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
+
+/// Brings work to the gNB's thread and wakes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    pub(crate) jobs: Sender<Job>,
+    pub(crate) waker: Waker,
+}
+
+/// Controls a gNB; clones control the same one.
+#[derive(Clone, Debug)]
+pub struct GnbHandle {
+    name: Arc<str>,
+    n3: Ipv4Addr,
+    control: Control,
+}
+
+/// Where a UE finds itself after a handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverTarget {
+    /// The endpoint of the new gNB for its downlink.
+    pub downlink_teid: Teid,
+    /// The UPF's endpoint for its uplink; mostly the old one.
+    pub uplink: FTeid,
+}
+
+impl GnbHandle {
+    pub(crate) fn new(name: String, n3: Ipv4Addr, control: Control) -> Self {
+        Self {
+            name: name.into(),
+            n3,
+            control,
+        }
+    }
+
+    /// The gNB's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its address on N3.
+    pub fn n3(&self) -> Ipv4Addr {
+        self.n3
+    }
+
+    /// Serves a UE from now on. Refused when another UE has its TEID or its MTU is too large;
+    /// the device is taken down then.
+    pub fn attach(&self, config: UeConfig) -> Result<UeId, RanError> {
+        let ue = Box::new(Ue::new(config));
+        let id = ue.id;
+        self.adopt(ue).map(|()| id).map_err(|refused| refused.error)
+    }
+
+    /// Serves a UE no more; packets to its TEID get Error Indications from now on.
+    pub fn detach(&self, ue: UeId) -> Result<Detached, RanError> {
+        Ok(self.release(ue, AfterRelease::Forget)?.into_detached())
+    }
+
+    /// Moves a UE to the gNB `to`, like a handover without forwarding between the two: no
+    /// uplink packet is lost or sent twice, and all that this gNB sent leaves before what the
+    /// other sends. What the UPF still sends to the old TEID is dropped as
+    /// [`crate::DropReason::Late`] and counted by [`GnbHandle::tunnel`], until
+    /// [`GnbHandle::forget_tunnel`]. If `to` refuses, the UE stays here.
+    pub fn hand_over(&self, ue: UeId, to: &Self, target: HandoverTarget) -> Result<(), RanError> {
+        let mut moving = self.release(ue, AfterRelease::KeepTunnel)?;
+        let old = HandoverTarget {
+            downlink_teid: moving.config.downlink_teid,
+            uplink: moving.config.uplink,
+        };
+        moving.set_tunnel(target);
+        let Err(refused) = to.adopt(moving) else {
+            return Ok(());
+        };
+        if let Some(mut ue) = refused.ue {
+            ue.set_tunnel(old);
+            self.adopt(ue).map_err(|again| again.error)?;
+        }
+        Err(refused.error)
+    }
+
+    /// Sends the UE's packets to another endpoint from now on.
+    pub fn set_uplink(&self, ue: UeId, uplink: FTeid) -> Result<(), RanError> {
+        self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.uplink = uplink))?
+    }
+
+    /// Puts the UE's packets into another QoS flow from now on.
+    pub fn set_qfi(&self, ue: UeId, qfi: Qfi) -> Result<(), RanError> {
+        self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.config.qfi = qfi))?
+    }
+
+    /// A UE and its counters.
+    pub fn ue(&self, ue: UeId) -> Result<UeReport, RanError> {
+        self.ask(move |worker| worker.ue_mut(ue).map(|ue| ue.report()))?
+    }
+
+    /// The UEs that it serves.
+    pub fn ues(&self) -> Result<Vec<UeId>, RanError> {
+        self.ask(|worker| worker.ue_ids())
+    }
+
+    /// What has come to a tunnel endpoint of this gNB.
+    pub fn tunnel(&self, teid: Teid) -> Result<TunnelCounters, RanError> {
+        self.ask(move |worker| worker.tunnel(teid))?
+    }
+
+    /// Forgets the endpoint of a UE that was handed over; packets to it get Error Indications
+    /// from now on. The endpoint of a UE that is here is not forgotten.
+    pub fn forget_tunnel(&self, teid: Teid) -> Result<TunnelCounters, RanError> {
+        self.ask(move |worker| worker.forget_tunnel(teid))?
+    }
+
+    /// The gNB's counters.
+    pub fn counters(&self) -> Result<GnbCounters, RanError> {
+        self.ask(|worker| *worker.counters())
+    }
+
+    /// Sends an Echo Request (TS 29.281, 7.2.1) and gives the time until the answer.
+    pub fn echo(&self, peer: Ipv4Addr, timeout: Duration) -> Result<Duration, RanError> {
+        let (sender, answer) = channel();
+        self.ask(move |worker| worker.send_echo(peer, timeout, sender))?;
+        let gnb = || self.name().to_owned();
+        answer.recv_timeout(timeout).map_err(|_| RanError::NoEcho {
+            gnb: gnb(),
+            peer,
+            timeout,
+        })
+    }
+
+    pub(crate) fn request_stop(&self) {
+        // If it cannot be asked, it has stopped.
+        let _ = self.control.jobs.send(Box::new(Worker::stop));
+        self.control.waker.wake();
+    }
+
+    fn release(&self, ue: UeId, after: AfterRelease) -> Result<Box<Ue>, RanError> {
+        self.ask(move |worker| worker.release(ue, after))?
+    }
+
+    /// A UE that is refused comes back, unless the thread died with it.
+    fn adopt(&self, ue: Box<Ue>) -> Result<(), Refused> {
+        // In a shared place, so that a job which is never done does not take the UE along.
+        let place = Arc::new(Mutex::new(Some(ue)));
+        let theirs = Arc::clone(&place);
+        let outcome = self.ask(move |worker| worker.adopt(&mut lock(&theirs)));
+        let error = match outcome {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) | Err(error) => error,
+        };
+        let ue = lock(&place).take();
+        Err(Refused { error, ue })
+    }
+
+    /// Has the gNB's thread do `work`, and waits for it.
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Worker) -> T + Send + 'static,
+    ) -> Result<T, RanError> {
+        let (sender, answer) = channel();
+        let job: Job = Box::new(move |worker| {
+            // Whoever asked may have gone.
+            let _ = sender.send(work(worker));
+        });
+        let stopped = || RanError::Stopped(self.name().to_owned());
+        self.control.jobs.send(job).map_err(|_| stopped())?;
+        self.control.waker.wake();
+        answer.recv().map_err(|_| stopped())
+    }
+}
+
+struct Refused {
+    error: RanError,
+    ue: Option<Box<Ue>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // A UE is as good after a panic as before.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

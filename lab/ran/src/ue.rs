@@ -1,0 +1,129 @@
+//! A UE: a TUN device and the two ends of its tunnel.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sluice_host::tun::Tun;
+use sluice_wire::ids::{Qfi, Teid};
+
+use crate::{HandoverTarget, UeCounters};
+
+/// A tunnel endpoint: an address on N3 and a TEID there (TS 29.244, 8.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FTeid {
+    /// Whose endpoint it is.
+    pub address: Ipv4Addr,
+    /// Its number there.
+    pub teid: Teid,
+}
+
+/// Names a UE in this process, whichever gNB serves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UeId(u32);
+
+impl UeId {
+    fn next() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn get(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn from_token(token: u64) -> Option<Self> {
+        u32::try_from(token).ok().map(Self)
+    }
+}
+
+impl fmt::Display for UeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UE {}", self.0)
+    }
+}
+
+/// A UE as it attaches.
+#[derive(Debug)]
+pub struct UeConfig {
+    /// Its address in the data network.
+    pub ue_ip: Ipv4Addr,
+    /// Where its packets go: the UPF's endpoint.
+    pub uplink: FTeid,
+    /// Where its packets come in: the gNB's endpoint.
+    pub downlink_teid: Teid,
+    /// The QoS flow of its uplink packets.
+    pub qfi: Qfi,
+    /// Its device.
+    pub tun: Tun,
+    /// Whether other addresses lie behind it, so that any inner destination is its own
+    /// (framed routes, TS 23.501, 5.6.14).
+    pub has_framed_routes: bool,
+}
+
+/// What is known of a UE at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UeReport {
+    /// Where its packets go.
+    pub uplink: FTeid,
+    /// Where its packets come in.
+    pub downlink_teid: Teid,
+    /// The QoS flow of its uplink packets.
+    pub qfi: Qfi,
+    /// What it has sent and got.
+    pub counters: UeCounters,
+    /// Its TUN device has failed or gone; nothing more is read from it.
+    pub tun_lost: bool,
+}
+
+/// What is left of a UE when it detaches.
+#[derive(Debug)]
+pub struct Detached {
+    /// Its device.
+    pub tun: Tun,
+    /// The state at the end.
+    pub report: UeReport,
+}
+
+/// A UE that some gNB serves, or that is on its way to one.
+#[derive(Debug)]
+pub(crate) struct Ue {
+    pub(crate) id: UeId,
+    pub(crate) config: UeConfig,
+    pub(crate) counters: UeCounters,
+    pub(crate) tun_lost: bool,
+}
+
+impl Ue {
+    pub(crate) fn new(config: UeConfig) -> Self {
+        Self {
+            id: UeId::next(),
+            config,
+            counters: UeCounters::default(),
+            tun_lost: false,
+        }
+    }
+
+    pub(crate) fn set_tunnel(&mut self, target: HandoverTarget) {
+        self.config.downlink_teid = target.downlink_teid;
+        self.config.uplink = target.uplink;
+    }
+
+    pub(crate) fn report(&self) -> UeReport {
+        UeReport {
+            uplink: self.config.uplink,
+            downlink_teid: self.config.downlink_teid,
+            qfi: self.config.qfi,
+            counters: self.counters.clone(),
+            tun_lost: self.tun_lost,
+        }
+    }
+
+    pub(crate) fn into_detached(self) -> Detached {
+        let report = self.report();
+        Detached {
+            tun: self.config.tun,
+            report,
+        }
+    }
+}

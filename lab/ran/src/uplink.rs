@@ -1,0 +1,86 @@
+//! From UEs' TUN devices to N3: each packet is read behind the place of its header.
+
+use std::net::SocketAddrV4;
+use std::time::Duration;
+
+use sluice_host::udp::BATCH_MAX;
+use sluice_wire::gtpu::{self, ShortContainer, g_pdu_header_with_container};
+
+use crate::worker::Worker;
+use crate::{DropReason, UeId};
+
+/// GTP-U header with a PDU Session Container of four octets.
+pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
+
+/// How long the kernel may have no room for what we send before it counts as lost.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Worker {
+    /// Takes a burst of what `id` sends.
+    pub(crate) fn uplink(&mut self, id: UeId) {
+        for _ in 0..BATCH_MAX {
+            if self.outgoing.is_full() {
+                self.flush();
+            }
+            if !self.uplink_packet(id) {
+                return;
+            }
+        }
+    }
+
+    /// Whether there was a packet.
+    fn uplink_packet(&mut self, id: UeId) -> bool {
+        let Some(ue) = self.ues.get(&id) else {
+            return false;
+        };
+        let slot = self.outgoing.slot().unwrap_or_default();
+        let Some((header, room)) = slot.split_first_chunk_mut::<G_PDU_HEADER_BYTES>() else {
+            return false;
+        };
+        let length = match ue.config.tun.recv(room) {
+            Ok(Some(length)) => length,
+            Ok(None) => return false,
+            Err(_) => {
+                self.lose_tun(id);
+                return false;
+            }
+        };
+        let container = ShortContainer::uplink(ue.config.qfi);
+        match g_pdu_header_with_container(ue.config.uplink.teid, container, length) {
+            Ok(made) if length <= usize::from(self.largest_pdu_bytes) => {
+                *header = made;
+                let to = SocketAddrV4::new(ue.config.uplink.address, gtpu::PORT);
+                self.outgoing.push(0..G_PDU_HEADER_BYTES + length, to, None);
+                self.senders.push((id, length));
+            }
+            _ => self.drop_packet(Some(id), DropReason::PacketTooLong),
+        }
+        true
+    }
+
+    /// Sends what has been read, and counts it.
+    pub(crate) fn flush(&mut self) {
+        if self.outgoing.is_empty() {
+            return;
+        }
+        let mut is_lost = [false; BATCH_MAX];
+        self.socket.flush(&mut self.outgoing, PATIENCE, |index, _| {
+            if let Some(lost) = is_lost.get_mut(index) {
+                *lost = true;
+            }
+        });
+        let mut senders = std::mem::take(&mut self.senders);
+        for ((id, length), is_lost) in senders.drain(..).zip(is_lost) {
+            if is_lost {
+                self.drop_packet(Some(id), DropReason::SendFailed);
+                continue;
+            }
+            self.counters.uplink.add(length);
+            if let Some(ue) = self.ues.get_mut(&id) {
+                ue.counters.uplink.add(length);
+            }
+        }
+        // With its memory, for the next burst.
+        self.senders = senders;
+    }
+}

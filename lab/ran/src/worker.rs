@@ -1,0 +1,271 @@
+//! The gNB's thread: waits, moves bursts both ways, and does what handles ask.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::mpsc::{Receiver, channel};
+
+use sluice_host::clock;
+use sluice_host::poll::{Poller, Ready, Waker};
+use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
+use sluice_wire::ids::Teid;
+
+use crate::handle::{Control, Job};
+use crate::rate::RateLimit;
+use crate::signalling::PendingEcho;
+use crate::ue::Ue;
+use crate::uplink::G_PDU_HEADER_BYTES;
+use crate::{DropReason, GnbConfig, GnbCounters, RanError, TunnelCounters, UeId};
+
+/// Tokens of the poller; a UE's token is its number, which has 32 bits.
+const WAKE: u64 = u64::MAX;
+const N3: u64 = u64::MAX - 1;
+
+/// What is polled at once; others get their turn in the next round.
+const READY_MAX: usize = 64;
+
+/// All that a gNB knows. Only its thread touches it.
+pub(crate) struct Worker {
+    pub(crate) name: String,
+    pub(crate) largest_pdu_bytes: u16,
+    pub(crate) socket: UdpSocket,
+    poller: Poller,
+    waker: Waker,
+    jobs: Receiver<Job>,
+    stopping: bool,
+    pub(crate) ues: HashMap<UeId, Box<Ue>>,
+    pub(crate) tunnels: HashMap<Teid, Tunnel>,
+    pub(crate) counters: GnbCounters,
+    /// Uplink packets that are read but not sent, and whose they are with their lengths.
+    pub(crate) outgoing: SendBatch,
+    pub(crate) senders: Vec<(UeId, usize)>,
+    pub(crate) echoes: Vec<PendingEcho>,
+    pub(crate) echo_sequence: u16,
+    pub(crate) answers: RateLimit,
+}
+
+/// A tunnel endpoint of the gNB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tunnel {
+    pub(crate) owner: UeId,
+    /// The UE has been handed over.
+    pub(crate) is_left: bool,
+    pub(crate) counters: TunnelCounters,
+}
+
+/// What becomes of the endpoint of a UE that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterRelease {
+    /// It is unknown from now on.
+    Forget,
+    /// It counts what comes late.
+    KeepTunnel,
+}
+
+impl Worker {
+    pub(crate) fn new(config: &GnbConfig, socket: UdpSocket) -> io::Result<(Self, Control)> {
+        let (poller, waker) = (Poller::new()?, Waker::new()?);
+        poller.add(&waker, WAKE)?;
+        poller.add(&socket, N3)?;
+        let (sender, jobs) = channel();
+        let control = Control {
+            jobs: sender,
+            waker: waker.clone(),
+        };
+        let worker = Self {
+            name: config.name.clone(),
+            largest_pdu_bytes: config.largest_pdu_bytes,
+            socket,
+            poller,
+            waker,
+            jobs,
+            stopping: false,
+            ues: HashMap::new(),
+            tunnels: HashMap::new(),
+            counters: GnbCounters::default(),
+            outgoing: SendBatch::new(BATCH_MAX, slot_bytes(config)),
+            senders: Vec::with_capacity(BATCH_MAX),
+            echoes: Vec::new(),
+            echo_sequence: 0,
+            answers: RateLimit::new(config.answers_per_second, clock::monotonic_ns()),
+        };
+        Ok((worker, control))
+    }
+
+    /// Works until it is told to stop.
+    pub(crate) fn run(mut self) -> GnbCounters {
+        let mut incoming = RecvBatch::new(BATCH_MAX, self.incoming_slot_bytes());
+        let mut ready = Ready::with_capacity(READY_MAX);
+        while !self.stopping {
+            if self.poller.wait(&mut ready, None).is_err() {
+                // Only a bug of ours could make it fail; a gNB that spins helps nobody.
+                break;
+            }
+            for token in ready.tokens() {
+                match token {
+                    WAKE => self.do_jobs(),
+                    N3 => self.downlink(&mut incoming),
+                    ue => {
+                        if let Some(ue) = UeId::from_token(ue) {
+                            self.uplink(ue);
+                        }
+                    }
+                }
+            }
+            self.flush();
+        }
+        self.counters
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    fn do_jobs(&mut self) {
+        self.waker.clear();
+        // So that whoever asks finds everything counted that was read, and sent.
+        self.flush();
+        while let Ok(job) = self.jobs.try_recv() {
+            job(self);
+        }
+    }
+
+    /// Takes the UE from `place`, or leaves it there and says why.
+    pub(crate) fn adopt(&mut self, place: &mut Option<Box<Ue>>) -> Result<(), RanError> {
+        let Some(ue) = place.as_ref() else {
+            return Ok(());
+        };
+        let (teid, mtu) = (ue.config.downlink_teid, ue.config.tun.mtu());
+        if self
+            .tunnels
+            .get(&teid)
+            .is_some_and(|tunnel| !tunnel.is_left)
+        {
+            return Err(RanError::TeidTaken {
+                gnb: self.name.clone(),
+                teid,
+            });
+        }
+        if mtu > self.largest_pdu_bytes {
+            let (gnb, largest) = (self.name.clone(), self.largest_pdu_bytes);
+            return Err(RanError::MtuTooLarge { gnb, mtu, largest });
+        }
+        self.poller
+            .add(&ue.config.tun, u64::from(ue.id.get()))
+            .map_err(|source| RanError::Poll {
+                gnb: self.name.clone(),
+                source,
+            })?;
+        if let Some(ue) = place.take() {
+            // A UE that comes back to its old endpoint finds the counters that it left there.
+            let old = self
+                .tunnels
+                .get(&teid)
+                .filter(|tunnel| tunnel.owner == ue.id);
+            let counters = old.map(|tunnel| tunnel.counters).unwrap_or_default();
+            self.tunnels.insert(
+                teid,
+                Tunnel {
+                    owner: ue.id,
+                    is_left: false,
+                    counters,
+                },
+            );
+            self.ues.insert(ue.id, ue);
+        }
+        Ok(())
+    }
+
+    /// Gives the UE away. Jobs run with nothing unsent, so no packet of it stays here.
+    pub(crate) fn release(&mut self, id: UeId, after: AfterRelease) -> Result<Box<Ue>, RanError> {
+        let Some(ue) = self.ues.remove(&id) else {
+            return Err(self.unknown(id));
+        };
+        // A lost device is not watched any more.
+        let _ = self.poller.remove(&ue.config.tun);
+        match after {
+            AfterRelease::Forget => {
+                self.tunnels.remove(&ue.config.downlink_teid);
+            }
+            AfterRelease::KeepTunnel => {
+                if let Some(tunnel) = self.tunnels.get_mut(&ue.config.downlink_teid) {
+                    tunnel.is_left = true;
+                }
+            }
+        }
+        Ok(ue)
+    }
+
+    pub(crate) fn ue_mut(&mut self, id: UeId) -> Result<&mut Ue, RanError> {
+        match self.ues.get_mut(&id) {
+            Some(ue) => Ok(ue),
+            None => Err(RanError::UnknownUe {
+                gnb: self.name.clone(),
+                ue: id,
+            }),
+        }
+    }
+
+    pub(crate) fn ue_ids(&self) -> Vec<UeId> {
+        self.ues.keys().copied().collect()
+    }
+
+    pub(crate) fn tunnel(&self, teid: Teid) -> Result<TunnelCounters, RanError> {
+        let tunnel = self.tunnels.get(&teid);
+        tunnel
+            .map(|tunnel| tunnel.counters)
+            .ok_or_else(|| self.no_tunnel(teid))
+    }
+
+    pub(crate) fn forget_tunnel(&mut self, teid: Teid) -> Result<TunnelCounters, RanError> {
+        let counters = self.tunnel(teid)?;
+        if self.tunnels.get(&teid).is_some_and(|tunnel| tunnel.is_left) {
+            self.tunnels.remove(&teid);
+        }
+        Ok(counters)
+    }
+
+    pub(crate) fn counters(&self) -> &GnbCounters {
+        &self.counters
+    }
+
+    /// Counts a loss for the gNB and, where one is concerned, for the UE.
+    pub(crate) fn drop_packet(&mut self, ue: Option<UeId>, reason: DropReason) {
+        self.counters.drops.count(reason);
+        if let Some(ue) = ue.and_then(|ue| self.ues.get_mut(&ue)) {
+            ue.counters.drops.count(reason);
+        }
+    }
+
+    /// Reads a device no more that has failed or gone: it would be ready for ever.
+    pub(crate) fn lose_tun(&mut self, id: UeId) {
+        if let Some(ue) = self.ues.get_mut(&id) {
+            ue.tun_lost = true;
+            // It may have left the poller by itself.
+            let _ = self.poller.remove(&ue.config.tun);
+        }
+    }
+
+    fn unknown(&self, ue: UeId) -> RanError {
+        RanError::UnknownUe {
+            gnb: self.name.clone(),
+            ue,
+        }
+    }
+
+    fn no_tunnel(&self, teid: Teid) -> RanError {
+        RanError::UnknownTunnel {
+            gnb: self.name.clone(),
+            teid,
+        }
+    }
+
+    fn incoming_slot_bytes(&self) -> usize {
+        // Room for a longer header than ours: any extension header may come along.
+        usize::from(self.largest_pdu_bytes) + 256
+    }
+}
+
+/// The header, the longest packet, and one byte more that tells of a longer one.
+fn slot_bytes(config: &GnbConfig) -> usize {
+    G_PDU_HEADER_BYTES + usize::from(config.largest_pdu_bytes) + 1
+}
