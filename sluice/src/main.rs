@@ -1,2 +1,4 @@
 //! The `sluice` command.
+#![forbid(unsafe_code)]
+
 fn main() {}

@@ -1,1 +1,2 @@
-//! Tests of the house as a whole.
+//! Tests of the house as a whole: see the `[[test]]` entries of `Cargo.toml`.
+#![forbid(unsafe_code)]

@@ -1,0 +1,34 @@
+# `make` explains itself. Everything is done by scripts/, which also run alone.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench lint docs fuzz
+SHELL := /bin/bash
+
+# Arguments for the command behind a target, such as ARGS="--once --json".
+ARGS ?=
+
+help: ## This text
+	@scripts/help.sh
+
+setup: ## Install what is missing: packages (by apt) and Rust (by rustup)
+	@scripts/setup.sh
+
+build: ## Build the sluice command for production: target/release/sluice
+	@scripts/build.sh release
+
+demo: ## Run a core, a UPF and a RAN in namespaces of this machine; ARGS="--once --json" ends by itself
+	@scripts/demo.sh $(ARGS)
+
+test: ## Run all tests; ends with "N passed, N failed"
+	@scripts/test.sh
+
+bench: ## Measure, side by side with the limit of this machine; ARGS="path --json" for one of them
+	@scripts/bench.sh $(ARGS)
+
+lint: ## Format, clippy, rustdoc, shell scripts, licences
+	@scripts/lint.sh
+
+docs: ## Build the reference of all crates: target/doc
+	@scripts/docs.sh
+
+fuzz: ## Fuzz every parser for FUZZ_SECONDS (60) each
+	@scripts/fuzz.sh $(ARGS)

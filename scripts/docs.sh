@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the reference of all crates.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+
+scripts/setup.sh
+cargo doc --workspace --no-deps
+say "open $TARGET_DIR/doc/sluice/index.html"

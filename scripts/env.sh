@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the other scripts: the project's folder, Rust on the PATH, and messages.
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT" || exit 3
+
+# Rust of rustup comes before the distribution's, which is often too old.
+if [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ]; then
+    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+fi
+export PATH
+TARGET_DIR=${CARGO_TARGET_DIR:-$ROOT/target}
+
+# The lowest Rust that builds this: rust-version in Cargo.toml.
+rust_wanted() {
+    sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml
+}
+
+# True if cargo is there and new enough.
+rust_is_fine() {
+    local found
+    found=$(cargo --version 2>/dev/null | cut -d' ' -f2) || return 1
+    [ -n "$found" ] && version_at_least "${found%%-*}" "$(rust_wanted)"
+}
+
+version_at_least() { # found wanted
+    [ "$(printf '%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+
+# The environment lacks something: exit code 3, as everywhere in Sluice.
+lacking() {
+    printf 'sluice: %s\n' "$*" >&2
+    exit 3
+}
+
+# Rust that setup.sh installed beside an older default is chosen here.
+if ! rust_is_fine && command -v rustup >/dev/null && rustup run stable cargo --version >/dev/null 2>&1; then
+    export RUSTUP_TOOLCHAIN=stable
+fi

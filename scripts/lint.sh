@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that a reviewer should not have to say. All checks run; fails if one did.
+set -uo pipefail
+. "$(dirname "$0")/env.sh"
+
+scripts/setup.sh || exit
+failed=()
+
+check() { # name command...
+    say "$1"
+    "${@:2}" || failed+=("$1")
+}
+
+shell_scripts() {
+    local file bad=0
+    while read -r file; do
+        bash -n "$file" || bad=1
+        if command -v shellcheck >/dev/null; then
+            shellcheck -x -e SC1091 "$file" || bad=1
+        fi
+    done < <(find scripts .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
+    return "$bad"
+}
+
+check "format" cargo fmt --all --check
+check "clippy" cargo clippy --workspace --all-targets -- -D warnings
+check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+check "shell scripts" shell_scripts
+check "licences of dependencies" scripts/licences.sh
+[ "${#failed[@]}" -eq 0 ] || { printf 'lint: failed: %s\n' "${failed[@]}" >&2; exit 1; }
+say "lint: clean"

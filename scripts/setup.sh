@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing to build, test and show Sluice. Run again, it only looks (0.1 s).
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+
+# What compiles: a C compiler for the DPDK shim, DPDK, libclang for its bindings.
+BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev curl ca-certificates)
+# What tests, demo and benchmarks use: traffic, judges, and tools to look at both.
+TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light)
+
+DPDK_WANTED=22.11
+RUSTUP_INSTALLER=https://sh.rustup.rs
+
+main() {
+    local packages=()
+    mapfile -t packages < <(missing_packages)
+    [ "${#packages[@]}" -eq 0 ] || install_packages "${packages[@]}"
+    check_dpdk
+    rust_is_fine || install_rust
+}
+
+missing_packages() {
+    command -v dpkg-query >/dev/null || return 0
+    # One query for all; a package that dpkg never heard of is only in its error messages.
+    local installed
+    installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' \
+        "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}" 2>/dev/null | sed -n 's/^ii *//p') || true
+    printf '%s\n' "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}" |
+        grep -vxF -f <(printf '%s\n' "$installed" "") || true
+}
+
+install_packages() {
+    say "installing: $*"
+    local had_nginx=yes
+    command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || had_nginx=no
+    forbid_services
+    as_root apt-get update -qq || lacking "the package lists cannot be fetched (see above)"
+    # No questions (tshark has one), no services, progress of each package.
+    as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -q --no-install-recommends "$@" >&2 ||
+        lacking "these packages could not be installed: $*"
+    allow_services
+    # The demo runs an nginx of its own in a namespace; the system's must not start at boot.
+    if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
+        as_root systemctl disable --now --quiet nginx || true
+    fi
+}
+
+POLICY=/usr/sbin/policy-rc.d
+policy_is_ours=no
+
+# Debian starts a service as soon as it is installed, unless this file says no.
+forbid_services() {
+    [ ! -e "$POLICY" ] || return 0
+    trap allow_services EXIT
+    policy_is_ours=yes
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$POLICY" >/dev/null
+    as_root chmod 755 "$POLICY"
+}
+
+allow_services() {
+    [ "$policy_is_ours" = yes ] || return 0
+    policy_is_ours=no
+    as_root rm -f "$POLICY"
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+        sudo "$@"
+    else
+        lacking "packages are missing, and installing them needs root or sudo. As root, run:
+    apt-get install ${BUILD_PACKAGES[*]} ${TOOL_PACKAGES[*]}"
+    fi
+}
+
+check_dpdk() {
+    pkg-config --atleast-version="$DPDK_WANTED" libdpdk 2>/dev/null && return
+    lacking "DPDK $DPDK_WANTED or newer is needed (found: $(pkg-config --modversion libdpdk 2>/dev/null ||
+        echo none)). Debian 12 and Ubuntu 24.04 have it as libdpdk-dev."
+}
+
+# The distribution's rustup if it has one, else the project's own installer. For this user only.
+install_rust() {
+    say "installing Rust (at least $(rust_wanted) is needed; found: $(cargo --version 2>/dev/null || echo none))"
+    if ! command -v rustup >/dev/null; then
+        if apt-cache show rustup >/dev/null 2>&1; then
+            install_packages rustup
+        else
+            run_rustup_installer
+        fi
+    fi
+    . "$ROOT/scripts/env.sh"
+    rustup toolchain install stable --profile minimal --component clippy --component rustfmt >&2 ||
+        lacking "rustup could not install Rust (see above)"
+    . "$ROOT/scripts/env.sh"
+    rust_is_fine || lacking "Rust $(rust_wanted) or newer is needed; rustup installed $(cargo --version)"
+}
+
+run_rustup_installer() {
+    local installer
+    installer=$(mktemp)
+    curl --proto '=https' --tlsv1.2 -sSf "$RUSTUP_INSTALLER" -o "$installer" ||
+        lacking "Rust's installer cannot be fetched from $RUSTUP_INSTALLER"
+    sh "$installer" -y -q --no-modify-path --default-toolchain none >&2 ||
+        lacking "Rust's installer failed (see above)"
+    rm -f "$installer"
+}
+
+main

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The promised targets of the Makefile, and a setup that has nothing to do and is quick about it.
+. "$(dirname "$0")/../env.sh"
+
+result() { # status name
+    if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
+}
+
+for target in setup build demo test bench lint docs fuzz help; do
+    make --no-print-directory -n "$target" >/dev/null
+    result $? "make has the target $target"
+done
+
+[[ $(make --no-print-directory) == *'make demo'* ]]
+result $? "make alone explains itself"
+
+before=$(date +%s%N)
+scripts/setup.sh
+status=$?
+elapsed_ms=$((($(date +%s%N) - before) / 1000000))
+[ "$status" -eq 0 ] && [ "$elapsed_ms" -lt 1000 ]
+result $? "setup with nothing to do takes less than a second ($elapsed_ms ms)"
+
+scripts/licences.sh
+result $? "every dependency has an allowed licence"

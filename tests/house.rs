@@ -1,0 +1,241 @@
+//! The rules of the house that no compiler knows: which room may use which, where unsafe code
+//! may live, how long a file may be, and that links lead somewhere.
+
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The floors of the house. A crate may depend only on crates of lower floors, so those of one
+/// floor never know each other: the packet path not its twin, network functions not each other.
+const FLOORS: &[&[&str]] = &[
+    &["sluice-wire", "sluice-mem"],
+    &["sluice-port", "sluice-host", "sluice-n4"],
+    &[
+        "sluice-port-sim",
+        "sluice-port-dpdk",
+        "sluice-path",
+        "sluice-twin",
+    ],
+    &["sluice-node", "sluice-lab-smf", "sluice-lab-ran"],
+    &["sluice"],
+    &["sluice-tests"],
+];
+
+/// What must stay off the packet path: whoever logs, waits or allocates per packet needs one of
+/// these first.
+const NOT_ON_THE_PATH: &[&str] = &["tracing", "log", "tokio", "serde", "sluice-host"];
+
+/// The only folders with unsafe code: memory, and the doors to the world.
+const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host"];
+
+/// Longest file written by hand.
+const MAX_LINES: usize = 600;
+
+#[test]
+fn dependencies_point_downwards() {
+    let floor_of = floors();
+    let mut wrong = Vec::new();
+    for (name, dependencies) in crates() {
+        let Some(floor) = floor_of.get(name.as_str()) else {
+            wrong.push(format!(
+                "{name} has no floor: give it one in tests/house.rs"
+            ));
+            continue;
+        };
+        for dependency in dependencies {
+            if floor_of
+                .get(dependency.as_str())
+                .is_some_and(|below| below >= floor)
+            {
+                wrong.push(format!("{name} (floor {floor}) depends on {dependency}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_packet_path_cannot_log_wait_or_look_around() {
+    let crates = crates();
+    let path = crates
+        .get("sluice-path")
+        .expect("the packet path is a crate");
+    let found: Vec<_> = path
+        .iter()
+        .filter(|name| NOT_ON_THE_PATH.contains(&name.as_str()))
+        .collect();
+    assert!(found.is_empty(), "sluice-path depends on {found:?}");
+}
+
+#[test]
+fn unsafe_code_lives_only_where_it_may() {
+    let root = root();
+    let allowed = |file: &Path| {
+        UNSAFE_FOLDERS
+            .iter()
+            .any(|dir| file.starts_with(root.join(dir)))
+    };
+    let mut wrong = Vec::new();
+    for file in files(&root, &["rs"])
+        .into_iter()
+        .filter(|file| !allowed(file))
+    {
+        let text = fs::read_to_string(&file).expect("a text");
+        let is_root = file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
+        if is_root && !text.contains("#![forbid(unsafe_code)]") {
+            wrong.push(format!("{} does not forbid unsafe code", show(&file)));
+        }
+        if let Some(line) = text.lines().position(uses_unsafe) {
+            wrong.push(format!("{}:{} has unsafe code", show(&file), line + 1));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let too_long = |file: &PathBuf| {
+        let lines = fs::read_to_string(file).expect("a text").lines().count();
+        (lines > MAX_LINES).then(|| format!("{}: {lines} lines", show(file)))
+    };
+    let wrong: Vec<_> = files(&root(), &["rs", "c", "h", "sh"])
+        .iter()
+        .filter_map(too_long)
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "more than {MAX_LINES} lines:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn links_in_the_documents_lead_to_files() {
+    let mut wrong = Vec::new();
+    for document in files(&root(), &["md"]) {
+        let text = fs::read_to_string(&document).expect("a text");
+        let folder = document.parent().expect("files lie in folders");
+        for link in links(&text).filter(|link| is_local(link)) {
+            let target = link.split('#').next().unwrap_or(link);
+            if !folder.join(target).exists() {
+                wrong.push(format!("{}: {link}", show(&document)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "dead links:\n{}", wrong.join("\n"));
+}
+
+fn floors() -> BTreeMap<&'static str, usize> {
+    FLOORS
+        .iter()
+        .enumerate()
+        .flat_map(|(floor, names)| names.iter().map(move |n| (*n, floor)))
+        .collect()
+}
+
+/// The crates of the workspace and what each is built from. Test-only dependencies are left
+/// out: a test may stand a crate on anything.
+fn crates() -> BTreeMap<String, Vec<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| (text(&package["name"]), built_from(package)))
+        .collect()
+}
+
+fn built_from(package: &Value) -> Vec<String> {
+    let dependencies = package["dependencies"].as_array().expect("dependencies");
+    let for_tests = |dependency: &&Value| dependency["kind"].as_str() == Some("dev");
+    dependencies
+        .iter()
+        .filter(|d| !for_tests(d))
+        .map(|d| text(&d["name"]))
+        .collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a string").to_owned()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ lies in the house")
+        .to_owned()
+}
+
+fn show(file: &Path) -> String {
+    file.strip_prefix(root())
+        .unwrap_or(file)
+        .display()
+        .to_string()
+}
+
+/// All files below `folder` with one of these endings, except what was built or fetched.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() {
+            let name = name.to_string_lossy();
+            if !name.starts_with('.') && name != "target" {
+                found.extend(files(&path, endings));
+            }
+        } else if path
+            .extension()
+            .is_some_and(|e| endings.iter().any(|ending| e == *ending))
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether a line has the keyword as code, not in a comment or a text.
+fn uses_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or(line);
+    let forms = ["{", "fn ", "impl", "extern", "trait"];
+    let keyword_before = |form: &&str| code.contains(&["unsafe ", form].concat());
+    let in_attribute = code.trim_start().starts_with('#') && code.contains("unsafe(");
+    in_attribute || forms.iter().any(keyword_before)
+}
+
+/// The targets of `[text](target)`, outside code blocks.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let outside_code = text.split("```").step_by(2);
+    outside_code.flat_map(|part| {
+        part.split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', ' ', '\n']).next())
+    })
+}
+
+fn is_local(link: &str) -> bool {
+    !(link.is_empty()
+        || link.starts_with('#')
+        || link.contains("://")
+        || link.starts_with("mailto:"))
+}
+
+#[test]
+fn the_finders_find_what_they_look_for() {
+    assert!(uses_unsafe(&["    uns", "afe { x() }"].concat()));
+    assert!(uses_unsafe(&["#[uns", "afe(no_mangle)]"].concat()));
+    assert!(!uses_unsafe("// an unsafe { block }"));
+    assert!(!uses_unsafe("#![forbid(unsafe_code)]"));
+    let text = "see [a](b.md#c) and [d](https://e)\n```\n[f](g)\n```\n[h](#i)";
+    let found: Vec<_> = links(text).filter(|link| is_local(link)).collect();
+    assert_eq!(found, ["b.md#c"]);
+}
