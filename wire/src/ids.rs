@@ -39,7 +39,7 @@ impl fmt::Display for Teid {
 }
 
 /// QoS Flow Identifier (TS 38.415, 5.5.3.3): 6 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Qfi(u8);
 
 impl Qfi {

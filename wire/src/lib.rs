@@ -12,4 +12,6 @@ pub mod gtpu;
 pub mod icmp;
 pub mod ids;
 pub mod ipv4;
+pub mod limits;
+pub mod pfcp;
 pub mod udp;

@@ -1,0 +1,120 @@
+//! Walking the information elements of a message or group (TS 29.244, 8.1.1).
+
+use super::ie_type::IeType;
+use super::reject::Reject;
+
+/// One IE as it stands in the message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ie<'a> {
+    /// Its type.
+    pub ie_type: IeType,
+    /// Its value without type and length; a vendor's value begins with the Enterprise ID.
+    pub value: &'a [u8],
+}
+
+/// Iterates over the IEs of a message body or group, vendor-specific and unknown ones included.
+///
+/// It ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Ies<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Ies<'a> {
+    /// The IEs in `body`.
+    pub const fn new(body: &'a [u8]) -> Self {
+        Self { rest: body }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Result<Ie<'a>, Reject> {
+        let Some((&[t0, t1, l0, l1], rest)) = self.rest.split_first_chunk::<4>() else {
+            self.rest = &[];
+            return Err(Reject {
+                cause: super::Cause::INVALID_LENGTH,
+                offending_ie: None,
+            });
+        };
+        let ie_type = IeType(u16::from_be_bytes([t0, t1]));
+        let length = usize::from(u16::from_be_bytes([l0, l1]));
+        let Some((value, rest)) = rest.split_at_checked(length) else {
+            self.rest = &[];
+            return Err(Reject::invalid_length(ie_type));
+        };
+        self.rest = rest;
+        Ok(Ie { ie_type, value })
+    }
+}
+
+impl<'a> Iterator for Ies<'a> {
+    type Item = Result<Ie<'a>, Reject>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            None
+        } else {
+            Some(self.take())
+        }
+    }
+}
+
+/// The value of the first IE of a type, found without reading any other: for the answer to a
+/// message that could not be understood.
+pub fn first(body: &[u8], ie_type: IeType) -> Option<&[u8]> {
+    Ies::new(body)
+        .map_while(Result::ok)
+        .find(|ie| ie.ie_type == ie_type)
+        .map(|ie| ie.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pfcp::Cause;
+
+    #[test]
+    fn ies_follow_each_other() {
+        let body = [0, 56, 0, 2, 0, 7, 0x80, 1, 0, 3, 0, 1, 9];
+        let ies: Vec<_> = Ies::new(&body).map(Result::unwrap).collect();
+        assert_eq!(
+            ies[0],
+            Ie {
+                ie_type: IeType::PDR_ID,
+                value: &[0, 7]
+            }
+        );
+        assert_eq!(
+            ies[1],
+            Ie {
+                ie_type: IeType(0x8001),
+                value: &[0, 1, 9]
+            }
+        );
+        assert_eq!(first(&body, IeType::PDR_ID), Some(&[0, 7][..]));
+        assert_eq!(first(&body, IeType::FAR_ID), None);
+    }
+
+    #[test]
+    fn an_ie_that_overruns_is_named() {
+        let mut ies = Ies::new(&[0, 56, 0, 3, 0, 7]);
+        assert_eq!(
+            ies.next(),
+            Some(Err(Reject::invalid_length(IeType::PDR_ID)))
+        );
+        assert_eq!(ies.next(), None);
+    }
+
+    #[test]
+    fn loose_octets_at_the_end_are_an_error() {
+        let mut ies = Ies::new(&[0, 56, 0]);
+        let error = ies.next().unwrap().unwrap_err();
+        assert_eq!(
+            error,
+            Reject {
+                cause: Cause::INVALID_LENGTH,
+                offending_ie: None
+            }
+        );
+    }
+}
