@@ -1,0 +1,204 @@
+//! One PFCP association: the peer's name, addresses, features and condition.
+
+use core::fmt;
+use std::net::SocketAddr;
+
+use arrayvec::ArrayVec;
+use sluice_wire::pfcp::value::{CpFunctionFeatures, NtpTime, UpFunctionFeatures};
+
+use crate::node_id::NodeId;
+use crate::time::Instant;
+
+/// Addresses of one peer that are known at a time.
+pub const ADDRESSES: usize = 16;
+
+/// Names one association of one endpoint; void when the association has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct AssociationId {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+impl AssociationId {
+    /// A place from 0 up to the limit of associations, for tables of the layer above; it is
+    /// used again when the association has ended.
+    pub fn index(self) -> usize {
+        self.slot as usize
+    }
+}
+
+impl fmt::Display for AssociationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.slot, self.generation)
+    }
+}
+
+/// Where an association stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Our Association Setup Request has no response yet.
+    Connecting,
+    /// Our set-up failed and waits for its next try.
+    Waiting,
+    /// Set up.
+    Up,
+    /// Our Association Release Request has no response yet.
+    Releasing,
+}
+
+/// A function's optional features; a function states those of its own role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Features {
+    /// CP Function Features (TS 29.244, 8.2.58).
+    pub cp: Option<CpFunctionFeatures>,
+    /// UP Function Features (TS 29.244, 8.2.25).
+    pub up: Option<UpFunctionFeatures>,
+}
+
+impl Features {
+    /// The features of a CP function.
+    pub const fn of_cp(features: CpFunctionFeatures) -> Self {
+        Self {
+            cp: Some(features),
+            up: None,
+        }
+    }
+
+    /// The features of a UP function.
+    pub const fn of_up(features: UpFunctionFeatures) -> Self {
+        Self {
+            cp: None,
+            up: Some(features),
+        }
+    }
+
+    /// Enhanced PFCP Association Release (TS 29.244, 5.18), stated by either kind of function.
+    pub fn epfar(&self) -> bool {
+        self.cp
+            .is_some_and(|cp| cp.contains(CpFunctionFeatures::EPFAR))
+            || self
+                .up
+                .is_some_and(|up| up.contains(UpFunctionFeatures::EPFAR))
+    }
+
+    /// These features with those of `newer` in their place where it states any.
+    #[must_use]
+    pub fn updated(self, newer: Self) -> Self {
+        Self {
+            cp: newer.cp.or(self.cp),
+            up: newer.up.or(self.up),
+        }
+    }
+}
+
+/// An association with one peer.
+#[derive(Clone, Debug)]
+pub struct Association {
+    pub(crate) state: State,
+    pub(crate) node_id: Option<NodeId>,
+    pub(crate) addresses: ArrayVec<SocketAddr, ADDRESSES>,
+    pub(crate) primary: SocketAddr,
+    pub(crate) features: Features,
+    pub(crate) recovery_time_stamp: NtpTime,
+    /// We set it up, so we do it again when the peer has restarted.
+    pub(crate) initiated_here: bool,
+    /// What our next set-up asks for.
+    pub(crate) retain: bool,
+    pub(crate) lost: bool,
+    pub(crate) preparing_release: bool,
+    pub(crate) heartbeat_at: Instant,
+    pub(crate) retry_at: Instant,
+    /// End of the graceful period, ours or the peer's.
+    pub(crate) release_at: Instant,
+}
+
+impl Association {
+    /// An association that is about to be set up with the peer at `primary`.
+    pub(crate) fn new(primary: SocketAddr) -> Self {
+        Self {
+            state: State::Connecting,
+            node_id: None,
+            addresses: ArrayVec::new(),
+            primary,
+            features: Features::default(),
+            recovery_time_stamp: NtpTime(0),
+            initiated_here: false,
+            retain: false,
+            lost: false,
+            preparing_release: false,
+            heartbeat_at: Instant::NEVER,
+            retry_at: Instant::NEVER,
+            release_at: Instant::NEVER,
+        }
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether sessions can be worked on: it is set up and its release not yet confirmed.
+    pub fn is_established(&self) -> bool {
+        matches!(self.state, State::Up | State::Releasing)
+    }
+
+    /// The peer's name; unknown until the peer has answered.
+    pub fn node_id(&self) -> Option<&NodeId> {
+        self.node_id.as_ref()
+    }
+
+    /// Where our requests go unless told otherwise.
+    pub fn primary(&self) -> SocketAddr {
+        self.primary
+    }
+
+    /// The peer's known addresses; a port of 0 stands for any.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The peer's features.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// When the peer started, by its own clock.
+    pub fn recovery_time_stamp(&self) -> NtpTime {
+        self.recovery_time_stamp
+    }
+
+    /// Whether the peer has stopped answering heartbeats.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Whether either side has announced the release: no new sessions should be established.
+    pub fn is_ending(&self) -> bool {
+        self.preparing_release || self.state == State::Releasing || self.release_at < Instant::NEVER
+    }
+
+    pub(crate) fn next_timer(&self) -> Instant {
+        self.heartbeat_at.min(self.retry_at).min(self.release_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epfar_may_be_stated_by_either_function() {
+        assert!(Features::of_cp(CpFunctionFeatures::EPFAR).epfar());
+        assert!(Features::of_up(UpFunctionFeatures::EPFAR).epfar());
+        assert!(!Features::of_cp(CpFunctionFeatures::LOAD).epfar());
+        assert!(!Features::default().epfar());
+    }
+
+    #[test]
+    fn an_update_replaces_only_what_it_states() {
+        let known = Features::of_up(UpFunctionFeatures::FTUP);
+        assert_eq!(known.updated(Features::default()), known);
+        let newer = Features::of_up(UpFunctionFeatures::EMPU);
+        assert_eq!(known.updated(newer), newer);
+    }
+}

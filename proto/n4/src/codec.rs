@@ -1,0 +1,331 @@
+//! The node related messages: what the endpoint says, and what it makes of what it hears.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use arrayvec::ArrayVec;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::group::SessionRetentionInformation;
+use sluice_wire::pfcp::ie::first;
+use sluice_wire::pfcp::message::{
+    AssociationReleaseRequest, AssociationReleaseResponse, AssociationSetupRequest,
+    AssociationSetupResponse, AssociationUpdateRequest, AssociationUpdateResponse,
+    HeartbeatRequest, HeartbeatResponse,
+};
+use sluice_wire::pfcp::value::{
+    self, AlternativeSmfIpAddress, AssociationReleaseRequestFlags, AssociationSetupResponseFlags,
+    AssociationUpdateRequestFlags, FSeid, NtpTime, Timer,
+};
+use sluice_wire::pfcp::{Cause, Full, IeType, MessageType, Reject, Writer};
+
+use crate::association::{ADDRESSES, Features};
+use crate::config::Config;
+use crate::endpoint::Change;
+use crate::event::{RETENTION_ADDRESSES, Retention};
+use crate::node_id::NodeId;
+use crate::time::Instant;
+
+/// What a function tells about itself when an association is set up.
+pub struct Peer {
+    pub node_id: NodeId,
+    pub recovery_time_stamp: NtpTime,
+    pub features: Features,
+    pub addresses: Addresses,
+}
+
+/// Further addresses of a function.
+pub type Addresses = ArrayVec<IpAddr, ADDRESSES>;
+
+pub struct SetupRequest {
+    pub peer: Peer,
+    pub retain: Retention,
+}
+
+pub struct SetupResponse {
+    pub peer: Peer,
+    pub sessions_retained: bool,
+}
+
+pub struct UpdateRequest {
+    pub node_id: NodeId,
+    pub features: Features,
+    pub addresses: Addresses,
+    pub release_requested: bool,
+    pub preparation: bool,
+    pub graceful_period: Option<GracefulPeriod>,
+}
+
+/// Graceful Release Period (TS 29.244, 8.2.78).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GracefulPeriod {
+    Seconds(u32),
+    Infinite,
+}
+
+impl GracefulPeriod {
+    /// When a period that begins now is over.
+    pub fn end(self, now: Instant) -> Instant {
+        match self {
+            Self::Seconds(period_s) => now.plus_ms(u64::from(period_s) * 1000),
+            Self::Infinite => Instant::NEVER,
+        }
+    }
+
+    /// Seconds; the largest number for a period without end.
+    pub fn seconds(self) -> u32 {
+        match self {
+            Self::Seconds(period_s) => period_s,
+            Self::Infinite => u32::MAX,
+        }
+    }
+}
+
+pub fn heartbeat_request(body: &[u8]) -> Result<NtpTime, Reject> {
+    HeartbeatRequest::parse(body).map(|message| message.recovery_time_stamp)
+}
+
+pub fn heartbeat_response(body: &[u8]) -> Result<NtpTime, Reject> {
+    HeartbeatResponse::parse(body).map(|message| message.recovery_time_stamp)
+}
+
+pub fn setup_request(body: &[u8]) -> Result<SetupRequest, Reject> {
+    let message = AssociationSetupRequest::parse(body)?;
+    let peer = Peer {
+        node_id: owned(message.node_id)?,
+        recovery_time_stamp: message.recovery_time_stamp,
+        features: Features {
+            cp: message.cp_function_features,
+            up: message.up_function_features,
+        },
+        addresses: addresses(&message.alternative_smf_ip_address),
+    };
+    let retain = message
+        .pfcp_session_retention_information
+        .map_or(Retention::None, retention);
+    Ok(SetupRequest { peer, retain })
+}
+
+/// `Ok(Err)` is a rejection. It may lack what an acceptance must have, as some peers leave out
+/// the Recovery Time Stamp then.
+pub fn setup_response(body: &[u8]) -> Result<Result<SetupResponse, Cause>, Reject> {
+    let cause = first(body, IeType::CAUSE).and_then(|value| Cause::decode(value).ok());
+    if let Some(cause) = cause.filter(|cause| !cause.is_acceptance()) {
+        return Ok(Err(cause));
+    }
+    let message = AssociationSetupResponse::parse(body)?;
+    let peer = Peer {
+        node_id: owned(message.node_id)?,
+        recovery_time_stamp: message.recovery_time_stamp,
+        features: Features {
+            cp: message.cp_function_features,
+            up: message.up_function_features,
+        },
+        addresses: addresses(&message.alternative_smf_ip_address),
+    };
+    let flags = message.pfcpasrsp_flags.unwrap_or_default();
+    let sessions_retained = flags.contains(AssociationSetupResponseFlags::PSREI);
+    Ok(Ok(SetupResponse {
+        peer,
+        sessions_retained,
+    }))
+}
+
+pub fn update_request(body: &[u8]) -> Result<UpdateRequest, Reject> {
+    let message = AssociationUpdateRequest::parse(body)?;
+    let release = message.pfcp_association_release_request.unwrap_or_default();
+    let flags = message.pfcpaureq_flags.unwrap_or_default();
+    let asks = AssociationReleaseRequestFlags::SARR | AssociationReleaseRequestFlags::URSS;
+    let graceful_period = message.graceful_release_period.map(|timer| {
+        timer
+            .duration_s()
+            .map_or(GracefulPeriod::Infinite, GracefulPeriod::Seconds)
+    });
+    Ok(UpdateRequest {
+        node_id: owned(message.node_id)?,
+        features: Features {
+            cp: message.cp_function_features,
+            up: message.up_function_features,
+        },
+        addresses: addresses(&message.alternative_smf_ip_address),
+        release_requested: release.intersects(asks),
+        preparation: flags.contains(AssociationUpdateRequestFlags::PARPS),
+        graceful_period,
+    })
+}
+
+pub fn update_response(body: &[u8]) -> Result<Cause, Reject> {
+    AssociationUpdateResponse::parse(body).map(|message| message.cause)
+}
+
+pub fn release_request(body: &[u8]) -> Result<NodeId, Reject> {
+    owned(AssociationReleaseRequest::parse(body)?.node_id)
+}
+
+/// The Node ID of any message that has a readable one.
+pub fn node_id(body: &[u8]) -> Option<NodeId> {
+    let value = first(body, IeType::NODE_ID)?;
+    NodeId::from_wire(value::NodeId::decode(value).ok()?)
+}
+
+/// The SEID in the F-SEID of any message that has a readable one.
+pub fn cp_seid(body: &[u8]) -> Option<Seid> {
+    let value = first(body, IeType::F_SEID)?;
+    FSeid::decode(value).ok().map(|f_seid| f_seid.seid)
+}
+
+pub fn write_heartbeat_request(w: &mut Writer<'_>, own: NtpTime) -> Result<(), Full> {
+    HeartbeatRequest {
+        recovery_time_stamp: own,
+        ..Default::default()
+    }
+    .emit(w)
+}
+
+pub fn write_heartbeat_response(w: &mut Writer<'_>, own: NtpTime) -> Result<(), Full> {
+    HeartbeatResponse {
+        recovery_time_stamp: own,
+    }
+    .emit(w)
+}
+
+pub fn write_setup_request(w: &mut Writer<'_>, config: &Config, retain: bool) -> Result<(), Full> {
+    let message = AssociationSetupRequest {
+        node_id: config.node_id.as_wire(),
+        recovery_time_stamp: config.recovery_time_stamp,
+        up_function_features: config.features.up,
+        cp_function_features: config.features.cp,
+        pfcp_session_retention_information: retain.then(SessionRetentionInformation::default),
+        ..Default::default()
+    };
+    message.emit(w)?;
+    w.bytes(&config.setup_ies)
+}
+
+pub fn write_setup_response(
+    w: &mut Writer<'_>,
+    config: &Config,
+    cause: Cause,
+    sessions_retained: bool,
+) -> Result<(), Full> {
+    let mut message = AssociationSetupResponse {
+        node_id: config.node_id.as_wire(),
+        cause,
+        recovery_time_stamp: config.recovery_time_stamp,
+        ..Default::default()
+    };
+    if !cause.is_acceptance() {
+        return message.emit(w);
+    }
+    message.up_function_features = config.features.up;
+    message.cp_function_features = config.features.cp;
+    message.pfcpasrsp_flags = sessions_retained.then_some(AssociationSetupResponseFlags::PSREI);
+    message.emit(w)?;
+    w.bytes(&config.setup_ies)
+}
+
+pub fn write_update_request(
+    w: &mut Writer<'_>,
+    own: &NodeId,
+    change: &Change<'_>,
+) -> Result<(), Full> {
+    let mut message = AssociationUpdateRequest {
+        node_id: own.as_wire(),
+        ..Default::default()
+    };
+    let sarr = AssociationReleaseRequestFlags::SARR;
+    let mut ies: &[u8] = &[];
+    match change {
+        Change::Features(features) => {
+            message.up_function_features = features.up;
+            message.cp_function_features = features.cp;
+        }
+        Change::ReleasePreparation => {
+            message.pfcpaureq_flags = Some(AssociationUpdateRequestFlags::PARPS);
+        }
+        Change::ReleaseRequest { graceful_period_s } => {
+            message.pfcp_association_release_request = Some(sarr);
+            message.graceful_release_period = graceful_period_s.map(Timer::at_least_s);
+        }
+        Change::UsageReportsSent => {
+            let urss = AssociationReleaseRequestFlags::URSS;
+            message.pfcp_association_release_request = Some(sarr | urss);
+        }
+        Change::Ies(encoded) => ies = encoded,
+    }
+    message.emit(w)?;
+    w.bytes(ies)
+}
+
+pub fn write_update_response(w: &mut Writer<'_>, own: &NodeId, cause: Cause) -> Result<(), Full> {
+    let message = AssociationUpdateResponse {
+        node_id: own.as_wire(),
+        cause,
+        ..Default::default()
+    };
+    message.emit(w)
+}
+
+pub fn write_release_request(w: &mut Writer<'_>, own: &NodeId) -> Result<(), Full> {
+    AssociationReleaseRequest {
+        node_id: own.as_wire(),
+    }
+    .emit(w)
+}
+
+pub fn write_release_response(w: &mut Writer<'_>, own: &NodeId, cause: Cause) -> Result<(), Full> {
+    AssociationReleaseResponse {
+        node_id: own.as_wire(),
+        cause,
+    }
+    .emit(w)
+}
+
+/// The least that a response of any type says: Cause, and before it the Node ID where the TS
+/// has it mandatory (TS 29.244, 7.4.5 to 7.5).
+pub fn write_rejection(
+    w: &mut Writer<'_>,
+    response: MessageType,
+    own: &NodeId,
+    cause: Cause,
+) -> Result<(), Full> {
+    let names_itself = matches!(
+        response,
+        MessageType::NODE_REPORT_RESPONSE
+            | MessageType::SESSION_SET_DELETION_RESPONSE
+            | MessageType::SESSION_SET_MODIFICATION_RESPONSE
+            | MessageType::SESSION_ESTABLISHMENT_RESPONSE
+    );
+    if names_itself {
+        w.ie(IeType::NODE_ID, |w| own.as_wire().encode(w))?;
+    }
+    w.ie(IeType::CAUSE, |w| cause.encode(w))
+}
+
+fn owned(node_id: value::NodeId<'_>) -> Result<NodeId, Reject> {
+    NodeId::from_wire(node_id).ok_or(Reject::incorrect(IeType::NODE_ID))
+}
+
+fn addresses(ies: &[AlternativeSmfIpAddress]) -> Addresses {
+    let all = ies.iter().flat_map(|ie| both(ie.ipv4, ie.ipv6));
+    all.take(ADDRESSES).collect()
+}
+
+fn retention(information: SessionRetentionInformation) -> Retention {
+    let mut addresses: ArrayVec<IpAddr, RETENTION_ADDRESSES> = ArrayVec::new();
+    for ie in &information.cp_pfcp_entity_ip_address {
+        for address in both(ie.ipv4, ie.ipv6) {
+            if addresses.try_push(address).is_err() {
+                return Retention::All;
+            }
+        }
+    }
+    if addresses.is_empty() {
+        Retention::All
+    } else {
+        Retention::Addresses(addresses)
+    }
+}
+
+fn both(v4: Option<Ipv4Addr>, v6: Option<Ipv6Addr>) -> impl Iterator<Item = IpAddr> {
+    v4.map(IpAddr::V4).into_iter().chain(v6.map(IpAddr::V6))
+}

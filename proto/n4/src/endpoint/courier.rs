@@ -1,0 +1,199 @@
+//! Writing, sending and remembering messages: what every procedure does to the transport.
+
+use std::net::SocketAddr;
+
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
+
+use super::RequestError;
+use crate::association::AssociationId;
+use crate::config::Config;
+use crate::counters::{Counter, Counters};
+use crate::event::ReplyTo;
+use crate::time::Instant;
+use crate::transport::{Admission, Inbound, Outbound, Outbox, Refusal};
+
+/// What a request in flight was sent for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    Heartbeat(AssociationId),
+    Setup(AssociationId),
+    Update(AssociationId),
+    Release(AssociationId),
+    Upper {
+        association: AssociationId,
+        tag: u64,
+    },
+}
+
+impl Purpose {
+    pub fn association(&self) -> AssociationId {
+        match self {
+            Self::Heartbeat(id) | Self::Setup(id) | Self::Update(id) | Self::Release(id) => *id,
+            Self::Upper { association, .. } => *association,
+        }
+    }
+}
+
+/// A request to be sent.
+pub struct Parcel {
+    pub to: SocketAddr,
+    pub message_type: MessageType,
+    pub seid: Option<Seid>,
+    pub purpose: Purpose,
+}
+
+/// The transport of one endpoint.
+#[derive(Debug)]
+pub struct Courier {
+    pub outbound: Outbound<Purpose>,
+    pub inbound: Inbound,
+    pub counters: Counters,
+    scratch: Box<[u8]>,
+}
+
+impl Courier {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            outbound: Outbound::new(config.outbound()),
+            inbound: Inbound::new(config.inbound()),
+            counters: Counters::new(),
+            scratch: vec![0; config.limits.message_len].into_boxed_slice(),
+        }
+    }
+
+    /// Writes a request, keeps it until its response, and sends it.
+    pub fn request(
+        &mut self,
+        now: Instant,
+        parcel: Parcel,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<SequenceNumber, RequestError> {
+        let Parcel {
+            to,
+            message_type,
+            seid,
+            purpose,
+        } = parcel;
+        let sequence = self
+            .outbound
+            .reserve()
+            .map_err(|refusal| self.refused(refusal))?;
+        let header = Header {
+            message_type,
+            seid,
+            sequence,
+            priority: None,
+        };
+        let message = Self::write(&mut self.scratch, &mut self.counters, &header, write)?;
+        let kept = self.outbound.keep(now, to, message_type, purpose, message);
+        if kept.is_ok() {
+            out.send(to, message);
+        }
+        kept.map_err(|refusal| self.refused(refusal))?;
+        self.counters.count_sent(message_type);
+        Ok(sequence)
+    }
+
+    /// Recognises a request that came before; `None` if it did, and it is then dealt with.
+    pub fn admit(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        header: &Header,
+        message: &[u8],
+        out: &mut impl Outbox,
+    ) -> Option<ReplyTo> {
+        let duplicate = match self
+            .inbound
+            .admit(now, peer, header.sequence.get(), message)
+        {
+            Admission::New(ticket) => {
+                return Some(ReplyTo {
+                    ticket,
+                    peer,
+                    header: *header,
+                });
+            }
+            Admission::Answered(response) => {
+                out.send(peer, response);
+                if let Some(response) = header.message_type.response() {
+                    self.counters.count_sent(response);
+                }
+                Counter::DuplicateAnswered
+            }
+            Admission::InProgress => Counter::DuplicateInProgress,
+            Admission::ResponseGone => Counter::DuplicateResponseGone,
+        };
+        self.counters.count(duplicate);
+        None
+    }
+
+    /// Writes and sends a response, and remembers it for when the request comes again.
+    pub fn respond(
+        &mut self,
+        now: Instant,
+        to: &ReplyTo,
+        seid: Option<Seid>,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<(), RequestError> {
+        let header = response_header(&to.header, seid);
+        let message = Self::write(&mut self.scratch, &mut self.counters, &header, write)?;
+        self.inbound.answered(now, to.ticket, message);
+        out.send(to.peer, message);
+        self.counters.count_sent(header.message_type);
+        Ok(())
+    }
+
+    /// Writes and sends a response that may be made anew each time the request comes.
+    pub fn respond_each_time(
+        &mut self,
+        to: SocketAddr,
+        header: &Header,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) {
+        if let Ok(message) = Self::write(&mut self.scratch, &mut self.counters, header, write) {
+            out.send(to, message);
+            self.counters.count_sent(header.message_type);
+        }
+    }
+
+    fn write<'s>(
+        scratch: &'s mut [u8],
+        counters: &mut Counters,
+        header: &Header,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<&'s [u8], RequestError> {
+        let written = write_message(scratch, header, write);
+        let message = written.ok().and_then(|len| scratch.get(..len));
+        if message.is_none() {
+            counters.count(Counter::TooLong);
+        }
+        message.ok_or(RequestError::TooLong)
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> RequestError {
+        match refusal {
+            Refusal::TooManyInFlight => self.counters.count(Counter::RefusedInFlight),
+            Refusal::NoMemory => self.counters.count(Counter::RefusedMemory),
+        }
+        RequestError::Refused(refusal)
+    }
+}
+
+/// The header of the response to a request: same sequence number and priority.
+pub fn response_header(request: &Header, seid: Option<Seid>) -> Header {
+    // Only requests are ever answered, and every request has a response type.
+    let message_type = request
+        .message_type
+        .response()
+        .unwrap_or(request.message_type);
+    Header {
+        message_type,
+        seid,
+        ..*request
+    }
+}

@@ -1,0 +1,196 @@
+//! The PFCP endpoint of one CP or UP function.
+
+mod courier;
+mod error;
+mod heartbeat;
+mod receive;
+mod release;
+mod setup;
+mod timers;
+mod update;
+mod upper;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+pub use error::RequestError;
+pub use update::Change;
+pub use upper::Request;
+
+use courier::{Courier, Purpose};
+
+use crate::association::{Association, AssociationId};
+use crate::associations::Associations;
+use crate::config::{Config, Role};
+use crate::counters::{Counter, Counters};
+use crate::event::{DownReason, Event, FailReason, Input};
+use crate::rate_limit::RateLimit;
+use crate::time::Instant;
+use crate::transport::Outbox;
+
+/// One end of N4: all node related procedures, and the reliable delivery of session related
+/// messages for the layer above.
+///
+/// It has no clock and no socket: the caller hands in datagrams and the time, and takes
+/// datagrams from its own [`Outbox`]. After every call that takes an `Outbox`, take the events
+/// by [`Endpoint::next_event`] until there are none.
+#[derive(Debug)]
+pub struct Endpoint {
+    role: Role,
+    config: Config,
+    courier: Courier,
+    associations: Associations,
+    events: VecDeque<Event>,
+    version_answers: RateLimit,
+    /// Not later than the first timer of any association.
+    next_timer: Instant,
+}
+
+impl Endpoint {
+    /// Takes all memory that the limits of `config` ask for.
+    pub fn new(role: Role, config: Config) -> Self {
+        let limits = &config.limits;
+        // One input ends at most all requests in flight and touches a few associations.
+        let events = limits.in_flight as usize + limits.associations * 2 + 16;
+        Self {
+            role,
+            courier: Courier::new(&config),
+            associations: Associations::new(limits.associations),
+            events: VecDeque::with_capacity(events),
+            version_answers: RateLimit::new(limits.version_answers_per_s),
+            next_timer: Instant::NEVER,
+            config,
+        }
+    }
+
+    /// Deals with one message from `peer`. Datagrams with several messages are to be split by
+    /// [`crate::messages`].
+    pub fn handle<'a>(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        message: &'a [u8],
+        out: &mut impl Outbox,
+    ) -> Input<'a> {
+        match self.receive(now, peer, message, out) {
+            Some(input) => input,
+            None => self.next_event().map_or(Input::Nothing, Input::Event),
+        }
+    }
+
+    /// The next event in order.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Does what is due: retransmissions, heartbeats, further tries. Then take the events.
+    pub fn tick(&mut self, now: Instant, out: &mut impl Outbox) {
+        self.expire_requests(now, out);
+        if self.next_timer <= now {
+            self.run_timers(now, out);
+        }
+    }
+
+    /// When [`Endpoint::tick`] has something to do; never too late, sometimes too early.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let request = self
+            .courier
+            .outbound
+            .next_deadline()
+            .unwrap_or(Instant::NEVER);
+        let first = request.min(self.next_timer);
+        (first < Instant::NEVER).then_some(first)
+    }
+
+    /// Which end of N4 this is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What the endpoint was told at its start.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// An association, unless it has ended.
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.associations.get(id)
+    }
+
+    /// All associations.
+    pub fn associations(&self) -> impl Iterator<Item = (AssociationId, &Association)> {
+        self.associations.iter()
+    }
+
+    /// Tells a further address of a peer, such as that of a session's F-SEID, so that requests
+    /// from there are known to be its own. False if the peer has too many.
+    pub fn add_address(&mut self, id: AssociationId, address: IpAddr) -> bool {
+        self.learn(id, SocketAddr::new(address, 0))
+    }
+
+    /// A snapshot of all counters.
+    pub fn counters(&self) -> Counters {
+        let mut counters = self.courier.counters.clone();
+        let inbound = &self.courier.inbound;
+        counters.set(Counter::CacheEvictedRequests, inbound.evicted_requests());
+        counters.set(Counter::CacheEvictedResponses, inbound.evicted_responses());
+        counters
+    }
+
+    /// Own requests without response now.
+    pub fn in_flight(&self) -> u32 {
+        self.courier.outbound.in_flight()
+    }
+
+    fn event(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    fn count(&mut self, counter: Counter) {
+        self.courier.counters.count(counter);
+    }
+
+    fn learn(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
+        let learned = self.associations.learn(id, peer);
+        if !learned {
+            self.count(Counter::AddressLimit);
+        }
+        learned
+    }
+
+    /// Changes an association and keeps the first timer known.
+    fn change(&mut self, id: AssociationId, change: impl FnOnce(&mut Association)) {
+        if let Some(association) = self.associations.get_mut(id) {
+            change(association);
+            self.next_timer = self.next_timer.min(association.next_timer());
+        }
+    }
+
+    /// Forgets all requests to a peer, and tells the layer above about its own.
+    fn cancel_requests(&mut self, id: AssociationId) {
+        let events = &mut self.events;
+        self.courier.outbound.cancel(
+            |purpose| purpose.association() == id,
+            |purpose| {
+                if let Purpose::Upper { association, tag } = purpose {
+                    let reason = FailReason::AssociationEnded;
+                    events.push_back(Event::RequestFailed {
+                        association,
+                        tag,
+                        reason,
+                    });
+                }
+            },
+        );
+    }
+
+    fn end_association(&mut self, id: AssociationId, reason: DownReason) {
+        self.cancel_requests(id);
+        if self.associations.remove(id).is_some() {
+            self.event(Event::AssociationDown {
+                association: id,
+                reason,
+            });
+        }
+    }
+}

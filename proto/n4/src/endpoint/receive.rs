@@ -1,0 +1,203 @@
+//! The way of a received message to its procedure (TS 29.244, 7.6).
+
+use std::net::{IpAddr, SocketAddr};
+
+use sluice_wire::pfcp::{Header, HeaderError, MessageType, SequenceNumber};
+
+use super::courier::Purpose;
+use super::{Endpoint, RequestError};
+use crate::config::Role;
+use crate::counters::Counter;
+use crate::event::{Event, FailReason, Input, ReplyTo, Response};
+use crate::time::Instant;
+use crate::transport::{Answer, Outbox};
+
+impl Endpoint {
+    pub(super) fn receive<'a>(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        message: &'a [u8],
+        out: &mut impl Outbox,
+    ) -> Option<Input<'a>> {
+        if !self.is_allowed(peer.ip()) {
+            self.count(Counter::NotAllowed);
+            return None;
+        }
+        let (header, body) = match Header::parse(message) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.malformed(now, peer, error, out);
+                return None;
+            }
+        };
+        let message_type = header.message_type;
+        self.courier.counters.count_received(message_type);
+        if message_type.is_session_related() && header.seid.is_none() {
+            self.count(Counter::MalformedSeid);
+            None
+        } else if message_type.is_request() {
+            self.receive_request(now, peer, &header, message, body, out)
+        } else if message_type.is_response() {
+            self.receive_response(now, peer, &header, body, out)
+        } else {
+            None
+        }
+    }
+
+    fn is_allowed(&self, peer: IpAddr) -> bool {
+        let allowed = &self.config.allowed_peers;
+        allowed.is_empty() || allowed.iter().any(|prefix| prefix.contains(peer))
+    }
+
+    fn malformed(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        error: HeaderError,
+        out: &mut impl Outbox,
+    ) {
+        match error {
+            HeaderError::TooShort => self.count(Counter::MalformedShort),
+            HeaderError::Length { .. } => self.count(Counter::MalformedLength),
+            HeaderError::Version { sequence, .. } => {
+                self.count(Counter::MalformedVersion);
+                self.answer_version(now, peer, sequence, out);
+            }
+        }
+    }
+
+    /// Version Not Supported Response: a header alone, of our version (TS 29.244, 7.4.4.7).
+    fn answer_version(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        sequence: SequenceNumber,
+        out: &mut impl Outbox,
+    ) {
+        if self.version_answers.permit(now) {
+            let header = Header::node(MessageType::VERSION_NOT_SUPPORTED_RESPONSE, sequence);
+            self.courier
+                .respond_each_time(peer, &header, out, |_| Ok(()));
+        } else {
+            self.count(Counter::VersionAnswersWithheld);
+        }
+    }
+
+    fn receive_request<'a>(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        header: &Header,
+        message: &[u8],
+        body: &'a [u8],
+        out: &mut impl Outbox,
+    ) -> Option<Input<'a>> {
+        if !serves(self.role, header.message_type) {
+            self.count(Counter::UnexpectedType);
+            return None;
+        }
+        match header.message_type {
+            MessageType::HEARTBEAT_REQUEST => {
+                self.heartbeat_request(now, peer, header, body, out);
+                None
+            }
+            MessageType::ASSOCIATION_SETUP_REQUEST
+            | MessageType::ASSOCIATION_UPDATE_REQUEST
+            | MessageType::ASSOCIATION_RELEASE_REQUEST => {
+                let reply = self.courier.admit(now, peer, header, message, out)?;
+                // A response of our own that is too long for the limits is counted there.
+                let _ = self.association_request(now, &reply, body, out);
+                None
+            }
+            _ => self.upper_request(now, peer, header, message, body, out),
+        }
+    }
+
+    fn association_request(
+        &mut self,
+        now: Instant,
+        reply: &ReplyTo,
+        body: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), RequestError> {
+        match reply.request_type() {
+            MessageType::ASSOCIATION_SETUP_REQUEST => self.setup_request(now, reply, body, out),
+            MessageType::ASSOCIATION_UPDATE_REQUEST => self.update_request(now, reply, body, out),
+            _ => self.release_request(now, reply, body, out),
+        }
+    }
+
+    fn receive_response<'a>(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        header: &Header,
+        body: &'a [u8],
+        out: &mut impl Outbox,
+    ) -> Option<Input<'a>> {
+        let answer = self
+            .courier
+            .outbound
+            .answer(peer, header.sequence, header.message_type);
+        let Answer::To(purpose) = answer else {
+            self.count(Counter::UnmatchedResponse);
+            return None;
+        };
+        if header.message_type == MessageType::VERSION_NOT_SUPPORTED_RESPONSE {
+            self.request_failed(now, purpose, FailReason::VersionNotSupported);
+            return None;
+        }
+        match purpose {
+            Purpose::Heartbeat(id) => self.heartbeat_response(now, id, body, out),
+            Purpose::Setup(id) => self.setup_response(now, id, peer, body),
+            Purpose::Update(id) => self.update_response(id, body),
+            Purpose::Release(id) => self.release_response(id),
+            Purpose::Upper { association, tag } => {
+                let header = *header;
+                return Some(Input::Response(Response {
+                    association,
+                    tag,
+                    header,
+                    body,
+                }));
+            }
+        }
+        None
+    }
+
+    /// Deals with a request that will not be answered any more.
+    pub(super) fn request_failed(&mut self, now: Instant, purpose: Purpose, reason: FailReason) {
+        match purpose {
+            Purpose::Heartbeat(id) => self.heartbeat_lost(now, id),
+            Purpose::Setup(id) => self.set_up_later(now, id),
+            Purpose::Update(association) => {
+                self.event(Event::UpdateAnswered {
+                    association,
+                    cause: None,
+                });
+            }
+            // The peer is gone; the association is released all the same.
+            Purpose::Release(id) => self.release_response(id),
+            Purpose::Upper { association, tag } => {
+                self.event(Event::RequestFailed {
+                    association,
+                    tag,
+                    reason,
+                });
+            }
+        }
+    }
+}
+
+/// Whether a function of this role serves a request (TS 29.244, Table 7.3-1).
+fn serves(role: Role, request: MessageType) -> bool {
+    match request {
+        MessageType::HEARTBEAT_REQUEST
+        | MessageType::ASSOCIATION_SETUP_REQUEST
+        | MessageType::ASSOCIATION_UPDATE_REQUEST
+        | MessageType::SESSION_SET_DELETION_REQUEST => true,
+        MessageType::NODE_REPORT_REQUEST | MessageType::SESSION_REPORT_REQUEST => role == Role::Cp,
+        _ => role == Role::Up,
+    }
+}

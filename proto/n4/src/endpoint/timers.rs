@@ -1,0 +1,70 @@
+//! What time alone brings about.
+
+use super::Endpoint;
+use crate::association::AssociationId;
+use crate::config::Role;
+use crate::counters::Counter;
+use crate::event::{Event, FailReason};
+use crate::time::Instant;
+use crate::transport::{Expiry, Outbox};
+
+/// From a release that found no room in the transport to the next try, in milliseconds.
+const RELEASE_RETRY_MS: u64 = 1000;
+
+impl Endpoint {
+    pub(super) fn expire_requests(&mut self, now: Instant, out: &mut impl Outbox) {
+        while let Some(expiry) = self.courier.outbound.expire(now, out) {
+            match expiry {
+                Expiry::Retransmitted(_) => self.count(Counter::Retransmitted),
+                Expiry::GivenUp(_, purpose) => {
+                    self.count(Counter::TimedOut);
+                    self.request_failed(now, purpose, FailReason::TimedOut);
+                }
+            }
+        }
+    }
+
+    pub(super) fn run_timers(&mut self, now: Instant, out: &mut impl Outbox) {
+        self.next_timer = Instant::NEVER;
+        for place in 0..self.associations.places() {
+            if let Some(id) = self.associations.at(place) {
+                self.run_timers_of(now, id, out);
+                // Finds the first of the timers that are left.
+                self.change(id, |_| ());
+            }
+        }
+    }
+
+    fn run_timers_of(&mut self, now: Instant, id: AssociationId, out: &mut impl Outbox) {
+        let Some(association) = self.associations.get(id) else {
+            return;
+        };
+        let (heartbeat_at, retry_at, release_at) = (
+            association.heartbeat_at,
+            association.retry_at,
+            association.release_at,
+        );
+        if heartbeat_at <= now {
+            self.send_heartbeat(now, id, out);
+        }
+        if retry_at <= now {
+            self.start_setup(now, id, out);
+        }
+        if release_at <= now {
+            self.release_due(now, id, out);
+        }
+    }
+
+    fn release_due(&mut self, now: Instant, id: AssociationId, out: &mut impl Outbox) {
+        self.change(id, |association| association.release_at = Instant::NEVER);
+        match self.role {
+            Role::Up => self.event(Event::GracefulPeriodOver { association: id }),
+            Role::Cp => {
+                if self.release(now, id, out).is_err() {
+                    let again = now.plus_ms(RELEASE_RETRY_MS);
+                    self.change(id, |association| association.release_at = again);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! PFCP Association Update from either side (TS 29.244, 6.2.7, 5.18).
+
+use sluice_wire::pfcp::{Cause, MessageType, SequenceNumber};
+
+use super::courier::{Parcel, Purpose};
+use super::{Endpoint, RequestError};
+use crate::association::{AssociationId, Features, State};
+use crate::codec::{self, GracefulPeriod, UpdateRequest};
+use crate::config::Role;
+use crate::counters::Counter;
+use crate::event::{Event, ReplyTo};
+use crate::time::Instant;
+use crate::transport::Outbox;
+
+/// What an Association Update Request of ours says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change<'a> {
+    /// Our features are now these; later set-ups state them too.
+    Features(Features),
+    /// The association is about to be released and usage to be reported before (PARPS, TS
+    /// 29.244, 5.18); both sides must have stated EPFAR.
+    ReleasePreparation,
+    /// A UP function asks for the release (SARR), after this many seconds, or at once.
+    ReleaseRequest {
+        /// How long sessions may stay, in seconds; rounded up to what the timer can express.
+        graceful_period_s: Option<u32>,
+    },
+    /// A UP function has sent all usage reports that had to come before the release (SARR and
+    /// URSS).
+    UsageReportsSent,
+    /// Encoded IEs, such as UE IP address Pool Information.
+    Ies(&'a [u8]),
+}
+
+impl Endpoint {
+    /// Sends an Association Update Request; [`Event::UpdateAnswered`] tells its end.
+    pub fn update(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: Change<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<SequenceNumber, RequestError> {
+        let association = self
+            .associations
+            .get(id)
+            .ok_or(RequestError::NoAssociation)?;
+        if association.state != State::Up {
+            return Err(RequestError::NotEstablished);
+        }
+        let epfar = association.features.epfar() && self.config.features.epfar();
+        self.check_change(&change, epfar)?;
+        if let Change::Features(features) = change {
+            self.config.features = self.config.features.updated(features);
+        }
+        let parcel = Parcel {
+            to: association.primary,
+            message_type: MessageType::ASSOCIATION_UPDATE_REQUEST,
+            seid: None,
+            purpose: Purpose::Update(id),
+        };
+        let node_id = &self.config.node_id;
+        let sequence = self.courier.request(now, parcel, out, |w| {
+            codec::write_update_request(w, node_id, &change)
+        })?;
+        self.change_sent(now, id, &change);
+        Ok(sequence)
+    }
+
+    fn check_change(&self, change: &Change<'_>, epfar: bool) -> Result<(), RequestError> {
+        match change {
+            Change::ReleaseRequest { .. } | Change::UsageReportsSent if self.role == Role::Cp => {
+                Err(RequestError::WrongRole(Role::Cp))
+            }
+            Change::ReleasePreparation | Change::UsageReportsSent if !epfar => {
+                Err(RequestError::NoEpfar)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn change_sent(&mut self, now: Instant, id: AssociationId, change: &Change<'_>) {
+        match change {
+            Change::ReleasePreparation => {
+                self.change(id, |association| association.preparing_release = true);
+            }
+            Change::ReleaseRequest {
+                graceful_period_s: Some(period_s),
+            } => {
+                let release_at = GracefulPeriod::Seconds(*period_s).end(now);
+                self.change(id, |association| association.release_at = release_at);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn update_response(&mut self, association: AssociationId, body: &[u8]) {
+        let cause = codec::update_response(body).ok();
+        if cause.is_none() {
+            self.count(Counter::MalformedResponse);
+        }
+        self.event(Event::UpdateAnswered { association, cause });
+    }
+
+    pub(super) fn update_request(
+        &mut self,
+        now: Instant,
+        reply: &ReplyTo,
+        body: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), RequestError> {
+        let cause = match codec::update_request(body) {
+            Err(reject) => {
+                self.count(Counter::MalformedRequest);
+                reject.cause
+            }
+            Ok(update) => {
+                let known = self.associations.by_node_id(&update.node_id);
+                let known = known.filter(|id| self.is_established(*id));
+                match known {
+                    Some(id) => {
+                        self.apply_update(now, id, reply, update);
+                        Cause::REQUEST_ACCEPTED
+                    }
+                    None => {
+                        self.count(Counter::NoAssociation);
+                        Cause::NO_ESTABLISHED_PFCP_ASSOCIATION
+                    }
+                }
+            }
+        };
+        let node_id = &self.config.node_id;
+        self.courier.respond(now, reply, None, out, |w| {
+            codec::write_update_response(w, node_id, cause)
+        })
+    }
+
+    fn apply_update(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        reply: &ReplyTo,
+        update: UpdateRequest,
+    ) {
+        self.learn_if_new(id, reply.peer.ip());
+        let states_something =
+            update.features != Features::default() || !update.addresses.is_empty();
+        for address in &update.addresses {
+            self.learn_if_new(id, *address);
+        }
+        self.change(id, |association| {
+            association.features = association.features.updated(update.features);
+        });
+        if states_something {
+            self.event(Event::AssociationUpdated { association: id });
+        }
+        if update.preparation {
+            self.change(id, |association| association.preparing_release = true);
+            self.event(Event::ReleasePreparation { association: id });
+        }
+        if update.release_requested && self.role == Role::Cp {
+            self.release_requested(now, id, update.graceful_period);
+        }
+    }
+
+    /// The UP function wants the association released; see that it is, in time.
+    fn release_requested(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        period: Option<GracefulPeriod>,
+    ) {
+        let release_at = period.map_or(now, |period| period.end(now));
+        self.change(id, |association| association.release_at = release_at);
+        let graceful_period_s = period.map(GracefulPeriod::seconds);
+        self.event(Event::ReleaseRequested {
+            association: id,
+            graceful_period_s,
+        });
+    }
+
+    pub(super) fn is_established(&self, id: AssociationId) -> bool {
+        self.associations
+            .get(id)
+            .is_some_and(|association| association.is_established())
+    }
+}

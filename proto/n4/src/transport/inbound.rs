@@ -1,0 +1,222 @@
+//! Requests received before, and the responses that were given (TS 29.244, 6.4).
+//!
+//! A request is the same as an earlier one if its source address and port, its sequence number
+//! and its fingerprint are: a sequence number that comes again with other contents is a new
+//! request, as a restarted peer may begin again anywhere.
+
+use std::net::SocketAddr;
+
+use super::byte_ring::{ByteRing, Position};
+use crate::fingerprint;
+use crate::time::Instant;
+
+/// How much of the past is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboundLimits {
+    /// Requests remembered.
+    pub requests: usize,
+    /// Memory for responses, in octets, 12 more for each than its length.
+    pub response_bytes: usize,
+    /// How long a request can come again, in milliseconds: T1 x (N1 + 1) of the peer.
+    pub window_ms: u64,
+    /// Key of the fingerprints.
+    pub hash_seed: u64,
+}
+
+/// A request that is being worked on; [`Inbound::answered`] ends it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket(u64);
+
+/// What a received request is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission<'a> {
+    /// Not seen before.
+    New(Ticket),
+    /// Came again while the first one is being worked on: drop it.
+    InProgress,
+    /// Came again after the response: send that again.
+    Answered(&'a [u8]),
+    /// Came again, but the response had to give way to newer ones: drop it, for to apply it
+    /// twice would be worse.
+    ResponseGone,
+}
+
+/// The requests of the recent past. All memory is taken in [`Inbound::new`].
+#[derive(Debug)]
+pub struct Inbound {
+    limits: InboundLimits,
+    /// Entry `n` lies at `n & (len - 1)`; numbers begin with 1 and never repeat.
+    entries: Box<[Entry]>,
+    next: u64,
+    /// For each hash the newest entry; older ones follow by [`Entry::older`], until one that
+    /// has been overwritten.
+    newest: Box<[u64]>,
+    responses: ByteRing,
+    evicted_requests: u64,
+    evicted_responses: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    peer: SocketAddr,
+    sequence: u32,
+    fingerprint: u64,
+    arrived: Instant,
+    older: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    InProgress,
+    Answered(Position),
+    /// The response was too long to keep.
+    NotKept,
+}
+
+impl Inbound {
+    /// Takes all memory; `requests` is rounded up to a power of two.
+    pub fn new(limits: InboundLimits) -> Self {
+        let requests = limits.requests.max(1).next_power_of_two();
+        let unused = Entry {
+            peer: SocketAddr::from(([0, 0, 0, 0], 0)),
+            sequence: 0,
+            fingerprint: 0,
+            arrived: Instant(0),
+            older: 0,
+            state: State::NotKept,
+        };
+        Self {
+            entries: vec![unused; requests].into_boxed_slice(),
+            next: 1,
+            newest: vec![0; requests * 2].into_boxed_slice(),
+            responses: ByteRing::new(limits.response_bytes),
+            evicted_requests: 0,
+            evicted_responses: 0,
+            limits,
+        }
+    }
+
+    /// Tells whether the request `message` from `peer` is new, and remembers it if so.
+    pub fn admit(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        sequence: u32,
+        message: &[u8],
+    ) -> Admission<'_> {
+        let fingerprint = fingerprint::of_bytes(self.limits.hash_seed, message);
+        let bucket = self.bucket(peer, sequence);
+        let same = |entry: &Entry| {
+            entry.sequence == sequence && entry.peer == peer && entry.fingerprint == fingerprint
+        };
+        match self.find(now, bucket, same).map(|entry| entry.state) {
+            None => Admission::New(self.remember(now, peer, sequence, fingerprint, bucket)),
+            Some(State::InProgress) => Admission::InProgress,
+            Some(State::NotKept) => Admission::ResponseGone,
+            Some(State::Answered(position)) => match self.responses.get(position) {
+                Some(response) => Admission::Answered(response),
+                None => Admission::ResponseGone,
+            },
+        }
+    }
+
+    /// Keeps the response to a request, to send it again when the request comes again.
+    pub fn answered(&mut self, now: Instant, ticket: Ticket, response: &[u8]) {
+        let window_ns = self.window_ns();
+        if self.live(ticket.0).is_none() {
+            return;
+        }
+        let evicted = &mut self.evicted_responses;
+        let position = self.responses.push(now, response, |stored| {
+            *evicted += u64::from(now.ns_since(stored) < window_ns);
+        });
+        let index = self.index(ticket.0);
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.state = position.map_or(State::NotKept, State::Answered);
+        }
+    }
+
+    /// Requests forgotten before their time because [`InboundLimits::requests`] was too low.
+    pub fn evicted_requests(&self) -> u64 {
+        self.evicted_requests
+    }
+
+    /// Responses forgotten before their time because [`InboundLimits::response_bytes`] was too
+    /// low.
+    pub fn evicted_responses(&self) -> u64 {
+        self.evicted_responses
+    }
+
+    fn find(&self, now: Instant, bucket: usize, same: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        let mut number = *self.newest.get(bucket)?;
+        // Numbers fall along the chain, so the first dead one ends it.
+        while let Some(entry) = self.live(number) {
+            if now.ns_since(entry.arrived) >= self.window_ns() {
+                return None;
+            }
+            if same(entry) {
+                return Some(entry);
+            }
+            number = entry.older;
+        }
+        None
+    }
+
+    fn remember(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        sequence: u32,
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Ticket {
+        let number = self.next;
+        self.next += 1;
+        let (index, window_ns) = (self.index(number), self.window_ns());
+        let reused = number > self.entries.len() as u64;
+        if let (Some(entry), Some(newest)) =
+            (self.entries.get_mut(index), self.newest.get_mut(bucket))
+        {
+            if reused && now.ns_since(entry.arrived) < window_ns {
+                self.evicted_requests += 1;
+            }
+            let (older, state) = (*newest, State::InProgress);
+            *entry = Entry {
+                peer,
+                sequence,
+                fingerprint,
+                arrived: now,
+                older,
+                state,
+            };
+            *newest = number;
+        }
+        Ticket(number)
+    }
+
+    fn live(&self, number: u64) -> Option<&Entry> {
+        let live = number != 0 && number + self.entries.len() as u64 >= self.next;
+        if live {
+            self.entries.get(self.index(number))
+        } else {
+            None
+        }
+    }
+
+    fn index(&self, number: u64) -> usize {
+        number as usize & (self.entries.len() - 1)
+    }
+
+    fn bucket(&self, peer: SocketAddr, sequence: u32) -> usize {
+        let hash = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+        hash as usize & (self.newest.len() - 1)
+    }
+
+    fn window_ns(&self) -> u64 {
+        self.limits.window_ms.saturating_mul(1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+
+const WINDOW_MS: u64 = 4000;
+
+fn peer(port: u16) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], port))
+}
+
+fn inbound(requests: usize, response_bytes: usize) -> Inbound {
+    Inbound::new(InboundLimits {
+        requests,
+        response_bytes,
+        window_ms: WINDOW_MS,
+        hash_seed: 11,
+    })
+}
+
+fn new(admission: Admission<'_>) -> Ticket {
+    match admission {
+        Admission::New(ticket) => ticket,
+        other => panic!("not new: {other:?}"),
+    }
+}
+
+#[test]
+fn a_request_that_comes_again_gets_the_very_same_response() {
+    let mut inbound = inbound(8, 1000);
+    let ticket = new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    assert_eq!(
+        inbound.admit(Instant(1), peer(1), 5, b"request"),
+        Admission::InProgress
+    );
+    inbound.answered(Instant(2), ticket, b"response");
+    for at in 3..6 {
+        let again = inbound.admit(Instant(at), peer(1), 5, b"request");
+        assert_eq!(again, Admission::Answered(b"response"));
+    }
+}
+
+#[test]
+fn another_port_number_or_content_is_another_request() {
+    let mut inbound = inbound(8, 1000);
+    let ticket = new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    inbound.answered(Instant(0), ticket, b"response");
+    new(inbound.admit(Instant(0), peer(2), 5, b"request"));
+    new(inbound.admit(Instant(0), peer(1), 6, b"request"));
+    new(inbound.admit(Instant(0), peer(1), 5, b"other request"));
+    let first_again = inbound.admit(Instant(0), peer(1), 5, b"request");
+    assert_eq!(first_again, Admission::Answered(b"response"));
+}
+
+#[test]
+fn after_the_window_the_same_request_is_new() {
+    let mut inbound = inbound(8, 1000);
+    new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    let last = Instant(Instant(0).plus_ms(WINDOW_MS).0 - 1);
+    assert_eq!(
+        inbound.admit(last, peer(1), 5, b"request"),
+        Admission::InProgress
+    );
+    new(inbound.admit(Instant(0).plus_ms(WINDOW_MS), peer(1), 5, b"request"));
+}
+
+#[test]
+fn the_oldest_requests_give_way_and_are_counted() {
+    let mut inbound = inbound(4, 1000);
+    let first = new(inbound.admit(Instant(0), peer(1), 0, b"request"));
+    for sequence in 1..=4 {
+        new(inbound.admit(Instant(1), peer(1), sequence, b"request"));
+    }
+    assert_eq!(inbound.evicted_requests(), 1);
+    inbound.answered(Instant(2), first, b"late");
+    new(inbound.admit(Instant(2), peer(1), 0, b"request"));
+    assert_eq!(
+        inbound.admit(Instant(2), peer(1), 4, b"request"),
+        Admission::InProgress
+    );
+}
+
+#[test]
+fn the_oldest_responses_give_way_and_their_requests_stay_known() {
+    let mut inbound = inbound(8, 64);
+    for sequence in 0..3 {
+        let ticket = new(inbound.admit(Instant(0), peer(1), sequence, b"request"));
+        inbound.answered(Instant(0), ticket, b"a response of 20 oct");
+    }
+    assert_eq!(inbound.evicted_responses(), 1);
+    assert_eq!(
+        inbound.admit(Instant(1), peer(1), 0, b"request"),
+        Admission::ResponseGone
+    );
+    let kept = inbound.admit(Instant(1), peer(1), 2, b"request");
+    assert_eq!(kept, Admission::Answered(b"a response of 20 oct"));
+}
+
+#[test]
+fn what_gives_way_after_its_time_is_not_counted() {
+    let mut inbound = inbound(2, 64);
+    for sequence in 0..20 {
+        let now = Instant(0).plus_ms(u64::from(sequence) * WINDOW_MS);
+        let ticket = new(inbound.admit(now, peer(1), sequence, b"request"));
+        inbound.answered(now, ticket, b"a response of 20 oct");
+    }
+    assert_eq!(
+        (inbound.evicted_requests(), inbound.evicted_responses()),
+        (0, 0)
+    );
+}
