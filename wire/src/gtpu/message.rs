@@ -16,7 +16,7 @@ pub enum Message<'a> {
         /// To be returned.
         sequence: u16,
     },
-    /// It is. (7.2.2) The Recovery element says nothing since Release 8 and is not kept.
+    /// It is. (7.2.2) The Recovery element is ignored on receipt (8.2).
     EchoResponse {
         /// As in the request.
         sequence: u16,
