@@ -1,4 +1,5 @@
 //! The UP function: N4 sessions to compiled transactions; the control core around it.
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod network;
