@@ -31,6 +31,8 @@ missing_packages() {
 }
 
 install_packages() {
+    can_be_root || lacking "packages are missing, and installing them needs root or sudo. As root, run:
+    apt-get install $*"
     say "installing: $*"
     local had_nginx=yes
     command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || had_nginx=no
@@ -65,15 +67,13 @@ allow_services() {
     as_root rm -f "$POLICY"
 }
 
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] ||
+        { command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; }
+}
+
 as_root() {
-    if [ "$(id -u)" -eq 0 ]; then
-        "$@"
-    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
-        sudo "$@"
-    else
-        lacking "packages are missing, and installing them needs root or sudo. As root, run:
-    apt-get install ${BUILD_PACKAGES[*]} ${TOOL_PACKAGES[*]}"
-    fi
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 check_dpdk() {

@@ -3,6 +3,7 @@
 # Runs all tests: those of the workspace, then scripts/test.d/*.sh. The last line is
 # "N passed, N failed". What each test said is in target/test.log.
 #
+# A test that cannot run here prints a line "skipped: REASON" and counts as not run.
 # A step in test.d prints "ok NAME" or "not ok NAME" for each of its checks (with "# SKIP reason"
 # behind what could not run here).
 set -uo pipefail
@@ -37,7 +38,7 @@ run_workspace() {
     results=$(mktemp)
     runner_variable=CARGO_TARGET_$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')_RUNNER
     export "$runner_variable=$ROOT/scripts/run-test-binary.sh"
-    cargo test --workspace --no-fail-fast 2>&1 | tee -a "$LOG" "$results" | show_progress
+    cargo test --workspace --no-fail-fast -- --show-output 2>&1 | tee -a "$LOG" "$results" | show_progress
     status=${PIPESTATUS[0]}
     count_libtest "$results"
     # Cargo failed, yet no test did: that must not look like success.
@@ -47,19 +48,25 @@ run_workspace() {
 
 # One line for each test binary; of single tests only those that failed, and why.
 show_progress() {
-    grep --line-buffered -vE '^test .* \.\.\. (ok|ignored.*)$|^(running [0-9]+ tests?)?$|Compiling|^warning'
+    awk '/^failures:$/ { failures = 1 }
+        /^test result: / { failures = 0 }
+        failures || /^test result: |^ +Running |^ +Doc-tests |^skipped: |^error|FAILED/ { print; fflush() }'
 }
 
 # Adds up lines such as "test result: ok. 9 passed; 0 failed; 1 ignored; ...".
 count_libtest() { # file
     local sums
-    read -r -a sums < <(awk '/^test result: / {
-        for (i = 2; i <= NF; i++) {
-            if ($i == "passed;") passed += $(i - 1)
-            if ($i == "failed;") failed += $(i - 1)
-            if ($i == "ignored;") ignored += $(i - 1)
+    read -r -a sums < <(awk '
+        /^---- .* stdout ----$/ { counted = 0 }
+        /^skipped: / && !counted { skipped++; counted = 1 }
+        /^test result: / {
+            for (i = 2; i <= NF; i++) {
+                if ($i == "passed;") passed += $(i - 1)
+                if ($i == "failed;") failed += $(i - 1)
+                if ($i == "ignored;") ignored += $(i - 1)
+            }
         }
-    } END { print passed + 0, failed + 0, ignored + 0 }' "$1")
+        END { print passed - skipped, failed + 0, ignored + skipped }' "$1")
     passed=$((passed + sums[0])) failed=$((failed + sums[1])) ignored=$((ignored + sums[2]))
 }
 

@@ -24,13 +24,17 @@ fn a_second_start_is_refused_also_after_the_first_has_ended() {
 
 #[test]
 fn dpdk_speaks_on_standard_error_only() {
+    const MARK: &str = "SLUICE_TEST_TALKATIVE_CHILD";
+    if std::env::var_os(MARK).is_some() {
+        return start_dpdk_talkatively();
+    }
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "child_that_starts_dpdk_talkatively",
-            "--ignored",
+            "dpdk_speaks_on_standard_error_only",
             "--nocapture",
         ])
+        .env(MARK, "1")
         .output()
         .unwrap();
     let (out, err) = (
@@ -46,21 +50,16 @@ fn dpdk_speaks_on_standard_error_only() {
     );
 }
 
-#[test]
-#[ignore = "a child of dpdk_speaks_on_standard_error_only"]
-fn child_that_starts_dpdk_talkatively() {
+fn start_dpdk_talkatively() {
     let config = EalConfig {
         log_level: LogLevel::Debug,
         ..common::config()
     };
-    let eal = Eal::init(&config).unwrap();
-    let pool = MbufPool::create(
-        &eal,
-        PoolConfig {
-            packets: 1023,
-            ..PoolConfig::default()
-        },
-    );
-    let port = Port::open(&pool.unwrap(), &PortConfig::new("ring", devargs::ring(0)));
-    drop(port.unwrap());
+    let eal = Eal::init(&config).expect("DPDK starts");
+    let config = PoolConfig {
+        packets: 1023,
+        ..PoolConfig::default()
+    };
+    let pool = MbufPool::create(&eal, config).expect("a pool");
+    drop(Port::open(&pool, &PortConfig::new("ring", devargs::ring(0))).expect("a port"));
 }

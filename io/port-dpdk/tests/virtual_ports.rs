@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::*;
 use sluice_port::{Burst, LinkState, Packet, PortIo};
 use sluice_port_dpdk::*;
@@ -109,6 +111,38 @@ fn a_pcap_port_writes_what_it_is_sent_and_reads_it_back() {
 const EMPTY_PCAP: [u8; 24] = [
     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0,
 ];
+
+#[test]
+fn memif_carries_packets_from_one_end_to_the_other() {
+    let pool = pool(8191);
+    let socket = std::env::temp_dir().join(format!("sluice-memif-{}", std::process::id()));
+    let open = |number, role| {
+        let devargs = devargs::memif(number, role, &socket, 0);
+        Port::open(&pool, &PortConfig::new("memif", devargs)).unwrap()
+    };
+    let server = open(20, devargs::MemifRole::Server);
+    let client = open(21, devargs::MemifRole::Client);
+    let (mut to, mut from) = (worker(&pool, &client), worker(&pool, &server));
+    wait_until(|| to.link(PORT) == LinkState::Up && from.link(PORT) == LinkState::Up);
+    let mut burst = Burst::new();
+    for fill in 0..100 {
+        burst.push(packet(&pool, 1000, fill)).unwrap();
+    }
+    send(&mut to, &mut burst);
+    wait_until(|| from.rx(PORT, QUEUE, &mut burst, 256) > 0 && burst.len() == 100);
+    for (packet, fill) in burst.iter().zip(0u8..) {
+        assert_eq!(packet.data(), [fill; 1000]);
+    }
+    std::fs::remove_file(&socket).ok();
+}
+
+fn wait_until(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it does not happen");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
 
 #[test]
 fn a_queue_has_one_user_and_returns_when_he_drops_it() {
