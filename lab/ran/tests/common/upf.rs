@@ -1,0 +1,165 @@
+//! The least that a UPF does: takes G-PDUs of uplink and sends their packets on to the UE whose
+//! address they name.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sluice_host::netns::Ns;
+use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
+use sluice_wire::gtpu::{
+    self, GPdu, Message, PduType, ShortContainer, g_pdu_header_with_container,
+};
+use sluice_wire::ids::{Qfi, Teid};
+
+#[derive(Clone, Copy)]
+struct Route {
+    gnb: Ipv4Addr,
+    teid: Teid,
+    qfi: Qfi,
+}
+
+/// What the UPF has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// G-PDUs of uplink: who sent them, TEID, QFI, bytes inside.
+    pub uplink: HashMap<(Ipv4Addr, u32, u8), (u64, u64)>,
+    pub error_indications: Vec<u32>,
+    pub echo_responses: Vec<u16>,
+    pub notifications: u64,
+    pub wrong: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    routes: HashMap<Ipv4Addr, Route>,
+    seen: Seen,
+}
+
+pub struct Upf {
+    shared: Arc<Mutex<Shared>>,
+    socket: Arc<UdpSocket>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Upf {
+    pub fn start(ns: &Ns) -> Self {
+        let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, gtpu::PORT);
+        let socket = Arc::new(UdpSocket::bind(ns, address).expect("bind"));
+        let (shared, stop) = (
+            Arc::<Mutex<Shared>>::default(),
+            Arc::<AtomicBool>::default(),
+        );
+        let (theirs, end, port) = (Arc::clone(&shared), Arc::clone(&stop), Arc::clone(&socket));
+        let thread = std::thread::spawn(move || {
+            let mut incoming = RecvBatch::new(BATCH_MAX, 2048);
+            let mut outgoing = SendBatch::new(BATCH_MAX, 2048);
+            while !end.load(Ordering::Relaxed) {
+                if port.wait(Duration::from_millis(20)).expect("poll") {
+                    burst(&port, &theirs, &mut incoming, &mut outgoing);
+                }
+            }
+        });
+        Self {
+            shared,
+            socket,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Sends what is for `ue` to `gnb` from now on.
+    pub fn route(&self, ue: Ipv4Addr, gnb: Ipv4Addr, teid: Teid, qfi: Qfi) {
+        self.shared
+            .lock()
+            .expect("lock")
+            .routes
+            .insert(ue, Route { gnb, teid, qfi });
+    }
+
+    /// Sends bytes to UDP port 2152 of a gNB.
+    pub fn send(&self, bytes: &[u8], gnb: Ipv4Addr) {
+        let to = SocketAddrV4::new(gnb, gtpu::PORT);
+        self.socket.send(bytes, to, None).expect("send");
+    }
+
+    pub fn seen(&self) -> Seen {
+        self.shared.lock().expect("lock").seen.clone()
+    }
+}
+
+impl Drop for Upf {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn burst(
+    socket: &UdpSocket,
+    shared: &Mutex<Shared>,
+    incoming: &mut RecvBatch,
+    outgoing: &mut SendBatch,
+) {
+    socket.recv(incoming).expect("recv");
+    let mut shared = shared.lock().expect("lock");
+    for datagram in incoming.iter() {
+        let from = *datagram.from.ip();
+        match Message::parse(datagram.bytes) {
+            Ok(Message::GPdu(g_pdu)) => {
+                forward(&mut shared, from, datagram.bytes, &g_pdu, outgoing)
+            }
+            Ok(Message::ErrorIndication(e)) => shared.seen.error_indications.push(e.teid),
+            Ok(Message::EchoResponse { sequence }) => shared.seen.echo_responses.push(sequence),
+            Ok(Message::EchoRequest { sequence }) => {
+                outgoing.push_bytes(&gtpu::echo_response(sequence), datagram.from, None);
+            }
+            Ok(Message::SupportedExtensionHeadersNotification { .. }) => {
+                shared.seen.notifications += 1;
+            }
+            _ => shared.seen.wrong += 1,
+        }
+    }
+    drop(shared);
+    socket.flush(outgoing, Duration::from_secs(1), |index, error| {
+        panic!("{index}: {error}")
+    });
+}
+
+fn forward(
+    shared: &mut Shared,
+    from: Ipv4Addr,
+    bytes: &[u8],
+    g_pdu: &GPdu,
+    outgoing: &mut SendBatch,
+) {
+    let packet = g_pdu.payload(bytes).expect("inside");
+    assert_eq!(g_pdu.pdu_type, Some(PduType::Uplink));
+    let qfi = g_pdu.qfi.expect("a container").get();
+    let count = shared
+        .seen
+        .uplink
+        .entry((from, g_pdu.teid.get(), qfi))
+        .or_default();
+    *count = (count.0 + 1, count.1 + packet.len() as u64);
+    let octets = packet[16..20].first_chunk::<4>().expect("four");
+    let Some(route) = shared.routes.get(&Ipv4Addr::from(*octets)) else {
+        return;
+    };
+    let container = ShortContainer::downlink(route.qfi, false);
+    let header = g_pdu_header_with_container(route.teid, container, packet.len()).expect("short");
+    let slot = outgoing.slot().expect("as many as came in");
+    slot[..16].copy_from_slice(&header);
+    slot[16..16 + packet.len()].copy_from_slice(packet);
+    outgoing.push(
+        0..16 + packet.len(),
+        SocketAddrV4::new(route.gnb, gtpu::PORT),
+        None,
+    );
+}
