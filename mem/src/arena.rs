@@ -237,4 +237,17 @@ mod tests {
             "the drop unmaps it"
         );
     }
+
+    #[test]
+    #[cfg(not(any(miri, loom)))]
+    fn the_backing_told_is_the_one_that_the_kernel_shows() {
+        let arena: Arena<u64> = Arena::new("smaps-test", 1 << 19).unwrap();
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let (_, ours) = smaps.split_once("memfd:sluice-smaps-test").unwrap();
+        let page_size = ours
+            .lines()
+            .find_map(|line| line.strip_prefix("KernelPageSize:"));
+        let huge = page_size.unwrap().trim() == "2048 kB";
+        assert_eq!(arena.backing() == Backing::HugePages, huge, "{arena:?}");
+    }
 }
