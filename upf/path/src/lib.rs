@@ -5,6 +5,7 @@
 //! they get here is in [`line`] and [`rule`]; how they get here, in [`txn`].
 #![forbid(unsafe_code)]
 
+pub mod assembly;
 pub mod bucket;
 pub mod drop;
 pub mod foreign;

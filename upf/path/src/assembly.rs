@@ -1,0 +1,286 @@
+//! Putting the path together: memory, shards, rings and counters for a number of workers and the
+//! control core.
+
+use crate::foreign::{self, ForeignWriter};
+use crate::layout::Layout;
+use crate::ledger::{Ledger, WorkerStats};
+use crate::limits::{CONTROL_RING, HANDOVER_RING, RESERVED, WORKERS};
+use crate::line::Line;
+use crate::message::{ControlRings, Handover, ToControl, ToWorker, WorkerRings};
+use crate::rule::Block;
+use crate::stage::place::Places;
+use crate::tables::{InterfaceId, Polled, Tables};
+use crate::txn::Txn;
+use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
+use core::fmt;
+use sluice_mem::arena::{Arena, ArenaError};
+use sluice_mem::publish::{Published, Reader};
+use sluice_mem::ring::{Consumer, Producer, spsc};
+use sluice_mem::shard::{self, Owned, ShardCount};
+use sluice_port::{PortId, PortIo, QueueId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a path is made for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where lines lie.
+    pub layout: Layout,
+    /// Extension blocks; block 0 of the arena is never used.
+    pub blocks: u32,
+    /// Workers.
+    pub workers: usize,
+}
+
+/// What a path cannot be made of.
+#[derive(Debug)]
+pub enum PlanError {
+    /// No worker, or more than [`WORKERS`].
+    Workers(usize),
+    /// The memory cannot be had.
+    Arena(ArenaError),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workers(n) => write!(f, "{n} workers: expected 1 to {WORKERS}"),
+            Self::Arena(e) => write!(f, "memory for sessions: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<ArenaError> for PlanError {
+    fn from(e: ArenaError) -> Self {
+        Self::Arena(e)
+    }
+}
+
+/// All of a worker but its doors.
+pub struct Seed<P> {
+    id: WorkerId,
+    places: Places,
+    tables: Reader<Tables>,
+    state: Owned<Line, Block>,
+    owners: OwnerTable,
+    rings: WorkerRings<P>,
+    stats: Arc<WorkerStats>,
+}
+
+impl<P: sluice_port::Packet> Seed<P> {
+    /// Its number.
+    pub fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    /// The worker with its doors.
+    pub fn grow<I: PortIo<Packet = P>>(
+        self,
+        io: I,
+        polled: Vec<Polled>,
+        tx_queue: QueueId,
+    ) -> Worker<I> {
+        Worker::new(Parts {
+            id: self.id,
+            io,
+            polled,
+            tx_queue,
+            places: self.places,
+            tables: self.tables,
+            state: self.state,
+            owners: self.owners,
+            rings: self.rings,
+            stats: self.stats,
+        })
+    }
+}
+
+/// The control core's end of the path.
+pub struct ControlEnd<P> {
+    rings: Vec<ControlRings<P>>,
+    backlog: Vec<VecDeque<Box<Txn>>>,
+    under_way: Vec<usize>,
+    owners: OwnerTable,
+    tables: Published<Tables>,
+    stats: Vec<Arc<WorkerStats>>,
+}
+
+/// A path: seeds of its workers, the control core's end, and the writer of foreign identifiers.
+pub type Assembled<P> = (Vec<Seed<P>>, ControlEnd<P>, ForeignWriter);
+
+/// Makes a path. All memory is reserved here; pages are touched when they are used.
+pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
+    let n = plan.workers;
+    if !(1..=WORKERS).contains(&n) {
+        return Err(PlanError::Workers(n));
+    }
+    let lines = Arena::new("sluice-lines", plan.layout.lines())?;
+    let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
+    let mut states = deal(shard::create(lines, blocks, ShardCount::DEFAULT), n);
+    let owners = OwnerTable::dealt(n);
+    let (foreign, foreign_reader) = foreign::table(plan.layout.foreign().1 as usize * 2);
+    let mut tables = Published::new(Tables::default());
+    let mut mesh = mesh(n);
+    let mut seeds = Vec::with_capacity(n);
+    let mut end = ControlEnd {
+        rings: Vec::with_capacity(n),
+        backlog: (0..n).map(|_| VecDeque::new()).collect(),
+        under_way: vec![0; n],
+        owners: owners.clone(),
+        stats: (0..n).map(|_| Arc::default()).collect(),
+        tables: Published::new(Tables::default()),
+    };
+    for id in 0..n {
+        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED);
+        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED);
+        let (to_workers, from_workers) = mesh.remove(0);
+        end.rings.push(ControlRings {
+            to_worker,
+            from_worker,
+        });
+        seeds.push(Seed {
+            id: id as WorkerId,
+            places: Places {
+                layout: plan.layout.clone(),
+                foreign: foreign_reader.clone(),
+            },
+            tables: tables.reader(),
+            state: states.remove(0),
+            owners: owners.clone(),
+            rings: WorkerRings {
+                from_control,
+                to_control,
+                to_workers,
+                from_workers,
+            },
+            stats: end.stats[id].clone(),
+        });
+    }
+    end.tables = tables;
+    Ok((seeds, end, foreign))
+}
+
+/// Splits the ownership of all shards as [`OwnerTable::dealt`] says.
+fn deal(mut all: Owned<Line, Block>, workers: usize) -> Vec<Owned<Line, Block>> {
+    let mut parts: Vec<_> = (1..workers).map(|_| all.none_like()).collect();
+    let owners = OwnerTable::dealt(workers);
+    for shard in all.shards().all() {
+        let owner = usize::from(owners.of(shard));
+        if owner > 0
+            && let Some(token) = all.release(shard)
+            && let Err(token) = parts[owner - 1].accept(token)
+        {
+            // Tokens of one set fit every owner made from it.
+            drop(token);
+        }
+    }
+    parts.insert(0, all);
+    parts
+}
+
+type Out<P> = Vec<Option<Producer<Handover<P>>>>;
+type In<P> = Vec<Option<Consumer<Handover<P>>>>;
+
+/// A ring from each worker to each other one.
+fn mesh<P: Send>(n: usize) -> Vec<(Out<P>, In<P>)> {
+    let mut ends: Vec<(Out<P>, In<P>)> = (0..n)
+        .map(|_| {
+            (
+                (0..n).map(|_| None).collect(),
+                (0..n).map(|_| None).collect(),
+            )
+        })
+        .collect();
+    for from in 0..n {
+        for to in (0..n).filter(|to| *to != from) {
+            let (producer, consumer) = spsc(HANDOVER_RING, RESERVED);
+            ends[from].0[to] = Some(producer);
+            ends[to].1[from] = Some(consumer);
+        }
+    }
+    ends
+}
+
+impl<P> ControlEnd<P> {
+    /// Workers.
+    pub fn workers(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// Publishes new tables; what no worker looks at any more is freed.
+    pub fn publish(&mut self, tables: Tables) {
+        self.tables.publish(tables);
+        self.tables.reclaim();
+    }
+
+    /// Sends a transaction to the owner of its shard, behind all sent before.
+    pub fn send(&mut self, txn: Box<Txn>) {
+        let owner = usize::from(self.owners.of(txn.shard));
+        self.backlog[owner].push_back(txn);
+        self.push_backlog(owner);
+    }
+
+    /// At most as many under way as the ring back keeps places for.
+    fn push_backlog(&mut self, worker: usize) {
+        while self.under_way[worker] < RESERVED {
+            let Some(txn) = self.backlog[worker].pop_front() else {
+                return;
+            };
+            let ring = &mut self.rings[worker].to_worker;
+            match ring.push_reserved(ToWorker::Txn(txn)) {
+                Ok(()) => self.under_way[worker] += 1,
+                Err(ToWorker::Txn(txn)) => return self.backlog[worker].push_front(txn),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Transactions that have not come back yet.
+    pub fn under_way(&self) -> usize {
+        self.under_way.iter().sum::<usize>() + self.backlog.iter().map(VecDeque::len).sum::<usize>()
+    }
+
+    /// Gives a whole frame to a worker for transmission; it comes back if the ring is full.
+    pub fn transmit(&mut self, frame: P, interface: InterfaceId) -> Result<(), P> {
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::Transmit(frame, interface)) {
+            Err(ToWorker::Transmit(frame, _)) => Err(frame),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a frame to a worker as if `port` had received it; it comes back if the ring is full.
+    pub fn receive(&mut self, frame: P, port: PortId) -> Result<(), P> {
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::Receive(frame, port)) {
+            Err(ToWorker::Receive(frame, _)) => Err(frame),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next message of any worker.
+    pub fn receive_message(&mut self) -> Option<ToControl<P>> {
+        for worker in 0..self.rings.len() {
+            if let Some(message) = self.rings[worker].from_worker.pop() {
+                if matches!(message, ToControl::Done(_)) {
+                    self.under_way[worker] -= 1;
+                    self.push_backlog(worker);
+                }
+                return Some(message);
+            }
+        }
+        None
+    }
+
+    /// The counters of all workers.
+    pub fn stats(&self) -> &[Arc<WorkerStats>] {
+        &self.stats
+    }
+
+    /// The ledger over all workers.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::read(self.stats.iter().map(|s| &**s))
+    }
+}
