@@ -3,7 +3,8 @@
 //! Names are `sluice-<pid>-<label>`, so that [`sweep`] can tell what a dead process left.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::{HostError, tool};
 
 const DIRECTORY: &str = "/run/netns";
+const CURRENT: &str = "/proc/thread-self/ns/net";
 const PREFIX: &str = "sluice-";
 
 /// A handle to a network namespace; clones name the same one. It does not own the name.
@@ -26,13 +28,13 @@ pub struct Ns {
 struct Inner {
     /// `None` for the namespace in which the process was when asked.
     name: Option<String>,
-    fd: OwnedFd,
+    file: File,
 }
 
 impl Ns {
     /// The namespace of the calling thread.
     pub fn current() -> Result<Self, HostError> {
-        Self::open(None, "/proc/thread-self/ns/net")
+        Self::open(None, CURRENT)
     }
 
     /// An existing namespace, as `ip netns list` names it.
@@ -43,10 +45,7 @@ impl Ns {
     fn open(name: Option<String>, path: &str) -> Result<Self, HostError> {
         let file = File::open(path).map_err(HostError::os(format!("open namespace {path}")))?;
         Ok(Self {
-            inner: Arc::new(Inner {
-                name,
-                fd: file.into(),
-            }),
+            inner: Arc::new(Inner { name, file }),
         })
     }
 
@@ -60,18 +59,32 @@ impl Ns {
         self.name().unwrap_or("the current namespace")
     }
 
-    /// Runs `work` on a thread of its own inside the namespace and waits for it. Sockets and
-    /// devices that it opens stay in that namespace, whoever uses them later. A panic of
-    /// `work` goes on in the caller.
+    /// Runs `work` inside the namespace and waits for it: on a thread of its own, unless the
+    /// caller is there already, which needs no privilege. Sockets and devices that it opens
+    /// stay in that namespace, whoever uses them later. A panic of `work` goes on in the caller.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, HostError> {
+        if self.is_current()? {
+            return Ok(work());
+        }
         let inside = || {
             let network = Some(LinkNameSpaceType::Network);
-            move_into_link_name_space(self.inner.fd.as_fd(), network)
+            move_into_link_name_space(self.inner.file.as_fd(), network)
                 .map_err(HostError::os(format!("enter {}", self.describe())))?;
             Ok(work())
         };
         let outcome = std::thread::scope(|scope| scope.spawn(inside).join());
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Whether the calling thread is in it.
+    fn is_current(&self) -> Result<bool, HostError> {
+        let ours = std::fs::metadata(CURRENT).map_err(HostError::os(format!("read {CURRENT}")))?;
+        let its = self
+            .inner
+            .file
+            .metadata()
+            .map_err(HostError::os("read a namespace"))?;
+        Ok((ours.dev(), ours.ino()) == (its.dev(), its.ino()))
     }
 
     /// A command that will run in the namespace. Its process id is that of `program` itself.
