@@ -10,7 +10,8 @@ BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev cur
 TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light)
 
 DPDK_WANTED=22.11
-RUSTUP_INSTALLER=https://sh.rustup.rs
+# Where the rustup project keeps its installer (sh.rustup.rs is a script that fetches it there).
+RUSTUP_INSTALLER=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu/rustup-init
 
 main() {
     local packages=()
@@ -86,7 +87,7 @@ check_dpdk() {
 install_rust() {
     say "installing Rust (at least $(rust_wanted) is needed; found: $(cargo --version 2>/dev/null || echo none))"
     if ! command -v rustup >/dev/null; then
-        if apt-cache show rustup >/dev/null 2>&1; then
+        if [ -n "$(apt-cache madison rustup 2>/dev/null)" ]; then
             install_packages rustup
         else
             run_rustup_installer
@@ -100,13 +101,20 @@ install_rust() {
 }
 
 run_rustup_installer() {
-    local installer
-    installer=$(mktemp)
-    curl --proto '=https' --tlsv1.2 -sSf "$RUSTUP_INSTALLER" -o "$installer" ||
-        lacking "Rust's installer cannot be fetched from $RUSTUP_INSTALLER"
-    sh "$installer" -y -q --no-modify-path --default-toolchain none >&2 ||
+    local folder
+    folder=$(mktemp -d)
+    fetch "$RUSTUP_INSTALLER" "$folder/rustup-init"
+    fetch "$RUSTUP_INSTALLER.sha256" "$folder/sha256"
+    [ "$(sha256sum <"$folder/rustup-init" | cut -d' ' -f1)" = "$(cut -d' ' -f1 "$folder/sha256")" ] ||
+        lacking "Rust's installer from $RUSTUP_INSTALLER is damaged"
+    chmod +x "$folder/rustup-init"
+    "$folder/rustup-init" -y -q --no-modify-path --default-toolchain none >&2 ||
         lacking "Rust's installer failed (see above)"
-    rm -f "$installer"
+    rm -r "$folder"
+}
+
+fetch() { # address file
+    curl --proto '=https' --tlsv1.2 -sSfL "$1" -o "$2" || lacking "$1 cannot be fetched (see above)"
 }
 
 main
