@@ -2,6 +2,8 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use arrayvec::ArrayVec;
+
 use super::ie_type::IeType;
 use super::reject::Reject;
 use super::writer::{Full, Writer};
@@ -17,6 +19,23 @@ pub trait Element<'a>: Default {
     #[inline]
     fn decode_into(&mut self, value: &'a [u8]) -> Result<(), Fault> {
         *self = Self::decode(value)?;
+        Ok(())
+    }
+
+    /// Reads the contents into an empty place.
+    #[inline]
+    fn decode_option(place: &mut Option<Self>, value: &'a [u8]) -> Result<(), Fault> {
+        *place = Some(Self::decode(value)?);
+        Ok(())
+    }
+
+    /// Reads the contents behind the end of a list that is not full.
+    #[inline]
+    fn decode_push<const N: usize>(
+        list: &mut ArrayVec<Self, N>,
+        value: &'a [u8],
+    ) -> Result<(), Fault> {
+        list.push(Self::decode(value)?);
         Ok(())
     }
 
@@ -109,7 +128,7 @@ impl<'a> Reader<'a> {
     /// An IPv4 address if `present`.
     #[inline]
     pub(crate) fn ipv4(&mut self, present: bool) -> Result<Option<Ipv4Addr>, Fault> {
-        self.when(present, |r| r.array::<4>().map(Ipv4Addr::from))
+        self.when(present, |r| r.u32().map(Ipv4Addr::from_bits))
     }
 
     /// An IPv6 address if `present`.

@@ -1,5 +1,6 @@
 //! Walking the information elements of a message or group (TS 29.244, 8.1.1).
 
+use super::cause::Cause;
 use super::ie_type::IeType;
 use super::reject::Reject;
 
@@ -26,23 +27,33 @@ impl<'a> Ies<'a> {
         Self { rest: body }
     }
 
+    /// The next whole IE; `None` at the end and in front of octets that are not a whole IE, which
+    /// [`Ies::finish`] tells apart. (An `Option` stays in registers where a `Result` would not.)
     #[inline]
-    fn take(&mut self) -> Result<Ie<'a>, Reject> {
-        let Some((&[t0, t1, l0, l1], rest)) = self.rest.split_first_chunk::<4>() else {
-            self.rest = &[];
-            return Err(Reject {
-                cause: super::Cause::INVALID_LENGTH,
-                offending_ie: None,
-            });
-        };
-        let ie_type = IeType(u16::from_be_bytes([t0, t1]));
+    pub(crate) fn next_whole(&mut self) -> Option<Ie<'a>> {
+        let (&[t0, t1, l0, l1], rest) = self.rest.split_first_chunk::<4>()?;
         let length = usize::from(u16::from_be_bytes([l0, l1]));
-        let Some((value, rest)) = rest.split_at_checked(length) else {
-            self.rest = &[];
-            return Err(Reject::invalid_length(ie_type));
-        };
+        let (value, rest) = rest.split_at_checked(length)?;
         self.rest = rest;
-        Ok(Ie { ie_type, value })
+        Some(Ie {
+            ie_type: IeType(u16::from_be_bytes([t0, t1])),
+            value,
+        })
+    }
+
+    /// Whether all octets were IEs.
+    #[inline]
+    pub(crate) fn finish(&self) -> Result<(), Reject> {
+        match self.rest {
+            [] => Ok(()),
+            [t0, t1, _, _, ..] => Err(Reject::invalid_length(IeType(u16::from_be_bytes([
+                *t0, *t1,
+            ])))),
+            _ => Err(Reject {
+                cause: Cause::INVALID_LENGTH,
+                offending_ie: None,
+            }),
+        }
     }
 }
 
@@ -51,11 +62,12 @@ impl<'a> Iterator for Ies<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            None
-        } else {
-            Some(self.take())
+        if let Some(ie) = self.next_whole() {
+            return Some(Ok(ie));
         }
+        let error = self.finish().err()?;
+        self.rest = &[];
+        Some(Err(error))
     }
 }
 
@@ -71,7 +83,6 @@ pub fn first(body: &[u8], ie_type: IeType) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pfcp::Cause;
 
     #[test]
     fn ies_follow_each_other() {

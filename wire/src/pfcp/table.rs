@@ -69,8 +69,8 @@ macro_rules! ie_table {
                 #[allow(unused_imports, reason = "a table may be empty")]
                 use $crate::pfcp::{IeType, Ies, table};
                 $(let mut $field = false;)*
-                for ie in Ies::new(body) {
-                    let ie = ie?;
+                let mut ies = Ies::new(body);
+                while let Some(ie) = ies.next_whole() {
                     match ie.ie_type {
                         $(IeType::$ie => table::read_field!(
                             $kind $([$limit])? self.$field, $field, ie
@@ -78,6 +78,7 @@ macro_rules! ie_table {
                         _ => {}
                     }
                 }
+                ies.finish()?;
                 $(table::require_field!($kind $field, IeType::$ie);)*
                 $($check(self)?;)?
                 Ok(())
@@ -111,6 +112,26 @@ macro_rules! ie_table {
             }
 
             #[inline]
+            fn decode_option(
+                place: &mut Option<Self>,
+                value: &'a [u8],
+            ) -> Result<(), $crate::pfcp::element::Fault> {
+                Ok(place.insert(Self::default()).parse_into(value)?)
+            }
+
+            #[inline]
+            fn decode_push<const N: usize>(
+                list: &mut arrayvec::ArrayVec<Self, N>,
+                value: &'a [u8],
+            ) -> Result<(), $crate::pfcp::element::Fault> {
+                list.push(Self::default());
+                match list.last_mut() {
+                    Some(place) => Ok(place.parse_into(value)?),
+                    None => Ok(()),
+                }
+            }
+
+            #[inline]
             fn encode(
                 &self,
                 out: &mut $crate::pfcp::Writer<'_>,
@@ -141,7 +162,7 @@ macro_rules! read_field {
     (optional $this:ident . $field:ident, $seen:ident, $ie:ident) => {
         if !$seen {
             $seen = true;
-            $crate::pfcp::table::read($this.$field.insert(Default::default()), $ie)?;
+            $crate::pfcp::table::read_option(&mut $this.$field, $ie)?;
         }
     };
     (ignorable $this:ident . $field:ident, $seen:ident, $ie:ident) => {
@@ -151,7 +172,7 @@ macro_rules! read_field {
         }
     };
     (list[$limit:expr] $this:ident . $field:ident, $seen:ident, $ie:ident) => {{
-        $crate::pfcp::table::read($crate::pfcp::table::place(&mut $this.$field, $ie)?, $ie)?;
+        $crate::pfcp::table::read_push(&mut $this.$field, $ie)?;
     }};
     (some[$limit:expr] $this:ident . $field:ident, $seen:ident, $ie:ident) => {{
         $seen = true;
@@ -222,16 +243,23 @@ pub(crate) fn read_ignorable<'a, T: Element<'a>>(ie: Ie<'a>) -> Result<Option<T>
     }
 }
 
-/// A new place at the end of a list.
+/// Reads an IE into an empty place.
 #[inline]
-pub(crate) fn place<'v, T: Default, const N: usize>(
-    list: &'v mut ArrayVec<T, N>,
-    ie: Ie<'_>,
-) -> Result<&'v mut T, Reject> {
-    let too_many = Reject::too_many(ie.ie_type);
+pub(crate) fn read_option<'a, T: Element<'a>>(
+    place: &mut Option<T>,
+    ie: Ie<'a>,
+) -> Result<(), Reject> {
+    T::decode_option(place, ie.value).map_err(|fault| fault.into_reject(ie.ie_type))
+}
+
+/// Reads an IE behind the end of a list.
+#[inline]
+pub(crate) fn read_push<'a, T: Element<'a>, const N: usize>(
+    list: &mut ArrayVec<T, N>,
+    ie: Ie<'a>,
+) -> Result<(), Reject> {
     if list.is_full() {
-        return Err(too_many);
+        return Err(Reject::too_many(ie.ie_type));
     }
-    list.push(T::default());
-    list.last_mut().ok_or(too_many)
+    T::decode_push(list, ie.value).map_err(|fault| fault.into_reject(ie.ie_type))
 }

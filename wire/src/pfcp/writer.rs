@@ -24,6 +24,9 @@ pub struct Writer<'b> {
     len: usize,
 }
 
+/// Octets of an IE in front of its value: type and length.
+const IE_HEADER: usize = 4;
+
 impl<'b> Writer<'b> {
     /// A writer at the start of `out`.
     pub fn new(out: &'b mut [u8]) -> Self {
@@ -50,7 +53,8 @@ impl<'b> Writer<'b> {
         self.len = self.len.min(len);
     }
 
-    /// Appends an IE: its type, its length, and the value that `value` writes (8.1.1).
+    /// Appends an IE: its type, its length, and the value that `value` writes (8.1.1). An IE that
+    /// does not fit leaves nothing behind.
     #[inline]
     pub fn ie(
         &mut self,
@@ -58,12 +62,12 @@ impl<'b> Writer<'b> {
         value: impl FnOnce(&mut Self) -> Result<(), Full>,
     ) -> Result<(), Full> {
         let start = self.len;
-        self.array([0; 4])?;
-        value(self)?;
-        let length = u16::try_from(self.len - start - 4).map_err(|_| Full)?;
-        let [t0, t1] = ie_type.0.to_be_bytes();
-        let [l0, l1] = length.to_be_bytes();
-        self.patch(start, [t0, t1, l0, l1])
+        self.len = start + IE_HEADER;
+        let written = value(self).and_then(|()| self.ie_header(start, ie_type));
+        if written.is_err() {
+            self.len = start;
+        }
+        written
     }
 
     /// Appends octets as they are.
@@ -146,6 +150,15 @@ impl<'b> Writer<'b> {
     }
 
     #[inline]
+    fn ie_header(&mut self, start: usize, ie_type: IeType) -> Result<(), Full> {
+        let length = u16::try_from(self.len - start - IE_HEADER).map_err(|_| Full)?;
+        self.patch(
+            start,
+            (u32::from(ie_type.0) << 16 | u32::from(length)).to_be_bytes(),
+        )
+    }
+
+    #[inline]
     fn array<const N: usize>(&mut self, value: [u8; N]) -> Result<(), Full> {
         self.patch(self.len, value)?;
         self.len += N;
@@ -174,6 +187,17 @@ mod tests {
         assert_eq!(out.len(), 4);
         out.u16(3).unwrap();
         assert_eq!(out.written(), [0, 0, 0, 1, 0, 3]);
+    }
+
+    #[test]
+    fn an_ie_that_does_not_fit_leaves_nothing() {
+        let mut buffer = [0; 5];
+        let mut out = Writer::new(&mut buffer);
+        assert_eq!(out.ie(IeType::PDR_ID, |w| w.u16(7)), Err(Full));
+        assert_eq!(out.len(), 0);
+        let mut out = Writer::new(&mut buffer[..3]);
+        assert_eq!(out.ie(IeType::PDR_ID, |_| Ok(())), Err(Full));
+        assert!(out.written().is_empty());
     }
 
     #[test]

@@ -76,13 +76,12 @@ macro_rules! bit_set {
         impl $crate::pfcp::element::Element<'_> for $name {
             #[inline]
             fn decode(value: &[u8]) -> Result<Self, $crate::pfcp::element::Fault> {
-                let mut octets = [0; size_of::<$int>()];
-                let known = value.len().min(octets.len());
-                if known == 0 {
+                if value.is_empty() {
                     return Err($crate::pfcp::element::Fault::Length);
                 }
-                for (octet, received) in octets.iter_mut().zip(value) {
-                    *octet = *received;
+                let mut octets = [0; size_of::<$int>()];
+                for (index, octet) in octets.iter_mut().enumerate() {
+                    *octet = value.get(index).copied().unwrap_or(0);
                 }
                 Ok(Self(<$int>::from_le_bytes(octets)))
             }

@@ -25,13 +25,21 @@ impl Default for NodeId<'_> {
 
 impl<'a> Element<'a> for NodeId<'a> {
     fn decode(value: &'a [u8]) -> Result<Self, Fault> {
+        let mut this = Self::default();
+        this.decode_into(value)?;
+        Ok(this)
+    }
+
+    #[inline]
+    fn decode_into(&mut self, value: &'a [u8]) -> Result<(), Fault> {
         let mut reader = Reader::new(value);
-        match reader.u8()? & 0x0f {
-            0 => Ok(Self::V4(reader.array::<4>()?.into())),
-            1 => Ok(Self::V6(reader.array::<16>()?.into())),
-            2 => Name::decode(reader.rest()).map(Self::Fqdn),
-            _ => Err(Fault::Value),
-        }
+        *self = match reader.u8()? & 0x0f {
+            0 => Self::V4(reader.u32()?.into()),
+            1 => Self::V6(reader.array::<16>()?.into()),
+            2 => Self::Fqdn(Name::decode(reader.rest())?),
+            _ => return Err(Fault::Value),
+        };
+        Ok(())
     }
 
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), Full> {
