@@ -18,7 +18,9 @@ pub const AF_PACKET_MAX_FRAME_BYTES: u32 = AF_PACKET_FRAME_BYTES - AF_PACKET_RX_
 /// `TPACKET2_HDRLEN` (52) rounded up for 16 bytes of link-layer header, less Ethernet's 14.
 const AF_PACKET_RX_OFFSET_BYTES: u32 = 66;
 
-/// Slots of each ring; the driver blocks while its transmit ring is full, so it is deep.
+/// Slots of each ring for frames of usual size; the driver blocks while its transmit ring is
+/// full, so it is deep. Each queue has two rings in locked memory, of which users other than root
+/// have little (8 MiB by default), so rings of larger frames have fewer slots.
 const AF_PACKET_FRAMES: u32 = 2048;
 
 /// A kernel network interface through a packet socket.
@@ -47,12 +49,15 @@ pub fn af_packet_with_frames(
 ) -> String {
     // A slot is a multiple of 64 bytes; a block of 64 slots is then a multiple of the page
     // size, and slots lie back to back over all blocks, which the driver takes for granted.
-    let frame = (max_frame_bytes.saturating_add(AF_PACKET_RX_OFFSET_BYTES)).next_multiple_of(64);
-    let block = frame.saturating_mul(64);
+    let bytes = max_frame_bytes.min(u16::MAX.into()) + AF_PACKET_RX_OFFSET_BYTES;
+    let frame = bytes.next_multiple_of(64);
+    let block = frame * 64;
+    let blocks = (AF_PACKET_FRAMES * AF_PACKET_FRAME_BYTES / block).max(1);
     format!(
         "net_af_packet{number},iface={interface},qpairs={},framesz={frame},blocksz={block},\
-         framecnt={AF_PACKET_FRAMES},qdisc_bypass=1",
-        queues.max(1)
+         framecnt={},qdisc_bypass=1",
+        queues.max(1),
+        blocks * 64
     )
 }
 
