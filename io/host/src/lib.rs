@@ -12,6 +12,7 @@
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
 //! | [`process`], [`capture`], [`judge`] | children that end with us; tcpdump; tshark's verdict |
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
+//! | [`thread`] | a thread's CPUs and the precision of its sleep |
 
 pub mod cap;
 pub mod capture;
@@ -23,6 +24,7 @@ pub mod netns;
 pub mod poll;
 pub mod process;
 pub mod signal;
+pub mod thread;
 pub mod tool;
 pub mod tun;
 pub mod udp;
