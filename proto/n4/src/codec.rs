@@ -108,8 +108,7 @@ pub fn setup_request(body: &[u8]) -> Result<SetupRequest, Reject> {
 /// `Ok(Err)` is a rejection. It may lack what an acceptance must have, as some peers leave out
 /// the Recovery Time Stamp then.
 pub fn setup_response(body: &[u8]) -> Result<Result<SetupResponse, Cause>, Reject> {
-    let cause = first(body, IeType::CAUSE).and_then(|value| Cause::decode(value).ok());
-    if let Some(cause) = cause.filter(|cause| !cause.is_acceptance()) {
+    if let Some(cause) = cause(body).filter(|cause| !cause.is_acceptance()) {
         return Ok(Err(cause));
     }
     let message = AssociationSetupResponse::parse(body)?;
@@ -159,6 +158,11 @@ pub fn update_response(body: &[u8]) -> Result<Cause, Reject> {
 
 pub fn release_request(body: &[u8]) -> Result<NodeId, Reject> {
     owned(AssociationReleaseRequest::parse(body)?.node_id)
+}
+
+/// The Cause of any message that has one.
+pub fn cause(body: &[u8]) -> Option<Cause> {
+    Cause::decode(first(body, IeType::CAUSE)?).ok()
 }
 
 /// The Node ID of any message that has a readable one.

@@ -100,6 +100,15 @@ impl Endpoint {
         }
     }
 
+    /// Asks soon whether the peer has restarted, unless it is being asked already.
+    pub(super) fn hasten_heartbeat(&mut self, now: Instant, id: AssociationId) {
+        self.change(id, |association| {
+            if association.heartbeat_at < Instant::NEVER {
+                association.heartbeat_at = association.heartbeat_at.min(now);
+            }
+        });
+    }
+
     /// The peer lives, and says since when.
     fn heard(
         &mut self,

@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use sluice_wire::pfcp::{Header, HeaderError, MessageType, SequenceNumber};
+use sluice_wire::pfcp::{Cause, Header, HeaderError, MessageType, SequenceNumber};
 
 use super::courier::Purpose;
 use super::{Endpoint, RequestError};
+use crate::codec;
 use crate::config::Role;
 use crate::counters::Counter;
 use crate::event::{Event, FailReason, Input, ReplyTo, Response};
@@ -154,6 +155,9 @@ impl Endpoint {
             Purpose::Update(id) => self.update_response(id, body),
             Purpose::Release(id) => self.release_response(id),
             Purpose::Upper { association, tag } => {
+                if codec::cause(body) == Some(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION) {
+                    self.hasten_heartbeat(now, association);
+                }
                 let header = *header;
                 return Some(Input::Response(Response {
                     association,
