@@ -333,3 +333,101 @@ fn retention(information: SessionRetentionInformation) -> Retention {
 fn both(v4: Option<Ipv4Addr>, v6: Option<Ipv6Addr>) -> impl Iterator<Item = IpAddr> {
     v4.map(IpAddr::V4).into_iter().chain(v6.map(IpAddr::V6))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_wire::pfcp::value::{CpPfcpEntityIpAddress, Name};
+
+    fn written(write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>) -> Vec<u8> {
+        let mut octets = [0; 2048];
+        let mut w = Writer::new(&mut octets);
+        write(&mut w).expect("it fits");
+        w.written().to_vec()
+    }
+
+    fn setup_with(addresses: u8) -> Retention {
+        let entity = |n| CpPfcpEntityIpAddress {
+            ipv4: Some([10, 0, 0, n].into()),
+            ipv6: None,
+        };
+        let information = SessionRetentionInformation {
+            cp_pfcp_entity_ip_address: (0..addresses).map(entity).collect(),
+        };
+        let message = AssociationSetupRequest {
+            node_id: value::NodeId::Fqdn(Name(b"smf")),
+            pfcp_session_retention_information: Some(information),
+            ..Default::default()
+        };
+        setup_request(&written(|w| message.emit(w)))
+            .expect("well formed")
+            .retain
+    }
+
+    #[test]
+    fn retention_may_name_addresses() {
+        assert_eq!(setup_with(0), Retention::All);
+        let one: ArrayVec<IpAddr, RETENTION_ADDRESSES> =
+            [IpAddr::from([10, 0, 0, 0])].into_iter().collect();
+        assert_eq!(setup_with(1), Retention::Addresses(one));
+    }
+
+    #[test]
+    fn alternative_addresses_are_learned_in_both_families() {
+        let both = AlternativeSmfIpAddress {
+            ipv4: Some([10, 0, 0, 7].into()),
+            ipv6: Some(Ipv6Addr::LOCALHOST),
+            preferred: false,
+        };
+        let message = AssociationSetupRequest {
+            alternative_smf_ip_address: [both].into_iter().collect(),
+            ..Default::default()
+        };
+        let request = setup_request(&written(|w| message.emit(w))).expect("well formed");
+        let expected = [IpAddr::from([10, 0, 0, 7]), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        assert_eq!(request.peer.addresses[..], expected);
+    }
+
+    #[test]
+    fn a_rejection_need_not_have_a_recovery_time_stamp() {
+        let own = NodeId::v4([10, 0, 0, 2].into());
+        let response = MessageType::SESSION_ESTABLISHMENT_RESPONSE;
+        let body = written(|w| write_rejection(w, response, &own, Cause::SYSTEM_FAILURE));
+        assert!(matches!(
+            setup_response(&body),
+            Ok(Err(Cause::SYSTEM_FAILURE))
+        ));
+        let body = written(|w| write_rejection(w, response, &own, Cause::REQUEST_ACCEPTED));
+        let missing = Reject::mandatory_missing(IeType::RECOVERY_TIME_STAMP);
+        assert_eq!(setup_response(&body).err(), Some(missing));
+    }
+
+    #[test]
+    fn the_usage_reports_that_were_sent_are_said_with_the_request_for_release() {
+        let own = NodeId::v4([10, 0, 0, 2].into());
+        let body = written(|w| write_update_request(w, &own, &Change::UsageReportsSent));
+        assert_eq!(
+            first(&body, IeType::PFCP_ASSOCIATION_RELEASE_REQUEST),
+            Some(&[3][..])
+        );
+        let request = update_request(&body).expect("well formed");
+        assert!(request.release_requested && !request.preparation);
+        assert_eq!(request.graceful_period, None);
+    }
+
+    #[test]
+    fn a_graceful_period_may_have_no_end() {
+        let own = NodeId::v4([10, 0, 0, 2].into());
+        let change = Change::ReleaseRequest {
+            graceful_period_s: Some(u32::MAX),
+        };
+        let body = written(|w| write_update_request(w, &own, &change));
+        let period = update_request(&body).expect("well formed").graceful_period;
+        assert_eq!(period, Some(GracefulPeriod::Infinite));
+        assert_eq!(GracefulPeriod::Infinite.end(Instant(5)), Instant::NEVER);
+        assert_eq!(
+            GracefulPeriod::Seconds(2).end(Instant(5)),
+            Instant(5).plus_ms(2000)
+        );
+    }
+}

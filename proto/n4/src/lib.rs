@@ -5,6 +5,35 @@
 //! and hands session related messages to the layer above. It has no clock, socket, thread or
 //! random number inside: bytes and the time go in, datagrams and events come out. All memory is
 //! taken at the start and none per message.
+//!
+//! ```
+//! use sluice_n4::{Config, Endpoint, Event, Input, Instant, NodeId, Outbox, Role};
+//! use sluice_wire::pfcp::value::NtpTime;
+//! use std::net::SocketAddr;
+//!
+//! #[derive(Default)]
+//! struct Datagrams(Vec<(SocketAddr, Vec<u8>)>);
+//!
+//! impl Outbox for Datagrams {
+//!     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+//!         self.0.push((to, bytes.to_vec()));
+//!     }
+//! }
+//!
+//! let config = |n| Config::new(NodeId::v4([192, 0, 2, n].into()), NtpTime(3_900_000_000));
+//! let address = |n| SocketAddr::from(([192, 0, 2, n], 8805));
+//! let mut smf = Endpoint::new(Role::Cp, config(1));
+//! let mut upf = Endpoint::new(Role::Up, config(2));
+//! let (mut to_upf, mut to_smf) = (Datagrams::default(), Datagrams::default());
+//!
+//! let now = Instant(0);
+//! smf.associate(now, address(2), false, &mut to_upf)?;
+//! let input = upf.handle(now, address(1), &to_upf.0[0].1, &mut to_smf);
+//! assert!(matches!(input, Input::Event(Event::AssociationUp { .. })));
+//! let input = smf.handle(now, address(2), &to_smf.0[0].1, &mut to_upf);
+//! assert!(matches!(input, Input::Event(Event::AssociationUp { .. })));
+//! # Ok::<(), sluice_n4::RequestError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod association;

@@ -424,3 +424,19 @@ fn no_heartbeats_are_sent_where_so_configured() {
     );
     assert_eq!(net.hosts[CP].endpoint.next_deadline(), None);
 }
+
+#[test]
+fn ipv6_peers_and_further_addresses_are_known() {
+    let mut net = Net::new();
+    let v6 = |n: u16| std::net::SocketAddr::from(([0xfd00, 0, 0, 0, 0, 0, 0, n], 8805));
+    net.hosts[CP].address = v6(1);
+    net.hosts[UP].address = v6(2);
+    net.associate(CP, UP);
+    net.run_ms(30_000);
+    let at_up = net.id(UP);
+    assert!(net.hosts[UP].endpoint.add_address(at_up, v6(9).ip()));
+    let deletion = [0x21, 54, 0, 12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 5, 0];
+    assert_eq!(net.inject(UP, v6(9), &deletion).len(), 1);
+    assert_eq!(net.hosts[UP].applied[&0], 1);
+    assert!(net.events(UP).iter().all(is_up));
+}

@@ -143,35 +143,42 @@ impl Endpoint {
         body: &[u8],
         out: &mut impl Outbox,
     ) -> Result<(), RequestError> {
+        let (cause, retained) = match codec::setup_request(body) {
+            Ok(request) => self.accept_setup(now, reply.peer, request),
+            Err(reject) => {
+                self.count(Counter::MalformedRequest);
+                (reject.cause, false)
+            }
+        };
+        let config = &self.config;
+        self.courier.respond(now, reply, None, out, |w| {
+            codec::write_setup_response(w, config, cause, retained)
+        })
+    }
+
+    /// Gives the cause for the response, and whether sessions were retained.
+    fn accept_setup(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        request: SetupRequest,
+    ) -> (Cause, bool) {
         let SetupRequest {
             peer: function,
             retain,
-        } = match codec::setup_request(body) {
-            Ok(request) => request,
-            Err(reject) => {
-                self.count(Counter::MalformedRequest);
-                return self.answer_setup(now, reply, reject.cause, false, out);
-            }
-        };
+        } = request;
         let known = self.associations.by_node_id(&function.node_id);
-        let id = known.or_else(|| self.place_for(reply.peer));
-        let Some(id) = id else {
+        let Some(id) = known.or_else(|| self.place_for(peer)) else {
             self.count(Counter::AssociationLimit);
-            return self.answer_setup(now, reply, Cause::NO_RESOURCES_AVAILABLE, false, out);
+            return (Cause::NO_RESOURCES_AVAILABLE, false);
         };
-        let replaces = self
-            .associations
-            .get(id)
-            .is_some_and(Association::is_established);
-        let retain = if self.config.retains_sessions {
-            retain
-        } else {
-            Retention::None
-        };
-        let retained = replaces && retain != Retention::None;
+        let replaces = self.is_established(id);
+        let retains = replaces && self.config.retains_sessions;
+        let retain = if retains { retain } else { Retention::None };
+        let retained = retain != Retention::None;
         self.cancel_requests(id);
-        let primary = self.primary_of(id, reply.peer);
-        self.establish(now, id, reply.peer, primary, function);
+        let primary = self.primary_of(id, peer);
+        self.establish(now, id, peer, primary, function);
         self.event(match replaces {
             true => Event::AssociationReplaced {
                 association: id,
@@ -182,21 +189,7 @@ impl Endpoint {
                 sessions_retained: false,
             },
         });
-        self.answer_setup(now, reply, Cause::REQUEST_ACCEPTED, retained, out)
-    }
-
-    fn answer_setup(
-        &mut self,
-        now: Instant,
-        reply: &ReplyTo,
-        cause: Cause,
-        retained: bool,
-        out: &mut impl Outbox,
-    ) -> Result<(), RequestError> {
-        let config = &self.config;
-        self.courier.respond(now, reply, None, out, |w| {
-            codec::write_setup_response(w, config, cause, retained)
-        })
+        (Cause::REQUEST_ACCEPTED, retained)
     }
 
     /// A place for a peer of unknown name: where our own set-up with that address is under way
