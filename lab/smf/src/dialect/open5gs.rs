@@ -1,0 +1,103 @@
+//! Open5GS 2.7.
+//!
+//! - Four PDRs in each session: downlink 1, uplink 2, CP to UE 3, UE to CP 4 (the last two carry
+//!   router solicitations and advertisements and are there for IPv4 sessions too). 1 and 3 share
+//!   FAR 1. Defaults have precedence 65535, the channels 255.
+//! - The uplink and the UE-to-CP PDR share a TEID by CHOOSE ID 5; the CP-to-UE PDR gets its own.
+//!   Both V4 and V6 are asked for.
+//! - Network Instance is the DNN as DNS labels, 3GPP Interface Type stands everywhere on N3 and
+//!   N6, Apply Action has two octets.
+//! - The session AMBR is the MBR of the default flow's QER.
+//! - Every session has a BAR; the downlink FAR begins with BUFF and NOCP, and idle is that again.
+//! - Only the downlink PDR is measured; a report every 100 MiB, never a packet count.
+
+use sluice_wire::ids::{BarId, Precedence};
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::value::{
+    CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementMethod, OuterHeaderRemoval,
+    OuterHeaderRemovalDescription, ReportingTriggers, Volume,
+};
+
+use super::profile::*;
+
+/// See the module's page.
+pub static PROFILE: Profile = Profile {
+    name: "open5gs",
+    source: "Open5GS 2.7: lib/pfcp/build.c, lib/pfcp/context.h, src/smf/context.c \
+             (smf_qos_flow_add, smf_sess_create_cp_up_data_forwarding), src/smf/n4-build.c, \
+             src/smf/npcf-handler.c",
+    cp_function_features: Some(CpFunctionFeatures::NONE),
+    priority: MessagePriorities {
+        establishment: None,
+        modification: None,
+        deletion: None,
+    },
+    cp_f_seid: ExtraFSeid {
+        in_modification: false,
+        in_deletion: false,
+    },
+    session: SessionIes {
+        pdn_type: true,
+        user_id: UserIdStyle::Imsi,
+        apn_dnn: true,
+        s_nssai: true,
+    },
+    network_instance: NetworkInstanceStyle {
+        coding: NameCoding::Labels,
+        names: NamedBy::Dnn,
+    },
+    numbering: Numbering::PerSession,
+    downlink_first: true,
+    f_teid: FTeidStyle {
+        chosen_by_cp: false,
+        choose_ipv6: true,
+        choose_id: Some(5),
+    },
+    pdr: PdrStyle {
+        precedence: Precedence(65_535),
+        destination_flag: true,
+        uplink_qfi: true,
+        outer_header_removal: OuterHeaderRemoval {
+            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
+            gtpu_extension_header_deletion: None,
+        },
+        uplink_type: Some(InterfaceType::N3_3GPP_ACCESS),
+        downlink_type: Some(InterfaceType::N6),
+        flow_description: None,
+    },
+    far: FarStyle {
+        two_octet_action: true,
+        uplink_destination: DestinationInterface::CORE,
+        uplink_type: Some(InterfaceType::N6),
+        downlink_type: Some(InterfaceType::N3_3GPP_ACCESS),
+        before_gnb: BeforeGnb::Buffer,
+    },
+    qer: QerStyle::Merged { flow_apart: false },
+    urr: &[UrrStyle {
+        method: MeasurementMethod::VOLUM,
+        triggers: ReportingTriggers::VOLTH,
+        period_s: None,
+        volume_threshold: Some(Volume {
+            total: Some(100 << 20),
+            uplink: None,
+            downlink: None,
+        }),
+        time_threshold_s: None,
+        information: None,
+        of_uplink: false,
+        of_downlink: true,
+    }],
+    bar: Some(BarId(1)),
+    cp_channels: true,
+    change: ChangeStyle {
+        first_gnb: FirstGnb::UpdateFar,
+        path_switch: PathSwitch::EndMarker,
+        idle: Idle::Buffer {
+            repeats: Repeats::Nothing,
+            end_marker_after: false,
+        },
+        network_instance: true,
+        parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
+    },
+    report_response_flags: false,
+};

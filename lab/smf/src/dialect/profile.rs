@@ -1,0 +1,289 @@
+//! What tells one SMF from another, as data.
+
+use sluice_wire::ids::{BarId, Precedence};
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::value::{
+    CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementInformation,
+    MeasurementMethod, OuterHeaderRemoval, ReportingTriggers, Volume,
+};
+
+/// How one SMF encodes a session. Every field is a fact about the project named in `source`.
+#[derive(Debug)]
+pub struct Profile {
+    /// The name that users give.
+    pub name: &'static str,
+    /// The project, and where in its source the facts stand.
+    pub source: &'static str,
+    /// CP Function Features of the association set-up; `None`: the IE is not sent.
+    pub cp_function_features: Option<CpFunctionFeatures>,
+    /// Message priorities of the session related requests.
+    pub priority: MessagePriorities,
+    /// CP F-SEID where the TS does not ask for it.
+    pub cp_f_seid: ExtraFSeid,
+    /// IEs of the session as a whole.
+    pub session: SessionIes,
+    /// Names of network instances.
+    pub network_instance: NetworkInstanceStyle,
+    /// Rule numbers.
+    pub numbering: Numbering,
+    /// The downlink rules come before the uplink rules and have the lower numbers.
+    pub downlink_first: bool,
+    /// The F-TEID of the uplink PDR.
+    pub f_teid: FTeidStyle,
+    /// PDRs.
+    pub pdr: PdrStyle,
+    /// FARs.
+    pub far: FarStyle,
+    /// QERs.
+    pub qer: QerStyle,
+    /// URRs of a measured session.
+    pub urr: &'static [UrrStyle],
+    /// The BAR that every session has.
+    pub bar: Option<BarId>,
+    /// A pair of PDRs between UE and CP function, for router solicitations and advertisements.
+    pub cp_channels: bool,
+    /// How rules change.
+    pub change: ChangeStyle,
+    /// Session Report Responses carry PFCPSRRsp-Flags with no flag set.
+    pub report_response_flags: bool,
+}
+
+/// MP flag and priority in the header (TS 29.244, 7.2.2.2); `None`: no flag.
+#[derive(Debug, Default)]
+pub struct MessagePriorities {
+    /// Of Session Establishment Requests.
+    pub establishment: Option<u8>,
+    /// Of Session Modification Requests.
+    pub modification: Option<u8>,
+    /// Of Session Deletion Requests.
+    pub deletion: Option<u8>,
+}
+
+/// Requests that repeat the CP F-SEID though it does not change.
+#[derive(Debug)]
+pub struct ExtraFSeid {
+    /// Every Session Modification Request has it.
+    pub in_modification: bool,
+    /// Every Session Deletion Request has it.
+    pub in_deletion: bool,
+}
+
+/// IEs of a Session Establishment Request beside the rules.
+#[derive(Debug)]
+pub struct SessionIes {
+    /// PDN Type.
+    pub pdn_type: bool,
+    /// User ID.
+    pub user_id: UserIdStyle,
+    /// APN/DNN, as DNS labels.
+    pub apn_dnn: bool,
+    /// S-NSSAI.
+    pub s_nssai: bool,
+}
+
+/// Which identity of the subscriber the UPF learns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UserIdStyle {
+    /// None.
+    Absent,
+    /// The IMSI, in TBCD.
+    Imsi,
+    /// The SUPI, as text.
+    Supi,
+}
+
+/// Network Instance (TS 29.244, 8.2.4).
+#[derive(Debug)]
+pub struct NetworkInstanceStyle {
+    /// The coding.
+    pub coding: NameCoding,
+    /// What stands in it.
+    pub names: NamedBy,
+}
+
+/// How a name is put into octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameCoding {
+    /// Plain text.
+    Text,
+    /// DNS labels.
+    Labels,
+}
+
+/// What a Network Instance is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NamedBy {
+    /// The DNN, on both sides.
+    Dnn,
+    /// A name for each side.
+    Side,
+}
+
+/// Whose numbers rules have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbering {
+    /// They begin at 1 in each session.
+    PerSession,
+    /// They are taken from one pool for the whole UPF.
+    PerUpf,
+}
+
+/// CHOOSE of the uplink F-TEID (TS 29.244, 8.2.3).
+#[derive(Debug)]
+pub struct FTeidStyle {
+    /// The SMF always chooses TEIDs itself; a plan that says otherwise is followed all the same.
+    pub chosen_by_cp: bool,
+    /// An IPv6 address is asked for too.
+    pub choose_ipv6: bool,
+    /// CHOOSE ID.
+    pub choose_id: Option<u8>,
+}
+
+/// PDRs of a session.
+#[derive(Debug)]
+pub struct PdrStyle {
+    /// Both PDRs'.
+    pub precedence: Precedence,
+    /// S/D of the UE IP Address in the downlink PDR.
+    pub destination_flag: bool,
+    /// The uplink PDI has the QFI.
+    pub uplink_qfi: bool,
+    /// Of the uplink PDR.
+    pub outer_header_removal: OuterHeaderRemoval,
+    /// Source Interface Type of the uplink PDI.
+    pub uplink_type: Option<InterfaceType>,
+    /// Source Interface Type of the downlink PDI.
+    pub downlink_type: Option<InterfaceType>,
+    /// Flow description of both PDIs.
+    pub flow_description: Option<&'static str>,
+}
+
+/// FARs of a session.
+#[derive(Debug)]
+pub struct FarStyle {
+    /// Apply Action has two octets rather than one (TS 29.244, 8.2.26: since Release 16).
+    pub two_octet_action: bool,
+    /// Destination of uplink packets.
+    pub uplink_destination: DestinationInterface,
+    /// Destination Interface Type of the uplink FAR.
+    pub uplink_type: Option<InterfaceType>,
+    /// Destination Interface Type of the downlink FAR.
+    pub downlink_type: Option<InterfaceType>,
+    /// The downlink FAR while the gNB is not known.
+    pub before_gnb: BeforeGnb,
+}
+
+/// What the downlink FAR does while the gNB is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BeforeGnb {
+    /// BUFF and NOCP.
+    Buffer,
+    /// DROP.
+    Drop,
+    /// FORW to the access side without Outer Header Creation.
+    ForwardWithoutTunnel,
+    /// There is no downlink rule yet.
+    Absent,
+}
+
+/// QERs of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QerStyle {
+    /// One for the session AMBR and one for the flow, in both PDRs.
+    SessionAndFlow {
+        /// QFI 0 stands in the session's QER.
+        session_qfi_0: bool,
+        /// QER Correlation ID stands in the session's QER.
+        correlated: bool,
+        /// PDRs name the flow's QER first.
+        flow_first: bool,
+    },
+    /// One with QFI, and the session AMBR as its MBR, in both PDRs.
+    Merged {
+        /// A flow that has an MBR gets another one, named first.
+        flow_apart: bool,
+    },
+    /// One for each direction with QFI, and an MBR whose other direction is 0.
+    PerDirection,
+}
+
+/// One URR.
+#[derive(Debug)]
+pub struct UrrStyle {
+    /// What is measured.
+    pub method: MeasurementMethod,
+    /// When a report is made.
+    pub triggers: ReportingTriggers,
+    /// From one periodic report to the next, seconds.
+    pub period_s: Option<u32>,
+    /// Volume threshold, octets.
+    pub volume_threshold: Option<Volume>,
+    /// Time threshold, seconds.
+    pub time_threshold_s: Option<u32>,
+    /// How it is measured.
+    pub information: Option<MeasurementInformation>,
+    /// The uplink PDR refers to it.
+    pub of_uplink: bool,
+    /// The downlink PDR refers to it.
+    pub of_downlink: bool,
+}
+
+/// How rules change after the establishment.
+#[derive(Debug)]
+pub struct ChangeStyle {
+    /// How the gNB's tunnel is told for the first time.
+    pub first_gnb: FirstGnb,
+    /// How a later one is told.
+    pub path_switch: PathSwitch,
+    /// What idle means.
+    pub idle: Idle,
+    /// Network Instance stands in Update Forwarding Parameters.
+    pub network_instance: bool,
+    /// The type of the group with the parameters in an Update FAR.
+    pub parameters_ie: IeType,
+}
+
+/// How the gNB's tunnel is told for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstGnb {
+    /// Update FAR.
+    UpdateFar,
+    /// Update FAR, and Update PDR with what it was.
+    UpdateFarAndPdr,
+    /// Create FAR, QER and PDR.
+    CreateRules,
+}
+
+/// How the tunnel of another gNB is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathSwitch {
+    /// Update FAR with SNDEM.
+    EndMarker,
+    /// Update FAR, and Update PDR with what it was; no End Marker is asked for.
+    UpdatePdrToo,
+}
+
+/// What becomes of the rules when the UE goes idle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// The downlink FAR gets BUFF and NOCP.
+    Buffer {
+        /// Update Forwarding Parameters say what they were.
+        repeats: Repeats,
+        /// The tunnel that replaces it afterwards counts as a path switch: SNDEM is sent.
+        end_marker_after: bool,
+    },
+    /// All rules but the URRs are removed, and made anew later, with new numbers and TEID.
+    Remove,
+}
+
+/// What an Update FAR for an idle UE repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeats {
+    /// Nothing.
+    Nothing,
+    /// The forwarding parameters without the tunnel.
+    WithoutTunnel,
+    /// All forwarding parameters.
+    Everything,
+}

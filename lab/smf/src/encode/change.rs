@@ -1,0 +1,203 @@
+//! Session Modification and Deletion Requests (TS 29.244, 7.5.4 and 7.5.6).
+
+use sluice_wire::ids::QerId;
+use sluice_wire::pfcp::group::{
+    QueryUrr, RemoveFar, RemovePdr, RemoveQer, UpdateForwardingParameters, UpdatePdr,
+};
+use sluice_wire::pfcp::value::{ApplyAction, Edit, SessionModificationRequestFlags};
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+use super::establishment::write_urrs;
+use super::scene::{Direction, Scene, put};
+use crate::Tunnel;
+use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
+
+/// What one Session Modification Request does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The gNB's tunnel becomes known: downlink packets flow.
+    Connect {
+        /// The gNB's tunnel.
+        gnb: Tunnel,
+        /// SNDEM is sent though there is no old tunnel in use.
+        end_marker: bool,
+    },
+    /// Another gNB's tunnel.
+    SwitchPath {
+        /// The new gNB's tunnel.
+        gnb: Tunnel,
+    },
+    /// Downlink packets are buffered and the SMF is told.
+    Buffer,
+    /// Downlink packets are dropped.
+    Drop,
+    /// All rules but the URRs go.
+    RemoveRules,
+    /// The uplink rules come again, with new numbers.
+    MakeUplink,
+    /// The usage of all URRs is asked for.
+    Query,
+}
+
+/// Writes the IEs of a Session Modification Request; `gnb` is the tunnel in use.
+pub(crate) fn write_step(
+    w: &mut Writer<'_>,
+    scene: &Scene<'_>,
+    gnb: Option<Tunnel>,
+    step: Step,
+) -> Result<(), Full> {
+    if scene.profile.cp_f_seid.in_modification {
+        put(w, IeType::F_SEID, &scene.cp_f_seid())?;
+    }
+    match step {
+        Step::Connect { gnb, end_marker } => write_connect(w, scene, gnb, end_marker),
+        Step::SwitchPath { gnb } => write_path_switch(w, scene, gnb),
+        Step::Buffer => write_buffer(w, scene, gnb),
+        Step::Drop => write_update_far(w, scene, ApplyAction::DROP, None),
+        Step::RemoveRules => write_removal(w, scene),
+        Step::MakeUplink => write_uplink(w, scene),
+        Step::Query => {
+            let mut urrs = scene.urr_styles();
+            urrs.try_for_each(|(urr_id, _)| put(w, IeType::QUERY_URR, &QueryUrr { urr_id }))
+        }
+    }
+}
+
+/// Writes the IEs of a Session Deletion Request.
+pub(crate) fn write_deletion(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    match scene.profile.cp_f_seid.in_deletion {
+        true => put(w, IeType::F_SEID, &scene.cp_f_seid()),
+        false => Ok(()),
+    }
+}
+
+fn write_connect(
+    w: &mut Writer<'_>,
+    scene: &Scene<'_>,
+    gnb: Tunnel,
+    end_marker: bool,
+) -> Result<(), Full> {
+    match scene.profile.change.first_gnb {
+        FirstGnb::CreateRules => return write_downlink(w, scene, gnb),
+        FirstGnb::UpdateFarAndPdr => {
+            let qers = scene.qers_of(Direction::Downlink);
+            write_update_pdr(w, scene, qers.into_iter())?;
+        }
+        FirstGnb::UpdateFar => {}
+    }
+    let parameters = with_flags(scene.new_parameters(Some(gnb)), end_marker);
+    write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
+}
+
+fn write_path_switch(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Result<(), Full> {
+    let end_marker = match scene.profile.change.path_switch {
+        PathSwitch::EndMarker => true,
+        PathSwitch::UpdatePdrToo => {
+            write_update_pdr(w, scene, std::iter::empty())?;
+            false
+        }
+    };
+    let parameters = with_flags(scene.new_parameters(Some(gnb)), end_marker);
+    write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
+}
+
+fn write_buffer(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Option<Tunnel>) -> Result<(), Full> {
+    let repeats = match scene.profile.change.idle {
+        Idle::Buffer { repeats, .. } => repeats,
+        Idle::Remove => Repeats::Nothing,
+    };
+    let parameters = match repeats {
+        Repeats::Nothing => None,
+        Repeats::WithoutTunnel => Some(scene.new_parameters(None)),
+        Repeats::Everything => Some(scene.new_parameters(gnb)),
+    };
+    let action = ApplyAction::BUFF | ApplyAction::NOCP;
+    write_update_far(w, scene, action, parameters.as_ref())
+}
+
+fn with_flags(
+    parameters: UpdateForwardingParameters<'_>,
+    end_marker: bool,
+) -> UpdateForwardingParameters<'_> {
+    let flags = end_marker.then_some(SessionModificationRequestFlags::SNDEM);
+    UpdateForwardingParameters {
+        pfcpsmreq_flags: flags,
+        ..parameters
+    }
+}
+
+/// Update FAR of the downlink.
+fn write_update_far(
+    w: &mut Writer<'_>,
+    scene: &Scene<'_>,
+    action: ApplyAction,
+    parameters: Option<&UpdateForwardingParameters<'_>>,
+) -> Result<(), Full> {
+    w.ie(IeType::UPDATE_FAR, |w| {
+        put(w, IeType::FAR_ID, &scene.far_id(Direction::Downlink))?;
+        put(w, IeType::APPLY_ACTION, &scene.action(action))?;
+        if let Some(parameters) = parameters {
+            put(w, scene.profile.change.parameters_ie, parameters)?;
+        }
+        match scene
+            .profile
+            .bar
+            .filter(|_| action.contains(ApplyAction::BUFF))
+        {
+            Some(bar_id) => put(w, IeType::BAR_ID, &bar_id),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Update PDR of the downlink, with what it was.
+fn write_update_pdr(
+    w: &mut Writer<'_>,
+    scene: &Scene<'_>,
+    qers: impl Iterator<Item = QerId>,
+) -> Result<(), Full> {
+    let direction = Direction::Downlink;
+    let pdr = UpdatePdr {
+        pdr_id: scene.pdr_id(direction),
+        precedence: Some(scene.precedence()),
+        pdi: Some(scene.pdi(direction)),
+        far_id: Some(Edit::Set(scene.far_id(direction))),
+        urr_id: scene.urr_ids(direction).map(Edit::Set).collect(),
+        qer_id: qers.map(Edit::Set).collect(),
+        ..UpdatePdr::default()
+    };
+    put(w, IeType::UPDATE_PDR, &pdr)
+}
+
+/// The downlink rules, now that the gNB is known.
+fn write_downlink(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Result<(), Full> {
+    let direction = Direction::Downlink;
+    put(w, IeType::CREATE_PDR, &scene.pdr(direction))?;
+    let mut far = scene.far(direction);
+    far.apply_action = scene.action(ApplyAction::FORW);
+    far.forwarding_parameters = Some(scene.parameters(direction, Some(gnb)));
+    put(w, IeType::CREATE_FAR, &far)?;
+    let mut qers = scene.qers(Some(direction)).into_iter();
+    qers.try_for_each(|qer| put(w, IeType::CREATE_QER, &qer))
+}
+
+fn write_uplink(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    let direction = Direction::Uplink;
+    put(w, IeType::CREATE_PDR, &scene.pdr(direction))?;
+    put(w, IeType::CREATE_FAR, &scene.far(direction))?;
+    write_urrs(w, scene)?;
+    let mut qers = scene.qers(Some(direction)).into_iter();
+    qers.try_for_each(|qer| put(w, IeType::CREATE_QER, &qer))
+}
+
+fn write_removal(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    let both = [Direction::Uplink, Direction::Downlink];
+    for pdr_id in both.map(|direction| scene.pdr_id(direction)) {
+        put(w, IeType::REMOVE_PDR, &RemovePdr { pdr_id })?;
+    }
+    for far_id in both.map(|direction| scene.far_id(direction)) {
+        put(w, IeType::REMOVE_FAR, &RemoveFar { far_id })?;
+    }
+    let mut qers = scene.qers(None).into_iter();
+    qers.try_for_each(|qer| put(w, IeType::REMOVE_QER, &RemoveQer { qer_id: qer.qer_id }))
+}

@@ -1,0 +1,99 @@
+//! Session Establishment Request (TS 29.244, 7.5.2).
+
+use sluice_wire::pfcp::group::CreateBar;
+use sluice_wire::pfcp::value::{Name, PdnType, UserId};
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+use super::rules::urr;
+use super::scene::{Direction, Scene, put};
+use crate::dialect::profile::{BeforeGnb, UserIdStyle};
+
+/// Writes the IEs.
+pub(crate) fn write_establishment(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    put(w, IeType::NODE_ID, &scene.cp.node_id.as_wire())?;
+    put(w, IeType::F_SEID, &scene.cp_f_seid())?;
+    write_pdrs(w, scene)?;
+    write_fars(w, scene)?;
+    write_urrs(w, scene)?;
+    let both = scene.profile.far.before_gnb != BeforeGnb::Absent;
+    for qer in scene.qers((!both).then_some(Direction::Uplink)) {
+        put(w, IeType::CREATE_QER, &qer)?;
+    }
+    if let Some(bar_id) = scene.profile.bar {
+        put(
+            w,
+            IeType::CREATE_BAR,
+            &CreateBar {
+                bar_id,
+                ..CreateBar::default()
+            },
+        )?;
+    }
+    write_session(w, scene)
+}
+
+pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    scene
+        .urr_styles()
+        .try_for_each(|(id, style)| put(w, IeType::CREATE_URR, &urr(id, style)))
+}
+
+/// The directions that the first rules have, in order.
+fn directions(scene: &Scene<'_>) -> &'static [Direction] {
+    match (scene.profile.far.before_gnb, scene.profile.downlink_first) {
+        (BeforeGnb::Absent, _) => &[Direction::Uplink],
+        (_, true) => &[Direction::Downlink, Direction::Uplink],
+        (_, false) => &[Direction::Uplink, Direction::Downlink],
+    }
+}
+
+fn write_pdrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    for direction in directions(scene) {
+        put(w, IeType::CREATE_PDR, &scene.pdr(*direction))?;
+    }
+    if scene.profile.cp_channels {
+        for pdr in scene.channel_pdrs() {
+            put(w, IeType::CREATE_PDR, &pdr)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_fars(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    for direction in directions(scene) {
+        put(w, IeType::CREATE_FAR, &scene.far(*direction))?;
+    }
+    if scene.profile.cp_channels {
+        put(w, IeType::CREATE_FAR, &scene.channel_far())?;
+    }
+    Ok(())
+}
+
+/// What is said of the session as a whole.
+fn write_session(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+    let (style, plan) = (&scene.profile.session, scene.plan);
+    if style.pdn_type {
+        put(w, IeType::PDN_TYPE, &PdnType::IPV4)?;
+    }
+    let user_id = plan.imsi.as_ref().and_then(|imsi| match style.user_id {
+        UserIdStyle::Absent => None,
+        UserIdStyle::Imsi => Some(UserId {
+            imsi: Some(imsi.tbcd()),
+            ..UserId::default()
+        }),
+        UserIdStyle::Supi => Some(UserId {
+            supi: Some(imsi.supi()),
+            ..UserId::default()
+        }),
+    });
+    if let Some(user_id) = user_id {
+        put(w, IeType::USER_ID, &user_id)?;
+    }
+    if style.apn_dnn {
+        put(w, IeType::APN_DNN, &Name(plan.network.dnn.labels()))?;
+    }
+    if style.s_nssai {
+        put(w, IeType::S_NSSAI, &plan.slice)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Session related requests as bytes: pure functions of dialect, plan and state.
+//!
+//! The `encode_...` functions give whole messages, for benchmarks that prepare many of them. The
+//! [`crate::Machine`] hands the same bodies to the PFCP endpoint.
+
+use sluice_n4::NodeId;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, write_message};
+
+use crate::{Dialect, SessionPlan, Tunnel};
+
+mod change;
+mod establishment;
+mod rules;
+mod scene;
+
+pub use change::Step;
+pub(crate) use change::{write_deletion, write_step};
+pub(crate) use establishment::write_establishment;
+pub(crate) use scene::Scene;
+
+/// The CP function that speaks.
+#[derive(Clone, Debug)]
+pub struct CpNode {
+    /// Its Node ID.
+    pub node_id: NodeId,
+    /// Its address on N4, for F-SEIDs and for tunnels to it.
+    pub ipv4: std::net::Ipv4Addr,
+}
+
+impl CpNode {
+    /// A CP function that is named by its address.
+    pub fn new(ipv4: std::net::Ipv4Addr) -> Self {
+        Self {
+            node_id: NodeId::v4(ipv4),
+            ipv4,
+        }
+    }
+}
+
+/// What is known of an established session.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionView<'a> {
+    /// As it was established.
+    pub plan: &'a SessionPlan,
+    /// Our SEID.
+    pub cp_seid: Seid,
+    /// The UPF's SEID.
+    pub up_seid: Seid,
+    /// The gNB's tunnel that the UPF was told last.
+    pub gnb: Option<Tunnel>,
+    /// How often the rules were removed and made anew ([`Step::MakeUplink`]).
+    pub generation: u32,
+}
+
+/// Writes a Session Establishment Request (TS 29.244, 7.5.2); gives its length. 512 octets are
+/// enough for every dialect with names of usual length.
+pub fn encode_establishment(
+    out: &mut [u8],
+    dialect: Dialect,
+    cp: &CpNode,
+    plan: &SessionPlan,
+    cp_seid: Seid,
+    sequence: SequenceNumber,
+) -> Result<usize, Full> {
+    let scene = Scene::new(dialect, cp, plan, cp_seid, 0);
+    // The peer's SEID is not known yet (7.2.2.4.2).
+    let header = Header {
+        message_type: MessageType::SESSION_ESTABLISHMENT_REQUEST,
+        seid: Some(Seid(0)),
+        sequence,
+        priority: dialect.profile().priority.establishment,
+    };
+    write_message(out, &header, |w| write_establishment(w, &scene))
+}
+
+/// Writes the Session Modification Request of one step (7.5.4); gives its length.
+pub fn encode_modification(
+    out: &mut [u8],
+    dialect: Dialect,
+    cp: &CpNode,
+    session: &SessionView<'_>,
+    step: Step,
+    sequence: SequenceNumber,
+) -> Result<usize, Full> {
+    let scene = Scene::of(dialect, cp, session);
+    let header = Header {
+        message_type: MessageType::SESSION_MODIFICATION_REQUEST,
+        seid: Some(session.up_seid),
+        sequence,
+        priority: dialect.profile().priority.modification,
+    };
+    write_message(out, &header, |w| write_step(w, &scene, session.gnb, step))
+}
+
+/// Writes a Session Deletion Request (7.5.6); gives its length.
+pub fn encode_deletion(
+    out: &mut [u8],
+    dialect: Dialect,
+    cp: &CpNode,
+    session: &SessionView<'_>,
+    sequence: SequenceNumber,
+) -> Result<usize, Full> {
+    let scene = Scene::of(dialect, cp, session);
+    let header = Header {
+        message_type: MessageType::SESSION_DELETION_REQUEST,
+        seid: Some(session.up_seid),
+        sequence,
+        priority: dialect.profile().priority.deletion,
+    };
+    write_message(out, &header, |w| write_deletion(w, &scene))
+}
