@@ -2,20 +2,14 @@
 
 use crate::limits::{NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
 use crate::message::Resolve;
-use crate::stage::far::Exit;
-use crate::stage::transmit::Charge;
+use crate::path::Ready;
 
 /// One waiting packet: the IP packet as it will leave, without Ethernet header.
-#[derive(Debug)]
-pub struct Waiting<P> {
+pub(crate) struct Waiting<P> {
     /// The packet, outer header included.
     pub packet: P,
-    /// Whose usage it counts on once it leaves.
-    pub charge: Charge,
-    /// Its way out, to be asked again.
-    pub exit: Exit,
-    /// Inner destination, host order.
-    pub dst: u32,
+    /// What is known of it; its way out is asked for again.
+    pub ready: Ready,
     /// What it waits for.
     pub sought: Resolve,
     /// When it is given up.
@@ -23,8 +17,7 @@ pub struct Waiting<P> {
 }
 
 /// All waiting packets of a worker, oldest first.
-#[derive(Debug, Default)]
-pub struct Held<P> {
+pub(crate) struct Held<P> {
     waiting: Vec<Waiting<P>>,
 }
 

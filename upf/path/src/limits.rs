@@ -59,3 +59,13 @@ pub const BUCKET_DEPTH_NS: u64 = 100_000_000;
 
 /// A bucket never holds less than this, so that a low rate still lets whole packets pass.
 pub const BUCKET_MIN_BYTES: u64 = 3_200;
+
+/// Packets that one worker reassembles at a time: at 64 KiB each, 16 MiB of buffers at the most.
+pub const REASSEMBLIES: usize = 256;
+
+/// Fragments of one outer packet: a 9000-byte packet over links of 1280 bytes makes 8.
+pub const FRAGMENTS_PER_PACKET: usize = 16;
+
+/// How long fragments wait for the others. The RAN is one or two hops away; what is a second
+/// late is lost.
+pub const REASSEMBLY_NS: u64 = 1_000_000_000;

@@ -69,6 +69,17 @@ pub struct UnknownTeid {
 pub enum Handover<P> {
     /// A placed packet for a shard of the receiver.
     Packet(P, Meta),
+    /// An outer fragment of a kind that the receiver gathers.
+    Fragment(P, PortId),
+}
+
+impl<P> Handover<P> {
+    /// The packet.
+    pub fn into_packet(self) -> P {
+        match self {
+            Self::Packet(packet, _) | Self::Fragment(packet, _) => packet,
+        }
+    }
 }
 
 /// A worker's rings.

@@ -59,15 +59,12 @@ impl<I: PortIo> Path<'_, I> {
     pub fn wait(&mut self, packet: I::Packet, ready: Ready, sought: Resolve) {
         let waiting = Waiting {
             packet,
-            charge: ready.charge,
-            exit: ready.exit,
-            dst: ready.dst,
+            ready,
             sought,
             until_ns: 0,
         };
         match self.held.hold(waiting, self.now_ns) {
             Ok(ask) => {
-                self.stats.held.set(self.held.len() as u64);
                 if ask {
                     // A full ring loses the question; the next packet asks again.
                     let _ = self.rings.to_control.push(ToControl::Resolve(sought));
@@ -82,27 +79,20 @@ impl<I: PortIo> Path<'_, I> {
     pub fn retry_held(&mut self) {
         let (tables, now_ns) = (self.tables, self.now_ns);
         let is_ready = |w: &Waiting<I::Packet>| {
-            matches!(route::find(&w.exit, w.dst, tables), Ok(Hop::Ready(..)))
+            !matches!(
+                route::find(&w.ready.exit, w.ready.dst, tables),
+                Ok(Hop::Wait(..))
+            )
         };
         while let Some(w) = self.held.take(is_ready) {
-            let hop = route::find(&w.exit, w.dst, tables);
-            match hop {
-                Ok(hop) => {
-                    let ready = Ready {
-                        exit: w.exit,
-                        hop,
-                        dst: w.dst,
-                        charge: w.charge,
-                    };
-                    self.leave(w.packet, ready);
-                }
+            match route::find(&w.ready.exit, w.ready.dst, tables) {
+                Ok(hop) => self.leave(w.packet, Ready { hop, ..w.ready }),
                 Err(reason) => self.discard(w.packet, reason),
             }
         }
         while let Some(w) = self.held.take(|w| w.until_ns <= now_ns) {
             self.discard(w.packet, DropReason::NextHopUnresolved);
         }
-        self.stats.held.set(self.held.len() as u64);
         self.flush();
     }
 }

@@ -33,6 +33,7 @@ pub(crate) struct Path<'a, I: PortIo> {
 }
 
 /// A packet that is ready for the wire but for its Ethernet header.
+#[derive(Clone, Copy)]
 pub(crate) struct Ready {
     /// Its way out.
     pub exit: Exit,
@@ -42,6 +43,8 @@ pub(crate) struct Ready {
     pub dst: u32,
     /// Whose usage it counts on.
     pub charge: Charge,
+    /// Of the inner flow.
+    pub flow_hash: u32,
 }
 
 /// Why a packet ends here.
@@ -50,6 +53,8 @@ enum End {
     Drop(DropReason),
     /// Dropped, and the sender is told by ICMP.
     Tell(DropReason, IcmpCause),
+    /// Cut into fragments of this size, which leave in its place.
+    Cut(Ready, u16),
 }
 
 impl From<DropReason> for End {
@@ -72,6 +77,7 @@ impl<'a, I: PortIo> Path<'a, I> {
                     let _ = dead.push(packet).map_err(Packet::free);
                 }
                 Err(End::Tell(reason, cause)) => self.tell(packet, reason, cause),
+                Err(End::Cut(ready, mtu)) => self.cut(packet, ready, mtu),
             }
         }
         dead.free();
@@ -106,20 +112,25 @@ impl<'a, I: PortIo> Path<'a, I> {
         };
         far::hop(packet, &inner, meta.entry, &exit)
             .map_err(|reason| End::Tell(reason, IcmpCause::TtlExceeded))?;
-        let hop = route::find(&exit, inner.dst, self.tables)?;
-        let interface = self.interface(hop.interface())?;
-        route::fits(&exit, inner.len, interface)
-            .map_err(|mtu| End::Tell(DropReason::TooBig, IcmpCause::TooBig(mtu)))?;
+        let ready = Ready {
+            hop: route::find(&exit, inner.dst, self.tables)?,
+            exit,
+            dst: inner.dst,
+            charge,
+            flow_hash: inner.flow_hash,
+        };
+        let interface = self.interface(ready.hop.interface())?;
+        if let Err(mtu) = route::fits(&exit, inner.len, interface) {
+            return Err(match inner.dont_fragment {
+                true => End::Tell(DropReason::TooBig, IcmpCause::TooBig(mtu)),
+                false => End::Cut(ready, mtu),
+            });
+        }
         if let Exit::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
             ohc::create(packet, tunnel, peer, inner.flow_hash)?;
         }
-        Ok(Ready {
-            exit,
-            hop,
-            dst: inner.dst,
-            charge,
-        })
+        Ok(ready)
     }
 
     /// PDR, QER and FAR where the endpoint has several rules.

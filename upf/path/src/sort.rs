@@ -17,10 +17,14 @@ const PREFETCH_AHEAD: usize = 8;
 const NOWHERE: u32 = u32::MAX;
 
 impl<I: PortIo> Worker<I> {
-    /// Empties `batch.received`.
-    pub(crate) fn sort(&mut self, port: PortId) {
-        self.classify(port);
-        self.dispatch();
+    /// Empties `batch.received`. A packet put together from fragments goes round once more.
+    pub(crate) fn sort(&mut self, port: PortId, now_ns: u64) {
+        self.batch.received_at = port;
+        while !self.batch.received.is_empty() {
+            let port = self.batch.received_at;
+            self.classify(port);
+            self.dispatch(port, now_ns);
+        }
     }
 
     fn classify(&mut self, port: PortId) {
@@ -57,14 +61,14 @@ impl<I: PortIo> Worker<I> {
         }
     }
 
-    fn dispatch(&mut self) {
+    fn dispatch(&mut self, port: PortId, now_ns: u64) {
         let classes = core::mem::take(&mut self.batch.classes);
         let mut received = core::mem::take(&mut self.batch.received);
         for (packet, class) in received.drain().zip(&classes) {
             match class {
                 Class::User(meta) => self.keep_or_hand_over(packet, *meta),
                 Class::Control(interface) => self.punt(packet, *interface),
-                Class::Fragment(_) => self.refuse(packet, DropReason::OuterFragment),
+                Class::Fragment(_) => self.fragment(packet, port, now_ns),
                 Class::Drop(reason) => self.refuse(packet, *reason),
             }
         }
@@ -75,17 +79,17 @@ impl<I: PortIo> Worker<I> {
     fn keep_or_hand_over(&mut self, packet: I::Packet, meta: Meta) {
         let owner = self.owners.of_index(meta.line);
         if owner == self.id || meta.line == NOWHERE {
-            if self.batch.mine.push(packet).is_ok() {
-                self.batch.metas.push(meta);
-            }
-            return;
+            return match self.batch.mine.push(packet) {
+                Ok(()) => self.batch.metas.push(meta),
+                Err(packet) => self.refuse(packet, DropReason::HandoverFull),
+            };
         }
         let ring = self.rings.to_workers.get_mut(usize::from(owner));
         match ring.and_then(Option::as_mut) {
             None => self.refuse(packet, DropReason::HandoverFull),
             Some(ring) => match ring.push(Handover::Packet(packet, meta)) {
                 Ok(()) => self.stats.handed_out.add(1),
-                Err(Handover::Packet(packet, _)) => self.refuse(packet, DropReason::HandoverFull),
+                Err(back) => self.refuse(back.into_packet(), DropReason::HandoverFull),
             },
         }
     }
@@ -105,7 +109,7 @@ impl<I: PortIo> Worker<I> {
         }
     }
 
-    fn refuse(&mut self, packet: I::Packet, reason: DropReason) {
+    pub(crate) fn refuse(&mut self, packet: I::Packet, reason: DropReason) {
         self.stats.count_drop(reason);
         if let Err(packet) = self.batch.dead.push(packet) {
             packet.free();

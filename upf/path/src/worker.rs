@@ -8,6 +8,7 @@ use crate::line::Line;
 use crate::message::{Handover, ToWorker, WorkerRings};
 use crate::meta::Meta;
 use crate::path::Path;
+use crate::reassembly::Reassembler;
 use crate::rule::Block;
 use crate::stage::parse::Class;
 use crate::stage::place::Places;
@@ -15,6 +16,7 @@ use crate::stage::transmit::Lane;
 use crate::tables::{Polled, Tables};
 use arrayvec::ArrayVec;
 use sluice_mem::publish::Reader;
+use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{Owned, ShardId};
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
 use std::sync::Arc;
@@ -90,6 +92,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) stats: Arc<WorkerStats>,
     pub(crate) lanes: Vec<Lane<I::Packet>>,
     pub(crate) held: Held<I::Packet>,
+    pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
 }
 
@@ -97,6 +100,8 @@ pub struct Worker<I: PortIo> {
 pub(crate) struct Batch<P: Packet> {
     /// As received.
     pub received: Burst<P>,
+    /// Where.
+    pub received_at: PortId,
     /// Placed here and ours.
     pub mine: Burst<P>,
     /// One for each of `mine`.
@@ -125,8 +130,10 @@ impl<I: PortIo> Worker<I> {
             stats: parts.stats,
             lanes,
             held: Held::new(),
+            reassembler: Reassembler::default(),
             batch: Batch {
                 received: Burst::new(),
+                received_at: PortId(0),
                 mine: Burst::new(),
                 metas: ArrayVec::new(),
                 classes: ArrayVec::new(),
@@ -147,6 +154,10 @@ impl<I: PortIo> Worker<I> {
         work += self.take_handovers(now_ns);
         if !self.held.is_empty() {
             self.path_and_batch(now_ns).0.retry_held();
+            self.count_held();
+        }
+        if !self.reassembler.is_empty() {
+            self.expire_fragments(now_ns);
         }
         self.tables.quiescent();
         work
@@ -168,7 +179,7 @@ impl<I: PortIo> Worker<I> {
             .rx(at.port, at.queue, &mut self.batch.received, BURST);
         if n > 0 {
             self.stats.received.add(n as u64);
-            self.sort(at.port);
+            self.sort(at.port, now_ns);
             self.execute(now_ns);
         }
         n
@@ -176,14 +187,23 @@ impl<I: PortIo> Worker<I> {
 
     fn take_handovers(&mut self, now_ns: u64) -> usize {
         let mut taken = 0;
-        for from in self.rings.from_workers.iter_mut().flatten() {
+        for from in 0..self.rings.from_workers.len() {
             while !self.batch.mine.is_full() {
-                let Some(Handover::Packet(packet, meta)) = from.pop() else {
+                let ring = self.rings.from_workers[from].as_mut();
+                let Some(message) = ring.and_then(Consumer::pop) else {
                     break;
                 };
                 taken += 1;
-                if self.batch.mine.push(packet).is_ok() {
-                    self.batch.metas.push(meta);
+                match message {
+                    Handover::Packet(packet, meta) => {
+                        if self.batch.mine.push(packet).is_ok() {
+                            self.batch.metas.push(meta);
+                        }
+                    }
+                    Handover::Fragment(frame, port) => {
+                        self.gather(frame, port, now_ns);
+                        self.sort(self.batch.received_at, now_ns);
+                    }
                 }
             }
         }
@@ -219,7 +239,7 @@ impl<I: PortIo> Worker<I> {
     fn receive_from_control(&mut self, packet: I::Packet, port: PortId, now_ns: u64) {
         self.stats.created.add(1);
         if self.batch.received.push(packet).is_ok() {
-            self.sort(port);
+            self.sort(port, now_ns);
             self.execute(now_ns);
         }
     }
@@ -257,12 +277,18 @@ impl<I: PortIo> Worker<I> {
             self.stats.count_drop(DropReason::Stopped);
             bury(waiting.packet);
         }
+        while let Some(frames) = self.reassembler.expire(u64::MAX) {
+            for frame in frames {
+                self.stats.count_drop(DropReason::Stopped);
+                bury(frame);
+            }
+        }
         self.stats.held.set(0);
         for from in self.rings.from_workers.iter_mut().flatten() {
-            while let Some(Handover::Packet(packet, _)) = from.pop() {
+            while let Some(message) = from.pop() {
                 self.stats.handed_in.add(1);
                 self.stats.count_drop(DropReason::Stopped);
-                bury(packet);
+                bury(message.into_packet());
             }
         }
         while let Some(message) = self.rings.from_control.pop() {

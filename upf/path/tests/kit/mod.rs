@@ -1,5 +1,5 @@
 //! A path on simulated ports, driven turn by turn: port 0 is N3, port 1 is N6.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use sluice_mem::shard::ShardId;
 use sluice_path::assembly::{ControlEnd, Plan, assemble};

@@ -1,0 +1,227 @@
+//! Outer IPv4 fragments put together again (RFC 791, 3.2), bounded in number and time.
+//!
+//! A peer that fragments its tunnel packets costs a copy; one that never sends the last piece
+//! costs a context for a second. Overlapping pieces are an attack (RFC 3128): all are dropped.
+
+use crate::drop::DropReason;
+use crate::limits::{FRAGMENTS_PER_PACKET, REASSEMBLIES, REASSEMBLY_NS};
+use arrayvec::ArrayVec;
+use sluice_port::Packet;
+use sluice_wire::ipv4::{Ipv4, Ipv4Header};
+
+/// What belongs together (RFC 791, 2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key {
+    src: u32,
+    dst: u32,
+    identification: u16,
+    protocol: u8,
+}
+
+/// One fragment: the frame, and where its payload goes.
+#[derive(Debug)]
+struct Piece<P> {
+    frame: P,
+    payload_at: usize,
+    offset: usize,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Context<P> {
+    key: Key,
+    until_ns: u64,
+    pieces: ArrayVec<Piece<P>, FRAGMENTS_PER_PACKET>,
+    /// Payload bytes in all, once the last piece is here.
+    total: Option<usize>,
+}
+
+/// Packets that come back.
+pub type Pieces<P> = ArrayVec<P, FRAGMENTS_PER_PACKET>;
+
+/// What became of a fragment.
+pub enum Outcome<P> {
+    /// It waits for the others.
+    Held,
+    /// All are here; the assembled frame is for the caller to build from them.
+    Complete(Whole<P>),
+    /// It, and all that waited for it, are dropped.
+    Refused(Pieces<P>, P, DropReason),
+}
+
+/// All fragments of one packet, in no particular order.
+pub struct Whole<P> {
+    pieces: ArrayVec<Piece<P>, FRAGMENTS_PER_PACKET>,
+    total: usize,
+}
+
+/// The reassembler of one worker.
+pub struct Reassembler<P> {
+    contexts: Vec<Context<P>>,
+}
+
+impl<P: Packet> Default for Reassembler<P> {
+    fn default() -> Self {
+        Self {
+            contexts: Vec::with_capacity(REASSEMBLIES),
+        }
+    }
+}
+
+impl<P: Packet> Reassembler<P> {
+    /// Takes a frame whose IPv4 header, a fragment's, begins at `l3`.
+    pub fn add(&mut self, frame: P, l3: usize, now_ns: u64) -> Outcome<P> {
+        let Some((key, piece_at, more)) = read(&frame, l3) else {
+            return Outcome::Refused(Pieces::new(), frame, DropReason::OuterFragment);
+        };
+        let at = match self.contexts.iter().position(|c| c.key == key) {
+            Some(at) => at,
+            None if self.contexts.len() < REASSEMBLIES => {
+                self.contexts.push(Context::new(key, now_ns));
+                self.contexts.len() - 1
+            }
+            None => return Outcome::Refused(Pieces::new(), frame, DropReason::Reassembly),
+        };
+        let (payload_at, offset, len) = piece_at;
+        let piece = Piece {
+            frame,
+            payload_at,
+            offset,
+            len,
+        };
+        match self.contexts[at].add(piece, more) {
+            Ok(false) => Outcome::Held,
+            Ok(true) => {
+                let context = self.contexts.swap_remove(at);
+                Outcome::Complete(Whole {
+                    total: context.total.unwrap_or_default(),
+                    pieces: context.pieces,
+                })
+            }
+            Err(frame) => {
+                let context = self.contexts.swap_remove(at);
+                let others = context.pieces.into_iter().map(|p| p.frame).collect();
+                Outcome::Refused(others, frame, DropReason::OuterFragment)
+            }
+        }
+    }
+
+    /// Frames held.
+    pub fn held(&self) -> usize {
+        self.contexts.iter().map(|c| c.pieces.len()).sum()
+    }
+
+    /// True if nothing is held.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.contexts.is_empty()
+    }
+
+    /// The frames of a packet that has waited too long.
+    pub fn expire(&mut self, now_ns: u64) -> Option<Pieces<P>> {
+        let at = self.contexts.iter().position(|c| c.until_ns <= now_ns)?;
+        let context = self.contexts.swap_remove(at);
+        Some(context.pieces.into_iter().map(|p| p.frame).collect())
+    }
+}
+
+type PieceAt = (usize, usize, usize);
+
+fn read<P: Packet>(frame: &P, l3: usize) -> Option<(Key, PieceAt, bool)> {
+    let ip = Ipv4::parse(frame.data().get(l3..)?).ok()?;
+    let key = Key {
+        src: ip.source_u32(),
+        dst: ip.destination_u32(),
+        identification: ip.identification(),
+        protocol: ip.protocol().0,
+    };
+    let offset = usize::from(ip.fragment_offset()) * 8;
+    let (len, more) = (ip.payload().len(), ip.more_fragments());
+    // Only the last piece may end off an 8-byte border (RFC 791, 3.2).
+    let sound = len > 0 && (!more || len % 8 == 0) && offset + len <= usize::from(u16::MAX);
+    sound.then_some((key, (l3 + ip.header_len(), offset, len), more))
+}
+
+impl<P: Packet> Context<P> {
+    fn new(key: Key, now_ns: u64) -> Self {
+        Self {
+            key,
+            until_ns: now_ns + REASSEMBLY_NS,
+            pieces: ArrayVec::new(),
+            total: None,
+        }
+    }
+
+    /// `Ok(true)` if nothing is missing any more; the frame comes back if it cannot be a piece.
+    fn add(&mut self, piece: Piece<P>, more: bool) -> Result<bool, P> {
+        let end = piece.offset + piece.len;
+        let beyond = self.total.is_some_and(|total| end > total || !more);
+        let cuts_off = !more && self.pieces.iter().any(|p| p.offset + p.len > end);
+        let overlaps = |p: &Piece<P>| piece.offset < p.offset + p.len && p.offset < end;
+        if beyond || cuts_off || self.pieces.iter().any(overlaps) || self.pieces.is_full() {
+            return Err(piece.frame);
+        }
+        if !more {
+            self.total = Some(end);
+        }
+        self.pieces.push(piece);
+        let have: usize = self.pieces.iter().map(|p| p.len).sum();
+        Ok(self.total == Some(have))
+    }
+}
+
+impl<P: Packet> Whole<P> {
+    /// Writes the assembled frame into `out`, an empty packet. False if it does not fit.
+    pub fn write(&self, out: &mut P) -> bool {
+        let Some(first) = self.pieces.iter().find(|p| p.offset == 0) else {
+            return false;
+        };
+        let Some(front) = front(first, self.total) else {
+            return false;
+        };
+        let Ok(room) = out.append(front.len() + self.total) else {
+            return false;
+        };
+        let (head, body) = room.split_at_mut(front.len());
+        head.copy_from_slice(&front);
+        for p in &self.pieces {
+            let from = p.frame.data().get(p.payload_at..p.payload_at + p.len);
+            match (body.get_mut(p.offset..p.offset + p.len), from) {
+                (Some(to), Some(from)) => to.copy_from_slice(from),
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The fragments, to be freed.
+    pub fn into_frames(self) -> Pieces<P> {
+        self.pieces.into_iter().map(|p| p.frame).collect()
+    }
+}
+
+/// Ethernet header (18 bytes with a tag) and the IPv4 header of the whole, options left out: they
+/// concern those who forwarded the fragments (RFC 791, 3.1: most are not copied anyway).
+fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<ArrayVec<u8, 64>> {
+    let data = first.frame.data();
+    let ethernet_len = l3_of(data)?;
+    let ip = Ipv4::parse(data.get(ethernet_len..)?).ok()?;
+    let header = Ipv4Header {
+        more_fragments: false,
+        fragment_offset: 0,
+        ..Ipv4Header::from(&ip)
+    };
+    let mut out = ArrayVec::new();
+    out.try_extend_from_slice(data.get(..ethernet_len)?).ok()?;
+    out.try_extend_from_slice(&header.to_bytes(total).ok()?)
+        .ok()?;
+    Some(out)
+}
+
+/// Where the IPv4 header of a frame begins.
+pub fn l3_of(frame: &[u8]) -> Option<usize> {
+    match frame.get(12..14)? {
+        [0x81, 0x00] => Some(18),
+        _ => Some(14),
+    }
+}
