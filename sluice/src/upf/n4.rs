@@ -1,0 +1,171 @@
+//! N4 on kernel sockets, and what else the control core needs around it.
+
+use sluice_host::netns::Ns;
+use sluice_host::poll::{Poller, Ready};
+use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
+use sluice_host::{HostError, clock};
+use sluice_n4::{Instant, Outbox};
+use sluice_node::core::{Surroundings, Time};
+use sluice_port_dpdk::{Mbuf, MbufPool};
+use sluice_wire::pfcp::value::NtpTime;
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+/// Longest PFCP message that UDP over IPv4 carries.
+const MESSAGE_MAX: usize = 65_507;
+/// Datagrams taken or given at once.
+const BATCH: usize = 32;
+/// How long a full socket is waited for before a datagram is given up: PFCP sends it again.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Seconds from the era of NTP (1900) to that of Unix.
+const NTP_TO_UNIX_S: u64 = 2_208_988_800;
+
+/// The time now.
+pub fn time() -> Time {
+    Time {
+        now: Instant(clock::monotonic_ns()),
+        wall: wall_clock(),
+    }
+}
+
+/// The calendar's time as PFCP counts it.
+pub fn wall_clock() -> NtpTime {
+    NtpTime((clock::wall().as_secs() + NTP_TO_UNIX_S) as u32)
+}
+
+/// A socket with what waits to be sent by it.
+struct Door {
+    socket: UdpSocket,
+    out: SendBatch,
+}
+
+/// All N4 sockets, and the pool for frames of the control core's making.
+pub struct N4 {
+    outside: Outside,
+    batch: RecvBatch,
+    poller: Poller,
+    ready: Ready,
+}
+
+/// Where the control core's datagrams and frames come from and go to.
+pub struct Outside {
+    doors: Vec<Door>,
+    /// The door that the datagram at hand came in by: answers leave by it.
+    at: usize,
+    pool: MbufPool,
+    failed: u64,
+}
+
+impl N4 {
+    /// Binds all sockets.
+    pub fn bind(listen: &[SocketAddrV4], pool: MbufPool) -> Result<Self, HostError> {
+        let ns = Ns::current();
+        let mut doors = Vec::new();
+        for address in listen {
+            doors.push(Door {
+                socket: UdpSocket::bind(&ns, *address)?,
+                out: SendBatch::new(BATCH, MESSAGE_MAX),
+            });
+        }
+        let poller = Poller::new().map_err(os("make a poller"))?;
+        for (token, door) in doors.iter().enumerate() {
+            poller
+                .add(&door.socket, token as u64)
+                .map_err(os("watch an N4 socket"))?;
+        }
+        Ok(Self {
+            ready: Ready::with_capacity(doors.len() + 1),
+            outside: Outside {
+                doors,
+                at: 0,
+                pool,
+                failed: 0,
+            },
+            batch: RecvBatch::new(BATCH, MESSAGE_MAX),
+            poller,
+        })
+    }
+
+    /// Takes what has arrived; `handle` gets each datagram. Returns how many there were.
+    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], &mut Outside)) -> usize {
+        let mut taken = 0;
+        for at in 0..self.outside.doors.len() {
+            self.outside.at = at;
+            match self.outside.doors[at].socket.recv(&mut self.batch) {
+                Ok(n) => taken += n,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => continue,
+                Err(e) => {
+                    // An ICMP error of an earlier datagram; the peer's silence tells the same.
+                    tracing::debug!("N4 socket: {e}");
+                    continue;
+                }
+            }
+            for datagram in self.batch.iter().filter(|d| !d.truncated) {
+                handle(SocketAddr::V4(datagram.from), datagram.bytes, &mut self.outside);
+            }
+            self.outside.flush();
+        }
+        taken
+    }
+
+    /// The way out, for what no datagram caused.
+    pub fn outside(&mut self) -> &mut Outside {
+        &mut self.outside
+    }
+
+    /// Sends what is still waiting.
+    pub fn flush(&mut self) {
+        self.outside.flush();
+    }
+
+    /// Waits for a datagram, at most `timeout`.
+    pub fn wait(&mut self, timeout: Duration) {
+        if let Err(e) = self.poller.wait(&self.ready, Some(timeout)) {
+            tracing::warn!("waiting for N4: {e}");
+        }
+    }
+}
+
+fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
+    let action = action.to_owned();
+    move |source| HostError::Os { action, source }
+}
+
+impl Outside {
+    fn flush(&mut self) {
+        for door in &mut self.doors {
+            if door.out.is_empty() {
+                continue;
+            }
+            let flushed = door.socket.flush(&mut door.out, PATIENCE, |_, e| {
+                tracing::debug!("N4 datagram not sent: {e}");
+            });
+            self.failed += flushed.failed as u64;
+        }
+    }
+}
+
+impl Outbox for Outside {
+    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+        let SocketAddr::V4(to) = to else {
+            self.failed += 1;
+            return;
+        };
+        if self.doors[self.at].out.is_full() {
+            self.flush();
+        }
+        if !self.doors[self.at].out.push_bytes(bytes, to, None) {
+            self.failed += 1;
+        }
+    }
+}
+
+impl Surroundings for Outside {
+    type Packet = Mbuf;
+
+    fn alloc(&mut self) -> Option<Mbuf> {
+        self.pool.alloc()
+    }
+}

@@ -1,0 +1,125 @@
+//! A worker's thread: the loop around `Worker::turn`, and how it rests.
+
+use sluice_host::{clock, thread};
+use sluice_path::ledger::WorkerStats;
+use sluice_path::worker::Worker;
+use sluice_port_dpdk::{DpdkIo, Eal, register_thread};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Turns without work before a worker rests: some 20 us of polling, so that a busy but uneven
+/// stream never waits for a wake-up.
+const TURNS_BEFORE_REST: u32 = 200;
+
+/// The first rest; it doubles until the configured longest.
+const FIRST_REST: Duration = Duration::from_micros(5);
+
+/// How a worker's thread runs.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// CPU that it stays on.
+    pub cpu: Option<usize>,
+    /// Longest rest; zero: it never rests.
+    pub rest_max: Duration,
+}
+
+/// A running worker.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    /// Starts a thread for `worker`.
+    pub fn start(
+        eal: &Eal,
+        worker: Worker<DpdkIo>,
+        stats: Arc<WorkerStats>,
+        pace: Pace,
+        name: &str,
+    ) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (eal, flag) = (eal.clone(), stop.clone());
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || run(&eal, worker, &stats, &pace, &flag))?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Ends the worker after its turn. What it held is freed and counted as `Stopped`.
+    pub fn stop(self) {
+        self.stop.store(true, Ordering::Release);
+        if self.thread.join().is_err() {
+            tracing::error!("a worker thread panicked");
+        }
+    }
+
+    /// True if the thread ended by itself, which it never should.
+    pub fn has_died(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
+
+fn run(
+    eal: &Eal,
+    mut worker: Worker<DpdkIo>,
+    stats: &WorkerStats,
+    pace: &Pace,
+    stop: &AtomicBool,
+) {
+    let _registered = register_thread(eal)
+        .inspect_err(|e| tracing::warn!("worker without a packet cache of its own: {e}"));
+    if let Some(cpu) = pace.cpu
+        && let Err(e) = thread::pin(&[cpu])
+    {
+        tracing::warn!("{e}");
+    }
+    thread::sleep_precisely();
+    let mut rest = Rest::new(pace.rest_max);
+    while !stop.load(Ordering::Acquire) {
+        let began_ns = clock::monotonic_ns();
+        if worker.turn(began_ns) > 0 {
+            stats.busy_turns.add(1);
+            stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+            rest.reset();
+        } else {
+            stats.idle_turns.add(1);
+            rest.idle(|| worker.rest());
+        }
+    }
+    worker.stop();
+}
+
+/// Sleeps longer the longer nothing comes.
+struct Rest {
+    idle_turns: u32,
+    next: Duration,
+    max: Duration,
+}
+
+impl Rest {
+    fn new(max: Duration) -> Self {
+        Self {
+            idle_turns: 0,
+            next: FIRST_REST.min(max),
+            max,
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.max);
+    }
+
+    fn idle(&mut self, before: impl FnOnce()) {
+        self.idle_turns = self.idle_turns.saturating_add(1);
+        if self.max.is_zero() || self.idle_turns < TURNS_BEFORE_REST {
+            return std::hint::spin_loop();
+        }
+        before();
+        std::thread::sleep(self.next);
+        self.next = (self.next * 2).min(self.max);
+    }
+}

@@ -1,0 +1,259 @@
+//! The control core: session machine and packet signalling joined to the workers' rings.
+//!
+//! Still sans-IO: datagrams and times in, datagrams out; the caller owns sockets, clock and the
+//! pool of packets. The same core runs in the daemon, the benchmarks and the differential test.
+
+use crate::control::frame::Frames;
+use crate::control::{Control, Event};
+use crate::session::{Effects, UpFunction};
+use core::net::SocketAddr;
+use sluice_n4::{Instant, Outbox};
+use sluice_path::assembly::ControlEnd;
+use sluice_path::ledger::Ledger;
+use sluice_path::message::ToControl;
+use sluice_path::tables::InterfaceId;
+use sluice_path::txn::Txn;
+use sluice_port::{Packet, PortId};
+use sluice_wire::pfcp::value::NtpTime;
+
+/// What the core needs of its surroundings.
+pub trait Surroundings: Outbox {
+    /// The packets of this process.
+    type Packet: Packet;
+
+    /// An empty packet; none if the pool is exhausted.
+    fn alloc(&mut self) -> Option<Self::Packet>;
+}
+
+/// The time, in the two ways that protocols ask for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Time {
+    /// Monotonic.
+    pub now: Instant,
+    /// Of the calendar.
+    pub wall: NtpTime,
+}
+
+/// Messages of workers that one turn takes: bounded, so that N4 is never kept waiting for long.
+const MESSAGES_PER_TURN: usize = 1024;
+
+/// The control core.
+pub struct Core<P: Packet> {
+    /// ARP, ICMP, GTP-U signalling, peers and ways out.
+    pub control: Control,
+    /// N4 sessions.
+    pub up: UpFunction,
+    end: ControlEnd<P>,
+    /// Frames that could not be given to a worker.
+    lost_frames: u64,
+}
+
+impl<P: Packet> Core<P> {
+    /// Joins the parts, and publishes the first tables.
+    pub fn new(control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
+        let mut core = Self {
+            control,
+            up,
+            end,
+            lost_frames: 0,
+        };
+        core.publish();
+        core
+    }
+
+    /// A datagram that arrived on N4.
+    pub fn datagram<S: Surroundings<Packet = P>>(
+        &mut self,
+        time: Time,
+        peer: SocketAddr,
+        bytes: &[u8],
+        around: &mut S,
+    ) {
+        let mut out = Sink {
+            around,
+            end: &mut self.end,
+        };
+        let net = &mut self.control.directory;
+        self.up
+            .handle(time.now, time.wall, peer, bytes, net, &mut out);
+        self.publish();
+    }
+
+    /// What the workers sent, and whatever is due. Returns how many messages there were.
+    pub fn turn<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
+        let mut taken = 0;
+        while taken < MESSAGES_PER_TURN {
+            let Some(message) = self.end.receive_message() else {
+                break;
+            };
+            taken += 1;
+            self.message(time, message, around);
+        }
+        let mut out = Sink {
+            around,
+            end: &mut self.end,
+        };
+        let net = &mut self.control.directory;
+        self.up.tick(time.now, time.wall, net, &mut out);
+        self.publish();
+        taken
+    }
+
+    /// Asks for neighbours again. Call it a few times a second.
+    pub fn tick_neighbours<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) {
+        let mut frames = FrameSink {
+            around,
+            end: &mut self.end,
+            lost: &mut self.lost_frames,
+        };
+        self.control.tick(time.now.0, &mut frames);
+        self.publish();
+    }
+
+    /// The packet ledger over all workers.
+    pub fn ledger(&self) -> Ledger {
+        self.end.ledger()
+    }
+
+    /// The workers' end, for counters.
+    pub fn end(&self) -> &ControlEnd<P> {
+        &self.end
+    }
+
+    /// The core and a sink for what its session machine sends.
+    pub fn up_with_sink<'a, S: Surroundings<Packet = P>>(
+        &'a mut self,
+        around: &'a mut S,
+    ) -> (
+        &'a mut UpFunction,
+        &'a mut crate::control::directory::Directory,
+        Sink<'a, P, S>,
+    ) {
+        let sink = Sink {
+            around,
+            end: &mut self.end,
+        };
+        (&mut self.up, &mut self.control.directory, sink)
+    }
+
+    /// Frames of ours that no worker could take.
+    pub fn lost_frames(&self) -> u64 {
+        self.lost_frames
+    }
+
+    fn message<S: Surroundings<Packet = P>>(
+        &mut self,
+        time: Time,
+        message: ToControl<P>,
+        around: &mut S,
+    ) {
+        if let ToControl::Done(txn) = message {
+            let mut out = Sink {
+                around,
+                end: &mut self.end,
+            };
+            let net = &mut self.control.directory;
+            return self.up.complete(time.now, time.wall, txn, net, &mut out);
+        }
+        let now_ns = time.now.0;
+        let mut frames = FrameSink {
+            around,
+            end: &mut self.end,
+            lost: &mut self.lost_frames,
+        };
+        match message {
+            ToControl::Done(_) => {}
+            ToControl::Packet(packet, interface) => {
+                let event = self
+                    .control
+                    .frame(now_ns, interface, packet.data(), &mut frames);
+                packet.free();
+                if let Some(Event::ErrorIndication { peer, teid }) = event {
+                    let mut out = Sink {
+                        around,
+                        end: &mut self.end,
+                    };
+                    self.up
+                        .error_indication(time.now, time.wall, peer, teid, &mut out);
+                }
+            }
+            ToControl::Resolve(sought) => self.control.resolve(now_ns, sought, &mut frames),
+            ToControl::UnknownTeid(notice) => {
+                self.control.unknown_teid(now_ns, notice, &mut frames);
+            }
+            ToControl::Icmp(packet, cause) => {
+                self.control
+                    .icmp(now_ns, packet.data(), cause, &mut frames);
+                packet.free();
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        if let Some(tables) = self.control.take_tables() {
+            self.end.publish(tables);
+        }
+    }
+}
+
+/// Where the session machine's datagrams and transactions go.
+pub struct Sink<'a, P: Packet, S> {
+    around: &'a mut S,
+    end: &'a mut ControlEnd<P>,
+}
+
+impl<P: Packet, S: Surroundings<Packet = P>> Outbox for Sink<'_, P, S> {
+    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+        self.around.send(to, bytes);
+    }
+}
+
+impl<P: Packet, S: Surroundings<Packet = P>> Effects for Sink<'_, P, S> {
+    fn transact(&mut self, txn: Box<Txn>) {
+        self.end.send(txn);
+    }
+}
+
+/// Where the control core's frames go.
+struct FrameSink<'a, P: Packet, S> {
+    around: &'a mut S,
+    end: &'a mut ControlEnd<P>,
+    lost: &'a mut u64,
+}
+
+impl<P: Packet, S: Surroundings<Packet = P>> FrameSink<'_, P, S> {
+    fn packet(&mut self, frame: &[u8]) -> Option<P> {
+        let mut packet = self.around.alloc();
+        if let Some(p) = &mut packet {
+            match p.append(frame.len()) {
+                Ok(room) => room.copy_from_slice(frame),
+                Err(_) => packet.take()?.free(),
+            }
+        }
+        *self.lost += u64::from(packet.is_none());
+        packet
+    }
+
+    fn give_back(&mut self, refused: Result<(), P>) {
+        if let Err(packet) = refused {
+            *self.lost += 1;
+            packet.free();
+        }
+    }
+}
+
+impl<P: Packet, S: Surroundings<Packet = P>> Frames for FrameSink<'_, P, S> {
+    fn transmit(&mut self, interface: InterfaceId, frame: &[u8]) {
+        if let Some(packet) = self.packet(frame) {
+            let refused = self.end.transmit(packet, interface);
+            self.give_back(refused);
+        }
+    }
+
+    fn receive(&mut self, port: PortId, frame: &[u8]) {
+        if let Some(packet) = self.packet(frame) {
+            let refused = self.end.receive(packet, port);
+            self.give_back(refused);
+        }
+    }
+}
