@@ -1,11 +1,10 @@
 //! What a session is for: PDN type, slice, SMF set, address pool.
 
 use super::name::Name;
-use super::number::number_elements;
 use crate::pfcp::element::{Element, Fault, Reader};
 use crate::pfcp::writer::{Full, Writer};
 
-/// PDN Type (8.2.78). Values without a name are kept.
+/// PDN Type (8.2.78): three bits, 0 is reserved. Values without a name are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PdnType(pub u8);
 
@@ -22,7 +21,18 @@ impl PdnType {
     pub const ETHERNET: Self = Self(5);
 }
 
-number_elements! { PdnType: u8; }
+impl Element<'_> for PdnType {
+    fn decode(value: &[u8]) -> Result<Self, Fault> {
+        match Reader::new(value).u8()? & 7 {
+            0 => Err(Fault::Value),
+            pdn_type => Ok(Self(pdn_type)),
+        }
+    }
+
+    fn encode(&self, out: &mut Writer<'_>) -> Result<(), Full> {
+        out.u8(self.0 & 7)
+    }
+}
 
 /// S-NSSAI (8.2.176): the slice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -87,6 +97,12 @@ impl<'a> Element<'a> for UeIpAddressPoolIdentity<'a> {
 mod tests {
     use super::*;
     use crate::pfcp::testing::check_coding;
+
+    #[test]
+    fn pdn_type_0_is_incorrect() {
+        check_coding(&PdnType::ETHERNET, &[5]);
+        assert_eq!(PdnType::decode(&[0xf8]), Err(Fault::Value));
+    }
 
     #[test]
     fn a_slice_without_differentiator_has_all_ones() {

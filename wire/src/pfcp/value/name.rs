@@ -77,19 +77,15 @@ impl<'a> Name<'a> {
         labels > 0
     }
 
-    /// Writes the name as DNS labels without the closing zero.
+    /// Writes the name as DNS labels without the closing zero; a text that cannot be labels (one is
+    /// empty or longer than 63 octets) is written as it stands.
     pub fn encode_as_labels(self, out: &mut Writer<'_>) -> Result<(), Full> {
-        if self.is_labelled() {
+        let labels = || self.0.split(|&octet| octet == b'.');
+        let fits = |label: &[u8]| !label.is_empty() && label.len() <= usize::from(Self::LABEL_MAX);
+        if self.is_labelled() || !labels().all(fits) {
             return out.bytes(self.0);
         }
-        for label in self
-            .0
-            .split(|&octet| octet == b'.')
-            .filter(|label| !label.is_empty())
-        {
-            out.short_text(label)?;
-        }
-        Ok(())
+        labels().try_for_each(|label| out.short_text(label))
     }
 }
 
