@@ -50,7 +50,7 @@ run_workspace() {
 show_progress() {
     awk '/^failures:$/ { failures = 1 }
         /^test result: / { failures = 0 }
-        failures || /^test result: |^ +Running |^ +Doc-tests |^skipped: |^error|FAILED/ { print; fflush() }'
+        failures || /^test result: |^ +Running |^ +Doc-tests |^skipped: |^error: (could|test|doctest|[0-9])|FAILED/ { print; fflush() }'
 }
 
 # Adds up lines such as "test result: ok. 9 passed; 0 failed; 1 ignored; ...".
