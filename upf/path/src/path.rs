@@ -110,7 +110,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             }
             Some(chain) => self.extended(chain, meta, &inner)?,
         };
-        far::hop(packet, &inner, meta.entry, &exit)
+        far::hop(packet, meta.entry, &exit)
             .map_err(|reason| End::Tell(reason, IcmpCause::TtlExceeded))?;
         let ready = Ready {
             hop: route::find(&exit, inner.dst, self.tables)?,

@@ -4,10 +4,9 @@ use crate::drop::DropReason;
 use crate::meta::Entry;
 use crate::rule::{Body, Flags, Head};
 use crate::stage::ohc::Tunnel;
-use crate::stage::ohr::Inner;
 use crate::tables::{EgressId, PeerId};
 use sluice_port::Packet;
-use sluice_wire::checksum;
+use sluice_wire::ipv4::decrement_ttl;
 
 /// The way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,24 +37,13 @@ pub fn decide(head: Head, body: &Body) -> Result<Exit, DropReason> {
 /// Counts the hop where the packet is routed: between N3 and N6, not on an N9 relay, which
 /// joins two tunnels of one link.
 #[inline]
-pub fn hop<P: Packet>(
-    packet: &mut P,
-    inner: &Inner,
-    entry: Entry,
-    exit: &Exit,
-) -> Result<(), DropReason> {
+pub fn hop<P: Packet>(packet: &mut P, entry: Entry, exit: &Exit) -> Result<(), DropReason> {
     if entry == Entry::Tunnel && matches!(exit, Exit::Tunnel(..)) {
         return Ok(());
     }
-    if inner.ttl <= 1 {
-        return Err(DropReason::TtlExceeded);
-    }
-    if let Some(h) = packet.data_mut().first_chunk_mut::<20>() {
-        let old = u16::from_be_bytes([h[8], h[9]]);
-        let sum = u16::from_be_bytes([h[10], h[11]]);
-        h[8] -= 1;
-        let sum = checksum::update_u16(sum, old, old - 0x0100);
-        h[10..12].copy_from_slice(&sum.to_be_bytes());
-    }
-    Ok(())
+    let header = packet
+        .data_mut()
+        .first_chunk_mut()
+        .ok_or(DropReason::InnerHeader)?;
+    decrement_ttl(header).map_err(|_| DropReason::TtlExceeded)
 }

@@ -5,19 +5,15 @@ use crate::meta::{Entry, Meta, NO_QFI};
 use crate::stage::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
-use sluice_wire::checksum::Sum;
+use sluice_wire::gtpu::PORT;
+use sluice_wire::ipv4::{Ipv4, Ipv4Error, Protocol};
+use sluice_wire::udp::{self, Udp};
 
 const ETHERNET: usize = 14;
 const TAG: usize = 4;
-const IPV4: usize = 20;
-const UDP: usize = 8;
 const TPID_VLAN: u16 = 0x8100;
 const TYPE_IPV4: u16 = 0x0800;
 const TYPE_ARP: u16 = 0x0806;
-const PROTOCOL_UDP: u8 = 17;
-
-/// The GTP-U port (TS 29.281, 4.4.2).
-pub const GTPU_PORT: u16 = 2152;
 
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,16 +26,6 @@ pub enum Class {
     Fragment(InterfaceId),
     /// Nothing of that.
     Drop(DropReason),
-}
-
-/// A verified IPv4 header and where it stands.
-struct Ip<'a> {
-    frame: &'a [u8],
-    at: usize,
-    header_len: usize,
-    total: usize,
-    src: u32,
-    dst: u32,
 }
 
 /// Classifies a frame from `port`. Total: any bytes have a class.
@@ -88,22 +74,24 @@ fn ipv4(
     id: InterfaceId,
     interface: &Interface,
 ) -> Result<Class, DropReason> {
-    let ip = header(frame, at)?;
-    if let Some(local) = tunnel(interface, ip.dst) {
-        return to_tunnel(&ip, id, local, interface);
+    let packet = frame.get(at..).ok_or(DropReason::Ipv4Header)?;
+    let ip = Ipv4::parse(packet).map_err(broken)?;
+    let dst = ip.destination_u32();
+    if let Some(local) = tunnel(interface, dst) {
+        return to_tunnel(&ip, at, id, local, interface);
     }
-    if interface.addresses.iter().any(|a| u32::from(*a) == ip.dst) {
+    if interface.addresses.iter().any(|a| u32::from(*a) == dst) {
         return Ok(Class::Control(id));
     }
     if interface.instance.is_none() {
         return Err(DropReason::NoRoute);
     }
     Ok(Class::User(Meta {
-        key: ip.dst,
+        key: dst,
         line: 0,
         outer_src: 0,
-        inner_at: ip.at as u16,
-        inner_len: ip.total as u16,
+        inner_at: at as u16,
+        inner_len: ip.total_len(),
         qfi: NO_QFI,
         interface: id,
         local: 0,
@@ -112,29 +100,13 @@ fn ipv4(
 }
 
 /// RFC 1812, 5.2.2: version, header length, checksum, total length.
-#[inline]
-fn header(frame: &[u8], at: usize) -> Result<Ip<'_>, DropReason> {
-    let rest = frame.get(at..).ok_or(DropReason::Ipv4Header)?;
-    let h = rest.first_chunk::<IPV4>().ok_or(DropReason::Ipv4Header)?;
-    let header_len = usize::from(h[0] & 0x0f) * 4;
-    let total = usize::from(u16::from_be_bytes([h[2], h[3]]));
-    if h[0] >> 4 != 4 || header_len < IPV4 || header_len > rest.len() {
-        return Err(DropReason::Ipv4Header);
+#[cold]
+fn broken(error: Ipv4Error) -> DropReason {
+    match error {
+        Ipv4Error::TotalLength { .. } => DropReason::Ipv4Length,
+        Ipv4Error::Checksum => DropReason::Ipv4Checksum,
+        _ => DropReason::Ipv4Header,
     }
-    if total < header_len || total > rest.len() {
-        return Err(DropReason::Ipv4Length);
-    }
-    if !Sum::of(&rest[..header_len]).verifies() {
-        return Err(DropReason::Ipv4Checksum);
-    }
-    Ok(Ip {
-        frame,
-        at,
-        header_len,
-        total,
-        src: u32::from_be_bytes([h[12], h[13], h[14], h[15]]),
-        dst: u32::from_be_bytes([h[16], h[17], h[18], h[19]]),
-    })
 }
 
 #[inline]
@@ -148,38 +120,34 @@ fn tunnel(interface: &Interface, dst: u32) -> Option<u8> {
 
 #[inline]
 fn to_tunnel(
-    ip: &Ip<'_>,
+    ip: &Ipv4<'_>,
+    at: usize,
     id: InterfaceId,
     local: u8,
     interface: &Interface,
 ) -> Result<Class, DropReason> {
-    let rest = &ip.frame[ip.at..ip.at + ip.total];
-    let is_fragment = u16::from_be_bytes([rest[6], rest[7]]) & 0x3fff != 0;
-    if rest[9] != PROTOCOL_UDP {
+    if ip.protocol() != Protocol::UDP {
         return Ok(Class::Control(id));
     }
-    if is_fragment {
+    if ip.is_fragment() {
         return Ok(Class::Fragment(id));
     }
-    let udp = &rest[ip.header_len..];
-    let h = udp.first_chunk::<UDP>().ok_or(DropReason::UdpHeader)?;
-    if u16::from_be_bytes([h[2], h[3]]) != GTPU_PORT {
+    let udp = Udp::parse(ip.payload()).map_err(|_| DropReason::UdpHeader)?;
+    if udp.destination_port() != PORT {
         return Ok(Class::Control(id));
     }
-    let len = usize::from(u16::from_be_bytes([h[4], h[5]]));
-    let payload = udp.get(UDP..len).ok_or(DropReason::UdpHeader)?;
-    if !allowed(interface, ip.src) {
+    if !allowed(interface, ip.source_u32()) {
         return Err(DropReason::OuterSource);
     }
-    let pdu = match gtpu::parse(payload)? {
+    let pdu = match gtpu::parse(udp.payload())? {
         gtpu::Message::Pdu(pdu) => pdu,
         gtpu::Message::Signalling => return Ok(Class::Control(id)),
     };
     Ok(Class::User(Meta {
         key: pdu.teid,
         line: 0,
-        outer_src: ip.src,
-        inner_at: (ip.at + ip.header_len + UDP) as u16 + pdu.payload_at,
+        outer_src: ip.source_u32(),
+        inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
         inner_len: pdu.payload_len,
         qfi: pdu.qfi,
         interface: id,
