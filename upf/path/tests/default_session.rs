@@ -1,5 +1,7 @@
 //! The default session on simulated ports: what goes in, what comes out, byte for byte.
 
+#![allow(clippy::unwrap_used)]
+
 mod kit;
 
 use kit::*;
@@ -19,7 +21,7 @@ fn uplink_leaves_plain_with_one_hop_less() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     let inner = udp_packet(UE, SERVER, (4000, 80), b"hello");
-    kit.from_gnb(s.teid.get(), &inner);
+    kit.gnb_sends(s.teid.get(), &inner);
     let out = output(&kit.n6);
     assert_eq!(out.len(), 1);
     assert_eq!(
@@ -47,7 +49,7 @@ fn downlink_leaves_in_the_tunnel_with_its_qfi() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     let packet = udp_packet(SERVER, UE, (80, 4000), b"world");
-    kit.from_dn(&packet);
+    kit.dn_sends(&packet);
     let out = output(&kit.n3);
     assert_eq!(out.len(), 1);
     let outer = Ipv4::parse(&out[0][14..]).expect("a valid outer packet");
@@ -91,7 +93,7 @@ fn an_unknown_teid_is_dropped_and_reported_to_the_control_core() {
     let s = kit.default_session();
     let inner = udp_packet(UE, SERVER, (1, 2), b"x");
     for teid in [s.teid.get() ^ 1 << 20, s.teid.get() + 1, 77] {
-        kit.from_gnb(teid, &inner);
+        kit.gnb_sends(teid, &inner);
     }
     assert_eq!(kit.dropped(DropReason::UnknownTeid), 3);
     let notices = kit
@@ -107,7 +109,7 @@ fn an_unknown_teid_is_dropped_and_reported_to_the_control_core() {
 fn a_ue_cannot_send_from_another_address() {
     let mut kit = Kit::new();
     let s = kit.default_session();
-    kit.from_gnb(
+    kit.gnb_sends(
         s.teid.get(),
         &udp_packet([10, 45, 0, 8].into(), SERVER, (1, 2), b"x"),
     );
@@ -137,7 +139,7 @@ fn inner_packets_that_lie_are_dropped() {
         (&good[..10], DropReason::InnerHeader),
     ] {
         let before = kit.dropped(reason);
-        kit.from_gnb(s.teid.get(), inner);
+        kit.gnb_sends(s.teid.get(), inner);
         assert_eq!(kit.dropped(reason), before + 1, "{reason:?}");
     }
     assert!(output(&kit.n6).is_empty());
@@ -153,7 +155,7 @@ fn a_ttl_that_ends_here_is_told_to_the_sender() {
     let sum = u16::from_be_bytes([inner[10], inner[11]]);
     let sum = sluice_wire::checksum::update_u16(sum, 64 << 8 | 17, 1 << 8 | 17);
     inner[10..12].copy_from_slice(&sum.to_be_bytes());
-    kit.from_gnb(s.teid.get(), &inner);
+    kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::TtlExceeded), 1);
     assert!(matches!(
         kit.punted[..],
@@ -172,7 +174,7 @@ fn what_does_not_fit_the_tunnel_is_told_the_mtu_that_does() {
     let sum = sluice_wire::checksum::update_u16(sum, 0, 0x4000);
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
     assert_eq!(Ipv4::parse(&packet).unwrap().protocol(), Protocol::UDP);
-    kit.from_dn(&packet);
+    kit.dn_sends(&packet);
     assert_eq!(kit.dropped(DropReason::TooBig), 1);
     assert!(matches!(
         kit.punted[..],
@@ -189,13 +191,13 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     let mut line = uplink(s.teid);
     line.head.flags = line.head.flags.with(Flags::GATE_CLOSED);
     kit.apply(s.ul, &[set(s.ul, line)], &[]);
-    kit.from_gnb(s.teid.get(), &inner);
+    kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::GateClosed), 1);
 
     let mut line = uplink(s.teid);
     line.head.flags = Flags::TUNNEL.with(Flags::UPLINK).with(Flags::REMOVE_OUTER);
     kit.apply(s.ul, &[set(s.ul, line)], &[]);
-    kit.from_gnb(s.teid.get(), &inner);
+    kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
 
     // 8 Mbit/s: the bucket holds 100 ms, 100,000 bytes, a hundred packets.
@@ -203,7 +205,7 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     line.body.rate1 = Rate::from_bps(8_000_000).unwrap();
     kit.apply(s.ul, &[set(s.ul, line)], &[]);
     for _ in 0..120 {
-        kit.from_gnb(s.teid.get(), &inner);
+        kit.gnb_sends(s.teid.get(), &inner);
     }
     let policed = kit.dropped(DropReason::MbrExceeded);
     assert!((18..=20).contains(&policed), "{policed}");
@@ -222,7 +224,7 @@ fn a_changed_line_returns_its_usage_and_keeps_its_bucket_where_asked() {
     line.body.rate0 = Rate::from_bps(8_000_000).unwrap();
     kit.apply(s.ul, &[set(s.ul, line)], &[]);
     for _ in 0..120 {
-        kit.from_gnb(s.teid.get(), &inner);
+        kit.gnb_sends(s.teid.get(), &inner);
     }
     let before = kit.dropped(DropReason::MbrExceeded);
     let again = Op::Line {
@@ -233,7 +235,7 @@ fn a_changed_line_returns_its_usage_and_keeps_its_bucket_where_asked() {
     let usage = kit.apply(s.ul, &[again], &[]);
     assert_eq!(usage[0].packets, 120 - before);
     for _ in 0..5 {
-        kit.from_gnb(s.teid.get(), &inner);
+        kit.gnb_sends(s.teid.get(), &inner);
     }
     assert!(
         kit.dropped(DropReason::MbrExceeded) >= before + 4,
@@ -248,7 +250,7 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
     let s = kit.default_session();
     let stranger = [198, 51, 100, 99].into();
     for i in 0..300u16 {
-        kit.from_gnb(s.teid.get(), &udp_packet(UE, stranger, (i, 2), b"x"));
+        kit.gnb_sends(s.teid.get(), &udp_packet(UE, stranger, (i, 2), b"x"));
     }
     assert_eq!(kit.dropped(DropReason::NextHopQueueFull), 300 - 256);
     let asked = kit
@@ -278,7 +280,7 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
 fn a_next_hop_that_never_answers_costs_the_packet_and_no_usage() {
     let mut kit = Kit::new();
     let s = kit.default_session();
-    kit.from_gnb(
+    kit.gnb_sends(
         s.teid.get(),
         &udp_packet(UE, [198, 51, 100, 99].into(), (1, 2), b"x"),
     );
@@ -326,7 +328,7 @@ fn the_end_marker_leaves_before_anything_takes_the_new_path() {
         teid: GNB_TEID,
     };
     kit.apply(s.dl, &[set(s.dl, to_new)], &[marker]);
-    kit.from_dn(&udp_packet(SERVER, UE, (1, 2), b"x"));
+    kit.dn_sends(&udp_packet(SERVER, UE, (1, 2), b"x"));
     let out = output(&kit.n3);
     let types: Vec<_> = out
         .iter()
@@ -347,7 +349,7 @@ fn another_workers_packets_are_handed_over_and_come_out_once() {
     // Shard of 10.45.0.7 is 7: with three workers, worker 1 owns it.
     let s = kit.default_session();
     for _ in 0..10 {
-        kit.from_gnb(s.teid.get(), &udp_packet(UE, SERVER, (1, 2), b"x"));
+        kit.gnb_sends(s.teid.get(), &udp_packet(UE, SERVER, (1, 2), b"x"));
     }
     assert_eq!(output(&kit.n6).len(), 10);
     assert_eq!(kit.control.stats()[1].handed_in.get(), 10);

@@ -146,12 +146,12 @@ impl Kit {
         s
     }
 
-    pub fn from_gnb(&mut self, teid: u32, inner: &[u8]) {
+    pub fn gnb_sends(&mut self, teid: u32, inner: &[u8]) {
         self.n3.inject(&gtpu_frame(GNB, teid, 9, inner));
         self.settle();
     }
 
-    pub fn from_dn(&mut self, packet: &[u8]) {
+    pub fn dn_sends(&mut self, packet: &[u8]) {
         self.n6
             .inject(&frame(N6_MAC, DN_MAC, EtherType::IPV4, packet));
         self.settle();
