@@ -8,8 +8,8 @@ use sluice_path::tables::{Interface, InterfaceId};
 use sluice_wire::arp::{Arp, Operation};
 use sluice_wire::eth::{Eth, EtherType, MacAddr};
 use sluice_wire::icmp::{
-    TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply, write_destination_unreachable,
-    write_time_exceeded,
+    TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
+    write_destination_unreachable, write_time_exceeded,
 };
 use sluice_wire::ipv4::{Ipv4, Protocol};
 use sluice_wire::udp::Udp;
@@ -112,8 +112,7 @@ impl Control {
         }
         let reply = arp.reply_from(MacAddr(interface.mac));
         let payload = reply.to_bytes();
-        if let Some(frame) =
-            frame::ethernet(interface, arp.sender_mac, EtherType::ARP, &[&payload])
+        if let Some(frame) = frame::ethernet(interface, arp.sender_mac, EtherType::ARP, &[&payload])
         {
             self.counters.arp_replies += 1;
             out.transmit(id, &frame);
@@ -163,7 +162,12 @@ impl Control {
         let written = write_destination_unreachable(&mut message, reason, arrived.packet);
         let frame = written.and_then(|len| {
             let flow = arrived.back();
-            frame::ipv4(arrived.interface, &flow, Protocol::ICMP, message.get(..len)?)
+            frame::ipv4(
+                arrived.interface,
+                &flow,
+                Protocol::ICMP,
+                message.get(..len)?,
+            )
         });
         if let Some(frame) = frame {
             self.counters.icmp_errors += 1;

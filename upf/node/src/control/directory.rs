@@ -7,8 +7,8 @@ use crate::network::{Network, PeerError, Side, TunnelEndpoint};
 use core::net::Ipv4Addr;
 use sluice_path::layout::InstanceId;
 use sluice_path::tables::{
-    Egress, EgressId, Interface, InterfaceId, NextHopId, Peer, PeerId, PortInterfaces, Prefix,
-    Tables, TunnelAddress,
+    Egress, EgressId, Interface, InterfaceId, NextHop, NextHopId, Peer, PeerId, PortInterfaces,
+    Prefix, Tables, TunnelAddress,
 };
 use std::collections::HashMap;
 
@@ -212,6 +212,16 @@ impl Directory {
             .map(|t| t.interface)
     }
 
+    /// Stations with whether each was configured.
+    pub fn neighbours(&self) -> impl Iterator<Item = (&NextHop, bool)> {
+        self.neighbours.iter()
+    }
+
+    /// Tunnel peers in use, with the number of FARs that lead to each.
+    pub fn peers(&self) -> impl Iterator<Item = (&Peer, u32)> {
+        self.peers.iter().flatten().map(|p| (&p.peer, p.users))
+    }
+
     /// Tables for the path, if anything changed since the last call.
     pub fn take_tables(&mut self) -> Option<Tables> {
         let stations_changed = self.neighbours.take_changed();
@@ -236,7 +246,9 @@ impl Directory {
         }
         let ids = 0..self.interfaces.len() as u16;
         Tables {
-            interfaces: ids.map(|id| self.path_interface(id as InterfaceId)).collect(),
+            interfaces: ids
+                .map(|id| self.path_interface(id as InterfaceId))
+                .collect(),
             by_port,
             next_hops: self.neighbours.hops().to_vec(),
             peers: self.path_peers(),
@@ -307,7 +319,11 @@ impl Directory {
     }
 
     /// The next station towards `destination` on `interface`: itself on the link, else a gateway.
-    pub fn station_towards(&self, interface: InterfaceId, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    pub fn station_towards(
+        &self,
+        interface: InterfaceId,
+        destination: Ipv4Addr,
+    ) -> Option<Ipv4Addr> {
         let config = self.interface(interface)?;
         let target = u32::from(destination);
         let on_link = config
@@ -319,7 +335,9 @@ impl Directory {
             return Some(destination);
         }
         let routes = config.routes.iter().filter(|(p, _)| p.contains(target));
-        routes.max_by_key(|(p, _)| p.mask).map(|(_, gateway)| *gateway)
+        routes
+            .max_by_key(|(p, _)| p.mask)
+            .map(|(_, gateway)| *gateway)
     }
 
     /// The plain interface that leads to `destination`, with the next station there.
@@ -360,7 +378,11 @@ impl Directory {
             .find(|p| p.side == side && instance.is_none_or(|i| same_name(i, &p.instance)))
     }
 
-    fn add_peer(&mut self, interface: InterfaceId, key: (Ipv4Addr, Ipv4Addr)) -> Result<PeerId, PeerError> {
+    fn add_peer(
+        &mut self,
+        interface: InterfaceId,
+        key: (Ipv4Addr, Ipv4Addr),
+    ) -> Result<PeerId, PeerError> {
         let (local, remote) = key;
         if self.free_peers.is_empty() && self.peers.len() >= PEERS_MAX {
             return Err(PeerError::Full);

@@ -74,21 +74,11 @@ pub fn ipv4(
     let header = Ipv4Header::new(protocol, flow.source, flow.destination)
         .to_bytes(payload.len())
         .ok()?;
-    ethernet(
-        interface,
-        flow.mac,
-        EtherType::IPV4,
-        &[&header, payload],
-    )
+    ethernet(interface, flow.mac, EtherType::IPV4, &[&header, payload])
 }
 
 /// A frame with a UDP datagram.
-pub fn udp(
-    interface: &Interface,
-    flow: &Flow,
-    ports: UdpHeader,
-    payload: &[u8],
-) -> Option<Frame> {
+pub fn udp(interface: &Interface, flow: &Flow, ports: UdpHeader, payload: &[u8]) -> Option<Frame> {
     let header = ports
         .to_bytes(flow.source, flow.destination, payload)
         .ok()?;

@@ -2,12 +2,12 @@
 //!
 //! Sans-IO: frames and notices in, frames and events out, time as a parameter.
 
+mod answer;
 pub mod config;
 pub mod directory;
 pub mod frame;
 pub mod neighbours;
 mod rate;
-mod answer;
 mod signalling;
 
 use config::ControlConfig;

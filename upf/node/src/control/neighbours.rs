@@ -260,7 +260,10 @@ mod tests {
         assert_eq!(questions(&mut n, 2 * S), 1);
         assert_eq!(questions(&mut n, 3 * S), 0);
         assert_eq!(n.iter().count(), 0);
-        assert!(n.want(0, HOST, 4 * S).is_some(), "asked anew when wanted anew");
+        assert!(
+            n.want(0, HOST, 4 * S).is_some(),
+            "asked anew when wanted anew"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use core::net::IpAddr;
 use sluice_path::message::UnknownTeid;
 use sluice_wire::eth::MacAddr;
 use sluice_wire::gtpu::{
-    ErrorIndication, GtpuError, Message, PORT, echo_response, supported_extension_headers_notification,
-    write_error_indication,
+    ErrorIndication, GtpuError, Message, PORT, echo_response,
+    supported_extension_headers_notification, write_error_indication,
 };
 use sluice_wire::icmp::Unreachable;
 use sluice_wire::ids::Teid;
@@ -73,11 +73,7 @@ impl Control {
 
     /// Taken seriously only from the peer that the tunnel leads to: the address inside must be
     /// the one that it came from.
-    fn indicated(
-        &mut self,
-        arrived: &Arrived<'_>,
-        indication: &ErrorIndication,
-    ) -> Option<Event> {
+    fn indicated(&mut self, arrived: &Arrived<'_>, indication: &ErrorIndication) -> Option<Event> {
         let peer = arrived.ip.source();
         let teid = Teid::new(indication.teid);
         match teid {
