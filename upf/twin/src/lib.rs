@@ -1,2 +1,39 @@
 //! The slow, obvious twin of the packet path.
+//!
+//! It interprets PFCP rules (TS 29.244) as they were received, packet by packet, with a packet
+//! parser that is not ours (etherparse). It knows no slot, shard, compiled line or classifier: a
+//! packet is matched against every PDR of every session. What the fast path does must be what
+//! the twin does; `tests/differential.rs` compares them byte for byte.
+//!
+//! Where the TS leaves something open, the choice of the house is written here a second time:
+//! - A UE must send from its session's address, whether or not the PDI asks for it.
+//! - The direction of a UE IP Address is told by the Source Interface, not by the S/D flag,
+//!   which some SMFs leave 0 in both directions.
+//! - A packet meets, in this order: gate, FAR, rates, hop count, route, size. A rate is charged
+//!   for a packet that a later check drops.
+//! - The hop is counted between tunnel and data network, not from tunnel to tunnel.
+//! - Outer headers have a TTL of 64, DF, identification 0, no UDP checksum; the source port is
+//!   one of 49152 to 65535 and the same for all packets of a flow (TS 29.281, 4.4.2.3).
+//! - UDP checksums of outer headers are not verified.
+//! - What a FAR would buffer is dropped, as what it drops.
 #![forbid(unsafe_code)]
+
+mod admit;
+mod arrival;
+mod bucket;
+mod choice;
+pub mod config;
+mod detect;
+mod forward;
+mod gtpu;
+mod ipv4;
+pub mod outcome;
+mod rules;
+mod twin;
+mod usage;
+
+pub use admit::Refused;
+pub use config::{Link, Place, Side, TunnelEnd, TwinConfig};
+pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+pub use rules::SessionId;
+pub use twin::Twin;

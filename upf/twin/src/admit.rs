@@ -1,0 +1,149 @@
+//! Requests: what they make of a session's rules, and what makes them impossible.
+
+mod check;
+mod far;
+mod pdr;
+mod qer;
+
+use crate::choice::Choices;
+use crate::config::TwinConfig;
+use crate::rules::Session;
+use crate::usage::Urr;
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::value::NtpTime;
+use std::fmt;
+
+pub use check::check;
+pub use far::EndMarker;
+
+/// Why a request cannot be granted, or was not granted as it should have been.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The request itself is impossible; the session stays as it was.
+    Request(String),
+    /// The UP function's answer does not fit the request.
+    Answer(String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(why) => write!(f, "the request cannot be granted: {why}"),
+            Self::Answer(why) => write!(f, "the answer does not fit the request: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Refuses a request.
+pub fn no<T>(why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused::Request(why.into()))
+}
+
+/// A session's rules while a request is applied to them.
+pub struct Draft<'a, 'c> {
+    pub config: &'a TwinConfig,
+    pub rules: Session,
+    pub choices: &'a mut Choices<'c>,
+    pub now: NtpTime,
+    pub end_markers: Vec<EndMarker>,
+}
+
+impl Draft<'_, '_> {
+    /// All rules of a new session.
+    pub fn establish(&mut self, request: &SessionEstablishmentRequest<'_>) -> Result<(), Refused> {
+        let traffic_endpoints = !request.create_traffic_endpoint.is_empty();
+        if traffic_endpoints || !request.create_mar.is_empty() || !request.create_bar.is_empty() {
+            return no("traffic endpoints, MARs and BARs are not interpreted");
+        }
+        for urr in &request.create_urr {
+            self.create_urr(urr)?;
+        }
+        for qer in &request.create_qer {
+            self.create_qer(qer)?;
+        }
+        for far in &request.create_far {
+            self.create_far(far)?;
+        }
+        for pdr in &request.create_pdr {
+            self.create_pdr(pdr)?;
+        }
+        Ok(())
+    }
+
+    /// Changes of a session: what goes, what comes, what changes.
+    pub fn modify(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
+        self.remove(request)?;
+        for urr in &request.create_urr {
+            self.create_urr(urr)?;
+        }
+        for qer in &request.create_qer {
+            self.create_qer(qer)?;
+        }
+        for far in &request.create_far {
+            self.create_far(far)?;
+        }
+        for pdr in &request.create_pdr {
+            self.create_pdr(pdr)?;
+        }
+        self.update(request)?;
+        for query in &request.query_urr {
+            if !self.rules.urrs.contains_key(&query.urr_id.0) {
+                return no(format!("query of unknown URR {}", query.urr_id));
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
+        for ie in &request.remove_pdr {
+            known("PDR", ie.pdr_id.0, self.rules.pdrs.remove(&ie.pdr_id.0))?;
+        }
+        for ie in &request.remove_far {
+            known("FAR", ie.far_id.0, self.rules.fars.remove(&ie.far_id.0))?;
+        }
+        for ie in &request.remove_qer {
+            known("QER", ie.qer_id.0, self.rules.qers.remove(&ie.qer_id.0))?;
+        }
+        for ie in &request.remove_urr {
+            known("URR", ie.urr_id.0, self.rules.urrs.remove(&ie.urr_id.0))?;
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
+        for ie in &request.update_urr {
+            let urr = self.rules.urrs.get_mut(&ie.urr_id.0);
+            known("URR", ie.urr_id.0, urr)?.update(ie);
+        }
+        for ie in &request.update_qer {
+            self.update_qer(ie)?;
+        }
+        for ie in &request.update_far {
+            self.update_far(ie)?;
+        }
+        for ie in &request.update_pdr {
+            self.update_pdr(ie)?;
+        }
+        Ok(())
+    }
+
+    fn create_urr(&mut self, ie: &sluice_wire::pfcp::group::CreateUrr<'_>) -> Result<(), Refused> {
+        let urr = Urr::new(ie, self.now);
+        new("URR", ie.urr_id.0, self.rules.urrs.insert(ie.urr_id.0, urr))
+    }
+}
+
+/// What is there, or the refusal to touch what is not.
+fn known<T>(kind: &str, id: impl fmt::Display, rule: Option<T>) -> Result<T, Refused> {
+    rule.map_or_else(|| no(format!("{kind} {id} is unknown")), Ok)
+}
+
+/// Refuses to create what is there already.
+fn new<T>(kind: &str, id: impl fmt::Display, before: Option<T>) -> Result<(), Refused> {
+    match before {
+        None => Ok(()),
+        Some(_) => no(format!("{kind} {id} exists already")),
+    }
+}

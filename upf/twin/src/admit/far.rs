@@ -1,0 +1,127 @@
+//! Create and Update FAR (TS 29.244, 7.5.2.3, 7.5.4.3).
+
+use super::{Draft, Refused, known, new, no};
+use crate::config::Side;
+use crate::rules::{Far, Forwarding, Remote};
+use sluice_wire::pfcp::group::{CreateFar, UpdateFar, UpdateForwardingParameters};
+use sluice_wire::pfcp::value::{
+    ApplyAction, OuterHeaderCreation, OuterHeaderDescription, SessionModificationRequestFlags,
+};
+
+/// An End Marker that is due: the old tunnel and the way to it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EndMarker {
+    pub side: Side,
+    pub instance: Option<String>,
+    pub to: Remote,
+}
+
+impl Draft<'_, '_> {
+    pub(super) fn create_far(&mut self, ie: &CreateFar<'_>) -> Result<(), Refused> {
+        let forwarding = match &ie.forwarding_parameters {
+            None => None,
+            Some(p) => Some(Forwarding {
+                side: side(p.destination_interface.0)?,
+                instance: p.network_instance.map(|n| n.to_string()),
+                tunnel: p.outer_header_creation.as_ref().map(remote).transpose()?,
+            }),
+        };
+        let far = Far {
+            forwards: forwards(ie.apply_action)?,
+            forwarding,
+        };
+        new("FAR", ie.far_id.0, self.rules.fars.insert(ie.far_id.0, far))
+    }
+
+    pub(super) fn update_far(&mut self, ie: &UpdateFar<'_>) -> Result<(), Refused> {
+        let far = self.rules.fars.get_mut(&ie.far_id.0);
+        let far = known("FAR", ie.far_id.0, far)?;
+        let old = far.clone();
+        if let Some(apply) = ie.apply_action {
+            far.forwards = forwards(apply)?;
+        }
+        if let Some(parameters) = &ie.update_forwarding_parameters {
+            let updated = updated(old.forwarding.as_ref(), parameters)?;
+            if let Some(marker) = end_marker(&old, &updated, parameters)
+                && !self.end_markers.contains(&marker)
+            {
+                self.end_markers.push(marker);
+            }
+            far.forwarding = Some(updated);
+        }
+        Ok(())
+    }
+}
+
+/// What the parameters that are there replace; a parameter of null length goes (5.6.3).
+fn updated(
+    old: Option<&Forwarding>,
+    ie: &UpdateForwardingParameters<'_>,
+) -> Result<Forwarding, Refused> {
+    let mut now = match (old, ie.destination_interface) {
+        (Some(old), _) => old.clone(),
+        (None, Some(interface)) => Forwarding {
+            side: side(interface.0)?,
+            instance: None,
+            tunnel: None,
+        },
+        (None, None) => return no("forwarding parameters without a destination interface"),
+    };
+    if let Some(interface) = ie.destination_interface {
+        now.side = side(interface.0)?;
+    }
+    if let Some(edit) = &ie.network_instance {
+        now.instance = edit.value().map(|n| n.to_string());
+    }
+    if let Some(edit) = &ie.outer_header_creation {
+        now.tunnel = edit.value().map(remote).transpose()?;
+    }
+    Ok(now)
+}
+
+/// SNDEM: an End Marker goes into the tunnel that is left (5.2.3.1).
+fn end_marker(
+    old: &Far,
+    now: &Forwarding,
+    ie: &UpdateForwardingParameters<'_>,
+) -> Option<EndMarker> {
+    let flags = ie.pfcpsmreq_flags?;
+    let old = old.forwarding.as_ref()?;
+    let to = old.tunnel.filter(|t| now.tunnel != Some(*t))?;
+    let wanted = flags.contains(SessionModificationRequestFlags::SNDEM);
+    wanted.then(|| EndMarker {
+        side: old.side,
+        instance: old.instance.clone(),
+        to,
+    })
+}
+
+/// Exactly one of DROP, FORW and BUFF (8.2.26), the last perhaps with NOCP.
+fn forwards(action: ApplyAction) -> Result<bool, Refused> {
+    let drops = action == ApplyAction::DROP || action.flags() == ApplyAction::DROP.flags();
+    let buffers = action.flags() & !ApplyAction::NOCP.flags() == ApplyAction::BUFF.flags();
+    match action.flags() == ApplyAction::FORW.flags() {
+        true => Ok(true),
+        false if drops || buffers => Ok(false),
+        false => no(format!("Apply Action {:#x}", action.flags())),
+    }
+}
+
+fn side(value: u8) -> Result<Side, Refused> {
+    match Side::from_value(value) {
+        Some(side) => Ok(side),
+        None => no(format!("interface {value}")),
+    }
+}
+
+fn remote(ohc: &OuterHeaderCreation) -> Result<Remote, Refused> {
+    match (ohc.teid, ohc.ipv4) {
+        (Some(teid), Some(address)) if ohc.description == OuterHeaderDescription::GTPU_UDP_IPV4 => {
+            Ok(Remote {
+                address,
+                teid: teid.get(),
+            })
+        }
+        _ => no("only GTP-U/UDP/IPv4 outer headers are made"),
+    }
+}

@@ -1,0 +1,151 @@
+//! Create and Update PDR (TS 29.244, 7.5.2.2, 7.5.4.2).
+
+use super::{Draft, Refused, known, new, no};
+use crate::config::Side;
+use crate::rules::{FTeid, Flows, Pdr};
+use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
+use sluice_wire::pfcp::value::{self, Edit, SdfFilter};
+use std::net::Ipv4Addr;
+
+impl Draft<'_, '_> {
+    pub(super) fn create_pdr(&mut self, ie: &CreatePdr<'_>) -> Result<(), Refused> {
+        let Some(far) = ie.far_id else {
+            return no(format!("PDR {} has no FAR", ie.pdr_id));
+        };
+        let id = ie.pdr_id.0;
+        let mut pdr = self.read_pdi(id, &ie.pdi, None)?;
+        pdr.precedence = ie.precedence.0;
+        pdr.far = far.0;
+        pdr.qers = ie.qer_id.iter().map(|q| q.0).collect();
+        pdr.urrs = ie.urr_id.iter().map(|u| u.0).collect();
+        new("PDR", id, self.rules.pdrs.insert(id, pdr))
+    }
+
+    pub(super) fn update_pdr(&mut self, ie: &UpdatePdr<'_>) -> Result<(), Refused> {
+        let id = ie.pdr_id.0;
+        let old = known("PDR", id, self.rules.pdrs.get(&id).cloned())?;
+        let mut pdr = old.clone();
+        if let Some(pdi) = &ie.pdi {
+            pdr = self.read_pdi(id, pdi, Some(&old))?;
+            pdr.precedence = old.precedence;
+            pdr.far = old.far;
+            (pdr.qers, pdr.urrs) = (old.qers, old.urrs);
+        }
+        if let Some(precedence) = ie.precedence {
+            pdr.precedence = precedence.0;
+        }
+        match &ie.far_id {
+            Some(Edit::Set(far)) => pdr.far = far.0,
+            Some(Edit::Remove) => return no(format!("PDR {id} would have no FAR")),
+            None => {}
+        }
+        // A list that is there replaces the former one.
+        if !ie.qer_id.is_empty() {
+            let set = ie.qer_id.iter().filter_map(Edit::value);
+            pdr.qers = set.map(|q| q.0).collect();
+        }
+        if !ie.urr_id.is_empty() {
+            let set = ie.urr_id.iter().filter_map(Edit::value);
+            pdr.urrs = set.map(|u| u.0).collect();
+        }
+        self.rules.pdrs.insert(id, pdr);
+        Ok(())
+    }
+
+    /// A PDI replaces the former one as a whole, but for one habit of SMFs: a PDI that does not
+    /// tell where packets enter means the former entry.
+    fn read_pdi(&mut self, id: u16, pdi: &Pdi<'_>, old: Option<&Pdr>) -> Result<Pdr, Refused> {
+        let value = pdi.source_interface.0;
+        let Some(source) = Side::from_value(value) else {
+            return no(format!("PDR {id}: source interface {value}"));
+        };
+        let mut pdr = Pdr {
+            precedence: 0,
+            source,
+            instance: pdi.network_instance.map(|n| n.to_string()),
+            f_teid: None,
+            ue: None,
+            qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
+            flows: flows(&pdi.sdf_filter)?,
+            far: 0,
+            qers: Vec::new(),
+            urrs: Vec::new(),
+        };
+        if let Some(old) = old
+            && pdi.local_f_teid.is_none()
+            && pdi.ue_ip_address.is_empty()
+        {
+            if old.source != source {
+                return no(format!("PDR {id} changes its source interface"));
+            }
+            (pdr.f_teid, pdr.ue) = (old.f_teid, old.ue);
+            pdr.instance = old.instance.clone();
+            return Ok(pdr);
+        }
+        pdr.ue = ue_address(id, pdi)?;
+        pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
+        if pdr.f_teid.is_none() && (pdr.ue.is_none() || source == Side::Access) {
+            return no(format!("PDR {id} does not tell where packets enter"));
+        }
+        Ok(pdr)
+    }
+
+    fn f_teid(
+        &mut self,
+        id: u16,
+        pdi: &Pdi<'_>,
+        pdr: &Pdr,
+        old: Option<&Pdr>,
+    ) -> Result<Option<FTeid>, Refused> {
+        let instance = pdr.instance.as_deref();
+        match &pdi.local_f_teid {
+            None => Ok(None),
+            Some(value::FTeid::Assigned { teid, ipv4, .. }) => {
+                let ours = |a: &Ipv4Addr| self.config.all_tunnels().any(|(_, t)| t.address == *a);
+                let Some(address) = ipv4.filter(ours) else {
+                    return no(format!("PDR {id}: F-TEID at no address of ours"));
+                };
+                let teid = teid.get();
+                Ok(Some(FTeid { address, teid }))
+            }
+            Some(value::FTeid::Choose { choose_id, .. }) => {
+                if let Some(given) = old.and_then(|o| o.f_teid) {
+                    return Ok(Some(given));
+                }
+                let Some((_, end)) = self.config.tunnels(pdr.source, instance) else {
+                    return no(format!("PDR {id}: no tunnels on that side"));
+                };
+                self.choices.chosen(id, *choose_id, end.address).map(Some)
+            }
+        }
+    }
+}
+
+fn ue_address(id: u16, pdi: &Pdi<'_>) -> Result<Option<Ipv4Addr>, Refused> {
+    match &pdi.ue_ip_address[..] {
+        [] => Ok(None),
+        [ue] if ue.ipv4.is_some() && ue.ipv6.is_none() => Ok(ue.ipv4),
+        _ => no(format!("PDR {id}: one IPv4 address is expected")),
+    }
+}
+
+/// What SDF filters let through: a packet must match one. Flows are not told apart here yet, so
+/// a filter that does so is refused.
+fn flows(filters: &[SdfFilter<'_>]) -> Result<Flows, Refused> {
+    let mut flows = if filters.is_empty() {
+        Flows::All
+    } else {
+        Flows::Ipv6
+    };
+    for filter in filters {
+        let text = filter.flow_description.unwrap_or_default();
+        match std::str::from_utf8(text).unwrap_or_default() {
+            "permit out ip from any to assigned" | "permit out ip from any to any" => {
+                flows = Flows::All;
+            }
+            "permit out 58 from ff02::2/128 to assigned" => {}
+            other => return no(format!("SDF filter {other:?}")),
+        }
+    }
+    Ok(flows)
+}

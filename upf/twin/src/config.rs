@@ -1,0 +1,155 @@
+//! What stands around the UPF: its interfaces, and the stations there.
+
+use std::net::Ipv4Addr;
+
+/// Which side of the UPF (TS 29.244, 8.2.2 and 8.2.24).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Towards the RAN.
+    Access,
+    /// Towards the data network or its anchor.
+    Core,
+    /// SGi-LAN or N6-LAN.
+    SgiLan,
+    /// The CP function.
+    Control,
+}
+
+impl Side {
+    /// From the value of a Source or Destination Interface.
+    pub fn from_value(value: u8) -> Option<Self> {
+        match value {
+            0 => Some(Self::Access),
+            1 => Some(Self::Core),
+            2 => Some(Self::SgiLan),
+            3 => Some(Self::Control),
+            _ => None,
+        }
+    }
+}
+
+/// What rules call an interface: a side and a network instance.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The side.
+    pub side: Side,
+    /// The network instance, in dotted text.
+    pub instance: String,
+}
+
+impl Place {
+    /// True if a rule for `side` and `instance` means this place; without an instance the rule
+    /// means every place of the side.
+    pub fn is_meant(&self, side: Side, instance: Option<&str>) -> bool {
+        let same = |name: &str| name.eq_ignore_ascii_case(&self.instance);
+        self.side == side && instance.is_none_or(same)
+    }
+}
+
+/// A GTP-U address of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TunnelEnd {
+    /// What rules call it.
+    pub place: Place,
+    /// The address.
+    pub address: Ipv4Addr,
+}
+
+/// An IPv4 prefix: address and length.
+pub type Prefix = (Ipv4Addr, u8);
+
+/// A logical interface.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Number of the port.
+    pub port: u16,
+    /// 802.1Q VLAN, if tagged.
+    pub vlan: Option<u16>,
+    /// Our MAC address.
+    pub mac: [u8; 6],
+    /// Largest IP packet, bytes.
+    pub mtu_bytes: u16,
+    /// Our addresses with the lengths of their prefixes.
+    pub addresses: Vec<Prefix>,
+    /// Tunnels that end here.
+    pub tunnels: Vec<TunnelEnd>,
+    /// Plain packets of this data network go in and out here.
+    pub plain: Option<Place>,
+    /// Static routes: prefix and gateway.
+    pub routes: Vec<(Prefix, Ipv4Addr)>,
+    /// Stations whose MAC addresses are known.
+    pub stations: Vec<(Ipv4Addr, [u8; 6])>,
+    /// Outer sources allowed; empty allows all.
+    pub allowed_peers: Vec<Prefix>,
+}
+
+impl Link {
+    /// The next station towards `to`: `to` itself on the link, else the gateway of the longest
+    /// prefix.
+    pub fn station_towards(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        if self.is_connected(to) {
+            return Some(to);
+        }
+        let routes = self.routes.iter().filter(|(p, _)| contains(*p, to));
+        let longest = routes.max_by_key(|((_, len), _)| *len);
+        longest.map(|(_, gateway)| *gateway)
+    }
+
+    /// True if `to` lies on the link.
+    pub fn is_connected(&self, to: Ipv4Addr) -> bool {
+        self.addresses.iter().any(|p| contains(*p, to))
+    }
+
+    /// The MAC address of a station.
+    pub fn mac_of(&self, station: Ipv4Addr) -> Option<[u8; 6]> {
+        let known = self.stations.iter().find(|(a, _)| *a == station);
+        known.map(|(_, mac)| *mac)
+    }
+}
+
+/// True if `address` lies in `prefix`.
+pub fn contains((base, len): Prefix, address: Ipv4Addr) -> bool {
+    let differing = u32::from(base) ^ u32::from(address);
+    u32::from(len) <= differing.leading_zeros()
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct TwinConfig {
+    /// Logical interfaces; their order is their number.
+    pub links: Vec<Link>,
+}
+
+impl TwinConfig {
+    /// The link and place of the first tunnel address that a rule means.
+    pub fn tunnels(&self, side: Side, instance: Option<&str>) -> Option<(usize, &TunnelEnd)> {
+        self.all_tunnels()
+            .find(|(_, t)| t.place.is_meant(side, instance))
+    }
+
+    /// All tunnel addresses with their links.
+    pub fn all_tunnels(&self) -> impl Iterator<Item = (usize, &TunnelEnd)> {
+        let links = self.links.iter().enumerate();
+        links.flat_map(|(at, link)| link.tunnels.iter().map(move |t| (at, t)))
+    }
+
+    /// The first plain place that a rule means.
+    pub fn plain(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
+        let places = self.links.iter().filter_map(|l| l.plain.as_ref());
+        places.into_iter().find(|p| p.is_meant(side, instance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_contains_what_shares_its_leading_bits() {
+        let p = (Ipv4Addr::new(10, 45, 0, 0), 16);
+        assert!(contains(p, [10, 45, 255, 1].into()));
+        assert!(!contains(p, [10, 44, 0, 1].into()));
+        assert!(contains((Ipv4Addr::UNSPECIFIED, 0), [1, 2, 3, 4].into()));
+        assert!(contains((Ipv4Addr::LOCALHOST, 32), Ipv4Addr::LOCALHOST));
+    }
+}

@@ -1,0 +1,253 @@
+//! Forwarding: QERs, the FAR, and the frame that leaves.
+
+use crate::config::{Link, TwinConfig};
+use crate::detect::Detected;
+use crate::ipv4::{self, with_one_hop_less};
+use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+use crate::rules::{Far, Forwarding, Pdr, Remote, Session};
+use sluice_wire::pfcp::value::Gate;
+use std::net::Ipv4Addr;
+
+const GTPU: u16 = 2152;
+const G_PDU: u8 = 255;
+const END_MARKER: u8 = 254;
+const IPV4_UDP: usize = 20 + 8;
+
+/// Everything that happens to a packet once its PDR is known.
+pub fn forward(
+    config: &TwinConfig,
+    session: &mut Session,
+    detected: &Detected<'_>,
+    now_ns: u64,
+) -> Outcome {
+    match decide(config, session, detected, now_ns) {
+        Ok(outcome) => outcome,
+        Err((drop, notice)) => Outcome::Dropped(drop, notice),
+    }
+}
+
+type End = (Drop, Option<Notice>);
+
+fn decide(
+    config: &TwinConfig,
+    session: &mut Session,
+    detected: &Detected<'_>,
+    now_ns: u64,
+) -> Result<Outcome, End> {
+    let pdr = session.pdrs[&detected.pdr].clone();
+    let packet = detected.packet.bytes;
+    gates(session, &pdr)?;
+    let to = destination(&session.fars[&pdr.far])?.clone();
+    rates(session, &pdr, packet.len(), now_ns)?;
+    let relayed = detected.tunnelled && to.tunnel.is_some();
+    let inner = match relayed {
+        true => packet.to_vec(),
+        false if detected.packet.header.ttl() <= 1 => {
+            let notice = Notice::Icmp(IcmpCause::TtlExceeded, packet.to_vec());
+            return Err((Drop::TtlExceeded, Some(notice)));
+        }
+        false => with_one_hop_less(packet),
+    };
+    let way = way_out(config, &to, detected.packet.header.destination_addr())?;
+    let qfi = pdr.qers.iter().find_map(|q| session.qers[q].qfi);
+    let headers = match to.tunnel {
+        None => Vec::new(),
+        Some(remote) => {
+            let container = qfi.map(|q| (pdr.is_uplink(), q));
+            outer(way.local, remote, G_PDU, container, inner.len())
+        }
+    };
+    let mtu = way.link.mtu_bytes;
+    if headers.len() + inner.len() > usize::from(mtu) {
+        let fits = mtu - headers.len() as u16;
+        let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
+        return Err((Drop::TooBig, Some(notice)));
+    }
+    let Some(mac) = way.link.mac_of(way.station) else {
+        return Ok(Outcome::Held);
+    };
+    for urr in &pdr.urrs {
+        if let Some(urr) = session.urrs.get_mut(urr) {
+            urr.count(pdr.is_uplink(), inner.len());
+        }
+    }
+    let tunnelled = to.tunnel.is_some();
+    Ok(Outcome::Sent(Sent {
+        port: way.link.port,
+        source_port_at: tunnelled.then(|| source_port_at(way.link)),
+        frame: frame(way.link, mac, &[&headers[..], &inner].concat()),
+        flow: detected.packet.flow(),
+        stream: (detected.session, pdr.is_uplink()),
+    }))
+}
+
+/// All gates must be open (5.4.3).
+fn gates(session: &Session, pdr: &Pdr) -> Result<(), End> {
+    for qer in &pdr.qers {
+        let gate = session.qers[qer].gate;
+        let gate = match pdr.is_uplink() {
+            true => gate.uplink,
+            false => gate.downlink,
+        };
+        if gate == Gate::Closed {
+            return Err((Drop::GateClosed, None));
+        }
+    }
+    Ok(())
+}
+
+/// All rates must have room (5.4.4); a packet that exceeds one costs none.
+fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<(), End> {
+    let mut has_room = true;
+    for qer in &pdr.qers {
+        let Some(qer) = session.qers.get_mut(qer) else {
+            continue;
+        };
+        let Some(mbr) = qer.mbr else { continue };
+        let (bucket, kbps) = match pdr.is_uplink() {
+            true => (&mut qer.uplink, mbr.uplink_kbps),
+            false => (&mut qer.downlink, mbr.downlink_kbps),
+        };
+        bucket.refill(now_ns, kbps * 1000);
+        has_room &= bucket.has_room(bytes);
+    }
+    if !has_room {
+        return Err((Drop::MbrExceeded, None));
+    }
+    for qer in &pdr.qers {
+        let qer = session.qers.get_mut(qer).filter(|q| q.mbr.is_some());
+        match (qer, pdr.is_uplink()) {
+            (Some(qer), true) => qer.uplink.pay(bytes),
+            (Some(qer), false) => qer.downlink.pay(bytes),
+            (None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn destination(far: &Far) -> Result<&Forwarding, End> {
+    let forwarding = far.forwarding.as_ref().filter(|_| far.forwards);
+    forwarding.ok_or((Drop::FarDrop, None))
+}
+
+/// A link, our address there, and the next station.
+struct Way<'a> {
+    link: &'a Link,
+    local: Ipv4Addr,
+    station: Ipv4Addr,
+}
+
+fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result<Way<'a>, End> {
+    let instance = to.instance.as_deref();
+    let no_route = (Drop::NoRoute, None);
+    if let Some(remote) = to.tunnel {
+        return tunnel_way(config, to, remote).ok_or(no_route);
+    }
+    let place = config.plain(to.side, instance).ok_or(no_route.clone())?;
+    let of_place = |l: &&Link| l.plain.as_ref() == Some(place);
+    let links = || config.links.iter().filter(of_place);
+    if let Some(link) = links().find(|l| l.is_connected(dst)) {
+        return Ok(plain_way(link, dst));
+    }
+    let routes = links().flat_map(|l| l.routes.iter().map(move |r| (l, r)));
+    let leading = routes.filter(|(_, (p, _))| crate::config::contains(*p, dst));
+    let longest = leading.max_by_key(|(_, ((_, len), _))| *len);
+    let (link, (_, gateway)) = longest.ok_or(no_route)?;
+    Ok(plain_way(link, *gateway))
+}
+
+fn plain_way(link: &Link, station: Ipv4Addr) -> Way<'_> {
+    Way {
+        link,
+        local: Ipv4Addr::UNSPECIFIED,
+        station,
+    }
+}
+
+fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Option<Way<'a>> {
+    let (at, end) = config.tunnels(to.side, to.instance.as_deref())?;
+    let link = &config.links[at];
+    Some(Way {
+        link,
+        local: end.address,
+        station: link.station_towards(remote.address)?,
+    })
+}
+
+/// An End Marker on its way to a tunnel that was left; `None` if nobody knows the way.
+pub fn end_marker(
+    config: &TwinConfig,
+    session: u64,
+    marker: &crate::admit::EndMarker,
+) -> Option<Sent> {
+    let to = Forwarding {
+        side: marker.side,
+        instance: marker.instance.clone(),
+        tunnel: Some(marker.to),
+    };
+    let way = tunnel_way(config, &to, marker.to)?;
+    let mac = way.link.mac_of(way.station)?;
+    let packet = outer(way.local, marker.to, END_MARKER, None, 0);
+    Some(Sent {
+        port: way.link.port,
+        frame: frame(way.link, mac, &packet),
+        source_port_at: Some(source_port_at(way.link)),
+        flow: Vec::new(),
+        stream: (session, false),
+    })
+}
+
+/// IPv4, UDP and GTP-U header in front of `inner_len` bytes; the container's PDU type and QFI if
+/// one is wanted (TS 38.415, 5.5.2). The UDP source port is left 0.
+fn outer(
+    local: Ipv4Addr,
+    remote: Remote,
+    message_type: u8,
+    container: Option<(bool, u8)>,
+    inner_len: usize,
+) -> Vec<u8> {
+    let extension = match container {
+        None => Vec::new(),
+        Some((uplink, qfi)) => {
+            let pdu_type = u8::from(uplink) << 4;
+            vec![0, 0, 0, 0x85, 1, pdu_type, qfi, 0]
+        }
+    };
+    let flags = if extension.is_empty() { 0x30 } else { 0x34 };
+    let length = (extension.len() + inner_len) as u16;
+    let mut gtpu = vec![flags, message_type];
+    gtpu.extend(length.to_be_bytes());
+    gtpu.extend(remote.teid.to_be_bytes());
+    gtpu.extend(extension);
+    let total = IPV4_UDP + gtpu.len() + inner_len;
+    let mut packet = vec![0x45, 0];
+    packet.extend((total as u16).to_be_bytes());
+    packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
+    packet.extend(local.octets());
+    packet.extend(remote.address.octets());
+    let checksum = !ipv4::sum(&packet);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    packet.extend([0, 0]);
+    packet.extend(GTPU.to_be_bytes());
+    packet.extend(((total - 20) as u16).to_be_bytes());
+    packet.extend([0, 0]);
+    packet.extend(gtpu);
+    packet
+}
+
+fn frame(link: &Link, to: [u8; 6], packet: &[u8]) -> Vec<u8> {
+    let mut frame = [to, link.mac].concat();
+    if let Some(vlan) = link.vlan {
+        frame.extend([0x81, 0x00]);
+        frame.extend(vlan.to_be_bytes());
+    }
+    frame.extend([0x08, 0x00]);
+    frame.extend(packet);
+    frame
+}
+
+/// Where the outer UDP source port stands in a frame on `link`.
+fn source_port_at(link: &Link) -> usize {
+    let ethernet = if link.vlan.is_some() { 18 } else { 14 };
+    ethernet + 20
+}

@@ -1,0 +1,154 @@
+//! What becomes of a packet.
+
+use std::net::Ipv4Addr;
+
+/// Why a packet was dropped. The names are those under which the packet path counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
+pub enum Drop {
+    /// The frame is shorter than its Ethernet header.
+    EthernetTruncated,
+    /// Addressed to another station.
+    NotOurMac,
+    /// No interface for this port and VLAN.
+    UnknownVlan,
+    /// Neither IPv4 nor ARP.
+    EtherType,
+    /// The outer or plain IPv4 header is broken.
+    Ipv4Header,
+    /// Its total length is longer than the packet.
+    Ipv4Length,
+    /// Its checksum is wrong.
+    Ipv4Checksum,
+    /// A fragment of an outer packet.
+    OuterFragment,
+    /// The UDP header is cut short or its length lies.
+    UdpHeader,
+    /// The GTP-U header is broken.
+    GtpuHeader,
+    /// A GTP-U extension header is broken.
+    GtpuExtension,
+    /// A G-PDU without a packet.
+    GtpuEmpty,
+    /// No message that a UPF receives.
+    GtpuMessageType,
+    /// The outer source is not allowed.
+    OuterSource,
+    /// No session has this TEID.
+    UnknownTeid,
+    /// No session has this UE address.
+    UnknownUe,
+    /// The inner IPv4 header is broken.
+    InnerHeader,
+    /// Its total length is longer than what was carried.
+    InnerLength,
+    /// Its checksum is wrong.
+    InnerChecksum,
+    /// The UE sent from an address that is not its own.
+    UeSource,
+    /// No PDR of the session matches.
+    NoPdr,
+    /// The FAR drops it.
+    FarDrop,
+    /// A gate is closed.
+    GateClosed,
+    /// It exceeds a maximum bit rate.
+    MbrExceeded,
+    /// Its time to live ends here.
+    TtlExceeded,
+    /// It does not fit the link.
+    TooBig,
+    /// No route.
+    NoRoute,
+    /// The next station did not answer in time.
+    NextHopUnresolved,
+}
+
+impl Drop {
+    /// The name under which it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EthernetTruncated => "ethernet_truncated",
+            Self::NotOurMac => "not_our_mac",
+            Self::UnknownVlan => "unknown_vlan",
+            Self::EtherType => "ether_type",
+            Self::Ipv4Header => "ipv4_header",
+            Self::Ipv4Length => "ipv4_length",
+            Self::Ipv4Checksum => "ipv4_checksum",
+            Self::OuterFragment => "outer_fragment",
+            Self::UdpHeader => "udp_header",
+            Self::GtpuHeader => "gtpu_header",
+            Self::GtpuExtension => "gtpu_extension",
+            Self::GtpuEmpty => "gtpu_empty",
+            Self::GtpuMessageType => "gtpu_message_type",
+            Self::OuterSource => "outer_source",
+            Self::UnknownTeid => "unknown_teid",
+            Self::UnknownUe => "unknown_ue",
+            Self::InnerHeader => "inner_header",
+            Self::InnerLength => "inner_length",
+            Self::InnerChecksum => "inner_checksum",
+            Self::UeSource => "ue_source",
+            Self::NoPdr => "no_pdr",
+            Self::FarDrop => "far_drop",
+            Self::GateClosed => "gate_closed",
+            Self::MbrExceeded => "mbr_exceeded",
+            Self::TtlExceeded => "ttl_exceeded",
+            Self::TooBig => "too_big",
+            Self::NoRoute => "no_route",
+            Self::NextHopUnresolved => "next_hop_unresolved",
+        }
+    }
+}
+
+/// What the sender of a dropped packet is to hear.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A GTP-U Error Indication (TS 29.281, 7.3.1).
+    ErrorIndication {
+        /// Who sent the G-PDU.
+        peer: Ipv4Addr,
+        /// To which address of ours.
+        local: Ipv4Addr,
+        /// To which TEID.
+        teid: u32,
+    },
+    /// An ICMP error about this packet.
+    Icmp(IcmpCause, Vec<u8>),
+}
+
+/// Why an ICMP error is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpCause {
+    /// Time to live exceeded in transit.
+    TtlExceeded,
+    /// Fragmentation needed; the MTU that fits, bytes.
+    TooBig(u16),
+}
+
+/// A frame that leaves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// By which port.
+    pub port: u16,
+    /// The whole frame. Where `source_port_at` is some, these two bytes are 0 here.
+    pub frame: Vec<u8>,
+    /// Where the outer UDP source port stands, which is the sender's choice.
+    pub source_port_at: Option<usize>,
+    /// The flow that the source port must be the same for: the inner packet's addresses,
+    /// protocol and ports.
+    pub flow: Vec<u8>,
+    /// Session and direction, within which order is kept.
+    pub stream: (u64, bool),
+}
+
+/// What becomes of a packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It leaves.
+    Sent(Sent),
+    /// It is dropped, and perhaps its sender hears of it.
+    Dropped(Drop, Option<Notice>),
+    /// It is for the control core, as it came.
+    Control,
+    /// It waits for the MAC address of its next station.
+    Held,
+}

@@ -1,0 +1,97 @@
+//! Rules as they were received: nothing is compiled, merged or looked up in advance.
+
+use crate::bucket::Bucket;
+use crate::config::Side;
+use crate::usage::Urr;
+use sluice_wire::pfcp::value::{BitRate, GateStatus};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// Whatever the user calls a session by; its UP SEID, say.
+pub type SessionId = u64;
+
+/// The rules of a session, by their identifiers.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    pub pdrs: BTreeMap<u16, Pdr>,
+    pub fars: BTreeMap<u32, Far>,
+    pub qers: BTreeMap<u32, Qer>,
+    pub urrs: BTreeMap<u32, Urr>,
+}
+
+impl Session {
+    /// The UE's address, from whichever PDR tells it.
+    pub fn ue(&self) -> Option<Ipv4Addr> {
+        self.pdrs.values().find_map(|p| p.ue)
+    }
+}
+
+/// A Packet Detection Rule (TS 29.244, 7.5.2.2).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pdr {
+    pub precedence: u32,
+    pub source: Side,
+    pub instance: Option<String>,
+    pub f_teid: Option<FTeid>,
+    pub ue: Option<Ipv4Addr>,
+    pub qfis: Vec<u8>,
+    pub flows: Flows,
+    pub far: u32,
+    pub qers: Vec<u32>,
+    pub urrs: Vec<u32>,
+}
+
+impl Pdr {
+    /// True for packets that come from the UE.
+    pub fn is_uplink(&self) -> bool {
+        self.source == Side::Access
+    }
+}
+
+/// A tunnel endpoint of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FTeid {
+    pub address: Ipv4Addr,
+    pub teid: u32,
+}
+
+/// What the SDF filters of a PDI say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flows {
+    /// All packets.
+    All,
+    /// IPv6 packets only, which do not come here.
+    Ipv6,
+}
+
+/// A Forwarding Action Rule (7.5.2.3).
+#[derive(Clone, Debug)]
+pub struct Far {
+    pub forwards: bool,
+    pub forwarding: Option<Forwarding>,
+}
+
+/// Forwarding Parameters.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Forwarding {
+    pub side: Side,
+    pub instance: Option<String>,
+    pub tunnel: Option<Remote>,
+}
+
+/// A tunnel endpoint of a peer (Outer Header Creation).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Remote {
+    pub address: Ipv4Addr,
+    pub teid: u32,
+}
+
+/// A QoS Enforcement Rule (7.5.2.5).
+#[derive(Clone, Debug)]
+pub struct Qer {
+    pub gate: GateStatus,
+    pub mbr: Option<BitRate>,
+    pub qfi: Option<u8>,
+    pub uplink: Bucket,
+    pub downlink: Bucket,
+}

@@ -1,0 +1,207 @@
+//! The twin as its user sees it.
+
+use crate::admit::{Draft, Refused, check, no};
+use crate::arrival::{self, Arrival};
+use crate::choice::Choices;
+use crate::config::TwinConfig;
+use crate::detect::{self, Sessions};
+use crate::forward::{self, forward};
+use crate::outcome::{Drop, Outcome, Sent};
+use crate::rules::{Session, SessionId};
+use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags, UsageReportTrigger};
+use std::collections::BTreeSet;
+
+/// How long a packet waits for the MAC address of its next station.
+const WAIT_NS: u64 = 3_000_000_000;
+
+/// A UPF that takes its time.
+#[derive(Clone, Debug, Default)]
+pub struct Twin {
+    config: TwinConfig,
+    sessions: Sessions,
+    /// When packets that wait for their next station are given up.
+    waiting: Vec<u64>,
+}
+
+/// What a modification brings about.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Modified {
+    /// Usage Reports of the response, by URR.
+    pub reports: Vec<UsageReport<'static>>,
+    /// End Markers that leave before anything takes the new path.
+    pub end_markers: Vec<Sent>,
+}
+
+impl Twin {
+    /// Without sessions.
+    pub fn new(config: TwinConfig) -> Self {
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// Session Establishment. `created` is what the UP function's answer says of F-TEIDs that it
+    /// chose; `wall` is the time of day.
+    ///
+    /// # Errors
+    /// [`Refused`]: the request should not have been granted, or not in this way.
+    pub fn establish(
+        &mut self,
+        id: SessionId,
+        request: &SessionEstablishmentRequest<'_>,
+        created: &[CreatedPdr],
+        wall: NtpTime,
+    ) -> Result<(), Refused> {
+        if self.sessions.contains_key(&id) {
+            return Err(Refused::Answer(format!("session {id:#x} exists already")));
+        }
+        let mut choices = Choices::new(created, &self.sessions);
+        let mut draft = Draft {
+            config: &self.config,
+            rules: Session::default(),
+            choices: &mut choices,
+            now: wall,
+            end_markers: Vec::new(),
+        };
+        draft.establish(request)?;
+        let rules = draft.rules;
+        check(&self.config, &self.sessions, id, &rules)?;
+        self.sessions.insert(id, rules);
+        Ok(())
+    }
+
+    /// Session Modification, queries included. Nothing changes if it is refused.
+    ///
+    /// # Errors
+    /// [`Refused`], as for [`Self::establish`].
+    pub fn modify(
+        &mut self,
+        id: SessionId,
+        request: &SessionModificationRequest<'_>,
+        created: &[CreatedPdr],
+        wall: NtpTime,
+    ) -> Result<Modified, Refused> {
+        let Some(before) = self.sessions.get(&id) else {
+            return no("the session is unknown");
+        };
+        let mut choices = Choices::new(created, &self.sessions);
+        let mut draft = Draft {
+            config: &self.config,
+            rules: before.clone(),
+            choices: &mut choices,
+            now: wall,
+            end_markers: Vec::new(),
+        };
+        draft.modify(request)?;
+        let markers = draft.end_markers;
+        let mut after = draft.rules;
+        check(&self.config, &self.sessions, id, &after)?;
+        let mut before = before.clone();
+        let reports = reports(&mut before, &mut after, request, wall);
+        self.sessions.insert(id, after);
+        let markers = markers.iter();
+        let sent = markers.filter_map(|m| forward::end_marker(&self.config, id, m));
+        Ok(Modified {
+            reports,
+            end_markers: sent.collect(),
+        })
+    }
+
+    /// Session Deletion: the last usage of all URRs.
+    ///
+    /// # Errors
+    /// [`Refused`] if there is no such session.
+    pub fn delete(
+        &mut self,
+        id: SessionId,
+        wall: NtpTime,
+    ) -> Result<Vec<UsageReport<'static>>, Refused> {
+        let Some(session) = self.sessions.remove(&id) else {
+            return no("the session is unknown");
+        };
+        let urrs = session.urrs.into_values();
+        let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
+        Ok(last.collect())
+    }
+
+    /// A frame that `port` received.
+    pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Outcome {
+        let detected = match arrival::read(&self.config, port, frame) {
+            Err(drop) => return Outcome::Dropped(drop, None),
+            Ok(Arrival::Control) => return Outcome::Control,
+            Ok(Arrival::Tunnel(came)) => detect::tunnelled(&self.config, &self.sessions, &came),
+            Ok(Arrival::Plain(came)) => detect::plain(&self.config, &self.sessions, came),
+        };
+        let detected = match detected {
+            Ok(detected) => detected,
+            Err((drop, notice)) => return Outcome::Dropped(drop, notice),
+        };
+        let Some(session) = self.sessions.get_mut(&detected.session) else {
+            return Outcome::Dropped(Drop::NoPdr, None);
+        };
+        let outcome = forward(&self.config, session, &detected, now_ns);
+        if outcome == Outcome::Held {
+            self.waiting.push(now_ns + WAIT_NS);
+        }
+        outcome
+    }
+
+    /// Time passes: how many packets waited in vain for their next station.
+    pub fn advance(&mut self, now_ns: u64) -> usize {
+        let before = self.waiting.len();
+        self.waiting.retain(|until_ns| *until_ns > now_ns);
+        before - self.waiting.len()
+    }
+
+    /// Packets that wait for their next station.
+    pub fn held(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Sessions by their names.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.keys().copied()
+    }
+
+    /// The local TEID of a PDR, by which packets reach it.
+    pub fn teid(&self, id: SessionId, pdr: u16) -> Option<(std::net::Ipv4Addr, u32)> {
+        let f_teid = self.sessions.get(&id)?.pdrs.get(&pdr)?.f_teid?;
+        Some((f_teid.address, f_teid.teid))
+    }
+}
+
+/// What was asked for, and the last words of URRs that go or lose their last PDR (7.5.5.1).
+fn reports(
+    before: &mut Session,
+    after: &mut Session,
+    request: &SessionModificationRequest<'_>,
+    wall: NtpTime,
+) -> Vec<UsageReport<'static>> {
+    let used = |s: &Session| -> BTreeSet<u32> {
+        let lists = s.pdrs.values().flat_map(|p| p.urrs.iter().copied());
+        lists.collect()
+    };
+    let (used_before, used_after) = (used(before), used(after));
+    let flags = request.pfcpsmreq_flags.unwrap_or_default();
+    let all = flags.contains(SessionModificationRequestFlags::QAURR);
+    let mut reports = Vec::new();
+    for (id, urr) in &mut before.urrs {
+        if !after.urrs.contains_key(id) {
+            reports.push(urr.report(UsageReportTrigger::TERMR, wall));
+        }
+    }
+    for (id, urr) in &mut after.urrs {
+        let asked = all || request.query_urr.iter().any(|q| q.urr_id.0 == *id);
+        let abandoned = used_before.contains(id) && !used_after.contains(id);
+        if asked {
+            reports.push(urr.report(UsageReportTrigger::IMMER, wall));
+        } else if abandoned {
+            reports.push(urr.report(UsageReportTrigger::TERMR, wall));
+        }
+    }
+    reports.sort_by_key(|r| r.urr_id.0);
+    reports
+}
