@@ -54,7 +54,7 @@ pub(crate) fn write_step(
         Step::SwitchPath { gnb } => write_path_switch(w, scene, gnb),
         Step::Buffer => write_buffer(w, scene, gnb),
         Step::Drop => write_update_far(w, scene, ApplyAction::DROP, None),
-        Step::RemoveRules => write_removal(w, scene),
+        Step::RemoveRules => write_removal(w, scene, gnb.is_some()),
         Step::MakeUplink => write_uplink(w, scene),
         Step::Query => {
             let mut urrs = scene.urr_styles();
@@ -190,14 +190,20 @@ fn write_uplink(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
     qers.try_for_each(|qer| put(w, IeType::CREATE_QER, &qer))
 }
 
-fn write_removal(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
-    let both = [Direction::Uplink, Direction::Downlink];
-    for pdr_id in both.map(|direction| scene.pdr_id(direction)) {
+/// The downlink rules are there if the gNB was known.
+fn write_removal(w: &mut Writer<'_>, scene: &Scene<'_>, connected: bool) -> Result<(), Full> {
+    let directions: &[Direction] = match connected {
+        true => &[Direction::Uplink, Direction::Downlink],
+        false => &[Direction::Uplink],
+    };
+    for pdr_id in directions.iter().map(|direction| scene.pdr_id(*direction)) {
         put(w, IeType::REMOVE_PDR, &RemovePdr { pdr_id })?;
     }
-    for far_id in both.map(|direction| scene.far_id(direction)) {
+    for far_id in directions.iter().map(|direction| scene.far_id(*direction)) {
         put(w, IeType::REMOVE_FAR, &RemoveFar { far_id })?;
     }
-    let mut qers = scene.qers(None).into_iter();
-    qers.try_for_each(|qer| put(w, IeType::REMOVE_QER, &RemoveQer { qer_id: qer.qer_id }))
+    let mut qers = directions
+        .iter()
+        .flat_map(|direction| scene.qers_of(*direction));
+    qers.try_for_each(|qer_id| put(w, IeType::REMOVE_QER, &RemoveQer { qer_id }))
 }

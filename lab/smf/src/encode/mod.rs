@@ -17,7 +17,7 @@ mod scene;
 pub use change::Step;
 pub(crate) use change::{write_deletion, write_step};
 pub(crate) use establishment::write_establishment;
-pub(crate) use scene::Scene;
+pub(crate) use scene::{Direction, Scene};
 
 /// The CP function that speaks.
 #[derive(Clone, Debug)]

@@ -1,0 +1,302 @@
+//! What the UPF's answers mean.
+
+use arrayvec::ArrayVec;
+use sluice_n4::{FailReason, Instant, Outbox, Response};
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::group::CreatedPdr;
+use sluice_wire::pfcp::message::{
+    SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
+};
+use sluice_wire::pfcp::value::{FTeid, FailedRuleId, OffendingIe};
+use sluice_wire::pfcp::{Cause, MessageType, Reject};
+
+use super::{Ask, Machine, Peer};
+use crate::encode::{Direction, Scene, Step};
+use crate::error::Rejection;
+use crate::{SmfError, Tunnel, UplinkTeid, Usage};
+
+/// Stands for one thing that was asked of the machine; its [`Outcome`] comes later.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Ticket(pub(super) u64);
+
+/// What came of what was asked.
+pub type Outcome = (Ticket, Result<Done, SmfError>);
+
+/// What was done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// The association is up.
+    Associated(Peer),
+    /// The association has ended.
+    Released,
+    /// The session is established.
+    Established(Established),
+    /// The session is changed.
+    Changed(Changed),
+    /// The session is deleted; this was its last usage.
+    Deleted(Usage),
+}
+
+/// An established session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Established {
+    /// Our SEID, by which the session is called from now on.
+    pub cp_seid: Seid,
+    /// The UPF's SEID.
+    pub up_seid: Seid,
+    /// The UPF's end of the tunnel, whoever chose it.
+    pub uplink: Tunnel,
+}
+
+/// A changed session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    /// The UPF's end of the tunnel: another one than before if the rules were made anew.
+    pub uplink: Option<Tunnel>,
+    /// Usage that the UPF reported with its answers.
+    pub usage: Usage,
+}
+
+/// What waits for an answer.
+#[derive(Debug)]
+pub(super) enum Operation {
+    Associate {
+        until: Instant,
+    },
+    Release,
+    Establish {
+        cp_seid: Seid,
+    },
+    Change {
+        cp_seid: Seid,
+        step: Step,
+        rest: ArrayVec<Step, 2>,
+        usage: Usage,
+    },
+    Delete {
+        cp_seid: Seid,
+    },
+}
+
+impl Machine {
+    pub(super) fn take_answer(
+        &mut self,
+        now: Instant,
+        response: &Response<'_>,
+        out: &mut impl Outbox,
+    ) {
+        let ticket = Ticket(response.tag);
+        match self.operations.remove(&response.tag) {
+            Some(Operation::Establish { cp_seid }) => {
+                let established = self.established(cp_seid, response);
+                if established.is_err() {
+                    self.sessions.remove(&cp_seid);
+                }
+                self.finish(ticket, established.map(Done::Established));
+            }
+            Some(Operation::Change {
+                cp_seid,
+                step,
+                rest,
+                mut usage,
+            }) => match self.changed(cp_seid, step, response) {
+                Ok(more) => {
+                    usage.urrs.extend(more.urrs);
+                    self.next_step(now, ticket, cp_seid, rest, usage, out);
+                }
+                Err(error) => self.fail(ticket, cp_seid, error),
+            },
+            Some(Operation::Delete { cp_seid }) => match deleted(cp_seid, response) {
+                Ok(usage) => {
+                    self.sessions.remove(&cp_seid);
+                    self.finish(ticket, Ok(Done::Deleted(usage)));
+                }
+                Err(error) => self.fail(ticket, cp_seid, error),
+            },
+            Some(Operation::Associate { .. } | Operation::Release) | None => {}
+        }
+    }
+
+    /// The endpoint has given a request up.
+    pub(super) fn take_failure(&mut self, tag: u64, reason: FailReason) {
+        let Some(operation) = self.operations.remove(&tag) else {
+            return;
+        };
+        let (cp_seid, request) = match operation {
+            Operation::Establish { cp_seid } => {
+                (cp_seid, MessageType::SESSION_ESTABLISHMENT_REQUEST)
+            }
+            Operation::Change { cp_seid, .. } => {
+                (cp_seid, MessageType::SESSION_MODIFICATION_REQUEST)
+            }
+            Operation::Delete { cp_seid } => (cp_seid, MessageType::SESSION_DELETION_REQUEST),
+            Operation::Associate { .. } | Operation::Release => return,
+        };
+        if request == MessageType::SESSION_ESTABLISHMENT_REQUEST {
+            self.sessions.remove(&cp_seid);
+        }
+        self.fail(Ticket(tag), cp_seid, SmfError::NoAnswer { request, reason });
+    }
+
+    /// Goes on with a change, or ends it.
+    pub(super) fn next_step(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        cp_seid: Seid,
+        mut steps: ArrayVec<Step, 2>,
+        usage: Usage,
+        out: &mut impl Outbox,
+    ) {
+        let Some(session) = self.sessions.get_mut(&cp_seid) else {
+            return self.finish(ticket, Err(SmfError::NoSuchSession(cp_seid)));
+        };
+        let Some(step) = steps.pop_at(0) else {
+            session.busy = false;
+            let uplink = session.uplink;
+            return self.finish(ticket, Ok(Done::Changed(Changed { uplink, usage })));
+        };
+        session.begin(step);
+        match self.ask(now, ticket, cp_seid, Ask::Step(step), out) {
+            Ok(()) => self.expect(
+                ticket,
+                Operation::Change {
+                    cp_seid,
+                    step,
+                    rest: steps,
+                    usage,
+                },
+            ),
+            Err(error) => self.fail(ticket, cp_seid, error),
+        }
+    }
+
+    fn established(
+        &mut self,
+        cp_seid: Seid,
+        response: &Response<'_>,
+    ) -> Result<Established, SmfError> {
+        let request = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+        let mut answer = SessionEstablishmentResponse::default();
+        let read = answer.parse_into(response.body);
+        check(
+            request,
+            read,
+            answer.cause,
+            answer.offending_ie,
+            answer.failed_rule_id,
+        )?;
+        check_seid(request, cp_seid, response)?;
+        let uplink = self.uplink(cp_seid, &answer.created_pdr);
+        let uplink = uplink.ok_or(SmfError::NoFTeid(request))?;
+        let missing = SmfError::NoSuchSession(cp_seid);
+        let session = self.sessions.get_mut(&cp_seid).ok_or(missing)?;
+        session.up_seid = answer.up_f_seid.unwrap_or_default().seid;
+        session.uplink = Some(uplink);
+        session.busy = false;
+        Ok(Established {
+            cp_seid,
+            up_seid: session.up_seid,
+            uplink,
+        })
+    }
+
+    fn changed(
+        &mut self,
+        cp_seid: Seid,
+        step: Step,
+        response: &Response<'_>,
+    ) -> Result<Usage, SmfError> {
+        let request = MessageType::SESSION_MODIFICATION_REQUEST;
+        let mut answer = SessionModificationResponse::default();
+        let read = answer.parse_into(response.body);
+        check(
+            request,
+            read,
+            answer.cause,
+            answer.offending_ie,
+            answer.failed_rule_id,
+        )?;
+        check_seid(request, cp_seid, response)?;
+        let uplink = match step {
+            Step::MakeUplink => {
+                let uplink = self.uplink(cp_seid, &answer.created_pdr);
+                Some(uplink.ok_or(SmfError::NoFTeid(request))?)
+            }
+            _ => None,
+        };
+        if let Some(session) = self.sessions.get_mut(&cp_seid) {
+            session.complete(step);
+            session.uplink = uplink.or(session.uplink);
+        }
+        Ok(Usage::read(&answer.usage_report))
+    }
+
+    /// The F-TEID of the uplink PDR: as the UPF chose it, or as we did.
+    fn uplink(&self, cp_seid: Seid, created: &[CreatedPdr]) -> Option<Tunnel> {
+        let session = self.sessions.get(&cp_seid)?;
+        if let UplinkTeid::ChosenByCp(tunnel) = session.plan.uplink {
+            return Some(tunnel);
+        }
+        let scene = Scene::of(self.dialect, &self.cp, &session.view());
+        let pdr_id = scene.pdr_id(Direction::Uplink);
+        let created = created.iter().find(|created| created.pdr_id == pdr_id)?;
+        match created.local_f_teid.first() {
+            Some(FTeid::Assigned {
+                teid,
+                ipv4: Some(ipv4),
+                ..
+            }) => Some(Tunnel {
+                teid: *teid,
+                ipv4: *ipv4,
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn deleted(cp_seid: Seid, response: &Response<'_>) -> Result<Usage, SmfError> {
+    let request = MessageType::SESSION_DELETION_REQUEST;
+    let mut answer = SessionDeletionResponse::default();
+    let read = answer.parse_into(response.body);
+    check(request, read, answer.cause, answer.offending_ie, None)?;
+    check_seid(request, cp_seid, response)?;
+    Ok(Usage::read(&answer.usage_report))
+}
+
+/// Whether the UPF accepted the request. A rejection counts even if the rest cannot be read.
+fn check(
+    request: MessageType,
+    read: Result<(), Reject>,
+    cause: Cause,
+    offending_ie: Option<OffendingIe>,
+    failed_rule: Option<FailedRuleId>,
+) -> Result<(), SmfError> {
+    let rejected = cause != Cause::default() && !cause.is_acceptance();
+    match read {
+        _ if rejected => {
+            let offending_ie = offending_ie.map(|ie| ie.0);
+            let rejection = Rejection {
+                cause,
+                offending_ie,
+                failed_rule,
+            };
+            Err(SmfError::Rejected { request, rejection })
+        }
+        Err(reject) => Err(SmfError::Malformed { request, reject }),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// An accepted request is answered to our SEID (TS 29.244, 7.2.2.4.2).
+fn check_seid(request: MessageType, ours: Seid, response: &Response<'_>) -> Result<(), SmfError> {
+    let answered = response.header.seid;
+    if answered == Some(ours) {
+        return Ok(());
+    }
+    Err(SmfError::WrongSeid {
+        request,
+        answered,
+        ours,
+    })
+}

@@ -1,0 +1,222 @@
+//! The state of one session, and the steps that a change takes from it.
+
+use arrayvec::ArrayVec;
+use sluice_wire::ids::Seid;
+
+use crate::dialect::profile::{BeforeGnb, FirstGnb, Idle};
+use crate::encode::{SessionView, Step};
+use crate::{Dialect, SessionPlan, Tunnel};
+
+/// What is to become of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// The gNB's tunnel is known now (TS 23.502, 4.3.2.2.1 step 16).
+    Connect(Tunnel),
+    /// The UE is at another gNB (TS 23.502, 4.9.1.2).
+    SwitchPath(Tunnel),
+    /// The UE is idle (TS 23.502, 4.2.6).
+    Idle,
+    /// Downlink packets are dropped, whatever the dialect does when a UE is idle.
+    DropDownlink,
+    /// The UE is back (TS 23.502, 4.2.3).
+    Activate(Tunnel),
+    /// The usage is asked for.
+    Query,
+}
+
+/// Which rules the UPF has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rules {
+    None,
+    UplinkOnly,
+    Both,
+}
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub plan: SessionPlan,
+    pub cp_seid: Seid,
+    /// 0 until the UPF has told it.
+    pub up_seid: Seid,
+    /// The UPF's end of the tunnel.
+    pub uplink: Option<Tunnel>,
+    /// Waits for an answer.
+    pub busy: bool,
+    gnb: Option<Tunnel>,
+    generation: u32,
+    rules: Rules,
+}
+
+impl Session {
+    pub fn new(dialect: Dialect, plan: SessionPlan, cp_seid: Seid) -> Self {
+        let rules = match dialect.profile().far.before_gnb {
+            BeforeGnb::Absent => Rules::UplinkOnly,
+            _ => Rules::Both,
+        };
+        let gnb = plan.gnb.filter(|_| rules == Rules::Both);
+        let (up_seid, generation) = (Seid(0), 0);
+        Self {
+            plan,
+            cp_seid,
+            up_seid,
+            uplink: None,
+            busy: true,
+            gnb,
+            generation,
+            rules,
+        }
+    }
+
+    pub fn view(&self) -> SessionView<'_> {
+        SessionView {
+            plan: &self.plan,
+            cp_seid: self.cp_seid,
+            up_seid: self.up_seid,
+            gnb: self.gnb,
+            generation: self.generation,
+        }
+    }
+
+    pub fn steps(&self, dialect: Dialect, change: Change) -> ArrayVec<Step, 2> {
+        let style = &dialect.profile().change;
+        let one = |step| ArrayVec::from_iter([step]);
+        match change {
+            Change::Query => one(Step::Query),
+            Change::DropDownlink => one(Step::Drop),
+            Change::Idle => match style.idle {
+                Idle::Remove => one(Step::RemoveRules),
+                Idle::Buffer { .. } => one(Step::Buffer),
+            },
+            Change::Connect(gnb) | Change::SwitchPath(gnb) | Change::Activate(gnb) => {
+                let connect = |end_marker| Step::Connect { gnb, end_marker };
+                let updates = style.first_gnb != FirstGnb::CreateRules;
+                let is_switch = matches!(change, Change::SwitchPath(_)) || !updates;
+                match self.rules {
+                    Rules::None => [Step::MakeUplink, connect(false)].into(),
+                    Rules::UplinkOnly => one(connect(false)),
+                    Rules::Both if is_switch => one(Step::SwitchPath { gnb }),
+                    Rules::Both => {
+                        let replaces = matches!(
+                            style.idle,
+                            Idle::Buffer {
+                                end_marker_after: true,
+                                ..
+                            }
+                        );
+                        let is_back = matches!(change, Change::Activate(_));
+                        one(connect(is_back && replaces))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Before a step is encoded.
+    pub fn begin(&mut self, step: Step) {
+        self.busy = true;
+        if step == Step::MakeUplink {
+            self.generation += 1;
+        }
+    }
+
+    /// After the UPF has accepted a step.
+    pub fn complete(&mut self, step: Step) {
+        match step {
+            Step::Connect { gnb, .. } | Step::SwitchPath { gnb } => {
+                (self.gnb, self.rules) = (Some(gnb), Rules::Both);
+            }
+            Step::RemoveRules => (self.gnb, self.rules) = (None, Rules::None),
+            Step::MakeUplink => self.rules = Rules::UplinkOnly,
+            Step::Buffer | Step::Drop | Step::Query => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    use sluice_wire::ids::{Qfi, Teid};
+
+    use super::*;
+    use crate::Network;
+
+    fn session(dialect: Dialect) -> Session {
+        let network = Network::new("internet", "access", "core").unwrap();
+        let ue = Ipv4Addr::new(10, 45, 0, 2);
+        let plan = SessionPlan::new(ue, Arc::new(network), Qfi::new(1).unwrap());
+        Session::new(dialect, plan, Seid(1))
+    }
+
+    fn gnb(n: u8) -> Tunnel {
+        Tunnel {
+            teid: Teid::new(n.into()).unwrap(),
+            ipv4: Ipv4Addr::new(10, 0, 0, n),
+        }
+    }
+
+    /// Does the changes and gives the steps of the last one.
+    fn last(dialect: Dialect, changes: &[Change]) -> Vec<Step> {
+        let mut session = session(dialect);
+        let mut last = Vec::new();
+        for change in changes {
+            last = session.steps(dialect, *change).to_vec();
+            for step in &last {
+                session.begin(*step);
+                session.complete(*step);
+            }
+        }
+        last
+    }
+
+    #[test]
+    fn oai_makes_all_rules_anew_after_idle() {
+        let changes = [
+            Change::Connect(gnb(1)),
+            Change::Idle,
+            Change::Activate(gnb(2)),
+        ];
+        let connect = Step::Connect {
+            gnb: gnb(2),
+            end_marker: false,
+        };
+        assert_eq!(last(Dialect::Oai, &changes), [Step::MakeUplink, connect]);
+        assert_eq!(last(Dialect::Oai, &changes[..2]), [Step::RemoveRules]);
+    }
+
+    #[test]
+    fn oai_updates_downlink_rules_that_are_there() {
+        let changes = [
+            Change::Connect(gnb(1)),
+            Change::DropDownlink,
+            Change::Activate(gnb(2)),
+        ];
+        assert_eq!(
+            last(Dialect::Oai, &changes),
+            [Step::SwitchPath { gnb: gnb(2) }]
+        );
+    }
+
+    #[test]
+    fn only_free5gc_sends_an_end_marker_after_idle() {
+        for dialect in [
+            Dialect::Ts,
+            Dialect::Open5gs,
+            Dialect::Free5gc,
+            Dialect::SdCore,
+        ] {
+            let changes = [
+                Change::Connect(gnb(1)),
+                Change::Idle,
+                Change::Activate(gnb(1)),
+            ];
+            let end_marker = dialect == Dialect::Free5gc;
+            let expected = [Step::Connect {
+                gnb: gnb(1),
+                end_marker,
+            }];
+            assert_eq!(last(dialect, &changes), expected, "{dialect}");
+        }
+    }
+}
