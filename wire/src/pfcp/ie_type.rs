@@ -307,6 +307,7 @@ ie_types! {
     QER_CONTROL_INDICATIONS = 251, "QER Control Indications";
     PACKET_RATE_STATUS_REPORT = 252, "Packet Rate Status Report";
     NF_INSTANCE_ID = 253, "NF Instance ID";
+    ETHERNET_CONTEXT_INFORMATION = 254, "Ethernet Context Information";
     REDUNDANT_TRANSMISSION_DETECTION_PARAMETERS = 255, "Redundant Transmission Detection Parameters";
     UPDATED_PDR = 256, "Updated PDR";
     S_NSSAI = 257, "S-NSSAI";

@@ -151,7 +151,7 @@ fn reports() -> [Vec<u8>; 2] {
             user_plane_path_recovery_report: Some(UserPlanePathRecoveryReport {
                 remote_gtpu_peer: [remote_peer(), remote_peer()].into_iter().collect(),
             }),
-            // Time Domain Number (8.2.147).
+            // Time Domain Number (8.2.146).
             clock_drift_report: [&[0, 206, 0, 1, 5][..]].into_iter().collect(),
             gtpu_path_qos_report: Default::default(),
             peer_up_restart_report: Some(PeerUpRestartReport {

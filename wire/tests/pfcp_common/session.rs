@@ -34,7 +34,7 @@ const OVERLOAD: &[u8] = &[
 ];
 /// QER ID (7.5.7.1-2); tshark 4.0.17 cannot read the Packet Rate Status beside it (see `rules`).
 const RATE_STATUS: &[u8] = &[0, 109, 0, 4, 0, 0, 0, 5];
-/// Trace Information (8.2.114).
+/// Trace Information (8.2.108).
 const TRACE: &[u8] = &[
     0x00, 0xf1, 0x10, 0, 0, 1, 1, 0x0f, 1, 1, 0xff, 4, 192, 0, 2, 77,
 ];

@@ -4,7 +4,7 @@ use super::name::Name;
 use crate::pfcp::element::{Element, Fault, Reader};
 use crate::pfcp::writer::{Full, Writer};
 
-/// PDN Type (8.2.78): three bits, 0 is reserved. Values without a name are kept.
+/// PDN Type (8.2.79): three bits, 0 is reserved. Values without a name are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PdnType(pub u8);
 
@@ -61,7 +61,7 @@ impl Element<'_> for SNssai {
     }
 }
 
-/// SMF Set ID (8.2.136): a domain name behind a spare octet.
+/// SMF Set ID (8.2.131): a domain name behind a spare octet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SmfSetId<'a>(pub Name<'a>);
 

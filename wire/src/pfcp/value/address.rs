@@ -1,4 +1,4 @@
-//! Addresses of CP functions (TS 29.244, 8.2.138 and 8.2.145).
+//! Addresses of CP functions (TS 29.244, 8.2.129 and 8.2.135).
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ const V6: u8 = 0x01;
 const V4: u8 = 0x02;
 const PPE: u8 = 0x04;
 
-/// Alternative SMF IP Address: where else the CP function can be reached.
+/// Alternative SMF IP Address (8.2.129): where else the CP function can be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AlternativeSmfIpAddress {
     /// V4: the IPv4 address.
@@ -40,7 +40,7 @@ impl Element<'_> for AlternativeSmfIpAddress {
     }
 }
 
-/// CP PFCP Entity IP Address: whose sessions are to be retained.
+/// CP PFCP Entity IP Address (8.2.135): whose sessions are to be retained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CpPfcpEntityIpAddress {
     /// V4: the IPv4 address.

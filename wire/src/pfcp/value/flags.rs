@@ -13,11 +13,11 @@ bit_set! {
 }
 
 bit_set! {
-    /// PFCPASRsp-Flags (8.2.140).
+    /// PFCPASRsp-Flags (8.2.134).
     pub struct AssociationSetupResponseFlags(u8), octets = 1 {
-        /// PFCP sessions were retained in the UP function.
+        /// The association existed before, and the requested sessions were retained.
         PSREI = 0;
-        /// IP addresses of the UP function are those of UPSI: the CP function may use them.
+        /// The UPF is configured to be used for Inter-PLMN User Plane Security (5.27).
         UUPSI = 1;
     }
 }
@@ -25,13 +25,13 @@ bit_set! {
 bit_set! {
     /// PFCPASReq-Flags (8.2.178).
     pub struct AssociationSetupRequestFlags(u8), octets = 1 {
-        /// The CP function asks for the use of UE IP address pool information.
+        /// The UPF is configured to be used for Inter-PLMN User Plane Security (5.27).
         UUPSI = 0;
     }
 }
 
 bit_set! {
-    /// PFCPAUReq-Flags (8.2.122).
+    /// PFCPAUReq-Flags (8.2.120).
     pub struct AssociationUpdateRequestFlags(u8), octets = 1 {
         /// Both sides begin to prepare the release of the association.
         PARPS = 0;
@@ -39,7 +39,7 @@ bit_set! {
 }
 
 bit_set! {
-    /// PFCPSEReq-Flags (8.2.142).
+    /// PFCPSEReq-Flags (8.2.136).
     pub struct SessionEstablishmentRequestFlags(u8), octets = 1 {
         /// A session that existed before is restored, with its identifiers.
         RESTI = 0;
@@ -67,7 +67,7 @@ bit_set! {
 }
 
 bit_set! {
-    /// PFCPSDRsp-Flags (8.2.225).
+    /// PFCPSDRsp-Flags (IE type 318).
     pub struct SessionDeletionResponseFlags(u8), octets = 1 {
         /// Usage reports that were pending follow in Session Report Requests.
         PURU = 0;
@@ -75,9 +75,9 @@ bit_set! {
 }
 
 bit_set! {
-    /// PFCPSRReq-Flags (8.2.121).
+    /// PFCPSRReq-Flags (8.2.119).
     pub struct SessionReportRequestFlags(u8), octets = 1 {
-        /// The UP function has deleted the session.
+        /// The UP function has reported all usage and deleted the session.
         PSDBU = 0;
     }
 }
@@ -159,7 +159,7 @@ bit_set! {
 }
 
 bit_set! {
-    /// Usage Information (8.2.60).
+    /// Usage Information (8.2.59).
     pub struct UsageInformation(u8), octets = 1 {
         /// Usage before the Monitoring Time.
         BEF = 0;
@@ -181,7 +181,7 @@ bit_set! {
 }
 
 bit_set! {
-    /// QER Control Indications (8.2.171).
+    /// QER Control Indications (8.2.174).
     pub struct QerControlIndications(u8), octets = 1 {
         /// Report the rate status on release.
         RCSR = 0;
@@ -193,7 +193,7 @@ bit_set! {
 }
 
 bit_set! {
-    /// QER Indications (8.2.226).
+    /// QER Indications (IE type 319).
     pub struct QerIndications(u8), octets = 1 {
         /// Insert the DL MBS QFI sequence number.
         IQFIS = 0;

@@ -56,7 +56,7 @@ impl NotificationDelay {
 number_elements! { NotificationDelay: u8; }
 
 /// A timer as unit and count in one octet: DL Buffering Duration (8.2.29), Graceful Release
-/// Period (8.2.79), Timer (8.2.35).
+/// Period (8.2.78), Timer (8.2.35).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timer(pub u8);
 

@@ -74,23 +74,15 @@ impl Element<'_> for VolumeMeasurement {
     }
 
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), Full> {
-        let volumes = [self.total, self.uplink, self.downlink];
-        let packets = [
-            self.total_packets,
-            self.uplink_packets,
-            self.downlink_packets,
-        ];
-        let [total, uplink, downlink] = volumes;
-        let [total_packets, uplink_packets, downlink_packets] = packets;
         flagged_u64(
             out,
             [
-                total,
-                uplink,
-                downlink,
-                total_packets,
-                uplink_packets,
-                downlink_packets,
+                self.total,
+                self.uplink,
+                self.downlink,
+                self.total_packets,
+                self.uplink_packets,
+                self.downlink_packets,
             ],
         )
     }
