@@ -3,3 +3,4 @@
 
 pub mod control;
 pub mod network;
+pub mod session;

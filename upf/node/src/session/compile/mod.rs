@@ -1,0 +1,122 @@
+//! From rules to what the path executes: place (which lines, blocks and buckets), render (what
+//! stands in them), diff (the operations from one rendering to the next).
+
+pub mod diff;
+pub mod place;
+pub mod render;
+pub mod resolve;
+
+use crate::session::limits::RULES;
+use crate::session::rules::{Endpoint, IdList, Key, Pdr, Qer, Rules};
+use arrayvec::ArrayVec;
+use sluice_path::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS};
+use sluice_wire::limits::QERS_PER_PDR;
+
+/// Rules that one line can chain.
+pub const LINE_RULES: usize = BLOCK_RULES * BLOCK_CHAIN;
+
+/// One compiled rule of a line: a PDR, and the QFI that it matches, if it matches one.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'r> {
+    /// The PDR.
+    pub pdr: &'r Pdr,
+    /// The QFI.
+    pub qfi: Option<u8>,
+}
+
+/// The compiled rules of a line in the order in which they are tried.
+pub type Members<'r> = ArrayVec<Member<'r>, RULES>;
+
+impl Rules {
+    /// The rules behind a key; rules beyond all bounds are left out (and refused by the caller,
+    /// who counts).
+    pub fn members(&self, key: Key) -> Members<'_> {
+        let mut members = Members::new();
+        for pdr in self
+            .pdrs
+            .iter()
+            .filter(|p| p.is_live() && p.key() == Some(key))
+        {
+            for qfi in qfis(pdr) {
+                if members.try_push(Member { pdr, qfi }).is_err() {
+                    return members;
+                }
+            }
+        }
+        members.sort_by_key(|m| (m.pdr.precedence, m.pdr.id, m.qfi));
+        members
+    }
+
+    /// The QERs of a PDR that limit a rate in its direction.
+    pub fn limiters(&self, pdr: &Pdr) -> IdList<QERS_PER_PDR> {
+        let ids = pdr.qers.as_slice().iter().copied();
+        ids.filter(|id| {
+            let qer = self.qer(*id);
+            qer.is_some_and(|q| rate_kbps(q, pdr.is_uplink()).is_some_and(|r| r > 0))
+        })
+        .collect()
+    }
+
+    /// How many compiled rules of a direction draw on a QER.
+    fn users(&self, qer: u32, uplink: bool) -> usize {
+        let live = self
+            .pdrs
+            .iter()
+            .filter(|p| p.is_live() && p.is_uplink() == uplink);
+        live.filter(|p| p.qers.contains(qer))
+            .map(|p| qfis(p).count())
+            .sum()
+    }
+
+    /// True if the rules of a line need extension blocks: there are several, or the only one
+    /// shares a rate with others, or has more than two.
+    pub fn is_extended(&self, members: &Members<'_>) -> bool {
+        let [only] = members.as_slice() else {
+            return true;
+        };
+        let limiters = self.limiters(only.pdr);
+        let mut ids = limiters.as_slice().iter();
+        limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, only.pdr.is_uplink()) > 1)
+    }
+
+    /// True if a rate of a QER has to stand in a shared bucket.
+    pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
+        let limits = rate_kbps(qer, uplink).is_some_and(|r| r > 0);
+        limits
+            && self.lines().any(|e| {
+                let members = self.members(e.key);
+                let uses =
+                    |m: &Member<'_>| m.pdr.is_uplink() == uplink && m.pdr.qers.contains(qer.id.0);
+                members.iter().any(uses) && self.is_extended(&members)
+            })
+    }
+
+    /// The endpoints that are lines.
+    pub fn lines(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.iter().filter(|e| e.key != Key::Spare)
+    }
+
+    /// The PDR with more limiting QERs than a rule can name.
+    pub fn overlimited(&self) -> Option<&Pdr> {
+        let mut live = self.pdrs.iter().filter(|p| p.is_live());
+        live.find(|p| self.limiters(p).as_slice().len() > RULE_QERS)
+    }
+}
+
+/// The QFIs that a PDR matches one by one, or none for all at once.
+fn qfis(pdr: &Pdr) -> impl Iterator<Item = Option<u8>> {
+    let bits = pdr.qfis;
+    let each = (0..64).filter(move |q| bits >> q & 1 == 1).map(Some);
+    let all = (bits == 0).then_some(None);
+    all.into_iter().chain(each)
+}
+
+/// A QER's maximum bit rate of a direction.
+pub fn rate_kbps(qer: &Qer, uplink: bool) -> Option<u64> {
+    let mbr = qer.mbr?;
+    Some(if uplink {
+        mbr.uplink_kbps
+    } else {
+        mbr.downlink_kbps
+    })
+}

@@ -1,0 +1,299 @@
+//! What stands in lines, blocks and buckets: a function of the rules and their places alone, so
+//! that what is installed need not be kept but can be rendered again.
+
+use crate::session::compile::{Member, rate_kbps};
+use crate::session::limits::{ENDPOINTS, QERS, RULES};
+use crate::session::rules::{Action, Endpoint, Key, Pdr, Qer, Rules};
+use arrayvec::ArrayVec;
+use sluice_path::bucket::Rate;
+use sluice_path::limits::{BLOCK_RULES, RULE_QERS};
+use sluice_path::line::Line;
+use sluice_path::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_wire::limits::URRS_PER_PDR;
+use sluice_wire::pfcp::value::{Gate, MeasurementInformation};
+
+/// Whose usage a counter holds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Credit {
+    /// It counts packets from the UE.
+    pub uplink: bool,
+    /// The meters of the PDR's URRs.
+    pub meters: crate::session::rules::IdList<URRS_PER_PDR>,
+}
+
+/// A line and whose usage it holds; `None` where its rules stand in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct LineImage {
+    /// Which line.
+    pub at: u32,
+    /// What stands in it.
+    pub line: Line,
+    /// Whose usage it holds.
+    pub credit: Option<Credit>,
+    /// The QERs of its two buckets.
+    pub qers: [Option<u32>; 2],
+}
+
+/// A rule in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleImage {
+    /// Which block.
+    pub block: u32,
+    /// Which rule of it.
+    pub at: u8,
+    /// What stands there.
+    pub rule: Rule,
+    /// Whose usage it holds.
+    pub credit: Credit,
+}
+
+/// The head of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChainImage {
+    /// Which block.
+    pub block: u32,
+    /// Its successor or 0.
+    pub next: u32,
+    /// Rules in it.
+    pub rules_len: u8,
+}
+
+/// A shared bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketImage {
+    /// Where it stands.
+    pub at: BucketRef,
+    /// Its rate.
+    pub rate: Rate,
+    /// The QER.
+    pub qer: u32,
+    /// The direction.
+    pub uplink: bool,
+}
+
+impl BucketImage {
+    /// What the path is told: the bucket with its clock at the start.
+    pub fn image(&self) -> SharedBucket {
+        SharedBucket::new(self.rate)
+    }
+}
+
+/// All that a session has in the path's arenas.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// Lines.
+    pub lines: ArrayVec<LineImage, ENDPOINTS>,
+    /// Rules in blocks.
+    pub rules: ArrayVec<RuleImage, RULES>,
+    /// Heads of blocks.
+    pub chains: ArrayVec<ChainImage, RULES>,
+    /// Shared buckets.
+    pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
+}
+
+/// The session needs more than an image holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge;
+
+impl Image {
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        self.rules.clear();
+        self.chains.clear();
+        self.buckets.clear();
+    }
+
+    /// Operations that it takes to remove all of it.
+    pub fn len(&self) -> usize {
+        self.lines.len() + self.rules.len() + self.chains.len() + self.buckets.len()
+    }
+
+    /// Renders the rules.
+    pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        self.clear();
+        for endpoint in rules.lines() {
+            self.render_line(rules, endpoint)?;
+        }
+        for qer in &rules.qers {
+            for uplink in [true, false] {
+                let at = qer.buckets[usize::from(!uplink)];
+                if at != BucketRef::NONE {
+                    let rate = rate(qer, uplink);
+                    let qer = qer.id.0;
+                    let bucket = BucketImage {
+                        at,
+                        rate,
+                        qer,
+                        uplink,
+                    };
+                    self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        let members = rules.members(endpoint.key);
+        let Some(first) = members.first() else {
+            return Ok(());
+        };
+        let mut line = entry(rules, endpoint, first.pdr);
+        let mut image = LineImage {
+            at: endpoint.line,
+            line,
+            credit: None,
+            qers: [None; 2],
+        };
+        match endpoint.blocks[0] {
+            0 => {
+                let limiters = rules.limiters(first.pdr);
+                image.qers = [0, 1].map(|i| limiters.as_slice().get(i).copied());
+                line.head = head(rules, first, line.head.flags);
+                line.body = body(rules, first.pdr);
+                let rates = image.qers.map(|id| bucket_rate(rules, id, first.pdr));
+                (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
+                image.credit = Some(credit(rules, first.pdr));
+            }
+            block => {
+                line.head.flags = line.head.flags.with(Flags::EXTENDED);
+                line.body.teid = block;
+                self.render_chain(rules, endpoint, &members)?;
+            }
+        }
+        image.line = line;
+        self.lines.try_push(image).map_err(|_| TooLarge)
+    }
+
+    fn render_chain(
+        &mut self,
+        rules: &Rules,
+        endpoint: &Endpoint,
+        members: &[Member<'_>],
+    ) -> Result<(), TooLarge> {
+        for (i, part) in members.chunks(BLOCK_RULES).enumerate() {
+            let block = endpoint.blocks.get(i).copied().ok_or(TooLarge)?;
+            let next = endpoint.blocks.get(i + 1).copied().unwrap_or(0);
+            let rules_len = part.len() as u8;
+            let chain = ChainImage {
+                block,
+                next,
+                rules_len,
+            };
+            self.chains.try_push(chain).map_err(|_| TooLarge)?;
+            for (at, member) in (0..).zip(part) {
+                let image = RuleImage {
+                    block,
+                    at,
+                    rule: shared_rule(rules, member),
+                    credit: credit(rules, member.pdr),
+                };
+                self.rules.try_push(image).map_err(|_| TooLarge)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a line says of itself, whatever its rules.
+fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
+    let (key, tunnel) = match endpoint.key {
+        Key::Tunnel { teid, .. } => (teid, true),
+        Key::Ue { address, .. } => (address, false),
+        Key::Spare => (0, false),
+    };
+    let flags = Flags::none()
+        .with_if(Flags::TUNNEL, tunnel)
+        .with_if(Flags::UPLINK, pdr.is_uplink());
+    // The UE sends from its own address only, whether or not the uplink PDI repeats it.
+    let ue_ip = rules.ue_address().map_or(0, u32::from);
+    Line {
+        key,
+        ue_ip,
+        head: Head {
+            flags,
+            ..Head::default()
+        },
+        ..Line::default()
+    }
+}
+
+fn shared_rule(rules: &Rules, member: &Member<'_>) -> Rule {
+    let pdr = member.pdr;
+    let flags = Flags::none().with_if(Flags::UPLINK, pdr.is_uplink());
+    let mut buckets = [BucketRef::NONE; RULE_QERS];
+    let limiters = rules.limiters(pdr);
+    for (bucket, id) in buckets.iter_mut().zip(limiters.as_slice()) {
+        let direction = usize::from(!pdr.is_uplink());
+        *bucket = rules
+            .qer(*id)
+            .map_or(BucketRef::NONE, |q| q.buckets[direction]);
+    }
+    Rule::new(head(rules, member, flags), buckets, body(rules, pdr))
+}
+
+fn head(rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
+    let pdr = member.pdr;
+    let far = rules.far(pdr.far);
+    let forwards = far
+        .is_some_and(|f| f.action == Action::Forward && (f.peer.is_some() || f.egress.is_some()));
+    let tunnel = forwards && far.is_some_and(|f| f.peer.is_some());
+    let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
+    let closed = qers().any(|q| is_closed(q, pdr.is_uplink()));
+    let mark = qers().find_map(|q| q.qfi).filter(|_| tunnel);
+    Head {
+        flags: flags
+            .with_if(Flags::FORWARD, forwards)
+            .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
+            .with_if(Flags::CREATE_OUTER, tunnel)
+            .with_if(Flags::GATE_CLOSED, closed)
+            .with_if(Flags::MARK_QFI, mark.is_some())
+            .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
+        qfi_match: member.qfi.unwrap_or(0),
+        qfi_mark: mark.unwrap_or(0),
+    }
+}
+
+/// A gate that is closed, or a rate at which nothing passes.
+fn is_closed(qer: &Qer, uplink: bool) -> bool {
+    let gate = if uplink {
+        qer.gate.uplink
+    } else {
+        qer.gate.downlink
+    };
+    gate == Gate::Closed || rate_kbps(qer, uplink) == Some(0)
+}
+
+fn body(rules: &Rules, pdr: &Pdr) -> Body {
+    let far = rules.far(pdr.far).filter(|f| f.action == Action::Forward);
+    let Some(far) = far else {
+        return Body::default();
+    };
+    Body {
+        egress: far.egress.unwrap_or(0),
+        peer: far.peer.unwrap_or(0),
+        teid: far.peer.and(far.tunnel()).map_or(0, |t| t.teid),
+        ..Body::default()
+    }
+}
+
+fn bucket_rate(rules: &Rules, qer: Option<u32>, pdr: &Pdr) -> Rate {
+    let qer = qer.and_then(|id| rules.qer(id));
+    qer.map_or(Rate::UNLIMITED, |q| rate(q, pdr.is_uplink()))
+}
+
+fn rate(qer: &Qer, uplink: bool) -> Rate {
+    let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
+    Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED)
+}
+
+/// URRs whose measurement is inactive (INAM) get nothing.
+fn credit(rules: &Rules, pdr: &Pdr) -> Credit {
+    let urrs = pdr.urrs.as_slice().iter().filter_map(|id| rules.urr(*id));
+    let active = urrs.filter(|u| !u.information.contains(MeasurementInformation::INAM));
+    Credit {
+        uplink: pdr.is_uplink(),
+        meters: active.map(|u| u.meter).collect(),
+    }
+}

@@ -1,0 +1,150 @@
+//! Transactions leave and come back: credit usage, give peers back, answer.
+
+use crate::network::Network;
+use crate::session::compile::diff::{Delta, Wanted};
+use crate::session::draft::Drafted;
+use crate::session::function::{Effects, UpFunction};
+use crate::session::modification::Reports;
+use crate::session::notice::Notice;
+use crate::session::pending::{Answer, Pending};
+use crate::session::state::{Moment, State};
+use crate::session::store::SessionRef;
+use sluice_n4::AssociationId;
+use sluice_path::txn::Usage;
+use sluice_wire::ids::Seid;
+
+impl UpFunction {
+    /// Sends a transaction to the path; what changes nothing there is finished at once.
+    pub(super) fn launch<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        drafted: Drafted,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let Drafted {
+            mut txn, record, ..
+        } = drafted;
+        if txn.ops.is_empty() && txn.end_markers.is_empty() {
+            self.state.pending.recycle_txn(txn);
+            return self.finish(at, record, &[], net, out);
+        }
+        self.state.pending.keep(record, &mut txn);
+        out.transact(txn);
+    }
+
+    /// The path has done its part.
+    pub(super) fn finish<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        mut record: Box<Pending>,
+        usage: &[Usage],
+        net: &mut N,
+        out: &mut E,
+    ) {
+        self.state.credit(&record, usage);
+        for peer in record.peers.drain(..) {
+            self.state.ground.release_peer(peer, net);
+        }
+        let reference = match &record.answer {
+            Answer::Modified(_, _, reference) => *reference,
+            _ => None,
+        };
+        let reports = self.state.reports(at, &record, reference);
+        match &record.answer {
+            Answer::None => {}
+            Answer::Established(reply, created) => {
+                self.answer_establishment(at, record.session, reply, created, out);
+            }
+            Answer::Modified(reply, created, _) => {
+                self.answer_modification(at, reply, created, reports, out);
+            }
+            Answer::Deleted(reply) => self.answer_deletion(at, reply, reports, out),
+            Answer::Queried(token) => {
+                let token = *token;
+                self.state.notice(Notice::Queried(token));
+            }
+        }
+        self.state.pending.recycle(record);
+    }
+
+    /// Asks the path for all counters of a session; [`Notice::Queried`] with `token` tells when
+    /// they have come in. False if there is no such session, or no room for a transaction.
+    pub fn query<E: Effects>(&mut self, seid: u64, token: u64, out: &mut E) -> bool {
+        let name = SessionRef::from_seid(Seid(seid));
+        let Some(session) = self.state.store.get(name).copied() else {
+            return false;
+        };
+        if !self.state.pending.has_room() {
+            return false;
+        }
+        let state = &mut self.state;
+        state.store.load(&session, &mut state.installed);
+        let mut txn = state.pending.txn(u32::from(session.shard));
+        let mut record = state.pending.record(name);
+        record.answer = Answer::Queried(token);
+        let mut delta = Delta {
+            ops: &mut txn.ops,
+            credits: &mut record.credits,
+        };
+        // One rendering against itself: nothing changes, everything is taken.
+        let written = state.before.render(&state.installed).is_ok()
+            && delta
+                .write(&state.before, &state.before, Wanted::All)
+                .is_ok();
+        debug_assert!(written, "an admitted session fits one transaction");
+        state.pending.keep(record, &mut txn);
+        out.transact(txn);
+        true
+    }
+
+    /// Tells the operator once for each association what its CP function does.
+    pub(super) fn note(&mut self, association: AssociationId, drafted: &Drafted) {
+        let Some(memory) = self.state.memory(association) else {
+            return;
+        };
+        let teids = drafted.chosen_by_cp && !memory.told_teids;
+        memory.told_teids |= drafted.chosen_by_cp;
+        let triggers = drafted.unserved_triggers && !memory.told_triggers;
+        memory.told_triggers |= drafted.unserved_triggers;
+        if teids {
+            self.state.notice(Notice::ChoosesTeids(association));
+        }
+        if triggers {
+            self.state.notice(Notice::TriggersUnserved(association));
+        }
+    }
+}
+
+impl State {
+    /// Usage goes to the URRs that its PDR named while it was counted.
+    fn credit(&mut self, record: &Pending, usage: &[Usage]) {
+        for (credit, usage) in record.credits.iter().zip(usage) {
+            let Some(credit) = credit else {
+                continue;
+            };
+            self.store.add_usage(record.session, credit.uplink, *usage);
+            for at in credit.meters.as_slice() {
+                if let Some(meter) = self.ground.meters.get_mut(*at) {
+                    meter.add(credit.uplink, *usage);
+                }
+            }
+        }
+    }
+
+    fn reports(&mut self, at: Moment, record: &Pending, reference: Option<u32>) -> Reports {
+        let mut reports = Reports::new();
+        for due in &record.due {
+            if let Some(meter) = self.ground.meters.get_mut(due.meter) {
+                let mut report = meter.report(due.trigger, at.wall);
+                report.query_urr_reference = reference;
+                // A session has no more URRs than a message has reports.
+                let _ = reports.try_push(report);
+            }
+            if due.ends {
+                self.ground.meters.remove(due.meter);
+            }
+        }
+        reports
+    }
+}

@@ -1,0 +1,132 @@
+//! PFCP Session Deletion (TS 29.244, 6.3.4, 7.5.6, 7.5.7), and the end of doomed sessions.
+
+use crate::network::Network;
+use crate::session::compile::diff::{Delta, Wanted};
+use crate::session::draft::Drafted;
+use crate::session::function::{Effects, UpFunction};
+use crate::session::modification::Reports;
+use crate::session::pending::{Answer, Due, Reply};
+use crate::session::state::{Moment, State};
+use crate::session::store::{Session, SessionRef};
+use crate::session::work::Created;
+use sluice_n4::SessionRequest;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::Cause;
+use sluice_wire::pfcp::message::SessionDeletionResponse;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+
+impl UpFunction {
+    /// Deletes a session, or says why not.
+    pub(super) fn delete<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let Some((name, session)) = self.state.find(request) else {
+            let cause = Cause::SESSION_CONTEXT_NOT_FOUND;
+            return self.refuse_deletion(at, request, Seid(0), cause, out);
+        };
+        if !self.state.pending.has_room() {
+            let cause = Cause::PFCP_ENTITY_IN_CONGESTION;
+            return self.refuse_deletion(at, request, session.cp.seid, cause, out);
+        }
+        let mut drafted = self.state.end(at, name, &session);
+        drafted.record.answer = Answer::Deleted(Reply {
+            to: request.reply,
+            cp_seid: session.cp.seid,
+        });
+        self.launch(at, drafted, net, out);
+    }
+
+    /// Removes sessions that nobody can name any more, as many as there is room for.
+    pub(super) fn remove_doomed<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        while self.state.pending.has_room() {
+            let Some((name, session)) = self.state.store.doomed() else {
+                return;
+            };
+            let drafted = self.state.end(at, name, &session);
+            self.launch(at, drafted, net, out);
+        }
+    }
+
+    fn refuse_deletion<E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        seid: Seid,
+        cause: Cause,
+        out: &mut E,
+    ) {
+        let response = SessionDeletionResponse {
+            cause,
+            ..SessionDeletionResponse::default()
+        };
+        // A peer that is gone needs no answer.
+        let _ = self
+            .endpoint
+            .reply(at.now, request.reply, Some(seid), out, |w| response.emit(w));
+    }
+
+    /// The response to a deletion that the path has carried out.
+    pub(super) fn answer_deletion<E: Effects>(
+        &mut self,
+        at: Moment,
+        reply: &Reply,
+        reports: Reports,
+        out: &mut E,
+    ) {
+        let response = SessionDeletionResponse {
+            cause: Cause::REQUEST_ACCEPTED,
+            usage_report: reports,
+            ..SessionDeletionResponse::default()
+        };
+        // A peer that is gone needs no answer.
+        let _ = self
+            .endpoint
+            .reply(at.now, reply.to, Some(reply.cp_seid), out, |w| {
+                response.emit(w)
+            });
+    }
+}
+
+impl State {
+    /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
+    /// was admitted fits one transaction.
+    fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
+        self.store.load(session, &mut self.installed);
+        self.draft.clear();
+        let mut drafted = Drafted {
+            txn: self.pending.txn(u32::from(session.shard)),
+            record: self.pending.record(name),
+            created: Created::new(),
+            chosen_by_cp: false,
+            unserved_triggers: false,
+        };
+        self.after.clear();
+        let mut delta = Delta {
+            ops: &mut drafted.txn.ops,
+            credits: &mut drafted.record.credits,
+        };
+        let written = self.before.render(&self.installed).is_ok()
+            && delta.write(&self.before, &self.after, Wanted::None).is_ok();
+        debug_assert!(written, "an admitted session fits one transaction");
+        let urrs = self.installed.urrs.iter();
+        drafted.record.due.extend(urrs.map(|urr| Due {
+            meter: urr.meter,
+            trigger: UsageReportTrigger::TERMR,
+            ends: true,
+        }));
+        let peers = self.installed.fars.iter().filter_map(|f| f.peer);
+        drafted.record.peers.extend(peers);
+        self.commit(name, at.seconds());
+        self.store.remove(name);
+        drafted
+    }
+}

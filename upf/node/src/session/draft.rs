@@ -1,0 +1,173 @@
+//! From a message to a transaction: the steps that establishment, modification and deletion have
+//! in common.
+
+use crate::network::Network;
+use crate::session::compile::diff::{Delta, Wanted};
+use crate::session::pending::{Due, Pending};
+use crate::session::refusal::Refusal;
+use crate::session::rules::{Rules, Urr};
+use crate::session::state::{Moment, State};
+use crate::session::store::{Session, SessionRef};
+use crate::session::work::{Created, Policy, Work};
+use arrayvec::ArrayVec;
+use sluice_path::limits::TXN_OPS;
+use sluice_path::txn::Txn;
+use sluice_wire::pfcp::Cause;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+
+/// A message that was found good, and what it takes to carry it out.
+pub struct Drafted {
+    /// For the path.
+    pub txn: Box<Txn>,
+    /// For the return of the transaction; its session is the caller's to set.
+    pub record: Box<Pending>,
+    /// For Created PDR.
+    pub created: Created,
+    /// The message named a TEID of the CP function's own choice.
+    pub chosen_by_cp: bool,
+    /// A URR asks for reports that are not made yet.
+    pub unserved_triggers: bool,
+}
+
+/// Where a draft begins.
+pub struct Base<'s> {
+    /// The session as it is; `None` for a new one.
+    pub session: Option<(SessionRef, &'s Session)>,
+    /// Its shard.
+    pub shard: u32,
+    /// RESTI: F-TEIDs of ours come back.
+    pub restores: bool,
+}
+
+impl State {
+    /// Drafts what `admit` reads from a message. If anything in it is refused, everything is as
+    /// it was before.
+    pub fn draft<N: Network>(
+        &mut self,
+        at: Moment,
+        base: Base<'_>,
+        net: &mut N,
+        admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
+    ) -> Result<Drafted, Refusal> {
+        if !self.pending.has_room() {
+            return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
+        }
+        match base.session {
+            Some((_, session)) => self.store.load(session, &mut self.installed),
+            None => self.installed.clear(),
+        }
+        let name = base.session.map_or(SessionRef { at: 0, check: 0 }, |s| s.0);
+        let mut drafted = Drafted {
+            txn: self.pending.txn(base.shard),
+            record: self.pending.record(name),
+            created: Created::new(),
+            chosen_by_cp: false,
+            unserved_triggers: false,
+        };
+        let result = self.fill(at, &base, net, admit, &mut drafted);
+        if let Err(refusal) = result {
+            self.undo(net);
+            self.pending.recycle(drafted.record);
+            self.pending.recycle_txn(drafted.txn);
+            return Err(refusal);
+        }
+        Ok(drafted)
+    }
+
+    fn fill<N: Network>(
+        &mut self,
+        at: Moment,
+        base: &Base<'_>,
+        net: &mut N,
+        admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
+        drafted: &mut Drafted,
+    ) -> Result<(), Refusal> {
+        self.draft.clone_from(&self.installed);
+        let mut work = Work {
+            net,
+            ground: &mut self.ground,
+            names: &mut self.names,
+            draft: &mut self.draft,
+            claims: &mut self.claims,
+            shard: base.shard,
+            policy: Policy {
+                accept_cp_fteid: self.config.accept_cp_fteid,
+                restores: base.restores,
+            },
+            now_s: at.seconds(),
+            wall: at.wall,
+            chosen: ArrayVec::new(),
+            created: Created::new(),
+            dropped_peers: ArrayVec::new(),
+            end_markers: ArrayVec::new(),
+            queried: ArrayVec::new(),
+            chosen_by_cp: false,
+            unserved_triggers: false,
+        };
+        admit(&mut work)?;
+        work.resolve()?;
+        work.place()?;
+        drafted.created = core::mem::take(&mut work.created);
+        drafted.chosen_by_cp = work.chosen_by_cp;
+        drafted.unserved_triggers = work.unserved_triggers;
+        drafted.record.peers.extend(work.dropped_peers.drain(..));
+        drafted.txn.end_markers.extend(work.end_markers.drain(..));
+        let queried = core::mem::take(&mut work.queried);
+        self.write(base, &queried, drafted)
+    }
+
+    fn write(
+        &mut self,
+        base: &Base<'_>,
+        queried: &[u32],
+        drafted: &mut Drafted,
+    ) -> Result<(), Refusal> {
+        let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
+        due_reports(&self.installed, &self.draft, queried, &mut drafted.record);
+        let meters = self
+            .installed
+            .urrs
+            .iter()
+            .filter(|u| queried.contains(&u.id.0));
+        let meters: ArrayVec<u32, { crate::session::limits::URRS }> =
+            meters.map(|u| u.meter).collect();
+        self.before.render(&self.installed).map_err(|_| full)?;
+        self.after.render(&self.draft).map_err(|_| full)?;
+        // So that the session can be removed by one transaction.
+        if self.after.len() > TXN_OPS {
+            return Err(full);
+        }
+        let mut delta = Delta {
+            ops: &mut drafted.txn.ops,
+            credits: &mut drafted.record.credits,
+        };
+        delta
+            .write(&self.before, &self.after, Wanted::Meters(&meters))
+            .map_err(|_| full)?;
+        let session = base.session.map(|s| s.1);
+        match self.store.has_room(session, &self.draft) {
+            true => Ok(()),
+            false => Err(full),
+        }
+    }
+}
+
+/// The reports that the response carries: on removal of a URR and when the last PDR leaves it
+/// (termination), and when it is asked for (immediate) (TS 29.244, 5.2.2.3, 7.5.5.2).
+fn due_reports(installed: &Rules, draft: &Rules, queried: &[u32], record: &mut Pending) {
+    let is_used = |rules: &Rules, urr: &Urr| rules.pdrs.iter().any(|p| p.urrs.contains(urr.id.0));
+    for urr in &installed.urrs {
+        let ends = draft.urrs.iter().all(|u| u.meter != urr.meter);
+        let left = is_used(installed, urr) && !is_used(draft, urr);
+        let trigger = match ends || left {
+            true => UsageReportTrigger::TERMR,
+            false if queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
+            false => continue,
+        };
+        record.due.push(Due {
+            meter: urr.meter,
+            trigger,
+            ends,
+        });
+    }
+}

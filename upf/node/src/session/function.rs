@@ -1,0 +1,180 @@
+//! The UP function: what goes in, and where it is dealt with.
+
+use crate::network::Network;
+use crate::session::config::Config;
+use crate::session::notice::Notice;
+use crate::session::state::{Moment, State};
+use core::net::{Ipv4Addr, SocketAddr};
+use sluice_n4::{Endpoint, Input, Instant, Outbox, Role, SessionRequest, messages};
+use sluice_path::foreign::ForeignWriter;
+use sluice_path::txn::Txn;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::{Cause, MessageType};
+
+/// Where the effects of the UP function go.
+pub trait Effects: Outbox {
+    /// Takes a transaction for the owner of its shard. Those of one shard must stay in order;
+    /// each comes back by [`UpFunction::complete`].
+    fn transact(&mut self, txn: Box<Txn>);
+}
+
+/// The N4 side of a UPF: associations, sessions, and their compiled rules.
+///
+/// It has no clock, socket or thread, and allocates nothing for a message once as many
+/// transactions were under way at a time as ever will be. Call [`next_deadline`] after every
+/// other call, and [`tick`] when it has come.
+///
+/// [`next_deadline`]: Self::next_deadline
+/// [`tick`]: Self::tick
+pub struct UpFunction {
+    pub(super) endpoint: Endpoint,
+    pub(super) state: State,
+}
+
+impl UpFunction {
+    /// A UP function without associations. Its features are set here; `foreign` is the writer of
+    /// the path's table of identifiers that others chose.
+    pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ForeignWriter) -> Self {
+        n4.features.up = Some(super::UP_FUNCTION_FEATURES);
+        // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
+        n4.retains_sessions = true;
+        let associations = n4.limits.associations;
+        Self {
+            endpoint: Endpoint::new(Role::Up, n4),
+            state: State::new(config, associations, foreign),
+        }
+    }
+
+    /// Deals with a datagram that arrived on N4.
+    pub fn handle<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        peer: SocketAddr,
+        bytes: &[u8],
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let at = Moment { now, wall };
+        for message in messages(bytes) {
+            match self.endpoint.handle(now, peer, message, out) {
+                Input::Nothing => {}
+                Input::Session(request) => self.request(at, &request, net, out),
+                Input::Response(response) => self.report_answered(&response),
+                Input::Event(event) => self.event(at, event),
+            }
+            self.events(at);
+        }
+        self.remove_doomed(at, net, out);
+    }
+
+    /// Deals with a transaction that came back from the packet path.
+    pub fn complete<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        txn: Box<Txn>,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let at = Moment { now, wall };
+        if let Some(record) = self.state.pending.take(txn.id) {
+            self.finish(at, record, &txn.usage, net, out);
+        }
+        self.state.pending.recycle_txn(txn);
+        self.remove_doomed(at, net, out);
+    }
+
+    /// Does what is due.
+    pub fn tick<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let at = Moment { now, wall };
+        self.endpoint.tick(now, out);
+        self.events(at);
+        self.give_up_silent_peers(now);
+        self.remove_doomed(at, net, out);
+    }
+
+    /// When [`tick`](Self::tick) has something to do next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let gives_up = self
+            .state
+            .associations
+            .iter()
+            .filter_map(|a| a.gives_up)
+            .min();
+        [self.endpoint.next_deadline(), gives_up]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// An Error Indication (TS 29.281, 7.3.1) that `peer` sent about a TEID of its own.
+    pub fn error_indication<E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        peer: Ipv4Addr,
+        teid: u32,
+        out: &mut E,
+    ) {
+        self.report_error_indication(Moment { now, wall }, peer, teid, out);
+    }
+
+    /// The next event for the log.
+    pub fn next_notice(&mut self) -> Option<Notice> {
+        self.state.notices.pop_front()
+    }
+
+    /// Transactions under way.
+    pub fn under_way(&self) -> usize {
+        self.state.pending.len()
+    }
+
+    /// The PFCP endpoint, for its counters.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn request<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        match request.header.message_type {
+            MessageType::SESSION_ESTABLISHMENT_REQUEST => self.establish(at, request, net, out),
+            MessageType::SESSION_MODIFICATION_REQUEST => self.modify(at, request, net, out),
+            MessageType::SESSION_DELETION_REQUEST => self.delete(at, request, net, out),
+            _ => self.refuse_unsupported(at, request, out),
+        }
+    }
+
+    /// PFD management and session sets: features that are not advertised.
+    fn refuse_unsupported<E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        out: &mut E,
+    ) {
+        use sluice_wire::pfcp::IeType;
+        use sluice_wire::pfcp::element::Element;
+        let node_id = self.endpoint.config().node_id.clone();
+        let names_itself = request.header.message_type != MessageType::PFD_MANAGEMENT_REQUEST;
+        let seid = request.header.seid.map(|_| Seid(0));
+        // A peer that is gone needs no answer.
+        let _ = self.endpoint.reply(at.now, request.reply, seid, out, |w| {
+            if names_itself {
+                w.ie(IeType::NODE_ID, |w| node_id.as_wire().encode(w))?;
+            }
+            w.ie(IeType::CAUSE, |w| Cause::SERVICE_NOT_SUPPORTED.encode(w))
+        });
+    }
+}

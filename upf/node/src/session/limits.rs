@@ -1,0 +1,39 @@
+//! Every limit of the session machine, with its derivation.
+
+use sluice_wire::limits as wire;
+
+/// PDRs of one session: what two full messages can bring. A session that needs more ops than one
+/// transaction holds is refused earlier.
+pub const PDRS: usize = 2 * wire::PDRS_PER_MESSAGE;
+
+/// FARs of one session: one for each PDR.
+pub const FARS: usize = PDRS;
+
+/// QERs of one session: as many as one message brings.
+pub const QERS: usize = wire::QERS_PER_MESSAGE;
+
+/// URRs of one session: what one deletion response can report.
+pub const URRS: usize = wire::USAGE_REPORTS_PER_MESSAGE;
+
+/// Lines of one session, and groups of blocks that only hold buckets.
+pub const ENDPOINTS: usize = PDRS + SPARES;
+
+/// Blocks of one session that only hold shared buckets: 32 QERs in two directions, 8 in a block.
+pub const SPARES: usize = 2 * QERS / sluice_path::limits::BLOCK_BUCKETS;
+
+/// Rules that a session's PDRs compile into; several QFIs in a PDI make several rules.
+pub const RULES: usize = 2 * PDRS;
+
+/// Seconds that a TEID rests after its end: GTP-U packets live for at most a few seconds in a
+/// network, peers notice a lost tunnel within a minute.
+pub const TEID_REST_S: u32 = 60;
+
+/// Rules of each kind for a session on average, in the arenas that all sessions share: a default
+/// session has two to four.
+pub const RULES_PER_SESSION: usize = 4;
+
+/// Names of network instances that rules may use; a configuration has a few.
+pub const NAMES: usize = 4096;
+
+/// Octets of a network instance: the longest domain name (RFC 1035, 2.3.4).
+pub const NAME_LEN: usize = 255;

@@ -1,0 +1,89 @@
+//! What the operator should know.
+
+use core::fmt;
+use sluice_n4::{AssociationId, DownReason};
+use sluice_wire::pfcp::Cause;
+
+/// An event for the log. At most one of each kind for an association.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A CP function associated itself.
+    Up(AssociationId),
+    /// An association ended; so many sessions go with it.
+    Down(AssociationId, DownReason, usize),
+    /// A CP function restarted or set up its association anew; so many sessions go.
+    Restarted(AssociationId, usize),
+    /// A CP function does not answer; its sessions stay for so many seconds.
+    Lost(AssociationId, u32),
+    /// It answers again.
+    Recovered(AssociationId),
+    /// It did not come back in time; so many sessions go.
+    GivenUp(AssociationId, usize),
+    /// It did not release the association within the graceful period.
+    NotReleased(AssociationId),
+    /// It chooses TEIDs itself: they take the slower hash path.
+    ChoosesTeids(AssociationId),
+    /// It asks for usage reports by threshold, period or event, which are not made yet.
+    TriggersUnserved(AssociationId),
+    /// It refused a Session Report Request, or did not answer (`None`).
+    ReportFailed(AssociationId, Option<Cause>),
+    /// The caller's query with this token is done.
+    Queried(u64),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Up(id) => write!(f, "N4 association {id} is up"),
+            Self::Down(id, reason, n) => {
+                write!(
+                    f,
+                    "N4 association {id} ended ({reason:?}), {n} sessions with it"
+                )
+            }
+            Self::Restarted(id, n) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} started anew, {n} sessions end"
+                )
+            }
+            Self::Lost(id, s) => write!(
+                f,
+                "the CP of N4 association {id} is silent, its sessions stay for {s} s"
+            ),
+            Self::Recovered(id) => write!(f, "the CP of N4 association {id} answers again"),
+            Self::GivenUp(id, n) => write!(
+                f,
+                "the CP of N4 association {id} stayed silent, {n} sessions end"
+            ),
+            Self::NotReleased(id) => {
+                write!(
+                    f,
+                    "N4 association {id} was not released in the graceful period"
+                )
+            }
+            Self::ChoosesTeids(id) => write!(
+                f,
+                "the CP of N4 association {id} chooses TEIDs itself: they are looked up by hash"
+            ),
+            Self::TriggersUnserved(id) => write!(
+                f,
+                "the CP of N4 association {id} asks for usage reports by threshold or period: \
+                 usage is reported when asked for and at the end of a session only"
+            ),
+            Self::ReportFailed(id, Some(cause)) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} refused a session report: {cause}"
+                )
+            }
+            Self::ReportFailed(id, None) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} did not answer a session report"
+                )
+            }
+            Self::Queried(token) => write!(f, "query {token} is done"),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Transactions under way, and what is to be done when they come back.
+
+use crate::session::compile::diff::Credits;
+use crate::session::limits::{FARS, URRS};
+use crate::session::store::SessionRef;
+use crate::session::work::Created;
+use arrayvec::ArrayVec;
+use sluice_mem::shard::ShardId;
+use sluice_n4::ReplyTo;
+use sluice_path::tables::PeerId;
+use sluice_path::txn::Txn;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+
+/// What waits for a transaction.
+#[derive(Debug)]
+pub struct Pending {
+    /// The session that it changes; perhaps gone by the time it comes back.
+    pub session: SessionRef,
+    /// Whose usage it takes.
+    pub credits: Credits,
+    /// Peers that the path no longer uses afterwards.
+    pub peers: ArrayVec<PeerId, { 2 * FARS }>,
+    /// Reports that the answer carries.
+    pub due: ArrayVec<Due, URRS>,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// A usage report that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    /// The URR's meter.
+    pub meter: u32,
+    /// Why it reports.
+    pub trigger: UsageReportTrigger,
+    /// The URR has gone: the meter ends with the report.
+    pub ends: bool,
+}
+
+/// What the CP function, or the operator, is told.
+#[derive(Debug)]
+pub enum Answer {
+    /// Nothing.
+    None,
+    /// Session Establishment Response.
+    Established(Reply, Created),
+    /// Session Modification Response, and the Query URR Reference that the reports repeat.
+    Modified(Reply, Created, Option<u32>),
+    /// Session Deletion Response.
+    Deleted(Reply),
+    /// The session's counters are up to date; the caller's token.
+    Queried(u64),
+}
+
+/// Where an answer goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply {
+    /// The request.
+    pub to: ReplyTo,
+    /// The session at the CP function.
+    pub cp_seid: Seid,
+}
+
+/// The transactions under way. Boxes are used again; none is made once the most that were ever
+/// under way at a time have been.
+#[derive(Debug)]
+pub struct PendingTable {
+    slots: Vec<Option<Box<Pending>>>,
+    /// By slot: how often it was used, so that a transaction that comes back twice is told.
+    turns: Vec<u32>,
+    free: Vec<u32>,
+    spare: Vec<Box<Pending>>,
+    txns: Vec<Box<Txn>>,
+    limit: usize,
+}
+
+impl PendingTable {
+    /// At most `limit` under way.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            slots: Vec::with_capacity(limit),
+            turns: Vec::with_capacity(limit),
+            free: Vec::with_capacity(limit),
+            spare: Vec::with_capacity(limit),
+            txns: Vec::with_capacity(limit),
+            limit,
+        }
+    }
+
+    /// Transactions under way.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// True if one more may go.
+    pub fn has_room(&self) -> bool {
+        self.len() < self.limit
+    }
+
+    /// An empty record to be filled in.
+    pub fn record(&mut self, session: SessionRef) -> Box<Pending> {
+        match self.spare.pop() {
+            Some(mut record) => {
+                record.session = session;
+                record
+            }
+            None => Box::new(Pending {
+                session,
+                credits: Credits::new(),
+                peers: ArrayVec::new(),
+                due: ArrayVec::new(),
+                answer: Answer::None,
+            }),
+        }
+    }
+
+    /// An empty transaction; its name is set by [`keep`](Self::keep).
+    pub fn txn(&mut self, shard: u32) -> Box<Txn> {
+        let shard = ShardId(shard as u16);
+        match self.txns.pop() {
+            Some(mut txn) => {
+                txn.reset(0, shard);
+                txn
+            }
+            None => Box::new(Txn::new(0, shard)),
+        }
+    }
+
+    /// Keeps the record until the transaction comes back; names the transaction.
+    pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.turns.push(0);
+            self.slots.len() as u32 - 1
+        });
+        let at = slot as usize;
+        if let (Some(place), Some(turn)) = (self.slots.get_mut(at), self.turns.get_mut(at)) {
+            *turn = turn.wrapping_add(1);
+            *place = Some(record);
+            txn.id = u64::from(*turn) << 32 | u64::from(slot);
+        }
+    }
+
+    /// The record of a transaction that came back.
+    pub fn take(&mut self, id: u64) -> Option<Box<Pending>> {
+        let at = id as u32 as usize;
+        if *self.turns.get(at)? != (id >> 32) as u32 {
+            return None;
+        }
+        let record = self.slots.get_mut(at)?.take()?;
+        self.free.push(at as u32);
+        Some(record)
+    }
+
+    /// Takes a record back for another use.
+    pub fn recycle(&mut self, mut record: Box<Pending>) {
+        record.credits.clear();
+        record.peers.clear();
+        record.due.clear();
+        record.answer = Answer::None;
+        self.spare.push(record);
+    }
+
+    /// Takes a transaction back for another use.
+    pub fn recycle_txn(&mut self, txn: Box<Txn>) {
+        if self.txns.len() < self.limit {
+            self.txns.push(txn);
+        }
+    }
+}

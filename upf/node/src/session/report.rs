@@ -1,0 +1,125 @@
+//! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): Error Indications of tunnel peers.
+
+use crate::session::function::{Effects, UpFunction};
+use crate::session::notice::Notice;
+use crate::session::rules::RemoteTunnel;
+use crate::session::state::{Moment, State};
+use crate::session::store::SessionRef;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use sluice_n4::{AssociationId, Request, Response};
+use sluice_wire::ids::{Seid, Teid};
+use sluice_wire::pfcp::group::ErrorIndicationReport;
+use sluice_wire::pfcp::message::{SessionReportRequest, SessionReportResponse};
+use sluice_wire::pfcp::value::{FTeid, ReportType};
+use sluice_wire::pfcp::{Cause, MessageType};
+
+impl UpFunction {
+    /// Reports an Error Indication once for each tunnel of a FAR: until the CP function changes
+    /// the FAR, or the report fails, more of them say nothing new. Only the peer that the FAR
+    /// sends to is believed.
+    pub(super) fn report_error_indication<E: Effects>(
+        &mut self,
+        at: Moment,
+        peer: Ipv4Addr,
+        teid: u32,
+        out: &mut E,
+    ) {
+        let tunnel = RemoteTunnel {
+            teid,
+            address: peer,
+        };
+        let (Some(name), Some(wire_teid)) = (self.state.session_into(tunnel), Teid::new(teid))
+        else {
+            return;
+        };
+        if !self.state.set_reported(name, Some(tunnel), true) {
+            return;
+        }
+        let mut report = ErrorIndicationReport::default();
+        report.remote_f_teid.push(FTeid::v4(wire_teid, peer));
+        let message = SessionReportRequest {
+            report_type: ReportType::ERIR,
+            error_indication_report: Some(report),
+            ..SessionReportRequest::default()
+        };
+        let Some(request) = self.report_request(name) else {
+            return;
+        };
+        let sent = self
+            .endpoint
+            .request(at.now, request, out, |w| message.emit(w));
+        if sent.is_err() {
+            self.state.set_reported(name, Some(tunnel), false);
+        }
+    }
+
+    /// To the address of the CP F-SEID (5.6.2), at the port that the peer uses.
+    fn report_request(&self, name: SessionRef) -> Option<Request> {
+        let session = self.state.store.get(name)?;
+        let primary = self.endpoint.association(session.association)?.primary();
+        let ipv4 = session.cp.ipv4.map(IpAddr::V4);
+        let address = ipv4.or(session.cp.ipv6.map(IpAddr::V6));
+        let elsewhere = address.filter(|a| *a != primary.ip());
+        Some(Request {
+            association: session.association,
+            to: elsewhere.map(|a| SocketAddr::new(a, primary.port())),
+            tag: name.seid().0,
+            message_type: MessageType::SESSION_REPORT_REQUEST,
+            seid: Some(session.cp.seid),
+        })
+    }
+
+    /// A response to a report. A CP function that does not know the session has lost it: it goes
+    /// here too (TS 23.527, 4.3; TS 29.244, 6.3.5).
+    pub(super) fn report_answered(&mut self, response: &Response<'_>) {
+        let name = SessionRef::from_seid(Seid(response.tag));
+        let cause = SessionReportResponse::parse(response.body)
+            .ok()
+            .map(|m| m.cause);
+        match cause {
+            Some(cause) if cause.is_acceptance() => {}
+            Some(Cause::SESSION_CONTEXT_NOT_FOUND) => {
+                let session = self.state.store.get(name);
+                if session.is_some_and(|s| s.association == response.association) {
+                    self.state.store.doom_one(name.at);
+                }
+            }
+            cause => self.report_failed(response.association, name, cause),
+        }
+    }
+
+    /// A report that came to nothing may be made again.
+    pub(super) fn report_failed(
+        &mut self,
+        association: AssociationId,
+        name: SessionRef,
+        cause: Option<Cause>,
+    ) {
+        self.state.set_reported(name, None, false);
+        self.state.notice(Notice::ReportFailed(association, cause));
+    }
+}
+
+impl State {
+    fn session_into(&self, tunnel: RemoteTunnel) -> Option<SessionRef> {
+        self.store.named(*self.remotes.get(&tunnel)?)
+    }
+
+    /// Marks the FARs that send into `tunnel` (or all) as reported or not; true if one changed.
+    fn set_reported(
+        &mut self,
+        name: SessionRef,
+        tunnel: Option<RemoteTunnel>,
+        reported: bool,
+    ) -> bool {
+        let mut changed = false;
+        self.store.each_far(name, |far| {
+            let meant = tunnel.is_none() || far.tunnel() == tunnel;
+            if meant && far.reported != reported {
+                far.reported = reported;
+                changed = true;
+            }
+        });
+        changed
+    }
+}

@@ -1,0 +1,181 @@
+//! Everything that the procedures share.
+
+use crate::network::Network;
+use crate::session::compile::render::Image;
+use crate::session::config::Config;
+use crate::session::ground::{Claims, Ground};
+use crate::session::limits::RULES_PER_SESSION;
+use crate::session::names::Names;
+use crate::session::notice::Notice;
+use crate::session::pending::PendingTable;
+use crate::session::random::Random;
+use crate::session::rules::{RemoteTunnel, Rules};
+use crate::session::store::{SessionRef, Store};
+use sluice_n4::{AssociationId, Instant};
+use sluice_path::foreign::ForeignWriter;
+use sluice_path::limits::SHARDS;
+use sluice_wire::pfcp::value::NtpTime;
+use std::collections::{HashMap, VecDeque};
+
+/// When something happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Monotonic.
+    pub now: Instant,
+    /// Of the calendar.
+    pub wall: NtpTime,
+}
+
+impl Moment {
+    /// Whole seconds of the monotonic time.
+    pub fn seconds(self) -> u32 {
+        (self.now.0 / 1_000_000_000) as u32
+    }
+}
+
+/// Events that wait to be read; older ones are lost if nobody reads them.
+const NOTICES: usize = 256;
+
+/// What is remembered of an association beside its sessions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AssociationMemory {
+    /// The association, so that the next user of the place is told apart.
+    pub id: Option<AssociationId>,
+    /// When the sessions of a silent peer end.
+    pub gives_up: Option<Instant>,
+    /// [`Notice::ChoosesTeids`] was given.
+    pub told_teids: bool,
+    /// [`Notice::TriggersUnserved`] was given.
+    pub told_triggers: bool,
+}
+
+/// Sessions, allocators and work space.
+pub struct State {
+    pub config: Config,
+    pub store: Store,
+    pub ground: Ground,
+    pub names: Names,
+    pub pending: PendingTable,
+    /// Which session sends into a peer's tunnel, for Error Indications.
+    pub remotes: HashMap<RemoteTunnel, u32>,
+    pub associations: Vec<AssociationMemory>,
+    pub notices: VecDeque<Notice>,
+    /// The session's rules before and after the message at hand.
+    pub installed: Box<Rules>,
+    pub draft: Box<Rules>,
+    /// What the path has and what it is to have.
+    pub before: Box<Image>,
+    pub after: Box<Image>,
+    pub claims: Box<Claims>,
+    /// The UP function is about to end.
+    pub releasing: bool,
+    next_shard: u32,
+}
+
+impl State {
+    pub fn new(config: Config, associations: usize, foreign: ForeignWriter) -> Self {
+        let meters = config.sessions.saturating_mul(RULES_PER_SESSION);
+        let random = Random::new(config.seed);
+        let layout = config.layout.clone();
+        Self {
+            store: Store::new(config.sessions, associations),
+            ground: Ground::new(layout, config.blocks, meters, foreign, random),
+            names: Names::default(),
+            pending: PendingTable::new(config.transactions),
+            remotes: HashMap::with_capacity(config.sessions),
+            associations: vec![AssociationMemory::default(); associations],
+            notices: VecDeque::with_capacity(NOTICES),
+            installed: Box::default(),
+            draft: Box::default(),
+            before: Box::default(),
+            after: Box::default(),
+            claims: Box::default(),
+            releasing: false,
+            next_shard: 0,
+            config,
+        }
+    }
+
+    pub fn notice(&mut self, notice: Notice) {
+        if self.notices.len() == NOTICES {
+            self.notices.pop_front();
+        }
+        self.notices.push_back(notice);
+    }
+
+    /// What is remembered of an association; a new one begins with nothing.
+    pub fn memory(&mut self, id: AssociationId) -> Option<&mut AssociationMemory> {
+        let memory = self.associations.get_mut(id.index())?;
+        if memory.id != Some(id) {
+            *memory = AssociationMemory {
+                id: Some(id),
+                ..AssociationMemory::default()
+            };
+        }
+        Some(memory)
+    }
+
+    /// A shard for a session without UE address: each in its turn that has a TEID to give.
+    pub fn any_shard(&mut self, now_s: u32) -> u32 {
+        let from = self.next_shard;
+        let turn = (0..SHARDS).map(|i| (from + i) % SHARDS);
+        let shard = turn.clone().find(|s| self.ground.has_teid(*s, now_s));
+        let shard = shard.unwrap_or(from);
+        self.next_shard = (shard + 1) % SHARDS;
+        shard
+    }
+
+    /// A check for a new session, never 0.
+    pub fn new_check(&mut self) -> u32 {
+        self.ground.random().max(1)
+    }
+
+    /// Makes the draft the session's rules: from here on nothing can fail.
+    pub fn commit(&mut self, session: SessionRef, now_s: u32) {
+        let Self {
+            installed,
+            draft,
+            ground,
+            remotes,
+            store,
+            ..
+        } = self;
+        ground_what_is_gone(ground, installed, draft, now_s);
+        for tunnel in installed.fars.iter().filter_map(|f| f.tunnel()) {
+            if remotes.get(&tunnel) == Some(&session.at) {
+                remotes.remove(&tunnel);
+            }
+        }
+        for tunnel in draft.fars.iter().filter_map(|f| f.tunnel()) {
+            remotes.entry(tunnel).or_insert(session.at);
+        }
+        for urr in &draft.urrs {
+            if let Some(meter) = ground.meters.get_mut(urr.meter) {
+                (meter.method, meter.information) = (urr.method, urr.information);
+            }
+        }
+        store.put(session, draft);
+        self.claims.keep();
+    }
+
+    /// Leaves everything as it was before the message.
+    pub fn undo(&mut self, net: &mut impl Network) {
+        self.ground.undo(&mut self.claims, net);
+    }
+}
+
+/// Gives back lines and blocks that the draft no longer has.
+fn ground_what_is_gone(ground: &mut Ground, installed: &Rules, draft: &Rules, now_s: u32) {
+    for old in &installed.endpoints {
+        let is_line = old.key != crate::session::rules::Key::Spare;
+        if is_line && draft.endpoint(old.key).is_none() {
+            ground.release(old, now_s);
+        }
+        for block in old.blocks() {
+            let mut kept = draft.endpoints.iter().flat_map(|e| e.blocks());
+            if !kept.any(|b| b == block) {
+                ground.release_block(block);
+            }
+        }
+    }
+}
