@@ -1,4 +1,9 @@
 //! The `sluice` command.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sluice::cli::Cli::parse().run()
+}

@@ -1,0 +1,81 @@
+//! `sluice upf --check`: is the file right, and what does it amount to on this machine?
+
+use crate::cli::args::UpfArgs;
+use crate::config::{Loaded, Machine, Problem, Refused, UpfConfig};
+use crate::exit::Exit;
+use crate::logging::{self, Verbosity};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+
+/// Checks the file without opening anything that it names.
+pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
+    logging::start(verbosity, "info");
+    let file = &args.config;
+    match UpfConfig::load(file, &Machine::this()) {
+        Ok(loaded) => {
+            show_warnings(file, &loaded.warnings);
+            match args.json {
+                true => write_out(&accepted_json(file, &loaded)),
+                false => write_out(&accepted(file, &loaded)),
+            }
+            Exit::Done
+        }
+        Err(refused) => {
+            eprintln!("{refused}");
+            if args.json {
+                write_out(&refused_json(&refused));
+            }
+            Exit::Usage
+        }
+    }
+}
+
+/// Writes what works but may not be meant to standard error.
+pub fn show_warnings(file: &Path, warnings: &[Problem]) {
+    for warning in warnings {
+        eprintln!("warning: {}", warning.in_file(file));
+    }
+}
+
+fn accepted(file: &Path, loaded: &Loaded) -> String {
+    format!("{}: ok\n{}", file.display(), loaded.config.summary())
+}
+
+fn accepted_json(file: &Path, loaded: &Loaded) -> String {
+    let object = json!({
+        "file": file.display().to_string(),
+        "ok": true,
+        "problems": [],
+        "warnings": problems_json(&loaded.warnings),
+        "summary": loaded.config.summary_json(),
+    });
+    format!("{object:#}\n")
+}
+
+fn refused_json(refused: &Refused) -> String {
+    let object = json!({
+        "file": refused.file.display().to_string(),
+        "ok": false,
+        "problems": problems_json(&refused.problems),
+    });
+    format!("{object:#}\n")
+}
+
+fn problems_json(problems: &[Problem]) -> Value {
+    let object = |problem: &Problem| {
+        json!({
+            "line": problem.line,
+            "key": problem.key,
+            "problem": problem.what,
+            "expected": problem.expected,
+        })
+    };
+    Value::from_iter(problems.iter().map(object))
+}
+
+/// A reader that went away, such as `head`, is no error of ours.
+fn write_out(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,61 @@
+//! The command line.
+//!
+//! A subcommand is one variant of [`Command`], its arguments one struct in [`args`], its work one
+//! `run` function in a room of its own.
+
+pub mod args;
+
+use crate::check;
+use crate::logging::Verbosity;
+use args::UpfArgs;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A 5G user plane (UPF) that drives your core at line rate
+#[derive(Debug, Parser)]
+#[command(name = "sluice", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    verbosity: Verbosity,
+}
+
+/// What `sluice` can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The user plane function alone, driven by your SMF over N4
+    #[command(after_help = args::UPF_EXAMPLES)]
+    Upf(UpfArgs),
+}
+
+const EXIT_CODES: &str = "\
+Results go to standard output (with --json: one JSON object and nothing else), logs to standard
+error. SLUICE_LOG=info,sluice_n4=debug sets what is logged.
+
+Exit codes:
+  0  done, and all checks held
+  1  a check failed
+  2  wrong usage or configuration; the message names file, line, key and what was expected
+  3  the environment lacks something; the message says what and how to get it";
+
+impl Cli {
+    /// Does what was asked for.
+    pub fn run(self) -> ExitCode {
+        match self.command {
+            Command::Upf(args) => check::run(&args, self.verbosity),
+        }
+        .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,221 @@
+//! The arguments of each subcommand.
+
+use clap::{Args, Subcommand, ValueEnum};
+use sluice_wire::ids::Seid;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// Where the UPF listens for `sluice ctl` unless its file says otherwise.
+pub const CONTROL_SOCKET: &str = "/run/sluice/upf.sock";
+
+/// `sluice upf`
+#[derive(Clone, Debug, Args)]
+pub struct UpfArgs {
+    /// The configuration; docs/upf.yaml explains every key
+    #[arg(short, long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// Check the file, show what it amounts to on this machine, and end
+    #[arg(long)]
+    pub check: bool,
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Shown by `sluice upf --help`.
+pub const UPF_EXAMPLES: &str = "\
+Examples:
+  sluice upf -c upf.yaml                   runs until SIGTERM or Ctrl-C
+  sluice upf -c upf.yaml --check           is the file right? what will happen on this machine?
+  sluice upf -c upf.yaml --check --json    the same for scripts: ok, problems[], warnings[]
+
+A file that cannot be used ends with exit code 2 and one line for each problem:
+  upf.yaml:12: ports[0].mtu: got 'big'; expected auto or a whole number of bytes from 576 to 9216";
+
+/// `sluice demo`
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// End by itself when all checks are done
+    #[arg(long)]
+    pub once: bool,
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// UEs that attach and send traffic
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub ues: u32,
+    /// How packets get between the namespaces and the UPF
+    #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
+    pub driver: Driver,
+}
+
+/// Shown by `sluice demo --help`.
+pub const DEMO_EXAMPLES: &str = "\
+Examples:
+  sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
+  sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
+  sluice demo --ues 100 --driver memif  more UEs, over shared memory";
+
+/// How packets get in and out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Driver {
+    /// Packet sockets: every kernel has them
+    #[value(name = "af_packet")]
+    AfPacket,
+    /// XDP sockets: faster, kernel 5.4 or newer
+    #[value(name = "af_xdp")]
+    AfXdp,
+    /// Shared memory between processes
+    #[value(name = "memif")]
+    Memif,
+}
+
+/// `sluice ctl`
+#[derive(Clone, Debug, Args)]
+pub struct CtlArgs {
+    /// Write one JSON object to standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The UPF's control socket (control_socket in its file)
+    #[arg(long, value_name = "PATH", default_value = CONTROL_SOCKET, global = true)]
+    pub socket: PathBuf,
+    /// What to ask for
+    #[command(subcommand)]
+    pub query: CtlQuery,
+}
+
+/// What a running UPF is asked.
+#[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
+pub enum CtlQuery {
+    /// Version, uptime, how many sessions
+    Status,
+    /// All sessions: SEIDs, UE address, SMF
+    Sessions,
+    /// One session: rules, tunnels, usage
+    Session {
+        /// The UPF's SEID, decimal or 0x...
+        #[arg(value_parser = seid)]
+        seid: Seid,
+    },
+    /// A session's rules as the packet path executes them
+    Rules {
+        /// The UPF's SEID, decimal or 0x...
+        #[arg(value_parser = seid)]
+        seid: Seid,
+    },
+    /// Where packets were lost, by reason, and that the books balance
+    Drops,
+    /// Ports: link, queues, counters
+    Ports,
+    /// Workers: core, load, shards
+    Workers,
+    /// SMFs, gNBs and neighbouring UPFs
+    Peers,
+    /// All counters
+    Counters,
+}
+
+/// Shown by `sluice ctl --help`.
+pub const CTL_EXAMPLES: &str = "\
+Examples:
+  sluice ctl sessions             what is there
+  sluice ctl session 0x1f         one session with its usage
+  sluice ctl rules 0x1f           what happens to its packets
+  sluice ctl drops --json         losses by reason, for scripts";
+
+fn seid(text: &str) -> Result<Seid, String> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value
+        .map(Seid)
+        .map_err(|_| "expected a SEID such as 31 or 0x1f".to_owned())
+}
+
+/// `sluice bench`
+#[derive(Clone, Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure
+    #[command(subcommand)]
+    pub subject: BenchSubject,
+}
+
+/// What can be measured.
+#[derive(Clone, Debug, Subcommand)]
+pub enum BenchSubject {
+    /// The packet path, beside the cheapest loop that could do the same
+    Path(BenchPathArgs),
+}
+
+/// `sluice bench path`
+#[derive(Clone, Debug, Args)]
+pub struct BenchPathArgs {
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Sessions in random order; several numbers make several runs
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_value = "1000000"
+    )]
+    pub sessions: Vec<NonZeroU32>,
+    /// Repetitions, of which the median is given
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(5..=1000))]
+    pub repetitions: u32,
+}
+
+/// Shown by `sluice bench --help`.
+pub const BENCH_EXAMPLES: &str = "\
+Examples:
+  sluice bench path                             Mpps and ns a packet, and the ratio to the limit
+  sluice bench path --sessions 1000,1000000     how much the caches matter
+  sluice bench path --json                      results[] for scripts";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    fn parsed<A: Args>(line: &str) -> Result<A, clap::Error> {
+        let command = A::augment_args(Command::new("test"));
+        let matches = command.try_get_matches_from(line.split_whitespace())?;
+        A::from_arg_matches(&matches)
+    }
+
+    #[test]
+    fn the_demo_has_defaults() {
+        let args: DemoArgs = parsed("test").unwrap();
+        assert_eq!(
+            (args.ues, args.driver, args.once),
+            (10, Driver::AfPacket, false)
+        );
+        let args: DemoArgs = parsed("test --once --json --ues 3 --driver af_xdp").unwrap();
+        assert_eq!((args.ues, args.driver, args.once), (3, Driver::AfXdp, true));
+        assert!(parsed::<DemoArgs>("test --ues 0").is_err());
+        assert!(parsed::<DemoArgs>("test --driver carrier-pigeon").is_err());
+    }
+
+    #[test]
+    fn ctl_takes_its_options_before_and_after_the_query() {
+        for line in ["test --json session 0x1f", "test session 31 --json"] {
+            let args: CtlArgs = parsed(line).unwrap();
+            assert_eq!(args.query, CtlQuery::Session { seid: Seid(31) });
+            assert!(args.json);
+            assert_eq!(args.socket, PathBuf::from(CONTROL_SOCKET));
+        }
+        assert!(parsed::<CtlArgs>("test session x").is_err());
+        assert!(parsed::<CtlArgs>("test").is_err());
+    }
+
+    #[test]
+    fn bench_takes_several_numbers_of_sessions() {
+        let args: BenchArgs = parsed("test path --sessions 1000,1000000").unwrap();
+        let BenchSubject::Path(path) = args.subject;
+        assert_eq!(path.sessions.len(), 2);
+        assert!(parsed::<BenchArgs>("test path --repetitions 1").is_err());
+        assert!(parsed::<BenchArgs>("test path --sessions 0").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Ports: names, devices, sizes, and who uses them.
+
+use super::super::UpfConfig;
+use super::super::fields::At;
+use super::super::problem::Report;
+use super::unique;
+
+/// Each name and each device once.
+pub(super) fn names(config: &UpfConfig, report: &mut Report) {
+    unique(
+        "ports",
+        "name",
+        config.ports.iter().map(|p| &p.name),
+        report,
+    );
+    let devices: Vec<At<String>> = config
+        .ports
+        .iter()
+        .map(|port| At {
+            line: port.device.line,
+            value: port.device_name().to_owned(),
+        })
+        .collect();
+    unique("ports", "device", devices.iter(), report);
+}
+
+/// MTUs fit in packet buffers, buffers in memory.
+pub(super) fn sizes(config: &UpfConfig, report: &mut Report) {
+    let dpdk = &config.dpdk;
+    for (i, port) in config.ports.iter().enumerate() {
+        if let (Some(mtu), Some(max), Some(room)) = (port.mtu, dpdk.mtu_max(), dpdk.data_room_bytes)
+            && mtu.value > max
+        {
+            let what = format!(
+                "{} does not fit in a packet buffer (dpdk.data_room_bytes, line {})",
+                mtu.value, room.line
+            );
+            let expected = format!("at most {max}, or a larger buffer");
+            report.problem(mtu.line, format!("ports[{i}].mtu"), what, expected);
+        }
+    }
+    let needed = config.packet_memory_mb();
+    if needed > u64::from(dpdk.memory_mb.value) {
+        let what = format!(
+            "{} MiB do not hold {} packet buffers",
+            dpdk.memory_mb.value, dpdk.mbufs.value
+        );
+        let expected = format!("at least {needed}, or fewer mbufs");
+        report.problem(dpdk.memory_mb.line, "dpdk.memory_mb", what, expected);
+    }
+}
+
+/// Interfaces lie on ports that there are, one for each VLAN.
+pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
+    for (i, interface) in config.interfaces.iter().enumerate() {
+        let port = config
+            .ports
+            .iter()
+            .find(|p| p.name.value == interface.port.value);
+        let Some(port) = port else {
+            let names: Vec<_> = config.ports.iter().map(|p| p.name.value.as_str()).collect();
+            let what = format!("no port has the name '{}'", interface.port.value);
+            let expected = format!("one of {}", names.join(", "));
+            report.problem(
+                interface.port.line,
+                format!("interfaces[{i}].port"),
+                what,
+                expected,
+            );
+            continue;
+        };
+        if let (Some(mtu), Some(most)) = (interface.mtu, port.mtu)
+            && mtu.value > most.value
+        {
+            let what = format!("{} is more than the port's (line {})", mtu.value, most.line);
+            let expected = format!("at most {}", most.value);
+            report.problem(mtu.line, format!("interfaces[{i}].mtu"), what, expected);
+        }
+        if let Some(vlan) = interface.vlan
+            && port.device_name().starts_with("net_af_packet")
+        {
+            let what = "the kernel takes VLAN tags off before net_af_packet sees a frame";
+            let expected = "a port on the kernel's VLAN interface, without vlan here";
+            report.warning(vlan.line, format!("interfaces[{i}].vlan"), what, expected);
+        }
+        refuse_shared_vlan(config, i, report);
+    }
+}
+
+fn refuse_shared_vlan(config: &UpfConfig, i: usize, report: &mut Report) {
+    let place = |i: usize| {
+        let interface = config.interfaces.get(i)?;
+        Some((&interface.port.value, interface.vlan.map(|at| at.value)))
+    };
+    let Some(first) = (0..i).find(|before| place(*before) == place(i)) else {
+        return;
+    };
+    let (Some(first), Some(interface)) = (config.interfaces.get(first), config.interfaces.get(i))
+    else {
+        return;
+    };
+    let vlan = match interface.vlan {
+        Some(vlan) => format!("VLAN {}", vlan.value),
+        None => "untagged frames".to_owned(),
+    };
+    let what = format!(
+        "{vlan} of port '{}' belong to interface '{}' (line {})",
+        interface.port.value, first.name.value, first.name.line
+    );
+    let line = interface.vlan.map_or(interface.port.line, |at| at.line);
+    let expected = "another vlan, or all addresses in one interface";
+    report.problem(line, format!("interfaces[{i}].vlan"), what, expected);
+}

@@ -1,0 +1,60 @@
+//! What sections must agree on.
+//!
+//! A check runs only if the sections that it looks at could be read, so that no mistake is
+//! reported a second time as its consequence.
+
+mod addressing;
+mod devices;
+mod pools;
+mod roles;
+
+use super::UpfConfig;
+use super::fields::At;
+use super::problem::Report;
+
+/// All checks.
+pub(super) fn all(config: &UpfConfig, report: &mut Report) {
+    let [ports, interfaces, pools, dpdk, limits] =
+        ["ports", "interfaces", "pools", "dpdk", "limits"].map(|section| report.is_clean(section));
+    if ports {
+        devices::names(config, report);
+    }
+    if ports && dpdk {
+        devices::sizes(config, report);
+    }
+    if interfaces {
+        addressing::all(config, report);
+        roles::all(config, report);
+    }
+    if ports && interfaces {
+        devices::interfaces(config, report);
+    }
+    if pools {
+        pools::overlaps(config, report);
+    }
+    if pools && interfaces {
+        pools::interfaces(config, report);
+    }
+    if pools && limits {
+        pools::layout(config, report);
+    }
+}
+
+/// Refuses names that are given twice.
+fn unique<'a>(
+    list: &str,
+    key: &str,
+    names: impl Iterator<Item = &'a At<String>>,
+    report: &mut Report,
+) {
+    let mut seen: Vec<&At<String>> = Vec::new();
+    for (i, name) in names.enumerate() {
+        match seen.iter().find(|before| before.value == name.value) {
+            Some(first) => {
+                let what = format!("'{}' is also the {key} in line {}", name.value, first.line);
+                report.problem(name.line, format!("{list}[{i}].{key}"), what, "another one");
+            }
+            None => seen.push(name),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Interfaces: what they serve.
+
+use super::super::UpfConfig;
+use super::super::interfaces::{Interface, Tunnel};
+use super::super::problem::Report;
+use sluice_node::network::Side;
+
+/// The path numbers tunnel addresses by one octet, and so network instances.
+const NUMBERED_MAX: usize = 255;
+
+/// All checks of roles.
+pub(super) fn all(config: &UpfConfig, report: &mut Report) {
+    for (i, interface) in config.interfaces.iter().enumerate() {
+        for tunnel in &interface.tunnels {
+            tunnel_address(i, interface, tunnel, report);
+        }
+        if interface.tunnels.is_empty() && interface.n6.is_none() {
+            let what = format!("'{}' serves nothing", interface.name.value);
+            let key = format!("interfaces[{i}]");
+            report.warning(interface.name.line, key, what, "n3, n9 or n6");
+        }
+        if interface.tunnels.is_empty() && !interface.peers.is_empty() {
+            let what = format!("'{}' has no tunnels to guard", interface.name.value);
+            let key = format!("interfaces[{i}].peers");
+            report.warning(interface.name.line, key, what, "peers beside n3 or n9");
+        }
+    }
+    enough(config, report);
+}
+
+fn tunnel_address(i: usize, interface: &Interface, tunnel: &Tunnel, report: &mut Report) {
+    let key = format!("interfaces[{i}].{}.address", tunnel.kind.key());
+    let own: Vec<_> = interface
+        .addresses
+        .iter()
+        .map(|a| a.value.address)
+        .collect();
+    let listed = || {
+        own.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match tunnel.address {
+        Some(given) if !own.contains(&given.value) => {
+            let what = format!("{} is none of the interface's addresses", given.value);
+            report.problem(given.line, key, what, format!("one of {}", listed()));
+        }
+        None if own.len() > 1 => {
+            let what = "missing, and the interface has several addresses";
+            report.problem(tunnel.line, key, what, format!("one of {}", listed()));
+        }
+        _ => {}
+    }
+}
+
+/// Packets must be able to come in on one side and leave on the other.
+fn enough(config: &UpfConfig, report: &mut Report) {
+    let interfaces = &config.interfaces;
+    let line = interfaces.first().map_or(0, |i| i.name.line);
+    let tunnels = || interfaces.iter().flat_map(|i| &i.tunnels);
+    let plain = interfaces.iter().filter(|i| i.n6.is_some()).count();
+    if !tunnels().any(|t| t.side == Side::Access) {
+        let expected = "an interface with n3, or with n9 on the access side";
+        report.problem(line, "interfaces", "no way to the RAN", expected);
+    }
+    if plain == 0 && !tunnels().any(|t| t.side == Side::Core) {
+        let expected = "an interface with n6, or with n9 on the core side";
+        report.problem(line, "interfaces", "no way to a data network", expected);
+    }
+    for (what, count) in [("tunnel addresses", tunnels().count()), ("n6", plain)] {
+        if count > NUMBERED_MAX {
+            report.problem(line, "interfaces", format!("{count} {what}"), "at most 255");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `interfaces`: addresses on ports, and what they serve.
+
+use super::fields::{At, Fields};
+use super::ipv4::{Address4, Prefix4};
+use super::kind::{address4, ipv4, mac, name, network_instance, prefix4, vlan, word};
+use super::ports::read_mtu;
+use core::net::Ipv4Addr;
+use sluice_node::network::Side;
+use sluice_wire::eth::{MacAddr, VlanId};
+
+/// One logical interface: a port, a VLAN on it, addresses, roles.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Its name.
+    pub name: At<String>,
+    /// Name of its port.
+    pub port: At<String>,
+    /// VLAN; `None`: untagged.
+    pub vlan: Option<At<VlanId>>,
+    /// Our addresses; at least one.
+    pub addresses: Vec<At<Address4>>,
+    /// Largest IP packet, in bytes; `None`: the port's.
+    pub mtu: Option<At<u16>>,
+    /// Where everything goes that is not on the link and has no route.
+    pub gateway: Option<At<Ipv4Addr>>,
+    /// Static routes.
+    pub routes: Vec<Route>,
+    /// Stations that are not asked by ARP.
+    pub neighbours: Vec<Neighbour>,
+    /// Prefixes that we answer ARP for, beside our own addresses.
+    pub proxy_arp: Vec<At<Prefix4>>,
+    /// Outer sources that GTP-U is taken from; empty: all.
+    pub peers: Vec<Prefix4>,
+    /// Tunnels end here: N3 and N9.
+    pub tunnels: Vec<Tunnel>,
+    /// The data network behind it: N6.
+    pub n6: Option<N6>,
+}
+
+/// A static route.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Destinations.
+    pub to: At<Prefix4>,
+    /// Next station, on the link.
+    pub via: At<Ipv4Addr>,
+}
+
+/// A static neighbour.
+#[derive(Clone, Debug)]
+pub struct Neighbour {
+    /// Its address.
+    pub address: At<Ipv4Addr>,
+    /// Its MAC address.
+    pub mac: MacAddr,
+}
+
+/// A GTP-U endpoint address.
+#[derive(Clone, Debug)]
+pub struct Tunnel {
+    /// N3 or N9.
+    pub kind: TunnelKind,
+    /// The line that it stands in.
+    pub line: u32,
+    /// One of the interface's addresses; `None`: its only one.
+    pub address: Option<At<Ipv4Addr>>,
+    /// Network instance; `None`: any.
+    pub network_instance: Option<At<String>>,
+    /// Which side of the UPF it is on.
+    pub side: Side,
+}
+
+/// What the far end of a tunnel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TunnelKind {
+    /// The RAN.
+    N3,
+    /// Another UPF.
+    N9,
+}
+
+/// A data network.
+#[derive(Clone, Debug)]
+pub struct N6 {
+    /// Its name.
+    pub network_instance: At<String>,
+}
+
+impl Interface {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let name = fields.required("name", &name());
+        let port = fields.required("port", &super::kind::name());
+        let vlan = fields.optional("vlan", &vlan());
+        let addresses = fields.required_list("addresses", &address4());
+        let mtu = read_mtu(fields);
+        let gateway = fields.optional("gateway", &ipv4());
+        let routes = fields.sections("routes", Route::read);
+        let neighbours = fields.sections("neighbours", Neighbour::read);
+        let proxy_arp = fields.list("proxy_arp", &prefix4());
+        let peers = fields.list("peers", &prefix4());
+        let mut tunnels = fields.sections("n3", |f| Tunnel::read(f, TunnelKind::N3));
+        tunnels.extend(fields.sections("n9", |f| Tunnel::read(f, TunnelKind::N9)));
+        let n6 = fields.optional_section("n6", N6::read);
+        Some(Self {
+            name: name?,
+            port: port?,
+            vlan,
+            addresses,
+            mtu,
+            gateway,
+            routes,
+            neighbours,
+            proxy_arp,
+            peers: peers.into_iter().map(|at| at.value).collect(),
+            tunnels,
+            n6,
+        })
+    }
+
+    /// All routes; the gateway's is the last.
+    pub fn all_routes(&self) -> impl Iterator<Item = (Prefix4, Ipv4Addr)> {
+        let gateway = self.gateway.map(|at| (Prefix4::ALL, at.value));
+        let routes = self.routes.iter().map(|r| (r.to.value, r.via.value));
+        routes.chain(gateway)
+    }
+
+    /// The address of a tunnel; `None` if it names none and there are several.
+    pub fn tunnel_address(&self, tunnel: &Tunnel) -> Option<Ipv4Addr> {
+        match (tunnel.address, &self.addresses[..]) {
+            (Some(given), _) => Some(given.value),
+            (None, [only]) => Some(only.value.address),
+            (None, _) => None,
+        }
+    }
+}
+
+impl Route {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let to = fields.required("to", &prefix4());
+        let via = fields.required("via", &ipv4());
+        Some(Self { to: to?, via: via? })
+    }
+}
+
+impl Neighbour {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let address = fields.required("address", &ipv4());
+        let mac = fields.required("mac", &mac());
+        Some(Self {
+            address: address?,
+            mac: mac?.value,
+        })
+    }
+}
+
+impl Tunnel {
+    fn read(fields: &mut Fields<'_, '_>, kind: TunnelKind) -> Option<Self> {
+        let address = fields.optional("address", &ipv4());
+        let network_instance = fields.optional("network_instance", &network_instance());
+        let side = match kind {
+            TunnelKind::N3 => Side::Access,
+            TunnelKind::N9 => {
+                let sides = word(&[("access", Side::Access), ("core", Side::Core)]);
+                fields.required("side", &sides)?.value
+            }
+        };
+        Some(Self {
+            kind,
+            line: fields.line(),
+            address,
+            network_instance,
+            side,
+        })
+    }
+}
+
+impl N6 {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let network_instance = fields.required("network_instance", &network_instance())?;
+        Some(Self { network_instance })
+    }
+}
+
+impl TunnelKind {
+    /// Its key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::N3 => "n3",
+            Self::N9 => "n9",
+        }
+    }
+}

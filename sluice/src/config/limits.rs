@@ -1,0 +1,64 @@
+//! `limits`: what memory is taken for at start. The derivations stand in the example file.
+
+use super::fields::{At, Fields};
+use super::kind::{Kind, auto_or, number};
+use sluice_path::limits::SHARDS;
+
+/// Most tunnel endpoints: five check bits are left in a TEID.
+const TUNNEL_ENDPOINTS_MAX: u32 = 1 << 26;
+
+/// How much there is room for.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Sessions.
+    pub sessions: At<u32>,
+    /// Own TEIDs; a power of two.
+    pub tunnel_endpoints: At<u32>,
+    /// Lines for TEIDs that SMFs choose and UE addresses outside all pools.
+    pub foreign_lines: At<u32>,
+    /// Blocks of eight rules, for sessions with more than a default flow.
+    pub rule_blocks: At<u32>,
+}
+
+impl Limits {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let sessions = fields.or("sessions", "131072", &number(1u32, 1 << 24, "sessions"));
+        let endpoints = fields.or("tunnel_endpoints", "auto", &auto_or(power_of_two()));
+        let foreign = fields.or(
+            "foreign_lines",
+            "auto",
+            &auto_or(number(0, 1 << 28, "lines")),
+        );
+        let blocks = fields.or(
+            "rule_blocks",
+            "auto",
+            &auto_or(number(1, 1 << 28, "blocks")),
+        );
+        let n = sessions.value;
+        let twice = n.saturating_mul(2);
+        Self {
+            sessions,
+            // Two for each session: N3 and N9, or N3 and one that rests for 60 s after its end.
+            tunnel_endpoints: or(endpoints, twice.next_power_of_two().max(SHARDS)),
+            // A TEID and an address for each session.
+            foreign_lines: or(foreign, twice),
+            // One for each session on average.
+            rule_blocks: or(blocks, n),
+        }
+    }
+}
+
+fn or(given: At<Option<u32>>, derived: u32) -> At<u32> {
+    At {
+        line: given.line,
+        value: given.value.unwrap_or(derived),
+    }
+}
+
+fn power_of_two() -> Kind<u32> {
+    let expected = format!("a power of two from {SHARDS} to {TUNNEL_ENDPOINTS_MAX}");
+    Kind::new(expected, |text| {
+        let fits = |n: &u32| n.is_power_of_two() && (SHARDS..=TUNNEL_ENDPOINTS_MAX).contains(n);
+        text.parse().ok().filter(fits)
+    })
+}

@@ -1,0 +1,187 @@
+//! `upf.yaml`: from text to a checked [`UpfConfig`], and on to what the parts of the UPF need.
+//!
+//! Start reading at [`UpfConfig::from_text`]. Each section is one file, which reads its keys and
+//! says what is expected of each; what several sections must agree on is in `check`. The
+//! commented example, `docs/upf.yaml`, names every key.
+
+mod check;
+mod convert;
+mod dpdk;
+mod fields;
+mod interfaces;
+mod ipv4;
+mod kind;
+mod limits;
+mod machine;
+mod n4;
+mod pools;
+mod ports;
+mod problem;
+mod suggest;
+mod summary;
+mod workers;
+mod yaml;
+
+pub use convert::{ConvertError, N4Start, OpenedPort};
+pub use dpdk::{Dpdk, HugePages};
+pub use fields::At;
+pub use interfaces::{Interface, N6, Neighbour, Route, Tunnel, TunnelKind};
+pub use ipv4::{Address4, Prefix4};
+pub use limits::Limits;
+pub use machine::Machine;
+pub use n4::N4;
+pub use pools::Pool;
+pub use ports::{MTU_MAX, MTU_MIN, Port};
+pub use problem::{KnownKey, Problem, Refused};
+pub use workers::{Placement, Workers};
+
+use fields::Fields;
+use kind::Kind;
+use problem::Report;
+use std::path::{Path, PathBuf};
+use tracing_subscriber::filter::Targets;
+
+/// A file larger than this is not a configuration.
+const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// The configuration of a UPF.
+#[derive(Clone, Debug)]
+pub struct UpfConfig {
+    /// Towards the SMF.
+    pub n4: N4,
+    /// Packet memory.
+    pub dpdk: Dpdk,
+    /// Devices; at least one.
+    pub ports: Vec<Port>,
+    /// Addresses and roles; at least one.
+    pub interfaces: Vec<Interface>,
+    /// UE addresses.
+    pub pools: Vec<Pool>,
+    /// Cores, as configured.
+    pub workers: Workers,
+    /// Cores, as found for this machine.
+    pub placement: Placement,
+    /// What there is room for.
+    pub limits: Limits,
+    /// Where `sluice ctl` finds us.
+    pub control_socket: PathBuf,
+    /// What is logged, as `tracing` filters are written: `info,sluice_n4=debug`.
+    pub log: String,
+}
+
+/// A configuration, and what came to light while it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: UpfConfig,
+    /// What works but may not be meant, by line.
+    pub warnings: Vec<Problem>,
+    /// Every key that there is, with its default. Alternatives that the file does not use are
+    /// missing, as are keys of lists that are empty.
+    pub known_keys: Vec<KnownKey>,
+}
+
+impl UpfConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with line, key, problem and what was expected.
+    pub fn load(file: &Path, machine: &Machine) -> Result<Loaded, Refused> {
+        let text = read_text(file).map_err(|what| Refused {
+            file: file.to_owned(),
+            problems: vec![Problem {
+                line: 0,
+                key: String::new(),
+                what,
+                expected: "a readable YAML file of at most 1 MiB".to_owned(),
+            }],
+        })?;
+        Self::from_text(file, &text, machine)
+    }
+
+    /// As [`load`](Self::load), with the text of the file at hand.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    pub fn from_text(file: &Path, text: &str, machine: &Machine) -> Result<Loaded, Refused> {
+        let mut report = Report::default();
+        let config = match yaml::parse(text) {
+            Err(e) => {
+                report.problem(e.line, "", e.what, e.expected);
+                None
+            }
+            Ok(root) => Fields::root(&root, &mut report, |f| Self::read(f, machine)),
+        };
+        if let Some(config) = &config {
+            check::all(config, &mut report);
+        }
+        let (problems, warnings, known_keys) = report.finish();
+        match config {
+            Some(config) if problems.is_empty() => Ok(Loaded {
+                config,
+                warnings,
+                known_keys,
+            }),
+            _ => Err(Refused {
+                file: file.to_owned(),
+                problems,
+            }),
+        }
+    }
+
+    fn read(fields: &mut Fields<'_, '_>, machine: &Machine) -> Self {
+        let n4 = fields.section("n4", N4::read);
+        let dpdk = fields.section("dpdk", Dpdk::read);
+        let ports = fields.required_sections("ports", "a list of name and device", Port::read);
+        let expected = "a list of name, port and addresses with n3, n9 or n6";
+        let interfaces = fields.required_sections("interfaces", expected, Interface::read);
+        let pools = fields.sections("pools", Pool::read);
+        let workers = fields.section("workers", Workers::read);
+        let placement = workers.place(machine, fields.report());
+        let limits = fields.section("limits", Limits::read);
+        let socket = fields.or("control_socket", "/run/sluice/upf.sock", &socket_path());
+        let log = fields.or("log", "info", &log_filter());
+        Self {
+            n4,
+            dpdk,
+            ports,
+            interfaces,
+            pools,
+            workers,
+            placement,
+            limits,
+            control_socket: socket.value,
+            log: log.value,
+        }
+    }
+}
+
+fn read_text(file: &Path) -> Result<String, String> {
+    let cannot = |e: std::io::Error| format!("cannot be read: {e}");
+    let meta = std::fs::metadata(file).map_err(cannot)?;
+    if meta.len() > FILE_MAX_BYTES {
+        return Err(format!("has {} bytes", meta.len()));
+    }
+    std::fs::read_to_string(file).map_err(cannot)
+}
+
+/// The kernel keeps 108 bytes for the path of a socket, with a NUL at the end (unix(7)).
+fn socket_path() -> Kind<PathBuf> {
+    Kind::new("an absolute path of at most 107 bytes", |text| {
+        let path = PathBuf::from(text);
+        (path.is_absolute() && text.len() <= 107).then_some(path)
+    })
+}
+
+fn log_filter() -> Kind<String> {
+    let expected = "error, warn, info, debug or trace, \
+                    and levels of single parts such as info,sluice_n4=debug";
+    Kind::new(expected, |text| {
+        let levels = ["off", "error", "warn", "info", "debug", "trace"];
+        let part = |part: &str| {
+            let level = part.rsplit_once('=').map_or(part, |(_, level)| level);
+            levels.contains(&level)
+        };
+        (text.split(',').all(part) && text.parse::<Targets>().is_ok()).then(|| text.to_owned())
+    })
+}

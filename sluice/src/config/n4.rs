@@ -1,0 +1,110 @@
+//! `n4`: towards the SMF.
+
+use super::fields::{At, Fields};
+use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
+use core::net::SocketAddr;
+use sluice_n4::{Cidr, NodeId, PeerPort};
+
+/// The port of PFCP (TS 29.244, 4.2.2).
+const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
+
+/// N4, the interface towards the control plane.
+#[derive(Clone, Debug)]
+pub struct N4 {
+    /// Sockets that PFCP is heard on; at least one.
+    pub listen: Vec<At<SocketAddr>>,
+    /// Our name towards SMFs.
+    pub node_id: NodeId,
+    /// SMFs that may talk to us; empty: all.
+    pub peers: Vec<Cidr>,
+    /// Where our requests to an SMF go.
+    pub peer_port: PeerPort,
+    /// From one heartbeat to the next, in seconds; 0: none.
+    pub heartbeat_s: u32,
+    /// Timer T1, in milliseconds.
+    pub t1_ms: u32,
+    /// Counter N1.
+    pub n1: u8,
+    /// How long sessions of a lost SMF go on carrying packets, in seconds.
+    pub peer_loss_keep_s: u32,
+    /// How long SMFs have to move their sessions away when we are stopped, in seconds.
+    pub graceful_release_s: u32,
+    /// Whether an SMF may choose the TEIDs of our F-TEIDs.
+    pub accept_cp_fteid: bool,
+    /// Associations at one time.
+    pub associations_max: usize,
+    /// Requests per second that the memory for retransmissions is made for.
+    pub requests_per_s: u32,
+}
+
+impl N4 {
+    /// Reads the section.
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let listen = fields.required_list("listen", &socket_address(PFCP_PORT));
+        let node_id = read_node_id(fields, &listen);
+        Self {
+            node_id,
+            peers: read_peers(fields),
+            peer_port: fields.or("peer_port", "8805", &peer_port()).value,
+            heartbeat_s: fields
+                .or("heartbeat_s", "10", &number(0, 3600, "seconds"))
+                .value,
+            t1_ms: fields
+                .or("t1_ms", "1000", &number(10, 60_000, "milliseconds"))
+                .value,
+            n1: fields
+                .or("n1", "3", &number(0, 20, "retransmissions"))
+                .value,
+            peer_loss_keep_s: fields
+                .or("peer_loss_keep_s", "600", &number(0, 86_400, "seconds"))
+                .value,
+            graceful_release_s: fields
+                .or("graceful_release_s", "5", &number(0, 3600, "seconds"))
+                .value,
+            accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
+            associations_max: fields
+                .or("associations_max", "256", &number(1, 65_536, "SMFs"))
+                .value,
+            requests_per_s: fields
+                .or(
+                    "requests_per_s",
+                    "10000",
+                    &number(100, 10_000_000, "requests"),
+                )
+                .value,
+            listen,
+        }
+    }
+}
+
+/// Our name is the first address that we listen on unless it says otherwise.
+fn read_node_id(fields: &mut Fields<'_, '_>, listen: &[At<SocketAddr>]) -> NodeId {
+    let first = listen.first().map(|listen| listen.value.ip());
+    let given = fields.optional("node_id", &node_id()).map(|at| at.value);
+    if given.is_none() && !fields.has("node_id") && first.is_some_and(|ip| ip.is_unspecified()) {
+        let expected = "the address that SMFs know us by, as n4.listen names none";
+        fields.missing("node_id", expected);
+    }
+    given.unwrap_or(NodeId::Ip(
+        first.unwrap_or(core::net::Ipv4Addr::UNSPECIFIED.into()),
+    ))
+}
+
+fn read_peers(fields: &mut Fields<'_, '_>) -> Vec<Cidr> {
+    let peers = fields.list("peers", &cidr());
+    if peers.is_empty() {
+        let (line, key) = (fields.line(), fields.key("peers"));
+        let what = "whoever reaches N4 may set up sessions";
+        fields
+            .report()
+            .warning(line, key, what, "the prefixes of your SMFs");
+    }
+    peers.into_iter().map(|at| at.value).collect()
+}
+
+fn peer_port() -> Kind<PeerPort> {
+    Kind::new("source, or a UDP port", |text| match text {
+        "source" => Some(PeerPort::Source),
+        port => port.parse().ok().filter(|p| *p != 0).map(PeerPort::Fixed),
+    })
+}

@@ -1,0 +1,141 @@
+//! `ports`: the devices that packets go through.
+
+use super::fields::{At, Fields};
+use super::kind::{Kind, auto_or, mac, name, number, word};
+use sluice_port_dpdk::Promiscuous;
+use sluice_wire::eth::MacAddr;
+
+/// Smallest MTU: what every IPv4 host must take (RFC 791, 3.1).
+pub const MTU_MIN: u16 = 576;
+/// Largest MTU: what jumbo-capable NICs agree on.
+pub const MTU_MAX: u16 = 9216;
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Its name.
+    pub name: At<String>,
+    /// Device arguments or PCI address.
+    pub device: At<String>,
+    /// Receive queues; `None`: one for each worker.
+    pub rx_queues: Option<u16>,
+    /// Transmit queues; `None`: one for each worker.
+    pub tx_queues: Option<u16>,
+    /// Packets that a receive queue holds.
+    pub rx_descriptors: u16,
+    /// Packets that a transmit queue holds.
+    pub tx_descriptors: u16,
+    /// Largest IP packet, in bytes; `None`: as the device has it.
+    pub mtu: Option<At<u16>>,
+    /// Our MAC address; `None`: the device's own.
+    pub mac: Option<MacAddr>,
+    /// Which frames are received.
+    pub promiscuous: Promiscuous,
+}
+
+impl Port {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let modes = word(&[
+            ("auto", Promiscuous::WhenNeeded),
+            ("always", Promiscuous::On),
+            ("never", Promiscuous::Off),
+        ]);
+        let queues = auto_or(number(1, 256, "queues"));
+        let descriptors = number(64, 32_768, "packets");
+        let name = fields.required("name", &name());
+        let device = fields.required("device", &device());
+        let rx_queues = fields.or("rx_queues", "auto", &queues).value;
+        let tx_queues = fields.or("tx_queues", "auto", &queues).value;
+        let rx_descriptors = fields.or("rx_descriptors", "1024", &descriptors).value;
+        let tx_descriptors = fields.or("tx_descriptors", "1024", &descriptors).value;
+        let mtu = read_mtu(fields);
+        let mac = fields.or("mac", "auto", &auto_or(mac())).value;
+        let promiscuous = fields.or("promiscuous", "auto", &modes).value;
+        Some(Self {
+            name: name?,
+            device: device?,
+            rx_queues,
+            tx_queues,
+            rx_descriptors,
+            tx_descriptors,
+            mtu,
+            mac,
+            promiscuous,
+        })
+    }
+
+    /// The device's name: what stands before the first comma.
+    pub fn device_name(&self) -> &str {
+        self.device.value.split(',').next().unwrap_or("")
+    }
+
+    /// Whether the device is a PCI address and not a virtual device.
+    pub fn is_pci(&self) -> bool {
+        is_pci(self.device_name())
+    }
+}
+
+/// `mtu` of a port or an interface.
+pub(super) fn read_mtu(fields: &mut Fields<'_, '_>) -> Option<At<u16>> {
+    let kind = auto_or(number(MTU_MIN, MTU_MAX, "bytes"));
+    fields.or("mtu", "auto", &kind).given()
+}
+
+fn device() -> Kind<String> {
+    let expected = "a PCI address such as 0000:03:00.0, \
+                    or DPDK device arguments such as net_af_packet0,iface=eth1";
+    Kind::new(expected, |text| {
+        let device = text.split(',').next().unwrap_or("");
+        let clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+        (clean && (is_pci(device) || is_virtual(device))).then(|| text.to_owned())
+    })
+}
+
+/// `net_DRIVER0`: DPDK tells devices of one driver apart by the digits at the end.
+fn is_virtual(device: &str) -> bool {
+    device.starts_with("net_") && device.ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// `0000:03:00.0`, the domain may be missing.
+fn is_pci(device: &str) -> bool {
+    let hex =
+        |text: &str, len: usize| text.len() == len && text.chars().all(|c| c.is_ascii_hexdigit());
+    let Some((bus, function)) = device.rsplit_once('.') else {
+        return false;
+    };
+    let parts: Vec<_> = bus.split(':').collect();
+    let place = match parts[..] {
+        [domain, bus, slot] => hex(domain, 4) && hex(bus, 2) && hex(slot, 2),
+        [bus, slot] => hex(bus, 2) && hex(slot, 2),
+        _ => false,
+    };
+    place && hex(function, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_pci_addresses_or_drivers_with_arguments() {
+        let kind = device();
+        for good in [
+            "0000:03:00.0",
+            "3b:00.1",
+            "net_af_packet0,iface=n3",
+            "net_null1",
+        ] {
+            assert!(kind.parse(good).is_some(), "{good}");
+        }
+        for bad in [
+            "eth0",
+            "0000:03:00",
+            "net_ring0, x=1",
+            "",
+            "net_",
+            "03:00.10",
+        ] {
+            assert!(kind.parse(bad).is_none(), "{bad}");
+        }
+    }
+}

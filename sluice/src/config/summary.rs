@@ -1,0 +1,176 @@
+//! One screen of a configuration, for `sluice upf --check`.
+
+use super::UpfConfig;
+use super::interfaces::Interface;
+use core::fmt::{self, Display, Write};
+use serde_json::{Value, json};
+use sluice_node::network::Side;
+use sluice_path::line::Line;
+use sluice_path::rule::Block;
+
+impl UpfConfig {
+    /// The summary as text, one thing a line, each line with its end.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_summary(&mut text);
+        text
+    }
+
+    fn write_summary(&self, out: &mut String) -> fmt::Result {
+        writeln!(
+            out,
+            "  n4          {} on {}, peers {}",
+            self.n4.node_id,
+            joined(self.n4.listen.iter().map(|at| at.value)),
+            or_any(joined(&self.n4.peers)),
+        )?;
+        for port in self.port_configs() {
+            let (rx, tx) = (port.rx_queues, port.tx_queues);
+            writeln!(
+                out,
+                "  port        {}: {} ({rx} rx, {tx} tx)",
+                port.name, port.devargs
+            )?;
+        }
+        for interface in &self.interfaces {
+            writeln!(out, "  interface   {}", described(interface))?;
+        }
+        for pool in &self.pools {
+            let name = &pool.network_instance.value;
+            writeln!(out, "  pool        {}: {}", name, pool.prefix.value)?;
+        }
+        let cores = joined(&self.placement.workers);
+        let housekeeping = self.placement.housekeeping;
+        writeln!(
+            out,
+            "  workers     on core {cores}; housekeeping on core {housekeeping}"
+        )?;
+        let limits = &self.limits;
+        writeln!(
+            out,
+            "  room        {} sessions, {} tunnel endpoints, {} foreign lines, {} rule blocks",
+            limits.sessions.value,
+            limits.tunnel_endpoints.value,
+            limits.foreign_lines.value,
+            limits.rule_blocks.value,
+        )?;
+        writeln!(
+            out,
+            "  memory      {} MiB for rules, {} MiB for packets",
+            self.rule_memory_mb(),
+            self.dpdk.memory_mb.value,
+        )
+    }
+
+    /// The summary as a JSON object.
+    pub fn summary_json(&self) -> Value {
+        let ports = self.port_configs();
+        let ports = ports.iter().map(|port| {
+            json!({
+                "name": port.name,
+                "device": port.devargs,
+                "rx_queues": port.rx_queues,
+                "tx_queues": port.tx_queues,
+            })
+        });
+        let pools = self.pools.iter().map(|pool| {
+            json!({
+                "network_instance": pool.network_instance.value,
+                "prefix": pool.prefix.value.to_string(),
+            })
+        });
+        json!({
+            "n4": {
+                "node_id": self.n4.node_id.to_string(),
+                "listen": texts(self.n4.listen.iter().map(|at| at.value)),
+                "peers": texts(&self.n4.peers),
+            },
+            "ports": Value::from_iter(ports),
+            "interfaces": Value::from_iter(self.interfaces.iter().map(interface_json)),
+            "pools": Value::from_iter(pools),
+            "workers": {
+                "cores": self.placement.workers,
+                "housekeeping_core": self.placement.housekeeping,
+            },
+            "limits": {
+                "sessions": self.limits.sessions.value,
+                "tunnel_endpoints": self.limits.tunnel_endpoints.value,
+                "foreign_lines": self.limits.foreign_lines.value,
+                "rule_blocks": self.limits.rule_blocks.value,
+            },
+            "memory": {
+                "rules_mb": self.rule_memory_mb(),
+                "packets_mb": self.dpdk.memory_mb.value,
+            },
+            "control_socket": self.control_socket.display().to_string(),
+        })
+    }
+
+    /// Memory of lines and blocks in MiB; it is touched as sessions need it.
+    fn rule_memory_mb(&self) -> u64 {
+        let lines = self.layout().map_or(0, |layout| layout.lines());
+        let blocks = self.limits.rule_blocks.value as usize + 1;
+        ((lines * size_of::<Line>() + blocks * size_of::<Block>()) as u64).div_ceil(1 << 20)
+    }
+}
+
+/// `n3 on port p0 vlan 7: 192.0.2.1/24; n3 192.0.2.1, n6 internet`
+fn described(interface: &Interface) -> String {
+    let mut text = format!("{} on port {}", interface.name.value, interface.port.value);
+    if let Some(vlan) = interface.vlan {
+        let _ = write!(text, " vlan {}", vlan.value);
+    }
+    let addresses = joined(interface.addresses.iter().map(|at| at.value));
+    let _ = write!(text, ": {addresses}");
+    let roles = roles(interface);
+    if !roles.is_empty() {
+        let _ = write!(text, "; {}", roles.join(", "));
+    }
+    text
+}
+
+/// One text for each role: `n3 192.0.2.1`, `n9 core 192.0.2.1`, `n6 internet`.
+fn roles(interface: &Interface) -> Vec<String> {
+    let tunnels = interface.tunnels.iter().map(|tunnel| {
+        let side = match (tunnel.kind.key(), tunnel.side) {
+            ("n9", Side::Access) => " access",
+            ("n9", _) => " core",
+            _ => "",
+        };
+        let address = interface.tunnel_address(tunnel);
+        let address = address.map_or_else(String::new, |address| format!(" {address}"));
+        format!("{}{side}{address}", tunnel.kind.key())
+    });
+    let n6 = interface
+        .n6
+        .iter()
+        .map(|n6| format!("n6 {}", n6.network_instance.value));
+    tunnels.chain(n6).collect()
+}
+
+fn interface_json(interface: &Interface) -> Value {
+    json!({
+        "name": interface.name.value,
+        "port": interface.port.value,
+        "vlan": interface.vlan.map(|at| at.value.get()),
+        "addresses": texts(interface.addresses.iter().map(|at| at.value)),
+        "roles": roles(interface),
+    })
+}
+
+fn texts<T: Display>(items: impl IntoIterator<Item = T>) -> Vec<String> {
+    items.into_iter().map(|item| item.to_string()).collect()
+}
+
+fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    texts(items).join(", ")
+}
+
+fn or_any(list: String) -> String {
+    if list.is_empty() {
+        "any".to_owned()
+    } else {
+        list
+    }
+}
