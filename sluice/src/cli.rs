@@ -5,9 +5,9 @@
 
 pub mod args;
 
-use crate::check;
 use crate::logging::Verbosity;
-use args::UpfArgs;
+use crate::{ctl, demo, upf};
+use args::{CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -27,6 +27,12 @@ pub enum Command {
     /// The user plane function alone, driven by your SMF over N4
     #[command(after_help = args::UPF_EXAMPLES)]
     Upf(UpfArgs),
+    /// Ask a running UPF
+    #[command(after_help = args::CTL_EXAMPLES)]
+    Ctl(CtlArgs),
+    /// A UPF, an SMF and gNBs with UEs in namespaces of this machine, and real traffic
+    #[command(after_help = args::DEMO_EXAMPLES)]
+    Demo(DemoArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -43,7 +49,9 @@ impl Cli {
     /// Does what was asked for.
     pub fn run(self) -> ExitCode {
         match self.command {
-            Command::Upf(args) => check::run(&args, self.verbosity),
+            Command::Upf(args) => upf::run(&args, self.verbosity),
+            Command::Ctl(args) => ctl::run(&args),
+            Command::Demo(args) => demo::run(&args),
         }
         .into()
     }

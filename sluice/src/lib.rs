@@ -6,5 +6,8 @@
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod ctl;
+pub mod demo;
 pub mod exit;
 pub mod logging;
+pub mod upf;

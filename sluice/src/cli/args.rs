@@ -42,7 +42,7 @@ pub struct DemoArgs {
     #[arg(long)]
     pub json: bool,
     /// UEs that attach and send traffic
-    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::demo::UES_MAX)))]
     pub ues: u32,
     /// How packets get between the namespaces and the UPF
     #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
@@ -54,7 +54,7 @@ pub const DEMO_EXAMPLES: &str = "\
 Examples:
   sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
-  sluice demo --ues 100 --driver memif  more UEs, over shared memory";
+  sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets";
 
 /// How packets get in and out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -65,7 +65,7 @@ pub enum Driver {
     /// XDP sockets: faster, kernel 5.4 or newer
     #[value(name = "af_xdp")]
     AfXdp,
-    /// Shared memory between processes
+    /// Shared memory between processes; the demo, whose other side is the kernel, refuses it
     #[value(name = "memif")]
     Memif,
 }
@@ -190,7 +190,7 @@ mod tests {
         let args: DemoArgs = parsed("test").unwrap();
         assert_eq!(
             (args.ues, args.driver, args.once),
-            (10, Driver::AfPacket, false)
+            (3, Driver::AfPacket, false)
         );
         let args: DemoArgs = parsed("test --once --json --ues 3 --driver af_xdp").unwrap();
         assert_eq!((args.ues, args.driver, args.once), (3, Driver::AfXdp, true));

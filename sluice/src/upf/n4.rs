@@ -61,7 +61,7 @@ pub struct Outside {
 impl N4 {
     /// Binds all sockets.
     pub fn bind(listen: &[SocketAddrV4], pool: MbufPool) -> Result<Self, HostError> {
-        let ns = Ns::current();
+        let ns = Ns::current()?;
         let mut doors = Vec::new();
         for address in listen {
             doors.push(Door {
@@ -103,7 +103,11 @@ impl N4 {
                 }
             }
             for datagram in self.batch.iter().filter(|d| !d.truncated) {
-                handle(SocketAddr::V4(datagram.from), datagram.bytes, &mut self.outside);
+                handle(
+                    SocketAddr::V4(datagram.from),
+                    datagram.bytes,
+                    &mut self.outside,
+                );
             }
             self.outside.flush();
         }
@@ -122,7 +126,7 @@ impl N4 {
 
     /// Waits for a datagram, at most `timeout`.
     pub fn wait(&mut self, timeout: Duration) {
-        if let Err(e) = self.poller.wait(&self.ready, Some(timeout)) {
+        if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout)) {
             tracing::warn!("waiting for N4: {e}");
         }
     }

@@ -63,13 +63,7 @@ impl Running {
     }
 }
 
-fn run(
-    eal: &Eal,
-    mut worker: Worker<DpdkIo>,
-    stats: &WorkerStats,
-    pace: &Pace,
-    stop: &AtomicBool,
-) {
+fn run(eal: &Eal, mut worker: Worker<DpdkIo>, stats: &WorkerStats, pace: &Pace, stop: &AtomicBool) {
     let _registered = register_thread(eal)
         .inspect_err(|e| tracing::warn!("worker without a packet cache of its own: {e}"));
     if let Some(cpu) = pace.cpu

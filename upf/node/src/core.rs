@@ -174,7 +174,7 @@ impl<P: Packet> Core<P> {
                         end: &mut self.end,
                     };
                     self.up
-                        .error_indication(time.now, time.wall, peer, teid, &mut out);
+                        .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
             ToControl::Resolve(sought) => self.control.resolve(now_ns, sought, &mut frames),
@@ -182,8 +182,7 @@ impl<P: Packet> Core<P> {
                 self.control.unknown_teid(now_ns, notice, &mut frames);
             }
             ToControl::Icmp(packet, cause) => {
-                self.control
-                    .icmp(now_ns, packet.data(), cause, &mut frames);
+                self.control.icmp(now_ns, packet.data(), cause, &mut frames);
                 packet.free();
             }
         }
@@ -223,15 +222,16 @@ struct FrameSink<'a, P: Packet, S> {
 
 impl<P: Packet, S: Surroundings<Packet = P>> FrameSink<'_, P, S> {
     fn packet(&mut self, frame: &[u8]) -> Option<P> {
-        let mut packet = self.around.alloc();
-        if let Some(p) = &mut packet {
-            match p.append(frame.len()) {
-                Ok(room) => room.copy_from_slice(frame),
-                Err(_) => packet.take()?.free(),
+        let written = self.around.alloc().and_then(|mut packet| {
+            if let Ok(room) = packet.append(frame.len()) {
+                room.copy_from_slice(frame);
+                return Some(packet);
             }
-        }
-        *self.lost += u64::from(packet.is_none());
-        packet
+            packet.free();
+            None
+        });
+        *self.lost += u64::from(written.is_none());
+        written
     }
 
     fn give_back(&mut self, refused: Result<(), P>) {

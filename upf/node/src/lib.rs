@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod core;
 pub mod network;
 pub mod session;

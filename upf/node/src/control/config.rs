@@ -50,7 +50,7 @@ pub enum Role {
     Tunnels {
         /// On which side of the UPF.
         side: Side,
-        /// Network instance.
+        /// Network instance; empty: all that have no tunnels of their own.
         instance: String,
         /// One of the interface's addresses.
         address: Ipv4Addr,

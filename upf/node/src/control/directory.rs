@@ -366,10 +366,12 @@ impl Directory {
         self.neighbours.want(interface, station, now_ns)
     }
 
+    /// Those of that name, else those that serve whatever has no tunnels of its own.
     fn find_tunnels(&self, side: Side, instance: Option<&str>) -> Option<&Tunnels> {
-        self.tunnels
-            .iter()
-            .find(|t| t.side == side && instance.is_none_or(|i| same_name(i, &t.instance)))
+        let mut there = self.tunnels.iter().filter(|t| t.side == side);
+        let named = |t: &&Tunnels| instance.is_none_or(|i| same_name(i, &t.instance));
+        let named = there.clone().find(named);
+        named.or_else(|| there.find(|t| t.instance.is_empty()))
     }
 
     fn find_plain(&self, side: Side, instance: Option<&str>) -> Option<&Plain> {

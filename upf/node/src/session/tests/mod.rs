@@ -1,1 +1,11 @@
+//! The session machine with a real packet path behind it: CP functions send bytes, transactions
+//! go through a worker and come back.
 
+mod bench;
+mod default_session;
+mod lifecycle;
+mod many_flows;
+mod oracle;
+mod property;
+mod refusals;
+mod usage;

@@ -1,0 +1,75 @@
+//! The doors of the measured worker: two ports whose wire is memory.
+
+use super::fifo::Fifo;
+use super::scene::{self, N3, N6};
+use sluice_port::{
+    Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
+};
+
+/// What comes in at N3 must leave at N6, and the other way round.
+pub struct BenchIo<P: Packet> {
+    ports: Vec<PortInfo>,
+    /// In at N3, out at N6.
+    pub uplink: Fifo<P>,
+    /// In at N6, out at N3.
+    pub downlink: Fifo<P>,
+}
+
+impl<P: Packet> BenchIo<P> {
+    /// Doors to both FIFOs.
+    pub fn new(uplink: Fifo<P>, downlink: Fifo<P>) -> Self {
+        Self {
+            ports: scene::ports(super::fifo::PACKETS as u16),
+            uplink,
+            downlink,
+        }
+    }
+
+    /// Both FIFOs.
+    pub fn fifos(&mut self) -> [&mut Fifo<P>; 2] {
+        [&mut self.uplink, &mut self.downlink]
+    }
+}
+
+impl<P: Packet> PortIo for BenchIo<P> {
+    type Packet = P;
+
+    fn ports(&self) -> &[PortInfo] {
+        &self.ports
+    }
+
+    #[inline]
+    fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
+        match port {
+            N3 => self.uplink.receive(burst, max),
+            N6 => self.downlink.receive(burst, max),
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn tx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
+        match port {
+            N6 => self.uplink.give_back(burst),
+            N3 => self.downlink.give_back(burst),
+            _ => 0,
+        }
+    }
+
+    fn tx_progress(&mut self, _: PortId, _: QueueId) -> Option<TxProgress> {
+        None
+    }
+
+    /// Nothing is made here: sessions are established before packets flow.
+    fn alloc(&mut self) -> Option<P> {
+        None
+    }
+
+    fn stats(&mut self, _: PortId) -> Option<PortStats> {
+        None
+    }
+
+    fn link(&mut self, _: PortId) -> LinkState {
+        LinkState::Up
+    }
+}

@@ -1,0 +1,137 @@
+//! Where the benchmark plays: one UPF between 16 gNBs on a link and a data network behind a
+//! gateway, addresses of RFC 5737.
+
+use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_node::network::Side;
+use sluice_path::layout::{InstanceId, Pool};
+use sluice_path::tables::Prefix;
+use sluice_port::{PortId, PortInfo};
+use sluice_wire::eth::MacAddr;
+use sluice_wire::ids::Qfi;
+use std::net::Ipv4Addr;
+
+/// The port towards the gNBs.
+pub const N3: PortId = PortId(0);
+/// The port towards the data network.
+pub const N6: PortId = PortId(1);
+
+/// gNBs; a power of two.
+pub const GNBS: usize = 16;
+/// The UPF on N3.
+pub const UPF_N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// A server behind the gateway.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
+/// First UE address of the pool, a /10: room for four million sessions.
+pub const POOL_BASE: Ipv4Addr = Ipv4Addr::new(10, 64, 0, 0);
+/// The session's QoS flow.
+pub const QFI: Qfi = match Qfi::new(9) {
+    Some(qfi) => qfi,
+    None => unreachable!(),
+};
+
+/// The UPF on N3.
+pub const N3_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
+/// The UPF on N6.
+pub const N6_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 6]);
+/// The gateway to the data network.
+pub const DN_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 6]);
+
+/// Network instance towards the gNBs.
+pub const ACCESS: &str = "access";
+/// Network instance towards the data network.
+pub const INTERNET: &str = "internet";
+/// Its number on the path.
+const INTERNET_ID: InstanceId = InstanceId(1);
+
+const UPF_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 254);
+const MTU_BYTES: u16 = 1500;
+
+/// The address of a gNB.
+pub fn gnb_address(gnb: usize) -> Ipv4Addr {
+    Ipv4Addr::new(192, 0, 2, 100 + (gnb % GNBS) as u8)
+}
+
+/// The MAC address of a gNB.
+pub fn gnb_mac(gnb: usize) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 2, (gnb % GNBS) as u8])
+}
+
+/// The UE address of session `index`.
+pub fn ue_address(index: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(POOL_BASE) + index)
+}
+
+/// The gNB's TEID of session `index`.
+pub fn gnb_teid(index: u32) -> u32 {
+    0x1000_0000 + index
+}
+
+/// The pool for `sessions` UEs, as small as it can be.
+pub fn pool(sessions: u32) -> Pool {
+    let bits = sessions.next_power_of_two().trailing_zeros();
+    Pool {
+        instance: INTERNET_ID,
+        base: POOL_BASE,
+        prefix_len: 32 - bits as u8,
+    }
+}
+
+/// The UPF's interfaces, with all neighbours known.
+pub fn control_config(pool: Pool) -> ControlConfig {
+    let n3 = InterfaceConfig {
+        roles: vec![Role::Tunnels {
+            side: Side::Access,
+            instance: ACCESS.to_owned(),
+            address: UPF_N3,
+        }],
+        neighbours: (0..GNBS).map(|i| (gnb_address(i), gnb_mac(i))).collect(),
+        ..interface("n3", N3, N3_MAC, UPF_N3)
+    };
+    let default = Prefix::new(Ipv4Addr::UNSPECIFIED, 0);
+    let n6 = InterfaceConfig {
+        roles: vec![Role::Plain {
+            side: Side::Core,
+            instance: INTERNET.to_owned(),
+            id: INTERNET_ID,
+        }],
+        routes: default.map(|all| (all, GATEWAY)).into_iter().collect(),
+        neighbours: vec![(GATEWAY, DN_MAC)],
+        ..interface("n6", N6, N6_MAC, UPF_N6)
+    };
+    ControlConfig {
+        interfaces: vec![n3, n6],
+        pools: vec![pool],
+    }
+}
+
+fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> InterfaceConfig {
+    InterfaceConfig {
+        name: name.to_owned(),
+        port,
+        vlan: None,
+        mac,
+        mtu_bytes: MTU_BYTES,
+        addresses: vec![(address, 24)],
+        roles: vec![],
+        routes: vec![],
+        neighbours: vec![],
+        proxy_arp: vec![],
+        allowed_peers: vec![],
+    }
+}
+
+/// The two ports as the path sees them.
+pub fn ports(queue_packets: u16) -> Vec<PortInfo> {
+    let port = |id, name: &str, mac: MacAddr| PortInfo {
+        id,
+        name: name.to_owned(),
+        mac: mac.0,
+        mtu_bytes: MTU_BYTES,
+        rx_queues: 1,
+        tx_queues: 1,
+        rx_queue_packets: queue_packets,
+        tx_queue_packets: queue_packets,
+    };
+    vec![port(N3, "n3", N3_MAC), port(N6, "n6", N6_MAC)]
+}

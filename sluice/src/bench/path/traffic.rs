@@ -1,0 +1,246 @@
+//! The frames of the benchmark: what each session sends and receives, and what must come out.
+//!
+//! A frame is a template with the few fields that differ from session to session written over it,
+//! so that filling one costs a copy and a handful of stores. The tests build every frame anew
+//! with an independent library and compare.
+
+use super::scene::{
+    DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac,
+};
+use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
+use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header_with_container};
+use sluice_wire::ids::Teid;
+use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::udp::UdpHeader;
+use std::net::Ipv4Addr;
+
+/// Bytes of the inner IPv4 packet, UDP with 36 bytes of payload.
+pub const INNER_LEN: usize = 64;
+/// Bytes of a plain frame.
+pub const PLAIN_LEN: usize = 14 + INNER_LEN;
+/// Bytes of a frame with an outer header: IPv4, UDP, GTP-U with a PDU Session Container.
+pub const TUNNEL_LEN: usize = 14 + OUTER_LEN + INNER_LEN;
+/// Bytes of the outer header.
+pub const OUTER_LEN: usize = 20 + 8 + 16;
+
+/// Where the TEID stands in a frame with an outer header.
+pub const TEID_AT: usize = 14 + 20 + 8 + 4;
+/// Where the outer UDP source port stands; which one is the sender's choice (TS 29.281, 4.4.2.3).
+const SOURCE_PORT_AT: usize = 14 + 20;
+
+const INNER_TTL: u8 = 64;
+const INNER_PORTS: (u16, u16) = (40_000, 443);
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the gNB to the data network.
+    Uplink,
+    /// From the data network to the gNB.
+    Downlink,
+}
+
+impl Direction {
+    /// Bytes of a frame as it comes in.
+    pub fn input_len(self) -> usize {
+        match self {
+            Self::Uplink => TUNNEL_LEN,
+            Self::Downlink => PLAIN_LEN,
+        }
+    }
+}
+
+/// What the traffic of one session needs, in 16 bytes: four sessions share a cache line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// The UPF's TEID.
+    pub teid: u32,
+    /// The gNB's TEID; its remainder by [`GNBS`] is the number of the gNB.
+    pub gnb_teid: u32,
+    /// The UE's address.
+    pub ue: u32,
+    /// Checksum of the inner IPv4 header. Both directions have the same, for a sum does not
+    /// depend on the order of its words.
+    ip_sum: u16,
+    /// Checksum of the inner UDP datagram, in both directions.
+    udp_sum: u16,
+}
+
+impl Flow {
+    /// Of a session.
+    pub fn new(teid: u32, gnb_teid: u32, ue: Ipv4Addr) -> Self {
+        let packet = inner(ue, SERVER, INNER_PORTS, INNER_TTL);
+        let word = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+        Self {
+            teid,
+            gnb_teid,
+            ue: ue.into(),
+            ip_sum: word(10),
+            udp_sum: word(26),
+        }
+    }
+
+    fn gnb(&self) -> usize {
+        self.gnb_teid as usize % GNBS
+    }
+
+    /// The checksum of the inner header after one hop: RFC 1624, where a sum of zeros is written
+    /// as 0.
+    fn ip_sum_after_hop(&self) -> u16 {
+        let (sum, carry) = self.ip_sum.overflowing_add(0x100);
+        match sum + u16::from(carry) {
+            0xffff => 0,
+            sum => sum,
+        }
+    }
+}
+
+/// Templates of all frames.
+#[derive(Debug)]
+pub struct Frames {
+    uplink_in: [[u8; TUNNEL_LEN]; GNBS],
+    uplink_out: [u8; PLAIN_LEN],
+    downlink_in: [u8; PLAIN_LEN],
+    downlink_out: [[u8; TUNNEL_LEN]; GNBS],
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        let ue = Ipv4Addr::UNSPECIFIED;
+        let up = |ttl| inner(ue, SERVER, INNER_PORTS, ttl);
+        let down = |ttl| inner(SERVER, ue, (INNER_PORTS.1, INNER_PORTS.0), ttl);
+        let gnbs: [_; GNBS] = core::array::from_fn(|i| (gnb_address(i), gnb_mac(i)));
+        Self {
+            uplink_in: gnbs.map(|(gnb, mac)| {
+                let container = ShortContainer::uplink(QFI);
+                let outer = outer((gnb, UPF_N3), container, &up(INNER_TTL));
+                frame(N3_MAC, mac, &outer)
+            }),
+            uplink_out: frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1)),
+            downlink_in: frame(N6_MAC, DN_MAC, &down(INNER_TTL)),
+            downlink_out: gnbs.map(|(gnb, mac)| {
+                let container = ShortContainer::downlink(QFI, false);
+                let outer = outer((UPF_N3, gnb), container, &down(INNER_TTL - 1));
+                frame(mac, N3_MAC, &outer)
+            }),
+        }
+    }
+}
+
+impl Frames {
+    /// Writes the next packet of `flow` into `out`, which has the right length.
+    #[inline]
+    pub fn fill(&self, direction: Direction, flow: &Flow, out: &mut [u8]) {
+        match (direction, out.len()) {
+            (Direction::Uplink, TUNNEL_LEN) => {
+                out.copy_from_slice(&self.uplink_in[flow.gnb()]);
+                put(out, TEID_AT, &flow.teid.to_be_bytes());
+                put_inner(out, 14 + OUTER_LEN, 12, flow, flow.ip_sum);
+            }
+            (Direction::Downlink, PLAIN_LEN) => {
+                out.copy_from_slice(&self.downlink_in);
+                put_inner(out, 14, 16, flow, flow.ip_sum);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether `out` is, in every byte, what must become of the packet of `flow`.
+    pub fn is_right(&self, direction: Direction, flow: &Flow, out: &[u8]) -> bool {
+        match direction {
+            Direction::Uplink => out == self.uplink_out(flow),
+            Direction::Downlink => self.downlink_out(flow, out).is_some_and(|want| out == want),
+        }
+    }
+
+    fn uplink_out(&self, flow: &Flow) -> [u8; PLAIN_LEN] {
+        let mut want = self.uplink_out;
+        put_inner(&mut want, 14, 12, flow, flow.ip_sum_after_hop());
+        want
+    }
+
+    /// The frame with the outer source port that `out` has, which must be dynamic (RFC 6335).
+    fn downlink_out(&self, flow: &Flow, out: &[u8]) -> Option<[u8; TUNNEL_LEN]> {
+        let port = out.get(SOURCE_PORT_AT..)?.first_chunk::<2>()?;
+        let mut want = self.downlink_out[flow.gnb()];
+        put(&mut want, SOURCE_PORT_AT, port);
+        put(&mut want, TEID_AT, &flow.gnb_teid.to_be_bytes());
+        put_inner(&mut want, 14 + OUTER_LEN, 16, flow, flow.ip_sum_after_hop());
+        (port[0] >= 0xc0).then_some(want)
+    }
+
+    /// The frame header and outer header towards a gNB, with TEID 0, for the limit.
+    pub fn downlink_front(&self, gnb: usize) -> [u8; 14 + OUTER_LEN] {
+        let mut front = [0; 14 + OUTER_LEN];
+        front.copy_from_slice(&self.downlink_out[gnb % GNBS][..14 + OUTER_LEN]);
+        front
+    }
+
+    /// The frame header towards the data network, for the limit.
+    pub fn uplink_front(&self) -> [u8; 14] {
+        let mut front = [0; 14];
+        front.copy_from_slice(&self.uplink_out[..14]);
+        front
+    }
+}
+
+/// Writes the fields of the inner packet that a flow determines; `ue_at` is where the UE's
+/// address stands in the header.
+#[inline(always)]
+fn put_inner(frame: &mut [u8], at: usize, ue_at: usize, flow: &Flow, ip_sum: u16) {
+    put(frame, at + 10, &ip_sum.to_be_bytes());
+    put(frame, at + ue_at, &flow.ue.to_be_bytes());
+    put(frame, at + 26, &flow.udp_sum.to_be_bytes());
+}
+
+#[inline(always)]
+fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
+    frame[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+fn inner(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), ttl: u8) -> [u8; INNER_LEN] {
+    let mut packet: [u8; INNER_LEN] = core::array::from_fn(|i| i as u8);
+    let header = Ipv4Header {
+        ttl,
+        ..Ipv4Header::new(Protocol::UDP, src, dst)
+    };
+    let ports = UdpHeader {
+        source_port: ports.0,
+        destination_port: ports.1,
+    };
+    let udp = ports.to_bytes(src, dst, &packet[28..]).expect(SHORT);
+    packet[..20].copy_from_slice(&header.to_bytes(INNER_LEN - 20).expect(SHORT));
+    packet[20..28].copy_from_slice(&udp);
+    packet
+}
+
+fn outer((src, dst): (Ipv4Addr, Ipv4Addr), container: ShortContainer, inner: &[u8]) -> Vec<u8> {
+    // Each session's TEID is written over this one.
+    let teid = Teid::new(1).expect("1 is a TEID");
+    let gtpu = g_pdu_header_with_container(teid, container, inner.len()).expect(SHORT);
+    let ports = UdpHeader {
+        source_port: 0xc000,
+        destination_port: PORT,
+    };
+    let udp = ports.to_bytes_unsummed(16 + inner.len()).expect(SHORT);
+    let header = Ipv4Header {
+        dont_fragment: true,
+        ..Ipv4Header::new(Protocol::UDP, src, dst)
+    };
+    let ip = header.to_bytes(8 + 16 + inner.len()).expect(SHORT);
+    [&ip[..], &udp, &gtpu, inner].concat()
+}
+
+const SHORT: &str = "a packet of 64 bytes fits every length field";
+
+fn frame<const N: usize>(to: MacAddr, from: MacAddr, packet: &[u8]) -> [u8; N] {
+    let header = EthHeader {
+        destination: to,
+        source: from,
+        ethertype: EtherType::IPV4,
+    };
+    let mut out = [0; N];
+    out[..14].copy_from_slice(&header.to_bytes());
+    out[14..].copy_from_slice(packet);
+    out
+}

@@ -1,0 +1,97 @@
+//! `sluice ctl`: asks a running UPF over its local socket, and prints what it says.
+
+mod print;
+
+use crate::cli::args::{CtlArgs, CtlQuery};
+use crate::exit::Exit;
+use serde_json::{Value, json};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the UPF may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+/// The request line of a query.
+fn request(query: &CtlQuery) -> Value {
+    let cmd = match query {
+        CtlQuery::Session { seid } | CtlQuery::Rules { seid } => {
+            return json!({ "cmd": "session", "seid": seid.0 });
+        }
+        CtlQuery::Status => "status",
+        CtlQuery::Sessions => "sessions",
+        CtlQuery::Drops => "drops",
+        CtlQuery::Ports => "ports",
+        CtlQuery::Workers => "workers",
+        CtlQuery::Peers => "peers",
+        CtlQuery::Counters => "counters",
+    };
+    json!({ "cmd": cmd })
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum CtlError {
+    /// Nobody answers on the socket.
+    NotRunning(String, io::Error),
+    /// The UPF refused.
+    Refused(String),
+    /// The answer is no JSON object.
+    Garbled(String),
+}
+
+impl std::fmt::Display for CtlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotRunning(path, e) => write!(
+                f,
+                "no UPF answers on {path} ({e}); is `sluice upf` running, and is this the control_socket of its upf.yaml?"
+            ),
+            Self::Refused(why) => f.write_str(why),
+            Self::Garbled(why) => write!(f, "the UPF's answer cannot be read: {why}"),
+        }
+    }
+}
+
+/// Asks and prints; with `--json` the UPF's object as it is.
+pub fn run(args: &CtlArgs) -> Exit {
+    let answer = ask(&args.socket, &args.query).and_then(|answer| {
+        match answer.get("error").and_then(Value::as_str) {
+            Some(why) => Err(CtlError::Refused(why.to_owned())),
+            None => Ok(answer),
+        }
+    });
+    match answer {
+        Ok(answer) => {
+            let text = match args.json {
+                true => format!("{answer:#}"),
+                false => print::text(&args.query, &answer),
+            };
+            // A closed pipe (`| head`) is the reader's choice.
+            let _ = writeln!(io::stdout(), "{text}");
+            Exit::Done
+        }
+        Err(e) => {
+            eprintln!("sluice ctl: {e}");
+            match e {
+                CtlError::NotRunning(..) => Exit::Lacking,
+                CtlError::Refused(_) | CtlError::Garbled(_) => Exit::Failed,
+            }
+        }
+    }
+}
+
+fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
+    let not_running = |e| CtlError::NotRunning(socket.display().to_string(), e);
+    let mut stream = UnixStream::connect(socket).map_err(not_running)?;
+    let exchanged = stream
+        .set_read_timeout(Some(ANSWER_WITHIN))
+        .and_then(|()| writeln!(stream, "{}", request(query)))
+        .and_then(|()| {
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).map(|_| line)
+        });
+    let line = exchanged.map_err(not_running)?;
+    serde_json::from_str(&line).map_err(|e| CtlError::Garbled(e.to_string()))
+}

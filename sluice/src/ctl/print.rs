@@ -1,0 +1,137 @@
+//! Answers as text: tables for lists, a tree for the rest.
+
+use crate::cli::args::CtlQuery as Question;
+use serde_json::{Map, Value};
+
+/// The answer for people.
+pub fn text(question: &Question, answer: &Value) -> String {
+    match question {
+        Question::Sessions => table(answer, "sessions"),
+        Question::Ports => table(answer, "ports"),
+        Question::Workers => table(answer, "workers"),
+        Question::Drops => drops(answer),
+        Question::Peers => ["associations", "gtpu_peers", "neighbours"]
+            .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
+            .join("\n"),
+        Question::Rules { .. } => tree(&answer["session"]["rules"], 0),
+        Question::Session { .. } => tree(&answer["session"], 0),
+        Question::Status | Question::Counters => tree(answer, 0),
+    }
+}
+
+fn drops(answer: &Value) -> String {
+    let Some(ledger) = answer.get("ledger") else {
+        return tree(answer, 0);
+    };
+    let mut lines = vec![scalar(&ledger["equation"])];
+    if let Some(Value::Object(dropped)) = ledger.get("dropped") {
+        lines.extend(
+            dropped
+                .iter()
+                .map(|(reason, n)| format!("  {:>12}  {reason}", scalar(n))),
+        );
+    }
+    lines.join("\n")
+}
+
+/// A list of objects as columns, in the order of the first one's keys.
+fn table(answer: &Value, key: &str) -> String {
+    let Some(Value::Array(rows)) = answer.get(key) else {
+        return tree(answer, 0);
+    };
+    let Some(Value::Object(first)) = rows.first() else {
+        return "(none)".to_owned();
+    };
+    let columns: Vec<&String> = first.keys().collect();
+    let mut cells = vec![columns.iter().map(|c| (*c).clone()).collect::<Vec<_>>()];
+    cells.extend(
+        rows.iter()
+            .map(|row| columns.iter().map(|c| scalar(&row[c.as_str()])).collect()),
+    );
+    let width = |i: usize| {
+        cells
+            .iter()
+            .map(|r| r[i].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(c, w)| format!("{c:<w$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn tree(value: &Value, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(map) => branches(map, depth),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::Object(_) => format!("{indent}-\n{}", tree(item, depth + 1)),
+                _ => format!("{indent}- {}", scalar(item)),
+            })
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => format!("{indent}{}", scalar(value)),
+    }
+}
+
+fn branches(map: &Map<String, Value>, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    map.iter()
+        .map(|(key, value)| match value {
+            Value::Object(m) if m.is_empty() => format!("{indent}{key}: (none)"),
+            Value::Array(a) if a.is_empty() => format!("{indent}{key}: (none)"),
+            Value::Object(_) | Value::Array(_) => {
+                format!("{indent}{key}:\n{}", tree(value, depth + 1))
+            }
+            _ => format!("{indent}{key}: {}", scalar(value)),
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(s) => s.clone(),
+        Value::Number(n) if n.is_f64() => format!("{:.3}", n.as_f64().unwrap_or_default()),
+        other => other.to_string(),
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines()
+        .map(|l| format!("  {l}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_becomes_columns() {
+        let answer =
+            json!({ "ports": [{ "mtu": 1500, "name": "n3" }, { "mtu": 9000, "name": "n6-long" }] });
+        assert_eq!(
+            text(&Question::Ports, &answer),
+            "mtu   name\n1500  n3\n9000  n6-long"
+        );
+        assert_eq!(text(&Question::Ports, &json!({ "ports": [] })), "(none)");
+    }
+
+    #[test]
+    fn drops_begin_with_the_equation() {
+        let answer = json!({ "ledger": { "equation": "a = b", "dropped": { "far_drop": 3 } } });
+        assert_eq!(
+            text(&Question::Drops, &answer),
+            "a = b\n             3  far_drop"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What passes N3 and N4, captured and judged by tshark.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sluice_host::capture::Capture;
+use sluice_host::judge;
+
+use super::error::DemoError;
+use super::plan;
+use super::topology::Topology;
+use super::workdir::WorkDir;
+
+/// Complaints that a report shows; there may be one for each packet.
+const SHOWN_MAX: usize = 10;
+
+/// The running captures. They watch the ends of gNBs and SMF, where the kernel shows what a
+/// packet socket sends at the other end.
+#[derive(Debug)]
+pub(super) struct Captures {
+    n3: Capture,
+    n4: Capture,
+}
+
+/// What a capture held, and what tshark thinks of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Judgement {
+    pub(super) interface: &'static str,
+    /// PFCP and GTP-U frames that were judged.
+    pub(super) frames: u64,
+    /// Frames that the capture should have but has not.
+    pub(super) missed: u64,
+    /// Frames that tshark complains of.
+    pub(super) complaints: u64,
+    /// The first complaints in words.
+    pub(super) first_complaints: Vec<String>,
+}
+
+impl Judgement {
+    /// Whether there was something to judge, it is complete, and nothing is wrong with it.
+    pub(super) fn is_clean(&self) -> bool {
+        self.frames > 0 && self.missed == 0 && self.complaints == 0
+    }
+}
+
+impl Captures {
+    /// Starts both; everything from now on is captured.
+    pub(super) fn start(topology: &Topology, work: &WorkDir) -> Result<Self, DemoError> {
+        let (n3, n4) = (work.join("n3.pcap"), work.join("n4.pcap"));
+        Ok(Self {
+            n3: Capture::start(&topology.gnb, "n3", &n3_filter(), &n3)?,
+            n4: Capture::start(&topology.smf, "n4", "udp port 8805", &n4)?,
+        })
+    }
+
+    /// Ends both and has them judged.
+    pub(super) fn judge(self) -> Result<Vec<Judgement>, DemoError> {
+        let n4 = judge_one("N4", self.n4)?;
+        let n3 = judge_one("N3", self.n3)?;
+        Ok(vec![n4, n3])
+    }
+}
+
+fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, DemoError> {
+    let path: PathBuf = capture.path().to_owned();
+    let count = capture.stop()?;
+    let mut verdict = judge::judge(&path)?;
+    let complaints = verdict.complaints.len() as u64;
+    verdict.complaints.truncate(SHOWN_MAX);
+    Ok(Judgement {
+        interface,
+        frames: verdict.frames,
+        missed: count.dropped,
+        complaints,
+        first_complaints: verdict.complaints,
+    })
+}
+
+/// All of GTP-U; only of iperf3's packets, which are many and alike, one in so many. It is chosen
+/// by the inner Identification, behind 8 bytes of UDP and 16 of GTP-U with its container.
+fn n3_filter() -> String {
+    let last = plan::iperf_port(plan::IPERF_UES_MAX - 1);
+    let is_iperf = |offset: u32| {
+        format!(
+            "(udp[{offset}:2] >= {} and udp[{offset}:2] <= {last})",
+            plan::IPERF_PORT
+        )
+    };
+    let (source, destination) = (is_iperf(24 + 20), is_iperf(24 + 22));
+    let is_g_pdu = "udp[9] = 255";
+    let is_icmp = "udp[33] = 1";
+    let is_not_chosen = format!("udp[28:2] & {} != 0", plan::IPERF_CAPTURE_ONE_IN - 1);
+    format!(
+        "udp port 2152 and not ({is_g_pdu} and not {is_icmp} and {is_not_chosen} \
+         and ({source} or {destination}))"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_or_incomplete_capture_is_not_clean() {
+        let whole = Judgement {
+            frames: 2,
+            ..Judgement::default()
+        };
+        assert!(whole.is_clean());
+        assert!(!Judgement::default().is_clean());
+        let incomplete = Judgement { missed: 1, ..whole };
+        assert!(!incomplete.is_clean());
+    }
+
+    #[test]
+    fn one_in_so_many_is_a_power_of_two() {
+        assert!(plan::IPERF_CAPTURE_ONE_IN.is_power_of_two());
+        assert!(n3_filter().contains("udp[44:2] >= 5201"));
+    }
+}

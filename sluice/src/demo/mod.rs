@@ -1,0 +1,127 @@
+//! `sluice demo`: UEs, gNBs, a data network and an SMF around a real UPF, and real programs
+//! whose traffic must come through without a loss and with every byte accounted for.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `run` | the demo from beginning to end |
+//! | `acts` | its acts: attach, traffic, path switch, detach |
+//! | `plan` | addresses and amounts |
+//! | `topology`, `servers`, `ran`, `core`, `upf` | the parts that are set up |
+//! | `traffic` | ping, curl, iperf3 and what they say |
+//! | `checks`, `captures`, `report` | what must hold, and the outcome |
+//! | `screen`, `watch` | progress and the live table |
+
+use sluice_host::cap::{self, Need};
+use sluice_host::netns;
+use sluice_host::signal::Shutdown;
+
+use crate::cli::args::{DemoArgs, Driver};
+use crate::exit::Exit;
+
+mod acts;
+mod captures;
+mod checks;
+mod child;
+mod core;
+mod error;
+mod plan;
+mod ran;
+mod report;
+mod run;
+mod screen;
+mod servers;
+mod topology;
+mod traffic;
+mod upf;
+mod upf_config;
+mod watch;
+mod workdir;
+
+pub use self::plan::UES_MAX;
+
+use self::checks::Checks;
+use self::child::Stop;
+use self::error::DemoError;
+use self::report::Report;
+use self::screen::Screen;
+
+/// Runs the demo from the first preparation to the last check.
+pub fn run(args: &DemoArgs) -> Exit {
+    let usage = |what: &str| {
+        eprintln!("sluice demo: {what}");
+        Exit::Usage
+    };
+    if args.driver == Driver::Memif {
+        return usage(
+            "--driver memif needs another process with memif at each end, and here the kernel \
+             is there: use af_packet or af_xdp",
+        );
+    }
+    let lacking = cap::missing(&needs());
+    if !lacking.is_empty() {
+        eprintln!("sluice demo: {}", DemoError::Missing(lacking));
+        return Exit::Lacking;
+    }
+    match show(args) {
+        Ok(report) => {
+            print(&report, args.json);
+            if report.is_good() {
+                Exit::Done
+            } else {
+                Exit::Failed
+            }
+        }
+        Err(error) => {
+            eprintln!("sluice demo: {error}");
+            Exit::Failed
+        }
+    }
+}
+
+fn needs() -> Vec<Need> {
+    let tools = [
+        "ip", "ethtool", "tcpdump", "tshark", "ping", "curl", "nginx", "iperf3",
+    ];
+    let first = [Need::NetworkAdmin, Need::Tun];
+    first.into_iter().chain(tools.map(Need::Tool)).collect()
+}
+
+/// Only what cannot even be reported is an error.
+fn show(args: &DemoArgs) -> Result<Report, DemoError> {
+    let shutdown = Shutdown::install()?;
+    let stop = Stop(shutdown.flag());
+    let screen = Screen::new();
+    for name in netns::sweep()? {
+        screen.say(&format!("removed {name}, which a killed run had left"));
+    }
+    workdir::sweep();
+    let mut report = Report {
+        driver: upf_config::driver_name(args.driver),
+        ..Report::default()
+    };
+    let mut checks = Checks::new(screen.clone());
+    let outcome = run::run(args, &stop, &screen, &mut report, &mut checks);
+    if let Err(error) = outcome {
+        report.interrupted = error.is_interruption();
+        screen.say(&format!("sluice demo: {error}"));
+        for line in &report.upf_log {
+            screen.say(&format!("  upf: {line}"));
+        }
+        report.error = Some(error.to_string());
+        checks.holds("the demo ran to its end", "yes", "no", false);
+    }
+    let left = topology::left_over()?;
+    checks.equal("namespaces that are left behind", 0, left.len());
+    report.finish(checks);
+    Ok(report)
+}
+
+fn print(report: &Report, as_json: bool) {
+    if as_json {
+        // Numbers, texts and lists can always be written.
+        let text = serde_json::to_string_pretty(report).unwrap_or_default();
+        println!("{text}");
+    } else {
+        println!("{}", report.text());
+    }
+}

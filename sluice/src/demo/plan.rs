@@ -1,0 +1,95 @@
+//! The demo's addresses and amounts, in one place.
+//!
+//! Links lie in 198.18.0.0/15, which RFC 2544 keeps for laboratories; UEs in a private range.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Prefix length of N3, N4 and N6.
+pub(super) const LINK_PREFIX: u8 = 24;
+pub(super) const N3_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 3, 1);
+pub(super) const N3_GNBS: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(198, 18, 3, 11), Ipv4Addr::new(198, 18, 3, 12)];
+pub(super) const N4_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 1);
+pub(super) const N4_SMF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 2);
+pub(super) const N6_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 1);
+/// The data network's server.
+pub(super) const N6_SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 2);
+
+/// UEs' addresses; the first and the last stay free.
+pub(super) const UE_POOL: Ipv4Addr = Ipv4Addr::new(10, 60, 0, 0);
+pub(super) const UE_POOL_PREFIX: u8 = 24;
+/// More would only wait for each other on a small machine.
+pub const UES_MAX: u32 = 64;
+/// The QoS flow of all UEs.
+pub(super) const QFI: u8 = 9;
+pub(super) const DNN: &str = "internet";
+pub(super) const NETWORK_ACCESS: &str = "access";
+pub(super) const NETWORK_CORE: &str = "core";
+
+pub(super) const LINK_MTU: u16 = 1500;
+/// With 44 bytes of outer headers (IPv4, UDP, GTP-U with PDU Session Container) a packet of a UE
+/// fits into a frame of N3.
+pub(super) const UE_MTU: u16 = 1400;
+
+/// Largest TCP window in bytes: all flows together then fit into the rings between the ports and
+/// the kernel, so that TCP, which would otherwise push until something overflows, loses nothing.
+pub(super) const TCP_WINDOW_BYTES: u32 = 256 << 10;
+
+pub(super) const PING_COUNT: u32 = 20;
+pub(super) const PING_INTERVAL_S: f32 = 0.05;
+/// The usual payload, and the one that fills the MTU (behind 28 bytes of headers).
+pub(super) const PING_SIZES: [u16; 2] = [56, UE_MTU - 28];
+
+pub(super) const HTTP_PORT: u16 = 80;
+pub(super) const HTTP_BYTES: usize = 6 << 20;
+
+/// UEs that run iperf3; the others rest meanwhile.
+pub(super) const IPERF_UES_MAX: usize = 4;
+pub(super) const IPERF_PORT: u16 = 5201;
+/// A little above what is promised, because iperf3 stays a little below what it is told.
+pub(super) const UDP_RATE_BPS: u64 = 52_000_000;
+pub(super) const UDP_WANTED_BPS: f64 = 50_000_000.0;
+pub(super) const UDP_PAYLOAD_BYTES: u16 = 1300;
+pub(super) const UDP_TIME: Duration = Duration::from_secs(6);
+pub(super) const UDP_WANTED_S: f64 = 5.0;
+pub(super) const TCP_TIME: Duration = Duration::from_secs(3);
+
+/// One packet in so many of iperf3 is captured, the rest of the traffic whole.
+pub(super) const IPERF_CAPTURE_ONE_IN: u16 = 64;
+
+/// Address of the UE with number `index`, counted from 0.
+pub(super) fn ue_address(index: usize) -> Ipv4Addr {
+    let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(2);
+    Ipv4Addr::from_bits(UE_POOL.to_bits().saturating_add(offset))
+}
+
+/// How many of so many UEs run iperf3.
+pub(super) fn iperf_ues(ues: u32) -> usize {
+    usize::try_from(ues).map_or(IPERF_UES_MAX, |ues| ues.min(IPERF_UES_MAX))
+}
+
+/// Port of the iperf3 server of the UE with number `index`.
+pub(super) fn iperf_port(index: usize) -> u16 {
+    IPERF_PORT.saturating_add(u16::try_from(index).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ue_has_an_address_inside_the_pool() {
+        let mask = u32::MAX << (32 - u32::from(UE_POOL_PREFIX));
+        let last = ue_address(UES_MAX as usize - 1);
+        assert_eq!(last.to_bits() & mask, UE_POOL.to_bits());
+        assert_ne!(last, ue_address(UES_MAX as usize - 2));
+    }
+
+    #[test]
+    fn a_packet_of_a_ue_fits_into_n3_with_its_tunnel() {
+        const OUTER: u16 = 20 + 8 + 16;
+        const { assert!(UE_MTU + OUTER <= LINK_MTU) };
+        const { assert!(UDP_PAYLOAD_BYTES + 28 <= UE_MTU) };
+    }
+}

@@ -1,0 +1,102 @@
+//! Progress on standard error: lines that stay, and on a terminal a table below them that is
+//! drawn anew.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Up one line and to its beginning.
+const UP: &str = "\x1b[1F";
+const CLEAR_BELOW: &str = "\x1b[J";
+
+/// Where progress is shown; clones show it at the same place.
+#[derive(Clone, Debug)]
+pub(super) struct Screen {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: Kind,
+    started: Instant,
+    /// What stands below the last line, on a terminal.
+    table: Mutex<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Terminal,
+    Lines,
+    #[cfg(test)]
+    Silent,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self::of(if stderr().is_terminal() {
+            Kind::Terminal
+        } else {
+            Kind::Lines
+        })
+    }
+
+    /// Shows nothing.
+    #[cfg(test)]
+    pub(super) fn silent() -> Self {
+        Self::of(Kind::Silent)
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                kind,
+                started: Instant::now(),
+                table: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Whether a table can be drawn anew.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.inner.kind == Kind::Terminal
+    }
+
+    /// Announces a step, with the time since the beginning.
+    pub(super) fn step(&self, what: &str) {
+        let elapsed_s = self.inner.started.elapsed().as_secs_f32();
+        self.say(&format!("[{elapsed_s:5.1} s] {what}"));
+    }
+
+    /// Writes a line that stays.
+    pub(super) fn say(&self, line: &str) {
+        self.draw(Some(line), None);
+    }
+
+    /// Replaces the table.
+    pub(super) fn show(&self, table: Vec<String>) {
+        self.draw(None, Some(table));
+    }
+
+    fn draw(&self, line: Option<&str>, new_table: Option<Vec<String>>) {
+        let table = self.inner.table.lock();
+        let mut table = table.unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        if self.is_terminal() && !table.is_empty() {
+            text.push_str(&UP.repeat(table.len()));
+            text.push_str(CLEAR_BELOW);
+        }
+        if let Some(new) = new_table {
+            *table = new;
+        }
+        for line in line.into_iter().chain(table.iter().map(String::as_str)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        #[cfg(test)]
+        if self.inner.kind == Kind::Silent {
+            return;
+        }
+        // Nobody may be there to see it any more.
+        let _ = stderr().write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,41 @@
+//! Real programs that make traffic, and what they say of it.
+
+pub(super) mod http;
+pub(super) mod iperf;
+pub(super) mod ping;
+
+use super::error::DemoError;
+
+/// Runs `work` for every item at the same time; gives the results in the order of the items, or
+/// the first error when all have ended.
+pub(super) fn at_once<I: Sync, T: Send>(
+    items: &[I],
+    work: impl Fn(usize, &I) -> Result<T, DemoError> + Sync,
+) -> Result<Vec<T>, DemoError> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| scope.spawn(move || work(index, item)))
+            .collect();
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        outcomes
+            .into_iter()
+            .map(|outcome| outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_the_items() {
+        let doubled = at_once(&[1, 2, 3], |index, item| Ok(index + item));
+        assert_eq!(doubled.expect("no error"), [1, 3, 5]);
+        let failed = at_once(&[1], |_, _| Err::<(), _>(DemoError::Interrupted));
+        assert!(failed.is_err());
+    }
+}

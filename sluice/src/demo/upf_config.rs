@@ -1,0 +1,52 @@
+//! The configuration file of the demo's UPF.
+
+use std::path::Path;
+
+use sluice_port_dpdk::devargs;
+
+use super::plan;
+use crate::cli::args::Driver;
+
+/// As it stands on the command line.
+pub(super) fn driver_name(driver: Driver) -> &'static str {
+    match driver {
+        Driver::AfPacket => "af_packet",
+        Driver::AfXdp => "af_xdp",
+        Driver::Memif => "memif",
+    }
+}
+
+/// The file's text: two ports, N4 on a kernel socket, its control socket at `socket`.
+pub(super) fn text(driver: Driver, socket: &Path) -> String {
+    let device = |number, interface| match driver {
+        Driver::AfXdp => devargs::af_xdp(number, interface, 1),
+        _ => devargs::af_packet(number, interface, 1),
+    };
+    let (n3, n6, socket) = (device(0, "n3"), device(1, "n6"), socket.display());
+    format!(
+        "# Written by `sluice demo`.\n\
+         control_socket: {socket}\n\
+         n4:\n  listen: {N4_UPF}\n  peers: {N4_SMF}/32\n\
+         ports:\n\
+         \x20 - name: n3\n    device: {n3}\n    rx_queues: 1\n    tx_queues: 1\n\
+         \x20 - name: n6\n    device: {n6}\n    rx_queues: 1\n    tx_queues: 1\n\
+         interfaces:\n\
+         \x20 - name: n3\n    port: n3\n    addresses: {N3_UPF}/{LINK_PREFIX}\n\
+         \x20   n3:\n      network_instance: {NETWORK_ACCESS}\n\
+         \x20 - name: n6\n    port: n6\n    addresses: {N6_UPF}/{LINK_PREFIX}\n\
+         \x20   gateway: {N6_SERVER}\n\
+         \x20   n6:\n      network_instance: {NETWORK_CORE}\n\
+         pools:\n  - network_instance: {NETWORK_CORE}\n    prefix: {UE_POOL}/{UE_POOL_PREFIX}\n\
+         limits:\n  sessions: 1024\n",
+        N4_UPF = plan::N4_UPF,
+        N4_SMF = plan::N4_SMF,
+        N3_UPF = plan::N3_UPF,
+        N6_UPF = plan::N6_UPF,
+        N6_SERVER = plan::N6_SERVER,
+        LINK_PREFIX = plan::LINK_PREFIX,
+        NETWORK_ACCESS = plan::NETWORK_ACCESS,
+        NETWORK_CORE = plan::NETWORK_CORE,
+        UE_POOL = plan::UE_POOL,
+        UE_POOL_PREFIX = plan::UE_POOL_PREFIX,
+    )
+}

@@ -1,0 +1,253 @@
+//! From a checked configuration to running workers and a control core.
+
+use super::control::ControlLoop;
+use super::ctl::Ctl;
+use super::n4::{N4, wall_clock};
+use super::view::Load;
+use super::worker::{Pace, Running};
+use crate::config::{N4Start, OpenedPort, UpfConfig};
+use core::fmt;
+use sluice_host::signal::Shutdown;
+use sluice_host::thread;
+use sluice_n4::Features;
+use sluice_node::control::Control;
+use sluice_node::core::Core;
+use sluice_node::session::{Config as UpConfig, UP_FUNCTION_FEATURES, UpFunction};
+use sluice_path::assembly::{Seed, assemble};
+use sluice_path::layout::Layout;
+use sluice_path::limits::RESERVED;
+use sluice_path::tables::Polled;
+use sluice_port::{PortId, QueueId};
+use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port};
+use sluice_wire::eth::MacAddr;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+/// Why the UPF does not start.
+#[derive(Debug)]
+pub struct BootError {
+    /// What was being done.
+    doing: String,
+    /// What went wrong.
+    why: String,
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.doing, self.why)
+    }
+}
+
+fn failed<E: fmt::Display>(doing: impl Into<String>) -> impl FnOnce(E) -> BootError {
+    let doing = doing.into();
+    move |e| BootError {
+        doing,
+        why: e.to_string(),
+    }
+}
+
+/// Starts everything. What was opened closes again if a later step fails.
+pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
+    let ctl = Ctl::listen(&config.control_socket).map_err(failed(format!(
+        "control_socket {}",
+        config.control_socket.display()
+    )))?;
+    let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
+    let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
+    let ports = open_ports(config, &pool)?;
+    let n4 = N4::bind(&listen(config)?, pool.clone()).map_err(failed("opening N4"))?;
+    let plan = config.plan().map_err(failed("laying out sessions"))?;
+    let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
+    let control = config
+        .control(&opened(&ports))
+        .map_err(failed("interfaces"))
+        .and_then(|c| Control::new(c).map_err(failed("interfaces")))?;
+    let (up_config, n4_config) = n4_configs(config, plan.layout.clone());
+    let up = UpFunction::new(up_config, n4_config, foreign);
+    let core = Core::new(control, up, end);
+    let cpus: Vec<usize> = config
+        .placement
+        .workers
+        .iter()
+        .map(|c| usize::from(*c))
+        .collect();
+    let workers = start_workers(config, &eal, &pool, &ports, seeds, &core, &cpus)?;
+    thread::pin(&[usize::from(config.placement.housekeeping)])
+        .unwrap_or_else(|e| tracing::warn!("{e}"));
+    thread::sleep_precisely();
+    Ok(ControlLoop {
+        core,
+        n4,
+        ctl,
+        workers,
+        ports,
+        shutdown,
+        graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
+        load: Load::new(cpus.into_iter().map(Some).collect()),
+        queries: Vec::new(),
+        next_query: 0,
+    })
+}
+
+fn open_ports(config: &UpfConfig, pool: &MbufPool) -> Result<Vec<Port>, BootError> {
+    let mut ports = Vec::new();
+    for wanted in config.port_configs() {
+        let doing = format!("opening port {} ({})", wanted.name, wanted.devargs);
+        let port = Port::open(pool, &wanted).map_err(failed(doing))?;
+        let info = port.info(PortId(0));
+        tracing::info!(
+            "port {}: {} {}, {} receive and {} transmit queues, MTU {}",
+            info.name,
+            port.driver(),
+            MacAddr(info.mac),
+            info.rx_queues,
+            info.tx_queues,
+            info.mtu_bytes
+        );
+        ports.push(port);
+    }
+    Ok(ports)
+}
+
+fn opened(ports: &[Port]) -> HashMap<String, OpenedPort> {
+    let numbered = ports.iter().zip(0..);
+    numbered
+        .map(|(port, id)| {
+            let info = port.info(PortId(id));
+            let opened = OpenedPort {
+                id: PortId(id),
+                mac: MacAddr(info.mac),
+                mtu_bytes: info.mtu_bytes,
+            };
+            (info.name, opened)
+        })
+        .collect()
+}
+
+fn listen(config: &UpfConfig) -> Result<Vec<SocketAddrV4>, BootError> {
+    let addresses = config.n4.listen.iter().map(|at| match at.value {
+        SocketAddr::V4(address) => Ok(address),
+        SocketAddr::V6(address) => Err(BootError {
+            doing: format!("n4.listen {address}"),
+            why: "N4 over IPv6 is not supported yet".to_owned(),
+        }),
+    });
+    addresses.collect()
+}
+
+fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Config) {
+    let seed = random_seed();
+    let start = N4Start {
+        recovery_time_stamp: wall_clock(),
+        hash_seed: seed[0] ^ seed[1],
+        features: Features {
+            up: Some(UP_FUNCTION_FEATURES),
+            ..Features::default()
+        },
+        retains_sessions: true,
+    };
+    let defaults = UpConfig::new(layout, blocks(config), n4_address(config), seed);
+    let up = UpConfig {
+        sessions: config.limits.sessions.value as usize,
+        accept_cp_fteid: config.n4.accept_cp_fteid,
+        peer_loss_keep_s: config.n4.peer_loss_keep_s,
+        transactions: RESERVED * config.placement.workers.len(),
+        ..defaults
+    };
+    (up, config.n4_endpoint(&start))
+}
+
+/// As many as [`UpfConfig::plan`] makes: block 0 is never used.
+fn blocks(config: &UpfConfig) -> u32 {
+    config.limits.rule_blocks.value + 1
+}
+
+/// The address in our F-SEIDs: the first that N4 listens on, if it is one.
+fn n4_address(config: &UpfConfig) -> Ipv4Addr {
+    let mut listen = config.n4.listen.iter();
+    listen
+        .find_map(|at| match at.value.ip() {
+            IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
+            _ => None,
+        })
+        .unwrap_or(Ipv4Addr::LOCALHOST)
+}
+
+/// Random bits of the standard library's hash keys, which come from the system.
+fn random_seed() -> [u64; 2] {
+    [0, 1].map(|_| RandomState::new().build_hasher().finish())
+}
+
+/// Each worker polls its share of every port's receive queues, and sends by a queue of its own.
+fn start_workers(
+    config: &UpfConfig,
+    eal: &Eal,
+    pool: &MbufPool,
+    ports: &[Port],
+    seeds: Vec<Seed<Mbuf>>,
+    core: &Core<Mbuf>,
+    cpus: &[usize],
+) -> Result<Vec<Running>, BootError> {
+    let count = seeds.len();
+    let mut running = Vec::new();
+    for (seed, cpu) in seeds.into_iter().zip(cpus) {
+        let id = usize::from(seed.id());
+        let (io, polled) = doors(pool, ports, id, count)?;
+        let worker = seed.grow(io, polled, QueueId(id as u16));
+        let pace = Pace {
+            cpu: Some(*cpu),
+            rest_max: Duration::from_micros(u64::from(config.workers.sleep_us_max.value)),
+        };
+        let stats = core.end().stats()[id].clone();
+        let name = format!("sluice-w{id}");
+        running.push(
+            Running::start(eal, worker, stats, pace, &name)
+                .map_err(failed(format!("starting worker {id}")))?,
+        );
+    }
+    Ok(running)
+}
+
+fn doors(
+    pool: &MbufPool,
+    ports: &[Port],
+    worker: usize,
+    workers: usize,
+) -> Result<(DpdkIo, Vec<Polled>), BootError> {
+    let mut io = DpdkIo::new(pool, ports);
+    let mut polled = Vec::new();
+    for (port, id) in ports.iter().zip(0..) {
+        let info = port.info(PortId(id));
+        if usize::from(info.tx_queues) < workers {
+            return Err(BootError {
+                doing: format!("port {}", info.name),
+                why: format!(
+                    "has {} transmit queues for {workers} workers; each worker needs one",
+                    info.tx_queues
+                ),
+            });
+        }
+        for queue in (0..info.rx_queues).filter(|q| usize::from(*q) % workers == worker) {
+            if port
+                .rx_queue(queue)
+                .is_some_and(|q| io.attach_rx(q).is_ok())
+            {
+                polled.push(Polled {
+                    port: PortId(id),
+                    queue: QueueId(queue),
+                });
+            }
+        }
+        let sends = port.tx_queue(worker as u16);
+        let attached = sends.is_some_and(|q| io.attach_tx(q).is_ok());
+        if !attached {
+            return Err(BootError {
+                doing: format!("port {}", info.name),
+                why: format!("transmit queue {worker} cannot be taken"),
+            });
+        }
+    }
+    Ok((io, polled))
+}

@@ -1,0 +1,162 @@
+//! The control core's loop: N4, what the workers send, `sluice ctl`, timers, and the end.
+
+use super::ctl::{Asked, Ctl, Request};
+use super::n4::{N4, time};
+use super::view;
+use super::worker::Running;
+use sluice_host::signal::Shutdown;
+use sluice_node::core::{Core, Time};
+use sluice_node::session::Notice;
+use sluice_port_dpdk::{Mbuf, Port};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Neighbours are asked again in these steps.
+const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
+/// Longest wait while a transaction is on its way: its answer waits with us.
+const WAIT_BUSY: Duration = Duration::from_micros(20);
+/// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
+const WAIT_IDLE: Duration = Duration::from_millis(1);
+
+/// All that the loop works with.
+pub struct ControlLoop {
+    /// The control core.
+    pub core: Core<Mbuf>,
+    /// N4 sockets.
+    pub n4: N4,
+    /// Requests of `sluice ctl`.
+    pub ctl: Ctl,
+    /// The workers' threads, watched for an end that nobody asked for.
+    pub workers: Vec<Running>,
+    /// Open ports, in the order of their ids.
+    pub ports: Vec<Port>,
+    /// SIGTERM and SIGINT.
+    pub shutdown: Shutdown,
+    /// How long CPs get to release their sessions.
+    pub graceful: Duration,
+    /// For load since the last question.
+    pub load: view::Load,
+    /// Questions that wait for counters.
+    pub queries: Vec<(u64, Asked)>,
+    /// The last token given to a query.
+    pub next_query: u64,
+}
+
+/// How the loop ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// As asked.
+    AsAsked,
+    /// A worker's thread is gone.
+    WorkerDied,
+}
+
+impl ControlLoop {
+    /// Runs until a signal comes, then asks the CPs for release and ends.
+    pub fn run(mut self) -> Ended {
+        let mut next_neighbours = Instant::now();
+        while !self.shutdown.is_requested() {
+            if self.workers.iter().any(Running::has_died) {
+                tracing::error!("a worker thread has ended by itself");
+                self.stop();
+                return Ended::WorkerDied;
+            }
+            self.turn();
+            if Instant::now() >= next_neighbours {
+                next_neighbours = Instant::now() + NEIGHBOUR_STEP;
+                self.core.tick_neighbours(time(), self.n4.outside());
+            }
+        }
+        self.release();
+        self.stop();
+        Ended::AsAsked
+    }
+
+    fn turn(&mut self) {
+        let now = time();
+        let core = &mut self.core;
+        let mut work = self.n4.receive(|peer, bytes, outside| {
+            core.datagram(now, peer, bytes, outside);
+        });
+        work += self.core.turn(now, self.n4.outside());
+        self.n4.flush();
+        while let Some(asked) = self.ctl.next() {
+            work += 1;
+            self.asked(asked);
+        }
+        self.notices();
+        if work == 0 {
+            let busy = self.core.end().under_way() > 0;
+            self.n4.wait(if busy { WAIT_BUSY } else { WAIT_IDLE });
+        }
+    }
+
+    /// A session's counters are with a worker: its view is answered when they have come in.
+    fn asked(&mut self, asked: Asked) {
+        if let Request::Session { seid } = asked.request {
+            self.next_query += 1;
+            let token = self.next_query;
+            let (up, _, mut sink) = self.core.up_with_sink(self.n4.outside());
+            if up.query(seid, token, &mut sink) {
+                self.queries.push((token, asked));
+                return;
+            }
+        }
+        let value = view::answer(&asked.request, self.view());
+        asked.answer(value);
+    }
+
+    fn notices(&mut self) {
+        while let Some(notice) = self.core.up.next_notice() {
+            let Notice::Queried(token) = notice else {
+                tracing::info!("{notice}");
+                continue;
+            };
+            if let Some(at) = self.queries.iter().position(|(t, _)| *t == token) {
+                let (_, asked) = self.queries.swap_remove(at);
+                let value = view::answer(&asked.request, self.view());
+                asked.answer(value);
+            }
+        }
+    }
+
+    fn view(&mut self) -> view::Upf<'_> {
+        view::Upf {
+            core: &self.core,
+            ports: &self.ports,
+            load: &mut self.load,
+        }
+    }
+
+    /// Asks every CP to release its association, and serves N4 until all have done so, the
+    /// graceful period is over, or a second signal comes.
+    fn release(&mut self) {
+        if self.graceful.is_zero() || self.core.up.is_released() {
+            return;
+        }
+        tracing::info!(
+            "asking the control planes for release, for up to {} s; once more the signal ends at once",
+            self.graceful.as_secs()
+        );
+        let Time { now, wall } = time();
+        let period_s = self.graceful.as_secs() as u32;
+        let (up, net, mut sink) = self.core.up_with_sink(self.n4.outside());
+        up.begin_release(now, wall, period_s, net, &mut sink);
+        self.n4.flush();
+        let until = Instant::now() + self.graceful;
+        // From here on the flag tells of a further signal.
+        self.shutdown.flag().store(false, Ordering::Relaxed);
+        while Instant::now() < until && !self.core.up.is_released() && !self.shutdown.is_requested()
+        {
+            self.turn();
+        }
+    }
+
+    fn stop(&mut self) {
+        for worker in self.workers.drain(..) {
+            worker.stop();
+        }
+        let ledger = self.core.ledger();
+        tracing::info!("{ledger}");
+    }
+}

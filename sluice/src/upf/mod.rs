@@ -1,0 +1,55 @@
+//! `sluice upf`: the user plane function as a daemon.
+//!
+//! [`boot`] puts the parts on threads: one for each worker, one for the control core (this one),
+//! one that listens for `sluice ctl`.
+
+mod boot;
+mod control;
+mod ctl;
+mod n4;
+mod view;
+mod worker;
+
+use crate::check;
+use crate::cli::args::UpfArgs;
+use crate::config::{Machine, UpfConfig};
+use crate::exit::Exit;
+use crate::logging::{self, Verbosity};
+use control::Ended;
+use sluice_host::signal::Shutdown;
+
+/// Runs until SIGTERM or SIGINT.
+pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
+    if args.check {
+        return check::run(args, verbosity);
+    }
+    let loaded = match UpfConfig::load(&args.config, &Machine::this()) {
+        Ok(loaded) => loaded,
+        Err(refused) => {
+            eprintln!("{refused}");
+            return Exit::Usage;
+        }
+    };
+    logging::start(verbosity, &loaded.config.log);
+    check::show_warnings(&args.config, &loaded.warnings);
+    let shutdown = match Shutdown::install() {
+        Ok(shutdown) => shutdown,
+        Err(e) => {
+            eprintln!("sluice upf: {e}");
+            return Exit::Lacking;
+        }
+    };
+    match boot::boot(&loaded.config, shutdown) {
+        Ok(upf) => {
+            tracing::info!("ready");
+            match upf.run() {
+                Ended::AsAsked => Exit::Done,
+                Ended::WorkerDied => Exit::Failed,
+            }
+        }
+        Err(e) => {
+            eprintln!("sluice upf: {e}");
+            Exit::Lacking
+        }
+    }
+}

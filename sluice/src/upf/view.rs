@@ -1,0 +1,201 @@
+//! What `sluice ctl` is told: plain JSON of one moment.
+
+use super::ctl::{Request, error};
+use serde_json::{Value, json};
+use sluice_node::core::Core;
+use sluice_path::ledger::Ledger;
+use sluice_port_dpdk::{Mbuf, Port};
+use std::time::Instant;
+
+/// What there is to look at.
+pub struct Upf<'a> {
+    /// The control core.
+    pub core: &'a Core<Mbuf>,
+    /// Open ports.
+    pub ports: &'a [Port],
+    /// For load since the last question.
+    pub load: &'a mut Load,
+}
+
+/// Busy time of the workers at the last question.
+pub struct Load {
+    started: Instant,
+    asked: Instant,
+    busy_ns: Vec<u64>,
+    cpus: Vec<Option<usize>>,
+}
+
+impl Load {
+    /// For workers on these CPUs, from now on.
+    pub fn new(cpus: Vec<Option<usize>>) -> Self {
+        let now = Instant::now();
+        Self {
+            started: now,
+            asked: now,
+            busy_ns: vec![0; cpus.len()],
+            cpus,
+        }
+    }
+}
+
+/// The answer to a request.
+pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
+    match request {
+        Request::Status => status(&upf),
+        Request::Sessions => json!({ "sessions": upf.core.up.sessions() }),
+        Request::Session { seid } => match upf.core.up.session(*seid) {
+            Some(session) => json!({ "session": session }),
+            None => error(&format!("no session has the SEID {seid:#x}")),
+        },
+        Request::Drops => json!({ "ledger": ledger(&upf.core.ledger()) }),
+        Request::Ports => json!({ "ports": ports(upf.ports) }),
+        Request::Workers => json!({ "workers": workers(upf) }),
+        Request::Peers => peers(upf.core),
+        Request::Counters => counters(upf.core),
+    }
+}
+
+fn status(upf: &Upf<'_>) -> Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_s": upf.load.started.elapsed().as_secs(),
+        "workers": upf.core.end().workers(),
+        "ports": upf.ports.len(),
+        "sessions": upf.core.up.session_count(),
+        "transactions_under_way": upf.core.end().under_way(),
+    })
+}
+
+fn ledger(ledger: &Ledger) -> Value {
+    let dropped: serde_json::Map<_, _> = ledger
+        .dropped
+        .iter()
+        .map(|(reason, n)| (reason.name().to_owned(), json!(n)))
+        .collect();
+    json!({
+        "received": ledger.received,
+        "created": ledger.created,
+        "transmitted": ledger.transmitted,
+        "to_control": ledger.to_control,
+        "merged": ledger.merged,
+        "held": ledger.held,
+        "dropped_total": ledger.dropped_total(),
+        "dropped": dropped,
+        "balances": ledger.balances(),
+        "equation": ledger.to_string().lines().next(),
+    })
+}
+
+fn ports(ports: &[Port]) -> Vec<Value> {
+    ports
+        .iter()
+        .map(|port| {
+            let info = port.info(sluice_port::PortId(0));
+            // A driver without counters shows zeros.
+            let stats = port.stats().unwrap_or_default();
+            json!({
+                "name": info.name,
+                "driver": port.driver(),
+                "mac": sluice_wire::eth::MacAddr(info.mac).to_string(),
+                "mtu_bytes": info.mtu_bytes,
+                "rx_queues": info.rx_queues,
+                "tx_queues": info.tx_queues,
+                "rx_packets": stats.rx_packets,
+                "rx_bytes": stats.rx_bytes,
+                "rx_missed": stats.rx_missed,
+                "rx_errors": stats.rx_errors,
+                "rx_no_buffer": stats.rx_no_buffer,
+                "tx_packets": stats.tx_packets,
+                "tx_bytes": stats.tx_bytes,
+                "tx_errors": stats.tx_errors,
+            })
+        })
+        .collect()
+}
+
+/// Load is the share of time spent on turns that found work, since the last question.
+fn workers(upf: Upf<'_>) -> Vec<Value> {
+    let Upf { core, load, .. } = upf;
+    let elapsed_ns = load.asked.elapsed().as_nanos().max(1) as f64;
+    load.asked = Instant::now();
+    let stats = core.end().stats();
+    stats
+        .iter()
+        .zip(&load.cpus)
+        .zip(&mut load.busy_ns)
+        .enumerate()
+        .map(|(id, ((s, cpu), before))| {
+            let busy_ns = s.busy_ns.get();
+            let share = busy_ns.saturating_sub(*before) as f64 / elapsed_ns;
+            *before = busy_ns;
+            json!({
+                "id": id,
+                "core": cpu,
+                "busy_share": share.min(1.0),
+                "received": s.received.get(),
+                "transmitted": s.transmitted.get(),
+                "handed_in": s.handed_in.get(),
+                "handed_out": s.handed_out.get(),
+                "transactions": s.transactions.get(),
+                "busy_turns": s.busy_turns.get(),
+                "idle_turns": s.idle_turns.get(),
+            })
+        })
+        .collect()
+}
+
+fn peers(core: &Core<Mbuf>) -> Value {
+    let directory = &core.control.directory;
+    let neighbours: Vec<_> = directory
+        .neighbours()
+        .map(|(hop, is_static)| {
+            json!({
+                "interface": directory.name(hop.interface),
+                "address": hop.address.to_string(),
+                "mac": hop.mac.map(|m| sluice_wire::eth::MacAddr(m).to_string()),
+                "static": is_static,
+            })
+        })
+        .collect();
+    let tunnels: Vec<_> = directory
+        .peers()
+        .map(|(peer, users)| {
+            json!({
+                "address": peer.address.to_string(),
+                "local": peer.local.to_string(),
+                "users": users,
+            })
+        })
+        .collect();
+    json!({
+        "associations": core.up.associations(),
+        "gtpu_peers": tunnels,
+        "neighbours": neighbours,
+    })
+}
+
+fn counters(core: &Core<Mbuf>) -> Value {
+    let c = core.control.counters();
+    let counted = core.up.endpoint().counters();
+    let n4: serde_json::Map<_, _> = counted
+        .iter()
+        .map(|(name, n)| (name.to_owned(), json!(n)))
+        .collect();
+    json!({
+        "n4": n4,
+        "control": {
+            "arp_replies": c.arp_replies,
+            "arp_requests": c.arp_requests,
+            "icmp_echo_replies": c.icmp_echo_replies,
+            "icmp_errors": c.icmp_errors,
+            "gtpu_echo_responses": c.gtpu_echo_responses,
+            "error_indications_sent": c.error_indications_sent,
+            "error_indications_received": c.error_indications_received,
+            "end_markers": c.end_markers,
+            "extension_notifications": c.extension_notifications,
+            "ignored": c.ignored,
+            "limited": c.limited,
+            "lost_frames": core.lost_frames(),
+        },
+    })
+}
