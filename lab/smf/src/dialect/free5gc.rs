@@ -27,6 +27,7 @@ const fn urr(information: MeasurementInformation) -> UrrStyle {
     UrrStyle {
         method: MeasurementMethod::VOLUM,
         triggers: ReportingTriggers::PERIO.union(ReportingTriggers::VOLTH),
+        two_octet_triggers: true,
         period_s: Some(10),
         volume_threshold: Some(Volume {
             total: None,

@@ -80,6 +80,7 @@ pub static PROFILE: Profile = Profile {
         triggers: ReportingTriggers::PERIO
             .union(ReportingTriggers::VOLTH)
             .union(ReportingTriggers::TIMTH),
+        two_octet_triggers: true,
         period_s: Some(10),
         volume_threshold: Some(Volume {
             total: None,

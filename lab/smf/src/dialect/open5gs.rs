@@ -76,6 +76,7 @@ pub static PROFILE: Profile = Profile {
     urr: &[UrrStyle {
         method: MeasurementMethod::VOLUM,
         triggers: ReportingTriggers::VOLTH,
+        two_octet_triggers: false,
         period_s: None,
         volume_threshold: Some(Volume {
             total: Some(100 << 20),

@@ -214,6 +214,8 @@ pub struct UrrStyle {
     pub method: MeasurementMethod,
     /// When a report is made.
     pub triggers: ReportingTriggers,
+    /// Reporting Triggers has two octets, as up to Release 15, rather than three.
+    pub two_octet_triggers: bool,
     /// From one periodic report to the next, seconds.
     pub period_s: Option<u32>,
     /// Volume threshold, octets.

@@ -62,7 +62,7 @@ pub static PROFILE: Profile = Profile {
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi_0: false,
-        correlated: true,
+        correlated: false,
         flow_first: false,
     },
     // A URR needs a trigger; the threshold is so high (1 TiB) that only queries, changes and
@@ -70,6 +70,7 @@ pub static PROFILE: Profile = Profile {
     urr: &[UrrStyle {
         method: MeasurementMethod::VOLUM,
         triggers: ReportingTriggers::VOLTH,
+        two_octet_triggers: false,
         period_s: None,
         volume_threshold: Some(Volume {
             total: Some(1 << 40),

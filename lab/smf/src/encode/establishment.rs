@@ -4,7 +4,7 @@ use sluice_wire::pfcp::group::CreateBar;
 use sluice_wire::pfcp::value::{Name, PdnType, UserId};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use super::rules::urr;
+use super::rules::write_urr;
 use super::scene::{Direction, Scene, put};
 use crate::dialect::profile::{BeforeGnb, UserIdStyle};
 
@@ -35,7 +35,7 @@ pub(crate) fn write_establishment(w: &mut Writer<'_>, scene: &Scene<'_>) -> Resu
 pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
     scene
         .urr_styles()
-        .try_for_each(|(id, style)| put(w, IeType::CREATE_URR, &urr(id, style)))
+        .try_for_each(|(id, style)| write_urr(w, id, style))
 }
 
 /// The directions that the first rules have, in order.

@@ -10,7 +10,9 @@ use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, write_message
 use crate::{Dialect, SessionPlan, Tunnel};
 
 mod change;
+mod channels;
 mod establishment;
+mod qers;
 mod rules;
 mod scene;
 
@@ -53,8 +55,8 @@ pub struct SessionView<'a> {
     pub generation: u32,
 }
 
-/// Writes a Session Establishment Request (TS 29.244, 7.5.2); gives its length. 512 octets are
-/// enough for every dialect with names of usual length.
+/// Writes a Session Establishment Request (TS 29.244, 7.5.2); gives its length. With
+/// names of usual length it has 250 to 600 octets.
 pub fn encode_establishment(
     out: &mut [u8],
     dialect: Dialect,

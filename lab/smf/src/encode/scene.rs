@@ -139,3 +139,12 @@ pub(crate) fn put<'v>(
 ) -> Result<(), Full> {
     w.ie(ie, |w| value.encode(w))
 }
+
+/// Writes one IE if it is there.
+pub(crate) fn put_some<'v>(
+    w: &mut Writer<'_>,
+    ie: IeType,
+    value: &Option<impl Element<'v>>,
+) -> Result<(), Full> {
+    value.as_ref().map_or(Ok(()), |value| put(w, ie, value))
+}
