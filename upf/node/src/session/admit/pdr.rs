@@ -115,6 +115,9 @@ impl<N: Network> Work<'_, N> {
             None => None,
             Some(f_teid) => Some(self.local_tunnel(rule, f_teid, pdr, name.as_ref(), old)?),
         };
+        if pdr.is_uplink() && pdr.tunnel.is_none() {
+            return Err(Refusal::rule(rule, IeType::F_TEID));
+        }
         let address = ue_address(rule, &pdi.ue_ip_address)?;
         pdr.ue = match address {
             None => None,
@@ -122,9 +125,6 @@ impl<N: Network> Work<'_, N> {
         };
         if pdr.key().is_none() {
             return Err(Refusal::rule(rule, IeType::PDI));
-        }
-        if pdr.is_uplink() && pdr.tunnel.is_none() {
-            return Err(Refusal::rule(rule, IeType::F_TEID));
         }
         pdr.instance = self.keep_name(rule, name.as_ref())?;
         Ok(())

@@ -8,4 +8,5 @@ mod many_flows;
 mod oracle;
 mod property;
 mod refusals;
+mod requests;
 mod usage;

@@ -1,0 +1,117 @@
+//! Pieces of requests.
+
+use super::bench::{CP, GNB};
+use core::net::Ipv4Addr;
+use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
+use sluice_wire::pfcp::group::{
+    CreateFar, CreatePdr, CreateQer, CreateUrr, ForwardingParameters, Pdi,
+};
+use sluice_wire::pfcp::message::SessionEstablishmentRequest;
+use sluice_wire::pfcp::value::*;
+
+pub fn establishment(cp: Ipv4Addr, cp_seid: u64) -> SessionEstablishmentRequest<'static> {
+    SessionEstablishmentRequest {
+        node_id: sluice_wire::pfcp::value::NodeId::V4(cp),
+        cp_f_seid: FSeid::v4(Seid(cp_seid), cp),
+        ..Default::default()
+    }
+}
+
+pub fn uplink_pdr(id: u16, far: u32) -> CreatePdr<'static> {
+    CreatePdr {
+        pdr_id: PdrId(id),
+        precedence: Precedence(100),
+        pdi: Pdi {
+            source_interface: SourceInterface::ACCESS,
+            local_f_teid: Some(FTeid::Choose {
+                ipv4: true,
+                ipv6: false,
+                choose_id: None,
+            }),
+            ..Default::default()
+        },
+        outer_header_removal: Some(OuterHeaderRemoval::GTPU_UDP_IP),
+        far_id: Some(FarId(far)),
+        ..Default::default()
+    }
+}
+
+pub fn downlink_pdr(id: u16, far: u32, ue: Ipv4Addr) -> CreatePdr<'static> {
+    let mut pdr = CreatePdr {
+        pdr_id: PdrId(id),
+        precedence: Precedence(100),
+        pdi: Pdi {
+            source_interface: SourceInterface::CORE,
+            network_instance: Some(Name(b"internet")),
+            ..Default::default()
+        },
+        far_id: Some(FarId(far)),
+        ..Default::default()
+    };
+    pdr.pdi.ue_ip_address.push(UeIpAddress::v4(ue, true));
+    pdr
+}
+
+pub fn to_core(id: u32) -> CreateFar<'static> {
+    CreateFar {
+        far_id: FarId(id),
+        apply_action: ApplyAction::FORW,
+        forwarding_parameters: Some(ForwardingParameters {
+            destination_interface: DestinationInterface::CORE,
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+pub fn to_gnb(id: u32, teid: u32) -> CreateFar<'static> {
+    let ohc = OuterHeaderCreation::gtpu_v4(Teid::new(teid).unwrap(), GNB);
+    CreateFar {
+        far_id: FarId(id),
+        apply_action: ApplyAction::FORW,
+        forwarding_parameters: Some(ForwardingParameters {
+            destination_interface: DestinationInterface::ACCESS,
+            outer_header_creation: Some(ohc),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+pub fn qer(id: u32, mbr: Option<(u64, u64)>, qfi: Option<u8>) -> CreateQer<'static> {
+    CreateQer {
+        qer_id: QerId(id),
+        gate_status: GateStatus::OPEN,
+        maximum_bitrate: mbr.map(|(uplink_kbps, downlink_kbps)| BitRate {
+            uplink_kbps,
+            downlink_kbps,
+        }),
+        qos_flow_identifier: qfi.and_then(Qfi::new),
+        ..Default::default()
+    }
+}
+
+pub fn urr(id: u32) -> CreateUrr<'static> {
+    CreateUrr {
+        urr_id: UrrId(id),
+        measurement_method: MeasurementMethod::VOLUM,
+        ..Default::default()
+    }
+}
+
+/// PDR 1 up, 2 down; FAR 1 to the core, 2 to the gNB; QER 1 with QFI 9.
+pub fn default_session(ue: Ipv4Addr, cp_seid: u64) -> SessionEstablishmentRequest<'static> {
+    let mut request = establishment(CP, cp_seid);
+    let mut up = uplink_pdr(1, 1);
+    up.pdi.ue_ip_address.push(UeIpAddress::v4(ue, false));
+    up.qer_id.push(QerId(1));
+    let mut down = downlink_pdr(2, 2, ue);
+    down.qer_id.push(QerId(1));
+    request.create_pdr.extend([up, down]);
+    let teid = 0xd000 + u32::from(ue.octets()[3]);
+    request.create_far.extend([to_core(1), to_gnb(2, teid)]);
+    request
+        .create_qer
+        .push(qer(1, Some((10_000, 20_000)), Some(9)));
+    request
+}
