@@ -94,7 +94,6 @@ pub static PROFILE: Profile = Profile {
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi_0: true,
-        correlated: false,
         flow_first: true,
     },
     urr: &[

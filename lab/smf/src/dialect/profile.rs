@@ -193,8 +193,6 @@ pub enum QerStyle {
     SessionAndFlow {
         /// QFI 0 stands in the session's QER.
         session_qfi_0: bool,
-        /// QER Correlation ID stands in the session's QER.
-        correlated: bool,
         /// PDRs name the flow's QER first.
         flow_first: bool,
     },

@@ -62,7 +62,6 @@ pub static PROFILE: Profile = Profile {
     },
     qer: QerStyle::SessionAndFlow {
         session_qfi_0: false,
-        correlated: false,
         flow_first: false,
     },
     // A URR needs a trigger; the threshold is so high (1 TiB) that only queries, changes and

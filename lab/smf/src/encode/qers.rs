@@ -17,14 +17,8 @@ impl<'a> Scene<'a> {
         let [first, second] = self.qer_ids();
         let (ambr, qfi, flow_mbr) = (self.plan.ambr, Some(self.plan.qfi), self.plan.flow_mbr);
         match self.profile.qer {
-            QerStyle::SessionAndFlow {
-                session_qfi_0,
-                correlated,
-                ..
-            } => {
-                let mut session = self.qer(first, ambr, Qfi::new(0).filter(|_| session_qfi_0));
-                // One number for all sessions of a UE; here each UE has one session.
-                session.qer_correlation_id = correlated.then_some(self.plan.ue_ipv4.to_bits());
+            QerStyle::SessionAndFlow { session_qfi_0, .. } => {
+                let session = self.qer(first, ambr, Qfi::new(0).filter(|_| session_qfi_0));
                 [session, self.qer(second, flow_mbr, qfi)].into()
             }
             QerStyle::Merged { flow_apart } => {
