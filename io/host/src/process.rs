@@ -1,5 +1,6 @@
 //! Children that never outlive their owner, ended by process id.
 
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -18,9 +19,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`.
+    /// Starts `command` in a process group of its own: Ctrl-C at the terminal is for its owner,
+    /// which ends it when its turn comes.
     pub fn spawn(command: &mut Command) -> Result<Self, ToolError> {
         let line = command_line(command);
+        command.process_group(0);
         match command.spawn() {
             Ok(child) => Ok(Self {
                 child,

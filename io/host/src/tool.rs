@@ -1,6 +1,7 @@
 //! Runs a command-line tool to its end and says precisely what it complained of.
 
 use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 /// A tool that could not be started or that failed.
@@ -67,6 +68,8 @@ fn finish(command: &mut Command, input: Option<&str>) -> Result<String, ToolErro
 }
 
 fn output_of(command: &mut Command, input: Option<&str>) -> io::Result<Output> {
+    // Ctrl-C at the terminal is for us, who may need tools to take things down.
+    command.process_group(0);
     let Some(input) = input else {
         return command.stdin(Stdio::null()).output();
     };

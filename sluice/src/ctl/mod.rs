@@ -41,6 +41,8 @@ pub enum CtlError {
     Garbled(String),
 }
 
+impl std::error::Error for CtlError {}
+
 impl std::fmt::Display for CtlError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -56,13 +58,7 @@ impl std::fmt::Display for CtlError {
 
 /// Asks and prints; with `--json` the UPF's object as it is.
 pub fn run(args: &CtlArgs) -> Exit {
-    let answer = ask(&args.socket, &args.query).and_then(|answer| {
-        match answer.get("error").and_then(Value::as_str) {
-            Some(why) => Err(CtlError::Refused(why.to_owned())),
-            None => Ok(answer),
-        }
-    });
-    match answer {
+    match ask(&args.socket, &args.query) {
         Ok(answer) => {
             let text = match args.json {
                 true => format!("{answer:#}"),
@@ -82,7 +78,8 @@ pub fn run(args: &CtlArgs) -> Exit {
     }
 }
 
-fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
+/// Asks the UPF at `socket`; gives its object.
+pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
     let not_running = |e| CtlError::NotRunning(socket.display().to_string(), e);
     let mut stream = UnixStream::connect(socket).map_err(not_running)?;
     let exchanged = stream
@@ -93,5 +90,10 @@ fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
             BufReader::new(stream).read_line(&mut line).map(|_| line)
         });
     let line = exchanged.map_err(not_running)?;
-    serde_json::from_str(&line).map_err(|e| CtlError::Garbled(e.to_string()))
+    let answer: Value =
+        serde_json::from_str(&line).map_err(|e| CtlError::Garbled(e.to_string()))?;
+    match answer.get("error").and_then(Value::as_str) {
+        Some(why) => Err(CtlError::Refused(why.to_owned())),
+        None => Ok(answer),
+    }
 }

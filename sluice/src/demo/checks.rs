@@ -16,9 +16,11 @@ pub(super) struct Check {
 }
 
 /// All that were looked at so far; each is shown as it is made.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
 pub(super) struct Checks {
     all: Vec<Check>,
+    #[serde(skip)]
     screen: Screen,
 }
 
@@ -73,8 +75,9 @@ impl Checks {
         self.all.len() - self.passed()
     }
 
-    pub(super) fn into_vec(self) -> Vec<Check> {
-        self.all
+    /// Those that do not hold.
+    pub(super) fn failures(&self) -> impl Iterator<Item = &Check> {
+        self.all.iter().filter(|check| !check.pass)
     }
 
     fn add(&mut self, name: String, expected: String, got: String, pass: bool) {
@@ -106,6 +109,7 @@ mod tests {
         checks.at_least("rate", 50.0, 50.0, "Mbit/s");
         checks.holds("judged", "yes", "no", false);
         assert_eq!((checks.passed(), checks.failed()), (2, 3));
-        assert_eq!(checks.into_vec()[2].got, "49.9 Mbit/s");
+        let got: Vec<_> = checks.failures().map(|check| check.got.as_str()).collect();
+        assert_eq!(got, ["2", "49.9 Mbit/s", "no"]);
     }
 }

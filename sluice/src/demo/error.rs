@@ -10,6 +10,8 @@ use sluice_host::tool::ToolError;
 use sluice_lab_ran::RanError;
 use sluice_lab_smf::SmfError;
 
+use crate::ctl::CtlError;
+
 /// What stopped the demo. A check that fails does not stop it and is no error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DemoError {
@@ -29,6 +31,8 @@ pub(super) enum DemoError {
     Ran(#[from] RanError),
     #[error(transparent)]
     Smf(#[from] SmfError),
+    #[error(transparent)]
+    Ctl(#[from] CtlError),
     /// A file, socket or thread of our own.
     #[error("{action}: {source}")]
     Io { action: String, source: io::Error },

@@ -39,7 +39,6 @@ mod workdir;
 
 pub use self::plan::UES_MAX;
 
-use self::checks::Checks;
 use self::child::Stop;
 use self::error::DemoError;
 use self::report::Report;
@@ -95,24 +94,23 @@ fn show(args: &DemoArgs) -> Result<Report, DemoError> {
         screen.say(&format!("removed {name}, which a killed run had left"));
     }
     workdir::sweep();
-    let mut report = Report {
-        driver: upf_config::driver_name(args.driver),
-        ..Report::default()
-    };
-    let mut checks = Checks::new(screen.clone());
-    let outcome = run::run(args, &stop, &screen, &mut report, &mut checks);
-    if let Err(error) = outcome {
-        report.interrupted = error.is_interruption();
+    let mut report = Report::new(upf_config::driver_name(args.driver), screen.clone());
+    if let Err(error) = run::run(args, &stop, &screen, &mut report) {
+        // What fails while somebody wants the end, fails for that.
+        report.interrupted = error.is_interruption() || stop.is_requested();
         screen.say(&format!("sluice demo: {error}"));
         for line in &report.upf_log {
             screen.say(&format!("  upf: {line}"));
         }
         report.error = Some(error.to_string());
-        checks.holds("the demo ran to its end", "yes", "no", false);
+        let name = "the demo ran to its end";
+        report.checks.holds(name, "yes", "no", false);
     }
     let left = topology::left_over()?;
-    checks.equal("namespaces that are left behind", 0, left.len());
-    report.finish(checks);
+    report
+        .checks
+        .equal("namespaces that are left behind", 0, left.len());
+    report.finish();
     Ok(report)
 }
 

@@ -38,6 +38,8 @@ pub(super) const TCP_WINDOW_BYTES: u32 = 256 << 10;
 
 pub(super) const PING_COUNT: u32 = 20;
 pub(super) const PING_INTERVAL_S: f32 = 0.05;
+/// For the last answer.
+pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 /// The usual payload, and the one that fills the MTU (behind 28 bytes of headers).
 pub(super) const PING_SIZES: [u16; 2] = [56, UE_MTU - 28];
 
@@ -51,6 +53,7 @@ pub(super) const IPERF_PORT: u16 = 5201;
 pub(super) const UDP_RATE_BPS: u64 = 52_000_000;
 pub(super) const UDP_WANTED_BPS: f64 = 50_000_000.0;
 pub(super) const UDP_PAYLOAD_BYTES: u16 = 1300;
+pub(super) const UDP_SOCKET_BYTES: u32 = 1 << 20;
 pub(super) const UDP_TIME: Duration = Duration::from_secs(6);
 pub(super) const UDP_WANTED_S: f64 = 5.0;
 pub(super) const TCP_TIME: Duration = Duration::from_secs(3);

@@ -6,14 +6,15 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::captures::Judgement;
-use super::checks::{Check, Checks};
+use super::checks::Checks;
+use super::screen::Screen;
 use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
 use super::upf::{Ledger, PortCounters, WorkerLoad};
 
 /// Everything that is told at the end.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) checks_passed: usize,
     pub(super) checks_failed: usize,
@@ -36,7 +37,7 @@ pub(super) struct Report {
     pub(super) ports: Vec<PortCounters>,
     pub(super) workers: Vec<WorkerLoad>,
     pub(super) captures: Vec<Judgement>,
-    pub(super) checks: Vec<Check>,
+    pub(super) checks: Checks,
     /// The end of the UPF's log, when something went wrong.
     pub(super) upf_log: Vec<String>,
 }
@@ -110,17 +111,45 @@ pub(super) struct PathSwitch {
 }
 
 impl Report {
-    /// Takes over the checks and makes the sums.
-    pub(super) fn finish(&mut self, checks: Checks) {
-        self.checks_passed = checks.passed();
-        self.checks_failed = checks.failed();
-        self.checks = checks.into_vec();
+    /// Nothing has happened yet.
+    pub(super) fn new(driver: &'static str, screen: Screen) -> Self {
+        Self {
+            checks_passed: 0,
+            checks_failed: 0,
+            loss_packets: 0,
+            loss: Loss::default(),
+            interrupted: false,
+            error: None,
+            driver,
+            duration_s: 0.0,
+            rounds: 0,
+            ues: Vec::new(),
+            throughput: Throughput::default(),
+            path_switch: None,
+            ledger: None,
+            expected_drops: BTreeMap::new(),
+            ports: Vec::new(),
+            workers: Vec::new(),
+            captures: Vec::new(),
+            checks: Checks::new(screen),
+            upf_log: Vec::new(),
+        }
+    }
+
+    /// Makes the sums.
+    pub(super) fn finish(&mut self) {
+        self.checks_passed = self.checks.passed();
+        self.checks_failed = self.checks.failed();
         self.loss_packets = self.loss.total();
         self.sum_throughput();
     }
 
     fn sum_throughput(&mut self) {
-        let sum = |of: fn(&UeReport) -> Option<f64>| self.ues.iter().filter_map(of).sum();
+        // Not `sum`, which makes a negative zero of nothing.
+        let sum = |of: fn(&UeReport) -> Option<f64>| {
+            let each = self.ues.iter().filter_map(of);
+            each.fold(0.0, |sum, one| sum + one)
+        };
         self.throughput = Throughput {
             udp_uplink_bps: sum(|ue| Some(ue.udp?.uplink.bits_per_second)),
             udp_downlink_bps: sum(|ue| Some(ue.udp?.downlink.bits_per_second)),
@@ -162,7 +191,7 @@ impl Report {
                 usage.tun_downlink_bytes
             );
         }
-        for check in self.checks.iter().filter(|check| !check.pass) {
+        for check in self.checks.failures() {
             let _ = writeln!(
                 text,
                 "FAILED {}: expected {}, got {}",
@@ -184,7 +213,7 @@ mod tests {
 
     #[test]
     fn keys_that_scripts_rely_on_are_there() {
-        let value = serde_json::to_value(Report::default()).expect("JSON");
+        let value = serde_json::to_value(Report::new("af_packet", Screen::silent())).expect("JSON");
         for key in [
             "checks_passed",
             "checks_failed",
@@ -199,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_loss_spoils_the_result() {
-        let mut report = Report::default();
+        let mut report = Report::new("af_packet", Screen::silent());
         assert!(report.is_good());
         report.loss.gnb_drops = 1;
         report.loss_packets = report.loss.total();

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::acts;
 use super::captures::Captures;
-use super::checks::Checks;
 use super::child::Stop;
 use super::core::Core;
 use super::error::{DemoError, InStep as _};
@@ -38,7 +37,6 @@ pub(super) fn run(
     stop: &Stop,
     screen: &Screen,
     report: &mut Report,
-    checks: &mut Checks,
 ) -> Result<(), DemoError> {
     let started = Instant::now();
     screen.step(&format!("namespaces and links for {} UEs", args.ues));
@@ -51,7 +49,7 @@ pub(super) fn run(
         work: &work,
         topology: &topology,
     };
-    let outcome = with_captures(&stage, report, checks);
+    let outcome = with_captures(&stage, report);
     screen.step("everything is taken down");
     let deleted = topology.delete().in_step("taking down");
     report.duration_s = started.elapsed().as_secs_f64();
@@ -59,21 +57,17 @@ pub(super) fn run(
 }
 
 /// Everything that passes N3 and N4 is seen, from the first message to the last.
-fn with_captures(
-    stage: &Stage<'_>,
-    report: &mut Report,
-    checks: &mut Checks,
-) -> Result<(), DemoError> {
+fn with_captures(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
     stage.stop.check()?;
     let captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
-    with_upf(stage, report, checks)?;
+    with_upf(stage, report)?;
     stage.screen.step("tshark judges what passed N4 and N3");
     report.captures = captures.judge().in_step("judgement of the captures")?;
-    acts::check_captures(report, checks);
+    acts::check_captures(report);
     stage.stop.check()
 }
 
-fn with_upf(stage: &Stage<'_>, report: &mut Report, checks: &mut Checks) -> Result<(), DemoError> {
+fn with_upf(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
     stage.stop.check()?;
     let driver = stage.args.driver;
     stage.screen.step(&format!(
@@ -82,24 +76,21 @@ fn with_upf(stage: &Stage<'_>, report: &mut Report, checks: &mut Checks) -> Resu
     ));
     let mut upf = Upf::start(&stage.topology.upf, stage.work, driver, stage.stop)
         .in_step("start of the UPF")?;
-    let outcome = with_servers(stage, &upf, report, checks);
+    let outcome = with_servers(stage, &upf, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
     let alive = upf.check_alive().in_step("life of the UPF");
-    if outcome.is_err() || alive.is_err() || checks.failed() > 0 {
+    if outcome.is_err() || alive.is_err() || report.checks.failed() > 0 {
         report.upf_log = upf.log_tail(LOG_LINES);
     }
     alive.and(outcome)?;
     let ended = upf.stop();
-    checks.equal("how the UPF ended when asked to", "exit status: 0", &ended);
+    report
+        .checks
+        .equal("how the UPF ended when asked to", "exit status: 0", &ended);
     Ok(())
 }
 
-fn with_servers(
-    stage: &Stage<'_>,
-    upf: &Upf,
-    report: &mut Report,
-    checks: &mut Checks,
-) -> Result<(), DemoError> {
+fn with_servers(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<(), DemoError> {
     stage
         .screen
         .step("nginx and iperf3 in the data network, gNBs, SMF");
@@ -110,14 +101,14 @@ fn with_servers(
     let mut core = Core::start(&stage.topology.smf).in_step("PFCP association")?;
     acts::attach(stage, &mut core, &mut ran).in_step("sessions")?;
     report.ues = ran.ues.iter().map(ue_report).collect();
-    acts::greet(stage, &ran, checks).in_step("signalling")?;
+    acts::greet(stage, &ran, report).in_step("signalling")?;
     {
         let _watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
-        play(stage, &servers, &mut core, &mut ran, report, checks)?;
+        play(stage, &servers, &mut core, &mut ran, report)?;
     }
-    acts::detach(stage, &mut core, &ran, report, checks).in_step("deletion of the sessions")?;
-    acts::knock(stage, &upf.ctl, &ran, report, checks).in_step("traffic without a session")?;
-    acts::account(stage, &upf.ctl, &ran, report, checks).in_step("the UPF's accounts")?;
+    acts::detach(stage, &mut core, &ran, report).in_step("deletion of the sessions")?;
+    acts::knock(stage, &upf.ctl, &ran, report).in_step("traffic without a session")?;
+    acts::account(stage, &upf.ctl, &ran, report).in_step("the UPF's accounts")?;
     core.end().in_step("release of the PFCP association")
 }
 
@@ -128,18 +119,17 @@ fn play(
     core: &mut Core,
     ran: &mut Ran,
     report: &mut Report,
-    checks: &mut Checks,
 ) -> Result<(), DemoError> {
-    acts::ping_and_http(stage, servers, ran, report, checks)?;
-    acts::switch_path(stage, core, ran, report, checks).in_step("path switch")?;
-    acts::iperf(stage, ran, report, checks)?;
+    acts::ping_and_http(stage, servers, ran, report)?;
+    acts::switch_path(stage, core, ran, report).in_step("path switch")?;
+    acts::iperf(stage, ran, report)?;
     report.rounds = 1;
     while !stage.args.once && !stage.stop.is_requested() {
         stage
             .screen
             .step("another round; Ctrl-C ends the demo in order");
-        let round = acts::ping_and_http(stage, servers, ran, report, checks)
-            .and_then(|()| acts::iperf(stage, ran, report, checks));
+        let round = acts::ping_and_http(stage, servers, ran, report)
+            .and_then(|()| acts::iperf(stage, ran, report));
         match round {
             Ok(()) => report.rounds += 1,
             Err(error) if error.is_interruption() => {}

@@ -1,8 +1,6 @@
 //! The UPF under show: `sluice upf` in its namespace, and its control socket.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,11 +13,11 @@ use super::child::{self, Stop};
 use super::error::DemoError;
 use super::upf_config;
 use super::workdir::WorkDir;
-use crate::cli::args::Driver;
+use crate::cli::args::{CtlQuery, Driver};
+use crate::ctl;
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const END_LIMIT: Duration = Duration::from_secs(10);
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The running UPF; it ends with the value.
 #[derive(Debug)]
@@ -52,7 +50,7 @@ impl Upf {
         };
         stop.wait_until("the UPF answers", START_LIMIT, || {
             this.check_alive()?;
-            Ok(this.ctl.ask("status").is_ok())
+            Ok(ctl::ask(&this.ctl.socket, &CtlQuery::Status).is_ok())
         })
         .map_err(|error| this.with_log(error))?;
         Ok(this)
@@ -149,59 +147,35 @@ impl PortCounters {
 
 impl Ctl {
     pub(super) fn ledger(&self) -> Result<Ledger, DemoError> {
-        self.part("drops", "ledger")
+        self.part(&CtlQuery::Drops, "ledger")
     }
 
     pub(super) fn workers(&self) -> Result<Vec<WorkerLoad>, DemoError> {
-        self.part("workers", "workers")
+        self.part(&CtlQuery::Workers, "workers")
     }
 
     pub(super) fn ports(&self) -> Result<Vec<PortCounters>, DemoError> {
-        self.part("ports", "ports")
+        self.part(&CtlQuery::Ports, "ports")
     }
 
-    /// The part `key` of the answer to `command`, or the answer itself if it is the part.
-    fn part<T: for<'de> Deserialize<'de>>(&self, command: &str, key: &str) -> Result<T, DemoError> {
-        let mut answer = self.ask(command)?;
-        let part = match answer.get_mut(key) {
-            Some(part) => part.take(),
-            None => answer,
-        };
-        let text = part.to_string();
+    /// The part `key` of the answer.
+    fn part<T: for<'de> Deserialize<'de>>(
+        &self,
+        query: &CtlQuery,
+        key: &str,
+    ) -> Result<T, DemoError> {
+        let mut answer = ctl::ask(&self.socket, query)?;
+        let part = answer.get_mut(key).map(Value::take).unwrap_or_default();
         serde_json::from_value(part).map_err(|error| {
-            DemoError::answer(format!("`ctl {command}`"), format!("{error}: {text}"))
+            DemoError::answer(format!("the UPF, asked for its {key},"), error.to_string())
         })
-    }
-
-    /// One request line, one object back.
-    fn ask(&self, command: &str) -> Result<Value, DemoError> {
-        let asking = || DemoError::io(format!("ask the UPF for `{command}`"));
-        let mut stream = UnixStream::connect(&self.socket).map_err(asking())?;
-        for set in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
-            set(&stream, Some(ANSWER_LIMIT)).map_err(asking())?;
-        }
-        let request = serde_json::json!({ "cmd": command });
-        stream
-            .write_all(format!("{request}\n").as_bytes())
-            .map_err(asking())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).map_err(asking())?;
-        let value: Value = serde_json::from_str(&answer)
-            .map_err(|_| DemoError::answer(format!("`ctl {command}`"), &answer))?;
-        match value.get("error") {
-            None => Ok(value),
-            Some(error) => Err(DemoError::answer(
-                format!("`ctl {command}`"),
-                error.to_string(),
-            )),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead as _, BufReader};
+    use std::io::{BufRead as _, BufReader, Write as _};
     use std::os::unix::net::UnixListener;
 
     /// A UPF that gives `answer` to the next request, and the request.

@@ -61,8 +61,7 @@ pub(crate) fn udp(ns: &Ns, index: usize, stop: &Stop) -> Result<Udp, DemoError> 
     command.args(["-u", "--bidir"]);
     command.args(["-b", &plan::UDP_RATE_BPS.to_string()]);
     command.args(["-l", &plan::UDP_PAYLOAD_BYTES.to_string()]);
-    // Sockets that bear a receiver's absence of some tens of milliseconds.
-    command.args(["-w", "1M"]);
+    command.args(["-w", &socket_buffer_bytes(ns).to_string()]);
     let report = run(&mut command, plan::UDP_TIME, stop)?;
     udp_of(&report).ok_or_else(|| DemoError::answer("iperf3", report.to_string()))
 }
@@ -80,6 +79,23 @@ pub(crate) fn tcp(
     }
     let report = run(&mut command, plan::TCP_TIME, stop)?;
     tcp_of(&report).ok_or_else(|| DemoError::answer("iperf3", report.to_string()))
+}
+
+/// What bears a receiver's absence of some tens of milliseconds, as far as the kernel grants it:
+/// iperf3 refuses to run with less than it was told.
+fn socket_buffer_bytes(ns: &Ns) -> u32 {
+    let limit = |key: &str| {
+        let path = format!("/proc/sys/net/core/{key}");
+        // Older kernels show the limits, which hold for all, in the first namespace only.
+        let inside = ns
+            .run(|| std::fs::read_to_string(&path).ok())
+            .ok()
+            .flatten();
+        let text = inside.or_else(|| std::fs::read_to_string(&path).ok())?;
+        text.trim().parse().ok()
+    };
+    let limits = ["rmem_max", "wmem_max"].map(|key| limit(key).unwrap_or(u32::MAX));
+    limits.into_iter().fold(plan::UDP_SOCKET_BYTES, u32::min)
 }
 
 fn client(ns: &Ns, index: usize, time: Duration) -> Command {

@@ -9,8 +9,6 @@ use sluice_host::netns::Ns;
 use crate::demo::child::{self, Stop};
 use crate::demo::error::DemoError;
 
-/// ping itself waits for the last answer.
-const LAST_ANSWER_S: u16 = 2;
 const SLACK: Duration = Duration::from_secs(10);
 
 /// What ping counted.
@@ -37,6 +35,8 @@ pub(crate) struct PingPlan {
     pub(crate) interval_s: f32,
     /// Behind the headers of IPv4 and ICMP; packets must not be fragmented.
     pub(crate) payload_bytes: u16,
+    /// For the last answer.
+    pub(crate) wait: Duration,
 }
 
 /// Pings from `ns`.
@@ -46,7 +46,7 @@ pub(crate) fn ping(ns: &Ns, plan: PingPlan, stop: &Stop) -> Result<Ping, DemoErr
     command.args(["-c", &plan.count.to_string()]);
     command.args(["-i", &plan.interval_s.to_string()]);
     command.args(["-s", &plan.payload_bytes.to_string()]);
-    command.args(["-W", &LAST_ANSWER_S.to_string()]);
+    command.args(["-W", &plan.wait.as_secs_f32().to_string()]);
     command.arg(plan.to.to_string());
     // Numbers with a point in any locale.
     command.env("LC_ALL", "C");

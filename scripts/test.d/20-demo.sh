@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The demo does all that it promises, and leaves nothing behind: at its end, when it is interrupted
+# at any moment, when it is killed and another one follows, and without root.
+. "$(dirname "$0")/../env.sh"
+
+SLUICE=$TARGET_DIR/fast/sluice
+
+main() {
+    scripts/build.sh fast || { echo "not ok the demo can be built"; return; }
+    without_root
+    local checks=("the demo ends well" "no packet is lost" "no check fails" "the demo leaves nothing"
+        "an interrupted demo ends soon" "an interrupted demo leaves nothing"
+        "what a killed demo left is swept by the next one")
+    if [ "$(id -u)" -ne 0 ]; then
+        printf 'ok %s # SKIP needs root\n' "${checks[@]}"
+        return
+    fi
+    WORK=$(mktemp -d)
+    trap 'rm -rf "$WORK"' EXIT
+    whole
+    interrupted
+    killed
+}
+
+result() { # status name
+    if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
+}
+
+whole() {
+    "$SLUICE" demo --once --json >"$WORK/demo.json" 2>"$WORK/demo.err" &
+    local pid=$! status
+    wait "$pid"
+    status=$?
+    [ "$status" -eq 0 ] || cat "$WORK/demo.err"
+    result "$status" "the demo ends well"
+    jq -e '.loss_packets == 0' "$WORK/demo.json" >/dev/null
+    result $? "no packet is lost"
+    jq -e '.checks_failed == 0 and .checks_passed > 50' "$WORK/demo.json" >/dev/null
+    result $? "no check fails ($(jq .checks_passed "$WORK/demo.json") hold)"
+    nothing_left "$pid"
+    result $? "the demo leaves nothing"
+}
+
+# Ctrl-C while links, the UPF, sessions, and every kind of traffic come and go.
+interrupted() {
+    local after_s
+    for after_s in 0.1 0.4 0.9 2 6 12; do
+        "$SLUICE" demo --json >"$WORK/demo.json" 2>"$WORK/demo.err" &
+        local pid=$! ended
+        sleep "$after_s"
+        kill -INT "$pid"
+        ends_within 8 "$pid"
+        ended=$?
+        wait "$pid"
+        result "$ended" "an interrupted demo ends soon (after $after_s s)"
+        jq -e .interrupted "$WORK/demo.json" >/dev/null
+        result $? "an interrupted demo says so (after $after_s s)"
+        nothing_left "$pid"
+        result $? "an interrupted demo leaves nothing (after $after_s s)"
+    done
+}
+
+killed() {
+    "$SLUICE" demo --json >/dev/null 2>&1 &
+    local dead=$! next
+    sleep 4
+    kill -KILL "$dead"
+    wait "$dead" 2>/dev/null
+    "$SLUICE" demo --json >/dev/null 2>&1 &
+    next=$!
+    sleep 2
+    nothing_left "$dead"
+    result $? "what a killed demo left is swept by the next one"
+    kill -INT "$next"
+    wait "$next"
+}
+
+# Neither namespaces nor folders, nor processes that work with them.
+nothing_left() { # pid of the demo
+    local left
+    left=$(ip netns list | grep "^sluice-$1-"
+        ls -d "${TMPDIR:-/tmp}/sluice-demo-$1" 2>/dev/null
+        pgrep -af "sluice-demo-$1/")
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
+ends_within() { # seconds pid
+    local i
+    for ((i = 0; i < $1 * 10; i++)); do
+        [ -d "/proc/$2" ] && [ "$(awk '$1 == "State:" { print $2 }' "/proc/$2/status")" != Z ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+without_root() {
+    local name="without root the demo says what it needs" said status
+    if [ "$(id -u)" -eq 0 ] && ! command -v setpriv >/dev/null; then
+        echo "ok $name # SKIP needs setpriv"
+        return
+    fi
+    local drop=()
+    [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set=-all --inh-caps=-all)
+    said=$("${drop[@]}" "$SLUICE" demo --once 2>&1 >/dev/null)
+    status=$?
+    [ "$status" -eq 3 ] && [[ $said == *CAP_NET_ADMIN* ]]
+    result $? "$name"
+}
+
+main
