@@ -19,6 +19,8 @@ mod ports;
 mod problem;
 mod suggest;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod workers;
 mod yaml;
 

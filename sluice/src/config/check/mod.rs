@@ -19,6 +19,10 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     if ports {
         devices::names(config, report);
     }
+    // Two ports of one name were meant to have two: then it is not clear which are there.
+    if ports && interfaces && report.is_clean("ports") {
+        devices::interfaces(config, report);
+    }
     if ports && dpdk {
         devices::sizes(config, report);
     }
@@ -26,17 +30,15 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
         addressing::all(config, report);
         roles::all(config, report);
     }
-    if ports && interfaces {
-        devices::interfaces(config, report);
-    }
     if pools {
         pools::overlaps(config, report);
     }
+    // The layout knows overlaps, too, but not their lines.
+    if pools && limits && report.is_clean("pools") {
+        pools::layout(config, report);
+    }
     if pools && interfaces {
         pools::interfaces(config, report);
-    }
-    if pools && limits {
-        pools::layout(config, report);
     }
 }
 

@@ -1,0 +1,217 @@
+//! What the parts of the UPF are started with.
+
+use super::super::{ConvertError, N4Start, OpenedPort, UpfConfig};
+use super::{SHORT, accepted, short_with};
+use sluice_n4::{Features, NodeId, PeerPort};
+use sluice_node::control::config::Role;
+use sluice_node::control::directory::Directory;
+use sluice_node::network::{Network, Side};
+use sluice_path::layout::InstanceId;
+use sluice_port::PortId;
+use sluice_port_dpdk::Memory;
+use sluice_wire::eth::MacAddr;
+use sluice_wire::pfcp::value::NtpTime;
+use std::collections::HashMap;
+
+const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
+
+fn opened(mtu_bytes: u16) -> HashMap<String, OpenedPort> {
+    let port = |id| OpenedPort {
+        id: PortId(id),
+        mac: MacAddr([2, 0, 0, 0, 0, id as u8]),
+        mtu_bytes,
+    };
+    [("p0", 7), ("p1", 8)]
+        .map(|(name, id)| (name.to_owned(), port(id)))
+        .into()
+}
+
+fn short() -> UpfConfig {
+    accepted(SHORT).config
+}
+
+#[test]
+fn the_control_core_gets_interfaces_on_the_opened_ports() {
+    let control = short().control(&opened(1500)).unwrap();
+    let [ran, dn] = &control.interfaces[..] else {
+        panic!("two interfaces")
+    };
+    assert_eq!(
+        (ran.port, ran.mac.0[5], ran.mtu_bytes),
+        (PortId(7), 7, 1500)
+    );
+    assert_eq!(ran.addresses, [([198, 51, 100, 1].into(), 24)]);
+    let n3 = Role::Tunnels {
+        side: Side::Access,
+        instance: String::new(),
+        address: [198, 51, 100, 1].into(),
+    };
+    assert_eq!(ran.roles, [n3]);
+    let n6 = Role::Plain {
+        side: Side::Core,
+        instance: "internet".to_owned(),
+        id: InstanceId(0),
+    };
+    assert_eq!(dn.roles, [n6]);
+    let (default, gateway) = dn.routes[0];
+    assert_eq!((default.mask, gateway), (0, [203, 0, 113, 1].into()));
+    assert_eq!(control.pools[0].instance, InstanceId(0));
+}
+
+#[test]
+fn the_directory_finds_what_the_example_configures() {
+    let config = accepted(EXAMPLE).config;
+    let control = config.control(&opened(1544)).unwrap();
+    let directory = Directory::new(&control).unwrap();
+    let address = |side, name| {
+        let endpoint = directory.tunnel_endpoint(side, Some(name))?;
+        Some(endpoint.address.to_string())
+    };
+    assert_eq!(
+        address(Side::Access, "access").as_deref(),
+        Some("198.51.100.1")
+    );
+    assert_eq!(
+        address(Side::Core, "backbone").as_deref(),
+        Some("198.51.100.2")
+    );
+    assert_eq!(address(Side::Access, "backbone"), None);
+    assert!(directory.egress(Side::Core, Some("internet")).is_some());
+    let ran = &control.interfaces[0];
+    assert_eq!((ran.routes.len(), ran.neighbours.len()), (2, 1));
+    assert_eq!((ran.allowed_peers.len(), ran.proxy_arp.len()), (2, 0));
+}
+
+#[test]
+fn a_port_that_is_missing_or_too_small_is_named() {
+    let missing = short().control(&HashMap::new()).unwrap_err();
+    assert_eq!(missing.to_string(), "interface ran: port p0 is not open");
+    let config = accepted(&short_with("{name: dn,", "{name: dn, mtu: 1600,")).config;
+    let small = config.control(&opened(1500)).unwrap_err();
+    assert!(matches!(small, ConvertError::Mtu { .. }));
+    assert_eq!(
+        small.to_string(),
+        "interface dn: MTU 1600, but its port carries 1500 bytes"
+    );
+}
+
+#[test]
+fn the_n4_endpoint_gets_names_timers_and_limits() {
+    let keys = "peers: 192.0.2.20, t1_ms: 500, n1: 1, heartbeat_s: 30, peer_port: source, \
+                associations_max: 9, requests_per_s: 100000";
+    let config = accepted(&short_with("peers: 192.0.2.20", keys)).config;
+    let start = N4Start {
+        recovery_time_stamp: NtpTime(77),
+        hash_seed: 5,
+        features: Features::default(),
+        retains_sessions: true,
+    };
+    let n4 = config.n4_endpoint(&start);
+    assert_eq!(n4.node_id, NodeId::v4([192, 0, 2, 10].into()));
+    assert_eq!(
+        (n4.t1_ms, n4.n1, n4.heartbeat_interval_ms),
+        (500, 1, 30_000)
+    );
+    assert_eq!(n4.peer_port, PeerPort::Source);
+    assert_eq!((n4.recovery_time_stamp, n4.hash_seed), (NtpTime(77), 5));
+    assert!(n4.retains_sessions);
+    assert_eq!(n4.limits.associations, 9);
+    assert_eq!(
+        (n4.limits.cache_window_ms, n4.limits.cached_requests),
+        (1000, 100_000)
+    );
+    assert!(n4.allowed_peers[0].contains([192, 0, 2, 20].into()));
+}
+
+#[test]
+fn the_path_gets_a_layout_of_the_configured_size() {
+    let limits =
+        "limits: {sessions: 3000, rule_blocks: 10, foreign_lines: 0}\nworkers: {count: 2}\n";
+    let plan = accepted(&format!("{limits}{SHORT}")).config.plan().unwrap();
+    assert_eq!(plan.layout.endpoints(), 8192);
+    assert_eq!(plan.layout.lines(), 8192 + 65_536);
+    assert_eq!((plan.blocks, plan.workers), (11, 2));
+}
+
+#[test]
+fn dpdk_gets_memory_devices_and_the_housekeeping_core() {
+    let text = short_with("'net_af_packet1,iface=eth2'", "'0000:03:00.0,rss=on'");
+    let text = format!("dpdk: {{huge_pages: never, memory_mb: 300, mbufs: 9000}}\n{text}");
+    let config = accepted(&text).config;
+    let eal = config.eal();
+    assert_eq!(eal.memory, Memory::NormalPages { mib: 300 });
+    assert_eq!(eal.pci_devices, ["0000:03:00.0,rss=on"]);
+    assert_eq!(eal.main_cpus.as_deref(), Some("0"));
+    assert_eq!(config.pool().packets, 9000);
+    assert_eq!(config.pool().data_room_bytes, None);
+}
+
+#[test]
+fn ports_get_queues_for_all_workers_and_slots_for_their_mtu() {
+    let text = short_with("{name: p0,", "{name: p0, mtu: 9000,");
+    let text = format!("dpdk: {{mbufs: 4096}}\nworkers: {{count: 3}}\n{text}");
+    let config = accepted(&text).config;
+    let ports = config.port_configs();
+    assert_eq!((ports[0].rx_queues, ports[0].tx_queues), (3, 3));
+    assert_eq!(ports[0].mtu_bytes, Some(9000));
+    assert!(
+        ports[0].devargs.contains(",qpairs=3,"),
+        "{}",
+        ports[0].devargs
+    );
+    let slot = |devargs: &str| -> u32 {
+        let (_, rest) = devargs.split_once("framesz=").unwrap();
+        rest.split(',').next().unwrap().parse().unwrap()
+    };
+    let room = u32::from(config.pool().data_room_bytes.unwrap());
+    // The kernel's 66 bytes in front of a frame; 52 of a slot need no room in a buffer.
+    assert!(slot(&ports[0].devargs) >= 9000 + 18 + 66);
+    assert!(slot(&ports[0].devargs) - 52 <= room - 128);
+    assert!(slot(&ports[1].devargs) < 2048);
+}
+
+#[test]
+fn device_arguments_that_say_more_than_iface_stay_as_they_are() {
+    let device = "net_af_packet0,iface=eth1,framesz=4096";
+    let config = accepted(&short_with("net_af_packet0,iface=eth1", device)).config;
+    assert_eq!(config.port_configs()[0].devargs, device);
+    let xdp = accepted(&short_with(
+        "net_af_packet0,iface=eth1",
+        "net_af_xdp0,iface=eth1",
+    ))
+    .config;
+    let devargs = &xdp.port_configs()[0].devargs;
+    assert_eq!(
+        devargs,
+        "net_af_xdp0,iface=eth1,start_queue=0,queue_count=1"
+    );
+}
+
+#[test]
+fn a_summary_fits_on_a_screen() {
+    let text = accepted(EXAMPLE).config.summary();
+    assert!(text.lines().count() <= 24, "{text}");
+    for part in [
+        "upf1.example.org",
+        "n9 core 198.51.100.2",
+        "10.45.0.0/16",
+        "131072 sessions",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_may_not_be_meant_is_warned_of() {
+    let warnings = |text: &str| {
+        let warnings = accepted(text).warnings;
+        warnings.iter().map(|w| w.key.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(SHORT), [] as [&str; 0]);
+    assert_eq!(
+        warnings(&short_with(", peers: 192.0.2.20", "")),
+        ["n4.peers"]
+    );
+    let tagged = short_with("{name: ran,", "{name: ran, vlan: 30,");
+    assert_eq!(warnings(&tagged), ["interfaces[0].vlan"]);
+}

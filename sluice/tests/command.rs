@@ -1,0 +1,139 @@
+//! The binary from outside: exit codes, and what goes to which output.
+#![forbid(unsafe_code)]
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output};
+use tempfile::NamedTempFile;
+
+const EXAMPLE: &str = include_str!("../../docs/upf.yaml");
+
+fn sluice(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .args(arguments)
+        .env_remove("SLUICE_LOG")
+        .output()
+        .expect("the binary runs")
+}
+
+/// Exit code, standard output, standard error.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = sluice(arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn file(text: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::with_suffix(".yaml").expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("room for it");
+    file
+}
+
+fn check(text: &str, more: &[&str]) -> (String, (Option<i32>, String, String)) {
+    let file = file(text);
+    let name = file.path().to_str().expect("UTF-8").to_owned();
+    let arguments = [&["upf", "-c", &name, "--check"], more].concat();
+    let result = run(&arguments);
+    (name, result)
+}
+
+#[test]
+fn a_good_file_ends_with_0_and_a_summary_on_standard_output() {
+    let (name, (code, out, err)) = check(EXAMPLE, &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert_eq!(out.lines().next(), Some(format!("{name}: ok").as_str()));
+    assert!(out.contains("upf1.example.org on 192.0.2.10:8805"), "{out}");
+}
+
+#[test]
+fn a_bad_file_ends_with_2_and_every_problem_on_standard_error() {
+    let bad = EXAMPLE
+        .replace("heartbeat_s: 10 ", "heartbeat_s: ten ")
+        .replace("gateway: 203.0.113.1\n", "gateway: 192.0.2.1\n");
+    let (name, (code, out, err)) = check(&bad, &[]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    let line = |text: &str| bad.lines().position(|l| l.contains(text)).expect("there") + 1;
+    let expected = [
+        format!(
+            "{name}:{}: n4.heartbeat_s: got 'ten'; \
+             expected a whole number of seconds from 0 to 3600",
+            line("heartbeat_s: ten")
+        ),
+        format!(
+            "{name}:{}: interfaces[1].gateway: 192.0.2.1 is not on the link; \
+             expected an address in 203.0.113.0/24",
+            line("gateway: 192.0.2.1")
+        ),
+    ];
+    assert_eq!(err.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn json_is_one_object_alone_on_standard_output() {
+    let (name, (code, out, err)) = check(EXAMPLE, &["--json"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let object: Value = serde_json::from_str(&out).expect("JSON and nothing else");
+    assert_eq!(object["ok"], true);
+    assert_eq!(object["file"], name);
+    assert_eq!(object["summary"]["n4"]["node_id"], "upf1.example.org");
+    assert_eq!(object["summary"]["pools"][0]["prefix"], "10.45.0.0/16");
+
+    let (_, (code, out, err)) = check("n4: {}\n", &["--json"]);
+    assert_eq!(code, Some(2));
+    let object: Value = serde_json::from_str(&out).expect("JSON and nothing else");
+    assert_eq!(object["ok"], false);
+    let problems = object["problems"].as_array().expect("a list");
+    assert_eq!(problems.len(), err.lines().count());
+    assert!(
+        problems
+            .iter()
+            .any(|p| p["key"] == "n4.listen" && p["line"] == 1)
+    );
+}
+
+#[test]
+fn warnings_go_to_standard_error_and_do_not_fail() {
+    let without_peers = EXAMPLE.replace("  peers: [192.0.2.20, 192.0.2.64/28]\n", "");
+    let (name, (code, out, err)) = check(&without_peers, &["--json"]);
+    assert_eq!(code, Some(0));
+    let object: Value = serde_json::from_str(&out).expect("JSON and nothing else");
+    assert_eq!(object["warnings"][0]["key"], "n4.peers");
+    assert!(err.starts_with(&format!("warning: {name}:")), "{err}");
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_so_on_standard_error() {
+    for arguments in [&[][..], &["fly"], &["upf"], &["upf", "-c"], &["--fast"]] {
+        let (code, out, err) = run(arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(err.contains("--help"), "{arguments:?}: {err}");
+    }
+    let (code, out, err) = run(&["upf", "--check", "-c", "/nowhere/upf.yaml"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert!(
+        err.starts_with("/nowhere/upf.yaml: cannot be read: No such file"),
+        "{err}"
+    );
+}
+
+#[test]
+fn help_goes_to_standard_output_with_examples_and_exit_codes() {
+    let (code, out, err) = run(&["--help"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("Exit codes:") && out.contains("upf"), "{out}");
+    let (code, out, _) = run(&["upf", "--help"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("Examples:") && out.contains("sluice upf -c upf.yaml --check"),
+        "{out}"
+    );
+    let (code, out, _) = run(&["--version"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(0), concat!("sluice ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+}
