@@ -6,6 +6,7 @@ use super::{
 };
 use crate::checksum::{Sum, update_u16};
 use crate::ipv4::{Ipv4, Protocol};
+use crate::udp::not_zero;
 
 /// Which of the two echo messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +60,9 @@ pub fn write_echo(out: &mut [u8], kind: EchoKind, echo: &Echo<'_>) -> Option<usi
 /// Turns an echo request, in place, into the reply to it; `false`, and nothing changed, if
 /// `message` is none.
 ///
-/// The checksum is mended rather than made anew, so a damaged request stays damaged.
+/// The checksum is mended rather than made anew, so a damaged request stays damaged. Where it
+/// comes out 0 it is written in its other notation, ffff: they differ only in a message of nothing
+/// but zeros, whose checksum is ffff (RFC 1624, 3).
 pub fn turn_into_reply(message: &mut [u8]) -> bool {
     let Some(header) = message.first_chunk_mut::<HEADER_LEN>() else {
         return false;
@@ -71,7 +74,7 @@ pub fn turn_into_reply(message: &mut [u8]) -> bool {
     header[0] = ECHO_REPLY;
     let new = u16::from_be_bytes([header[0], header[1]]);
     let checksum = update_u16(u16::from_be_bytes([header[2], header[3]]), old, new);
-    [header[2], header[3]] = checksum.to_be_bytes();
+    [header[2], header[3]] = not_zero(checksum).to_be_bytes();
     true
 }
 

@@ -41,6 +41,15 @@ fn a_request_turns_into_its_reply_in_place() {
 }
 
 #[test]
+fn the_reply_to_a_request_of_zeros_verifies() {
+    let mut bytes = [8, 0, 0xf7, 0xff, 0, 0, 0, 0, 0, 0];
+    assert!(Icmp::parse(&bytes).is_ok());
+    assert!(turn_into_reply(&mut bytes));
+    assert_eq!(bytes[..4], [0, 0, 0xff, 0xff]);
+    assert!(Icmp::parse(&bytes).is_ok());
+}
+
+#[test]
 fn fragmentation_needed_carries_the_mtu_of_the_next_hop() {
     let original = [0x45; 28];
     let mut out = [0; 64];
