@@ -44,6 +44,8 @@ pub struct Core<P: Packet> {
     /// N4 sessions.
     pub up: UpFunction,
     end: ControlEnd<P>,
+    /// Transactions that wait until the tables that they refer to are published.
+    ready: Vec<Box<Txn>>,
     /// Frames that could not be given to a worker.
     lost_frames: u64,
 }
@@ -55,6 +57,7 @@ impl<P: Packet> Core<P> {
             control,
             up,
             end,
+            ready: Vec::new(),
             lost_frames: 0,
         };
         core.publish();
@@ -71,7 +74,7 @@ impl<P: Packet> Core<P> {
     ) {
         let mut out = Sink {
             around,
-            end: &mut self.end,
+            ready: &mut self.ready,
         };
         let net = &mut self.control.directory;
         self.up
@@ -91,7 +94,7 @@ impl<P: Packet> Core<P> {
         }
         let mut out = Sink {
             around,
-            end: &mut self.end,
+            ready: &mut self.ready,
         };
         let net = &mut self.control.directory;
         self.up.tick(time.now, time.wall, net, &mut out);
@@ -120,18 +123,19 @@ impl<P: Packet> Core<P> {
         &self.end
     }
 
-    /// The core and a sink for what its session machine sends.
+    /// The session machine with a sink for what it sends. Transactions leave with the next
+    /// [`turn`](Self::turn).
     pub fn up_with_sink<'a, S: Surroundings<Packet = P>>(
         &'a mut self,
         around: &'a mut S,
     ) -> (
         &'a mut UpFunction,
         &'a mut crate::control::directory::Directory,
-        Sink<'a, P, S>,
+        Sink<'a, S>,
     ) {
         let sink = Sink {
             around,
-            end: &mut self.end,
+            ready: &mut self.ready,
         };
         (&mut self.up, &mut self.control.directory, sink)
     }
@@ -150,7 +154,7 @@ impl<P: Packet> Core<P> {
         if let ToControl::Done(txn) = message {
             let mut out = Sink {
                 around,
-                end: &mut self.end,
+                ready: &mut self.ready,
             };
             let net = &mut self.control.directory;
             return self.up.complete(time.now, time.wall, txn, net, &mut out);
@@ -171,7 +175,7 @@ impl<P: Packet> Core<P> {
                 if let Some(Event::ErrorIndication { peer, teid }) = event {
                     let mut out = Sink {
                         around,
-                        end: &mut self.end,
+                        ready: &mut self.ready,
                     };
                     self.up
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
@@ -188,28 +192,32 @@ impl<P: Packet> Core<P> {
         }
     }
 
+    /// First the tables, then the transactions that refer to what is new in them.
     fn publish(&mut self) {
         if let Some(tables) = self.control.take_tables() {
             self.end.publish(tables);
+        }
+        for txn in self.ready.drain(..) {
+            self.end.send(txn);
         }
     }
 }
 
 /// Where the session machine's datagrams and transactions go.
-pub struct Sink<'a, P: Packet, S> {
+pub struct Sink<'a, S> {
     around: &'a mut S,
-    end: &'a mut ControlEnd<P>,
+    ready: &'a mut Vec<Box<Txn>>,
 }
 
-impl<P: Packet, S: Surroundings<Packet = P>> Outbox for Sink<'_, P, S> {
+impl<S: Surroundings> Outbox for Sink<'_, S> {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
         self.around.send(to, bytes);
     }
 }
 
-impl<P: Packet, S: Surroundings<Packet = P>> Effects for Sink<'_, P, S> {
+impl<S: Surroundings> Effects for Sink<'_, S> {
     fn transact(&mut self, txn: Box<Txn>) {
-        self.end.send(txn);
+        self.ready.push(txn);
     }
 }
 
