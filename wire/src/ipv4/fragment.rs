@@ -12,6 +12,9 @@ pub enum FragmentError {
     DontFragment,
     /// Header and 8 octets do not fit into the MTU.
     MtuTooSmall,
+    /// The packet is a fragment that reaches beyond octet 65535 of the whole: no offset field
+    /// holds where its parts would begin.
+    BeyondEnd,
 }
 
 impl fmt::Display for FragmentError {
@@ -19,6 +22,7 @@ impl fmt::Display for FragmentError {
         f.write_str(match self {
             Self::DontFragment => "IPv4 packet exceeds the MTU and has DF set (RFC 1191)",
             Self::MtuTooSmall => "MTU too small for an IPv4 header and 8 octets (RFC 791, 3.2)",
+            Self::BeyondEnd => "IPv4 fragment reaches beyond octet 65535 (RFC 791, 3.1)",
         })
     }
 }
@@ -64,6 +68,10 @@ impl<'a> Fragments<'a> {
         }
         if !fits && packet.header_len() + 8 > mtu {
             return Err(FragmentError::MtuTooSmall);
+        }
+        let end = usize::from(packet.fragment_offset()) * 8 + packet.payload().len();
+        if !fits && end > usize::from(u16::MAX) {
+            return Err(FragmentError::BeyondEnd);
         }
         let later_header_len = HEADER_LEN + write_copied_options(&packet, &mut [0; 40]);
         Ok(Self {

@@ -172,6 +172,16 @@ fn what_fits_stays_whole_and_df_and_tiny_mtus_refuse() {
     assert!(Fragments::new(df, 144).is_ok());
 }
 
+#[test]
+fn a_fragment_that_reaches_beyond_the_longest_packet_is_not_cut() {
+    let mut bytes = packet_with_options(200);
+    bytes[6..8].copy_from_slice(&0x1fff_u16.to_be_bytes());
+    let packet = Ipv4::parse_unsummed(&bytes).unwrap();
+    let planned = Fragments::new(packet, 100).map(|_| ());
+    assert_eq!(planned, Err(FragmentError::BeyondEnd));
+    assert!(Fragments::new(packet, 1500).is_ok(), "it fits as it is");
+}
+
 proptest! {
     #[test]
     fn fragments_fit_and_join_to_the_payload(len in 0usize..3000, mtu in 68u16..1600) {
