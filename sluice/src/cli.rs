@@ -6,7 +6,8 @@
 pub mod args;
 
 use crate::logging::Verbosity;
-use crate::{ctl, demo, upf};
+use crate::bench::args::BenchArgs;
+use crate::{bench, ctl, demo, upf};
 use args::{CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -33,6 +34,8 @@ pub enum Command {
     /// A UPF, an SMF and gNBs with UEs in namespaces of this machine, and real traffic
     #[command(after_help = args::DEMO_EXAMPLES)]
     Demo(DemoArgs),
+    /// Figures, each beside the limit of this machine
+    Bench(BenchArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -52,6 +55,7 @@ impl Cli {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
             Command::Demo(args) => demo::run(&args),
+            Command::Bench(args) => bench::run(&args),
         }
         .into()
     }

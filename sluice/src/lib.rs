@@ -3,6 +3,7 @@
 //! [`cli`] is the command line; each subcommand is one room with a `run` function.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod check;
 pub mod cli;
 pub mod config;

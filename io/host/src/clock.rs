@@ -11,6 +11,12 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
+/// Nanoseconds of CPU that the calling thread has used.
+pub fn thread_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
+}
+
 /// Time since 1970-01-01 00:00 UTC; zero when the host's clock stands before that.
 pub fn wall() -> Duration {
     SystemTime::now()
@@ -27,6 +33,16 @@ mod tests {
         let before = monotonic_ns();
         std::thread::sleep(Duration::from_millis(3));
         assert!(monotonic_ns() - before >= 3_000_000);
+    }
+
+    #[test]
+    fn sleep_costs_no_cpu_time_and_work_does() {
+        let before = thread_cpu_ns();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(thread_cpu_ns() - before < 10_000_000);
+        while thread_cpu_ns() - before < 11_000_000 {
+            std::hint::spin_loop();
+        }
     }
 
     #[test]

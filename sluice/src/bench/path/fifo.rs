@@ -32,7 +32,9 @@ pub struct Fifo<P: Packet> {
     /// Room before the data of a packet that is filled.
     headroom: usize,
     check: Check,
-    verdict: Verdict,
+    compared: u64,
+    wrong: u64,
+    first_wrong: Option<(Flow, Vec<u8>)>,
 }
 
 /// How many of the returned packets are compared, all bytes of each.
@@ -42,26 +44,27 @@ pub enum Check {
     Every,
     /// One in 64.
     Sampled,
+    /// None.
+    Nothing,
 }
 
-/// What the comparison found.
-#[derive(Clone, Debug, Default)]
-pub struct Verdict {
-    /// Packets compared.
-    pub compared: u64,
-    /// Packets that were not as they must be.
-    pub wrong: u64,
-    /// The first of those.
-    pub first_wrong: Option<(Flow, Vec<u8>)>,
+impl Check {
+    /// A packet is compared if none of these bits of its number is set.
+    fn mask(self) -> usize {
+        match self {
+            Self::Every => 0,
+            Self::Sampled => SAMPLE - 1,
+            Self::Nothing => usize::MAX,
+        }
+    }
 }
 
 impl<P: Packet> Fifo<P> {
-    /// A FIFO of `packets`, which must be [`PACKETS`] fresh ones; `None` if they are fewer.
+    /// A FIFO of [`PACKETS`] fresh packets without flows; `None` if there are fewer.
     pub fn new(
         direction: Direction,
         frames: Arc<Frames>,
-        flows: Arc<[Flow]>,
-        mut fresh: impl FnMut() -> Option<P>,
+        fresh: &mut impl FnMut() -> Option<P>,
     ) -> Option<Self> {
         let mut ring: Vec<Option<P>> = Vec::with_capacity(PACKETS);
         let mut headroom = 0;
@@ -78,13 +81,20 @@ impl<P: Packet> Fifo<P> {
             returned: PACKETS,
             direction,
             frames,
-            flows,
+            flows: Arc::default(),
             next_in: 0,
             next_out: 0,
             headroom,
             check: Check::Every,
-            verdict: Verdict::default(),
+            compared: 0,
+            wrong: 0,
+            first_wrong: None,
         })
+    }
+
+    /// From now on packets of these flows come in, one after the other. Call it once.
+    pub fn set_flows(&mut self, flows: Arc<[Flow]>) {
+        self.flows = flows;
     }
 
     /// Adds up to `max` packets to `burst`.
@@ -109,7 +119,7 @@ impl<P: Packet> Fifo<P> {
     pub fn give_back(&mut self, burst: &mut Burst<P>) -> usize {
         let n = burst.len();
         for packet in burst.drain() {
-            if self.check == Check::Every || self.returned % SAMPLE == 0 {
+            if self.returned & self.check.mask() == 0 {
                 self.compare(&packet);
             }
             self.next_out = self.after(self.next_out);
@@ -124,19 +134,24 @@ impl<P: Packet> Fifo<P> {
         self.returned - PACKETS
     }
 
-    /// Packets received and not returned yet: lost ones, once the path stands still.
-    pub fn missing(&self) -> usize {
-        PACKETS - (self.returned - self.received)
-    }
-
     /// From now on as many packets are compared as `check` says.
     pub fn set_check(&mut self, check: Check) {
         self.check = check;
     }
 
-    /// What the comparison found since the start.
-    pub fn verdict(&self) -> &Verdict {
-        &self.verdict
+    /// Packets compared since the start, or what was wrong with them.
+    pub fn judge(&self) -> Result<u64, String> {
+        let missing = PACKETS - (self.returned - self.received);
+        if missing > 0 {
+            return Err(format!("{missing} packets did not come back"));
+        }
+        match &self.first_wrong {
+            None => Ok(self.compared),
+            Some((flow, bytes)) => Err(format!(
+                "{} of {} packets are wrong; the first, {:?} of {flow:x?}: {bytes:02x?}",
+                self.wrong, self.compared, self.direction
+            )),
+        }
     }
 
     fn fill_up_to(&mut self, end: usize) {
@@ -161,16 +176,16 @@ impl<P: Packet> Fifo<P> {
     #[cold]
     fn compare(&mut self, packet: &P) {
         let flow = &self.flows[self.next_out];
-        self.verdict.compared += 1;
+        self.compared += 1;
         if !self.frames.is_right(self.direction, flow, packet.data()) {
-            self.verdict.wrong += 1;
+            self.wrong += 1;
             let found = || (*flow, packet.data().to_vec());
-            self.verdict.first_wrong.get_or_insert_with(found);
+            self.first_wrong.get_or_insert_with(found);
         }
     }
 
     /// Frees all packets that are here.
-    pub fn free(mut self) {
+    pub fn free(&mut self) {
         for packet in self.ring.iter_mut().filter_map(Option::take) {
             packet.free();
         }

@@ -2,6 +2,7 @@
 
 use super::fifo::Fifo;
 use super::scene::{self, N3, N6};
+use super::traffic::Direction;
 use sluice_port::{
     Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
 };
@@ -13,6 +14,7 @@ pub struct BenchIo<P: Packet> {
     pub uplink: Fifo<P>,
     /// In at N6, out at N3.
     pub downlink: Fifo<P>,
+    open: &'static [Direction],
 }
 
 impl<P: Packet> BenchIo<P> {
@@ -22,7 +24,25 @@ impl<P: Packet> BenchIo<P> {
             ports: scene::ports(super::fifo::PACKETS as u16),
             uplink,
             downlink,
+            open: &[],
         }
+    }
+
+    /// From now on packets come in these directions only.
+    pub fn open(&mut self, directions: &'static [Direction]) {
+        self.open = directions;
+    }
+
+    /// The FIFO of a direction.
+    pub fn fifo(&mut self, direction: Direction) -> &mut Fifo<P> {
+        match direction {
+            Direction::Uplink => &mut self.uplink,
+            Direction::Downlink => &mut self.downlink,
+        }
+    }
+
+    fn is_open(&self, direction: Direction) -> bool {
+        self.open.contains(&direction)
     }
 
     /// Both FIFOs.
@@ -41,8 +61,8 @@ impl<P: Packet> PortIo for BenchIo<P> {
     #[inline]
     fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
         match port {
-            N3 => self.uplink.receive(burst, max),
-            N6 => self.downlink.receive(burst, max),
+            N3 if self.is_open(Direction::Uplink) => self.uplink.receive(burst, max),
+            N6 if self.is_open(Direction::Downlink) => self.downlink.receive(burst, max),
             _ => 0,
         }
     }

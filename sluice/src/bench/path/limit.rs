@@ -31,7 +31,9 @@ pub fn turn<P: Packet>(
     }
     for (packet, key) in burst.iter_mut().zip(keys) {
         let line = &mut lines[key as usize & mask];
-        let front = fronts.get(usize::from(line.body.peer)).filter(|_| line.key == key)?;
+        let front = fronts
+            .get(usize::from(line.body.peer))
+            .filter(|_| line.key == key)?;
         packet.pull_front(if up { OUTER_LEN } else { 0 }).ok()?;
         let len = packet.len() as u16 - 14;
         decrement_ttl(packet.data_mut()[14..].first_chunk_mut()?).ok()?;
@@ -44,11 +46,12 @@ pub fn turn<P: Packet>(
         packet.push_front(OUTER_LEN).ok()?;
         let out = packet.data_mut().first_chunk_mut::<{ 14 + OUTER_LEN }>()?;
         *out = *front;
+        let old_len = u16::from_be_bytes([out[16], out[17]]);
         for (at, more) in [(16, 44), (38, 24), (44, 8)] {
             out[at..at + 2].copy_from_slice(&(len + more).to_be_bytes());
         }
         let sum = u16::from_be_bytes([out[24], out[25]]);
-        out[24..26].copy_from_slice(&update_u16(sum, 44, len + 44).to_be_bytes());
+        out[24..26].copy_from_slice(&update_u16(sum, old_len, len + 44).to_be_bytes());
         out[TEID_AT..TEID_AT + 4].copy_from_slice(&line.body.teid.to_be_bytes());
     }
     Some(io.give_back(&mut burst))

@@ -4,9 +4,7 @@
 //! so that filling one costs a copy and a handful of stores. The tests build every frame anew
 //! with an independent library and compare.
 
-use super::scene::{
-    DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac,
-};
+use super::scene::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header_with_container};
 use sluice_wire::ids::Teid;
@@ -80,7 +78,8 @@ impl Flow {
         }
     }
 
-    fn gnb(&self) -> usize {
+    /// The gNB's number.
+    pub fn gnb(&self) -> usize {
         self.gnb_teid as usize % GNBS
     }
 
@@ -169,19 +168,22 @@ impl Frames {
         (port[0] >= 0xc0).then_some(want)
     }
 
-    /// The frame header and outer header towards a gNB, with TEID 0, for the limit.
-    pub fn downlink_front(&self, gnb: usize) -> [u8; 14 + OUTER_LEN] {
-        let mut front = [0; 14 + OUTER_LEN];
-        front.copy_from_slice(&self.downlink_out[gnb % GNBS][..14 + OUTER_LEN]);
-        front
+    /// What the limit writes in front of downlink packets, by gNB: Ethernet and outer header.
+    pub fn downlink_fronts(&self) -> Vec<[u8; 14 + OUTER_LEN]> {
+        self.downlink_out.iter().map(|frame| front(frame)).collect()
     }
 
-    /// The frame header towards the data network, for the limit.
-    pub fn uplink_front(&self) -> [u8; 14] {
-        let mut front = [0; 14];
-        front.copy_from_slice(&self.uplink_out[..14]);
-        front
+    /// What the limit writes in front of uplink packets, by gNB: the first 14 bytes count.
+    pub fn uplink_fronts(&self) -> Vec<[u8; 14 + OUTER_LEN]> {
+        vec![front(&self.uplink_out); GNBS]
     }
+}
+
+fn front(frame: &[u8]) -> [u8; 14 + OUTER_LEN] {
+    frame
+        .first_chunk()
+        .copied()
+        .expect("frames are longer than their headers")
 }
 
 /// Writes the fields of the inner packet that a flow determines; `ue_at` is where the UE's

@@ -1,0 +1,56 @@
+//! What the figures were made on.
+
+use serde_json::{Value, json};
+use std::fs;
+
+/// CPU, kernel, pages and load.
+pub fn facts() -> Value {
+    let meminfo = read("/proc/meminfo");
+    json!({
+        "cpu": field(&read("/proc/cpuinfo"), "model name"),
+        "cpus": std::thread::available_parallelism().map_or(0, usize::from),
+        "l2_cache": read("/sys/devices/system/cpu/cpu0/cache/index2/size").trim(),
+        "l3_cache": read("/sys/devices/system/cpu/cpu0/cache/index3/size").trim(),
+        "memory": field(&meminfo, "MemTotal"),
+        "huge_pages": field(&meminfo, "HugePages_Total").parse::<u64>().ok(),
+        "kernel": read("/proc/sys/kernel/osrelease").trim(),
+        "load_average": read("/proc/loadavg").split(' ').next(),
+        "built_for": target_cpu(),
+    })
+}
+
+/// The instruction set that the compiler was allowed, as far as it matters here.
+fn target_cpu() -> &'static str {
+    if cfg!(target_feature = "avx512f") {
+        "x86-64-v4 or newer"
+    } else if cfg!(target_feature = "avx2") {
+        "x86-64-v3"
+    } else {
+        "the baseline of the architecture"
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn field(text: &str, name: &str) -> String {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    let mut values = lines.filter(|(key, _)| key.trim() == name);
+    values
+        .next()
+        .map_or("", |(_, value)| value.trim())
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_found_by_its_name() {
+        let text = "model : 1\nmodel name\t: A CPU\nmodel name\t: Another\n";
+        assert_eq!(field(text, "model name"), "A CPU");
+        assert_eq!(field(text, "flags"), "");
+    }
+}

@@ -1,0 +1,16 @@
+//! `sluice bench`: figures, each with the limit of this machine measured in the same run.
+
+pub mod args;
+mod machine;
+pub mod path;
+mod stats;
+
+use crate::exit::Exit;
+use args::{BenchArgs, BenchKind};
+
+/// Measures and reports. Progress goes to standard error.
+pub fn run(args: &BenchArgs) -> Exit {
+    match &args.kind {
+        BenchKind::Path(path) => path::run(path),
+    }
+}

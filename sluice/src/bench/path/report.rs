@@ -1,0 +1,130 @@
+//! Results, as JSON and as a table.
+
+use super::fifo::PACKETS;
+use super::measure::Figures;
+use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
+use crate::bench::machine;
+use crate::bench::stats::round;
+use serde_json::{Value, json};
+
+/// At fewer sessions the fixed part of the memory would stand for them.
+const SESSIONS_FOR_MEMORY: u32 = 100_000;
+
+/// What was measured, and under which conditions.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Such as `path/ul/default`.
+    pub name: &'static str,
+    /// Sessions.
+    pub sessions: u32,
+    /// Times.
+    pub figures: Figures,
+    /// Why the figures cannot be trusted.
+    pub disturbed: Option<String>,
+    /// Measurements until one was undisturbed, or none was.
+    pub attempts: usize,
+    /// Repetitions of each.
+    pub reps: usize,
+    /// Memory of a session.
+    pub bytes_per_session: f64,
+    /// Packets whose bytes were compared.
+    pub compared: u64,
+    /// What lies on huge pages.
+    pub huge_pages: HugePages,
+}
+
+/// What lies on huge pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HugePages {
+    /// Packet buffers.
+    pub packets: bool,
+    /// Session lines.
+    pub sessions: bool,
+}
+
+impl Outcome {
+    /// Time per packet by that of the limit.
+    pub fn ratio(&self) -> f64 {
+        self.figures.path.median / self.figures.limit.median
+    }
+
+    fn bytes(&self) -> Option<f64> {
+        (self.sessions >= SESSIONS_FOR_MEMORY).then_some(self.bytes_per_session.round())
+    }
+
+    fn to_json(&self) -> Value {
+        let Figures {
+            path,
+            limit,
+            limit_stage,
+            source,
+            preempted,
+        } = self.figures;
+        json!({
+            "name": self.name,
+            "sessions": self.sessions,
+            "mpps_median": round(1000.0 / path.median),
+            "ns_median": round(path.median),
+            "ns_min": round(path.min),
+            "ns_max": round(path.max),
+            "limit_ns_median": round(limit.median),
+            "limit_ns_min": round(limit.min),
+            "limit_ns_max": round(limit.max),
+            "limit_mpps_median": round(1000.0 / limit.median),
+            "limit_stage_packets": limit_stage,
+            "ratio_to_limit": round(self.ratio()),
+            "source_ns_median": round(source.median),
+            "repetitions": self.reps,
+            "disturbed": self.disturbed.is_some(),
+            "disturbed_because": self.disturbed,
+            "attempts": self.attempts,
+            "preempted_share": round(preempted),
+            "bytes_per_session": self.bytes(),
+            "packets_compared": self.compared,
+            "huge_pages": { "packets": self.huge_pages.packets, "sessions": self.huge_pages.sessions },
+        })
+    }
+}
+
+/// All of it as one object.
+pub fn to_json(outcomes: &[Outcome], seconds: f64) -> Value {
+    json!({
+        "bench": "path",
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine::facts(),
+        "seconds_each": seconds,
+        "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
+        "packets_in_flight": PACKETS,
+        "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+    })
+}
+
+/// For people.
+pub fn to_table(outcomes: &[Outcome]) -> String {
+    let mut text = format!(
+        "{:<18}{:>10}{:>8}{:>22}{:>10}{:>8}{:>12}  {}\n",
+        "", "sessions", "Mpps", "ns/packet (min-max)", "limit ns", "ratio", "B/session", "pages"
+    );
+    for o in outcomes {
+        let Figures { path, limit, .. } = o.figures;
+        let times = format!("{:.1} ({:.1}-{:.1})", path.median, path.min, path.max);
+        let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
+        let pages = match (o.huge_pages.packets, o.huge_pages.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        };
+        text += &format!(
+            "{:<18}{:>10}{:>8.1}{times:>22}{:>10.1}{:>8.2}{bytes:>12}  {pages}\n",
+            o.name,
+            o.sessions,
+            1000.0 / path.median,
+            limit.median,
+            o.ratio(),
+        );
+        if let Some(why) = &o.disturbed {
+            text += &format!("  disturbed: {why}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,241 @@
+//! A UPF as `sluice upf` assembles it, with one worker between two memory FIFOs and sessions
+//! that were established over N4.
+
+use super::fifo::{Check, Fifo};
+use super::io::BenchIo;
+use super::memory;
+use super::scene::{self, N3, N6};
+use super::smf::{Answers, Smf};
+use super::traffic::{Direction, Flow, Frames};
+use sluice_host::clock;
+use sluice_n4::{Instant, NodeId};
+use sluice_node::control::Control;
+use sluice_node::core::{Core, Time};
+use sluice_node::session::{Config, UpFunction};
+use sluice_path::assembly::{Plan, assemble};
+use sluice_path::layout::Layout;
+use sluice_path::ledger::{Ledger, WorkerStats};
+use sluice_path::limits::SHARDS;
+use sluice_path::tables::Polled;
+use sluice_path::worker::Worker;
+use sluice_port::{Packet, PortId, QueueId};
+use sluice_wire::pfcp::value::NtpTime;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// Requests under way at a time while sessions are established.
+const WINDOW: u32 = 64;
+const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// The UPF and its sessions.
+pub struct World<P: Packet> {
+    core: Core<P>,
+    /// The measured worker.
+    pub worker: Worker<BenchIo<P>>,
+    stats: Arc<WorkerStats>,
+    /// What the frames look like.
+    pub frames: Arc<Frames>,
+    /// The sessions in the random order in which they send.
+    pub flows: Arc<[Flow]>,
+    /// Memory that a session takes, with all that it takes to serve N4.
+    pub bytes_per_session: f64,
+}
+
+/// A UPF that is not what it should be.
+pub type Failure = String;
+
+impl<P: Packet> World<P> {
+    /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
+    pub fn build(sessions: u32, mut alloc: impl FnMut() -> Option<P>) -> Result<Self, Failure> {
+        let mut answers = Answers::new(sessions);
+        let frames = Arc::new(Frames::default());
+        let mut fifo = |direction| {
+            let fifo = Fifo::new(direction, frames.clone(), &mut alloc);
+            fifo.ok_or("no packet buffers for the memory source")
+        };
+        let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+        let before_bytes = memory::used_bytes();
+        let (mut core, mut worker) = start(sessions, io)?;
+        establish(sessions, &mut core, &mut worker, &mut answers)?;
+        let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
+        shuffle(&mut answers.flows);
+        let flows: Arc<[Flow]> = answers.flows.into();
+        for fifo in worker.io().fifos() {
+            fifo.set_flows(flows.clone());
+        }
+        Ok(Self {
+            stats: core.end().stats()[0].clone(),
+            core,
+            worker,
+            frames,
+            flows,
+            bytes_per_session: grown_bytes as f64 / f64::from(sessions),
+        })
+    }
+
+    /// One round of the worker's loop, as in `sluice upf`.
+    #[inline(always)]
+    pub fn turn(&mut self) -> usize {
+        let began_ns = clock::monotonic_ns();
+        let work = self.worker.turn(began_ns);
+        self.stats.busy_turns.add(1);
+        self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        work
+    }
+
+    /// The packet ledger.
+    pub fn ledger(&self) -> Ledger {
+        self.core.ledger()
+    }
+
+    /// Sends the packets of all sessions through both directions and compares every byte.
+    pub fn prove(&mut self) -> Result<u64, Failure> {
+        self.open(&[Direction::Uplink, Direction::Downlink], Check::Every);
+        let until = self.flows.len();
+        while self
+            .worker
+            .io()
+            .fifos()
+            .iter()
+            .any(|f| f.returned() < until)
+        {
+            if self.turn() == 0 {
+                return Err(format!("the path stands still: {}", self.ledger()));
+            }
+        }
+        self.verdict()
+    }
+
+    /// Packets compared so far, or what was wrong with them.
+    pub fn verdict(&mut self) -> Result<u64, Failure> {
+        let ledger = self.ledger();
+        if !ledger.balances() || ledger.dropped_total() > 0 {
+            return Err(format!("packets were lost: {ledger}"));
+        }
+        let mut compared = 0;
+        for fifo in self.worker.io().fifos() {
+            compared += fifo.judge()?;
+        }
+        Ok(compared)
+    }
+
+    /// Packets that came out so far, in both directions.
+    pub fn returned(&mut self) -> usize {
+        self.worker.io().fifos().iter().map(|f| f.returned()).sum()
+    }
+
+    /// Packets come in these directions from now on, and so many of them are compared.
+    pub fn open(&mut self, directions: &'static [Direction], check: Check) {
+        let io = self.worker.io();
+        io.open(directions);
+        for fifo in io.fifos() {
+            fifo.set_check(check);
+        }
+    }
+
+    /// Ends it; gives all packets back to their pool.
+    pub fn end(mut self) {
+        for fifo in self.worker.io().fifos() {
+            fifo.free();
+        }
+        self.worker.stop();
+    }
+}
+
+fn start<P: Packet>(
+    sessions: u32,
+    io: BenchIo<P>,
+) -> Result<(Core<P>, Worker<BenchIo<P>>), Failure> {
+    let pool = scene::pool(sessions);
+    // As upf.yaml has it by default for so many sessions.
+    let twice = sessions.saturating_mul(2);
+    let endpoints = twice.next_power_of_two().max(SHARDS);
+    let layout = Layout::new(endpoints, &[pool], twice).map_err(|e| e.to_string())?;
+    let plan = Plan {
+        layout: layout.clone(),
+        blocks: sessions + 1,
+        workers: 1,
+    };
+    let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
+    let control = Control::new(scene::control_config(pool)).map_err(|e| e.to_string())?;
+    let config = Config {
+        sessions: sessions as usize,
+        ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])
+    };
+    let n4 = sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall);
+    let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
+    let polled = |port: PortId| Polled {
+        port,
+        queue: QueueId(0),
+    };
+    let seed = seeds.into_iter().next().ok_or("no worker")?;
+    Ok((
+        core,
+        seed.grow(io, vec![polled(N3), polled(N6)], QueueId(0)),
+    ))
+}
+
+fn establish<P: Packet>(
+    sessions: u32,
+    core: &mut Core<P>,
+    worker: &mut Worker<BenchIo<P>>,
+    answers: &mut Answers<P>,
+) -> Result<(), Failure> {
+    let mut smf = Smf::new();
+    let mut message = [0; 2048];
+    let too_long = |_| "a request is too long";
+    let len = smf.associate(&mut message, time().wall).map_err(too_long)?;
+    core.datagram(time(), smf.address(), &message[..len], answers);
+    if !answers.associated {
+        return Err("the UPF refused the association".to_owned());
+    }
+    for index in 0..sessions {
+        let len = smf.establish(&mut message, index).map_err(too_long)?;
+        core.datagram(time(), smf.address(), &message[..len], answers);
+        if index % WINDOW == WINDOW - 1 || index == sessions - 1 {
+            settle(core, worker, answers);
+        }
+        if let Some(why) = &answers.refused {
+            return Err(format!("session {index} was refused: {why}"));
+        }
+    }
+    match answers.established == sessions as usize {
+        true => Ok(()),
+        false => Err(format!(
+            "{} of {sessions} sessions were established",
+            answers.established
+        )),
+    }
+}
+
+/// Until all transactions have come back and their answers are out.
+fn settle<P: Packet>(
+    core: &mut Core<P>,
+    worker: &mut Worker<BenchIo<P>>,
+    answers: &mut Answers<P>,
+) {
+    while core.end().under_way() > 0 {
+        worker.turn(clock::monotonic_ns());
+        core.turn(time(), answers);
+    }
+}
+
+fn time() -> Time {
+    /// Seconds from the era of NTP (1900) to that of Unix.
+    const NTP_TO_UNIX_S: u64 = 2_208_988_800;
+    Time {
+        now: Instant(clock::monotonic_ns()),
+        wall: NtpTime((clock::wall().as_secs() + NTP_TO_UNIX_S) as u32),
+    }
+}
+
+/// Fisher and Yates, with Marsaglia's xorshift from a fixed seed: every run has the same order.
+fn shuffle(flows: &mut [Flow]) {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for last in (1..flows.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        flows.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+}
