@@ -10,7 +10,7 @@ use crate::config::TwinConfig;
 use crate::rules::Session;
 use crate::usage::Urr;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
-use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags};
 use std::fmt;
 
 pub use check::check;
@@ -44,6 +44,8 @@ pub fn no<T>(why: impl Into<String>) -> Result<T, Refused> {
 /// A session's rules while a request is applied to them.
 pub struct Draft<'a, 'c> {
     pub config: &'a TwinConfig,
+    /// As they were before.
+    pub before: &'a Session,
     pub rules: Session,
     pub choices: &'a mut Choices<'c>,
     pub now: NtpTime,
@@ -74,6 +76,14 @@ impl Draft<'_, '_> {
 
     /// Changes of a session: what goes, what comes, what changes.
     pub fn modify(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
+        // QAURR asks for all; then it does not matter which others are named.
+        let flags = request.pfcpsmreq_flags.unwrap_or_default();
+        let all = flags.contains(SessionModificationRequestFlags::QAURR);
+        for query in &request.query_urr {
+            if !all && !self.rules.urrs.contains_key(&query.urr_id.0) {
+                return no(format!("query of unknown URR {}", query.urr_id));
+            }
+        }
         self.remove(request)?;
         for urr in &request.create_urr {
             self.create_urr(urr)?;
@@ -87,13 +97,7 @@ impl Draft<'_, '_> {
         for pdr in &request.create_pdr {
             self.create_pdr(pdr)?;
         }
-        self.update(request)?;
-        for query in &request.query_urr {
-            if !self.rules.urrs.contains_key(&query.urr_id.0) {
-                return no(format!("query of unknown URR {}", query.urr_id));
-            }
-        }
-        Ok(())
+        self.update(request)
     }
 
     fn remove(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {

@@ -20,6 +20,8 @@ pub enum Arrival<'a> {
     Tunnel(Tunnelled<'a>),
     /// A plain packet on a link to a data network.
     Plain(Plain<'a>),
+    /// A part of a packet to one of our tunnel addresses.
+    Fragment(Packet<'a>),
 }
 
 /// A G-PDU.
@@ -79,7 +81,7 @@ fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'
     let link = &config.links[at];
     let destination = packet.header.destination_addr();
     if link.tunnels.iter().any(|t| t.address == destination) {
-        return to_tunnel(link, &packet);
+        return to_tunnel(link, packet);
     }
     if link.addresses.iter().any(|(a, _)| *a == destination) {
         return Ok(Arrival::Control);
@@ -90,20 +92,20 @@ fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'
     }
 }
 
-fn to_tunnel<'a>(link: &Link, packet: &Packet<'a>) -> Result<Arrival<'a>, Drop> {
+fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     if packet.header.protocol() != IpNumber::UDP {
         return Ok(Arrival::Control);
     }
     if packet.header.is_fragmenting_payload() {
-        return Err(Drop::OuterFragment);
+        return Ok(Arrival::Fragment(packet));
     }
     let datagram = &packet.bytes[packet.header.slice().len()..];
     let udp = UdpHeaderSlice::from_slice(datagram).map_err(|_| Drop::UdpHeader)?;
+    let payload = datagram.get(8..usize::from(udp.length()));
+    let payload = payload.ok_or(Drop::UdpHeader)?;
     if udp.destination_port() != GTPU {
         return Ok(Arrival::Control);
     }
-    let payload = datagram.get(8..usize::from(udp.length()));
-    let payload = payload.ok_or(Drop::UdpHeader)?;
     let peer = packet.header.source_addr();
     let allowed = &link.allowed_peers;
     if !allowed.is_empty() && !allowed.iter().any(|p| contains(*p, peer)) {

@@ -12,6 +12,8 @@ pub struct Choices<'a> {
     created: &'a [CreatedPdr],
     taken: Vec<FTeid>,
     by_choose_id: BTreeMap<u8, FTeid>,
+    /// What is wrong with the answer.
+    wrong: Vec<String>,
 }
 
 impl<'a> Choices<'a> {
@@ -22,37 +24,51 @@ impl<'a> Choices<'a> {
             created,
             taken: pdrs.filter_map(|p| p.f_teid).collect(),
             by_choose_id: BTreeMap::new(),
+            wrong: Vec::new(),
         }
     }
 
     /// The F-TEID that the answer gives to a PDR: at the address that was meant, the same for
     /// the same CHOOSE ID, and otherwise nobody else's.
-    pub fn chosen(
-        &mut self,
-        pdr: u16,
-        choose_id: Option<u8>,
-        address: Ipv4Addr,
-    ) -> Result<FTeid, Refused> {
+    pub fn chosen(&mut self, pdr: u16, choose_id: Option<u8>, address: Ipv4Addr) -> FTeid {
         let Some(given) = self.given(pdr) else {
-            return wrong(format!("PDR {pdr} got no F-TEID"));
+            return self.blame(pdr, "got no F-TEID");
         };
         if given.address != address {
-            return wrong(format!("PDR {pdr} got an F-TEID at {}", given.address));
+            return self.blame(pdr, "got an F-TEID at another address");
         }
         if let Some(same) = choose_id.and_then(|id| self.by_choose_id.get(&id)) {
             return match *same == given {
-                true => Ok(given),
-                false => wrong(format!("PDR {pdr} did not get its CHOOSE ID's F-TEID")),
+                true => given,
+                false => self.blame(pdr, "did not get the F-TEID of its CHOOSE ID"),
             };
         }
         if self.taken.contains(&given) {
-            return wrong(format!("PDR {pdr} got an F-TEID that is taken"));
+            return self.blame(pdr, "got an F-TEID that is taken");
         }
         self.taken.push(given);
         if let Some(id) = choose_id {
             self.by_choose_id.insert(id, given);
         }
-        Ok(given)
+        given
+    }
+
+    /// Whether the answer gave what it had to give.
+    pub fn check(&self) -> Result<(), Refused> {
+        match self.wrong.is_empty() {
+            true => Ok(()),
+            false => Err(Refused::Answer(self.wrong.join(", "))),
+        }
+    }
+
+    /// Remembers what is wrong; the request may be impossible for a better reason. The F-TEID
+    /// is nobody's.
+    fn blame(&mut self, pdr: u16, what: &str) -> FTeid {
+        self.wrong.push(format!("PDR {pdr} {what}"));
+        FTeid {
+            address: Ipv4Addr::UNSPECIFIED,
+            teid: u32::from(pdr),
+        }
     }
 
     fn given(&self, pdr: u16) -> Option<FTeid> {
@@ -69,8 +85,4 @@ impl<'a> Choices<'a> {
             _ => None,
         }
     }
-}
-
-fn wrong<T>(why: String) -> Result<T, Refused> {
-    Err(Refused::Answer(why))
 }

@@ -38,8 +38,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// True if a rule for `side` and `instance` means this place; without an instance the rule
-    /// means every place of the side.
+    /// True if a rule for `side` and `instance` may mean this place.
     pub fn is_meant(&self, side: Side, instance: Option<&str>) -> bool {
         let same = |name: &str| name.eq_ignore_ascii_case(&self.instance);
         self.side == side && instance.is_none_or(same)

@@ -72,9 +72,11 @@ pub fn plain<'a>(
     came: Plain<'a>,
 ) -> Result<Detected<'a>, Missed> {
     let destination = came.packet.header.destination_addr();
-    let places: Vec<&Place> = config.links[came.link].plain.iter().collect();
-    let enters =
-        |pdr: &Pdr| pdr.f_teid.is_none() && pdr.ue == Some(destination) && is_of(pdr, &places);
+    let place = config.links[came.link].plain.as_ref();
+    let enters = |pdr: &Pdr| {
+        let meant = config.plain(pdr.source, pdr.instance.as_deref());
+        pdr.f_teid.is_none() && pdr.ue == Some(destination) && meant == place
+    };
     let Some((session, rules)) = find(sessions, enters) else {
         return Err((Drop::UnknownUe, None));
     };

@@ -2,6 +2,7 @@
 
 use crate::config::{Link, TwinConfig};
 use crate::detect::Detected;
+use crate::fragment::fragment;
 use crate::ipv4::{self, with_one_hop_less};
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::rules::{Far, Forwarding, Pdr, Remote, Session};
@@ -13,16 +14,16 @@ const G_PDU: u8 = 255;
 const END_MARKER: u8 = 254;
 const IPV4_UDP: usize = 20 + 8;
 
-/// Everything that happens to a packet once its PDR is known.
+/// Everything that happens to a packet once its PDR is known. It may leave in pieces.
 pub fn forward(
     config: &TwinConfig,
     session: &mut Session,
     detected: &Detected<'_>,
     now_ns: u64,
-) -> Outcome {
+) -> Vec<Outcome> {
     match decide(config, session, detected, now_ns) {
-        Ok(outcome) => outcome,
-        Err((drop, notice)) => Outcome::Dropped(drop, notice),
+        Ok(outcomes) => outcomes,
+        Err((drop, notice)) => vec![Outcome::Dropped(drop, notice)],
     }
 }
 
@@ -33,7 +34,7 @@ fn decide(
     session: &mut Session,
     detected: &Detected<'_>,
     now_ns: u64,
-) -> Result<Outcome, End> {
+) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
     let packet = detected.packet.bytes;
     gates(session, &pdr)?;
@@ -50,46 +51,54 @@ fn decide(
     };
     let way = way_out(config, &to, detected.packet.header.destination_addr())?;
     let qfi = pdr.qers.iter().find_map(|q| session.qers[q].qfi);
-    let headers = match to.tunnel {
-        None => Vec::new(),
-        Some(remote) => {
-            let container = qfi.map(|q| (pdr.is_uplink(), q));
-            outer(way.local, remote, G_PDU, container, inner.len())
-        }
-    };
-    let mtu = way.link.mtu_bytes;
-    if headers.len() + inner.len() > usize::from(mtu) {
-        let fits = mtu - headers.len() as u16;
+    let container = qfi.map(|q| (pdr.is_uplink(), q));
+    let overhead = to
+        .tunnel
+        .map_or(0, |t| outer(&way, t, G_PDU, container, 0).len());
+    let fits = way.link.mtu_bytes - overhead as u16;
+    if inner.len() > usize::from(fits) && detected.packet.header.dont_fragment() {
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
         return Err((Drop::TooBig, Some(notice)));
     }
-    let Some(mac) = way.link.mac_of(way.station) else {
-        return Ok(Outcome::Held);
-    };
-    for urr in &pdr.urrs {
-        if let Some(urr) = session.urrs.get_mut(urr) {
-            urr.count(pdr.is_uplink(), inner.len());
-        }
+    let pieces = fragment(&inner, usize::from(fits));
+    if pieces.is_empty() {
+        return Err((Drop::TooBig, None));
     }
-    let tunnelled = to.tunnel.is_some();
-    Ok(Outcome::Sent(Sent {
-        port: way.link.port,
-        source_port_at: tunnelled.then(|| source_port_at(way.link)),
-        frame: frame(way.link, mac, &[&headers[..], &inner].concat()),
-        flow: detected.packet.flow(),
-        stream: (detected.session, pdr.is_uplink()),
-    }))
+    let mut outcomes = Vec::new();
+    for piece in pieces {
+        let Some(mac) = way.link.mac_of(way.station) else {
+            outcomes.push(Outcome::Held);
+            continue;
+        };
+        for urr in &pdr.urrs {
+            if let Some(urr) = session.urrs.get_mut(urr) {
+                urr.count(pdr.is_uplink(), piece.len());
+            }
+        }
+        let headers = match to.tunnel {
+            None => Vec::new(),
+            Some(remote) => outer(&way, remote, G_PDU, container, piece.len()),
+        };
+        outcomes.push(Outcome::Sent(Sent {
+            port: way.link.port,
+            source_port_at: to.tunnel.map(|_| source_port_at(way.link)),
+            frame: frame(way.link, mac, &[&headers[..], &piece].concat()),
+            flow: detected.packet.flow(),
+            stream: (detected.session, pdr.is_uplink()),
+        }));
+    }
+    Ok(outcomes)
 }
 
-/// All gates must be open (5.4.3).
+/// All gates must be open (5.4.3); a rate of 0 is a closed one.
 fn gates(session: &Session, pdr: &Pdr) -> Result<(), End> {
     for qer in &pdr.qers {
-        let gate = session.qers[qer].gate;
-        let gate = match pdr.is_uplink() {
-            true => gate.uplink,
-            false => gate.downlink,
+        let qer = &session.qers[qer];
+        let (gate, kbps) = match pdr.is_uplink() {
+            true => (qer.gate.uplink, qer.mbr.map(|m| m.uplink_kbps)),
+            false => (qer.gate.downlink, qer.mbr.map(|m| m.downlink_kbps)),
         };
-        if gate == Gate::Closed {
+        if gate == Gate::Closed || kbps == Some(0) {
             return Err((Drop::GateClosed, None));
         }
     }
@@ -125,9 +134,12 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
     Ok(())
 }
 
+/// Where the FAR sends packets. Towards the RAN there is no way without a tunnel: a FAR whose
+/// tunnel is not known yet drops.
 fn destination(far: &Far) -> Result<&Forwarding, End> {
+    let leads = |f: &&Forwarding| f.tunnel.is_some() || f.is_plain();
     let forwarding = far.forwarding.as_ref().filter(|_| far.forwards);
-    forwarding.ok_or((Drop::FarDrop, None))
+    forwarding.filter(leads).ok_or((Drop::FarDrop, None))
 }
 
 /// A link, our address there, and the next station.
@@ -187,7 +199,7 @@ pub fn end_marker(
     };
     let way = tunnel_way(config, &to, marker.to)?;
     let mac = way.link.mac_of(way.station)?;
-    let packet = outer(way.local, marker.to, END_MARKER, None, 0);
+    let packet = outer(&way, marker.to, END_MARKER, None, 0);
     Some(Sent {
         port: way.link.port,
         frame: frame(way.link, mac, &packet),
@@ -200,7 +212,7 @@ pub fn end_marker(
 /// IPv4, UDP and GTP-U header in front of `inner_len` bytes; the container's PDU type and QFI if
 /// one is wanted (TS 38.415, 5.5.2). The UDP source port is left 0.
 fn outer(
-    local: Ipv4Addr,
+    way: &Way<'_>,
     remote: Remote,
     message_type: u8,
     container: Option<(bool, u8)>,
@@ -223,7 +235,7 @@ fn outer(
     let mut packet = vec![0x45, 0];
     packet.extend((total as u16).to_be_bytes());
     packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
-    packet.extend(local.octets());
+    packet.extend(way.local.octets());
     packet.extend(remote.address.octets());
     let checksum = !ipv4::sum(&packet);
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());

@@ -1,7 +1,6 @@
 //! IPv4 headers, read by etherparse.
 
 use etherparse::Ipv4HeaderSlice;
-use etherparse::err::ipv4::HeaderSliceError;
 
 /// A sound IPv4 packet.
 pub struct Packet<'a> {
@@ -16,7 +15,7 @@ pub struct Packet<'a> {
 pub enum Fault {
     /// Version, header length, or too few bytes for a header.
     Header,
-    /// Total length beyond the bytes that are there.
+    /// Total length beyond the bytes that are there, or within the header.
     Length,
     /// Header checksum.
     Checksum,
@@ -24,14 +23,10 @@ pub enum Fault {
 
 /// Reads the packet at the front of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Packet<'_>, Fault> {
-    let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|e| match e {
-        // The header goes on behind the end. If the total length agrees, all of it was cut off.
-        HeaderSliceError::Len(_) if stated_len(bytes) >= stated_header_len(bytes) => Fault::Length,
-        _ => Fault::Header,
-    })?;
+    let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| Fault::Header)?;
     let total = usize::from(header.total_len());
     if total < header.slice().len() {
-        return Err(Fault::Header);
+        return Err(Fault::Length);
     }
     let whole = bytes.get(..total).ok_or(Fault::Length)?;
     if sum(header.slice()) != 0xffff {
@@ -41,19 +36,6 @@ pub fn read(bytes: &[u8]) -> Result<Packet<'_>, Fault> {
         header,
         bytes: whole,
     })
-}
-
-fn stated_len(bytes: &[u8]) -> usize {
-    match bytes {
-        [_, _, high, low, ..] if bytes.len() >= 20 => usize::from(*high) << 8 | usize::from(*low),
-        _ => 0,
-    }
-}
-
-fn stated_header_len(bytes: &[u8]) -> usize {
-    bytes
-        .first()
-        .map_or(usize::MAX, |b| usize::from(b & 0x0f) * 4)
 }
 
 /// The ones-complement sum of 16-bit words (RFC 1071).
@@ -71,22 +53,32 @@ pub fn sum(bytes: &[u8]) -> u16 {
 pub fn with_one_hop_less(packet: &[u8]) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[8] -= 1;
+    set_checksum(&mut packet);
+    packet
+}
+
+/// Puts the right checksum into the header at the front.
+pub fn set_checksum(packet: &mut [u8]) {
     packet[10..12].fill(0);
     let header_len = usize::from(packet[0] & 0x0f) * 4;
     let checksum = !sum(&packet[..header_len]);
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-    packet
 }
 
 impl Packet<'_> {
-    /// Addresses, protocol, and ports where a whole packet without options has some.
+    /// What follows the header.
+    pub fn payload(&self) -> &[u8] {
+        &self.bytes[self.header.slice().len()..]
+    }
+
+    /// Addresses, protocol, and ports where a whole packet has some.
     pub fn flow(&self) -> Vec<u8> {
         let h = &self.header;
         let mut flow = [h.source(), h.destination()].concat();
         flow.push(h.protocol().0);
         let has_ports = matches!(h.protocol().0, 6 | 17 | 132);
-        if has_ports && h.ihl() == 5 && !h.is_fragmenting_payload() {
-            flow.extend(self.bytes.iter().skip(20).take(4));
+        if has_ports && !h.is_fragmenting_payload() {
+            flow.extend(self.payload().iter().take(4));
         }
         flow
     }
@@ -123,7 +115,7 @@ mod tests {
             "28 bytes of header in 24"
         );
         assert_eq!(with(3, 25), Some(Fault::Length));
-        assert_eq!(with(3, 19), Some(Fault::Header));
+        assert_eq!(with(3, 19), Some(Fault::Length));
         assert_eq!(with(9, 6), Some(Fault::Checksum));
         assert_eq!(read(&good[..19]).err(), Some(Fault::Header));
     }

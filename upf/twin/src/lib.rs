@@ -6,16 +6,20 @@
 //! the twin does; `tests/differential.rs` compares them byte for byte.
 //!
 //! Where the TS leaves something open, the choice of the house is written here a second time:
+//! - A rule without a Network Instance means the first of its side.
 //! - A UE must send from its session's address, whether or not the PDI asks for it.
 //! - The direction of a UE IP Address is told by the Source Interface, not by the S/D flag,
 //!   which some SMFs leave 0 in both directions.
 //! - A packet meets, in this order: gate, FAR, rates, hop count, route, size. A rate is charged
 //!   for a packet that a later check drops.
+//! - An End Marker is sent only where packets could have gone before.
 //! - The hop is counted between tunnel and data network, not from tunnel to tunnel.
 //! - Outer headers have a TTL of 64, DF, identification 0, no UDP checksum; the source port is
 //!   one of 49152 to 65535 and the same for all packets of a flow (TS 29.281, 4.4.2.3).
 //! - UDP checksums of outer headers are not verified.
-//! - What a FAR would buffer is dropped, as what it drops.
+//! - What a FAR would buffer is dropped, as what it drops. A maximum bit rate of 0 is a closed gate.
+//! - A packet that does not fit is cut if it may be; each piece is a packet of its own then, also
+//!   for usage. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]
 
 mod admit;
@@ -25,6 +29,7 @@ mod choice;
 pub mod config;
 mod detect;
 mod forward;
+mod fragment;
 mod gtpu;
 mod ipv4;
 pub mod outcome;
@@ -36,4 +41,4 @@ pub use admit::Refused;
 pub use config::{Link, Place, Side, TunnelEnd, TwinConfig};
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
-pub use twin::Twin;
+pub use twin::{Modified, Twin};

@@ -19,8 +19,10 @@ pub enum Drop {
     Ipv4Length,
     /// Its checksum is wrong.
     Ipv4Checksum,
-    /// A fragment of an outer packet.
+    /// A fragment of an outer packet that fits nowhere.
     OuterFragment,
+    /// A fragment that waited in vain for the others.
+    Reassembly,
     /// The UDP header is cut short or its length lies.
     UdpHeader,
     /// The GTP-U header is broken.
@@ -75,6 +77,7 @@ impl Drop {
             Self::Ipv4Length => "ipv4_length",
             Self::Ipv4Checksum => "ipv4_checksum",
             Self::OuterFragment => "outer_fragment",
+            Self::Reassembly => "reassembly",
             Self::UdpHeader => "udp_header",
             Self::GtpuHeader => "gtpu_header",
             Self::GtpuExtension => "gtpu_extension",
@@ -140,7 +143,8 @@ pub struct Sent {
     pub stream: (u64, bool),
 }
 
-/// What becomes of a packet.
+/// What becomes of a packet. One frame may have several outcomes: it may leave in fragments, or
+/// decide the fate of fragments that came before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It leaves.
@@ -149,6 +153,8 @@ pub enum Outcome {
     Dropped(Drop, Option<Notice>),
     /// It is for the control core, as it came.
     Control,
-    /// It waits for the MAC address of its next station.
+    /// It waits for the MAC address of its next station, or for other fragments.
     Held,
+    /// A fragment that waited became part of another packet.
+    Merged,
 }

@@ -36,6 +36,7 @@ pub struct Pdr {
     pub ue: Option<Ipv4Addr>,
     pub qfis: Vec<u8>,
     pub flows: Flows,
+    pub removes_outer: bool,
     pub far: u32,
     pub qers: Vec<u32>,
     pub urrs: Vec<u32>,
@@ -45,6 +46,11 @@ impl Pdr {
     /// True for packets that come from the UE.
     pub fn is_uplink(&self) -> bool {
         self.source == Side::Access
+    }
+
+    /// True if packets may reach a FAR by this PDR.
+    pub fn leads_to(&self, far: u32) -> bool {
+        self.far == far && self.flows == Flows::All
     }
 }
 
@@ -77,6 +83,13 @@ pub struct Forwarding {
     pub side: Side,
     pub instance: Option<String>,
     pub tunnel: Option<Remote>,
+}
+
+impl Forwarding {
+    /// True if packets may leave without an outer header.
+    pub fn is_plain(&self) -> bool {
+        self.tunnel.is_none() && matches!(self.side, Side::Core | Side::SgiLan)
+    }
 }
 
 /// A tunnel endpoint of a peer (Outer Header Creation).

@@ -6,6 +6,7 @@ use crate::choice::Choices;
 use crate::config::TwinConfig;
 use crate::detect::{self, Sessions};
 use crate::forward::{self, forward};
+use crate::fragment::{Fragments, Gathered};
 use crate::outcome::{Drop, Outcome, Sent};
 use crate::rules::{Session, SessionId};
 use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
@@ -23,6 +24,7 @@ pub struct Twin {
     sessions: Sessions,
     /// When packets that wait for their next station are given up.
     waiting: Vec<u64>,
+    fragments: Fragments,
 }
 
 /// What a modification brings about.
@@ -61,6 +63,7 @@ impl Twin {
         let mut choices = Choices::new(created, &self.sessions);
         let mut draft = Draft {
             config: &self.config,
+            before: &Session::default(),
             rules: Session::default(),
             choices: &mut choices,
             now: wall,
@@ -69,6 +72,7 @@ impl Twin {
         draft.establish(request)?;
         let rules = draft.rules;
         check(&self.config, &self.sessions, id, &rules)?;
+        choices.check()?;
         self.sessions.insert(id, rules);
         Ok(())
     }
@@ -90,6 +94,7 @@ impl Twin {
         let mut choices = Choices::new(created, &self.sessions);
         let mut draft = Draft {
             config: &self.config,
+            before,
             rules: before.clone(),
             choices: &mut choices,
             now: wall,
@@ -99,6 +104,7 @@ impl Twin {
         let markers = draft.end_markers;
         let mut after = draft.rules;
         check(&self.config, &self.sessions, id, &after)?;
+        choices.check()?;
         let mut before = before.clone();
         let reports = reports(&mut before, &mut after, request, wall);
         self.sessions.insert(id, after);
@@ -127,38 +133,58 @@ impl Twin {
         Ok(last.collect())
     }
 
-    /// A frame that `port` received.
-    pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Outcome {
+    /// A frame that `port` received. Several outcomes where it leaves in pieces, or decides the
+    /// fate of fragments that waited.
+    pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Vec<Outcome> {
         let detected = match arrival::read(&self.config, port, frame) {
-            Err(drop) => return Outcome::Dropped(drop, None),
-            Ok(Arrival::Control) => return Outcome::Control,
+            Err(drop) => return vec![Outcome::Dropped(drop, None)],
+            Ok(Arrival::Control) => return vec![Outcome::Control],
+            Ok(Arrival::Fragment(packet)) => {
+                let gathered = self.fragments.add(frame, &packet, now_ns);
+                return self.gathered(now_ns, port, gathered);
+            }
             Ok(Arrival::Tunnel(came)) => detect::tunnelled(&self.config, &self.sessions, &came),
             Ok(Arrival::Plain(came)) => detect::plain(&self.config, &self.sessions, came),
         };
         let detected = match detected {
             Ok(detected) => detected,
-            Err((drop, notice)) => return Outcome::Dropped(drop, notice),
+            Err((drop, notice)) => return vec![Outcome::Dropped(drop, notice)],
         };
         let Some(session) = self.sessions.get_mut(&detected.session) else {
-            return Outcome::Dropped(Drop::NoPdr, None);
+            return vec![Outcome::Dropped(Drop::NoPdr, None)];
         };
-        let outcome = forward(&self.config, session, &detected, now_ns);
-        if outcome == Outcome::Held {
-            self.waiting.push(now_ns + WAIT_NS);
-        }
-        outcome
+        let outcomes = forward(&self.config, session, &detected, now_ns);
+        let held = outcomes.iter().filter(|o| **o == Outcome::Held);
+        self.waiting.extend(held.map(|_| now_ns + WAIT_NS));
+        outcomes
     }
 
-    /// Time passes: how many packets waited in vain for their next station.
-    pub fn advance(&mut self, now_ns: u64) -> usize {
+    fn gathered(&mut self, now_ns: u64, port: u16, gathered: Gathered) -> Vec<Outcome> {
+        match gathered {
+            Gathered::Waits => vec![Outcome::Held],
+            Gathered::Broken(frames) => {
+                vec![Outcome::Dropped(Drop::OuterFragment, None); frames]
+            }
+            Gathered::Whole(frame, pieces) => {
+                let mut outcomes = vec![Outcome::Merged; pieces - 1];
+                outcomes.extend(self.packet(now_ns, port, &frame));
+                outcomes
+            }
+        }
+    }
+
+    /// Time passes: the packets that waited in vain, by what they waited for.
+    pub fn advance(&mut self, now_ns: u64) -> Vec<Drop> {
         let before = self.waiting.len();
         self.waiting.retain(|until_ns| *until_ns > now_ns);
-        before - self.waiting.len()
+        let mut dropped = vec![Drop::NextHopUnresolved; before - self.waiting.len()];
+        dropped.extend(vec![Drop::Reassembly; self.fragments.expire(now_ns)]);
+        dropped
     }
 
-    /// Packets that wait for their next station.
+    /// Packets that wait for their next station, and fragments.
     pub fn held(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.fragments.held()
     }
 
     /// Sessions by their names.
@@ -196,10 +222,10 @@ fn reports(
     for (id, urr) in &mut after.urrs {
         let asked = all || request.query_urr.iter().any(|q| q.urr_id.0 == *id);
         let abandoned = used_before.contains(id) && !used_after.contains(id);
-        if asked {
-            reports.push(urr.report(UsageReportTrigger::IMMER, wall));
-        } else if abandoned {
+        if abandoned {
             reports.push(urr.report(UsageReportTrigger::TERMR, wall));
+        } else if asked && before.urrs.contains_key(id) {
+            reports.push(urr.report(UsageReportTrigger::IMMER, wall));
         }
     }
     reports.sort_by_key(|r| r.urr_id.0);

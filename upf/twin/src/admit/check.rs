@@ -2,7 +2,7 @@
 
 use super::{Refused, no};
 use crate::config::TwinConfig;
-use crate::rules::{Pdr, Session, SessionId};
+use crate::rules::{Flows, Pdr, Session, SessionId};
 use std::collections::BTreeMap;
 
 /// Refuses rules that refer to nothing, lead nowhere, or take what another session has.
@@ -15,13 +15,20 @@ pub fn check(
     for (pdr_id, pdr) in &rules.pdrs {
         refers(rules, *pdr_id, pdr)?;
         place(config, *pdr_id, pdr)?;
+        headers(rules, *pdr_id, pdr)?;
         let mut others = all.iter().filter(|(other, _)| **other != id);
-        if others.any(|(_, other)| other.pdrs.values().any(|p| clash(pdr, p))) {
+        if others.any(|(_, other)| other.pdrs.values().any(|p| clash(config, pdr, p))) {
             return no(format!("PDR {pdr_id} takes what another session has"));
         }
         if pdr.ue.is_some() && pdr.ue != rules.ue() {
             return no(format!(
                 "PDR {pdr_id} has another UE address than its session"
+            ));
+        }
+        let mut own = rules.pdrs.values().filter(|p| clash(config, pdr, p));
+        if own.any(|p| p.is_uplink() != pdr.is_uplink()) {
+            return no(format!(
+                "PDR {pdr_id} shares its entry with the other direction"
             ));
         }
     }
@@ -31,6 +38,18 @@ pub fn check(
         }
     }
     ways_out(config, rules)
+}
+
+/// An outer header is removed where there is one, and only there: nobody forwards a tunnel's
+/// packets with the header that they came with.
+fn headers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
+    let forwards = rules.fars.get(&pdr.far).is_some_and(|f| f.forwards);
+    let kept = forwards && pdr.flows == Flows::All && !pdr.removes_outer;
+    match pdr.f_teid {
+        Some(_) if kept => no(format!("PDR {id} keeps the outer header")),
+        None if pdr.removes_outer => no(format!("PDR {id} removes a header that is not there")),
+        _ => Ok(()),
+    }
 }
 
 fn refers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
@@ -56,27 +75,26 @@ fn place(config: &TwinConfig, id: u16, pdr: &Pdr) -> Result<(), Refused> {
 }
 
 /// The same F-TEID, or the same address where packets are found by it.
-fn clash(a: &Pdr, b: &Pdr) -> bool {
+fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
+    let place = |p: &Pdr| config.plain(p.source, p.instance.as_deref());
     match (a.f_teid, b.f_teid) {
         (Some(a), Some(b)) => a == b,
-        (None, None) => a.ue == b.ue && a.instance == b.instance,
+        (None, None) => a.ue == b.ue && place(a) == place(b),
         _ => false,
     }
 }
 
-/// FARs that packets reach must lead somewhere.
+/// FARs that packets reach must lead somewhere, and tunnels be known even where packets wait.
 fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
-    for far_id in rules.pdrs.values().map(|p| p.far) {
-        let far = rules.fars.get(&far_id);
-        let Some(to) = far
-            .filter(|f| f.forwards)
-            .and_then(|f| f.forwarding.as_ref())
-        else {
+    let reached = rules.pdrs.values().filter(|p| p.flows == Flows::All);
+    for far_id in reached.map(|p| p.far) {
+        let Some(far) = rules.fars.get(&far_id) else {
             continue;
         };
+        let Some(to) = &far.forwarding else { continue };
         let instance = to.instance.as_deref();
         let leads = match to.tunnel {
-            None => config.plain(to.side, instance).is_some(),
+            None => !far.forwards || !to.is_plain() || config.plain(to.side, instance).is_some(),
             Some(remote) => config.tunnels(to.side, instance).is_some_and(|(link, _)| {
                 config.links[link].station_towards(remote.address).is_some()
             }),

@@ -37,12 +37,14 @@ impl Draft<'_, '_> {
         let far = self.rules.fars.get_mut(&ie.far_id.0);
         let far = known("FAR", ie.far_id.0, far)?;
         let old = far.clone();
+        let reached = self.before.pdrs.values().any(|p| p.leads_to(ie.far_id.0));
         if let Some(apply) = ie.apply_action {
             far.forwards = forwards(apply)?;
         }
         if let Some(parameters) = &ie.update_forwarding_parameters {
             let updated = updated(old.forwarding.as_ref(), parameters)?;
             if let Some(marker) = end_marker(&old, &updated, parameters)
+                && reached
                 && !self.end_markers.contains(&marker)
             {
                 self.end_markers.push(marker);
@@ -79,7 +81,8 @@ fn updated(
     Ok(now)
 }
 
-/// SNDEM: an End Marker goes into the tunnel that is left (5.2.3.1).
+/// SNDEM: an End Marker goes into the tunnel that is left (5.2.3.1). It marks the end of packets,
+/// so there is none where no PDR led to.
 fn end_marker(
     old: &Far,
     now: &Forwarding,

@@ -4,7 +4,9 @@ use super::{Draft, Refused, known, new, no};
 use crate::config::Side;
 use crate::rules::{FTeid, Flows, Pdr};
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
-use sluice_wire::pfcp::value::{self, Edit, SdfFilter};
+use sluice_wire::pfcp::value::{
+    self, Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription, SdfFilter,
+};
 use std::net::Ipv4Addr;
 
 impl Draft<'_, '_> {
@@ -15,6 +17,7 @@ impl Draft<'_, '_> {
         let id = ie.pdr_id.0;
         let mut pdr = self.read_pdi(id, &ie.pdi, None)?;
         pdr.precedence = ie.precedence.0;
+        pdr.removes_outer = removes_outer(id, ie.outer_header_removal.as_ref())?;
         pdr.far = far.0;
         pdr.qers = ie.qer_id.iter().map(|q| q.0).collect();
         pdr.urrs = ie.urr_id.iter().map(|u| u.0).collect();
@@ -28,11 +31,15 @@ impl Draft<'_, '_> {
         if let Some(pdi) = &ie.pdi {
             pdr = self.read_pdi(id, pdi, Some(&old))?;
             pdr.precedence = old.precedence;
+            pdr.removes_outer = old.removes_outer;
             pdr.far = old.far;
             (pdr.qers, pdr.urrs) = (old.qers, old.urrs);
         }
         if let Some(precedence) = ie.precedence {
             pdr.precedence = precedence.0;
+        }
+        if let Some(edit) = &ie.outer_header_removal {
+            pdr.removes_outer = removes_outer(id, edit.value())?;
         }
         match &ie.far_id {
             Some(Edit::Set(far)) => pdr.far = far.0,
@@ -67,6 +74,7 @@ impl Draft<'_, '_> {
             ue: None,
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
             flows: flows(&pdi.sdf_filter)?,
+            removes_outer: false,
             far: 0,
             qers: Vec::new(),
             urrs: Vec::new(),
@@ -115,7 +123,7 @@ impl Draft<'_, '_> {
                 let Some((_, end)) = self.config.tunnels(pdr.source, instance) else {
                     return no(format!("PDR {id}: no tunnels on that side"));
                 };
-                self.choices.chosen(id, *choose_id, end.address).map(Some)
+                Ok(Some(self.choices.chosen(id, *choose_id, end.address)))
             }
         }
     }
@@ -126,6 +134,15 @@ fn ue_address(id: u16, pdi: &Pdi<'_>) -> Result<Option<Ipv4Addr>, Refused> {
         [] => Ok(None),
         [ue] if ue.ipv4.is_some() && ue.ipv6.is_none() => Ok(ue.ipv4),
         _ => no(format!("PDR {id}: one IPv4 address is expected")),
+    }
+}
+
+fn removes_outer(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refused> {
+    type Description = OuterHeaderRemovalDescription;
+    match ie.map(|r| r.description) {
+        None => Ok(false),
+        Some(Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IP) => Ok(true),
+        Some(_) => no(format!("PDR {id}: only GTP-U/UDP/IPv4 is removed")),
     }
 }
 

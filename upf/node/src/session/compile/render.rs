@@ -137,7 +137,7 @@ impl Image {
     fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
         let members = rules.members(endpoint.key);
         let Some(first) = members.first() else {
-            return Ok(());
+            return self.render_blind(rules, endpoint);
         };
         let mut line = entry(rules, endpoint, first.pdr);
         let mut image = LineImage {
@@ -163,6 +163,24 @@ impl Image {
             }
         }
         image.line = line;
+        self.lines.try_push(image).map_err(|_| TooLarge)
+    }
+
+    /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
+    /// chain, block 0. Without the line the peer would be told that there is no such tunnel.
+    fn render_blind(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        let mut of_line = rules.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
+        let Some(pdr) = of_line.next() else {
+            return Ok(());
+        };
+        let mut line = entry(rules, endpoint, pdr);
+        line.head.flags = line.head.flags.with(Flags::EXTENDED);
+        let image = LineImage {
+            at: endpoint.line,
+            line,
+            credit: None,
+            qers: [None; 2],
+        };
         self.lines.try_push(image).map_err(|_| TooLarge)
     }
 

@@ -1,0 +1,306 @@
+//! From descriptions of rules to PFCP messages.
+
+use crate::spec::*;
+use sluice_twin::Side;
+use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::group::*;
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::value::*;
+use sluice_wire::pfcp::{Full, IeType, Writer};
+use std::net::Ipv4Addr;
+
+/// The F-TEIDs that a session's PDRs have by now.
+pub type Known<'k> = &'k dyn Fn(u16) -> Option<(Ipv4Addr, u32)>;
+
+/// Where the CP function is.
+pub const CP: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 2);
+
+/// The IEs of a Session Establishment Request.
+pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Result<(), Full> {
+    out.ie(IeType::NODE_ID, |w| NodeId::V4(CP).encode(w))?;
+    let cp = FSeid::v4(Seid(cp_seid), CP);
+    out.ie(IeType::F_SEID, |w| cp.encode(w))?;
+    create(out, rules, &|_| None)
+}
+
+/// The IEs of a Session Modification Request.
+pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> Result<(), Full> {
+    for id in &change.remove_pdrs {
+        let ie = RemovePdr { pdr_id: PdrId(*id) };
+        out.ie(IeType::REMOVE_PDR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_fars {
+        let ie = RemoveFar { far_id: FarId(*id) };
+        out.ie(IeType::REMOVE_FAR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_urrs {
+        let ie = RemoveUrr { urr_id: UrrId(*id) };
+        out.ie(IeType::REMOVE_URR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_qers {
+        let ie = RemoveQer { qer_id: QerId(*id) };
+        out.ie(IeType::REMOVE_QER, |w| ie.emit(w))?;
+    }
+    create(out, &change.create, known)?;
+    for edit in &change.pdrs {
+        update_pdr(out, edit)?;
+    }
+    for edit in &change.fars {
+        update_far(out, edit)?;
+    }
+    for urr in &change.urrs {
+        let ie = UpdateUrr {
+            urr_id: UrrId(urr.id),
+            measurement_information: Some(Edit::Set(information(urr))),
+            ..UpdateUrr::default()
+        };
+        out.ie(IeType::UPDATE_URR, |w| ie.emit(w))?;
+    }
+    for edit in &change.qers {
+        update_qer(out, edit)?;
+    }
+    if change.query_all {
+        let flags = SessionModificationRequestFlags::QAURR;
+        out.ie(IeType::PFCPSMREQ_FLAGS, |w| flags.encode(w))?;
+    }
+    for id in &change.query {
+        let ie = QueryUrr { urr_id: UrrId(*id) };
+        out.ie(IeType::QUERY_URR, |w| ie.emit(w))?;
+    }
+    Ok(())
+}
+
+fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), Full> {
+    for pdr in &rules.pdrs {
+        create_pdr(out, pdr, known)?;
+    }
+    for far in &rules.fars {
+        let ie = CreateFar {
+            far_id: FarId(far.id),
+            apply_action: action(far.action),
+            forwarding_parameters: far.to.as_ref().map(forwarding),
+            ..CreateFar::default()
+        };
+        out.ie(IeType::CREATE_FAR, |w| ie.emit(w))?;
+    }
+    for urr in &rules.urrs {
+        let ie = CreateUrr {
+            urr_id: UrrId(urr.id),
+            measurement_method: MeasurementMethod::VOLUM,
+            reporting_triggers: ReportingTriggers::VOLTH,
+            volume_threshold: Some(Volume {
+                total: Some(1 << 30),
+                ..Volume::default()
+            }),
+            measurement_information: Some(information(urr)),
+            ..CreateUrr::default()
+        };
+        out.ie(IeType::CREATE_URR, |w| ie.emit(w))?;
+    }
+    for qer in &rules.qers {
+        let ie = CreateQer {
+            qer_id: QerId(qer.id),
+            gate_status: gates(qer.open),
+            maximum_bitrate: qer.mbr.map(rate),
+            qos_flow_identifier: qer.qfi.and_then(Qfi::new),
+            ..CreateQer::default()
+        };
+        out.ie(IeType::CREATE_QER, |w| ie.emit(w))?;
+    }
+    Ok(())
+}
+
+fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(), Full> {
+    let mut ie = CreatePdr {
+        pdr_id: PdrId(pdr.id),
+        precedence: Precedence(pdr.precedence),
+        pdi: Pdi {
+            source_interface: SourceInterface(side(pdr.source)),
+            local_f_teid: f_teid(pdr.f_teid, known),
+            network_instance: pdr.instance.map(|name| Name(name.as_bytes())),
+            ..Pdi::default()
+        },
+        far_id: Some(FarId(pdr.far)),
+        ..CreatePdr::default()
+    };
+    if pdr.removes_outer {
+        ie.outer_header_removal = Some(OuterHeaderRemoval {
+            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
+            gtpu_extension_header_deletion: None,
+        });
+    }
+    let ue = pdr.ue.map(|ue| UeIpAddress::v4(ue, pdr.ue_is_destination));
+    ie.pdi.ue_ip_address.extend(ue);
+    let qfis = pdr.qfis.iter().filter_map(|q| Qfi::new(*q));
+    ie.pdi.qfi.extend(qfis);
+    let all = SdfFilter::flow(b"permit out ip from any to assigned");
+    let ipv6 = SdfFilter::flow(b"permit out 58 from ff02::2/128 to assigned");
+    match pdr.filter {
+        Filter::None => {}
+        Filter::All => ie.pdi.sdf_filter.push(all),
+        Filter::Ipv6 => ie.pdi.sdf_filter.push(ipv6),
+        Filter::Ipv6OrAll => ie.pdi.sdf_filter.extend([ipv6, all]),
+    }
+    ie.qer_id.extend(pdr.qers.iter().map(|q| QerId(*q)));
+    ie.urr_id.extend(pdr.urrs.iter().map(|u| UrrId(*u)));
+    out.ie(IeType::CREATE_PDR, |w| ie.emit(w))
+}
+
+fn f_teid(spec: TeidSpec, known: Known<'_>) -> Option<FTeid> {
+    let choose = |choose_id| FTeid::Choose {
+        ipv4: true,
+        ipv6: false,
+        choose_id,
+    };
+    let given = |(address, teid)| Teid::new(teid).map(|teid| FTeid::v4(teid, address));
+    match spec {
+        TeidSpec::None => None,
+        TeidSpec::Choose => Some(choose(None)),
+        TeidSpec::ChooseId(id) => Some(choose(Some(id))),
+        TeidSpec::Given(teid, address) => given((address, teid)),
+        TeidSpec::OfPdr(pdr) => known(pdr).map_or(Some(choose(None)), given),
+    }
+}
+
+fn update_pdr(out: &mut Writer<'_>, edit: &PdrEdit) -> Result<(), Full> {
+    let mut ie = UpdatePdr {
+        pdr_id: PdrId(edit.id),
+        precedence: edit.precedence.map(Precedence),
+        far_id: edit.far.map(|id| Edit::Set(FarId(id))),
+        ..UpdatePdr::default()
+    };
+    if let Some((source, qfis)) = &edit.flow {
+        let mut pdi = Pdi {
+            source_interface: SourceInterface(side(*source)),
+            ..Pdi::default()
+        };
+        pdi.qfi.extend(qfis.iter().filter_map(|q| Qfi::new(*q)));
+        ie.pdi = Some(pdi);
+    }
+    if let Some(qers) = &edit.qers {
+        match qers.is_empty() {
+            true => ie.qer_id.push(Edit::Remove),
+            false => ie.qer_id.extend(qers.iter().map(|q| Edit::Set(QerId(*q)))),
+        }
+    }
+    if let Some(urrs) = &edit.urrs {
+        match urrs.is_empty() {
+            true => ie.urr_id.push(Edit::Remove),
+            false => ie.urr_id.extend(urrs.iter().map(|u| Edit::Set(UrrId(*u)))),
+        }
+    }
+    out.ie(IeType::UPDATE_PDR, |w| ie.emit(w))
+}
+
+fn update_far(out: &mut Writer<'_>, edit: &FarEdit) -> Result<(), Full> {
+    let flags = |e: &DestinationEdit| {
+        let sndem = SessionModificationRequestFlags::SNDEM;
+        e.end_marker.then_some(sndem)
+    };
+    let parameters = edit.to.as_ref().map(|e| UpdateForwardingParameters {
+        destination_interface: e.side.map(|s| DestinationInterface(side(s))),
+        network_instance: e.instance.map(|name| match name {
+            None => Edit::Remove,
+            Some(name) => Edit::Set(Name(name.as_bytes())),
+        }),
+        outer_header_creation: e.tunnel.map(|tunnel| match tunnel {
+            None => Edit::Remove,
+            Some(tunnel) => Edit::Set(outer_header(tunnel)),
+        }),
+        pfcpsmreq_flags: flags(e),
+        ..UpdateForwardingParameters::default()
+    });
+    let ie = UpdateFar {
+        far_id: FarId(edit.id),
+        apply_action: edit.action.map(action),
+        update_forwarding_parameters: parameters,
+        ..UpdateFar::default()
+    };
+    out.ie(IeType::UPDATE_FAR, |w| ie.emit(w))
+}
+
+fn update_qer(out: &mut Writer<'_>, edit: &QerEdit) -> Result<(), Full> {
+    let ie = UpdateQer {
+        qer_id: QerId(edit.id),
+        gate_status: edit.open.map(gates),
+        maximum_bitrate: edit.mbr.map(|mbr| match mbr {
+            None => Edit::Remove,
+            Some(mbr) => Edit::Set(rate(mbr)),
+        }),
+        qos_flow_identifier: edit.qfi.map(|qfi| match qfi.and_then(Qfi::new) {
+            None => Edit::Remove,
+            Some(qfi) => Edit::Set(qfi),
+        }),
+        ..UpdateQer::default()
+    };
+    out.ie(IeType::UPDATE_QER, |w| ie.emit(w))
+}
+
+fn forwarding(to: &Destination) -> ForwardingParameters<'static> {
+    ForwardingParameters {
+        destination_interface: DestinationInterface(side(to.side)),
+        network_instance: to.instance.map(|name| Name(name.as_bytes())),
+        outer_header_creation: to.tunnel.map(outer_header),
+        ..ForwardingParameters::default()
+    }
+}
+
+fn outer_header((teid, address): (u32, Ipv4Addr)) -> OuterHeaderCreation {
+    let teid = Teid::new(teid).expect("cases have no peers with TEID 0");
+    OuterHeaderCreation::gtpu_v4(teid, address)
+}
+
+fn action(action: Action) -> ApplyAction {
+    match action {
+        Action::Drop => ApplyAction::DROP,
+        Action::Forward => ApplyAction::FORW,
+        Action::Buffer => ApplyAction::BUFF.in_one_octet(),
+        Action::BufferAndNotify => ApplyAction::BUFF | ApplyAction::NOCP,
+    }
+}
+
+fn gates((uplink, downlink): (bool, bool)) -> GateStatus {
+    let gate = |open| if open { Gate::Open } else { Gate::Closed };
+    GateStatus {
+        uplink: gate(uplink),
+        downlink: gate(downlink),
+    }
+}
+
+fn rate((uplink_kbps, downlink_kbps): (u64, u64)) -> BitRate {
+    BitRate {
+        uplink_kbps,
+        downlink_kbps,
+    }
+}
+
+fn information(urr: &UrrSpec) -> MeasurementInformation {
+    let mut information = MeasurementInformation::NONE;
+    if urr.counts_packets {
+        information |= MeasurementInformation::MNOP;
+    }
+    if urr.inactive {
+        information |= MeasurementInformation::INAM;
+    }
+    information
+}
+
+fn side(side: Side) -> u8 {
+    match side {
+        Side::Access => 0,
+        Side::Core => 1,
+        Side::SgiLan => 2,
+        Side::Control => 3,
+    }
+}
+
+/// Reads a request as the twin gets it, in place: the structs are large.
+pub fn read_establishment<'a>(place: &mut SessionEstablishmentRequest<'a>, body: &'a [u8]) {
+    place.parse_into(body).expect("we wrote it");
+}
+
+/// As [`read_establishment`].
+pub fn read_modification<'a>(place: &mut SessionModificationRequest<'a>, body: &'a [u8]) {
+    place.parse_into(body).expect("we wrote it");
+}

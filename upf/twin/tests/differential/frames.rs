@@ -1,0 +1,229 @@
+//! From descriptions of packets to frames.
+
+use crate::spec::{Checksum, Cut, Entry, GtpuSpec, IpSpec, MacSpec, PacketSpec, UdpSpec, VlanSpec};
+use sluice_twin::{Link, TwinConfig};
+use std::net::Ipv4Addr;
+
+/// What a description leaves open: the addresses of sessions.
+pub trait Lookup {
+    /// The F-TEID of a PDR, if it has one by now.
+    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)>;
+    /// The UE of a session.
+    fn ue(&self, slot: u8) -> Ipv4Addr;
+}
+
+/// The frames, one unless it is cut, and the port that receives them.
+pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u16, Vec<Vec<u8>>) {
+    let (at, packet) = match spec.entry {
+        Entry::Plain { ue, link } => (link, ip(&spec.inner, spec.remote, ue, &transport(spec))),
+        Entry::Tunnel {
+            slot,
+            pdr,
+            peer,
+            wrong,
+            downlink,
+        } => {
+            let unknown = (world.links[0].addresses[0].0, 0x0077_7777);
+            let (local, teid) = lookup.f_teid(slot, pdr).unwrap_or(unknown);
+            let ue = spec.spoofed.unwrap_or_else(|| lookup.ue(slot));
+            let (source, destination) = match downlink {
+                true => (spec.remote, ue),
+                false => (ue, spec.remote),
+            };
+            let inner = ip(&spec.inner, source, destination, &transport(spec));
+            let gtpu = gtpu(&spec.gtpu, teid ^ wrong, &inner);
+            let udp = udp(&spec.udp, &gtpu);
+            let serves = |l: &Link| l.tunnels.iter().any(|t| t.address == local);
+            let link = world.links.iter().position(serves).unwrap_or(0);
+            (link, ip(&spec.outer, peer, local, &udp))
+        }
+    };
+    let link = &world.links[at];
+    let packets = match spec.cut {
+        None => vec![packet],
+        Some(cut) => pieces(&packet, cut),
+    };
+    let frames = packets
+        .iter()
+        .map(|p| damaged(spec, ethernet(spec, link, p)));
+    (link.port, frames.collect())
+}
+
+fn damaged(spec: &PacketSpec, mut frame: Vec<u8>) -> Vec<u8> {
+    if let Some((at, mask)) = spec.damage.flip
+        && !frame.is_empty()
+    {
+        let at = usize::from(at) % frame.len();
+        frame[at] ^= mask;
+    }
+    if let Some(len) = spec.damage.cut {
+        frame.truncate(usize::from(len));
+    }
+    frame
+}
+
+/// The fragments of a packet without options.
+fn pieces(packet: &[u8], cut: Cut) -> Vec<Vec<u8>> {
+    let (header, payload) = packet.split_at(20);
+    let len = usize::from(cut.len.max(8) & !7);
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    for (i, part) in payload.chunks(len).enumerate() {
+        let mut piece = [header, part].concat();
+        let total = piece.len() as u16;
+        piece[2..4].copy_from_slice(&total.to_be_bytes());
+        let more = u16::from((i + 1) * len < payload.len()) << 13;
+        let offset = (i * len / 8) as u16;
+        piece[6..8].copy_from_slice(&(more | offset).to_be_bytes());
+        piece[10..12].fill(0);
+        let checksum = !sum(&piece[..20]);
+        piece[10..12].copy_from_slice(&checksum.to_be_bytes());
+        pieces.push(piece);
+    }
+    if cut.reversed {
+        pieces.reverse();
+    }
+    let again = cut
+        .twice
+        .map(|i| pieces[usize::from(i) % pieces.len()].clone());
+    if let Some(lost) = cut.lost {
+        pieces.remove(usize::from(lost) % pieces.len());
+    }
+    pieces.extend(again);
+    pieces
+}
+
+fn transport(spec: &PacketSpec) -> Vec<u8> {
+    let len = usize::from(spec.payload_len);
+    let mut payload = Vec::with_capacity(len + 8);
+    payload.extend(spec.ports.0.to_be_bytes());
+    payload.extend(spec.ports.1.to_be_bytes());
+    payload.extend((len as u16 + 8).to_be_bytes());
+    payload.extend([0, 0]);
+    payload.extend((0..len).map(|i| i as u8));
+    payload
+}
+
+fn ip(spec: &IpSpec, source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
+    let header_len = 20 + 4 * usize::from(spec.options);
+    let total = (header_len + payload.len()) as u16;
+    let words = (5 + spec.options).wrapping_add_signed(spec.header_len_error) & 0x0f;
+    let mut p = vec![spec.version << 4 | words, spec.tos];
+    p.extend(
+        total
+            .wrapping_add_signed(spec.total_len_error)
+            .to_be_bytes(),
+    );
+    p.extend(spec.identification.to_be_bytes());
+    let flags = u16::from(spec.dont_fragment) << 14 | u16::from(spec.more_fragments) << 13;
+    p.extend((flags | spec.offset & 0x1fff).to_be_bytes());
+    p.extend([spec.ttl, spec.protocol, 0, 0]);
+    p.extend(source.octets());
+    p.extend(destination.octets());
+    // No-operation options (RFC 791, 3.1).
+    p.extend(vec![1; 4 * usize::from(spec.options)]);
+    let checksum = !sum(&p);
+    let checksum = match spec.checksum {
+        Checksum::Good => checksum,
+        Checksum::Wrong => checksum ^ 0x0100,
+        Checksum::Is(wanted) => {
+            // What is missing in the sum goes into the identification.
+            let missing = u32::from(checksum) + u32::from(!wanted);
+            let missing = (missing & 0xffff) + (missing >> 16);
+            let id = u32::from(spec.identification) + missing;
+            let id = ((id & 0xffff) + (id >> 16)) as u16;
+            p[4..6].copy_from_slice(&id.to_be_bytes());
+            !sum(&p)
+        }
+    };
+    p[10..12].copy_from_slice(&checksum.to_be_bytes());
+    p.extend(payload);
+    p
+}
+
+fn sum(bytes: &[u8]) -> u16 {
+    let words = bytes
+        .chunks(2)
+        .map(|c| u32::from(c[0]) << 8 | u32::from(c[1]));
+    words.fold(0, |sum, word| {
+        let sum = u32::from(sum) + word;
+        ((sum & 0xffff) + (sum >> 16)) as u16
+    })
+}
+
+fn udp(spec: &UdpSpec, payload: &[u8]) -> Vec<u8> {
+    let len = (8 + payload.len()) as u16;
+    let mut p = spec.source_port.to_be_bytes().to_vec();
+    p.extend(spec.destination_port.to_be_bytes());
+    p.extend(len.wrapping_add_signed(spec.length_error).to_be_bytes());
+    p.extend(spec.checksum.to_be_bytes());
+    p.extend(payload);
+    p
+}
+
+fn gtpu(spec: &GtpuSpec, teid: u32, inner: &[u8]) -> Vec<u8> {
+    let container = spec.qfi.map(|qfi| (0x85, container(spec, qfi)));
+    let other = |(kind, words): &(u8, u8)| (*kind, vec![0; 4 * usize::from(*words)]);
+    let mut extensions: Vec<(u8, Vec<u8>)> = spec.before.iter().map(other).collect();
+    extensions.extend(container);
+    extensions.extend(spec.behind.iter().map(other));
+    let mut body = Vec::new();
+    let has_optional = spec.sequence || spec.n_pdu || !extensions.is_empty();
+    if has_optional {
+        let first = extensions.first().map_or(0, |(kind, _)| *kind);
+        body.extend([0x12, 0x34, 7, first]);
+    }
+    for (i, (_, bytes)) in extensions.iter().enumerate() {
+        let mut bytes = bytes.clone();
+        let words = bytes.len() / 4;
+        if let Some(last) = bytes.last_mut() {
+            *last = extensions.get(i + 1).map_or(0, |(kind, _)| *kind);
+            bytes[0] = words as u8;
+        } else {
+            // A header of length 0: broken, whatever follows.
+            bytes = vec![0];
+        }
+        body.extend(bytes);
+    }
+    if !spec.no_payload {
+        body.extend(inner);
+    }
+    let flags =
+        u8::from(!extensions.is_empty()) << 2 | u8::from(spec.sequence) << 1 | u8::from(spec.n_pdu);
+    let length = (body.len() as u16).wrapping_add_signed(spec.length_error);
+    let mut p = vec![(0x30 | flags) ^ spec.flags_error, spec.message_type];
+    p.extend(length.to_be_bytes());
+    p.extend(teid.to_be_bytes());
+    p.extend(body);
+    p
+}
+
+fn container(spec: &GtpuSpec, qfi: u8) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * usize::from(spec.container.words.max(1))];
+    bytes[1] = spec.container.pdu_type << 4;
+    bytes[2] = qfi;
+    bytes
+}
+
+fn ethernet(spec: &PacketSpec, link: &Link, packet: &[u8]) -> Vec<u8> {
+    let eth = &spec.eth;
+    let to = match eth.to {
+        MacSpec::Us => link.mac,
+        MacSpec::Other => [2, 9, 9, 9, 9, 9],
+        MacSpec::Broadcast => [0xff; 6],
+    };
+    let mut frame = [to, [2, 0, 9, 9, 9, 1]].concat();
+    let tags: Vec<u16> = match (eth.vlan, link.vlan) {
+        (VlanSpec::Right, vlan) => vlan.into_iter().collect(),
+        (VlanSpec::None, _) => vec![],
+        (VlanSpec::Tag(tag), _) => vec![tag],
+        (VlanSpec::Twice, vlan) => vec![vlan.unwrap_or(0), 5],
+    };
+    for tag in tags {
+        frame.extend([0x81, 0x00]);
+        frame.extend(tag.to_be_bytes());
+    }
+    frame.extend(eth.ether_type.unwrap_or(0x0800).to_be_bytes());
+    frame.extend(packet);
+    frame.extend(&eth.padding);
+    frame
+}

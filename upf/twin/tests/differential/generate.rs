@@ -1,0 +1,113 @@
+//! Random cases: sessions as SMFs establish them, changes as they make them, and packets, sound
+//! ones and others.
+
+mod change;
+mod packet;
+mod session;
+
+use crate::rng::Rng;
+use crate::spec::{Case, Change, Rules, Slot, Step};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// A case for a seed.
+pub fn case(seed: u64) -> Case {
+    let mut generator = Generator {
+        rng: Rng::new(seed),
+        sessions: BTreeMap::new(),
+    };
+    generator.case()
+}
+
+/// What the generator remembers: the rules that sessions should have by now, had everything been
+/// granted.
+struct Generator {
+    rng: Rng,
+    sessions: BTreeMap<Slot, Session>,
+}
+
+#[derive(Clone)]
+struct Session {
+    ue: Ipv4Addr,
+    rules: Rules,
+}
+
+impl Generator {
+    fn case(&mut self) -> Case {
+        let mut steps = vec![self.establish(0)];
+        for _ in 0..self.rng.within(3, 10) {
+            steps.push(self.step());
+        }
+        Case { steps }
+    }
+
+    fn step(&mut self) -> Step {
+        match self.rng.below(20) {
+            0..=1 => {
+                let slot = self.rng.below(3) as Slot;
+                self.establish(slot)
+            }
+            2..=5 => self.modify(),
+            6 if self.rng.one_in(2) => self.delete(),
+            7..=8 => Step::Advance(self.duration_ns()),
+            9 if self.rng.one_in(2) => Step::Packets(vec![self.cut_packet()]),
+            _ => {
+                let burst = self.rng.within(1, 6);
+                Step::Packets((0..burst).map(|_| self.packet()).collect())
+            }
+        }
+    }
+
+    fn establish(&mut self, slot: Slot) -> Step {
+        let session = self.session(slot);
+        let rules = session.rules.clone();
+        self.sessions.entry(slot).or_insert(session);
+        Step::Establish(slot, rules)
+    }
+
+    fn modify(&mut self) -> Step {
+        let slot = self.slot();
+        let mut change = Change::default();
+        for _ in 0..self.rng.within(1, 3) {
+            self.change(slot, &mut change);
+        }
+        // One message changes a rule once.
+        keep_first(&mut change.pdrs, |e| e.id.into());
+        keep_first(&mut change.fars, |e| e.id);
+        keep_first(&mut change.qers, |e| e.id);
+        keep_first(&mut change.urrs, |e| e.id);
+        Step::Modify(slot, Box::new(change))
+    }
+
+    fn delete(&mut self) -> Step {
+        let slot = self.slot();
+        self.sessions.remove(&slot);
+        Step::Delete(slot)
+    }
+
+    /// A slot, mostly of a session that exists.
+    fn slot(&mut self) -> Slot {
+        let slots: Vec<Slot> = self.sessions.keys().copied().collect();
+        match slots.is_empty() || self.rng.one_in(30) {
+            true => self.rng.below(3) as Slot,
+            false => self.rng.pick(&slots),
+        }
+    }
+
+    fn duration_ns(&mut self) -> u64 {
+        let us = self.rng.pick(&[
+            1, 10, 1000, 12_345, 100_000, 1_000_000, 3_000_000, 5_000_000,
+        ]);
+        us * 1000 + self.rng.below(1000)
+    }
+}
+
+fn keep_first<T>(list: &mut Vec<T>, id: impl Fn(&T) -> u32) {
+    let mut seen = Vec::new();
+    list.retain(|element| {
+        let id = id(element);
+        let first = !seen.contains(&id);
+        seen.push(id);
+        first
+    });
+}

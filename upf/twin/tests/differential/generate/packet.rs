@@ -1,0 +1,206 @@
+//! Packets: most are sound and reach a session, the others have a fault or two.
+
+use super::Generator;
+use crate::spec::*;
+use crate::world::*;
+use sluice_twin::Side;
+use std::net::Ipv4Addr;
+
+impl Generator {
+    pub(super) fn packet(&mut self) -> PacketSpec {
+        let mut spec = self.sound();
+        if self.rng.one_in(3) {
+            for _ in 0..self.rng.within(1, 2) {
+                self.fault(&mut spec);
+            }
+        }
+        spec
+    }
+
+    /// A tunnel packet whose outer packet comes in fragments.
+    pub(super) fn cut_packet(&mut self) -> PacketSpec {
+        let mut spec = self.sound();
+        for _ in 0..8 {
+            if matches!(spec.entry, Entry::Tunnel { .. }) {
+                break;
+            }
+            spec = self.sound();
+        }
+        spec.outer.identification = self.rng.next() as u16;
+        spec.payload_len = self.rng.within(40, 400) as u16;
+        let chance = |g: &mut Self| g.rng.one_in(4).then(|| g.rng.below(8) as u8);
+        spec.cut = Some(Cut {
+            len: self.rng.within(48, 200) as u16,
+            reversed: self.rng.one_in(3),
+            lost: chance(self),
+            twice: chance(self),
+        });
+        spec
+    }
+
+    fn sound(&mut self) -> PacketSpec {
+        let slot = self.slot();
+        let session = self.sessions.get(&slot).cloned();
+        let ue = session
+            .as_ref()
+            .map_or(Ipv4Addr::new(10, 45, 9, 9), |s| s.ue);
+        let pdrs = session.map(|s| s.rules.pdrs).unwrap_or_default();
+        let tunnels: Vec<&PdrSpec> = pdrs.iter().filter(|p| p.f_teid != TeidSpec::None).collect();
+        let has_plain = tunnels.len() < pdrs.len();
+        let mut spec = match tunnels.is_empty() || (has_plain && self.rng.one_in(2)) {
+            true => {
+                let ims = ue.octets()[1] == 46;
+                let link = if ims { IMS_LINK } else { INTERNET_LINK };
+                PacketSpec::new(Entry::Plain { ue, link }, SERVER)
+            }
+            false => {
+                let at = self.rng.below(tunnels.len() as u64) as usize;
+                self.into_tunnel(slot, tunnels[at])
+            }
+        };
+        spec.payload_len = match self.rng.below(12) {
+            0 => self.rng.within(1330, 1480) as u16,
+            1 => self.rng.within(400, 1300) as u16,
+            _ => self.rng.below(60) as u16,
+        };
+        spec.ports = (self.rng.within(4000, 4001) as u16, 80);
+        spec.inner.tos = self.rng.pick(&[0, 0, 0xb8, 3]);
+        spec.inner.dont_fragment = self.rng.one_in(3);
+        spec.inner.identification = self.rng.next() as u16;
+        spec.inner.protocol = self.rng.pick(&[17, 17, 6, 1, 132]);
+        spec
+    }
+
+    fn into_tunnel(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {
+        let downlink = pdr.source == Side::Core;
+        let peer = match downlink {
+            true => ANCHOR,
+            false => self.rng.pick(&[GNB, OTHER_GNB, FAR_GNB]),
+        };
+        let entry = Entry::Tunnel {
+            slot,
+            pdr: pdr.id,
+            peer,
+            wrong: 0,
+            downlink,
+        };
+        let remote = self.rng.pick(&[SERVER, SERVER, ELSEWHERE, IMS_SERVER]);
+        let mut spec = PacketSpec::new(entry, remote);
+        spec.gtpu.qfi = match self.rng.below(5) {
+            0 => None,
+            _ => Some(self.rng.pick(&[1, 5, 9, 9, 63])),
+        };
+        spec.gtpu.container.pdu_type = u8::from(!downlink);
+        spec
+    }
+
+    fn fault(&mut self, spec: &mut PacketSpec) {
+        match self.rng.below(10) {
+            0 => self.entry_fault(spec),
+            1 => {
+                let mut ip = spec.inner;
+                self.ip_fault(&mut ip);
+                spec.inner = ip;
+            }
+            2 => {
+                let mut ip = spec.outer;
+                self.ip_fault(&mut ip);
+                spec.outer = ip;
+            }
+            3..=4 => self.gtpu_fault(spec),
+            5 => self.udp_fault(spec),
+            6 => self.eth_fault(spec),
+            7 => spec.inner.ttl = self.rng.below(3) as u8,
+            8 => spec.damage.flip = Some((self.rng.below(120) as u16, 1 << self.rng.below(8))),
+            _ => spec.damage.cut = Some(self.rng.below(120) as u16),
+        }
+    }
+
+    fn entry_fault(&mut self, spec: &mut PacketSpec) {
+        let stranger = Ipv4Addr::new(10, 45, 77, self.rng.below(3) as u8);
+        match &mut spec.entry {
+            Entry::Plain { ue, link } => match self.rng.below(4) {
+                0 => *ue = stranger,
+                1 => *link = self.rng.pick(&[0, 1, 2, 3]),
+                2 => *ue = Ipv4Addr::new(198, 51, 100, 1),
+                _ => *ue = self.rng.pick(&[N3, N9, Ipv4Addr::BROADCAST]),
+            },
+            Entry::Tunnel { wrong, peer, .. } => match self.rng.below(5) {
+                0 => *wrong = 1 << self.rng.below(32),
+                1 => *wrong = self.rng.next() as u32,
+                2 => *peer = Ipv4Addr::new(172, 16, 0, 1),
+                3 => spec.spoofed = Some(stranger),
+                _ => spec.remote = self.rng.pick(&[SILENT, Ipv4Addr::new(10, 45, 0, 0)]),
+            },
+        }
+    }
+
+    fn ip_fault(&mut self, ip: &mut IpSpec) {
+        match self.rng.below(11) {
+            0 => ip.version = self.rng.pick(&[0, 5, 6]),
+            1 => ip.options = self.rng.within(1, 10) as u8,
+            2 => ip.header_len_error = self.rng.pick(&[-5, -1, 1, 3, 10]),
+            3 => ip.total_len_error = self.rng.pick(&[-60, -9, -1, 1, 8, 1000]),
+            4 => ip.checksum = Checksum::Wrong,
+            5 => ip.checksum = Checksum::Is(self.rng.pick(&[0, 0xffff, 0xfeff, 0x00ff, 0x0100])),
+            6 => ip.more_fragments = true,
+            7 => ip.offset = self.rng.pick(&[1, 8, 100, 0x1fff]),
+            8 => ip.protocol = self.rng.pick(&[1, 6, 41, 255]),
+            9 => ip.ttl = self.rng.below(3) as u8,
+            _ => ip.dont_fragment = !ip.dont_fragment,
+        }
+    }
+
+    fn gtpu_fault(&mut self, spec: &mut PacketSpec) {
+        let gtpu = &mut spec.gtpu;
+        match self.rng.below(11) {
+            0 => gtpu.sequence = true,
+            1 => gtpu.n_pdu = true,
+            2 => {
+                let ty = self.rng.pick(&[0x03, 0x20, 0x40, 0x85]);
+                gtpu.before.push((ty, self.rng.within(1, 2) as u8));
+            }
+            3 => {
+                let ty = self.rng.pick(&[0x03, 0x20, 0x40, 0x81, 0x84, 0x85, 0xc0]);
+                gtpu.behind.push((ty, self.rng.below(3) as u8));
+            }
+            4 => gtpu.container.words = self.rng.within(1, 3) as u8,
+            5 => gtpu.container.pdu_type = self.rng.below(16) as u8,
+            6 => gtpu.message_type = self.rng.pick(&[1, 2, 3, 26, 31, 253, 254]),
+            7 => gtpu.length_error = self.rng.pick(&[-30, -8, -1, 1, 4, 500]),
+            8 => gtpu.flags_error = 1 << self.rng.below(8),
+            9 => gtpu.no_payload = true,
+            _ => gtpu.behind = vec![(0x20, 1); self.rng.within(6, 9) as usize],
+        }
+    }
+
+    fn udp_fault(&mut self, spec: &mut PacketSpec) {
+        let udp = &mut spec.udp;
+        match self.rng.below(4) {
+            0 => udp.source_port = self.rng.pick(&[0, 2152, 65535]),
+            1 => udp.destination_port = self.rng.pick(&[0, 2153, 8805]),
+            2 => udp.length_error = self.rng.pick(&[-100, -9, -1, 1, 20]),
+            _ => udp.checksum = 0x1234,
+        }
+    }
+
+    fn eth_fault(&mut self, spec: &mut PacketSpec) {
+        let eth = &mut spec.eth;
+        match self.rng.below(5) {
+            0 => eth.to = self.rng.pick(&[MacSpec::Other, MacSpec::Broadcast]),
+            1 => {
+                let vlans = [
+                    VlanSpec::None,
+                    VlanSpec::Tag(0),
+                    VlanSpec::Tag(0x6000),
+                    VlanSpec::Tag(0xe064),
+                    VlanSpec::Tag(7),
+                    VlanSpec::Twice,
+                ];
+                eth.vlan = self.rng.pick(&vlans);
+            }
+            2 => eth.ether_type = Some(self.rng.pick(&[0x0806, 0x86dd, 0x88a8, 0x0000])),
+            _ => eth.padding = vec![0xee; self.rng.within(1, 40) as usize],
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Sessions as different SMFs establish them.
+
+use super::{Generator, Session};
+use crate::spec::*;
+use crate::world::*;
+use sluice_twin::Side;
+use std::net::Ipv4Addr;
+
+/// Rates at which every byte costs a whole number of 1/64 ns that 24 bits hold, so that the path's
+/// arithmetic is exact and so the comparison.
+pub const RATES_KBPS: [u64; 9] = [
+    80, 320, 1_000, 2_000, 8_000, 10_000, 50_000, 100_000, 1_000_000,
+];
+
+impl Generator {
+    pub(super) fn session(&mut self, slot: Slot) -> Session {
+        let ims = self.rng.one_in(6);
+        let ue = self.ue(slot, ims);
+        let dn = if ims { IMS } else { INTERNET };
+        let mut rules = Rules::default();
+        let relays = self.rng.one_in(5);
+        self.uplink(&mut rules, ue, dn, relays);
+        self.downlink(&mut rules, ue, dn, relays);
+        if self.rng.one_in(2) {
+            self.more_flows(&mut rules, ue, dn, relays);
+        }
+        if self.rng.one_in(5) {
+            self.router_solicitation(&mut rules, ue);
+        }
+        self.qos(&mut rules);
+        self.usage(&mut rules);
+        Session { ue, rules }
+    }
+
+    fn ue(&mut self, slot: Slot, ims: bool) -> Ipv4Addr {
+        let low = (self.rng.below(4) * 64) as u8 + slot;
+        let own = if self.rng.one_in(20) { 0 } else { slot };
+        match self.rng.below(8) {
+            0 => Ipv4Addr::new(10, 99, own, low),
+            _ if ims => Ipv4Addr::new(10, 46, own, low),
+            _ => Ipv4Addr::new(10, 45, own, low),
+        }
+    }
+
+    fn uplink(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+        let f_teid = self.f_teid(N3);
+        let instance = self.maybe(ACCESS);
+        let repeats_ue = self.rng.one_in(2);
+        rules.pdrs.push(PdrSpec {
+            id: 1,
+            precedence: 255,
+            source: Side::Access,
+            instance,
+            f_teid,
+            ue: repeats_ue.then_some(ue),
+            ue_is_destination: false,
+            qfis: vec![],
+            filter: self.filter(),
+            removes_outer: true,
+            far: 1,
+            qers: vec![],
+            urrs: vec![],
+        });
+        let to = match relays {
+            true => self.anchor(),
+            false => Destination {
+                side: Side::Core,
+                instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
+                tunnel: None,
+            },
+        };
+        rules.fars.push(FarSpec {
+            id: 1,
+            action: Action::Forward,
+            to: Some(to),
+        });
+    }
+
+    fn downlink(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+        let pdr = PdrSpec {
+            id: 2,
+            precedence: 255,
+            source: Side::Core,
+            instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
+            f_teid: TeidSpec::None,
+            ue: Some(ue),
+            ue_is_destination: !self.rng.one_in(4),
+            qfis: vec![],
+            filter: self.filter(),
+            removes_outer: false,
+            far: 2,
+            qers: vec![],
+            urrs: vec![],
+        };
+        rules.pdrs.push(match relays {
+            false => pdr,
+            true => PdrSpec {
+                instance: self.maybe(N9_NAME),
+                f_teid: self.f_teid(N9),
+                ue: self.rng.one_in(2).then_some(ue),
+                removes_outer: true,
+                ..pdr
+            },
+        });
+        let known = !self.rng.one_in(4);
+        let gnb = self.gnb();
+        rules.fars.push(FarSpec {
+            id: 2,
+            action: match known {
+                true => Action::Forward,
+                false => self
+                    .rng
+                    .pick(&[Action::Drop, Action::Buffer, Action::BufferAndNotify]),
+            },
+            to: (known || self.rng.one_in(2)).then_some(gnb),
+        });
+    }
+
+    /// A second QoS flow, before or behind the first.
+    fn more_flows(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+        let qfis = match self.rng.below(3) {
+            0 => vec![],
+            1 => vec![self.rng.pick(&[1, 5, 9])],
+            _ => vec![1, 5, 63],
+        };
+        let uplink = PdrSpec {
+            id: 3,
+            precedence: self.rng.pick(&[1, 100, 300]),
+            f_teid: match rules.pdrs[0].f_teid {
+                TeidSpec::Choose => TeidSpec::Choose,
+                other => other,
+            },
+            filter: Filter::None,
+            qfis,
+            far: self.rng.pick(&[1, 3]),
+            ..rules.pdrs[0].clone()
+        };
+        let far = match (uplink.far, self.rng.one_in(3)) {
+            (_, true) => (Action::Drop, None),
+            (_, false) if relays => {
+                let plain = Destination {
+                    side: Side::Core,
+                    instance: Some(dn),
+                    tunnel: None,
+                };
+                (Action::Forward, Some(plain))
+            }
+            (_, false) => (Action::Forward, Some(self.anchor())),
+        };
+        rules.pdrs.push(uplink);
+        rules.fars.push(FarSpec {
+            id: 3,
+            action: far.0,
+            to: far.1,
+        });
+        if self.rng.one_in(2) {
+            rules.pdrs.push(PdrSpec {
+                id: 4,
+                precedence: self.rng.pick(&[1, 100, 300]),
+                ue: Some(ue),
+                far: self.rng.pick(&[2, 4]),
+                filter: self.filter(),
+                ..rules.pdrs[1].clone()
+            });
+            rules.fars.push(FarSpec {
+                id: 4,
+                action: Action::Forward,
+                to: Some(self.gnb()),
+            });
+        }
+    }
+
+    /// Open5GS provisions such a PDR for every session: it never matches an IPv4 packet.
+    fn router_solicitation(&mut self, rules: &mut Rules, ue: Ipv4Addr) {
+        rules.pdrs.push(PdrSpec {
+            id: 9,
+            precedence: 1,
+            filter: Filter::Ipv6,
+            ue: self.rng.one_in(2).then_some(ue),
+            qfis: vec![],
+            f_teid: match self.rng.below(3) {
+                0 => TeidSpec::Choose,
+                _ => rules.pdrs[0].f_teid,
+            },
+            ..rules.pdrs[0].clone()
+        });
+    }
+
+    fn qos(&mut self, rules: &mut Rules) {
+        if self.rng.one_in(2) {
+            let qer = QerSpec {
+                qfi: None,
+                ..self.qer(1)
+            };
+            rules.qers.push(qer);
+            rules.pdrs.iter_mut().for_each(|p| p.qers.push(1));
+        }
+        for id in [2, 3] {
+            if self.rng.one_in(2) {
+                let qer = self.qer(id);
+                rules.qers.push(qer);
+                for pdr in &mut rules.pdrs {
+                    if self.rng.one_in(2) {
+                        pdr.qers.push(id);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn qer(&mut self, id: u32) -> QerSpec {
+        QerSpec {
+            id,
+            open: (!self.rng.one_in(12), !self.rng.one_in(12)),
+            mbr: self.rng.one_in(2).then(|| self.mbr()),
+            qfi: (!self.rng.one_in(4)).then(|| self.rng.pick(&[1, 5, 9, 63])),
+        }
+    }
+
+    pub(super) fn mbr(&mut self) -> (u64, u64) {
+        let rate = |g: &mut Self| match g.rng.one_in(20) {
+            true => 0,
+            false => g.rng.pick(&RATES_KBPS),
+        };
+        (rate(self), rate(self))
+    }
+
+    fn usage(&mut self, rules: &mut Rules) {
+        for id in 1..=3 {
+            if self.rng.one_in(3) {
+                continue;
+            }
+            rules.urrs.push(self.urr(id));
+            for pdr in &mut rules.pdrs {
+                let of_direction = match id {
+                    1 => true,
+                    2 => pdr.source == Side::Access,
+                    _ => pdr.source == Side::Core,
+                };
+                if of_direction && !self.rng.one_in(5) {
+                    pdr.urrs.push(id);
+                }
+            }
+        }
+    }
+
+    pub(super) fn urr(&mut self, id: u32) -> UrrSpec {
+        UrrSpec {
+            id,
+            counts_packets: self.rng.one_in(2),
+            inactive: self.rng.one_in(8),
+        }
+    }
+
+    fn f_teid(&mut self, address: Ipv4Addr) -> TeidSpec {
+        match self.rng.below(8) {
+            0..=3 => TeidSpec::Choose,
+            4..=5 => TeidSpec::ChooseId(if address == N3 { 1 } else { 2 }),
+            // Few of them, so that sessions fight for them; half have the form of our own.
+            6 => TeidSpec::Given(self.rng.within(1, 40) as u32, address),
+            _ => TeidSpec::Given(0x8000_0000 | self.rng.within(1, 40) as u32, address),
+        }
+    }
+
+    pub(super) fn gnb(&mut self) -> Destination {
+        let address = self.rng.pick(&[GNB, GNB, OTHER_GNB, FAR_GNB]);
+        Destination {
+            side: Side::Access,
+            instance: self.maybe(ACCESS),
+            tunnel: Some((self.rng.within(1, 6) as u32, address)),
+        }
+    }
+
+    fn anchor(&mut self) -> Destination {
+        Destination {
+            side: Side::Core,
+            instance: self.maybe(N9_NAME),
+            tunnel: Some((self.rng.within(0x9000, 0x9003) as u32, ANCHOR)),
+        }
+    }
+
+    pub(super) fn maybe(&mut self, name: &'static str) -> Option<&'static str> {
+        (!self.rng.one_in(4)).then_some(name)
+    }
+
+    fn filter(&mut self) -> Filter {
+        match self.rng.below(8) {
+            0 => Filter::All,
+            1 => Filter::Ipv6OrAll,
+            _ => Filter::None,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The packet path and the session machine against their twin: the same PFCP messages and the same
+//! frames go to both, and every frame that leaves, every drop and its reason, every usage report
+//! and every refusal must be the same.
+//!
+//! A difference is shrunk and told with the seed of its case. To repeat it:
+//! `SLUICE_SEED=<seed> SLUICE_CASES=1 cargo test -p sluice-twin --test differential fresh`
+
+#![forbid(unsafe_code)]
+
+mod encode;
+mod frames;
+mod generate;
+mod real;
+mod rng;
+mod run;
+mod show;
+mod shrink;
+mod spec;
+mod world;
+mod wrong;
+
+use rng::Rng;
+use run::{Falsify, Honest, Pair};
+use spec::Case;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Cases of one seed and number of workers; four such runs make a test run.
+const CASES: u64 = 26_000;
+
+#[test]
+fn one_worker_does_what_the_twin_does_with_a_fixed_seed() {
+    series(1, 0x0005_1c1c_e000, CASES);
+}
+
+#[test]
+fn three_workers_do_what_the_twin_does_with_a_fixed_seed() {
+    series(3, 0x0005_1c1c_e003, CASES);
+}
+
+#[test]
+fn one_worker_does_what_the_twin_does_with_a_fresh_seed() {
+    series(1, fresh_seed(), cases());
+}
+
+#[test]
+fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
+    series(3, fresh_seed(), cases());
+}
+
+/// Every deliberately wrong twin is found out, or the comparison would prove nothing.
+#[test]
+fn wrong_twins_are_found_out() {
+    for (name, mut wrong) in wrong::all() {
+        let mut pair = Pair::new(1);
+        let mut seeds = Rng::new(7);
+        let found = (0..2_000).find(|_| {
+            let case = generate::case(seeds.next());
+            pair.run(&case, &mut *wrong).is_err()
+        });
+        assert!(found.is_some(), "a twin that {name} was not found out");
+    }
+}
+
+/// `SLUICE_SEED`, or the time.
+fn fresh_seed() -> u64 {
+    let given = std::env::var("SLUICE_SEED").ok();
+    let given = given.map(|s| {
+        let digits = s.trim_start_matches("0x");
+        let radix = if digits.len() < s.len() { 16 } else { 10 };
+        u64::from_str_radix(digits, radix).expect("SLUICE_SEED is a number")
+    });
+    given.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.expect("a clock after 1970").as_nanos() as u64
+    })
+}
+
+/// `SLUICE_CASES`, or the usual number.
+fn cases() -> u64 {
+    let given = std::env::var("SLUICE_CASES").ok();
+    given.map_or(CASES, |s| s.parse().expect("SLUICE_CASES is a number"))
+}
+
+/// Cases with seeds `seed`, `seed + 1`, ...: so one of them can be repeated alone.
+fn series(workers: usize, seed: u64, cases: u64) {
+    println!("{workers} workers, seed {seed:#x}, {cases} cases");
+    let start = Instant::now();
+    let mut pair = Pair::new(workers);
+    for i in 0..cases {
+        let seed = seed.wrapping_add(i);
+        let case = generate::case(seed);
+        if let Err(difference) = attempt(&mut pair, &case, &mut Honest) {
+            tell(workers, seed, case, &difference);
+        }
+    }
+    let counts = &pair.counts;
+    println!(
+        "{:?}, {} frames forwarded: {counts:?}",
+        start.elapsed(),
+        pair.forwarded
+    );
+    assert!(
+        cases < 1_000 || pair.forwarded > cases,
+        "hardly a packet was forwarded"
+    );
+}
+
+/// Runs a case; a panic is a difference, too.
+fn attempt(pair: &mut Pair, case: &Case, falsify: &mut dyn Falsify) -> Result<(), String> {
+    let run = catch_unwind(AssertUnwindSafe(|| pair.run(case, falsify)));
+    run.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}
+
+/// Shrinks a case that fails, and says all about it.
+fn tell(workers: usize, seed: u64, case: Case, difference: &str) -> ! {
+    let alone = |case: &Case| attempt(&mut Pair::new(workers), case, &mut Honest);
+    let repeat = format!(
+        "SLUICE_SEED={seed:#x} SLUICE_CASES=1 cargo test -p sluice-twin --test differential fresh"
+    );
+    if alone(&case).is_ok() {
+        panic!(
+            "{difference}\nThis took the cases before it; alone the case passes.\n{repeat}\n{case:#?}"
+        );
+    }
+    // What is being looked for, not any other difference that a smaller case may have.
+    let kind = |difference: &str| difference.chars().take(14).collect::<String>();
+    let sought = kind(difference);
+    std::panic::set_hook(Box::new(|_| {}));
+    let case = shrink::shrink(case, |case| {
+        alone(case).is_err_and(|other| kind(&other) == sought)
+    });
+    drop(std::panic::take_hook());
+    let mut pair = Pair::new(workers);
+    pair.diary = Some(Vec::new());
+    let last = attempt(&mut pair, &case, &mut Honest).expect_err("it failed before");
+    let diary = pair.diary.unwrap_or_default().join("\n");
+    panic!("{workers} workers, shrunk:\n{diary}\n\nDIFFERENCE: {last}\n\nTo repeat: {repeat}");
+}

@@ -1,0 +1,367 @@
+//! The real thing: session machine, directory and workers on simulated ports, driven turn by turn.
+//! Only the control core's answers (ARP, ICMP, GTP-U signalling) are left out; what would make it
+//! speak is recorded.
+
+use crate::world;
+use sluice_n4::{Instant, NodeId, Outbox};
+use sluice_node::control::Control;
+use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_node::network::Side as NodeSide;
+use sluice_node::session::{Config, Effects, InUse, UpFunction};
+use sluice_path::assembly::{ControlEnd, Plan, assemble};
+use sluice_path::layout::{InstanceId, Layout, Pool};
+use sluice_path::ledger::Ledger;
+use sluice_path::limits::SHARDS;
+use sluice_path::message::{IcmpCause, ToControl};
+use sluice_path::tables::{Polled, Prefix};
+use sluice_path::txn::Txn;
+use sluice_path::worker::Worker;
+use sluice_port::{Packet, PortId, QueueId};
+use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
+use sluice_twin::{self as twin, Link, Notice, Side, TwinConfig};
+use sluice_wire::eth::{MacAddr, VlanId};
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::message::AssociationSetupRequest;
+use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
+use std::net::{Ipv4Addr, SocketAddr};
+
+const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
+const START_NS: u64 = 1_000_000_000_000;
+const START_UNIX_S: u64 = 1_800_000_000;
+/// Turns after which nothing may be left to do.
+const TURNS: usize = 64;
+
+pub struct Real {
+    net: SimNet,
+    ports: [SimPort; 2],
+    workers: Vec<Worker<SimIo>>,
+    end: ControlEnd<HeapPacket>,
+    control: Control,
+    up: UpFunction,
+    pool: HeapPool,
+    now_ns: u64,
+    sequence: u32,
+    sink: Sink,
+    notices: Vec<Notice>,
+    ledger: Ledger,
+    buffer: Vec<u8>,
+}
+
+/// What the session machine sends.
+#[derive(Default)]
+struct Sink {
+    txns: Vec<Box<Txn>>,
+    datagrams: Vec<Vec<u8>>,
+}
+
+/// What was to be seen from outside since the last look.
+#[derive(Default, Debug)]
+pub struct Seen {
+    /// Frames by port, in order.
+    pub frames: Vec<(u16, Vec<u8>)>,
+    /// Drops by name.
+    pub drops: Vec<(&'static str, u64)>,
+    /// Packets given to the control core.
+    pub to_control: u64,
+    /// Fragments that became part of others.
+    pub merged: u64,
+    /// Packets held now.
+    pub held: u64,
+    /// What senders are to hear.
+    pub notices: Vec<Notice>,
+}
+
+impl Real {
+    pub fn new(workers: usize) -> Self {
+        let layout = layout();
+        let blocks = 8 * SHARDS;
+        let plan = Plan {
+            layout: layout.clone(),
+            blocks,
+            workers,
+        };
+        let (seeds, end, foreign) = assemble(&plan).expect("memory for a small path");
+        let net = SimNet::new(1);
+        let ports = ["n3", "n6"].map(|name| {
+            let tx_queues = workers as u16;
+            net.add_port(SimPortConfig {
+                tx_queues,
+                ..SimPortConfig::named(name)
+            })
+        });
+        let pool = HeapPool::new(PoolConfig::default());
+        let workers = seeds.into_iter().map(|seed| {
+            let id = seed.id();
+            let polled = polled(usize::from(id), workers);
+            seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.into()))
+        });
+        let workers = workers.collect();
+        let mut config = Config::new(layout, blocks, N4, [1, 2]);
+        config.sessions = 1024;
+        let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
+        n4.heartbeat_interval_ms = 0;
+        let control = Control::new(control_config()).expect("a sound configuration");
+        let mut real = Self {
+            net,
+            ports,
+            workers,
+            end,
+            control,
+            up: UpFunction::new(config, n4, foreign),
+            pool,
+            now_ns: START_NS,
+            sequence: 0,
+            sink: Sink::default(),
+            notices: Vec::new(),
+            ledger: Ledger::default(),
+            buffer: vec![0; 16_384],
+        };
+        real.associate();
+        real
+    }
+
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The time of day, as the session machine is told it.
+    pub fn wall(&self) -> NtpTime {
+        NtpTime::from_unix_s(START_UNIX_S + (self.now_ns - START_NS) / 1_000_000_000)
+    }
+
+    pub fn advance(&mut self, ns: u64) {
+        self.now_ns += ns;
+        self.settle();
+    }
+
+    /// Frames that ports receive at once.
+    pub fn receive(&mut self, frames: &[(u16, Vec<u8>)]) {
+        for (port, frame) in frames {
+            self.ports[usize::from(*port)].inject(frame);
+        }
+        self.settle();
+    }
+
+    /// Sends a request whose IEs `body` writes; the response as it came.
+    pub fn request(
+        &mut self,
+        message_type: MessageType,
+        seid: Option<u64>,
+        body: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Option<Vec<u8>> {
+        self.sequence += 1;
+        let sequence = SequenceNumber::wrapping(self.sequence);
+        let header = Header {
+            seid: seid.map(Seid),
+            ..Header::node(message_type, sequence)
+        };
+        let len = write_message(&mut self.buffer, &header, body).expect("a small message");
+        let peer = SocketAddr::from((crate::encode::CP, 8805));
+        let (now, wall) = (Instant(self.now_ns), self.wall());
+        let net = &mut self.control.directory;
+        let bytes = &self.buffer[..len];
+        self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
+        self.settle();
+        self.sink.datagrams.pop()
+    }
+
+    /// What happened since the last look.
+    pub fn look(&mut self) -> Seen {
+        let mut seen = Seen {
+            notices: std::mem::take(&mut self.notices),
+            ..Seen::default()
+        };
+        for (number, port) in self.ports.iter().enumerate() {
+            let frames = port.take_output().into_iter();
+            let frames = frames.map(|(_, frame)| (number as u16, frame));
+            seen.frames.extend(frames);
+        }
+        let ledger = self.end.ledger();
+        for (reason, total) in &ledger.dropped {
+            let new = total - self.ledger.dropped_for(*reason);
+            if new > 0 {
+                seen.drops.push((reason.name(), new));
+            }
+        }
+        seen.to_control = ledger.to_control - self.ledger.to_control;
+        seen.merged = ledger.merged - self.ledger.merged;
+        seen.held = ledger.held;
+        self.ledger = ledger;
+        seen
+    }
+
+    /// Turns until nothing happens any more.
+    fn settle(&mut self) {
+        for _ in 0..TURNS {
+            self.net.advance_to(self.now_ns);
+            // The path must know a peer before it gets rules that name it.
+            if let Some(tables) = self.control.take_tables() {
+                self.end.publish(tables);
+            }
+            for txn in self.sink.txns.drain(..) {
+                self.end.send(txn);
+            }
+            let now_ns = self.now_ns;
+            let mut work: usize = self.workers.iter_mut().map(|w| w.turn(now_ns)).sum();
+            while let Some(message) = self.end.receive_message() {
+                work += 1;
+                self.message(message);
+            }
+            if work == 0 {
+                return;
+            }
+        }
+        panic!("the path does not come to rest");
+    }
+
+    fn message(&mut self, message: ToControl<HeapPacket>) {
+        match message {
+            ToControl::Done(txn) => {
+                let (now, wall) = (Instant(self.now_ns), self.wall());
+                let net = &mut self.control.directory;
+                self.up.complete(now, wall, txn, net, &mut self.sink);
+            }
+            ToControl::Packet(packet, _) => packet.free(),
+            ToControl::Resolve(_) => {}
+            ToControl::UnknownTeid(n) => self.notices.push(Notice::ErrorIndication {
+                peer: n.peer,
+                local: n.local,
+                teid: n.teid,
+            }),
+            ToControl::Icmp(packet, cause) => {
+                let cause = match cause {
+                    IcmpCause::TtlExceeded => twin::IcmpCause::TtlExceeded,
+                    IcmpCause::TooBig(mtu) => twin::IcmpCause::TooBig(mtu),
+                };
+                self.notices
+                    .push(Notice::Icmp(cause, packet.data().to_vec()));
+                packet.free();
+            }
+        }
+    }
+
+    fn associate(&mut self) {
+        let request = AssociationSetupRequest {
+            node_id: sluice_wire::pfcp::value::NodeId::V4(crate::encode::CP),
+            recovery_time_stamp: self.wall(),
+            ..AssociationSetupRequest::default()
+        };
+        let setup = MessageType::ASSOCIATION_SETUP_REQUEST;
+        let response = self.request(setup, None, |w| request.emit(w));
+        response.expect("an answer to the association");
+    }
+
+    /// What must hold when no session is left and nothing waits.
+    pub fn check_empty(&self) -> Result<(), String> {
+        let ledger = self.end.ledger();
+        if !ledger.balances() || ledger.held != 0 {
+            return Err(format!("the books do not balance:\n{ledger}"));
+        }
+        if self.pool.live() != 0 || self.pool.leaked() != 0 {
+            let (live, leaked) = (self.pool.live(), self.pool.leaked());
+            return Err(format!("{live} packets live, {leaked} leaked"));
+        }
+        let in_use = self.up.in_use();
+        if in_use != InUse::default() || self.up.session_count() != 0 {
+            return Err(format!("without sessions in use: {in_use:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn layout() -> Layout {
+    let pool = |(name, base, prefix_len)| Pool {
+        instance: instance_id(name),
+        base,
+        prefix_len,
+    };
+    let pools = world::POOLS.map(pool);
+    Layout::new(1 << 16, &pools, 8 * SHARDS).expect("a sound layout")
+}
+
+fn instance_id(name: &str) -> InstanceId {
+    InstanceId(if name == world::IMS { 2 } else { 1 })
+}
+
+/// Ports are dealt out to workers; with three, the last one lives on what is handed to it.
+fn polled(worker: usize, workers: usize) -> Vec<Polled> {
+    let ports = (0..2u16).filter(|port| usize::from(*port) % workers == worker);
+    let queue = QueueId(0);
+    ports
+        .map(|port| Polled {
+            port: PortId(port),
+            queue,
+        })
+        .collect()
+}
+
+/// The world in the words of the control core.
+fn control_config() -> ControlConfig {
+    let TwinConfig { links } = world::world();
+    let pools = world::POOLS.map(|(name, base, prefix_len)| Pool {
+        instance: instance_id(name),
+        base,
+        prefix_len,
+    });
+    ControlConfig {
+        interfaces: links.iter().map(interface).collect(),
+        pools: pools.to_vec(),
+    }
+}
+
+fn interface(link: &Link) -> InterfaceConfig {
+    let tunnels = link.tunnels.iter().map(|t| Role::Tunnels {
+        side: side(t.place.side),
+        instance: t.place.instance.clone(),
+        address: t.address,
+    });
+    let plain = link.plain.iter().map(|p| Role::Plain {
+        side: side(p.side),
+        instance: p.instance.clone(),
+        id: instance_id(&p.instance),
+    });
+    let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
+    InterfaceConfig {
+        name: format!("port {}", link.port),
+        port: PortId(link.port),
+        vlan: link.vlan.and_then(VlanId::new),
+        mac: MacAddr(link.mac),
+        mtu_bytes: link.mtu_bytes,
+        addresses: link.addresses.clone(),
+        roles: tunnels.chain(plain).collect(),
+        routes: link
+            .routes
+            .iter()
+            .map(|(p, via)| (prefix(*p), *via))
+            .collect(),
+        neighbours: link
+            .stations
+            .iter()
+            .map(|(a, mac)| (*a, MacAddr(*mac)))
+            .collect(),
+        proxy_arp: vec![],
+        allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
+    }
+}
+
+fn side(side: Side) -> NodeSide {
+    match side {
+        Side::Access => NodeSide::Access,
+        Side::Core => NodeSide::Core,
+        Side::SgiLan => NodeSide::SgiLan,
+        Side::Control => NodeSide::Control,
+    }
+}
+
+impl Outbox for Sink {
+    fn send(&mut self, _: SocketAddr, bytes: &[u8]) {
+        self.datagrams.push(bytes.to_vec());
+    }
+}
+
+impl Effects for Sink {
+    fn transact(&mut self, txn: Box<Txn>) {
+        self.txns.push(txn);
+    }
+}

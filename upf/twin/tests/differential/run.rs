@@ -1,0 +1,442 @@
+//! One case on both sides, step by step, and what differs.
+
+use crate::encode::{establishment, modification, read_establishment, read_modification};
+use crate::frames::{self, Lookup};
+use crate::real::{Real, Seen};
+use crate::show;
+use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step};
+use crate::world;
+use sluice_twin::{Modified, Notice, Outcome, Sent, SessionId, Twin, TwinConfig};
+use sluice_wire::pfcp::group::UsageReport;
+use sluice_wire::pfcp::message::*;
+use sluice_wire::pfcp::{Header, MessageType, Writer};
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+
+/// What differs between the twin and the real thing, in words.
+pub type Difference = String;
+
+/// A twin whose answers may be falsified, to see that the comparison sees it.
+pub trait Falsify {
+    /// Changes what the twin said of a frame.
+    fn outcomes(&mut self, _outcomes: &mut Vec<Outcome>) {}
+    /// Changes what the twin reports.
+    fn reports(&mut self, _reports: &mut Vec<UsageReport<'static>>) {}
+}
+
+/// The twin as it is.
+pub struct Honest;
+
+impl Falsify for Honest {}
+
+/// Both sides, and what binds them. It is used for one case after the other.
+pub struct Pair {
+    world: TwinConfig,
+    real: Real,
+    twin: Twin,
+    sessions: BTreeMap<Slot, SessionId>,
+    ues: BTreeMap<Slot, Ipv4Addr>,
+    cp_seids: u64,
+    /// Source ports by flow.
+    ports: HashMap<Vec<u8>, u16>,
+    /// What happened, if it is to be told.
+    pub diary: Option<Vec<String>>,
+    /// Frames that left on both sides, since the beginning.
+    pub forwarded: u64,
+    /// Steps by what became of them.
+    pub counts: BTreeMap<&'static str, u64>,
+}
+
+impl Pair {
+    pub fn new(workers: usize) -> Self {
+        let world = world::world();
+        Self {
+            real: Real::new(workers),
+            twin: Twin::new(world.clone()),
+            world,
+            sessions: BTreeMap::new(),
+            ues: BTreeMap::new(),
+            cp_seids: 0,
+            ports: HashMap::new(),
+            diary: None,
+            forwarded: 0,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Runs a case, and deletes what it leaves.
+    pub fn run(&mut self, case: &Case, falsify: &mut dyn Falsify) -> Result<(), Difference> {
+        self.ports.clear();
+        self.ues.clear();
+        for step in &case.steps {
+            self.note(|| show::step(step));
+            self.step(step, falsify)?;
+        }
+        self.finish(falsify)
+    }
+
+    fn step(&mut self, step: &Step, falsify: &mut dyn Falsify) -> Result<(), Difference> {
+        match step {
+            Step::Establish(slot, rules) => self.establish(*slot, rules),
+            Step::Modify(slot, change) => self.modify(*slot, change, falsify),
+            Step::Delete(slot) => self.delete(*slot, falsify),
+            Step::Advance(ns) => self.advance(*ns),
+            Step::Packets(packets) => self.packets(packets, falsify),
+        }
+    }
+
+    /// Everything goes, nothing stays; TEIDs have their rest before the next case.
+    fn finish(&mut self, falsify: &mut dyn Falsify) -> Result<(), Difference> {
+        let slots: Vec<Slot> = self.sessions.keys().copied().collect();
+        for slot in slots {
+            self.note(|| format!("in the end: delete session {slot}"));
+            self.delete(slot, falsify)?;
+        }
+        self.advance(100_000_000_000)?;
+        self.real.check_empty()
+    }
+
+    fn establish(&mut self, slot: Slot, rules: &Rules) -> Result<(), Difference> {
+        if self.sessions.contains_key(&slot) {
+            return Ok(());
+        }
+        self.cp_seids += 1;
+        let cp_seid = self.cp_seids;
+        let message = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+        let response = self
+            .real
+            .request(message, Some(0), |w| establishment(w, cp_seid, rules))
+            .ok_or("no answer to the establishment")?;
+        let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
+        let answer = SessionEstablishmentResponse::parse(body)
+            .map_err(|r| format!("unreadable answer: {r:?}"))?;
+        let mut bytes = vec![0; 16_384];
+        let mut out = Writer::new(&mut bytes);
+        establishment(&mut out, cp_seid, rules).map_err(|e| e.to_string())?;
+        let mut request = Box::<SessionEstablishmentRequest>::default();
+        read_establishment(&mut request, out.written());
+        let id = answer.up_f_seid.map_or(0, |f| f.seid.0);
+        let wall = self.real.wall();
+        let granted = answer.cause.is_acceptance();
+        let agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
+        self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
+        self.agree(
+            granted,
+            &agreed.map(drop),
+            &format!("{:?}", answer.offending_ie),
+        )?;
+        if granted {
+            self.sessions.insert(slot, id);
+        }
+        if let Some(ue) = rules.pdrs.iter().find_map(|p| p.ue) {
+            self.ues.insert(slot, ue);
+        }
+        self.compare(Vec::new())
+    }
+
+    fn modify(
+        &mut self,
+        slot: Slot,
+        change: &Change,
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        let Some(id) = self.sessions.get(&slot).copied() else {
+            return Ok(());
+        };
+        let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
+            .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
+            .collect();
+        let known = |pdr: u16| known.get(&pdr).copied();
+        let message = MessageType::SESSION_MODIFICATION_REQUEST;
+        let response = self
+            .real
+            .request(message, Some(id), |w| modification(w, change, &known))
+            .ok_or("no answer to the modification")?;
+        let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
+        let answer = SessionModificationResponse::parse(body)
+            .map_err(|r| format!("unreadable answer: {r:?}"))?;
+        let mut bytes = vec![0; 16_384];
+        let mut out = Writer::new(&mut bytes);
+        modification(&mut out, change, &known).map_err(|e| e.to_string())?;
+        let mut request = Box::<SessionModificationRequest>::default();
+        read_modification(&mut request, out.written());
+        let granted = answer.cause.is_acceptance();
+        let wall = self.real.wall();
+        let modified = self.twin.modify(id, &request, &answer.created_pdr, wall);
+        self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
+        let offending = format!("{:?} {:?}", answer.offending_ie, answer.failed_rule_id);
+        self.agree(granted, &modified.clone().map(drop), &offending)?;
+        let Modified {
+            mut reports,
+            end_markers,
+        } = modified.unwrap_or_default();
+        falsify.reports(&mut reports);
+        same_reports(&reports, &answer.usage_report)?;
+        self.compare(end_markers.into_iter().map(Outcome::Sent).collect())
+    }
+
+    fn delete(&mut self, slot: Slot, falsify: &mut dyn Falsify) -> Result<(), Difference> {
+        let Some(id) = self.sessions.remove(&slot) else {
+            return Ok(());
+        };
+        let message = MessageType::SESSION_DELETION_REQUEST;
+        let response = self
+            .real
+            .request(message, Some(id), |_| Ok(()))
+            .ok_or("no answer to the deletion")?;
+        let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
+        let answer = SessionDeletionResponse::parse(body)
+            .map_err(|r| format!("unreadable answer: {r:?}"))?;
+        let wall = self.real.wall();
+        let reports = self.twin.delete(id, wall);
+        let granted = answer.cause.is_acceptance();
+        self.agree(granted, &reports.clone().map(drop), "")?;
+        let mut reports = reports.unwrap_or_default();
+        falsify.reports(&mut reports);
+        same_reports(&reports, &answer.usage_report)?;
+        self.compare(Vec::new())
+    }
+
+    fn advance(&mut self, ns: u64) -> Result<(), Difference> {
+        self.real.advance(ns);
+        let dropped = self.twin.advance(self.real.now_ns());
+        let dropped = dropped.into_iter().map(|d| Outcome::Dropped(d, None));
+        self.compare(dropped.collect())
+    }
+
+    fn packets(
+        &mut self,
+        packets: &[PacketSpec],
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        let names = Names {
+            twin: &self.twin,
+            sessions: &self.sessions,
+            ues: &self.ues,
+        };
+        let build = |p: &PacketSpec| frames::build(p, &self.world, &names);
+        let mut received: Vec<(u16, Vec<u8>)> = Vec::new();
+        for (port, frames) in packets.iter().map(build) {
+            received.extend(frames.into_iter().map(|f| (port, f)));
+        }
+        self.real.receive(&received);
+        let now_ns = self.real.now_ns();
+        let mut expected = Vec::new();
+        // The path empties one port after the other.
+        for port in 0..2 {
+            for (_, frame) in received.iter().filter(|(p, _)| *p == port) {
+                let mut outcomes = self.twin.packet(now_ns, port, frame);
+                falsify.outcomes(&mut outcomes);
+                self.note(|| show::received(port, frame, &outcomes));
+                expected.extend(outcomes);
+            }
+        }
+        self.compare(expected)
+    }
+
+    /// Both grant, or both refuse.
+    fn agree(
+        &mut self,
+        granted: bool,
+        twin: &Result<(), sluice_twin::Refused>,
+        offending: &str,
+    ) -> Result<(), Difference> {
+        *self
+            .counts
+            .entry(if granted { "granted" } else { "refused" })
+            .or_default() += 1;
+        match (granted, twin) {
+            (true, Ok(())) | (false, Err(sluice_twin::Refused::Request(_))) => Ok(()),
+            (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
+            (false, Ok(())) => Err(format!(
+                "the real thing refuses ({offending}), the twin grants"
+            )),
+            (false, Err(refused)) => Err(format!(
+                "the real thing refuses ({offending}), the twin only because {refused}"
+            )),
+        }
+    }
+
+    fn compare(&mut self, expected: Vec<Outcome>) -> Result<(), Difference> {
+        let seen = self.real.look();
+        for outcome in &expected {
+            *self.counts.entry(name(outcome)).or_default() += 1;
+        }
+        let held = self.twin.held() as u64;
+        let difference = self.compare_with(&seen, &expected, held);
+        if difference.is_err() {
+            for (port, frame) in &seen.frames {
+                self.note(|| format!("  really left by port {port}: {}", show::frame(frame)));
+            }
+            self.note(|| format!("  really dropped: {:?}", seen.drops));
+        }
+        difference
+    }
+
+    fn compare_with(
+        &mut self,
+        seen: &Seen,
+        expected: &[Outcome],
+        held: u64,
+    ) -> Result<(), Difference> {
+        same_drops(&seen.drops, expected)?;
+        same_notices(&seen.notices, expected)?;
+        let count = |of: Outcome| expected.iter().filter(|o| **o == of).count() as u64;
+        let counts = [
+            (
+                "packets for the control core",
+                seen.to_control,
+                count(Outcome::Control),
+            ),
+            ("merged fragments", seen.merged, count(Outcome::Merged)),
+            ("packets held", seen.held, held),
+        ];
+        for (what, real, twin) in counts {
+            if real != twin {
+                return Err(format!("{what}: really {real}, the twin says {twin}"));
+            }
+        }
+        self.same_frames(&seen.frames, expected)
+    }
+
+    /// Every frame, in the order of its session and direction.
+    fn same_frames(
+        &mut self,
+        seen: &[(u16, Vec<u8>)],
+        expected: &[Outcome],
+    ) -> Result<(), Difference> {
+        let mut left: Vec<&Sent> = Vec::new();
+        for outcome in expected {
+            if let Outcome::Sent(sent) = outcome {
+                left.push(sent);
+            }
+        }
+        for (port, frame) in seen {
+            let mut tried = Vec::new();
+            let at = left.iter().position(|sent| {
+                // Only the first that is left of a stream may come now.
+                let stream = (sent.port, sent.stream);
+                let first = !tried.contains(&stream);
+                tried.push(stream);
+                first && is(sent, *port, frame)
+            });
+            let Some(at) = at else {
+                let shown = show::frame(frame);
+                return Err(format!(
+                    "a frame left by port {port} that should not: {shown}"
+                ));
+            };
+            let sent = left.remove(at);
+            self.same_source_port(sent, frame)?;
+            self.forwarded += 1;
+        }
+        match left.first() {
+            None => Ok(()),
+            Some(sent) => Err(format!(
+                "a frame did not leave by port {}: {}",
+                sent.port,
+                show::frame(&sent.frame)
+            )),
+        }
+    }
+
+    /// From the dynamic range, and one for each flow.
+    fn same_source_port(&mut self, sent: &Sent, frame: &[u8]) -> Result<(), Difference> {
+        let Some(at) = sent.source_port_at else {
+            return Ok(());
+        };
+        let port = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let before = *self.ports.entry(sent.flow.clone()).or_insert(port);
+        if port < 0xc000 || port != before {
+            return Err(format!("source port {port}, {before} before in this flow"));
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, what: impl FnOnce() -> String) {
+        if let Some(diary) = &mut self.diary {
+            diary.push(what());
+        }
+    }
+}
+
+fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Sent(_) => "sent",
+        Outcome::Dropped(drop, _) => drop.name(),
+        Outcome::Control => "to control",
+        Outcome::Held => "held",
+        Outcome::Merged => "merged",
+    }
+}
+
+/// True if the frame is what was expected, but for a source port that is the sender's choice.
+fn is(sent: &Sent, port: u16, frame: &[u8]) -> bool {
+    let same_length = sent.port == port && sent.frame.len() == frame.len();
+    same_length
+        && match sent.source_port_at {
+            None => sent.frame == frame,
+            Some(at) => sent.frame[..at] == frame[..at] && sent.frame[at + 2..] == frame[at + 2..],
+        }
+}
+
+fn same_drops(seen: &[(&'static str, u64)], expected: &[Outcome]) -> Result<(), Difference> {
+    let mut drops: BTreeMap<&str, u64> = BTreeMap::new();
+    for outcome in expected {
+        if let Outcome::Dropped(drop, _) = outcome {
+            *drops.entry(drop.name()).or_default() += 1;
+        }
+    }
+    let seen: BTreeMap<&str, u64> = seen.iter().copied().collect();
+    match seen == drops {
+        true => Ok(()),
+        false => Err(format!("drops: really {seen:?}, the twin says {drops:?}")),
+    }
+}
+
+fn same_notices(seen: &[Notice], expected: &[Outcome]) -> Result<(), Difference> {
+    let mut left: Vec<&Notice> = Vec::new();
+    for outcome in expected {
+        if let Outcome::Dropped(_, Some(notice)) = outcome {
+            left.push(notice);
+        }
+    }
+    for notice in seen {
+        match left.iter().position(|n| *n == notice) {
+            Some(at) => drop(left.remove(at)),
+            None => return Err(format!("really {notice:?}, of the twin's {left:?}")),
+        }
+    }
+    match left.first() {
+        None => Ok(()),
+        Some(notice) => Err(format!("the twin alone says {notice:?}")),
+    }
+}
+
+fn same_reports(twin: &[UsageReport<'static>], real: &[UsageReport<'_>]) -> Result<(), Difference> {
+    let mut real: Vec<_> = real.iter().collect();
+    real.sort_by_key(|r| r.urr_id.0);
+    let same = twin.len() == real.len() && twin.iter().zip(&real).all(|(t, r)| t == *r);
+    match same {
+        true => Ok(()),
+        false => Err(format!("usage: really {real:#?}\nthe twin says {twin:#?}")),
+    }
+}
+
+/// Names of a case, resolved.
+struct Names<'a> {
+    twin: &'a Twin,
+    sessions: &'a BTreeMap<Slot, SessionId>,
+    ues: &'a BTreeMap<Slot, Ipv4Addr>,
+}
+
+impl Lookup for Names<'_> {
+    fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)> {
+        self.twin.teid(*self.sessions.get(&slot)?, pdr)
+    }
+
+    fn ue(&self, slot: u8) -> Ipv4Addr {
+        let nobody = Ipv4Addr::new(10, 45, 200, 200);
+        self.ues.get(&slot).copied().unwrap_or(nobody)
+    }
+}

@@ -1,0 +1,247 @@
+//! Smaller cases that still fail.
+
+use crate::spec::*;
+
+/// Attempts, so that an unlucky case ends.
+const ATTEMPTS: usize = 3_000;
+
+/// The smallest case found by leaving out and simplifying one thing after the other.
+pub fn shrink(mut case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
+    let mut attempts = 0;
+    'again: loop {
+        for candidate in smaller(&case) {
+            attempts += 1;
+            if attempts > ATTEMPTS {
+                return case;
+            }
+            if fails(&candidate) {
+                case = candidate;
+                continue 'again;
+            }
+        }
+        return case;
+    }
+}
+
+fn smaller(case: &Case) -> Vec<Case> {
+    let mut all = Vec::new();
+    let n = case.steps.len();
+    for len in [n / 2, n / 4, 2, 1] {
+        for at in (0..n).step_by(len.max(1)).filter(|_| len > 0) {
+            let mut fewer = case.clone();
+            fewer.steps.drain(at..(at + len).min(n));
+            all.push(fewer);
+        }
+    }
+    for (at, step) in case.steps.iter().enumerate() {
+        for step in simpler(step) {
+            let mut case = case.clone();
+            case.steps[at] = step;
+            all.push(case);
+        }
+    }
+    all
+}
+
+fn simpler(step: &Step) -> Vec<Step> {
+    match step {
+        Step::Establish(slot, rules) => {
+            let rules = simpler_rules(rules).into_iter();
+            // Without a PDR or FAR it would be no Session Establishment Request.
+            let rules = rules.filter(|r| !r.pdrs.is_empty() && !r.fars.is_empty());
+            rules.map(|r| Step::Establish(*slot, r)).collect()
+        }
+        Step::Modify(slot, change) => {
+            let changes = simpler_change(change).into_iter();
+            changes.map(|c| Step::Modify(*slot, Box::new(c))).collect()
+        }
+        Step::Packets(packets) => simpler_packets(packets),
+        Step::Delete(_) | Step::Advance(_) => Vec::new(),
+    }
+}
+
+/// All ways to leave out one element of a list.
+fn without_one<T: Clone, C: Clone>(
+    whole: &C,
+    list: &[T],
+    put: impl Fn(&mut C, Vec<T>),
+    all: &mut Vec<C>,
+) {
+    for at in 0..list.len() {
+        let mut fewer = list.to_vec();
+        fewer.remove(at);
+        let mut smaller = whole.clone();
+        put(&mut smaller, fewer);
+        all.push(smaller);
+    }
+}
+
+fn simpler_rules(rules: &Rules) -> Vec<Rules> {
+    let mut all = Vec::new();
+    without_one(rules, &rules.pdrs, |r, l| r.pdrs = l, &mut all);
+    without_one(rules, &rules.fars, |r, l| r.fars = l, &mut all);
+    for qer in &rules.qers {
+        let mut fewer = rules.clone();
+        fewer.qers.retain(|q| q.id != qer.id);
+        fewer
+            .pdrs
+            .iter_mut()
+            .for_each(|p| p.qers.retain(|q| *q != qer.id));
+        all.push(fewer);
+    }
+    for urr in &rules.urrs {
+        let mut fewer = rules.clone();
+        fewer.urrs.retain(|u| u.id != urr.id);
+        fewer
+            .pdrs
+            .iter_mut()
+            .for_each(|p| p.urrs.retain(|u| *u != urr.id));
+        all.push(fewer);
+    }
+    for at in 0..rules.pdrs.len() {
+        let pdr = &rules.pdrs[at];
+        let mut put = |pdr: PdrSpec| {
+            if pdr != rules.pdrs[at] {
+                let mut simpler = rules.clone();
+                simpler.pdrs[at] = pdr;
+                all.push(simpler);
+            }
+        };
+        put(PdrSpec {
+            qfis: vec![],
+            ..pdr.clone()
+        });
+        put(PdrSpec {
+            filter: Filter::None,
+            ..pdr.clone()
+        });
+        put(PdrSpec {
+            qers: vec![],
+            ..pdr.clone()
+        });
+        put(PdrSpec {
+            urrs: vec![],
+            ..pdr.clone()
+        });
+        put(PdrSpec {
+            instance: None,
+            ..pdr.clone()
+        });
+    }
+    for at in 0..rules.qers.len() {
+        let simple = QerSpec {
+            id: rules.qers[at].id,
+            open: (true, true),
+            mbr: None,
+            qfi: None,
+        };
+        if rules.qers[at] != simple {
+            let mut simpler = rules.clone();
+            simpler.qers[at] = simple;
+            all.push(simpler);
+        }
+    }
+    all
+}
+
+fn simpler_change(change: &Change) -> Vec<Change> {
+    let mut all = Vec::new();
+    without_one(
+        change,
+        &change.remove_pdrs,
+        |c, l| c.remove_pdrs = l,
+        &mut all,
+    );
+    without_one(
+        change,
+        &change.remove_fars,
+        |c, l| c.remove_fars = l,
+        &mut all,
+    );
+    without_one(
+        change,
+        &change.remove_qers,
+        |c, l| c.remove_qers = l,
+        &mut all,
+    );
+    without_one(
+        change,
+        &change.remove_urrs,
+        |c, l| c.remove_urrs = l,
+        &mut all,
+    );
+    without_one(change, &change.pdrs, |c, l| c.pdrs = l, &mut all);
+    without_one(change, &change.fars, |c, l| c.fars = l, &mut all);
+    without_one(change, &change.qers, |c, l| c.qers = l, &mut all);
+    without_one(change, &change.urrs, |c, l| c.urrs = l, &mut all);
+    without_one(change, &change.query, |c, l| c.query = l, &mut all);
+    for create in simpler_rules(&change.create) {
+        all.push(Change {
+            create,
+            ..change.clone()
+        });
+    }
+    if change.query_all {
+        all.push(Change {
+            query_all: false,
+            ..change.clone()
+        });
+    }
+    all
+}
+
+fn simpler_packets(packets: &Vec<PacketSpec>) -> Vec<Step> {
+    let mut all = Vec::new();
+    if packets.len() > 1 {
+        without_one(packets, packets, |p, l| *p = l, &mut all);
+    }
+    for at in 0..packets.len() {
+        let p = &packets[at];
+        let plain = PacketSpec::new(p.entry, p.remote);
+        let simpler = [
+            plain.clone(),
+            PacketSpec {
+                inner: plain.inner,
+                ..p.clone()
+            },
+            PacketSpec {
+                outer: plain.outer,
+                ..p.clone()
+            },
+            PacketSpec {
+                gtpu: plain.gtpu.clone(),
+                ..p.clone()
+            },
+            PacketSpec {
+                udp: plain.udp,
+                ..p.clone()
+            },
+            PacketSpec {
+                eth: plain.eth.clone(),
+                ..p.clone()
+            },
+            PacketSpec {
+                damage: plain.damage,
+                ..p.clone()
+            },
+            PacketSpec {
+                cut: None,
+                ..p.clone()
+            },
+            PacketSpec {
+                spoofed: None,
+                ..p.clone()
+            },
+            PacketSpec {
+                payload_len: plain.payload_len,
+                ..p.clone()
+            },
+        ];
+        for simple in simpler.into_iter().filter(|s| s != p) {
+            let mut packets = packets.clone();
+            packets[at] = simple;
+            all.push(packets);
+        }
+    }
+    all.into_iter().map(Step::Packets).collect()
+}

@@ -1,0 +1,108 @@
+//! The surroundings of all cases: two ports, four links, and the stations there.
+//!
+//! | link | port, VLAN | is | addresses |
+//! |------|------------|----|-----------|
+//! | 0 | 0 | N3 | 192.0.2.1/24, gNBs 192.0.2.50 and .51, more behind router .254 |
+//! | 1 | 1 | N6 `internet` | 198.51.100.1/24, server .80, default route to .254 |
+//! | 2 | 1, VLAN 100 | N9 towards the anchor | 192.0.3.1/24, UPF 192.0.3.60 |
+//! | 3 | 1, VLAN 200 | N6 `ims` | 100.64.0.1/24, server .80, no route beyond; MTU 1400 |
+
+use sluice_twin::{Link, Place, Side, TunnelEnd, TwinConfig};
+use std::net::Ipv4Addr;
+
+pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+pub const N9: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 1);
+pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
+pub const OTHER_GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 51);
+pub const FAR_GNB: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 9);
+pub const ANCHOR: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 60);
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
+pub const SILENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 99);
+pub const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(8, 8, 4, 4);
+pub const IMS_SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 80);
+
+pub const ACCESS: &str = "access.test";
+pub const N9_NAME: &str = "n9.test";
+pub const INTERNET: &str = "internet";
+pub const IMS: &str = "ims.lab";
+
+pub const INTERNET_LINK: usize = 1;
+pub const IMS_LINK: usize = 3;
+
+/// Pools of UE addresses by network instance; addresses of other UEs lie outside.
+pub const POOLS: [(&str, Ipv4Addr, u8); 2] = [
+    (INTERNET, Ipv4Addr::new(10, 45, 0, 0), 16),
+    (IMS, Ipv4Addr::new(10, 46, 0, 0), 16),
+];
+
+pub fn world() -> TwinConfig {
+    let links = vec![n3(), internet(), n9(), ims()];
+    TwinConfig { links }
+}
+
+fn n3() -> Link {
+    Link {
+        tunnels: vec![tunnel(Side::Access, ACCESS, N3)],
+        routes: vec![((Ipv4Addr::new(203, 0, 113, 0), 24), [192, 0, 2, 254].into())],
+        stations: stations([192, 0, 2], &[50, 51, 254]),
+        ..link(0, None, N3)
+    }
+}
+
+fn internet() -> Link {
+    Link {
+        plain: Some(place(Side::Core, INTERNET)),
+        routes: vec![((Ipv4Addr::UNSPECIFIED, 0), [198, 51, 100, 254].into())],
+        stations: stations([198, 51, 100], &[80, 254]),
+        ..link(1, None, [198, 51, 100, 1].into())
+    }
+}
+
+fn n9() -> Link {
+    Link {
+        tunnels: vec![tunnel(Side::Core, N9_NAME, N9)],
+        stations: stations([192, 0, 3], &[60]),
+        allowed_peers: vec![([192, 0, 3, 0].into(), 24)],
+        ..link(1, Some(100), N9)
+    }
+}
+
+fn ims() -> Link {
+    Link {
+        plain: Some(place(Side::Core, IMS)),
+        stations: stations([100, 64, 0], &[80]),
+        mtu_bytes: 1400,
+        ..link(1, Some(200), [100, 64, 0, 1].into())
+    }
+}
+
+fn link(port: u16, vlan: Option<u16>, address: Ipv4Addr) -> Link {
+    let [_, _, c, _] = address.octets();
+    Link {
+        port,
+        vlan,
+        mac: [2, 0, 0, 0, c, port as u8],
+        mtu_bytes: 1500,
+        addresses: vec![(address, 24)],
+        tunnels: vec![],
+        plain: None,
+        routes: vec![],
+        stations: vec![],
+        allowed_peers: vec![],
+    }
+}
+
+fn place(side: Side, instance: &str) -> Place {
+    let instance = instance.to_owned();
+    Place { side, instance }
+}
+
+fn tunnel(side: Side, instance: &str, address: Ipv4Addr) -> TunnelEnd {
+    let place = place(side, instance);
+    TunnelEnd { place, address }
+}
+
+fn stations([a, b, c]: [u8; 3], hosts: &[u8]) -> Vec<(Ipv4Addr, [u8; 6])> {
+    let station = |d: &u8| (Ipv4Addr::new(a, b, c, *d), [2, 0, 1, b, c, *d]);
+    hosts.iter().map(station).collect()
+}

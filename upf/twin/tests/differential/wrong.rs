@@ -1,0 +1,137 @@
+//! Twins that are wrong on purpose, each in one small way.
+
+use crate::run::Falsify;
+use sluice_twin::{Drop, Notice, Outcome};
+use sluice_wire::pfcp::group::UsageReport;
+
+/// All of them, with what they do.
+pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
+    let of_outcomes: [(&'static str, fn(&mut Outcome)); 8] = [
+        ("counts no hop", counts_no_hop),
+        ("writes another QFI", writes_another_qfi),
+        ("writes the TEID with one bit wrong", writes_a_wrong_teid),
+        ("sends by the other port", sends_by_the_other_port),
+        ("lets a closed gate pass for a rate", confuses_gate_and_rate),
+        ("forgets Error Indications", forgets_error_indications),
+        ("drops what has a TTL of 1 silently", forgets_icmp),
+        ("takes control packets for user data", drops_control),
+    ];
+    let of_reports: [(&'static str, fn(&mut UsageReport<'static>)); 3] = [
+        ("counts a byte too much", counts_a_byte_too_much),
+        ("counts reports from 1", counts_reports_from_1),
+        ("confuses uplink and downlink", confuses_directions),
+    ];
+    let outcomes = of_outcomes.map(|(name, f)| (name, Box::new(Outcomes(f)) as Box<dyn Falsify>));
+    let reports = of_reports.map(|(name, f)| (name, Box::new(Reports(f)) as Box<dyn Falsify>));
+    let mut all: Vec<_> = outcomes.into_iter().chain(reports).collect();
+    all.push(("swaps two frames", Box::new(Swaps)));
+    all.push(("forgets a frame", Box::new(Forgets)));
+    all
+}
+
+struct Outcomes(fn(&mut Outcome));
+
+impl Falsify for Outcomes {
+    fn outcomes(&mut self, outcomes: &mut Vec<Outcome>) {
+        outcomes.iter_mut().for_each(self.0);
+    }
+}
+
+struct Reports(fn(&mut UsageReport<'static>));
+
+impl Falsify for Reports {
+    fn reports(&mut self, reports: &mut Vec<UsageReport<'static>>) {
+        reports.iter_mut().for_each(self.0);
+    }
+}
+
+/// Only pieces of one packet can be swapped here: order is compared within a stream.
+struct Swaps;
+
+impl Falsify for Swaps {
+    fn outcomes(&mut self, outcomes: &mut Vec<Outcome>) {
+        outcomes.reverse();
+    }
+}
+
+struct Forgets;
+
+impl Falsify for Forgets {
+    fn outcomes(&mut self, outcomes: &mut Vec<Outcome>) {
+        outcomes.retain(|o| !matches!(o, Outcome::Sent(_)));
+    }
+}
+
+fn counts_no_hop(outcome: &mut Outcome) {
+    if let Outcome::Sent(sent) = outcome
+        && sent.source_port_at.is_none()
+        && let Some(ttl) = sent.frame.get_mut(22)
+    {
+        *ttl += 1;
+    }
+}
+
+fn writes_another_qfi(outcome: &mut Outcome) {
+    if let Outcome::Sent(sent) = outcome
+        && let Some(at) = sent.source_port_at
+        && sent.frame.get(at + 8) == Some(&0x34)
+    {
+        sent.frame[at + 8 + 14] ^= 1;
+    }
+}
+
+fn writes_a_wrong_teid(outcome: &mut Outcome) {
+    if let Outcome::Sent(sent) = outcome
+        && let Some(at) = sent.source_port_at
+    {
+        sent.frame[at + 8 + 4] ^= 0x40;
+    }
+}
+
+fn sends_by_the_other_port(outcome: &mut Outcome) {
+    if let Outcome::Sent(sent) = outcome {
+        sent.port ^= 1;
+    }
+}
+
+fn confuses_gate_and_rate(outcome: &mut Outcome) {
+    if let Outcome::Dropped(drop @ Drop::GateClosed, _) = outcome {
+        *drop = Drop::MbrExceeded;
+    }
+}
+
+fn forgets_error_indications(outcome: &mut Outcome) {
+    if let Outcome::Dropped(_, notice @ Some(Notice::ErrorIndication { .. })) = outcome {
+        *notice = None;
+    }
+}
+
+fn forgets_icmp(outcome: &mut Outcome) {
+    if let Outcome::Dropped(_, notice @ Some(Notice::Icmp(..))) = outcome {
+        *notice = None;
+    }
+}
+
+fn drops_control(outcome: &mut Outcome) {
+    if *outcome == Outcome::Control {
+        *outcome = Outcome::Dropped(Drop::GtpuMessageType, None);
+    }
+}
+
+fn counts_a_byte_too_much(report: &mut UsageReport<'static>) {
+    if let Some(volume) = &mut report.volume_measurement
+        && let Some(total) = volume.total.as_mut().filter(|t| **t > 0)
+    {
+        *total += 1;
+    }
+}
+
+fn counts_reports_from_1(report: &mut UsageReport<'static>) {
+    report.ur_seqn += 1;
+}
+
+fn confuses_directions(report: &mut UsageReport<'static>) {
+    if let Some(volume) = &mut report.volume_measurement {
+        std::mem::swap(&mut volume.uplink, &mut volume.downlink);
+    }
+}
