@@ -1,12 +1,9 @@
 //! The arguments of each subcommand.
 
+use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
 use sluice_wire::ids::Seid;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
-
-/// Where the UPF listens for `sluice ctl` unless its file says otherwise.
-pub const CONTROL_SOCKET: &str = "/run/sluice/upf.sock";
 
 /// `sluice upf`
 #[derive(Clone, Debug, Args)]
@@ -133,47 +130,6 @@ fn seid(text: &str) -> Result<Seid, String> {
         .map_err(|_| "expected a SEID such as 31 or 0x1f".to_owned())
 }
 
-/// `sluice bench`
-#[derive(Clone, Debug, Args)]
-pub struct BenchArgs {
-    /// What to measure
-    #[command(subcommand)]
-    pub subject: BenchSubject,
-}
-
-/// What can be measured.
-#[derive(Clone, Debug, Subcommand)]
-pub enum BenchSubject {
-    /// The packet path, beside the cheapest loop that could do the same
-    Path(BenchPathArgs),
-}
-
-/// `sluice bench path`
-#[derive(Clone, Debug, Args)]
-pub struct BenchPathArgs {
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
-    /// Sessions in random order; several numbers make several runs
-    #[arg(
-        long,
-        value_name = "N",
-        value_delimiter = ',',
-        default_value = "1000000"
-    )]
-    pub sessions: Vec<NonZeroU32>,
-    /// Repetitions, of which the median is given
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(5..=1000))]
-    pub repetitions: u32,
-}
-
-/// Shown by `sluice bench --help`.
-pub const BENCH_EXAMPLES: &str = "\
-Examples:
-  sluice bench path                             Mpps and ns a packet, and the ratio to the limit
-  sluice bench path --sessions 1000,1000000     how much the caches matter
-  sluice bench path --json                      results[] for scripts";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,8 +148,8 @@ mod tests {
             (args.ues, args.driver, args.once),
             (3, Driver::AfPacket, false)
         );
-        let args: DemoArgs = parsed("test --once --json --ues 3 --driver af_xdp").unwrap();
-        assert_eq!((args.ues, args.driver, args.once), (3, Driver::AfXdp, true));
+        let args: DemoArgs = parsed("test --once --json --ues 5 --driver af_xdp").unwrap();
+        assert_eq!((args.ues, args.driver, args.once), (5, Driver::AfXdp, true));
         assert!(parsed::<DemoArgs>("test --ues 0").is_err());
         assert!(parsed::<DemoArgs>("test --driver carrier-pigeon").is_err());
     }
@@ -208,14 +164,5 @@ mod tests {
         }
         assert!(parsed::<CtlArgs>("test session x").is_err());
         assert!(parsed::<CtlArgs>("test").is_err());
-    }
-
-    #[test]
-    fn bench_takes_several_numbers_of_sessions() {
-        let args: BenchArgs = parsed("test path --sessions 1000,1000000").unwrap();
-        let BenchSubject::Path(path) = args.subject;
-        assert_eq!(path.sessions.len(), 2);
-        assert!(parsed::<BenchArgs>("test path --repetitions 1").is_err());
-        assert!(parsed::<BenchArgs>("test path --sessions 0").is_err());
     }
 }

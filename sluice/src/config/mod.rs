@@ -43,6 +43,9 @@ use problem::Report;
 use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::Targets;
 
+/// Where the UPF listens for `sluice ctl` unless its file says otherwise.
+pub const CONTROL_SOCKET: &str = "/run/sluice/upf.sock";
+
 /// A file larger than this is not a configuration.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
@@ -141,7 +144,7 @@ impl UpfConfig {
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
-        let socket = fields.or("control_socket", "/run/sluice/upf.sock", &socket_path());
+        let socket = fields.or("control_socket", CONTROL_SOCKET, &socket_path());
         let log = fields.or("log", "info", &log_filter());
         Self {
             n4,

@@ -96,20 +96,21 @@ fn is_virtual(device: &str) -> bool {
     device.starts_with("net_") && device.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// `0000:03:00.0`, the domain may be missing.
+/// `0000:03:00.0`, in full: DPDK calls the port so.
 fn is_pci(device: &str) -> bool {
-    let hex =
-        |text: &str, len: usize| text.len() == len && text.chars().all(|c| c.is_ascii_hexdigit());
-    let Some((bus, function)) = device.rsplit_once('.') else {
-        return false;
-    };
-    let parts: Vec<_> = bus.split(':').collect();
-    let place = match parts[..] {
-        [domain, bus, slot] => hex(domain, 4) && hex(bus, 2) && hex(slot, 2),
-        [bus, slot] => hex(bus, 2) && hex(slot, 2),
-        _ => false,
-    };
-    place && hex(function, 1)
+    let lengths = [(4, ':'), (2, ':'), (2, '.')];
+    let mut rest = device;
+    for (len, separator) in lengths {
+        match rest.split_once(separator) {
+            Some((digits, behind)) if is_hex(digits, len) => rest = behind,
+            _ => return false,
+        }
+    }
+    is_hex(rest, 1)
+}
+
+fn is_hex(text: &str, len: usize) -> bool {
+    text.len() == len && text.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -121,7 +122,7 @@ mod tests {
         let kind = device();
         for good in [
             "0000:03:00.0",
-            "3b:00.1",
+            "0000:af:00.1,rss=on",
             "net_af_packet0,iface=n3",
             "net_null1",
         ] {
@@ -129,6 +130,7 @@ mod tests {
         }
         for bad in [
             "eth0",
+            "3b:00.1",
             "0000:03:00",
             "net_ring0, x=1",
             "",

@@ -1,0 +1,109 @@
+//! DPDK's part: memory, packet buffers, ports.
+
+use crate::config::UpfConfig;
+use crate::config::dpdk::HugePages;
+use crate::config::ports::Port;
+use sluice_port_dpdk::{DATA_ROOM_HUGE_PAGES, EalConfig, Memory, PoolConfig, PortConfig, devargs};
+
+/// `struct rte_mbuf` (two lines of 64 bytes) and the pool's header of each.
+const MBUF_BYTES: u64 = 128 + 64;
+/// A normal page.
+const PAGE_BYTES: u64 = 4096;
+
+impl UpfConfig {
+    /// For the EAL. Its main thread stays on housekeeping's core.
+    pub fn eal(&self) -> EalConfig {
+        let mib = self.dpdk.memory_mb.value;
+        let pci = self.ports.iter().filter(|port| port.is_pci());
+        EalConfig {
+            memory: match self.dpdk.huge_pages {
+                HugePages::Auto => Memory::Auto { mib },
+                HugePages::Never => Memory::NormalPages { mib },
+                HugePages::Required => Memory::HugePages { mib },
+            },
+            main_cpus: Some(self.placement.housekeeping.to_string()),
+            pci_devices: pci.map(|port| port.device.value.clone()).collect(),
+            log_level: self.dpdk.log_level,
+        }
+    }
+
+    /// For the pool of packets.
+    pub fn pool(&self) -> PoolConfig {
+        PoolConfig {
+            packets: self.dpdk.mbufs.value,
+            data_room_bytes: self.dpdk.data_room_for(self.largest_mtu()),
+            numa_node: None,
+        }
+    }
+
+    /// For the ports, in the order of the file.
+    pub fn port_configs(&self) -> Vec<PortConfig> {
+        self.ports
+            .iter()
+            .map(|port| self.port_config(port))
+            .collect()
+    }
+
+    fn port_config(&self, port: &Port) -> PortConfig {
+        let workers = u16::try_from(self.placement.workers.len()).unwrap_or(u16::MAX);
+        let rx_queues = port.rx_queues.unwrap_or(workers);
+        let tx_queues = port.tx_queues.unwrap_or(workers);
+        PortConfig {
+            rx_queues,
+            tx_queues,
+            rx_descriptors: port.rx_descriptors,
+            tx_descriptors: port.tx_descriptors,
+            mtu_bytes: port.mtu.map(|at| at.value),
+            mac: port.mac.map(|mac| mac.0),
+            promiscuous: port.promiscuous,
+            ..PortConfig::new(
+                &port.name.value,
+                completed_devargs(port, rx_queues.max(tx_queues)),
+            )
+        }
+    }
+
+    /// Packet memory that is needed at least, in MiB.
+    pub(in crate::config) fn packet_memory_mb(&self) -> u64 {
+        let room = self.dpdk.data_room_for(self.largest_mtu());
+        let buffer = u64::from(room.unwrap_or(DATA_ROOM_HUGE_PAGES)) + MBUF_BYTES;
+        // A buffer does not lie across the edge of a page, unless it is larger.
+        let share = (PAGE_BYTES / buffer).max(1);
+        let taken = buffer.max(PAGE_BYTES / share);
+        (taken * u64::from(self.dpdk.mbufs.value)).div_ceil(1 << 20)
+    }
+
+    fn largest_mtu(&self) -> u16 {
+        let mtus = self.ports.iter().filter_map(|port| port.mtu);
+        mtus.map(|at| at.value).max().unwrap_or(0)
+    }
+}
+
+/// Kernel interfaces named by `iface` alone get the rest that fits queues and MTU.
+fn completed_devargs(port: &Port, queues: u16) -> String {
+    let given = &port.device.value;
+    let Some((device, interface)) = given.split_once(",iface=") else {
+        return given.clone();
+    };
+    if interface.contains(',') {
+        return given.clone();
+    }
+    let number = |driver: &str| device.strip_prefix(driver)?.parse::<u16>().ok();
+    if let Some(n) = number("net_af_packet") {
+        return match port.mtu {
+            Some(mtu) if frame_bytes(mtu.value) > devargs::AF_PACKET_MAX_FRAME_BYTES => {
+                devargs::af_packet_with_frames(n, interface, queues, frame_bytes(mtu.value))
+            }
+            _ => devargs::af_packet(n, interface, queues),
+        };
+    }
+    match number("net_af_xdp") {
+        Some(n) => devargs::af_xdp(n, interface, queues),
+        None => given.clone(),
+    }
+}
+
+/// A frame with an Ethernet header and a VLAN tag.
+fn frame_bytes(mtu_bytes: u16) -> u32 {
+    u32::from(mtu_bytes) + 14 + 4
+}
