@@ -189,6 +189,7 @@ pub fn update_far() -> UpdateFar<'static> {
             destination_interface_type: Some(InterfaceType::N6),
             data_network_access_identifier: Some(b"edge"),
         }),
+        forwarding_parameters: None,
         update_duplicating_parameters: [Edit::Set(UpdateDuplicatingParameters {
             destination_interface: Some(DestinationInterface::LI_FUNCTION),
             outer_header_creation: Some(Edit::Set(OuterHeaderCreation::gtpu_v4(teid(), PEER_V4))),

@@ -223,9 +223,25 @@ fn refuse_unsupported(message: &SessionEstablishmentRequest<'_>) -> Result<(), R
 
 fn read_user(user: &UserId<'_>) -> User {
     User {
-        imsi: user.imsi.map(digits).unwrap_or_default(),
+        imsi: user
+            .imsi
+            .map(digits)
+            .or(user.supi.map(imsi_of))
+            .unwrap_or_default(),
         msisdn: user.msisdn.map(digits).unwrap_or_default(),
     }
+}
+
+/// The digits of a SUPI of type IMSI (TS 29.571, 5.3.2).
+fn imsi_of(supi: &[u8]) -> Digits {
+    let text = supi.strip_prefix(b"imsi-").unwrap_or_default();
+    let mut digits = Digits::new();
+    for octet in text.iter().filter(|o| o.is_ascii_digit()) {
+        if digits.try_push(char::from(*octet)).is_err() {
+            break;
+        }
+    }
+    digits
 }
 
 /// TBCD (TS 29.002): the low half first, a filler of 15 at the end.

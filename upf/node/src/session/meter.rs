@@ -4,7 +4,8 @@ use sluice_path::txn::Usage;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, NtpTime, UsageReportTrigger, VolumeMeasurement,
+    MeasurementInformation, MeasurementMethod, NtpTime, UsageInformation, UsageReportTrigger,
+    VolumeMeasurement,
 };
 
 /// Usage of one URR since its last report.
@@ -55,6 +56,7 @@ impl Meter {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let start = core::mem::replace(&mut self.start, end);
+        let before_qos = self.information.contains(MeasurementInformation::MBQE);
         let measures_volume = self.method.contains(MeasurementMethod::VOLUM);
         UsageReport {
             urr_id: self.urr,
@@ -63,6 +65,8 @@ impl Meter {
             start_time: Some(start),
             end_time: Some(end),
             volume_measurement: measures_volume.then(|| self.volume(uplink, downlink)),
+            // Usage is counted after QoS enforcement; whoever asked for the other is told.
+            usage_information: before_qos.then_some(UsageInformation::UAE),
             ..UsageReport::default()
         }
     }
@@ -111,6 +115,14 @@ mod tests {
         let next = meter.report(UsageReportTrigger::TERMR, NtpTime(170));
         assert_eq!(next.volume_measurement.unwrap().total, Some(0));
         assert_eq!((next.start_time, next.ur_seqn), (Some(NtpTime(160)), 1));
+    }
+
+    #[test]
+    fn a_urr_that_wants_usage_before_qos_is_told_what_it_gets() {
+        let information = MeasurementInformation::MBQE;
+        let mut meter = Meter::new(UrrId(3), MeasurementMethod::VOLUM, information, NtpTime(0));
+        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1));
+        assert_eq!(report.usage_information, Some(UsageInformation::UAE));
     }
 
     #[test]

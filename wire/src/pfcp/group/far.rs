@@ -90,6 +90,8 @@ ie_table! {
         /// Where they go.
         optional update_forwarding_parameters: UpdateForwardingParameters<'a> =
             UPDATE_FORWARDING_PARAMETERS,
+        /// The same under the type of Create FAR: not in the TS, but SD-Core's SMF sends it.
+        optional forwarding_parameters: UpdateForwardingParameters<'a> = FORWARDING_PARAMETERS,
         /// Where copies go; of null length: nowhere.
         list[limits::DUPLICATIONS_PER_FAR] update_duplicating_parameters:
             Edit<UpdateDuplicatingParameters<'a>> = UPDATE_DUPLICATING_PARAMETERS,

@@ -67,7 +67,7 @@ impl<N: Network> Work<'_, N> {
         if let Some(apply) = ie.apply_action {
             (far.action, far.flags) = (action(rule, apply)?, apply.flags());
         }
-        if let Some(parameters) = &ie.update_forwarding_parameters {
+        if let Some(parameters) = parameters(ie) {
             far.forwarding = Some(self.updated_forwarding(rule, parameters, old.forwarding)?);
         }
         if far.action == Action::Forward && far.forwarding.is_none() {
@@ -107,8 +107,8 @@ impl<N: Network> Work<'_, N> {
         if far.tunnel() != old.tunnel() || far.action != old.action {
             far.reported = false;
         }
-        let flags = ie.update_forwarding_parameters.as_ref();
-        let flags = flags.and_then(|p| p.pfcpsmreq_flags).unwrap_or_default();
+        let flags = parameters(ie).and_then(|p| p.pfcpsmreq_flags);
+        let flags = flags.unwrap_or_default();
         let wants_end = flags.contains(SessionModificationRequestFlags::SNDEM);
         let left = old.tunnel().filter(|t| far.tunnel() != Some(*t));
         if let (true, Some(tunnel), Some(peer)) = (wants_end, left, old.peer) {
@@ -197,6 +197,12 @@ impl<N: Network> Work<'_, N> {
             tunnel,
         })
     }
+}
+
+/// Update Forwarding Parameters, or what SD-Core sends in their place.
+fn parameters<'m, 'a>(ie: &'m UpdateFar<'a>) -> Option<&'m UpdateForwardingParameters<'a>> {
+    let proper = ie.update_forwarding_parameters.as_ref();
+    proper.or(ie.forwarding_parameters.as_ref())
 }
 
 fn refuse_unsupported_update(

@@ -174,8 +174,15 @@ impl<N: Network> Work<'_, N> {
         side: Side,
         name: Option<&PlainName>,
     ) -> Result<TunnelEndpoint, Refusal> {
-        self.net
-            .tunnel_endpoint(side, name.map(|n| n.as_str()))
+        let name = name.map(|n| n.as_str());
+        let own = self.net.tunnel_endpoint(side, name);
+        // Open5GS sets up N4-u for every session, also where nothing is configured for it: then
+        // it ends at the N3 address.
+        let shared = || match side {
+            Side::Control => self.net.tunnel_endpoint(Side::Access, name),
+            _ => None,
+        };
+        own.or_else(shared)
             .ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))
     }
 

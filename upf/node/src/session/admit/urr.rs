@@ -4,7 +4,9 @@
 //! when the session ends. Thresholds and periods only make reports come earlier; nothing is lost
 //! without them, so such a URR is admitted and the operator is told that its triggers do not
 //! fire. A quota is different: not enforcing it would give away what was not granted, so a URR
-//! with a quota is refused, as is one that measures time alone, or events.
+//! with a quota is refused, as is one that measures time alone, or events. Usage is counted after
+//! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
+//! and its reports say what they are (Usage Information UAE).
 
 use super::pdr::first_present;
 use crate::network::Network;
@@ -15,9 +17,7 @@ use crate::session::work::Work;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
-use sluice_wire::pfcp::value::{
-    Edit, MeasurementInformation, MeasurementMethod, ReportingTriggers,
-};
+use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
 
 /// Triggers that belong to quotas.
 const QUOTAS: ReportingTriggers = ReportingTriggers(
@@ -40,12 +40,7 @@ impl<N: Network> Work<'_, N> {
             ],
         )?;
         let information = ie.measurement_information.unwrap_or_default();
-        self.check_measurement(
-            rule,
-            ie.measurement_method,
-            information,
-            ie.reporting_triggers,
-        )?;
+        self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
         let meter = Meter::new(ie.urr_id, ie.measurement_method, information, self.wall);
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
         let urr = Urr {
@@ -87,7 +82,7 @@ impl<N: Network> Work<'_, N> {
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }
-        self.check_measurement(rule, urr.method, urr.information, urr.triggers)?;
+        self.check_measurement(rule, urr.method, urr.triggers)?;
         if let Some(place) = self.draft.urrs.get_mut(at) {
             *place = urr;
         }
@@ -110,17 +105,14 @@ impl<N: Network> Work<'_, N> {
         &mut self,
         rule: RuleId,
         method: MeasurementMethod,
-        information: MeasurementInformation,
         triggers: ReportingTriggers,
     ) -> Result<(), Refusal> {
         let events = method.contains(MeasurementMethod::EVENT);
         let volume = method.contains(MeasurementMethod::VOLUM);
-        let before_qos = information.contains(MeasurementInformation::MBQE);
         first_present(
             rule,
             &[
                 (events || !volume, IeType::MEASUREMENT_METHOD),
-                (before_qos, IeType::MEASUREMENT_INFORMATION),
                 (triggers.intersects(QUOTAS), IeType::REPORTING_TRIGGERS),
             ],
         )?;

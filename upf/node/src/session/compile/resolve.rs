@@ -141,7 +141,13 @@ impl<N: Network> Work<'_, N> {
             return Ok(None);
         }
         let unknown = Refusal::rule(refusal::far(far.id), IeType::NETWORK_INSTANCE);
-        let egress = self.net.egress(f.side, self.names.get(f.instance));
-        egress.map(Some).ok_or(unknown)
+        let name = self.names.get(f.instance);
+        let own = self.net.egress(f.side, name);
+        // SD-Core calls ordinary N6 the N6-LAN.
+        let shared = || match f.side {
+            Side::SgiLan => self.net.egress(Side::Core, name),
+            _ => None,
+        };
+        own.or_else(shared).map(Some).ok_or(unknown)
     }
 }

@@ -50,8 +50,7 @@ impl Network for TestNet {
         let local = match side {
             Side::Access => 0,
             Side::Core => 1,
-            Side::Control => 2,
-            Side::SgiLan => return None,
+            Side::Control | Side::SgiLan => return None,
         };
         known(instance).then(|| TunnelEndpoint {
             address: Ipv4Addr::new(192, 0, 2, 1 + local),

@@ -217,3 +217,21 @@ fn an_intermediate_upf_joins_two_tunnels() {
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }
+
+#[test]
+fn n4_u_and_the_n6_lan_share_what_is_there() {
+    let mut bench = Bench::new();
+    let mut request = default_session(UE, 1);
+    let parameters = request.create_far[0]
+        .forwarding_parameters
+        .as_mut()
+        .unwrap();
+    parameters.destination_interface = DestinationInterface::SGI_LAN_N6_LAN;
+    let mut from_cp = uplink_pdr(3, 2);
+    from_cp.pdi.source_interface = SourceInterface::CP_FUNCTION;
+    request.create_pdr.push(from_cp);
+    let done = bench.establish(CP, &request);
+    assert_eq!((done.cause, done.teids.len()), (Cause::REQUEST_ACCEPTED, 2));
+    bench.delete(CP, done.seid);
+    bench.assert_vacant();
+}

@@ -77,7 +77,7 @@ pub const ACTION: &[Case] = &[
     ),
     Case(
         "a way out that is not there",
-        |r| parameters(r, 0).destination_interface = DestinationInterface::SGI_LAN_N6_LAN,
+        |r| parameters(r, 0).network_instance = Some(Name(b"elsewhere")),
         RULE,
         Some(IeType::NETWORK_INSTANCE),
         far(1),
@@ -192,18 +192,6 @@ pub const OTHER: &[Case] = &[
         },
         RULE,
         Some(IeType::VOLUME_QUOTA),
-        urr_id(3),
-    ),
-    Case(
-        "measurement before QoS",
-        |r| {
-            r.create_urr.push(CreateUrr {
-                measurement_information: Some(MeasurementInformation::MBQE),
-                ..urr(3)
-            });
-        },
-        RULE,
-        Some(IeType::MEASUREMENT_INFORMATION),
         urr_id(3),
     ),
     Case(
