@@ -1,0 +1,335 @@
+//! Every SMF dialect in every procedure against the whole UPF, with packets: what the SMF asked
+//! for is what happens to them, what left is what is reported, and nothing is left over.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod kit;
+
+use kit::frames::N3Frame;
+use kit::ue::{QFI, Ue, plan};
+use kit::world::World;
+use kit::{N3, gnb, tunnel};
+use sluice_lab_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch};
+use sluice_lab_smf::{Change, Dialect, SmfError, UplinkTeid};
+use sluice_path::drop::DropReason;
+use sluice_wire::pfcp::{Cause, IeType};
+
+macro_rules! each_dialect {
+    ($($name:ident = $dialect:ident,)*) => {
+        $(mod $name {
+            use super::{Dialect, life};
+
+            #[test]
+            fn carries_packets_through_every_procedure_on_one_worker() {
+                life(Dialect::$dialect, 1);
+            }
+
+            #[test]
+            fn carries_packets_through_every_procedure_on_two_workers() {
+                life(Dialect::$dialect, 2);
+            }
+        })*
+    };
+}
+
+each_dialect! {
+    ts = Ts,
+    open5gs = Open5gs,
+    free5gc = Free5gc,
+    oai = Oai,
+    sdcore = SdCore,
+}
+
+/// One session from association to release. The UE's number is odd: with two workers the one
+/// that owns its session receives nothing itself.
+fn life(dialect: Dialect, workers: usize) {
+    let mut world = World::new(workers);
+    let smf = world.add_smf(dialect);
+    let mut ue = Ue::establish(&mut world, smf, dialect, 7);
+    before_the_gnb_is_known(&mut world, &mut ue);
+    let to = ue.gnb();
+    ue.change(&mut world, Change::Connect(to));
+    talk(&mut world, &mut ue);
+    switch_path(&mut world, &mut ue);
+    talk(&mut world, &mut ue);
+    idle(&mut world, &mut ue);
+    activate(&mut world, &mut ue);
+    talk(&mut world, &mut ue);
+    query(&mut world, &mut ue);
+    drop_downlink(&mut world, &mut ue);
+    ue.delete(&mut world);
+    world.assert_vacant();
+    world.release(smf);
+    world.close();
+}
+
+fn talk(world: &mut World, ue: &mut Ue) {
+    for len in [28, 100, 1000, 1400] {
+        ue.sends(world, len);
+        ue.receives(world, len + 1);
+    }
+}
+
+fn before_the_gnb_is_known(world: &mut World, ue: &mut Ue) {
+    ue.sends(world, 64);
+    let reason = match ue.dialect.profile().far.before_gnb {
+        BeforeGnb::Absent => DropReason::UnknownUe,
+        BeforeGnb::Drop | BeforeGnb::Buffer | BeforeGnb::ForwardWithoutTunnel => {
+            DropReason::FarDrop
+        }
+    };
+    ue.misses(world, 64, reason);
+}
+
+/// Downlink packets come all the while: they go to the old gNB, then comes the End Marker, then
+/// they go to the new one.
+fn switch_path(world: &mut World, ue: &mut Ue) {
+    let (old, new) = (gnb(1, ue.n), gnb(2, ue.n));
+    let packet = ue.packet_to(200);
+    let mut injected = 0;
+    let mut one_more = |world: &mut World| {
+        world.inject_downlink(&packet);
+        injected += 1;
+    };
+    one_more(world);
+    world.settle();
+    ue.change_while(world, Change::SwitchPath(new), &mut one_more);
+    one_more(world);
+    world.settle();
+    ue.at = 2;
+    let mut out = world.n3_output();
+    let asks_for_marker = ue.dialect.profile().change.path_switch == PathSwitch::EndMarker;
+    let markers = out
+        .iter()
+        .filter(|f| **f == N3Frame::EndMarker(old))
+        .count();
+    assert_eq!(markers, usize::from(asks_for_marker), "{}", ue.dialect);
+    let by = |frame: &N3Frame, tunnel| matches!(frame, N3Frame::Data { to, .. } if *to == tunnel);
+    let before = out.iter().take_while(|frame| by(frame, old)).count();
+    assert!(
+        before > 0,
+        "{}: something left by the old tunnel",
+        ue.dialect
+    );
+    let mut after = out.split_off(before);
+    if asks_for_marker {
+        assert_eq!(after.remove(0), N3Frame::EndMarker(old), "{}", ue.dialect);
+    }
+    assert!(
+        !after.is_empty() && after.iter().all(|frame| by(frame, new)),
+        "{after:?}"
+    );
+    assert_eq!(
+        before + after.len(),
+        injected,
+        "{}: no packet was lost",
+        ue.dialect
+    );
+    for _ in 0..injected {
+        ue.received.add(200);
+    }
+}
+
+fn idle(world: &mut World, ue: &mut Ue) {
+    ue.change(world, Change::Idle);
+    match ue.dialect.profile().change.idle {
+        Idle::Buffer { .. } => {
+            ue.misses(world, 300, DropReason::FarDrop);
+            ue.sends(world, 300);
+        }
+        Idle::Remove => {
+            ue.misses(world, 300, DropReason::UnknownUe);
+            ue.uplink = Some(ue.session.uplink);
+            ue.sends_in_vain(world, 300, DropReason::UnknownTeid);
+            let indication = N3Frame::ErrorIndication(ue.gnb().ipv4, ue.session.uplink.teid.get());
+            assert_eq!(world.n3_output(), [indication]);
+        }
+    }
+}
+
+fn activate(world: &mut World, ue: &mut Ue) {
+    let (old, new) = (gnb(2, ue.n), gnb(3, ue.n));
+    ue.change(world, Change::Activate(new));
+    world.settle();
+    ue.at = 3;
+    let style = &ue.dialect.profile().change;
+    let marks = matches!(
+        style.idle,
+        Idle::Buffer {
+            end_marker_after: true,
+            ..
+        }
+    );
+    let expected: &[N3Frame] = if marks {
+        &[N3Frame::EndMarker(old)]
+    } else {
+        &[]
+    };
+    assert_eq!(world.n3_output(), expected, "{}", ue.dialect);
+    let is_new = ue.uplink != Some(ue.session.uplink);
+    assert_eq!(is_new, style.idle == Idle::Remove, "{}", ue.dialect);
+}
+
+/// Usage is told when it is asked for; where the dialect never measures there is nothing to ask.
+fn query(world: &mut World, ue: &mut Ue) {
+    if ue.dialect.profile().urr.is_empty() {
+        let refused = world.change(ue.smf, ue.session.cp_seid, Change::Query);
+        assert!(
+            matches!(refused, Err(SmfError::NotMeasured(_))),
+            "{refused:?}"
+        );
+        return;
+    }
+    let reported = ue.change(world, Change::Query).usage;
+    let octets: u64 = reported
+        .urrs
+        .iter()
+        .map(|urr| urr.traffic().total_octets)
+        .sum();
+    assert!(octets > 0, "{}", ue.dialect);
+    let again = ue.change(world, Change::Query).usage;
+    let octets: u64 = again
+        .urrs
+        .iter()
+        .map(|urr| urr.traffic().total_octets)
+        .sum();
+    assert_eq!(octets, 0, "{}: nothing is told twice", ue.dialect);
+    talk(world, ue);
+}
+
+fn drop_downlink(world: &mut World, ue: &mut Ue) {
+    ue.change(world, Change::DropDownlink);
+    ue.misses(world, 100, DropReason::FarDrop);
+    ue.sends(world, 100);
+}
+
+#[test]
+fn smfs_of_all_dialects_share_one_upf_with_many_sessions() {
+    for workers in [1, 2] {
+        let mut world = World::new(workers);
+        let mut ues = Vec::new();
+        for (smf, dialect) in (0..).zip(Dialect::ALL) {
+            let id = world.add_smf(dialect);
+            for n in 0..8 {
+                ues.push(Ue::establish(&mut world, id, dialect, 100 + 8 * smf + n));
+            }
+        }
+        for ue in &mut ues {
+            let to = ue.gnb();
+            ue.change(&mut world, Change::Connect(to));
+        }
+        for round in 0..3 {
+            for ue in &mut ues {
+                ue.sends(&mut world, 100 + usize::from(ue.n) + round);
+                ue.receives(&mut world, 600 + usize::from(ue.n) + round);
+            }
+        }
+        assert_eq!(world.upf.core.up.session_count(), 40);
+        // The last of one dialect first, so that neighbours go before those that talk on.
+        while let Some(gone) = ues.pop() {
+            gone.delete(&mut world);
+            if let Some(ue) = ues.first_mut() {
+                ue.sends(&mut world, 77);
+                ue.receives(&mut world, 78);
+            }
+        }
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+#[test]
+fn a_restarted_smf_finds_a_upf_without_its_sessions_and_with_those_of_others() {
+    for dialect in Dialect::ALL {
+        let mut world = World::new(2);
+        let restarting = world.add_smf(dialect);
+        let staying = world.add_smf(Dialect::Ts);
+        for n in 1..=4 {
+            let mut ue = Ue::establish(&mut world, restarting, dialect, n);
+            let to = ue.gnb();
+            ue.change(&mut world, Change::Connect(to));
+            talk(&mut world, &mut ue);
+        }
+        let mut other = Ue::establish(&mut world, staying, Dialect::Ts, 9);
+        let to = other.gnb();
+        other.change(&mut world, Change::Connect(to));
+        world.restart_smf(restarting, dialect);
+        world.settle();
+        assert_eq!(world.upf.core.up.session_count(), 1, "{dialect}");
+        talk(&mut world, &mut other);
+        let mut ue = Ue::establish(&mut world, restarting, dialect, 1);
+        let to = ue.gnb();
+        ue.change(&mut world, Change::Connect(to));
+        talk(&mut world, &mut ue);
+        ue.delete(&mut world);
+        other.delete(&mut world);
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+#[test]
+fn a_teid_that_two_smfs_choose_belongs_to_the_first() {
+    let mut world = World::new(1);
+    let (first, second) = (
+        world.add_smf(Dialect::Free5gc),
+        world.add_smf(Dialect::SdCore),
+    );
+    let mut ue = Ue::establish(&mut world, first, Dialect::Free5gc, 1);
+    let mut same = plan(Dialect::SdCore, 2);
+    same.uplink = UplinkTeid::ChosenByCp(ue.session.uplink);
+    let refused = world.establish(second, same).unwrap_err();
+    let SmfError::Rejected { rejection, .. } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(rejection.cause, Cause::RULE_CREATION_MODIFICATION_FAILURE);
+    assert_eq!(rejection.offending_ie, Some(IeType::F_TEID));
+    ue.sends(&mut world, 100);
+    ue.delete(&mut world);
+    world.assert_vacant();
+    world.close();
+}
+
+#[test]
+fn a_packet_of_another_qos_flow_is_no_packet_of_a_rule_with_a_qfi() {
+    for dialect in Dialect::ALL {
+        let mut world = World::new(1);
+        let smf = world.add_smf(dialect);
+        let ue = Ue::establish(&mut world, smf, dialect, 7);
+        let inner = kit::frames::packet(kit::ue_address(7), kit::SERVER, 50, 1);
+        let other = sluice_wire::ids::Qfi::new(QFI + 1).unwrap();
+        world.inject_uplink(1, ue.session.uplink, other, &inner);
+        world.settle();
+        let asked = dialect.profile().pdr.uplink_qfi;
+        assert_eq!(
+            world.dropped(DropReason::NoPdr),
+            u64::from(asked),
+            "{dialect}"
+        );
+        assert_eq!(world.n6_output().len(), usize::from(!asked), "{dialect}");
+        world.delete(smf, ue.session.cp_seid).unwrap();
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+#[test]
+fn teids_come_from_whom_the_dialect_has_choose_them() {
+    for dialect in Dialect::ALL {
+        let mut world = World::new(1);
+        let smf = world.add_smf(dialect);
+        let ue = Ue::establish(&mut world, smf, dialect, 7);
+        assert_eq!(ue.session.uplink.ipv4, N3, "{dialect}");
+        let chosen = ue.session.uplink == tunnel(0x0500_0007, N3);
+        assert_eq!(chosen, dialect.chooses_teids(), "{dialect}");
+        let told = world
+            .notices()
+            .iter()
+            .any(|line| line.contains("chooses TEIDs itself"));
+        assert_eq!(told, dialect.chooses_teids(), "{dialect}");
+        ue.delete(&mut world);
+        world.assert_vacant();
+        world.close();
+    }
+}

@@ -1,0 +1,121 @@
+//! Frames of gNBs and of the data network: made, and read by their headers.
+
+use std::net::Ipv4Addr;
+
+use sluice_lab_smf::Tunnel;
+use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr};
+use sluice_wire::gtpu::{
+    GPdu, Message, PORT, PduType, ShortContainer, g_pdu_header_with_container,
+};
+use sluice_wire::ids::Qfi;
+use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
+use sluice_wire::udp::{Udp, UdpHeader};
+
+use super::{N3, N3_MAC, N6_MAC, SERVER, SERVER_MAC, gnb_mac, tunnel};
+
+/// What the UPF sent on N3.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum N3Frame {
+    /// A packet for a UE.
+    Data {
+        /// Where it goes.
+        to: Tunnel,
+        /// The QFI of its downlink PDU Session Container.
+        qfi: Option<u8>,
+        /// The inner packet.
+        inner: Vec<u8>,
+    },
+    /// The end of what comes by this tunnel.
+    EndMarker(Tunnel),
+    /// There is no such tunnel at the UPF; the gNB's address, the TEID that it used.
+    ErrorIndication(Ipv4Addr, u32),
+}
+
+/// A packet from the UE as its gNB sends it.
+pub fn from_gnb(gnb: u8, to: Tunnel, qfi: Qfi, inner: &[u8]) -> Vec<u8> {
+    let container = ShortContainer::uplink(qfi);
+    let gtpu = g_pdu_header_with_container(to.teid, container, inner.len()).unwrap();
+    let payload = [&gtpu[..], inner].concat();
+    let outer = udp(super::gnb_address(gnb), to.ipv4, (50_000, PORT), &payload);
+    frame(N3_MAC, gnb_mac(gnb), &outer)
+}
+
+/// A packet as the data network sends it.
+pub fn from_network(packet: &[u8]) -> Vec<u8> {
+    frame(N6_MAC, SERVER_MAC, packet)
+}
+
+/// An IPv4 packet with a UDP datagram, `len` bytes in all (28 at least).
+pub fn packet(source: Ipv4Addr, destination: Ipv4Addr, len: usize, fill: u8) -> Vec<u8> {
+    udp(source, destination, (4000, 4001), &vec![fill; len - 28])
+}
+
+/// Reads a frame that left by N3.
+pub fn read_n3(frame: &[u8]) -> N3Frame {
+    let ip = ip_of(frame, N3_MAC);
+    assert_eq!(ip.source(), N3);
+    let to = ip.destination();
+    let udp = Udp::parse(ip.payload()).unwrap();
+    assert_eq!(udp.destination_port(), PORT);
+    match Message::parse(udp.payload()).unwrap() {
+        Message::EndMarker(marker) => N3Frame::EndMarker(tunnel(marker.teid.get(), to)),
+        Message::ErrorIndication(indication) => N3Frame::ErrorIndication(to, indication.teid),
+        _ => {
+            let pdu = GPdu::parse(udp.payload()).unwrap();
+            let kind = pdu.pdu_type;
+            assert!(
+                kind.is_none_or(|kind| kind == PduType::Downlink),
+                "{kind:?}"
+            );
+            N3Frame::Data {
+                to: tunnel(pdu.teid.get(), to),
+                qfi: pdu.qfi.map(|qfi| qfi.get()),
+                inner: pdu.payload(udp.payload()).unwrap().to_vec(),
+            }
+        }
+    }
+}
+
+/// Reads a frame that left by N6: the packet.
+pub fn read_n6(frame: &[u8]) -> Vec<u8> {
+    let ip = ip_of(frame, N6_MAC);
+    assert_eq!(ip.destination(), SERVER);
+    frame[14..].to_vec()
+}
+
+/// Whether `left` is `entered` after one hop: the same but for time to live and header checksum.
+pub fn is_one_hop_on(entered: &[u8], left: &[u8]) -> bool {
+    let (Ok(before), Ok(after)) = (Ipv4::parse(entered), Ipv4::parse(left)) else {
+        return false;
+    };
+    let ends = |ip: &Ipv4<'_>| (ip.source(), ip.destination(), ip.protocol(), ip.total_len());
+    ends(&before) == ends(&after)
+        && before.ttl() == after.ttl() + 1
+        && before.payload() == after.payload()
+}
+
+fn ip_of<'a>(frame: &'a [u8], source: [u8; 6]) -> Ipv4<'a> {
+    let eth = Eth::parse(frame).unwrap();
+    assert_eq!(eth.source(), MacAddr(source));
+    Ipv4::parse(&frame[14..]).expect("a valid packet")
+}
+
+fn frame(to: [u8; 6], from: [u8; 6], packet: &[u8]) -> Vec<u8> {
+    let header = EthHeader {
+        destination: MacAddr(to),
+        source: MacAddr(from),
+        ethertype: EtherType::IPV4,
+    };
+    [&header.to_bytes()[..], packet].concat()
+}
+
+fn udp(source: Ipv4Addr, destination: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
+    let header = UdpHeader {
+        source_port: ports.0,
+        destination_port: ports.1,
+    };
+    let header = header.to_bytes(source, destination, payload).unwrap();
+    let ip = Ipv4Header::new(Protocol::UDP, source, destination);
+    let ip = ip.to_bytes(8 + payload.len()).unwrap();
+    [&ip[..], &header, payload].concat()
+}

@@ -1,0 +1,152 @@
+//! A whole UPF without daemon: control core and workers on simulated ports.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use sluice_n4::{NodeId, Outbox};
+use sluice_node::control::Control;
+use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_node::core::{Core, Surroundings};
+use sluice_node::network::Side;
+use sluice_node::session::{Config, UpFunction};
+use sluice_path::assembly::{Plan, assemble};
+use sluice_path::layout::{InstanceId, Layout, Pool};
+use sluice_path::limits::SHARDS;
+use sluice_path::tables::Polled;
+use sluice_path::worker::Worker;
+use sluice_port::{PortId, QueueId};
+use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
+use sluice_wire::eth::MacAddr;
+use sluice_wire::pfcp::value::NtpTime;
+
+use super::{
+    GNBS, N3, N3_MAC, N4, N6, N6_MAC, SERVER, SERVER_MAC, gnb_address, gnb_mac, ue_address,
+};
+
+/// The data network that all sessions are for.
+pub const INTERNET: InstanceId = InstanceId(1);
+const BLOCKS: u32 = 8 * SHARDS;
+
+/// Control core and workers; port 0 is N3, port 1 is N6.
+pub struct Upf {
+    pub core: Core<HeapPacket>,
+    pub workers: Vec<Worker<SimIo>>,
+    pub net: SimNet,
+    pub n3: SimPort,
+    pub n6: SimPort,
+    pub pool: HeapPool,
+}
+
+/// What the core sends by N4, and where it takes packets from.
+pub struct Around {
+    pub sent: VecDeque<(SocketAddr, Vec<u8>)>,
+    pub pool: HeapPool,
+}
+
+impl Outbox for Around {
+    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+        self.sent.push_back((to, bytes.to_vec()));
+    }
+}
+
+impl Surroundings for Around {
+    type Packet = HeapPacket;
+
+    fn alloc(&mut self) -> Option<HeapPacket> {
+        self.pool.alloc()
+    }
+}
+
+impl Upf {
+    /// Worker 0 polls both ports; further ones live on what it hands over.
+    pub fn start(workers: usize) -> Self {
+        let layout = Layout::new(4 * SHARDS, &[ue_pool()], 4 * SHARDS).unwrap();
+        let plan = Plan {
+            layout: layout.clone(),
+            blocks: BLOCKS,
+            workers,
+        };
+        let (seeds, end, foreign) = assemble(&plan).unwrap();
+        let net = SimNet::new(1);
+        let [n3, n6] = ["n3", "n6"].map(|name| net.add_port(SimPortConfig::named(name)));
+        let pool = HeapPool::new(PoolConfig::default());
+        let ports = [n3.clone(), n6.clone()];
+        let workers = seeds.into_iter().map(|seed| {
+            let polled = if seed.id() == 0 {
+                vec![polled(0), polled(1)]
+            } else {
+                vec![]
+            };
+            seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
+        });
+        let workers = workers.collect();
+        let config = Config::new(layout, BLOCKS, N4, [1, 2]);
+        let n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(0xe000_0000));
+        let up = UpFunction::new(config, n4, foreign);
+        let core = Core::new(Control::new(interfaces()).unwrap(), up, end);
+        Self {
+            core,
+            workers,
+            net,
+            n3,
+            n6,
+            pool,
+        }
+    }
+}
+
+fn ue_pool() -> Pool {
+    Pool {
+        instance: INTERNET,
+        base: ue_address(0),
+        prefix_len: 16,
+    }
+}
+
+fn polled(port: u16) -> Polled {
+    Polled {
+        port: PortId(port),
+        queue: QueueId(0),
+    }
+}
+
+/// Stations are known, so that no test waits for ARP.
+fn interfaces() -> ControlConfig {
+    let access = Role::Tunnels {
+        side: Side::Access,
+        instance: String::new(),
+        address: N3,
+    };
+    let internet = Role::Plain {
+        side: Side::Core,
+        instance: "internet".to_owned(),
+        id: INTERNET,
+    };
+    let gnbs = (1..=GNBS).map(|n| (gnb_address(n), MacAddr(gnb_mac(n))));
+    let n3 = InterfaceConfig {
+        name: "n3".to_owned(),
+        port: PortId(0),
+        vlan: None,
+        mac: MacAddr(N3_MAC),
+        mtu_bytes: 1500,
+        addresses: vec![(N3, 24)],
+        roles: vec![access],
+        routes: vec![],
+        neighbours: gnbs.collect(),
+        proxy_arp: vec![],
+        allowed_peers: vec![],
+    };
+    let n6 = InterfaceConfig {
+        name: "n6".to_owned(),
+        port: PortId(1),
+        mac: MacAddr(N6_MAC),
+        addresses: vec![(N6, 24)],
+        roles: vec![internet],
+        neighbours: vec![(SERVER, MacAddr(SERVER_MAC))],
+        ..n3.clone()
+    };
+    ControlConfig {
+        interfaces: vec![n3, n6],
+        pools: vec![ue_pool()],
+    }
+}

@@ -1,0 +1,296 @@
+//! SMFs, the UPF and the wires between them, driven round by round.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use sluice_lab_smf::{
+    Change, Changed, CpNode, Dialect, Done, Established, Machine, SessionPlan, SmfError, Ticket,
+    Usage,
+};
+use sluice_n4::{Config, Instant, NodeId, Outbox};
+use sluice_node::core::Time;
+use sluice_node::session::InUse;
+use sluice_path::drop::DropReason;
+use sluice_wire::ids::{Qfi, Seid};
+use sluice_wire::pfcp::PORT;
+use sluice_wire::pfcp::value::NtpTime;
+
+use super::N4;
+use super::frames::{self, N3Frame};
+use super::upf::{Around, Upf};
+
+/// Time that a round takes.
+const ROUND_NS: u64 = 1_000;
+/// Rounds after which whatever was asked must have come to an end.
+const ROUNDS: usize = 1_000;
+
+/// An SMF, by the order in which they were added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SmfId(usize);
+
+/// Everything.
+pub struct World {
+    pub upf: Upf,
+    around: Around,
+    smfs: Vec<Machine>,
+    /// Datagrams on the way to the UPF: from, bytes.
+    to_upf: VecDeque<(SocketAddr, Vec<u8>)>,
+    now_ns: u64,
+    starts: u32,
+}
+
+/// What an SMF sends.
+#[derive(Default)]
+struct Sent(Vec<Vec<u8>>);
+
+impl Outbox for Sent {
+    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
+        assert_eq!(to, SocketAddr::from((N4, PORT)));
+        self.0.push(bytes.to_vec());
+    }
+}
+
+impl World {
+    pub fn new(workers: usize) -> Self {
+        let upf = Upf::start(workers);
+        let around = Around {
+            sent: VecDeque::new(),
+            pool: upf.pool.clone(),
+        };
+        Self {
+            upf,
+            around,
+            smfs: Vec::new(),
+            to_upf: VecDeque::new(),
+            now_ns: 1_000_000_000,
+            starts: 0,
+        }
+    }
+
+    /// An SMF with an association.
+    pub fn add_smf(&mut self, dialect: Dialect) -> SmfId {
+        let id = SmfId(self.smfs.len());
+        let machine = self.machine(dialect, id);
+        self.smfs.push(machine);
+        self.associate(id);
+        id
+    }
+
+    /// The SMF comes again and knows nothing of what was before.
+    pub fn restart_smf(&mut self, id: SmfId, dialect: Dialect) {
+        self.smfs[id.0] = self.machine(dialect, id);
+        self.associate(id);
+    }
+
+    fn machine(&mut self, dialect: Dialect, id: SmfId) -> Machine {
+        self.starts += 1;
+        let address = smf_address(id);
+        let started = NtpTime(0xe000_0100 + self.starts);
+        let config = Config::new(NodeId::v4(address), started);
+        let upf = SocketAddr::from((N4, PORT));
+        Machine::new(dialect, CpNode::new(address), upf, config)
+    }
+
+    fn associate(&mut self, id: SmfId) {
+        let done = self.ask(id, |smf, now, out| smf.associate(now, out), |_| {});
+        assert!(matches!(done, Ok(Done::Associated(_))), "{done:?}");
+    }
+
+    pub fn release(&mut self, id: SmfId) {
+        let done = self.ask(id, |smf, now, out| smf.release(now, out), |_| {});
+        assert!(matches!(done, Ok(Done::Released)), "{done:?}");
+    }
+
+    pub fn establish(&mut self, id: SmfId, plan: SessionPlan) -> Result<Established, SmfError> {
+        let done = self.ask(id, |smf, now, out| smf.establish(now, plan, out), |_| {});
+        done.map(|done| match done {
+            Done::Established(established) => established,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    pub fn change(&mut self, id: SmfId, seid: Seid, change: Change) -> Result<Changed, SmfError> {
+        self.change_while(id, seid, change, |_| {})
+    }
+
+    /// `each` happens in every round until the SMF has its answer.
+    pub fn change_while(
+        &mut self,
+        id: SmfId,
+        seid: Seid,
+        change: Change,
+        each: impl FnMut(&mut Self),
+    ) -> Result<Changed, SmfError> {
+        let done = self.ask(id, |smf, now, out| smf.change(now, seid, change, out), each);
+        done.map(|done| match done {
+            Done::Changed(changed) => changed,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    pub fn delete(&mut self, id: SmfId, seid: Seid) -> Result<Usage, SmfError> {
+        let done = self.ask(id, |smf, now, out| smf.delete(now, seid, out), |_| {});
+        done.map(|done| match done {
+            Done::Deleted(usage) => usage,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn ask(
+        &mut self,
+        id: SmfId,
+        ask: impl FnOnce(&mut Machine, Instant, &mut Sent) -> Ticket,
+        mut each: impl FnMut(&mut Self),
+    ) -> Result<Done, SmfError> {
+        let mut sent = Sent::default();
+        let ticket = ask(&mut self.smfs[id.0], Instant(self.now_ns), &mut sent);
+        self.post(id, sent);
+        for _ in 0..ROUNDS {
+            if let Some((done, outcome)) = self.smfs[id.0].next_outcome() {
+                assert_eq!(done, ticket);
+                return outcome;
+            }
+            each(self);
+            self.round();
+        }
+        panic!("nothing came of it");
+    }
+
+    fn post(&mut self, from: SmfId, sent: Sent) {
+        let from = SocketAddr::from((smf_address(from), PORT));
+        self.to_upf
+            .extend(sent.0.into_iter().map(|bytes| (from, bytes)));
+    }
+
+    /// Everybody has one turn. Returns how much there was to do.
+    pub fn round(&mut self) -> usize {
+        self.now_ns += ROUND_NS;
+        self.upf.net.advance_to(self.now_ns);
+        let time = self.time();
+        let mut work = self.to_upf.len();
+        for (from, bytes) in std::mem::take(&mut self.to_upf) {
+            self.upf.core.datagram(time, from, &bytes, &mut self.around);
+        }
+        for worker in &mut self.upf.workers {
+            work += worker.turn(self.now_ns);
+        }
+        work += self.upf.core.turn(time, &mut self.around);
+        work + self.deliver_to_smfs()
+    }
+
+    fn deliver_to_smfs(&mut self) -> usize {
+        let datagrams = std::mem::take(&mut self.around.sent);
+        for (to, bytes) in &datagrams {
+            let mut all = (0..self.smfs.len()).map(SmfId);
+            let id = all
+                .find(|id| smf_address(*id) == to.ip())
+                .expect("a known SMF");
+            let mut sent = Sent::default();
+            let upf = SocketAddr::from((N4, PORT));
+            self.smfs[id.0].handle(Instant(self.now_ns), upf, bytes, &mut sent);
+            self.post(id, sent);
+        }
+        datagrams.len()
+    }
+
+    /// Rounds until nothing happens any more.
+    pub fn settle(&mut self) {
+        for _ in 0..ROUNDS {
+            if self.round() == 0 && self.upf.core.up.under_way() == 0 {
+                return;
+            }
+        }
+        panic!("the world does not come to rest");
+    }
+
+    /// A packet from the UE by a gNB; it has not been received yet.
+    pub fn inject_uplink(&mut self, gnb: u8, to: sluice_lab_smf::Tunnel, qfi: Qfi, inner: &[u8]) {
+        self.upf.n3.inject(&frames::from_gnb(gnb, to, qfi, inner));
+    }
+
+    /// A packet from the data network; it has not been received yet.
+    pub fn inject_downlink(&mut self, packet: &[u8]) {
+        self.upf.n6.inject(&frames::from_network(packet));
+    }
+
+    /// What left by N3 since the last call.
+    pub fn n3_output(&mut self) -> Vec<N3Frame> {
+        let frames = self.upf.n3.take_output();
+        frames
+            .iter()
+            .map(|(_, frame)| frames::read_n3(frame))
+            .collect()
+    }
+
+    /// The packets that left by N6 since the last call.
+    pub fn n6_output(&mut self) -> Vec<Vec<u8>> {
+        let frames = self.upf.n6.take_output();
+        frames
+            .iter()
+            .map(|(_, frame)| frames::read_n6(frame))
+            .collect()
+    }
+
+    pub fn dropped(&self, reason: DropReason) -> u64 {
+        self.upf.core.ledger().dropped_for(reason)
+    }
+
+    /// Uplink and downlink usage of a session as an operator sees it: octets and packets.
+    pub fn seen_by_operator(&mut self, up_seid: Seid) -> [(u64, u64); 2] {
+        let (up, _, mut out) = self.upf.core.up_with_sink(&mut self.around);
+        assert!(up.query(up_seid.0, 1, &mut out));
+        self.settle();
+        let view = self.upf.core.up.session(up_seid.0).expect("the session");
+        [view.uplink, view.downlink].map(|usage| (usage.bytes, usage.packets))
+    }
+
+    /// All log lines so far.
+    pub fn notices(&mut self) -> Vec<String> {
+        let up = &mut self.upf.core.up;
+        std::iter::from_fn(|| up.next_notice())
+            .map(|n| n.to_string())
+            .collect()
+    }
+
+    pub fn time(&self) -> Time {
+        Time {
+            now: Instant(self.now_ns),
+            wall: NtpTime(0xe000_1000 + (self.now_ns / 1_000_000_000) as u32),
+        }
+    }
+
+    /// No session is left, nothing of what sessions take.
+    pub fn assert_vacant(&self) {
+        let up = &self.upf.core.up;
+        assert_eq!(up.session_count(), 0);
+        assert_eq!(up.under_way(), 0);
+        assert_eq!(up.in_use(), InUse::default());
+        assert_eq!(self.upf.core.control.directory.peers().count(), 0);
+    }
+
+    /// The books balance and no packet is left over: after every test.
+    pub fn close(mut self) {
+        self.settle();
+        let lost = self.upf.core.lost_frames();
+        assert_eq!(lost, 0, "frames of ours without room");
+        let before = self.upf.core.ledger();
+        assert!(before.balances() && before.held == 0, "{before}");
+        for worker in self.upf.workers.drain(..) {
+            worker.stop();
+        }
+        let after = self.upf.core.ledger();
+        assert_eq!(before, after, "a stopped worker held something");
+        drop(self.upf.n3);
+        drop(self.upf.n6);
+        let pool = self.upf.pool;
+        assert_eq!(
+            (pool.live(), pool.leaked()),
+            (0, 0),
+            "packets alive, leaked"
+        );
+    }
+}
+
+pub fn smf_address(id: SmfId) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, 20 + id.0 as u8)
+}
