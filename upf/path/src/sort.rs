@@ -7,7 +7,7 @@ use crate::meta::Meta;
 use crate::stage::parse::{self, Class};
 use crate::stage::place;
 use crate::tables::InterfaceId;
-use crate::worker::Worker;
+use crate::worker::{Batch, Worker};
 use sluice_port::{Packet, PortId, PortIo};
 
 /// How many packets ahead the header is fetched: with about 20 ns a packet it covers a miss.
@@ -17,27 +17,46 @@ const PREFETCH_AHEAD: usize = 8;
 const NOWHERE: u32 = u32::MAX;
 
 impl<I: PortIo> Worker<I> {
-    /// Empties `batch.received`. A packet put together from fragments goes round once more.
-    pub(crate) fn sort(&mut self, port: PortId, now_ns: u64) {
-        self.batch.received_at = port;
-        while !self.batch.received.is_empty() {
-            let port = self.batch.received_at;
-            self.classify(port);
-            self.dispatch(port, now_ns);
+    /// Sorts what `batch.mine` received behind its first `from` packets, in place: as a rule all
+    /// of it stays.
+    pub(crate) fn sort(&mut self, from: usize, port: PortId, now_ns: u64) {
+        self.classify(from, port);
+        if !self.batch.odd.is_empty() {
+            self.part(from, port, now_ns);
         }
     }
 
-    fn classify(&mut self, port: PortId) {
+    /// Sorts `batch.received`: packets that come by other ways than a receive queue.
+    #[cold]
+    pub(crate) fn sort_received(&mut self, port: PortId, now_ns: u64) {
+        self.batch.received_at = port;
+        while !self.batch.received.is_empty() {
+            let from = self.batch.mine.len();
+            if self.batch.mine.append(&mut self.batch.received) == 0 {
+                while let Some(packet) = self.batch.received.pop() {
+                    self.refuse(packet, DropReason::HandoverFull);
+                }
+            }
+            self.sort(from, self.batch.received_at, now_ns);
+        }
+        self.batch.dead.free();
+    }
+
+    /// A meta for each packet that is mine; the others are remembered in `batch.odd`.
+    fn classify(&mut self, from: usize, port: PortId) {
         let tables = self.tables.enter();
-        let received = self.batch.received.as_mut_slice();
-        for packet in received.iter().take(PREFETCH_AHEAD) {
+        let Batch {
+            mine, metas, odd, ..
+        } = &mut self.batch;
+        let packets = mine.as_mut_slice().get_mut(from..).unwrap_or_default();
+        for packet in packets.iter().take(PREFETCH_AHEAD) {
             packet.prefetch();
         }
-        for i in 0..received.len() {
-            if let Some(ahead) = received.get(i + PREFETCH_AHEAD) {
+        for i in 0..packets.len() {
+            if let Some(ahead) = packets.get(i + PREFETCH_AHEAD) {
                 ahead.prefetch();
             }
-            let packet = &mut received[i];
+            let packet = &mut packets[i];
             let class = if packet.segments() > 1 && !packet.linearize() {
                 Class::Drop(DropReason::NotLinear)
             } else {
@@ -45,45 +64,61 @@ impl<I: PortIo> Worker<I> {
             };
             let class = match class {
                 Class::User(mut meta) => match place::place(&mut meta, &self.places, tables) {
-                    Ok(()) => {
+                    Ok(()) if self.owners.of_index(meta.line) == self.id => {
                         self.state.prefetch_line(meta.line);
-                        Class::User(meta)
+                        metas.push(meta);
+                        continue;
                     }
+                    Ok(()) => Class::User(meta),
                     Err(DropReason::UnknownTeid) => {
                         meta.line = NOWHERE;
-                        Class::User(meta)
+                        metas.push(meta);
+                        continue;
                     }
                     Err(reason) => Class::Drop(reason),
                 },
                 other => other,
             };
-            self.batch.classes.push(class);
+            odd.push((i, class));
         }
     }
 
-    fn dispatch(&mut self, port: PortId, now_ns: u64) {
-        let classes = core::mem::take(&mut self.batch.classes);
-        let mut received = core::mem::take(&mut self.batch.received);
-        for (packet, class) in received.drain().zip(&classes) {
-            match class {
-                Class::User(meta) => self.keep_or_hand_over(packet, *meta),
-                Class::Control(interface) => self.punt(packet, *interface),
-                Class::Fragment(_) => self.fragment(packet, port, now_ns),
-                Class::Drop(reason) => self.refuse(packet, *reason),
+    /// Takes the odd ones out. The others stay in their order.
+    #[cold]
+    fn part(&mut self, from: usize, port: PortId, now_ns: u64) {
+        let mut all = core::mem::take(&mut self.batch.mine);
+        let mut next = 0;
+        for (i, packet) in all.drain().enumerate() {
+            match self.batch.odd.get(next) {
+                Some((at, class)) if from + at == i => {
+                    next += 1;
+                    let class = *class;
+                    self.dispatch(packet, class, port, now_ns);
+                }
+                _ => {
+                    // There was room for all of them.
+                    if let Err(packet) = self.batch.mine.push(packet) {
+                        packet.free();
+                    }
+                }
             }
         }
+        self.batch.odd.clear();
         self.batch.dead.free();
     }
 
-    #[inline]
-    fn keep_or_hand_over(&mut self, packet: I::Packet, meta: Meta) {
-        let owner = self.owners.of_index(meta.line);
-        if owner == self.id || meta.line == NOWHERE {
-            return match self.batch.mine.push(packet) {
-                Ok(()) => self.batch.metas.push(meta),
-                Err(packet) => self.refuse(packet, DropReason::HandoverFull),
-            };
+    fn dispatch(&mut self, packet: I::Packet, class: Class, port: PortId, now_ns: u64) {
+        match class {
+            Class::User(meta) => self.hand_over(packet, meta),
+            Class::Control(interface) => self.punt(packet, interface),
+            Class::Fragment(_) => self.fragment(packet, port, now_ns),
+            Class::Drop(reason) => self.refuse(packet, reason),
         }
+    }
+
+    #[inline]
+    fn hand_over(&mut self, packet: I::Packet, meta: Meta) {
+        let owner = self.owners.of_index(meta.line);
         let ring = self.rings.to_workers.get_mut(usize::from(owner));
         match ring.and_then(Option::as_mut) {
             None => self.refuse(packet, DropReason::HandoverFull),

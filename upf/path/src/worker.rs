@@ -98,16 +98,17 @@ pub struct Worker<I: PortIo> {
 
 /// The packets of one pass, and beside them what is known of each.
 pub(crate) struct Batch<P: Packet> {
-    /// As received.
+    /// Come by other ways than a receive queue: put together from fragments, or given by the
+    /// control core.
     pub received: Burst<P>,
     /// Where.
     pub received_at: PortId,
-    /// Placed here and ours.
+    /// Received, placed here and ours.
     pub mine: Burst<P>,
-    /// One for each of `mine`.
+    /// One for each of `mine`, once sorted.
     pub metas: ArrayVec<Meta, BURST_MAX>,
-    /// What each of `received` is.
-    pub classes: ArrayVec<Class, BURST_MAX>,
+    /// Which of those just received are not ours to execute, and what they are.
+    pub odd: ArrayVec<(usize, Class), BURST_MAX>,
     /// To be freed.
     pub dead: Burst<P>,
 }
@@ -136,7 +137,7 @@ impl<I: PortIo> Worker<I> {
                 received_at: PortId(0),
                 mine: Burst::new(),
                 metas: ArrayVec::new(),
-                classes: ArrayVec::new(),
+                odd: ArrayVec::new(),
                 dead: Burst::new(),
             },
         }
@@ -174,12 +175,13 @@ impl<I: PortIo> Worker<I> {
     }
 
     fn poll(&mut self, at: Polled, now_ns: u64) -> usize {
-        let n = self
-            .io
-            .rx(at.port, at.queue, &mut self.batch.received, BURST);
+        let n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
         if n > 0 {
             self.stats.received.add(n as u64);
-            self.sort(at.port, now_ns);
+            self.sort(0, at.port, now_ns);
+            if !self.batch.received.is_empty() {
+                self.sort_received(self.batch.received_at, now_ns);
+            }
             self.execute(now_ns);
         }
         n
@@ -202,7 +204,7 @@ impl<I: PortIo> Worker<I> {
                     }
                     Handover::Fragment(frame, port) => {
                         self.gather(frame, port, now_ns);
-                        self.sort(self.batch.received_at, now_ns);
+                        self.sort_received(self.batch.received_at, now_ns);
                     }
                 }
             }
@@ -239,7 +241,7 @@ impl<I: PortIo> Worker<I> {
     fn receive_from_control(&mut self, packet: I::Packet, port: PortId, now_ns: u64) {
         self.stats.created.add(1);
         if self.batch.received.push(packet).is_ok() {
-            self.sort(port, now_ns);
+            self.sort_received(port, now_ns);
             self.execute(now_ns);
         }
     }
