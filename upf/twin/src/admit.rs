@@ -50,6 +50,8 @@ pub struct Draft<'a, 'c> {
     pub choices: &'a mut Choices<'c>,
     pub now: NtpTime,
     pub end_markers: Vec<EndMarker>,
+    /// URRs that went; their last usage is to be reported.
+    pub removed: Vec<Urr>,
 }
 
 impl Draft<'_, '_> {
@@ -111,7 +113,8 @@ impl Draft<'_, '_> {
             known("QER", ie.qer_id.0, self.rules.qers.remove(&ie.qer_id.0))?;
         }
         for ie in &request.remove_urr {
-            known("URR", ie.urr_id.0, self.rules.urrs.remove(&ie.urr_id.0))?;
+            let urr = self.rules.urrs.remove(&ie.urr_id.0);
+            self.removed.push(known("URR", ie.urr_id.0, urr)?);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::outcome::{Drop, Outcome, Sent};
 use crate::rules::{Session, SessionId};
+use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags, UsageReportTrigger};
@@ -68,6 +69,7 @@ impl Twin {
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),
+            removed: Vec::new(),
         };
         draft.establish(request)?;
         let rules = draft.rules;
@@ -99,20 +101,24 @@ impl Twin {
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),
+            removed: Vec::new(),
         };
         draft.modify(request)?;
-        let markers = draft.end_markers;
+        let (markers, removed) = (draft.end_markers, draft.removed);
         let mut after = draft.rules;
         check(&self.config, &self.sessions, id, &after)?;
         choices.check()?;
-        let mut before = before.clone();
-        let reports = reports(&mut before, &mut after, request, wall);
+        let reports = reports(before, &mut after, removed, request, wall);
         self.sessions.insert(id, after);
-        let markers = markers.iter();
-        let sent = markers.filter_map(|m| forward::end_marker(&self.config, id, m));
+        let mut end_markers: Vec<Sent> = Vec::new();
+        for marker in &markers {
+            // A tunnel that several FARs leave ends once.
+            let sent = forward::end_marker(&self.config, id, marker);
+            end_markers.extend(sent.filter(|s| !end_markers.contains(s)));
+        }
         Ok(Modified {
             reports,
-            end_markers: sent.collect(),
+            end_markers,
         })
     }
 
@@ -192,6 +198,12 @@ impl Twin {
         self.sessions.keys().copied()
     }
 
+    /// Uplink and downlink Maximum Bitrate of a QER.
+    pub fn rate_kbps(&self, id: SessionId, qer: u32) -> Option<(u64, u64)> {
+        let mbr = self.sessions.get(&id)?.qers.get(&qer)?.mbr?;
+        Some((mbr.uplink_kbps, mbr.downlink_kbps))
+    }
+
     /// The local TEID of a PDR, by which packets reach it.
     pub fn teid(&self, id: SessionId, pdr: u16) -> Option<(std::net::Ipv4Addr, u32)> {
         let f_teid = self.sessions.get(&id)?.pdrs.get(&pdr)?.f_teid?;
@@ -201,8 +213,9 @@ impl Twin {
 
 /// What was asked for, and the last words of URRs that go or lose their last PDR (7.5.5.1).
 fn reports(
-    before: &mut Session,
+    before: &Session,
     after: &mut Session,
+    removed: Vec<Urr>,
     request: &SessionModificationRequest<'_>,
     wall: NtpTime,
 ) -> Vec<UsageReport<'static>> {
@@ -213,18 +226,20 @@ fn reports(
     let (used_before, used_after) = (used(before), used(after));
     let flags = request.pfcpsmreq_flags.unwrap_or_default();
     let all = flags.contains(SessionModificationRequestFlags::QAURR);
-    let mut reports = Vec::new();
-    for (id, urr) in &mut before.urrs {
-        if !after.urrs.contains_key(id) {
-            reports.push(urr.report(UsageReportTrigger::TERMR, wall));
-        }
-    }
+    let removed = removed.into_iter();
+    let last = removed.map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
+    let mut reports: Vec<_> = last.collect();
+    let gone: Vec<u32> = reports.iter().map(|r| r.urr_id.0).collect();
     for (id, urr) in &mut after.urrs {
+        // One of the same name that has just come was not measuring yet.
+        if gone.contains(id) || !before.urrs.contains_key(id) {
+            continue;
+        }
         let asked = all || request.query_urr.iter().any(|q| q.urr_id.0 == *id);
         let abandoned = used_before.contains(id) && !used_after.contains(id);
         if abandoned {
             reports.push(urr.report(UsageReportTrigger::TERMR, wall));
-        } else if asked && before.urrs.contains_key(id) {
+        } else if asked {
             reports.push(urr.report(UsageReportTrigger::IMMER, wall));
         }
     }

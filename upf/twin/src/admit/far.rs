@@ -45,7 +45,6 @@ impl Draft<'_, '_> {
             let updated = updated(old.forwarding.as_ref(), parameters)?;
             if let Some(marker) = end_marker(&old, &updated, parameters)
                 && reached
-                && !self.end_markers.contains(&marker)
             {
                 self.end_markers.push(marker);
             }

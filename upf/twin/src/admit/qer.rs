@@ -25,6 +25,14 @@ impl Draft<'_, '_> {
         }
         if let Some(edit) = ie.maximum_bitrate {
             edit.apply_to(&mut qer.mbr);
+            // A limit that goes takes its bucket along.
+            let limit = qer.mbr.unwrap_or_default();
+            if limit.uplink_kbps == 0 {
+                qer.uplink = Bucket::default();
+            }
+            if limit.downlink_kbps == 0 {
+                qer.downlink = Bucket::default();
+            }
         }
         if let Some(edit) = &ie.qos_flow_identifier {
             qer.qfi = edit.value().map(|q| q.get());

@@ -29,6 +29,8 @@ struct Generator {
 #[derive(Clone)]
 struct Session {
     ue: Ipv4Addr,
+    /// Its data network.
+    dn: &'static str,
     rules: Rules,
 }
 

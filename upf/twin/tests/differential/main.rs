@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Cases of one seed and number of workers; four such runs make a test run.
-const CASES: u64 = 26_000;
+const CASES: u64 = 40_000;
 
 #[test]
 fn one_worker_does_what_the_twin_does_with_a_fixed_seed() {

@@ -7,7 +7,7 @@ use sluice_n4::{Instant, NodeId, Outbox};
 use sluice_node::control::Control;
 use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_node::network::Side as NodeSide;
-use sluice_node::session::{Config, Effects, InUse, UpFunction};
+use sluice_node::session::{Config, Effects, InUse, MbrZero, UpFunction};
 use sluice_path::assembly::{ControlEnd, Plan, assemble};
 use sluice_path::layout::{InstanceId, Layout, Pool};
 use sluice_path::ledger::Ledger;
@@ -99,6 +99,8 @@ impl Real {
         let workers = workers.collect();
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
         config.sessions = 1024;
+        // The twin's reading.
+        config.mbr_zero = MbrZero::Closed;
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
         n4.heartbeat_interval_ms = 0;
         let control = Control::new(control_config()).expect("a sound configuration");
@@ -277,7 +279,7 @@ fn layout() -> Layout {
         prefix_len,
     };
     let pools = world::POOLS.map(pool);
-    Layout::new(1 << 16, &pools, 8 * SHARDS).expect("a sound layout")
+    Layout::new(1 << 16, &pools, 4 * SHARDS).expect("a sound layout")
 }
 
 fn instance_id(name: &str) -> InstanceId {

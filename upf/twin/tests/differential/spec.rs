@@ -46,6 +46,18 @@ pub struct Change {
     pub query_all: bool,
 }
 
+impl Change {
+    /// True if a bucket may have to stand elsewhere afterwards: not if only FARs, URRs, gates and
+    /// QFIs change, and rates that were rates before. `rate` tells what a QER has now.
+    pub fn may_move_buckets(&self, rate: impl Fn(u32) -> Option<(u64, u64)>) -> bool {
+        let limited = |mbr: Option<(u64, u64)>| mbr.is_some_and(|(up, down)| up > 0 && down > 0);
+        let stays = |q: &QerEdit| q.mbr.is_none_or(|new| limited(new) && limited(rate(q.id)));
+        let pdrs_stay =
+            self.remove_pdrs.is_empty() && self.create.pdrs.is_empty() && self.pdrs.is_empty();
+        !pdrs_stay || !self.qers.iter().all(stays)
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct PdrSpec {
     pub id: u16,

@@ -44,12 +44,12 @@ impl Generator {
         let ue = session
             .as_ref()
             .map_or(Ipv4Addr::new(10, 45, 9, 9), |s| s.ue);
+        let ims = session.as_ref().is_some_and(|s| s.dn == IMS);
         let pdrs = session.map(|s| s.rules.pdrs).unwrap_or_default();
         let tunnels: Vec<&PdrSpec> = pdrs.iter().filter(|p| p.f_teid != TeidSpec::None).collect();
         let has_plain = tunnels.len() < pdrs.len();
         let mut spec = match tunnels.is_empty() || (has_plain && self.rng.one_in(2)) {
             true => {
-                let ims = ue.octets()[1] == 46;
                 let link = if ims { IMS_LINK } else { INTERNET_LINK };
                 PacketSpec::new(Entry::Plain { ue, link }, SERVER)
             }
@@ -60,7 +60,7 @@ impl Generator {
         };
         spec.payload_len = match self.rng.below(12) {
             0 => self.rng.within(1330, 1480) as u16,
-            1 => self.rng.within(400, 1300) as u16,
+            1..=3 => self.rng.within(400, 1300) as u16,
             _ => self.rng.below(60) as u16,
         };
         spec.ports = (self.rng.within(4000, 4001) as u16, 80);
@@ -95,9 +95,9 @@ impl Generator {
     }
 
     fn fault(&mut self, spec: &mut PacketSpec) {
-        match self.rng.below(10) {
-            0 => self.entry_fault(spec),
-            1 => {
+        match self.rng.below(11) {
+            0..=1 => self.entry_fault(spec),
+            10 => {
                 let mut ip = spec.inner;
                 self.ip_fault(&mut ip);
                 spec.inner = ip;

@@ -29,7 +29,7 @@ impl Generator {
         }
         self.qos(&mut rules);
         self.usage(&mut rules);
-        Session { ue, rules }
+        Session { ue, dn, rules }
     }
 
     fn ue(&mut self, slot: Slot, ims: bool) -> Ipv4Addr {
@@ -220,6 +220,8 @@ impl Generator {
     pub(super) fn mbr(&mut self) -> (u64, u64) {
         let rate = |g: &mut Self| match g.rng.one_in(20) {
             true => 0,
+            // Low ones are exceeded soon.
+            false if g.rng.one_in(2) => g.rng.pick(&RATES_KBPS[..2]),
             false => g.rng.pick(&RATES_KBPS),
         };
         (rate(self), rate(self))
