@@ -95,6 +95,8 @@ reasons! {
     Reassembly = "reassembly",
     /// The worker stopped while it held the packet.
     Stopped = "stopped",
+    /// The FAR sends to the CP function (N4-u), where nothing leads yet.
+    N4uAbsent = "n4u_absent",
 }
 
 #[cfg(test)]

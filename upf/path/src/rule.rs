@@ -35,6 +35,8 @@ impl Flags {
     pub const TUNNEL: Self = Self { bits: 1 << 8 };
     /// The line checks the outer source against `src_ip`.
     pub const CHECK_OUTER_SOURCE: Self = Self { bits: 1 << 9 };
+    /// FAR: to the CP function, where nothing leads yet. Dropped as `N4uAbsent`.
+    pub const TO_CP: Self = Self { bits: 1 << 10 };
 
     /// No bit.
     pub const fn none() -> Self {

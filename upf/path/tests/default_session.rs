@@ -200,6 +200,12 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
 
+    line.head.flags = line.head.flags.with(Flags::TO_CP);
+    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    kit.gnb_sends(s.teid.get(), &inner);
+    assert_eq!(kit.dropped(DropReason::N4uAbsent), 1);
+    assert_eq!(kit.dropped(DropReason::FarDrop), 1);
+
     // 8 Mbit/s: the bucket holds 100 ms, 100,000 bytes, a hundred packets.
     let mut line = uplink(s.teid);
     line.body.rate1 = Rate::from_bps(8_000_000).unwrap();

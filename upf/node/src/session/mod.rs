@@ -12,6 +12,23 @@
 //!   feature bit tells that a UPF does not buffer, so the FAR is admitted; its packets are
 //!   dropped and counted as the FAR's, and no Downlink Data Report is made. DUPL and all other
 //!   actions are refused: they belong to features that are not advertised.
+//! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
+//!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
+//!   are admitted with their F-TEID and shown, but have no line on the path: who sends to that
+//!   F-TEID gets an Error Indication. FARs whose Destination Interface is the CP function drop
+//!   under a reason of their own (`n4u_absent`).
+//! - PDRs whose SDF filters match IPv6 packets or ICMPv6 only are admitted and match nothing, as
+//!   inner packets here are IPv4 (`sdf`). Filters that single out IPv4 flows are refused.
+//! - Update FAR may have Forwarding Parameters (IE 4) in place of Update Forwarding Parameters
+//!   (IE 11): SD-Core's SMF always does. If both are there the latter hold.
+//! - SGi-LAN/N6-LAN (2) as Destination Interface is N6 where nothing is configured for it: SD-Core.
+//! - The S/D flag of a UE IP Address is not looked at (SD-Core never sets it): the Source Interface
+//!   tells the direction. Interface types are not looked at either (OAI calls N6 S1-U).
+//! - When several QERs of a PDR have a QFI, packets are marked with the first that is not 0: 0
+//!   stands in the session's QER of free5GC and means no flow.
+//! - A QER Correlation ID is refused. It is for Sxb, where PDN connections of one UE share an
+//!   APN-AMBR; without that each of them would be given the whole rate.
+//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
 //! - A rule that another rule still names cannot be removed (cause 73).
 //! - The session's UE address holds for all its uplink rules, whether or not their PDIs repeat it.
 
@@ -44,7 +61,7 @@ mod store;
 mod views;
 mod work;
 
-pub use config::Config;
+pub use config::{Config, MbrZero};
 pub use features::UP_FUNCTION_FEATURES;
 pub use function::{Effects, UpFunction};
 pub use ground::InUse;

@@ -130,7 +130,12 @@ impl Pdr {
 
     /// True if the PDR can match a packet of this path.
     pub fn is_live(&self) -> bool {
-        self.filter == Filter::All
+        self.filter == Filter::All && !self.is_from_cp()
+    }
+
+    /// True for packets that the CP function sends by N4-u, which this path does not have.
+    pub fn is_from_cp(&self) -> bool {
+        self.source == Side::Control
     }
 
     /// The line by which its packets enter.
@@ -188,6 +193,13 @@ pub struct Forwarding {
     pub instance: NameId,
     /// Outer Header Creation GTP-U/UDP/IPv4.
     pub tunnel: Option<RemoteTunnel>,
+}
+
+impl Forwarding {
+    /// True for packets to the CP function by N4-u, which this path does not have.
+    pub fn is_to_cp(&self) -> bool {
+        self.side == Side::Control
+    }
 }
 
 /// A tunnel endpoint of a peer.

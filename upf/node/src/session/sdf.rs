@@ -3,7 +3,7 @@
 //! Flow descriptions are IPFilterRules (RFC 6733, 4.3.1) restricted to `permit out`. Matching on
 //! flows comes with the classifier; until then a filter that singles out a flow is refused.
 //! Two kinds need no classifier: those that match everything, which SMFs send for the default
-//! flow, and those that name IPv6 addresses, such as the Router Solicitation filter
+//! flow, and those that name IPv6 addresses or ICMPv6, such as the Router Solicitation filter
 //! `permit out 58 from ff02::2/128 to assigned`: on an IPv4 path they match nothing.
 
 use crate::session::rules::Filter;
@@ -41,6 +41,9 @@ pub fn any(filters: &[SdfFilter<'_>]) -> Result<Filter, Unsupported> {
     Ok(all)
 }
 
+/// ICMPv6, which IPv4 packets do not carry.
+const ICMPV6: &str = "58";
+
 fn flow(text: &str) -> Result<Filter, Unsupported> {
     let mut words = text.split_ascii_whitespace();
     let mut expect = |word: &str| words.next().filter(|w| *w == word).ok_or(Unsupported);
@@ -56,7 +59,7 @@ fn flow(text: &str) -> Result<Filter, Unsupported> {
         words.next().filter(|w| *w == "to").ok_or(Unsupported)?;
     }
     destination = words.next().ok_or(Unsupported)?;
-    if is_ipv6(source) || is_ipv6(destination) {
+    if protocol == ICMPV6 || is_ipv6(source) || is_ipv6(destination) {
         return Ok(Filter::Nothing);
     }
     let all = protocol == "ip" && !ports && is_any(source) && is_any(destination);
@@ -102,6 +105,10 @@ mod tests {
         );
         assert_eq!(
             text("permit out 17 from any 53 to 2001:db8::/32"),
+            Ok(Filter::Nothing)
+        );
+        assert_eq!(
+            text("permit out 58 from any to assigned"),
             Ok(Filter::Nothing)
         );
     }

@@ -3,7 +3,7 @@
 use crate::network::Side;
 use crate::session::function::UpFunction;
 use crate::session::ground::InUse;
-use crate::session::rules::{Action, Far, Filter, Forwarding, Pdr, Qer, Rules, Urr};
+use crate::session::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, Urr};
 use crate::session::store::{Session, SessionRef};
 use core::net::{IpAddr, Ipv4Addr};
 use serde::Serialize;
@@ -83,7 +83,8 @@ pub struct PdrView {
     pub ue_address: Option<Ipv4Addr>,
     /// QFIs that it matches; empty: all.
     pub qfi: Vec<u8>,
-    /// False if its filters match no IPv4 packet.
+    /// False if it matches no packet of this path: its filters are for IPv6, or it is for packets
+    /// of the CP function.
     pub live: bool,
     /// Outer Header Removal.
     pub removes_outer_header: bool,
@@ -237,7 +238,7 @@ impl UpFunction {
             tunnel_address: pdr.tunnel.map(|t| t.address),
             ue_address: pdr.ue.map(|ue| ue.address),
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
-            live: pdr.filter == Filter::All,
+            live: pdr.is_live(),
             removes_outer_header: pdr.removes_outer,
             far: pdr.far.0,
             qer: pdr.qers.as_slice().to_vec(),

@@ -18,10 +18,10 @@ pub enum Exit {
 }
 
 /// What the FAR says (TS 29.244, 5.2.3).
-#[inline]
+#[inline(always)]
 pub fn decide(head: Head, body: &Body) -> Result<Exit, DropReason> {
     if !head.flags.has(Flags::FORWARD) {
-        return Err(DropReason::FarDrop);
+        return Err(ends(head));
     }
     if !head.flags.has(Flags::CREATE_OUTER) {
         return Ok(Exit::Plain(body.egress));
@@ -34,9 +34,18 @@ pub fn decide(head: Head, body: &Body) -> Result<Exit, DropReason> {
     Ok(Exit::Tunnel(tunnel, body.peer))
 }
 
+/// Why a packet that is not forwarded ends.
+#[cold]
+fn ends(head: Head) -> DropReason {
+    match head.flags.has(Flags::TO_CP) {
+        true => DropReason::N4uAbsent,
+        false => DropReason::FarDrop,
+    }
+}
+
 /// Counts the hop where the packet is routed: between N3 and N6, not on an N9 relay, which
 /// joins two tunnels of one link.
-#[inline]
+#[inline(always)]
 pub fn hop<P: Packet>(packet: &mut P, entry: Entry, exit: &Exit) -> Result<(), DropReason> {
     if entry == Entry::Tunnel && matches!(exit, Exit::Tunnel(..)) {
         return Ok(());

@@ -2,8 +2,9 @@
 //! that what is installed need not be kept but can be rendered again.
 
 use crate::session::compile::{Member, rate_kbps};
+use crate::session::config::MbrZero;
 use crate::session::limits::{ENDPOINTS, QERS, RULES};
-use crate::session::rules::{Action, Endpoint, Key, Pdr, Qer, Rules};
+use crate::session::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
 use sluice_path::bucket::Rate;
 use sluice_path::limits::{BLOCK_RULES, RULE_QERS};
@@ -89,6 +90,8 @@ pub struct Image {
     pub chains: ArrayVec<ChainImage, RULES>,
     /// Shared buckets.
     pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
+    /// What a maximum bit rate of 0 means.
+    pub mbr_zero: MbrZero,
 }
 
 /// The session needs more than an image holds.
@@ -96,6 +99,14 @@ pub struct Image {
 pub struct TooLarge;
 
 impl Image {
+    /// An empty one.
+    pub fn new(mbr_zero: MbrZero) -> Self {
+        Self {
+            mbr_zero,
+            ..Self::default()
+        }
+    }
+
     /// Empties it.
     pub fn clear(&mut self) {
         self.lines.clear();
@@ -150,7 +161,7 @@ impl Image {
             0 => {
                 let limiters = rules.limiters(first.pdr);
                 image.qers = [0, 1].map(|i| limiters.as_slice().get(i).copied());
-                line.head = head(rules, first, line.head.flags);
+                line.head = self.head(rules, first, line.head.flags);
                 line.body = body(rules, first.pdr);
                 let rates = image.qers.map(|id| bucket_rate(rules, id, first.pdr));
                 (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
@@ -167,10 +178,11 @@ impl Image {
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
-    /// chain, block 0. Without the line the peer would be told that there is no such tunnel.
+    /// chain, block 0. Without the line the peer would be told that there is no such tunnel, as it
+    /// is where the PDRs are for packets of the CP function.
     fn render_blind(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
-        let mut of_line = rules.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
-        let Some(pdr) = of_line.next() else {
+        let of_path = |p: &&Pdr| p.key() == Some(endpoint.key) && !p.is_from_cp();
+        let Some(pdr) = rules.pdrs.iter().find(of_path) else {
             return Ok(());
         };
         let mut line = entry(rules, endpoint, pdr);
@@ -204,13 +216,63 @@ impl Image {
                 let image = RuleImage {
                     block,
                     at,
-                    rule: shared_rule(rules, member),
+                    rule: self.shared_rule(rules, member),
                     credit: credit(rules, member.pdr),
                 };
                 self.rules.try_push(image).map_err(|_| TooLarge)?;
             }
         }
         Ok(())
+    }
+
+    fn shared_rule(&self, rules: &Rules, member: &Member<'_>) -> Rule {
+        let pdr = member.pdr;
+        let flags = Flags::none().with_if(Flags::UPLINK, pdr.is_uplink());
+        let mut buckets = [BucketRef::NONE; RULE_QERS];
+        let limiters = rules.limiters(pdr);
+        for (bucket, id) in buckets.iter_mut().zip(limiters.as_slice()) {
+            let direction = usize::from(!pdr.is_uplink());
+            *bucket = rules
+                .qer(*id)
+                .map_or(BucketRef::NONE, |q| q.buckets[direction]);
+        }
+        Rule::new(self.head(rules, member, flags), buckets, body(rules, pdr))
+    }
+
+    fn head(&self, rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
+        let pdr = member.pdr;
+        let far = rules.far(pdr.far);
+        let forwards = far.is_some_and(|f| {
+            f.action == Action::Forward && (f.peer.is_some() || f.egress.is_some())
+        });
+        let tunnel = forwards && far.is_some_and(|f| f.peer.is_some());
+        let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
+        let closed = qers().any(|q| self.is_closed(q, pdr.is_uplink()));
+        let mark = qfi(qers()).filter(|_| tunnel);
+        let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
+        Head {
+            flags: flags
+                .with_if(Flags::FORWARD, forwards)
+                .with_if(Flags::TO_CP, to_cp)
+                .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
+                .with_if(Flags::CREATE_OUTER, tunnel)
+                .with_if(Flags::GATE_CLOSED, closed)
+                .with_if(Flags::MARK_QFI, mark.is_some())
+                .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
+            qfi_match: member.qfi.unwrap_or(0),
+            qfi_mark: mark.unwrap_or(0),
+        }
+    }
+
+    /// A gate that is closed, or a rate at which nothing passes.
+    fn is_closed(&self, qer: &Qer, uplink: bool) -> bool {
+        let gate = if uplink {
+            qer.gate.uplink
+        } else {
+            qer.gate.downlink
+        };
+        let nothing = self.mbr_zero == MbrZero::Closed && rate_kbps(qer, uplink) == Some(0);
+        gate == Gate::Closed || nothing
     }
 }
 
@@ -237,50 +299,14 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
     }
 }
 
-fn shared_rule(rules: &Rules, member: &Member<'_>) -> Rule {
-    let pdr = member.pdr;
-    let flags = Flags::none().with_if(Flags::UPLINK, pdr.is_uplink());
-    let mut buckets = [BucketRef::NONE; RULE_QERS];
-    let limiters = rules.limiters(pdr);
-    for (bucket, id) in buckets.iter_mut().zip(limiters.as_slice()) {
-        let direction = usize::from(!pdr.is_uplink());
-        *bucket = rules
-            .qer(*id)
-            .map_or(BucketRef::NONE, |q| q.buckets[direction]);
-    }
-    Rule::new(head(rules, member, flags), buckets, body(rules, pdr))
+/// The QFI that packets are marked with: the first of a flow, else 0 if a QER says so.
+fn qfi<'r>(qers: impl Iterator<Item = &'r Qer>) -> Option<u8> {
+    let told = qers.filter_map(|q| q.qfi);
+    told.reduce(|first, next| if first == 0 { next } else { first })
 }
 
-fn head(rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
-    let pdr = member.pdr;
-    let far = rules.far(pdr.far);
-    let forwards = far
-        .is_some_and(|f| f.action == Action::Forward && (f.peer.is_some() || f.egress.is_some()));
-    let tunnel = forwards && far.is_some_and(|f| f.peer.is_some());
-    let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
-    let closed = qers().any(|q| is_closed(q, pdr.is_uplink()));
-    let mark = qers().find_map(|q| q.qfi).filter(|_| tunnel);
-    Head {
-        flags: flags
-            .with_if(Flags::FORWARD, forwards)
-            .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
-            .with_if(Flags::CREATE_OUTER, tunnel)
-            .with_if(Flags::GATE_CLOSED, closed)
-            .with_if(Flags::MARK_QFI, mark.is_some())
-            .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
-        qfi_match: member.qfi.unwrap_or(0),
-        qfi_mark: mark.unwrap_or(0),
-    }
-}
-
-/// A gate that is closed, or a rate at which nothing passes.
-fn is_closed(qer: &Qer, uplink: bool) -> bool {
-    let gate = if uplink {
-        qer.gate.uplink
-    } else {
-        qer.gate.downlink
-    };
-    gate == Gate::Closed || rate_kbps(qer, uplink) == Some(0)
+fn is_to_cp(far: &Far) -> bool {
+    far.forwarding.is_some_and(|f| f.is_to_cp())
 }
 
 fn body(rules: &Rules, pdr: &Pdr) -> Body {

@@ -85,7 +85,7 @@ impl<N: Network> Work<'_, N> {
         let rule = refusal::far(far.id);
         let mut pdrs = self.draft.pdrs.iter();
         let is_used = pdrs.any(|p| p.is_live() && p.far == far.id);
-        let forwarding = far.forwarding.filter(|_| is_used);
+        let forwarding = far.forwarding.filter(|f| is_used && !f.is_to_cp());
         match forwarding {
             Some(f) if f.tunnel.is_some() => {
                 far.egress = None;

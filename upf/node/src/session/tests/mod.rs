@@ -9,4 +9,5 @@ mod oracle;
 mod property;
 mod refusals;
 mod requests;
+mod tolerance;
 mod usage;
