@@ -3,7 +3,7 @@
 mod arguments;
 mod memory;
 
-pub use memory::Memory;
+pub use memory::{Memory, free_huge_mib};
 
 use std::ffi::{CString, c_char};
 use std::ptr::NonNull;

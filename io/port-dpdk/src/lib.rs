@@ -36,7 +36,7 @@ mod port;
 mod sys;
 mod thread;
 
-pub use eal::{Eal, EalConfig, LogLevel, Memory};
+pub use eal::{Eal, EalConfig, LogLevel, Memory, free_huge_mib};
 pub use error::{EalError, Errno, PoolError, PortError, PortStep};
 pub use io::DpdkIo;
 pub use mbuf::Mbuf;

@@ -1,7 +1,5 @@
 //! What passes N3 and N4, captured and judged by tshark.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use sluice_host::capture::Capture;
 use sluice_host::judge;
@@ -18,8 +16,9 @@ const SHOWN_MAX: usize = 10;
 /// packet socket sends at the other end.
 #[derive(Debug)]
 pub(super) struct Captures {
-    n3: Capture,
+    n3: (&'static str, Capture),
     n4: Capture,
+    judged: Vec<Judgement>,
 }
 
 /// What a capture held, and what tshark thinks of it.
@@ -47,22 +46,41 @@ impl Captures {
     /// Starts both; everything from now on is captured.
     pub(super) fn start(topology: &Topology, work: &WorkDir) -> Result<Self, DemoError> {
         let (n3, n4) = (work.join("n3.pcap"), work.join("n4.pcap"));
+        let n3 = Capture::start(&topology.gnb, "n3", &n3_filter(), &n3)?;
+        let n4 = Capture::start(&topology.smf, "n4", "udp port 8805", &n4)?;
         Ok(Self {
-            n3: Capture::start(&topology.gnb, "n3", &n3_filter(), &n3)?,
-            n4: Capture::start(&topology.smf, "n4", "udp port 8805", &n4)?,
+            n3: ("N3", n3),
+            n4,
+            judged: Vec::new(),
         })
     }
 
-    /// Ends both and has them judged.
+    /// Goes on with the signalling of N3 alone, as a file of all packets would fill the disk in
+    /// the end; what was captured so far is judged and deleted.
+    pub(super) fn signalling_only(
+        &mut self,
+        topology: &Topology,
+        work: &WorkDir,
+    ) -> Result<(), DemoError> {
+        let path = work.join("n3-signalling.pcap");
+        let next = Capture::start(&topology.gnb, "n3", N3_SIGNALLING, &path)?;
+        let (name, whole) = std::mem::replace(&mut self.n3, ("N3, signalling", next));
+        let path = whole.path().to_owned();
+        self.judged.push(judge_one(name, whole)?);
+        std::fs::remove_file(&path).map_err(DemoError::io(format!("remove {}", path.display())))
+    }
+
+    /// Ends all and has them judged.
     pub(super) fn judge(self) -> Result<Vec<Judgement>, DemoError> {
-        let n4 = judge_one("N4", self.n4)?;
-        let n3 = judge_one("N3", self.n3)?;
-        Ok(vec![n4, n3])
+        let mut judged = self.judged;
+        judged.push(judge_one("N4", self.n4)?);
+        judged.push(judge_one(self.n3.0, self.n3.1)?);
+        Ok(judged)
     }
 }
 
 fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, DemoError> {
-    let path: PathBuf = capture.path().to_owned();
+    let path = capture.path().to_owned();
     let count = capture.stop()?;
     let mut verdict = judge::judge(&path)?;
     let complaints = verdict.complaints.len() as u64;
@@ -75,6 +93,9 @@ fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, Dem
         first_complaints: verdict.complaints,
     })
 }
+
+/// All of GTP-U but G-PDUs (message type 255).
+const N3_SIGNALLING: &str = "udp port 2152 and udp[9] != 255";
 
 /// All of GTP-U; only of iperf3's packets, which are many and alike, one in so many. It is chosen
 /// by the inner Identification, behind 8 bytes of UDP and 16 of GTP-U with its container.

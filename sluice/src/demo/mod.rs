@@ -11,6 +11,8 @@
 //! | `checks`, `captures`, `report` | what must hold, and the outcome |
 //! | `screen`, `watch` | progress and the live table |
 
+use std::io::Write as _;
+
 use sluice_host::cap::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
@@ -61,6 +63,10 @@ pub fn run(args: &DemoArgs) -> Exit {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));
         return Exit::Lacking;
     }
+    if let Some(lacking) = upf_config::lacks(args.driver) {
+        eprintln!("sluice demo: {lacking}");
+        return Exit::Lacking;
+    }
     match show(args) {
         Ok(report) => {
             print(&report, args.json);
@@ -98,13 +104,14 @@ fn show(args: &DemoArgs) -> Result<Report, DemoError> {
     if let Err(error) = run::run(args, &stop, &screen, &mut report) {
         // What fails while somebody wants the end, fails for that.
         report.interrupted = error.is_interruption() || stop.is_requested();
-        screen.say(&format!("sluice demo: {error}"));
         for line in &report.upf_log {
             screen.say(&format!("  upf: {line}"));
         }
         report.error = Some(error.to_string());
         let name = "the demo ran to its end";
-        report.checks.holds(name, "yes", "no", false);
+        report
+            .checks
+            .holds(name, "no error", error.to_string(), false);
     }
     let left = topology::left_over()?;
     report
@@ -115,11 +122,12 @@ fn show(args: &DemoArgs) -> Result<Report, DemoError> {
 }
 
 fn print(report: &Report, as_json: bool) {
-    if as_json {
+    let text = if as_json {
         // Numbers, texts and lists can always be written.
-        let text = serde_json::to_string_pretty(report).unwrap_or_default();
-        println!("{text}");
+        serde_json::to_string_pretty(report).unwrap_or_default()
     } else {
-        println!("{}", report.text());
-    }
+        report.text()
+    };
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -32,8 +32,9 @@ pub(super) const LINK_MTU: u16 = 1500;
 /// fits into a frame of N3.
 pub(super) const UE_MTU: u16 = 1400;
 
-/// Largest TCP window in bytes: all flows together then fit into the rings between the ports and
-/// the kernel, so that TCP, which would otherwise push until something overflows, loses nothing.
+/// Largest TCP window in bytes. [`FLOWS_AT_ONCE`] flows then fit into the rings between the ports
+/// and the kernel (2048 packets), so that TCP, which would otherwise push until something
+/// overflows, loses nothing.
 pub(super) const TCP_WINDOW_BYTES: u32 = 256 << 10;
 
 pub(super) const PING_COUNT: u32 = 20;
@@ -42,6 +43,9 @@ pub(super) const PING_INTERVAL_S: f32 = 0.05;
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 /// The usual payload, and the one that fills the MTU (behind 28 bytes of headers).
 pub(super) const PING_SIZES: [u16; 2] = [56, UE_MTU - 28];
+
+/// TCP flows at the same time.
+pub(super) const FLOWS_AT_ONCE: usize = 6;
 
 pub(super) const HTTP_PORT: u16 = 80;
 pub(super) const HTTP_BYTES: usize = 6 << 20;

@@ -178,7 +178,7 @@ impl Report {
             t.tcp_downlink_bps / 1e6
         );
         for ue in &self.ues {
-            let usage = ue.usage.unwrap_or_default();
+            let Some(usage) = ue.usage else { continue };
             let _ = writeln!(
                 text,
                 "  {:<6}{:<14}{:<7} usage up {} down {} bytes; its TUN up {} down {}",

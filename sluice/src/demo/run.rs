@@ -59,15 +59,19 @@ pub(super) fn run(
 /// Everything that passes N3 and N4 is seen, from the first message to the last.
 fn with_captures(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
     stage.stop.check()?;
-    let captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
-    with_upf(stage, report)?;
+    let mut captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
+    with_upf(stage, &mut captures, report)?;
     stage.screen.step("tshark judges what passed N4 and N3");
     report.captures = captures.judge().in_step("judgement of the captures")?;
     acts::check_captures(report);
     stage.stop.check()
 }
 
-fn with_upf(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
+fn with_upf(
+    stage: &Stage<'_>,
+    captures: &mut Captures,
+    report: &mut Report,
+) -> Result<(), DemoError> {
     stage.stop.check()?;
     let driver = stage.args.driver;
     stage.screen.step(&format!(
@@ -76,7 +80,7 @@ fn with_upf(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
     ));
     let mut upf = Upf::start(&stage.topology.upf, stage.work, driver, stage.stop)
         .in_step("start of the UPF")?;
-    let outcome = with_servers(stage, &upf, report);
+    let outcome = with_servers(stage, captures, &upf, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
     let alive = upf.check_alive().in_step("life of the UPF");
     if outcome.is_err() || alive.is_err() || report.checks.failed() > 0 {
@@ -90,7 +94,12 @@ fn with_upf(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
     Ok(())
 }
 
-fn with_servers(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<(), DemoError> {
+fn with_servers(
+    stage: &Stage<'_>,
+    captures: &mut Captures,
+    upf: &Upf,
+    report: &mut Report,
+) -> Result<(), DemoError> {
     stage
         .screen
         .step("nginx and iperf3 in the data network, gNBs, SMF");
@@ -102,17 +111,22 @@ fn with_servers(stage: &Stage<'_>, upf: &Upf, report: &mut Report) -> Result<(),
     acts::attach(stage, &mut core, &mut ran).in_step("sessions")?;
     report.ues = ran.ues.iter().map(ue_report).collect();
     acts::greet(stage, &ran, report).in_step("signalling")?;
-    {
-        let _watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
-        play(stage, &servers, &mut core, &mut ran, report)?;
+    let watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
+    play(stage, &servers, &mut core, &mut ran, report)?;
+    if !stage.args.once {
+        captures
+            .signalling_only(stage.topology, stage.work)
+            .in_step("captures")?;
+        play_on(stage, &servers, &ran, report)?;
     }
+    drop(watch);
     acts::detach(stage, &mut core, &ran, report).in_step("deletion of the sessions")?;
     acts::knock(stage, &upf.ctl, &ran, report).in_step("traffic without a session")?;
     acts::account(stage, &upf.ctl, &ran, report).in_step("the UPF's accounts")?;
     core.end().in_step("release of the PFCP association")
 }
 
-/// Traffic, a path switch, more traffic; without `--once` rounds of it until Ctrl-C.
+/// Traffic, a path switch, more traffic.
 fn play(
     stage: &Stage<'_>,
     servers: &Servers,
@@ -124,7 +138,18 @@ fn play(
     acts::switch_path(stage, core, ran, report).in_step("path switch")?;
     acts::iperf(stage, ran, report)?;
     report.rounds = 1;
-    while !stage.args.once && !stage.stop.is_requested() {
+    Ok(())
+}
+
+/// Rounds of traffic until Ctrl-C, after which the demo ends in order; another Ctrl-C cuts that
+/// short.
+fn play_on(
+    stage: &Stage<'_>,
+    servers: &Servers,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    while !stage.stop.is_requested() {
         stage
             .screen
             .step("another round; Ctrl-C ends the demo in order");
@@ -136,10 +161,7 @@ fn play(
             Err(error) => return Err(error),
         }
     }
-    if !stage.args.once {
-        // The wish is granted by what follows; another Ctrl-C cuts that short.
-        stage.stop.forget();
-    }
+    stage.stop.forget();
     Ok(())
 }
 

@@ -2,10 +2,28 @@
 
 use std::path::Path;
 
-use sluice_port_dpdk::devargs;
+use sluice_port_dpdk::{devargs, free_huge_mib};
 
 use super::plan;
 use crate::cli::args::Driver;
+
+/// For packet buffers, in MiB: a demo must not need half a small machine.
+const MEMORY_MIB: u32 = 256;
+/// Both ports' rings four times over.
+const MBUFS: u32 = 65_535;
+
+/// What a driver needs that is not here, if anything: packet buffers become the kernel's own only
+/// on huge pages, as on normal ones they do not lie gapless.
+pub(super) fn lacks(driver: Driver) -> Option<String> {
+    let free_mib = free_huge_mib();
+    (driver == Driver::AfXdp && free_mib < MEMORY_MIB).then(|| {
+        format!(
+            "--driver af_xdp needs {MEMORY_MIB} MiB of free huge pages, and there are {free_mib}: \
+             sysctl vm.nr_hugepages={}, or use af_packet, which needs none",
+            MEMORY_MIB / 2
+        )
+    })
+}
 
 /// As it stands on the command line.
 pub(super) fn driver_name(driver: Driver) -> &'static str {
@@ -22,14 +40,17 @@ pub(super) fn text(driver: Driver, socket: &Path) -> String {
         Driver::AfXdp => devargs::af_xdp(number, interface, 1),
         _ => devargs::af_packet(number, interface, 1),
     };
+    // A worker may have to wait for its core on a small, busy machine.
+    let queues =
+        "rx_queues: 1\n    tx_queues: 1\n    rx_descriptors: 4096\n    tx_descriptors: 4096";
     let (n3, n6, socket) = (device(0, "n3"), device(1, "n6"), socket.display());
     format!(
         "# Written by `sluice demo`.\n\
          control_socket: {socket}\n\
          n4:\n  listen: {N4_UPF}\n  peers: {N4_SMF}/32\n\
          ports:\n\
-         \x20 - name: n3\n    device: {n3}\n    rx_queues: 1\n    tx_queues: 1\n\
-         \x20 - name: n6\n    device: {n6}\n    rx_queues: 1\n    tx_queues: 1\n\
+         \x20 - name: n3\n    device: {n3}\n    {queues}\n\
+         \x20 - name: n6\n    device: {n6}\n    {queues}\n\
          interfaces:\n\
          \x20 - name: n3\n    port: n3\n    addresses: {N3_UPF}/{LINK_PREFIX}\n\
          \x20   n3:\n      network_instance: {NETWORK_ACCESS}\n\
@@ -37,7 +58,8 @@ pub(super) fn text(driver: Driver, socket: &Path) -> String {
          \x20   gateway: {N6_SERVER}\n\
          \x20   n6:\n      network_instance: {NETWORK_CORE}\n\
          pools:\n  - network_instance: {NETWORK_CORE}\n    prefix: {UE_POOL}/{UE_POOL_PREFIX}\n\
-         limits:\n  sessions: 1024\n",
+         limits:\n  sessions: 1024\n\
+         dpdk:\n  memory_mb: {MEMORY_MIB}\n  mbufs: {MBUFS}\n",
         N4_UPF = plan::N4_UPF,
         N4_SMF = plan::N4_SMF,
         N3_UPF = plan::N3_UPF,

@@ -73,13 +73,17 @@ pub(super) fn choose(wanted: Memory, free_huge_mib: u32) -> Result<Pages, EalErr
     }
 }
 
-/// MiB in free huge pages of 2 MiB.
-pub(super) fn free_huge_mib() -> u32 {
-    let file = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
-    let pages = std::fs::read_to_string(file)
-        .ok()
-        .and_then(|text| text.trim().parse::<u32>().ok());
-    pages.unwrap_or(0).saturating_mul(2)
+/// MiB in free huge pages of 2 MiB that nobody has a claim to.
+#[must_use]
+pub fn free_huge_mib() -> u32 {
+    let pages = |name: &str| {
+        let file = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{name}_hugepages");
+        let text = std::fs::read_to_string(file).ok()?;
+        text.trim().parse::<u32>().ok()
+    };
+    let (free, claimed) = (pages("free"), pages("resv"));
+    let unclaimed = free.unwrap_or(0).saturating_sub(claimed.unwrap_or(0));
+    unclaimed.saturating_mul(2)
 }
 
 #[cfg(test)]

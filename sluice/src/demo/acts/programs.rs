@@ -7,7 +7,7 @@ use crate::demo::report::Report;
 use crate::demo::run::Stage;
 use crate::demo::servers::Servers;
 use crate::demo::traffic::ping::{Ping, PingPlan, ping};
-use crate::demo::traffic::{at_once, http, iperf};
+use crate::demo::traffic::{at_once, http, in_groups, iperf};
 
 /// All UEs ping the server, with small and full packets, and fetch and store a file.
 pub(in crate::demo) fn ping_and_http(
@@ -18,7 +18,7 @@ pub(in crate::demo) fn ping_and_http(
 ) -> Result<(), DemoError> {
     ping_all(stage, ran, report).in_step("ping")?;
     stage.screen.step("HTTP: a file down and up again");
-    let transfers = at_once(&ran.ues, |_, ue| {
+    let transfers = in_groups(&ran.ues, plan::FLOWS_AT_ONCE, |ue| {
         http::transfer(&ue.ns, &ue.name, servers, stage.work, stage.stop)
     });
     let transfers = transfers.in_step("HTTP")?;
