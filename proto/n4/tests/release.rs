@@ -167,6 +167,22 @@ fn the_up_function_learns_that_nobody_released_in_time() {
 }
 
 #[test]
+fn when_the_timers_were_looked_at_late_nothing_stays_due() {
+    let mut net = Net::associated();
+    let at_up = net.id(UP);
+    let ask = Change::ReleaseRequest {
+        graceful_period_s: Some(4),
+    };
+    net.call(UP, |up, now, out| up.update(now, at_up, ask, out))
+        .unwrap();
+    net.run_ms(10);
+    // The period and a heartbeat are over at once.
+    net.now = net.now.plus_ms(30_000);
+    net.call(UP, |up, now, out| up.tick(now, out));
+    assert!(net.hosts[UP].endpoint.next_deadline() > Some(net.now));
+}
+
+#[test]
 fn an_announced_release_lets_the_up_function_report_first() {
     let mut net = Net::associated();
     let (at_cp, at_up) = (net.id(CP), net.id(UP));

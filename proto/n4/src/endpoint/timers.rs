@@ -25,14 +25,14 @@ impl Endpoint {
     }
 
     pub(super) fn run_timers(&mut self, now: Instant, out: &mut impl Outbox) {
-        self.next_timer = Instant::NEVER;
         for place in 0..self.associations.places() {
             if let Some(id) = self.associations.at(place) {
                 self.run_timers_of(now, id, out);
-                // Finds the first of the timers that are left.
-                self.change(id, |_| ());
             }
         }
+        // Only now: while one timer of an association runs, another may still be due.
+        let timers = self.associations.iter().map(|(_, a)| a.next_timer());
+        self.next_timer = timers.min().unwrap_or(Instant::NEVER);
     }
 
     fn run_timers_of(&mut self, now: Instant, id: AssociationId, out: &mut impl Outbox) {
