@@ -414,6 +414,29 @@ fn a_station_on_the_link_becomes_a_route_when_it_answers() {
 }
 
 #[test]
+fn damaged_pings_and_datagrams_are_answered_with_silence() {
+    let mut control = control();
+    let mut echo = [0; 64];
+    let body = icmp::Echo {
+        identifier: 7,
+        sequence: 9,
+        data: b"sluice",
+    };
+    let len = icmp::write_echo(&mut echo, icmp::EchoKind::Request, &body).unwrap();
+    echo[len - 1] ^= 1;
+    let ping = packet(GATEWAY, N6, Protocol::ICMP, &echo[..len]);
+    let mut echo = datagram(GATEWAY, N3, (2152, gtpu::PORT), &gtpu::echo_request(7));
+    *echo.last_mut().unwrap() ^= 1;
+    let mut sent = Sent::default();
+    for (id, to, bytes) in [(1, N6_MAC, ping), (0, N3_MAC, echo)] {
+        let bytes = frame(to, GATEWAY_MAC, EtherType::IPV4, &bytes);
+        assert_eq!(control.frame(0, id, &bytes, &mut sent), None);
+    }
+    assert!(sent.out.is_empty());
+    assert_eq!(control.counters().ignored, 2);
+}
+
+#[test]
 fn nonsense_is_counted_and_answered_with_silence() {
     let mut control = control();
     let mut sent = Sent::default();

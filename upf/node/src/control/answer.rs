@@ -8,7 +8,7 @@ use sluice_path::tables::{Interface, InterfaceId};
 use sluice_wire::arp::{Arp, Operation};
 use sluice_wire::eth::{Eth, EtherType, MacAddr};
 use sluice_wire::icmp::{
-    TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
+    Icmp, TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
     write_destination_unreachable, write_time_exceeded,
 };
 use sluice_wire::ipv4::{Ipv4, Protocol};
@@ -73,8 +73,11 @@ impl Control {
             _ if ip.is_fragment() => self.ignore(),
             Protocol::ICMP => self.icmp_echo(&arrived, out),
             Protocol::UDP => match Udp::parse(ip.payload()) {
-                Ok(udp) => self.udp(now_ns, &arrived, &udp, out),
-                Err(_) => self.ignore(),
+                // RFC 1122, 4.1.3.4: a damaged datagram is discarded silently.
+                Ok(udp) if udp.verify(ip.source(), ip.destination()) => {
+                    self.udp(now_ns, &arrived, &udp, out)
+                }
+                _ => self.ignore(),
             },
             _ => {
                 self.unreachable(now_ns, &arrived, Unreachable::Protocol, out);
@@ -129,6 +132,9 @@ impl Control {
 
     fn icmp_echo(&mut self, arrived: &Arrived<'_>, out: &mut impl Frames) -> Option<Event> {
         let mut message = frame::Frame::new();
+        if Icmp::parse(arrived.ip.payload()).is_err() {
+            return self.ignore();
+        }
         if message.try_extend_from_slice(arrived.ip.payload()).is_err()
             || !turn_into_reply(&mut message)
         {

@@ -97,9 +97,15 @@ impl Neighbours {
         self.ask(id, now_ns)
     }
 
-    /// As [`Self::want`], for a station with a number.
+    /// As [`Self::want`], for a station with a number. Workers look at old tables for a moment
+    /// longer: a number that was given back is nobody's, and asking for it would give it back
+    /// again.
     pub fn want_hop(&mut self, id: NextHopId, now_ns: u64) -> Option<Question> {
-        self.hops.get(usize::from(id))?;
+        let hop = self.hops.get(usize::from(id))?;
+        let owner = self.by_address.get(&(hop.interface, hop.address));
+        if owner != Some(&id) {
+            return None;
+        }
         self.ask(id, now_ns)
     }
 
@@ -264,6 +270,17 @@ mod tests {
             n.want(0, HOST, 4 * S).is_some(),
             "asked anew when wanted anew"
         );
+    }
+
+    #[test]
+    fn a_number_that_was_given_back_is_nobodys() {
+        let mut n = Neighbours::default();
+        n.want(0, HOST, 0);
+        (1..4).for_each(|s| drop(questions(&mut n, s * S)));
+        assert_eq!(n.want_hop(0, 4 * S), None);
+        (5..9).for_each(|s| drop(questions(&mut n, s * S)));
+        let others = [1, 2].map(|last| n.hold(0, Ipv4Addr::new(192, 0, 2, last)));
+        assert_ne!(others[0], others[1], "each station has a number of its own");
     }
 
     #[test]
