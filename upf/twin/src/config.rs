@@ -117,9 +117,32 @@ pub fn contains((base, len): Prefix, address: Ipv4Addr) -> bool {
 pub struct TwinConfig {
     /// Logical interfaces; their order is their number.
     pub links: Vec<Link>,
+    /// A maximum bit rate of 0 lets nothing pass; otherwise it is no limit. The TS does not say.
+    pub zero_rate_closes: bool,
 }
 
 impl TwinConfig {
+    /// Where tunnels of a side end: the CP function's, if nothing is configured for them, with
+    /// those from the RAN.
+    pub fn tunnel_end(&self, side: Side, instance: Option<&str>) -> Option<&TunnelEnd> {
+        let own = self.tunnels(side, instance);
+        let shared = || match side {
+            Side::Control => self.tunnels(Side::Access, instance),
+            _ => None,
+        };
+        own.or_else(shared).map(|(_, end)| end)
+    }
+
+    /// The data network behind a destination: N6-LAN is N6 where nothing is configured for it.
+    pub fn way_out(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
+        let own = self.plain(side, instance);
+        let shared = || match side {
+            Side::SgiLan => self.plain(Side::Core, instance),
+            _ => None,
+        };
+        own.or_else(shared)
+    }
+
     /// The link and place of the first tunnel address that a rule means.
     pub fn tunnels(&self, side: Side, instance: Option<&str>) -> Option<(usize, &TunnelEnd)> {
         self.all_tunnels()

@@ -1,7 +1,7 @@
 //! Detection: which PDR a packet matches (TS 29.244, 5.2.1), by looking at all of them.
 
 use crate::arrival::{Plain, Tunnelled};
-use crate::config::{Place, TwinConfig};
+use crate::config::{Place, Side, TwinConfig};
 use crate::ipv4::{self, Fault, Packet};
 use crate::outcome::{Drop, Notice};
 use crate::rules::{FTeid, Flows, Pdr, Session, SessionId};
@@ -37,7 +37,9 @@ pub fn tunnelled<'a>(
         .all_tunnels()
         .filter(|(_, t)| t.address == came.local);
     let places: Vec<&Place> = ends.map(|(_, t)| &t.place).collect();
-    let enters = |pdr: &Pdr| pdr.f_teid == Some(f_teid) && is_of(pdr, &places);
+    let enters = |pdr: &Pdr| {
+        pdr.f_teid == Some(f_teid) && pdr.source != Side::Control && is_of(pdr, &places)
+    };
     let Some((session, rules)) = find(sessions, enters) else {
         let notice = Notice::ErrorIndication {
             peer: came.peer,

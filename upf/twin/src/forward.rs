@@ -5,7 +5,7 @@ use crate::detect::Detected;
 use crate::fragment::fragment;
 use crate::ipv4::{self, with_one_hop_less};
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
-use crate::rules::{Far, Forwarding, Pdr, Remote, Session};
+use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
 use sluice_wire::pfcp::value::Gate;
 use std::net::Ipv4Addr;
 
@@ -37,7 +37,7 @@ fn decide(
 ) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
     let packet = detected.packet.bytes;
-    gates(session, &pdr)?;
+    gates(config, session, &pdr)?;
     let to = destination(&session.fars[&pdr.far])?.clone();
     rates(session, &pdr, packet.len(), now_ns)?;
     let relayed = detected.tunnelled && to.tunnel.is_some();
@@ -50,7 +50,9 @@ fn decide(
         false => with_one_hop_less(packet),
     };
     let way = way_out(config, &to, detected.packet.header.destination_addr())?;
-    let qfi = pdr.qers.iter().find_map(|q| session.qers[q].qfi);
+    let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
+    // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
+    let qfi = qfis.reduce(|first, next| if first == 0 { next } else { first });
     let container = qfi.map(|q| (pdr.is_uplink(), q));
     let overhead = to
         .tunnel
@@ -90,15 +92,16 @@ fn decide(
     Ok(outcomes)
 }
 
-/// All gates must be open (5.4.3); a rate of 0 is a closed one.
-fn gates(session: &Session, pdr: &Pdr) -> Result<(), End> {
+/// All gates must be open (5.4.3).
+fn gates(config: &TwinConfig, session: &Session, pdr: &Pdr) -> Result<(), End> {
     for qer in &pdr.qers {
         let qer = &session.qers[qer];
         let (gate, kbps) = match pdr.is_uplink() {
             true => (qer.gate.uplink, qer.mbr.map(|m| m.uplink_kbps)),
             false => (qer.gate.downlink, qer.mbr.map(|m| m.downlink_kbps)),
         };
-        if gate == Gate::Closed || kbps == Some(0) {
+        let closed_by_rate = config.zero_rate_closes && kbps == Some(0);
+        if gate == Gate::Closed || closed_by_rate {
             return Err((Drop::GateClosed, None));
         }
     }
@@ -112,10 +115,12 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
         let Some(qer) = session.qers.get_mut(qer) else {
             continue;
         };
-        let Some(mbr) = qer.mbr else { continue };
-        let (bucket, kbps) = match pdr.is_uplink() {
-            true => (&mut qer.uplink, mbr.uplink_kbps),
-            false => (&mut qer.downlink, mbr.downlink_kbps),
+        let Some(kbps) = limit_kbps(qer, pdr) else {
+            continue;
+        };
+        let bucket = match pdr.is_uplink() {
+            true => &mut qer.uplink,
+            false => &mut qer.downlink,
         };
         bucket.refill(now_ns, kbps * 1000);
         has_room &= bucket.has_room(bytes);
@@ -124,8 +129,8 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
         return Err((Drop::MbrExceeded, None));
     }
     for qer in &pdr.qers {
-        let qer = session.qers.get_mut(qer).filter(|q| q.mbr.is_some());
-        match (qer, pdr.is_uplink()) {
+        let limited = |q: &&mut Qer| limit_kbps(q, pdr).is_some();
+        match (session.qers.get_mut(qer).filter(limited), pdr.is_uplink()) {
             (Some(qer), true) => qer.uplink.pay(bytes),
             (Some(qer), false) => qer.downlink.pay(bytes),
             (None, _) => {}
@@ -134,12 +139,24 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
     Ok(())
 }
 
+/// The rate that a QER allows in the PDR's direction, if it limits it.
+fn limit_kbps(qer: &Qer, pdr: &Pdr) -> Option<u64> {
+    let mbr = qer.mbr?;
+    let kbps = match pdr.is_uplink() {
+        true => mbr.uplink_kbps,
+        false => mbr.downlink_kbps,
+    };
+    (kbps > 0).then_some(kbps)
+}
+
 /// Where the FAR sends packets. Towards the RAN there is no way without a tunnel: a FAR whose
 /// tunnel is not known yet drops.
 fn destination(far: &Far) -> Result<&Forwarding, End> {
-    let leads = |f: &&Forwarding| f.tunnel.is_some() || f.is_plain();
-    let forwarding = far.forwarding.as_ref().filter(|_| far.forwards);
-    forwarding.filter(leads).ok_or((Drop::FarDrop, None))
+    match &far.forwarding {
+        Some(to) if far.forwards && to.is_to_cp() => Err((Drop::N4uAbsent, None)),
+        Some(to) if far.forwards && (to.tunnel.is_some() || to.is_plain()) => Ok(to),
+        _ => Err((Drop::FarDrop, None)),
+    }
 }
 
 /// A link, our address there, and the next station.
@@ -155,7 +172,8 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result
     if let Some(remote) = to.tunnel {
         return tunnel_way(config, to, remote).ok_or(no_route);
     }
-    let place = config.plain(to.side, instance).ok_or(no_route.clone())?;
+    let place = config.way_out(to.side, instance);
+    let place = place.ok_or(no_route.clone())?;
     let of_place = |l: &&Link| l.plain.as_ref() == Some(place);
     let links = || config.links.iter().filter(of_place);
     if let Some(link) = links().find(|l| l.is_connected(dst)) {

@@ -122,7 +122,7 @@ impl Fragments {
             is_last: !h.more_fragments(),
             front: front(frame, packet),
         };
-        let on_border = piece.is_last || payload.len() % 8 == 0;
+        let on_border = piece.is_last || payload.len().is_multiple_of(8);
         if payload.is_empty() || !on_border || piece.end() > 65_535 {
             return Gathered::Broken(1);
         }

@@ -17,7 +17,9 @@
 //! - Outer headers have a TTL of 64, DF, identification 0, no UDP checksum; the source port is
 //!   one of 49152 to 65535 and the same for all packets of a flow (TS 29.281, 4.4.2.3).
 //! - UDP checksums of outer headers are not verified.
-//! - What a FAR would buffer is dropped, as what it drops. A maximum bit rate of 0 is a closed gate.
+//! - What a FAR would buffer is dropped, as what it drops. There is no N4-u: PDRs for packets from
+//!   the CP function match nothing, FARs to it drop.
+//! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
 //! - A packet that does not fit is cut if it may be; each piece is a packet of its own then, also
 //!   for usage. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]

@@ -63,6 +63,8 @@ pub enum Drop {
     NoRoute,
     /// The next station did not answer in time.
     NextHopUnresolved,
+    /// The FAR sends it to the CP function, where nothing leads.
+    N4uAbsent,
 }
 
 impl Drop {
@@ -98,6 +100,7 @@ impl Drop {
             Self::TooBig => "too_big",
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
+            Self::N4uAbsent => "n4u_absent",
         }
     }
 }

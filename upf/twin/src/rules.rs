@@ -48,9 +48,14 @@ impl Pdr {
         self.source == Side::Access
     }
 
+    /// True if the PDR may match a packet here: none comes from the CP function, none is IPv6.
+    pub fn is_live(&self) -> bool {
+        self.flows == Flows::All && self.source != Side::Control
+    }
+
     /// True if packets may reach a FAR by this PDR.
     pub fn leads_to(&self, far: u32) -> bool {
-        self.far == far && self.flows == Flows::All
+        self.far == far && self.is_live()
     }
 }
 
@@ -86,6 +91,11 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
+    /// True if packets go to the CP function, which they cannot here.
+    pub fn is_to_cp(&self) -> bool {
+        self.side == Side::Control
+    }
+
     /// True if packets may leave without an outer header.
     pub fn is_plain(&self) -> bool {
         self.tunnel.is_none() && matches!(self.side, Side::Core | Side::SgiLan)

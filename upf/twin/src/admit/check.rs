@@ -2,7 +2,7 @@
 
 use super::{Refused, no};
 use crate::config::TwinConfig;
-use crate::rules::{Flows, Pdr, Session, SessionId};
+use crate::rules::{Pdr, Session, SessionId};
 use std::collections::BTreeMap;
 
 /// Refuses rules that refer to nothing, lead nowhere, or take what another session has.
@@ -44,7 +44,7 @@ pub fn check(
 /// packets with the header that they came with.
 fn headers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     let forwards = rules.fars.get(&pdr.far).is_some_and(|f| f.forwards);
-    let kept = forwards && pdr.flows == Flows::All && !pdr.removes_outer;
+    let kept = forwards && pdr.is_live() && !pdr.removes_outer;
     match pdr.f_teid {
         Some(_) if kept => no(format!("PDR {id} keeps the outer header")),
         None if pdr.removes_outer => no(format!("PDR {id} removes a header that is not there")),
@@ -86,15 +86,19 @@ fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
 
 /// FARs that packets reach must lead somewhere, and tunnels be known even where packets wait.
 fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
-    let reached = rules.pdrs.values().filter(|p| p.flows == Flows::All);
+    let reached = rules.pdrs.values().filter(|p| p.is_live());
     for far_id in reached.map(|p| p.far) {
         let Some(far) = rules.fars.get(&far_id) else {
             continue;
         };
-        let Some(to) = &far.forwarding else { continue };
+        let to = far.forwarding.as_ref().filter(|to| !to.is_to_cp());
+        let Some(to) = to else { continue };
         let instance = to.instance.as_deref();
         let leads = match to.tunnel {
-            None => !far.forwards || !to.is_plain() || config.plain(to.side, instance).is_some(),
+            None => {
+                let needs_none = !far.forwards || !to.is_plain();
+                needs_none || config.way_out(to.side, instance).is_some()
+            }
             Some(remote) => config.tunnels(to.side, instance).is_some_and(|(link, _)| {
                 config.links[link].station_towards(remote.address).is_some()
             }),

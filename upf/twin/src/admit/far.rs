@@ -41,7 +41,9 @@ impl Draft<'_, '_> {
         if let Some(apply) = ie.apply_action {
             far.forwards = forwards(apply)?;
         }
-        if let Some(parameters) = &ie.update_forwarding_parameters {
+        // SD-Core's SMF sends them as Forwarding Parameters.
+        let parameters = ie.update_forwarding_parameters.as_ref();
+        if let Some(parameters) = parameters.or(ie.forwarding_parameters.as_ref()) {
             let updated = updated(old.forwarding.as_ref(), parameters)?;
             if let Some(marker) = end_marker(&old, &updated, parameters)
                 && reached

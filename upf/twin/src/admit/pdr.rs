@@ -120,7 +120,7 @@ impl Draft<'_, '_> {
                 if let Some(given) = old.and_then(|o| o.f_teid) {
                     return Ok(Some(given));
                 }
-                let Some((_, end)) = self.config.tunnels(pdr.source, instance) else {
+                let Some(end) = self.config.tunnel_end(pdr.source, instance) else {
                     return no(format!("PDR {id}: no tunnels on that side"));
                 };
                 Ok(Some(self.choices.chosen(id, *choose_id, end.address)))

@@ -211,12 +211,15 @@ fn update_far(out: &mut Writer<'_>, edit: &FarEdit) -> Result<(), Full> {
         pfcpsmreq_flags: flags(e),
         ..UpdateForwardingParameters::default()
     });
-    let ie = UpdateFar {
+    let mut ie = UpdateFar {
         far_id: FarId(edit.id),
         apply_action: edit.action.map(action),
-        update_forwarding_parameters: parameters,
         ..UpdateFar::default()
     };
+    match edit.as_created {
+        true => ie.forwarding_parameters = parameters,
+        false => ie.update_forwarding_parameters = parameters,
+    }
     out.ie(IeType::UPDATE_FAR, |w| ie.emit(w))
 }
 

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod compare;
 mod encode;
 mod frames;
 mod generate;
@@ -60,6 +61,22 @@ fn wrong_twins_are_found_out() {
         });
         assert!(found.is_some(), "a twin that {name} was not found out");
     }
+}
+
+/// What is told of a difference is short enough to be understood.
+#[test]
+fn a_difference_is_shrunk_to_its_cause() {
+    let differs = |case: &Case| {
+        let mut wrong = wrong::all().swap_remove(0).1;
+        Pair::new(1).run(case, &mut *wrong).is_err()
+    };
+    let case = (0..).map(generate::case).find(&differs);
+    let case = shrink::shrink(case.expect("an endless series"), differs);
+    let size = case.steps.len();
+    assert!(
+        size <= 2,
+        "{size} steps of a case that takes two:\n{case:#?}"
+    );
 }
 
 /// `SLUICE_SEED`, or the time.

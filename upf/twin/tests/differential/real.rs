@@ -73,7 +73,7 @@ pub struct Seen {
 }
 
 impl Real {
-    pub fn new(workers: usize) -> Self {
+    pub fn new(workers: usize, world: &TwinConfig) -> Self {
         let layout = layout();
         let blocks = 8 * SHARDS;
         let plan = Plan {
@@ -99,11 +99,13 @@ impl Real {
         let workers = workers.collect();
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
         config.sessions = 1024;
-        // The twin's reading.
-        config.mbr_zero = MbrZero::Closed;
+        config.mbr_zero = match world.zero_rate_closes {
+            true => MbrZero::Closed,
+            false => MbrZero::Unlimited,
+        };
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
         n4.heartbeat_interval_ms = 0;
-        let control = Control::new(control_config()).expect("a sound configuration");
+        let control = Control::new(control_config(world)).expect("a sound configuration");
         let mut real = Self {
             net,
             ports,
@@ -299,15 +301,14 @@ fn polled(worker: usize, workers: usize) -> Vec<Polled> {
 }
 
 /// The world in the words of the control core.
-fn control_config() -> ControlConfig {
-    let TwinConfig { links } = world::world();
+fn control_config(world: &TwinConfig) -> ControlConfig {
     let pools = world::POOLS.map(|(name, base, prefix_len)| Pool {
         instance: instance_id(name),
         base,
         prefix_len,
     });
     ControlConfig {
-        interfaces: links.iter().map(interface).collect(),
+        interfaces: world.links.iter().map(interface).collect(),
         pools: pools.to_vec(),
     }
 }

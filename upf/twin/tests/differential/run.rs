@@ -1,16 +1,17 @@
 //! One case on both sides, step by step, and what differs.
 
+use crate::compare::{Difference, Flows, name, same_books, same_reports};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
 use crate::frames::{self, Lookup};
-use crate::real::{Real, Seen};
+use crate::real::Real;
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step};
 use crate::world;
-use sluice_twin::{Modified, Notice, Outcome, Sent, SessionId, Twin, TwinConfig};
+use sluice_twin::{Modified, Outcome, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::{Header, MessageType, Reject, Writer};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// A bucket is full again after its depth, 320 ms at the lowest rate here.
@@ -18,9 +19,6 @@ use std::net::Ipv4Addr;
 /// The session machine lets a QER's bucket begin anew when it moves between a line and an extension
 /// block, which the twin knows nothing of. So both are given the time to fill up.
 const ANY_BUCKET_FULL_NS: u64 = 1_000_000_000;
-
-/// What differs between the twin and the real thing, in words.
-pub type Difference = String;
 
 /// A twin whose answers may be falsified, to see that the comparison sees it.
 pub trait Falsify {
@@ -43,8 +41,7 @@ pub struct Pair {
     sessions: BTreeMap<Slot, SessionId>,
     ues: BTreeMap<Slot, Ipv4Addr>,
     cp_seids: u64,
-    /// Source ports by flow.
-    ports: HashMap<Vec<u8>, u16>,
+    flows: Flows,
     /// What happened, if it is to be told.
     pub diary: Option<Vec<String>>,
     /// Frames that left on both sides, since the beginning.
@@ -55,15 +52,15 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(workers: usize) -> Self {
-        let world = world::world();
+        let world = world::world(workers == 1);
         Self {
-            real: Real::new(workers),
+            real: Real::new(workers, &world),
             twin: Twin::new(world.clone()),
             world,
             sessions: BTreeMap::new(),
             ues: BTreeMap::new(),
             cp_seids: 0,
-            ports: HashMap::new(),
+            flows: Flows::default(),
             diary: None,
             forwarded: 0,
             counts: BTreeMap::new(),
@@ -72,7 +69,7 @@ impl Pair {
 
     /// Runs a case, and deletes what it leaves.
     pub fn run(&mut self, case: &Case, falsify: &mut dyn Falsify) -> Result<(), Difference> {
-        self.ports.clear();
+        self.flows = Flows::default();
         self.ues.clear();
         for step in &case.steps {
             self.note(|| show::step(step));
@@ -249,7 +246,7 @@ impl Pair {
     fn agree(
         &mut self,
         granted: bool,
-        twin: &Result<(), sluice_twin::Refused>,
+        twin: &Result<(), Refused>,
         offending: &str,
     ) -> Result<(), Difference> {
         *self
@@ -257,7 +254,7 @@ impl Pair {
             .entry(if granted { "granted" } else { "refused" })
             .or_default() += 1;
         match (granted, twin) {
-            (true, Ok(())) | (false, Err(sluice_twin::Refused::Request(_))) => Ok(()),
+            (true, Ok(())) | (false, Err(Refused::Request(_))) => Ok(()),
             (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
             (false, Ok(())) => Err(format!(
                 "the real thing refuses ({offending}), the twin grants"
@@ -274,94 +271,16 @@ impl Pair {
             *self.counts.entry(name(outcome)).or_default() += 1;
         }
         let held = self.twin.held() as u64;
-        let difference = self.compare_with(&seen, &expected, held);
-        if difference.is_err() {
+        let same = same_books(&seen, &expected, held)
+            .and_then(|()| self.flows.same_frames(&seen.frames, &expected));
+        if same.is_err() {
             for (port, frame) in &seen.frames {
                 self.note(|| format!("  really left by port {port}: {}", show::frame(frame)));
             }
             self.note(|| format!("  really dropped: {:?}", seen.drops));
         }
-        difference
-    }
-
-    fn compare_with(
-        &mut self,
-        seen: &Seen,
-        expected: &[Outcome],
-        held: u64,
-    ) -> Result<(), Difference> {
-        same_drops(&seen.drops, expected)?;
-        same_notices(&seen.notices, expected)?;
-        let count = |of: Outcome| expected.iter().filter(|o| **o == of).count() as u64;
-        let counts = [
-            (
-                "packets for the control core",
-                seen.to_control,
-                count(Outcome::Control),
-            ),
-            ("merged fragments", seen.merged, count(Outcome::Merged)),
-            ("packets held", seen.held, held),
-        ];
-        for (what, real, twin) in counts {
-            if real != twin {
-                return Err(format!("{what}: really {real}, the twin says {twin}"));
-            }
-        }
-        self.same_frames(&seen.frames, expected)
-    }
-
-    /// Every frame, in the order of its session and direction.
-    fn same_frames(
-        &mut self,
-        seen: &[(u16, Vec<u8>)],
-        expected: &[Outcome],
-    ) -> Result<(), Difference> {
-        let mut left: Vec<&Sent> = Vec::new();
-        for outcome in expected {
-            if let Outcome::Sent(sent) = outcome {
-                left.push(sent);
-            }
-        }
-        for (port, frame) in seen {
-            let mut tried = Vec::new();
-            let at = left.iter().position(|sent| {
-                // Only the first that is left of a stream may come now.
-                let stream = (sent.port, sent.stream);
-                let first = !tried.contains(&stream);
-                tried.push(stream);
-                first && is(sent, *port, frame)
-            });
-            let Some(at) = at else {
-                let shown = show::frame(frame);
-                return Err(format!(
-                    "a frame left by port {port} that should not: {shown}"
-                ));
-            };
-            let sent = left.remove(at);
-            self.same_source_port(sent, frame)?;
-            self.forwarded += 1;
-        }
-        match left.first() {
-            None => Ok(()),
-            Some(sent) => Err(format!(
-                "a frame did not leave by port {}: {}",
-                sent.port,
-                show::frame(&sent.frame)
-            )),
-        }
-    }
-
-    /// From the dynamic range, and one for each flow.
-    fn same_source_port(&mut self, sent: &Sent, frame: &[u8]) -> Result<(), Difference> {
-        let Some(at) = sent.source_port_at else {
-            return Ok(());
-        };
-        let port = u16::from_be_bytes([frame[at], frame[at + 1]]);
-        let before = *self.ports.entry(sent.flow.clone()).or_insert(port);
-        if port < 0xc000 || port != before {
-            return Err(format!("source port {port}, {before} before in this flow"));
-        }
-        Ok(())
+        self.forwarded += same.clone().map_or(0, |()| seen.frames.len() as u64);
+        same
     }
 
     fn note(&mut self, what: impl FnOnce() -> String) {
@@ -373,69 +292,6 @@ impl Pair {
 
 fn unreadable(reject: Reject) -> Difference {
     format!("an answer that cannot be read: {reject:?}")
-}
-
-fn name(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Sent(_) => "sent",
-        Outcome::Dropped(drop, _) => drop.name(),
-        Outcome::Control => "to control",
-        Outcome::Held => "held",
-        Outcome::Merged => "merged",
-    }
-}
-
-/// True if the frame is what was expected, but for a source port that is the sender's choice.
-fn is(sent: &Sent, port: u16, frame: &[u8]) -> bool {
-    let same_length = sent.port == port && sent.frame.len() == frame.len();
-    same_length
-        && match sent.source_port_at {
-            None => sent.frame == frame,
-            Some(at) => sent.frame[..at] == frame[..at] && sent.frame[at + 2..] == frame[at + 2..],
-        }
-}
-
-fn same_drops(seen: &[(&'static str, u64)], expected: &[Outcome]) -> Result<(), Difference> {
-    let mut drops: BTreeMap<&str, u64> = BTreeMap::new();
-    for outcome in expected {
-        if let Outcome::Dropped(drop, _) = outcome {
-            *drops.entry(drop.name()).or_default() += 1;
-        }
-    }
-    let seen: BTreeMap<&str, u64> = seen.iter().copied().collect();
-    match seen == drops {
-        true => Ok(()),
-        false => Err(format!("drops: really {seen:?}, the twin says {drops:?}")),
-    }
-}
-
-fn same_notices(seen: &[Notice], expected: &[Outcome]) -> Result<(), Difference> {
-    let mut left: Vec<&Notice> = Vec::new();
-    for outcome in expected {
-        if let Outcome::Dropped(_, Some(notice)) = outcome {
-            left.push(notice);
-        }
-    }
-    for notice in seen {
-        match left.iter().position(|n| *n == notice) {
-            Some(at) => drop(left.remove(at)),
-            None => return Err(format!("really {notice:?}, of the twin's {left:?}")),
-        }
-    }
-    match left.first() {
-        None => Ok(()),
-        Some(notice) => Err(format!("the twin alone says {notice:?}")),
-    }
-}
-
-fn same_reports(twin: &[UsageReport<'static>], real: &[UsageReport<'_>]) -> Result<(), Difference> {
-    let mut real: Vec<_> = real.iter().collect();
-    real.sort_by_key(|r| r.urr_id.0);
-    let same = twin.len() == real.len() && twin.iter().zip(&real).all(|(t, r)| t == *r);
-    match same {
-        true => Ok(()),
-        false => Err(format!("usage: really {real:#?}\nthe twin says {twin:#?}")),
-    }
 }
 
 /// Names of a case, resolved.

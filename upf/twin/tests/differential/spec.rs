@@ -132,6 +132,8 @@ pub struct FarEdit {
     pub id: u32,
     pub action: Option<Action>,
     pub to: Option<DestinationEdit>,
+    /// In the IE of Create FAR, as SD-Core's SMF has it.
+    pub as_created: bool,
 }
 
 /// Inner options: a parameter that is removed.

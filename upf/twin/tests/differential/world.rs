@@ -35,9 +35,12 @@ pub const POOLS: [(&str, Ipv4Addr, u8); 2] = [
     (IMS, Ipv4Addr::new(10, 46, 0, 0), 16),
 ];
 
-pub fn world() -> TwinConfig {
-    let links = vec![n3(), internet(), n9(), ims()];
-    TwinConfig { links }
+/// `zero_rate_closes` is one of the two readings of a maximum bit rate of 0.
+pub fn world(zero_rate_closes: bool) -> TwinConfig {
+    TwinConfig {
+        links: vec![n3(), internet(), n9(), ims()],
+        zero_rate_closes,
+    }
 }
 
 fn n3() -> Link {

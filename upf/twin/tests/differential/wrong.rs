@@ -4,9 +4,12 @@ use crate::run::Falsify;
 use sluice_twin::{Drop, Notice, Outcome};
 use sluice_wire::pfcp::group::UsageReport;
 
+/// What a twin does wrong, and how.
+type Named<T> = (&'static str, fn(&mut T));
+
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_outcomes: [(&'static str, fn(&mut Outcome)); 8] = [
+    let of_outcomes: [Named<Outcome>; 8] = [
         ("counts no hop", counts_no_hop),
         ("writes another QFI", writes_another_qfi),
         ("writes the TEID with one bit wrong", writes_a_wrong_teid),
@@ -16,7 +19,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         ("drops what has a TTL of 1 silently", forgets_icmp),
         ("takes control packets for user data", drops_control),
     ];
-    let of_reports: [(&'static str, fn(&mut UsageReport<'static>)); 3] = [
+    let of_reports: [Named<UsageReport<'static>>; 3] = [
         ("counts a byte too much", counts_a_byte_too_much),
         ("counts reports from 1", counts_reports_from_1),
         ("confuses uplink and downlink", confuses_directions),

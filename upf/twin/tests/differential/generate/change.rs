@@ -41,6 +41,7 @@ impl Generator {
                 tunnel: Some(to.tunnel),
                 end_marker: self.rng.one_in(2),
             }),
+            as_created: self.rng.one_in(6),
         });
     }
 
@@ -64,6 +65,7 @@ impl Generator {
                 tunnel: Some(None),
                 ..DestinationEdit::default()
             }),
+            as_created: false,
         });
     }
 

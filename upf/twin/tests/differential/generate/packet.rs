@@ -55,7 +55,7 @@ impl Generator {
             }
             false => {
                 let at = self.rng.below(tunnels.len() as u64) as usize;
-                self.into_tunnel(slot, tunnels[at])
+                self.tunnelled(slot, tunnels[at])
             }
         };
         spec.payload_len = match self.rng.below(12) {
@@ -71,7 +71,7 @@ impl Generator {
         spec
     }
 
-    fn into_tunnel(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {
+    fn tunnelled(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {
         let downlink = pdr.source == Side::Core;
         let peer = match downlink {
             true => ANCHOR,

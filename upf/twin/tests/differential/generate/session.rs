@@ -27,6 +27,9 @@ impl Generator {
         if self.rng.one_in(5) {
             self.router_solicitation(&mut rules, ue);
         }
+        if self.rng.one_in(5) {
+            self.cp_channels(&mut rules);
+        }
         self.qos(&mut rules);
         self.usage(&mut rules);
         Session { ue, dn, rules }
@@ -64,7 +67,9 @@ impl Generator {
         let to = match relays {
             true => self.anchor(),
             false => Destination {
-                side: Side::Core,
+                side: self
+                    .rng
+                    .pick(&[Side::Core, Side::Core, Side::Core, Side::SgiLan]),
                 instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
                 tunnel: None,
             },
@@ -186,10 +191,47 @@ impl Generator {
         });
     }
 
+    /// Open5GS sets up N4-u in both directions; here nothing leads there.
+    fn cp_channels(&mut self, rules: &mut Rules) {
+        let to_cp = Destination {
+            side: Side::Control,
+            instance: self.maybe(ACCESS),
+            tunnel: self
+                .rng
+                .one_in(2)
+                .then_some((7, Ipv4Addr::new(192, 0, 4, 2))),
+        };
+        rules.fars.push(FarSpec {
+            id: 20,
+            action: Action::Forward,
+            to: Some(to_cp),
+        });
+        rules.pdrs.push(PdrSpec {
+            id: 20,
+            precedence: 255,
+            source: Side::Control,
+            instance: None,
+            f_teid: TeidSpec::Choose,
+            ue: None,
+            qfis: vec![],
+            filter: Filter::None,
+            removes_outer: true,
+            far: self.rng.pick(&[1, 2]),
+            ..rules.pdrs[0].clone()
+        });
+        rules.pdrs.push(PdrSpec {
+            id: 21,
+            precedence: self.rng.pick(&[1, 1000]),
+            filter: self.rng.pick(&[Filter::Ipv6, Filter::Ipv6, Filter::None]),
+            far: 20,
+            ..rules.pdrs[0].clone()
+        });
+    }
+
     fn qos(&mut self, rules: &mut Rules) {
         if self.rng.one_in(2) {
             let qer = QerSpec {
-                qfi: None,
+                qfi: self.rng.one_in(3).then_some(0),
                 ..self.qer(1)
             };
             rules.qers.push(qer);
@@ -213,7 +255,7 @@ impl Generator {
             id,
             open: (!self.rng.one_in(12), !self.rng.one_in(12)),
             mbr: self.rng.one_in(2).then(|| self.mbr()),
-            qfi: (!self.rng.one_in(4)).then(|| self.rng.pick(&[1, 5, 9, 63])),
+            qfi: (!self.rng.one_in(4)).then(|| self.rng.pick(&[0, 1, 5, 9, 63])),
         }
     }
 

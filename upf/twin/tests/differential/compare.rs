@@ -1,0 +1,159 @@
+//! What the twin expects against what was seen.
+
+use crate::real::Seen;
+use crate::show;
+use sluice_twin::{Notice, Outcome, Sent};
+use sluice_wire::pfcp::group::UsageReport;
+use std::collections::{BTreeMap, HashMap};
+
+/// What differs between the twin and the real thing, in words.
+pub type Difference = String;
+
+/// What an outcome is counted under.
+pub fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Sent(_) => "sent",
+        Outcome::Dropped(drop, _) => drop.name(),
+        Outcome::Control => "to control",
+        Outcome::Held => "held",
+        Outcome::Merged => "merged",
+    }
+}
+
+/// Everything but frames: drops, notices, and packets that went elsewhere.
+pub fn same_books(seen: &Seen, expected: &[Outcome], held: u64) -> Result<(), Difference> {
+    same_drops(&seen.drops, expected)?;
+    same_notices(&seen.notices, expected)?;
+    let count = |of: Outcome| expected.iter().filter(|o| **o == of).count() as u64;
+    let (control, merged) = (count(Outcome::Control), count(Outcome::Merged));
+    for (what, real, twin) in [
+        ("packets for the control core", seen.to_control, control),
+        ("merged fragments", seen.merged, merged),
+        ("packets held", seen.held, held),
+    ] {
+        if real != twin {
+            return Err(format!("{what}: really {real}, the twin says {twin}"));
+        }
+    }
+    Ok(())
+}
+
+fn same_drops(seen: &[(&'static str, u64)], expected: &[Outcome]) -> Result<(), Difference> {
+    let mut drops: BTreeMap<&str, u64> = BTreeMap::new();
+    for outcome in expected {
+        if let Outcome::Dropped(drop, _) = outcome {
+            *drops.entry(drop.name()).or_default() += 1;
+        }
+    }
+    let seen: BTreeMap<&str, u64> = seen.iter().copied().collect();
+    match seen == drops {
+        true => Ok(()),
+        false => Err(format!("drops: really {seen:?}, the twin says {drops:?}")),
+    }
+}
+
+fn same_notices(seen: &[Notice], expected: &[Outcome]) -> Result<(), Difference> {
+    let mut left: Vec<&Notice> = Vec::new();
+    for outcome in expected {
+        if let Outcome::Dropped(_, Some(notice)) = outcome {
+            left.push(notice);
+        }
+    }
+    for notice in seen {
+        match left.iter().position(|n| *n == notice) {
+            Some(at) => drop(left.remove(at)),
+            None => return Err(format!("really {notice:?}, of the twin's {left:?}")),
+        }
+    }
+    match left.first() {
+        None => Ok(()),
+        Some(notice) => Err(format!("the twin alone says {notice:?}")),
+    }
+}
+
+/// Usage Reports, by URR.
+pub fn same_reports(
+    twin: &[UsageReport<'static>],
+    real: &[UsageReport<'_>],
+) -> Result<(), Difference> {
+    let mut real: Vec<_> = real.iter().collect();
+    real.sort_by_key(|r| r.urr_id.0);
+    let same = twin.len() == real.len() && twin.iter().zip(&real).all(|(t, r)| t == *r);
+    match same {
+        true => Ok(()),
+        false => Err(format!("usage: really {real:#?}\nthe twin says {twin:#?}")),
+    }
+}
+
+/// The source port that each flow has been given.
+#[derive(Default)]
+pub struct Flows(HashMap<Vec<u8>, u16>);
+
+impl Flows {
+    /// Every frame, in the order of its session and direction.
+    pub fn same_frames(
+        &mut self,
+        seen: &[(u16, Vec<u8>)],
+        expected: &[Outcome],
+    ) -> Result<(), Difference> {
+        let mut left: Vec<&Sent> = Vec::new();
+        for outcome in expected {
+            if let Outcome::Sent(sent) = outcome {
+                left.push(sent);
+            }
+        }
+        for (port, frame) in seen {
+            let Some(at) = next_of_a_stream(&left, *port, frame) else {
+                let shown = show::frame(frame);
+                return Err(format!(
+                    "a frame left by port {port} that should not: {shown}"
+                ));
+            };
+            self.same_source_port(left.remove(at), frame)?;
+        }
+        match left.first() {
+            None => Ok(()),
+            Some(sent) => {
+                let shown = show::frame(&sent.frame);
+                Err(format!(
+                    "a frame did not leave by port {}: {shown}",
+                    sent.port
+                ))
+            }
+        }
+    }
+
+    /// From the dynamic range, and one for each flow.
+    fn same_source_port(&mut self, sent: &Sent, frame: &[u8]) -> Result<(), Difference> {
+        let Some(at) = sent.source_port_at else {
+            return Ok(());
+        };
+        let port = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let before = *self.0.entry(sent.flow.clone()).or_insert(port);
+        if port < 0xc000 || port != before {
+            return Err(format!("source port {port}, {before} before in this flow"));
+        }
+        Ok(())
+    }
+}
+
+/// Where among the frames that are left this one is. Of each stream only the first may come.
+fn next_of_a_stream(left: &[&Sent], port: u16, frame: &[u8]) -> Option<usize> {
+    let mut begun = Vec::new();
+    left.iter().position(|sent| {
+        let stream = (sent.port, sent.stream);
+        let first = !begun.contains(&stream);
+        begun.push(stream);
+        first && is(sent, port, frame)
+    })
+}
+
+/// True if the frame is what was expected, but for a source port that is the sender's choice.
+fn is(sent: &Sent, port: u16, frame: &[u8]) -> bool {
+    let same_length = sent.port == port && sent.frame.len() == frame.len();
+    same_length
+        && match sent.source_port_at {
+            None => sent.frame == frame,
+            Some(at) => sent.frame[..at] == frame[..at] && sent.frame[at + 2..] == frame[at + 2..],
+        }
+}
