@@ -4,6 +4,7 @@ use super::fields::{At, Fields};
 use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
+use sluice_node::session::MbrZero;
 
 /// The port of PFCP (TS 29.244, 4.2.2).
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
@@ -31,6 +32,8 @@ pub struct N4 {
     pub graceful_release_s: u32,
     /// Whether an SMF may choose the TEIDs of our F-TEIDs.
     pub accept_cp_fteid: bool,
+    /// What a Maximum Bitrate of 0 in one direction means.
+    pub mbr_zero: MbrZero,
     /// Associations at one time.
     pub associations_max: usize,
     /// Requests per second that the memory for retransmissions is made for.
@@ -62,6 +65,7 @@ impl N4 {
                 .or("graceful_release_s", "5", &number(0, 3600, "seconds"))
                 .value,
             accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
+            mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
             associations_max: fields
                 .or("associations_max", "256", &number(1, 65_536, "SMFs"))
                 .value,
@@ -106,5 +110,13 @@ fn peer_port() -> Kind<PeerPort> {
     Kind::new("source, or a UDP port", |text| match text {
         "source" => Some(PeerPort::Source),
         port => port.parse().ok().filter(|p| *p != 0).map(PeerPort::Fixed),
+    })
+}
+
+fn mbr_zero() -> Kind<MbrZero> {
+    Kind::new("unlimited or closed", |text| match text {
+        "unlimited" => Some(MbrZero::Unlimited),
+        "closed" => Some(MbrZero::Closed),
+        _ => None,
     })
 }

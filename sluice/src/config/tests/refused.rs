@@ -44,6 +44,11 @@ fn wrong_values_are_refused_with_line_key_and_what_was_expected() {
             "upf.yaml:1: n4.accept_cp_fteid: got 'yes'; expected true or false",
         ),
         (
+            "peers: 192.0.2.20",
+            "peers: 192.0.2.20, mbr_zero: drop",
+            "upf.yaml:1: n4.mbr_zero: got 'drop'; expected unlimited or closed",
+        ),
+        (
             "{name: p1,",
             "{mtu: 9217, name: p1,",
             "upf.yaml:4: ports[1].mtu: got '9217'; \
@@ -129,7 +134,7 @@ fn slips_in_keys_are_guessed() {
         "peers: 192.0.2.20, hartbeat_s: 3",
         "upf.yaml:1: n4.hartbeat_s: unknown key (did you mean 'heartbeat_s'?); expected one of \
          listen, node_id, peers, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
-         graceful_release_s, accept_cp_fteid, associations_max, requests_per_s",
+         graceful_release_s, accept_cp_fteid, mbr_zero, associations_max, requests_per_s",
     );
     refuses(
         "pools:",
