@@ -23,7 +23,7 @@ const FLOORS: &[&[&str]] = &[
     ],
     &["sluice-node", "sluice-lab-smf", "sluice-lab-ran"],
     &["sluice"],
-    &["sluice-tests"],
+    &["sluice-tests", "sluice-fuzz"],
 ];
 
 /// What must stay off the packet path: whoever logs, waits or allocates per packet needs one of

@@ -1,0 +1,94 @@
+//! The fuzz targets: one plain function of bytes each, which panics if something that must hold
+//! for every input does not.
+
+mod checks;
+mod control;
+mod gtpu;
+mod n4;
+mod packets;
+mod path;
+mod pfcp;
+mod session;
+
+pub use control::control_core;
+pub use gtpu::gtpu_parse;
+pub use n4::n4_endpoint;
+pub use packets::packets;
+pub use path::packet_path;
+pub use pfcp::pfcp_parse;
+pub use session::session_machine;
+
+use crate::mutate::{self, Mutate, Parts, parts};
+
+/// A target and how it is fed.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name: that of its function, its corpus folder and its test.
+    pub name: &'static str,
+    /// The function.
+    pub run: fn(&[u8]),
+    /// What makes mutants of its inputs.
+    pub mutate: Mutate,
+    /// What a failing input is made smaller by.
+    pub parts: Parts,
+    /// Mutants under each of the two seeds of `make test`: about 3 s at the test profile.
+    pub cases: u64,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "pfcp_parse",
+        run: pfcp_parse,
+        mutate: mutate::pfcp,
+        parts: parts::pfcp,
+        cases: 40_000,
+    },
+    Target {
+        name: "gtpu_parse",
+        run: gtpu_parse,
+        mutate: mutate::gtpu,
+        parts: parts::gtpu,
+        cases: 40_000,
+    },
+    Target {
+        name: "packets",
+        run: packets,
+        mutate: mutate::frame,
+        parts: parts::frame,
+        cases: 40_000,
+    },
+    Target {
+        name: "n4_endpoint",
+        run: n4_endpoint,
+        mutate: mutate::pfcp_script,
+        parts: parts::pfcp_script,
+        cases: 3_000,
+    },
+    Target {
+        name: "packet_path",
+        run: packet_path,
+        mutate: mutate::shaped_frame_script,
+        parts: parts::shaped_frame_script,
+        cases: 1_000,
+    },
+    Target {
+        name: "session_machine",
+        run: session_machine,
+        mutate: mutate::pfcp_script,
+        parts: parts::pfcp_script,
+        cases: 1_500,
+    },
+    Target {
+        name: "control_core",
+        run: control_core,
+        mutate: mutate::frame_script,
+        parts: parts::frame_script,
+        cases: 3_000,
+    },
+];
+
+/// The target of this name.
+pub fn find(name: &str) -> Option<Target> {
+    TARGETS.iter().copied().find(|target| target.name == name)
+}

@@ -1,0 +1,277 @@
+//! The sessions of the rig and the changes that a script makes to them.
+
+use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
+use sluice_path::bucket::Rate;
+use sluice_path::foreign::{ForeignKey, ForeignWriter};
+use sluice_path::layout::{InstanceId, Layout};
+use sluice_path::limits::RULE_QERS;
+use sluice_path::line::Line;
+use sluice_path::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_path::txn::{EndMarker, Op};
+
+/// The UE with plain rules, and the one whose rules stand in blocks: both of the pool.
+pub(super) const UE: u32 = 0x0a2d_0007;
+pub(super) const UE_WITH_BLOCKS: u32 = 0x0a2d_0009;
+/// The UE outside all pools.
+pub(super) const FOREIGN_UE: u32 = 0xc0a8_0009;
+/// A TEID that the CP function chose.
+pub(super) const FOREIGN_TEID: u32 = 0x0000_0777;
+/// The check bits of all TEIDs of the rig.
+const CHECK: u32 = 5;
+
+/// Lines that sessions have here, and the extension blocks of `UE_WITH_BLOCKS`.
+pub(super) struct Places {
+    pub lines: Vec<u32>,
+    pub blocks: Vec<u32>,
+}
+
+/// All sessions: operations, one transaction each.
+pub(super) fn sessions(layout: &Layout, foreign: &mut ForeignWriter) -> (Places, Vec<Op>) {
+    let shards = sluice_path::limits::SHARDS;
+    let instance = InstanceId(1);
+    let slot = UE % shards;
+    let other = UE_WITH_BLOCKS % shards;
+    let relay = 20;
+    let (foreign_first, _) = layout.foreign();
+    let foreign_lines = [foreign_first + 30, foreign_first + 31];
+    let downlink = |ue| layout.pool_line(instance, ue).expect("it is in the pool");
+    let teid = |slot| layout.teid(slot, CHECK).expect("a slot").get();
+    let blocks = vec![other + shards, other + 2 * shards];
+    let mut ops = vec![
+        line(slot, up(teid(slot), UE)),
+        line(downlink(UE), down(UE, GNB_PEER)),
+        line(relay, relayed(teid(relay))),
+        line(foreign_lines[0], up(FOREIGN_TEID, FOREIGN_UE)),
+        line(foreign_lines[1], down(FOREIGN_UE, SILENT_PEER)),
+        line(other, extended(up(teid(other), UE_WITH_BLOCKS), blocks[0])),
+        line(downlink(UE_WITH_BLOCKS), down(UE_WITH_BLOCKS, GNB_PEER)),
+    ];
+    ops.extend(chain(&blocks));
+    let keys = [
+        (ForeignKey::teid(0, FOREIGN_TEID), foreign_lines[0]),
+        (ForeignKey::ue(1, FOREIGN_UE), foreign_lines[1]),
+    ];
+    for (key, line) in keys {
+        foreign.insert(key, line).expect("the table is empty");
+    }
+    let lines = ops.iter().filter_map(|op| match op {
+        Op::Line { at, .. } => Some(*at),
+        _ => None,
+    });
+    let lines = lines.collect();
+    (Places { lines, blocks }, ops)
+}
+
+fn line(at: u32, image: Line) -> Op {
+    Op::Line {
+        at,
+        image,
+        carry: [false; 2],
+    }
+}
+
+fn head(flags: &[Flags]) -> Head {
+    let flags = flags.iter().fold(Flags::none(), |all, f| all.with(*f));
+    Head {
+        flags,
+        qfi_match: 9,
+        qfi_mark: 9,
+    }
+}
+
+/// N3 to N6.
+fn up(teid: u32, ue: u32) -> Line {
+    Line {
+        key: teid,
+        ue_ip: ue,
+        head: head(&[
+            Flags::TUNNEL,
+            Flags::UPLINK,
+            Flags::FORWARD,
+            Flags::REMOVE_OUTER,
+        ]),
+        ..Line::default()
+    }
+}
+
+/// N6 to N3.
+fn down(ue: u32, peer: u16) -> Line {
+    Line {
+        key: ue,
+        ue_ip: ue,
+        head: head(&[Flags::FORWARD, Flags::CREATE_OUTER, Flags::MARK_QFI]),
+        body: into(peer),
+        ..Line::default()
+    }
+}
+
+/// N9: from one tunnel into another.
+fn relayed(teid: u32) -> Line {
+    Line {
+        key: teid,
+        head: head(&[
+            Flags::TUNNEL,
+            Flags::UPLINK,
+            Flags::FORWARD,
+            Flags::CREATE_OUTER,
+        ]),
+        body: into(DN_PEER),
+        ..Line::default()
+    }
+}
+
+fn into(peer: u16) -> Body {
+    Body {
+        peer,
+        teid: 0x0d01,
+        ..Body::default()
+    }
+}
+
+fn extended(mut line: Line, block: u32) -> Line {
+    line.head.flags = line.head.flags.with(Flags::EXTENDED);
+    line.body.teid = block;
+    line
+}
+
+/// Two blocks with one rule each: QFI 9 policed, then everything.
+fn chain(blocks: &[u32]) -> Vec<Op> {
+    let bucket = BucketRef::new(blocks[1], 0);
+    let flags = [Flags::FORWARD, Flags::UPLINK];
+    let first = head(&[&flags[..], &[Flags::MATCH_QFI]].concat());
+    let mut buckets = [BucketRef::NONE; RULE_QERS];
+    buckets[0] = bucket;
+    let image = SharedBucket::new(Rate::from_bps(8_000_000).unwrap_or_default());
+    vec![
+        Op::Bucket {
+            at: bucket,
+            image,
+            carry: false,
+        },
+        rule(blocks[0], Rule::new(first, buckets, Body::default())),
+        rule(blocks[1], Rule::new(head(&flags), buckets, Body::default())),
+        link(blocks[0], blocks[1], 1),
+        link(blocks[1], 0, 1),
+    ]
+}
+
+fn rule(block: u32, image: Rule) -> Op {
+    Op::Rule {
+        block,
+        at: 0,
+        image,
+    }
+}
+
+fn link(block: u32, next: u32, rules_len: u8) -> Op {
+    Op::Chain {
+        block,
+        next,
+        rules_len,
+    }
+}
+
+/// The operation that six octets ask for: on a line or block of the sessions, with flags, peers
+/// and rates of any value. Each line keeps its identity, or is left vacant.
+pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
+    let [kind, which, flags, low, peer, rate] = octets;
+    let at = places.lines[usize::from(which) % places.lines.len()];
+    let block = places.blocks[usize::from(which) % places.blocks.len()];
+    let body = Body {
+        egress: u16::from(peer >> 4),
+        peer: u16::from(peer & 7),
+        teid: u32::from(low),
+        rate0: some_rate(rate & 15),
+        rate1: some_rate(rate >> 4),
+        ..Body::default()
+    };
+    let image = Rule::new(
+        some_head(flags, low),
+        [BucketRef::new(block, rate & 7); RULE_QERS],
+        body,
+    );
+    match kind % 7 {
+        0 => Op::TakeLine { at },
+        1 => line(at, some_line(at, which, image.head, body, places)),
+        2 => Op::Rule {
+            block,
+            at: low % 9,
+            image,
+        },
+        3 => Op::TakeRule { block, at: low % 9 },
+        4 => link(
+            block,
+            places.blocks[usize::from(peer) % places.blocks.len()],
+            low,
+        ),
+        5 => line(at, Line::default()),
+        _ => Op::Bucket {
+            at: BucketRef::new(block, low & 7),
+            image: SharedBucket::new(some_rate(rate)),
+            carry: flags & 1 != 0,
+        },
+    }
+}
+
+/// Keys are the TEID or address that leads there, so that packets still arrive.
+fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Line {
+    let shards = sluice_path::limits::SHARDS;
+    let own = 1 << 31 | CHECK << 12 | at;
+    let (key, tunnel) = match usize::from(which) % places.lines.len() {
+        0 | 2 | 5 => (own, true),
+        1 => (UE, false),
+        3 => (FOREIGN_TEID, true),
+        4 => (FOREIGN_UE, false),
+        _ => (UE_WITH_BLOCKS, false),
+    };
+    let flags = head.flags.with_if(Flags::TUNNEL, tunnel);
+    let plain = Line {
+        key,
+        ue_ip: if which & 0x80 == 0 { 0 } else { UE },
+        head: Head { flags, ..head },
+        body,
+        ..Line::default()
+    };
+    // Blocks belong to the shard of one line only.
+    match which & 0x40 != 0 && at % shards == places.blocks[0] % shards {
+        true => extended(plain, places.blocks[0]),
+        false => plain,
+    }
+}
+
+fn some_head(flags: u8, low: u8) -> Head {
+    let bits = [
+        Flags::FORWARD,
+        Flags::REMOVE_OUTER,
+        Flags::CREATE_OUTER,
+        Flags::GATE_CLOSED,
+        Flags::MARK_QFI,
+        Flags::MATCH_QFI,
+        Flags::UPLINK,
+        Flags::CHECK_OUTER_SOURCE,
+    ];
+    let set = bits.iter().enumerate().filter(|(i, _)| flags >> i & 1 != 0);
+    let flags = set.fold(Flags::none(), |all, (_, f)| all.with(*f));
+    Head {
+        flags,
+        qfi_match: low & 63,
+        qfi_mark: low >> 2,
+    }
+}
+
+/// None, and from 1 bit/s to 1 Tbit/s.
+fn some_rate(step: u8) -> Rate {
+    Rate::from_bps(match step {
+        0 => 0,
+        step => 1 << (u32::from(step) * 3).min(40),
+    })
+    .unwrap_or_default()
+}
+
+/// The End Marker that two octets ask for.
+pub(super) fn end_marker([peer, teid]: [u8; 2]) -> EndMarker {
+    EndMarker {
+        peer: u16::from(peer & 7),
+        teid: u32::from(teid),
+    }
+}

@@ -1,0 +1,125 @@
+//! What the packet path would make of transactions: a model of its lines and blocks.
+
+use sluice_path::layout::Layout;
+use sluice_path::limits::{BLOCK_RULES, SHARDS};
+use sluice_path::line::Line;
+use sluice_path::rule::Flags;
+use sluice_path::txn::{Op, Txn, Usage};
+use std::collections::BTreeMap;
+
+/// Lines and rules that are not vacant.
+pub(super) struct Model {
+    layout: Layout,
+    blocks: u32,
+    lines: BTreeMap<u32, Line>,
+    rules: BTreeMap<(u32, u8), ()>,
+}
+
+impl Model {
+    pub fn new(layout: Layout, blocks: u32) -> Self {
+        Self {
+            layout,
+            blocks,
+            lines: BTreeMap::new(),
+            rules: BTreeMap::new(),
+        }
+    }
+
+    /// Applies a transaction as its owner would: everything that it names must be its shard's.
+    pub fn apply(&mut self, txn: &mut Txn) {
+        let shard = u32::from(txn.shard.0);
+        assert!(shard < SHARDS);
+        for op in &txn.ops {
+            self.apply_op(op, shard);
+            if op.takes_usage() {
+                let packets = txn.usage.len() as u64;
+                txn.usage.push(Usage {
+                    bytes: packets * 100,
+                    packets,
+                });
+            }
+        }
+        for marker in &txn.end_markers {
+            assert_ne!(marker.teid, 0, "an End Marker goes to a tunnel");
+        }
+    }
+
+    fn apply_op(&mut self, op: &Op, shard: u32) {
+        match op {
+            Op::Line { at, image, .. } => {
+                self.check_line(*at, shard);
+                self.set_line(*at, image);
+            }
+            Op::TakeLine { at } => {
+                self.check_line(*at, shard);
+                assert!(self.lines.contains_key(at), "usage of a vacant line");
+            }
+            Op::Rule { block, at, image } => {
+                self.check_block(*block, shard);
+                assert!(usize::from(*at) < BLOCK_RULES);
+                match image.head.flags == Flags::none() {
+                    true => self.rules.remove(&(*block, *at)),
+                    false => self.rules.insert((*block, *at), ()),
+                };
+            }
+            Op::TakeRule { block, at } => {
+                self.check_block(*block, shard);
+                assert!(usize::from(*at) < BLOCK_RULES);
+            }
+            Op::Chain {
+                block,
+                next,
+                rules_len,
+            } => {
+                self.check_block(*block, shard);
+                assert!(usize::from(*rules_len) <= BLOCK_RULES);
+                assert!(
+                    *next == 0 || *next != *block,
+                    "a chain does not bite its tail"
+                );
+                if *next != 0 {
+                    self.check_block(*next, shard);
+                }
+            }
+            Op::Bucket { at, .. } => {
+                let (block, _) = at.get().expect("a bucket has a place");
+                self.check_block(block, shard);
+            }
+        }
+    }
+
+    fn set_line(&mut self, at: u32, image: &Line) {
+        if image.key == 0 {
+            self.lines.remove(&at);
+            return;
+        }
+        let tunnel = image.head.flags.has(Flags::TUNNEL);
+        if let Some(own) = self
+            .layout
+            .own_teid(image.key)
+            .filter(|_| tunnel && at < self.layout.endpoints())
+        {
+            assert_eq!(own, at, "our own TEID leads to its line");
+        }
+        if let Some(block) = image.block() {
+            self.check_block(block, at % SHARDS);
+        }
+        self.lines.insert(at, *image);
+    }
+
+    fn check_line(&self, at: u32, shard: u32) {
+        assert!((at as usize) < self.layout.lines(), "line {at}");
+        assert_eq!(at % SHARDS, shard, "line {at} is of another shard");
+    }
+
+    fn check_block(&self, block: u32, shard: u32) {
+        assert!((1..self.blocks).contains(&block), "block {block}");
+        assert_eq!(block % SHARDS, shard, "block {block} is of another shard");
+    }
+
+    /// Nothing is left.
+    pub fn check_empty(&self) {
+        assert!(self.lines.is_empty(), "lines {:?}", self.lines);
+        assert!(self.rules.is_empty(), "rules {:?}", self.rules);
+    }
+}

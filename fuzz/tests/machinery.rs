@@ -1,0 +1,82 @@
+//! The machinery itself: the kept corpus is what the generators make, and a planted bug is found.
+
+#![forbid(unsafe_code)]
+
+use sluice_fuzz::corpus::{generated, kept};
+use sluice_fuzz::runner::{Origin, Plan};
+use sluice_fuzz::targets::{TARGETS, Target, find};
+use sluice_wire::pfcp::{Header, message::AssociationSetupRequest};
+
+#[test]
+fn the_kept_corpus_is_what_the_generators_make() {
+    for target in TARGETS {
+        let kept = kept(target.name);
+        let made = generated(target.name);
+        assert!(!made.is_empty(), "{} has samples", target.name);
+        for entry in &made {
+            let found = kept.iter().find(|kept| kept.name == entry.name);
+            assert_eq!(
+                found,
+                Some(entry),
+                "{}: run `cargo run -p sluice-fuzz` and look at the difference",
+                target.name
+            );
+        }
+    }
+}
+
+/// Fails on an association setup that can be read and is longer than 40 octets.
+fn planted(data: &[u8]) {
+    if let Ok((header, body)) = Header::parse(data) {
+        let is_setup = header.message_type.0 == 5;
+        let understood = AssociationSetupRequest::parse(body).is_ok();
+        assert!(!is_setup || !understood || body.len() < 40, "planted");
+    }
+}
+
+#[test]
+fn a_planted_bug_is_found_made_smaller_and_can_be_repeated() {
+    let planted = Target {
+        run: planted,
+        ..find("pfcp_parse").expect("a target")
+    };
+    let found = Plan::new(planted, 1000)
+        .seeded(1)
+        .run()
+        .expect_err("it is found");
+    assert!(matches!(found.origin, Origin::Kept(_)), "{found}");
+    assert!(found.input.len() <= found.original_len);
+    assert!(found.input.len() < 65, "{found}");
+    let text = found.to_string();
+    assert!(
+        text.contains("planted") && text.contains("SLUICE_INPUT="),
+        "{text}"
+    );
+    let again = std::panic::catch_unwind(|| (planted.run)(&found.input));
+    assert!(again.is_err());
+}
+
+/// Fails on a bundle of three messages, of which no sample begins with version 2.
+fn planted_deeper(data: &[u8]) {
+    let second = data.get(16..18);
+    assert_ne!(second, Some(&[0x40, 1][..]), "planted");
+}
+
+#[test]
+fn mutants_reach_what_no_kept_input_reaches() {
+    let planted = Target {
+        run: planted_deeper,
+        ..find("pfcp_parse").expect("a target")
+    };
+    let run = |seed| Plan::new(planted, 200_000).seeded(seed).run();
+    let found = run(1).expect_err("it is found");
+    assert!(
+        matches!(found.origin, Origin::Mutant { seed: 1, .. }),
+        "{found}"
+    );
+    assert_eq!(
+        run(1).expect_err("again"),
+        found,
+        "a seed repeats its finding"
+    );
+}
