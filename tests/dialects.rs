@@ -10,9 +10,11 @@ use kit::frames::N3Frame;
 use kit::ue::{QFI, Ue, plan};
 use kit::world::World;
 use kit::{N3, gnb, tunnel};
-use sluice_lab_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch};
-use sluice_lab_smf::{Change, Dialect, SmfError, UplinkTeid};
+use sluice_lab_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle};
+use sluice_lab_smf::{Change, Dialect, Report, SmfError, UplinkTeid};
+use sluice_node::session::MbrZero;
 use sluice_path::drop::DropReason;
+use sluice_wire::pfcp::value::BitRate;
 use sluice_wire::pfcp::{Cause, IeType};
 
 macro_rules! each_dialect {
@@ -332,4 +334,122 @@ fn teids_come_from_whom_the_dialect_has_choose_them() {
         world.assert_vacant();
         world.close();
     }
+}
+
+#[test]
+fn sessions_without_rates_and_usage_and_with_the_gnb_known_at_once_work_too() {
+    for dialect in Dialect::ALL {
+        let mut world = World::new(2);
+        let smf = world.add_smf(dialect);
+        let mut bare = plan(dialect, 7);
+        (bare.ambr, bare.measured, bare.gnb) = (None, false, Some(gnb(1, 7)));
+        let mut ue = Ue::with(&mut world, smf, dialect, 7, bare);
+        if dialect.profile().far.before_gnb == BeforeGnb::Absent {
+            ue.change(&mut world, Change::Connect(gnb(1, 7)));
+        }
+        talk(&mut world, &mut ue);
+        ue.delete_unmeasured(&mut world);
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+/// 1 Mbit/s: the bucket holds 100 ms, 12,500 octets.
+const SLOW: BitRate = BitRate {
+    uplink_kbps: 1000,
+    downlink_kbps: 1000,
+};
+
+#[test]
+fn the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged() {
+    for dialect in Dialect::ALL {
+        let has_flow_rate = dialect.profile().qer != QerStyle::Merged { flow_apart: false };
+        for of_flow in [false, true].into_iter().filter(|of| !of || has_flow_rate) {
+            let mut world = World::new(2);
+            let smf = world.add_smf(dialect);
+            let mut slow = plan(dialect, 7);
+            match of_flow {
+                true => slow.flow_mbr = Some(SLOW),
+                false => slow.ambr = Some(SLOW),
+            }
+            let mut ue = Ue::with(&mut world, smf, dialect, 7, slow);
+            let to = ue.gnb();
+            ue.change(&mut world, Change::Connect(to));
+            let left = ue.floods(&mut world, 40, 1000);
+            assert_eq!(left, [12, 12], "{dialect}, of the flow: {of_flow}");
+            assert_eq!(world.dropped(DropReason::MbrExceeded), 2 * (40 - 12));
+            ue.delete(&mut world);
+            world.assert_vacant();
+            world.close();
+        }
+    }
+}
+
+#[test]
+fn rates_of_zero_close_nothing_that_oai_wants_open_however_they_are_read() {
+    for mbr_zero in [MbrZero::Unlimited, MbrZero::Closed] {
+        let mut world = World::with(1, |config| config.mbr_zero = mbr_zero);
+        let smf = world.add_smf(Dialect::Oai);
+        let mut ue = Ue::establish(&mut world, smf, Dialect::Oai, 7);
+        let to = ue.gnb();
+        ue.change(&mut world, Change::Connect(to));
+        talk(&mut world, &mut ue);
+        ue.delete(&mut world);
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+#[test]
+fn a_gnb_that_forgot_its_tunnel_is_reported_once_and_the_session_goes_on() {
+    for dialect in Dialect::ALL {
+        let mut world = World::new(2);
+        let smf = world.add_smf(dialect);
+        let mut ue = Ue::establish(&mut world, smf, dialect, 7);
+        let lost = ue.gnb();
+        ue.change(&mut world, Change::Connect(lost));
+        for _ in 0..3 {
+            world.gnb_forgot(1, lost);
+        }
+        let reports = world.reports(smf);
+        let [Report::Session(report)] = reports.as_slice() else {
+            panic!("{dialect}: {reports:?}");
+        };
+        assert_eq!(report.error_indications, [lost], "{dialect}");
+        assert_eq!(report.cp_seid, ue.session.cp_seid, "{dialect}");
+        ue.change(&mut world, Change::Idle);
+        ue.change(&mut world, Change::Activate(gnb(2, 7)));
+        ue.at = 2;
+        world.settle();
+        world.n3_output();
+        talk(&mut world, &mut ue);
+        ue.delete(&mut world);
+        world.assert_vacant();
+        world.close();
+    }
+}
+
+/// N4-u is not there yet: Open5GS's PDR for its own packets has an F-TEID, and whoever uses it
+/// hears that nobody is there.
+#[test]
+fn open5gs_is_told_that_nobody_listens_on_n4_u() {
+    let mut world = World::new(2);
+    let smf = world.add_smf(Dialect::Open5gs);
+    let ue = Ue::establish(&mut world, smf, Dialect::Open5gs, 7);
+    let session = world.upf.core.up.session(ue.session.up_seid.0).unwrap();
+    let teid = |id| session.pdr.iter().find(|pdr| pdr.id == id).unwrap().teid;
+    let (channel, uplink) = (teid(3).unwrap(), teid(2));
+    assert_eq!(uplink, Some(ue.session.uplink.teid.get()));
+    assert_eq!(teid(4), uplink, "they have a CHOOSE ID in common");
+    assert_ne!(Some(channel), uplink);
+    let advertisement = kit::frames::packet(kit::SERVER, kit::ue_address(7), 50, 1);
+    let qfi = sluice_wire::ids::Qfi::new(QFI).unwrap();
+    world.inject_uplink(4, tunnel(channel, N3), qfi, &advertisement);
+    world.settle();
+    assert_eq!(world.dropped(DropReason::UnknownTeid), 1);
+    let told = N3Frame::ErrorIndication(kit::gnb_address(4), channel);
+    assert_eq!(world.n3_output(), [told]);
+    ue.delete(&mut world);
+    world.assert_vacant();
+    world.close();
 }

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use sluice_lab_smf::Tunnel;
 use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{
-    GPdu, Message, PORT, PduType, ShortContainer, g_pdu_header_with_container,
+    ErrorIndication, GPdu, Message, PORT, PduType, ShortContainer, g_pdu_header_with_container,
+    write_error_indication,
 };
 use sluice_wire::ids::Qfi;
 use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
@@ -37,6 +38,20 @@ pub fn from_gnb(gnb: u8, to: Tunnel, qfi: Qfi, inner: &[u8]) -> Vec<u8> {
     let gtpu = g_pdu_header_with_container(to.teid, container, inner.len()).unwrap();
     let payload = [&gtpu[..], inner].concat();
     let outer = udp(super::gnb_address(gnb), to.ipv4, (50_000, PORT), &payload);
+    frame(N3_MAC, gnb_mac(gnb), &outer)
+}
+
+/// A gNB's answer to a packet into a tunnel that it does not know.
+pub fn error_indication(gnb: u8, tunnel: Tunnel) -> Vec<u8> {
+    let indication = ErrorIndication {
+        teid: tunnel.teid.get(),
+        peer: tunnel.ipv4.into(),
+        udp_source_port: None,
+    };
+    let mut message = [0; 64];
+    let len = write_error_indication(&mut message, 0, &indication).unwrap();
+    let from = super::gnb_address(gnb);
+    let outer = udp(from, N3, (50_000, PORT), &message[..len]);
     frame(N3_MAC, gnb_mac(gnb), &outer)
 }
 

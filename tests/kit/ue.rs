@@ -117,6 +117,17 @@ impl Ue {
 
     /// Deletes the session: the SMF must have been told all.
     pub fn delete(mut self, world: &mut World) {
+        self.ends(world);
+        self.assert_reported();
+    }
+
+    /// Deletes a session that the SMF wanted no usage of.
+    pub fn delete_unmeasured(mut self, world: &mut World) {
+        self.ends(world);
+        assert_eq!(self.reported, Usage::default(), "{}", self.dialect);
+    }
+
+    fn ends(&mut self, world: &mut World) {
         let seen = world.seen_by_operator(self.session.up_seid);
         let count = |c: Count| (c.octets, c.packets);
         assert_eq!(
@@ -128,7 +139,6 @@ impl Ue {
         let last = world.delete(self.smf, self.session.cp_seid);
         let last = last.unwrap_or_else(|error| panic!("{}: {error}", self.dialect));
         self.reported.urrs.extend(last.urrs.iter().copied());
-        self.assert_reported();
     }
 
     /// A packet that reaches the data network.
@@ -145,6 +155,19 @@ impl Ue {
         );
         assert!(frames::is_one_hop_on(&inner, &out[0]), "{}", self.dialect);
         self.sent.add(len);
+    }
+
+    /// So many packets each way at once. Returns how many left the UPF, uplink and downlink.
+    pub fn floods(&mut self, world: &mut World, packets: usize, len: usize) -> [usize; 2] {
+        for _ in 0..packets {
+            self.injects(world, len);
+            world.inject_downlink(&self.packet_to(len));
+        }
+        world.settle();
+        let left = [world.n6_output().len(), world.n3_output().len()];
+        (0..left[0]).for_each(|_| self.sent.add(len));
+        (0..left[1]).for_each(|_| self.received.add(len));
+        left
     }
 
     /// A packet that ends in the UPF.

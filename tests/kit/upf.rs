@@ -59,7 +59,7 @@ impl Surroundings for Around {
 
 impl Upf {
     /// Worker 0 polls both ports; further ones live on what it hands over.
-    pub fn start(workers: usize) -> Self {
+    pub fn start(workers: usize, settings: impl FnOnce(&mut Config)) -> Self {
         let layout = Layout::new(4 * SHARDS, &[ue_pool()], 4 * SHARDS).unwrap();
         let plan = Plan {
             layout: layout.clone(),
@@ -80,7 +80,8 @@ impl Upf {
             seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
         });
         let workers = workers.collect();
-        let config = Config::new(layout, BLOCKS, N4, [1, 2]);
+        let mut config = Config::new(layout, BLOCKS, N4, [1, 2]);
+        settings(&mut config);
         let n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(0xe000_0000));
         let up = UpFunction::new(config, n4, foreign);
         let core = Core::new(Control::new(interfaces()).unwrap(), up, end);

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use sluice_lab_smf::{
-    Change, Changed, CpNode, Dialect, Done, Established, Machine, SessionPlan, SmfError, Ticket,
-    Usage,
+    Change, Changed, CpNode, Dialect, Done, Established, Machine, Report, SessionPlan, SmfError,
+    Ticket, Usage,
 };
 use sluice_n4::{Config, Instant, NodeId, Outbox};
 use sluice_node::core::Time;
@@ -52,7 +52,11 @@ impl Outbox for Sent {
 
 impl World {
     pub fn new(workers: usize) -> Self {
-        let upf = Upf::start(workers);
+        Self::with(workers, |_| {})
+    }
+
+    pub fn with(workers: usize, settings: impl FnOnce(&mut sluice_node::session::Config)) -> Self {
+        let upf = Upf::start(workers, settings);
         let around = Around {
             sent: VecDeque::new(),
             pool: upf.pool.clone(),
@@ -206,6 +210,17 @@ impl World {
     /// A packet from the UE by a gNB; it has not been received yet.
     pub fn inject_uplink(&mut self, gnb: u8, to: sluice_lab_smf::Tunnel, qfi: Qfi, inner: &[u8]) {
         self.upf.n3.inject(&frames::from_gnb(gnb, to, qfi, inner));
+    }
+
+    /// A gNB says that it does not know a tunnel of its own.
+    pub fn gnb_forgot(&mut self, gnb: u8, tunnel: sluice_lab_smf::Tunnel) {
+        self.upf.n3.inject(&frames::error_indication(gnb, tunnel));
+        self.settle();
+    }
+
+    /// What the UPF reported to an SMF by itself.
+    pub fn reports(&mut self, id: SmfId) -> Vec<Report> {
+        self.smfs[id.0].take_reports().0
     }
 
     /// A packet from the data network; it has not been received yet.
