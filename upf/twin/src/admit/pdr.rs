@@ -19,8 +19,8 @@ impl Draft<'_, '_> {
         pdr.precedence = ie.precedence.0;
         pdr.removes_outer = removes_outer(id, ie.outer_header_removal.as_ref())?;
         pdr.far = far.0;
-        pdr.qers = ie.qer_id.iter().map(|q| q.0).collect();
-        pdr.urrs = ie.urr_id.iter().map(|u| u.0).collect();
+        pdr.qers = once(ie.qer_id.iter().map(|q| q.0));
+        pdr.urrs = once(ie.urr_id.iter().map(|u| u.0));
         new("PDR", id, self.rules.pdrs.insert(id, pdr))
     }
 
@@ -49,11 +49,11 @@ impl Draft<'_, '_> {
         // A list that is there replaces the former one.
         if !ie.qer_id.is_empty() {
             let set = ie.qer_id.iter().filter_map(Edit::value);
-            pdr.qers = set.map(|q| q.0).collect();
+            pdr.qers = once(set.map(|q| q.0));
         }
         if !ie.urr_id.is_empty() {
             let set = ie.urr_id.iter().filter_map(Edit::value);
-            pdr.urrs = set.map(|u| u.0).collect();
+            pdr.urrs = once(set.map(|u| u.0));
         }
         self.rules.pdrs.insert(id, pdr);
         Ok(())
@@ -127,6 +127,17 @@ impl Draft<'_, '_> {
             }
         }
     }
+}
+
+/// A rule named twice is named.
+fn once(ids: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut all = Vec::new();
+    for id in ids {
+        if !all.contains(&id) {
+            all.push(id);
+        }
+    }
+    all
 }
 
 fn ue_address(id: u16, pdi: &Pdi<'_>) -> Result<Option<Ipv4Addr>, Refused> {

@@ -81,7 +81,12 @@ pub fn same_reports(
     let same = twin.len() == real.len() && twin.iter().zip(&real).all(|(t, r)| t == *r);
     match same {
         true => Ok(()),
-        false => Err(format!("usage: really {real:#?}\nthe twin says {twin:#?}")),
+        false => {
+            let real = real.into_iter().map(show::report);
+            let twin = twin.iter().map(show::report);
+            let (real, twin) = (real.collect::<String>(), twin.collect::<String>());
+            Err(format!("usage: really {real}\nthe twin says {twin}"))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod packet;
 mod session;
 
 use crate::rng::Rng;
-use crate::spec::{Case, Change, Rules, Slot, Step};
+use crate::spec::{Case, Change, Entry, PacketSpec, Rules, Slot, Step};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -52,7 +52,12 @@ impl Generator {
             2..=5 => self.modify(),
             6 if self.rng.one_in(2) => self.delete(),
             7..=8 => Step::Advance(self.duration_ns()),
-            9 if self.rng.one_in(2) => Step::Packets(vec![self.cut_packet()]),
+            9 if self.rng.one_in(2) => {
+                let burst = self.rng.within(1, 3);
+                let mut packets = (0..burst).map(|_| self.cut_packet()).collect();
+                keep_one_for_each_stream(&mut packets);
+                Step::Packets(packets)
+            }
             _ => {
                 let burst = self.rng.within(1, 6);
                 Step::Packets((0..burst).map(|_| self.packet()).collect())
@@ -110,6 +115,20 @@ fn keep_first<T>(list: &mut Vec<T>, id: impl Fn(&T) -> u32) {
         let id = id(element);
         let first = !seen.contains(&id);
         seen.push(id);
+        first
+    });
+}
+
+/// Packets that are put together may overtake each other; nobody promised their order.
+fn keep_one_for_each_stream(packets: &mut Vec<PacketSpec>) {
+    let mut seen = Vec::new();
+    packets.retain(|p| {
+        let stream = match p.entry {
+            Entry::Tunnel { slot, downlink, .. } => Some((slot, downlink)),
+            Entry::Plain { .. } => None,
+        };
+        let first = !seen.contains(&stream);
+        seen.push(stream);
         first
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::spec::{Change, Rules, Step};
 use sluice_twin::Outcome;
+use sluice_wire::pfcp::group::UsageReport;
 use std::fmt::{Debug, Write};
 
 pub fn step(step: &Step) -> String {
@@ -46,6 +47,18 @@ fn change_text(change: &Change) -> String {
 fn lines<T: Debug>(list: &[T]) -> String {
     let lines = list.iter().map(|element| format!("\n    {element:?}"));
     lines.collect()
+}
+
+pub fn report(report: &UsageReport<'_>) -> String {
+    format!(
+        "\n    URR {} report {} {:?}, {:?} to {:?}: {:?}",
+        report.urr_id,
+        report.ur_seqn,
+        report.usage_report_trigger,
+        report.start_time,
+        report.end_time,
+        report.volume_measurement
+    )
 }
 
 pub fn received(port: u16, bytes: &[u8], outcomes: &[Outcome]) -> String {
