@@ -317,7 +317,7 @@ fn a_packet_of_another_qos_flow_is_no_packet_of_a_rule_with_a_qfi() {
 }
 
 #[test]
-fn teids_come_from_whom_the_dialect_has_choose_them() {
+fn the_log_names_smfs_that_choose_teids_or_ask_for_reports_that_are_not_made() {
     for dialect in Dialect::ALL {
         let mut world = World::new(1);
         let smf = world.add_smf(dialect);
@@ -325,11 +325,15 @@ fn teids_come_from_whom_the_dialect_has_choose_them() {
         assert_eq!(ue.session.uplink.ipv4, N3, "{dialect}");
         let chosen = ue.session.uplink == tunnel(0x0500_0007, N3);
         assert_eq!(chosen, dialect.chooses_teids(), "{dialect}");
-        let told = world
-            .notices()
-            .iter()
-            .any(|line| line.contains("chooses TEIDs itself"));
-        assert_eq!(told, dialect.chooses_teids(), "{dialect}");
+        let log = world.notices();
+        let told = |what: &str| log.iter().any(|line| line.contains(what));
+        assert_eq!(told("chooses TEIDs itself"), chosen, "{dialect}: {log:?}");
+        let asks = !dialect.profile().urr.is_empty();
+        assert_eq!(
+            told("usage reports by threshold"),
+            asks,
+            "{dialect}: {log:?}"
+        );
         ue.delete(&mut world);
         world.assert_vacant();
         world.close();
