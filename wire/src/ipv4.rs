@@ -20,7 +20,7 @@ pub use fragment::{Fragment, FragmentError, Fragments};
 pub use header::Ipv4Header;
 pub use options::{Ipv4Option, Options};
 
-use crate::checksum::{Sum, update_u16};
+use crate::checksum::Sum;
 use core::fmt;
 use core::net::Ipv4Addr;
 
@@ -296,11 +296,12 @@ pub fn decrement_ttl(header: &mut [u8; HEADER_LEN]) -> Result<(), TtlExpired> {
     if header[8] <= 1 {
         return Err(TtlExpired);
     }
-    let old = u16::from_be_bytes([header[8], header[9]]);
     header[8] -= 1;
-    let new = u16::from_be_bytes([header[8], header[9]]);
-    let checksum = update_u16(u16::from_be_bytes([header[10], header[11]]), old, new);
-    [header[10], header[11]] = checksum.to_be_bytes();
+    // RFC 1624, equation 3: of the word with the TTL in its upper octet, ~m + m' is always
+    // 0xffff - 0x100.
+    let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + 0xfeff;
+    let folded = (sum >> 16) + (sum & 0xffff);
+    [header[10], header[11]] = (!(folded as u16)).to_be_bytes();
     Ok(())
 }
 

@@ -35,6 +35,9 @@ pub struct PathArgs {
     /// Length of one repetition in seconds
     #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
     pub seconds: f64,
+    /// Measure only results with this in their names, such as ul or path/dl
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
     /// CPU to stay on; otherwise the kernel chooses
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u16>,

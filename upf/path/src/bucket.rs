@@ -8,9 +8,16 @@ use sluice_mem::zeroable_struct;
 /// (0.8 ns) still cost 51 units, and 64 bits last 9 years.
 const UNITS_PER_NS: u64 = 64;
 
+/// Of a [`Rate`].
+const MANTISSA_BITS: u8 = 26;
+const EXPONENT_BITS: u32 = 6;
+const EXPONENT_MASK: u32 = (1 << EXPONENT_BITS) - 1;
+/// Left shift of a product before the right shift by the exponent, which has no sign.
+const SHIFT: i32 = 16;
+
 zeroable_struct! {
-    /// Cost of a byte at a maximum bit rate, in bucket time, as the bits of an `f32` (24 bits of
-    /// mantissa keep a rate to 1e-7); 0 means no limit.
+    /// Cost of a byte at a maximum bit rate, in bucket time: 26 bits of mantissa (which keep a
+    /// rate to 3e-8) above 6 bits of exponent; 0 means no limit.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     #[repr(C)]
     pub struct Rate {
@@ -24,9 +31,18 @@ impl Rate {
 
     /// From bits per second. 0 bit/s lets nothing pass (a gate), so it is not a `Rate`: `None`.
     pub fn from_bps(rate_bps: u64) -> Option<Self> {
-        let cost = (8e9 * UNITS_PER_NS as f64 / rate_bps as f64) as f32;
-        (rate_bps > 0).then_some(Self {
-            cost_bits: cost.to_bits(),
+        if rate_bps == 0 {
+            return None;
+        }
+        // A byte costs mantissa * 2^(SHIFT - exponent). From 1 bit/s (2^39 units) to the fastest
+        // rate of a QER (2^40 kbit/s, 2^-11 units) the exponent is 3 to 53.
+        let cost = 8e9 * UNITS_PER_NS as f64 / rate_bps as f64;
+        let exponent = i32::from(MANTISSA_BITS) - 1 + SHIFT - cost.log2().floor() as i32;
+        let exponent = exponent.clamp(0, EXPONENT_MASK as i32);
+        let mantissa = (cost * f64::from(exponent - SHIFT).exp2()) as u32;
+        let mantissa = mantissa.clamp(1, (1 << MANTISSA_BITS) - 1);
+        Some(Self {
+            cost_bits: mantissa << EXPONENT_BITS | exponent as u32,
         })
     }
 
@@ -38,14 +54,9 @@ impl Rate {
 
     #[inline]
     fn cost(self, bytes: u32) -> u64 {
-        (f32::from_bits(self.cost_bits) * bytes as f32) as u64
-    }
-
-    /// How far the clock may run ahead.
-    #[inline]
-    fn depth(self) -> u64 {
-        let least = self.cost(BUCKET_MIN_BYTES as u32);
-        least.max(BUCKET_DEPTH_NS * UNITS_PER_NS)
+        // Of 17 bits at the most (a packet, or the least depth), so no bit is lost on the left.
+        let product = u64::from(bytes) * u64::from(self.cost_bits >> EXPONENT_BITS);
+        (product << SHIFT) >> (self.cost_bits & EXPONENT_MASK)
     }
 }
 
@@ -66,7 +77,10 @@ impl Tat {
     pub fn after(self, now_ns: u64, rate: Rate, bytes: u32) -> Option<Self> {
         let now = now_ns.wrapping_mul(UNITS_PER_NS);
         let next = self.units.max(now) + rate.cost(bytes);
-        (next <= now + rate.depth()).then_some(Self { units: next })
+        // How far the clock may run ahead. Low rates have a longer way.
+        let fits = next <= now + BUCKET_DEPTH_NS * UNITS_PER_NS
+            || next <= now + rate.cost(BUCKET_MIN_BYTES as u32);
+        fits.then_some(Self { units: next })
     }
 }
 
@@ -113,6 +127,21 @@ mod tests {
     fn a_low_rate_still_lets_a_whole_packet_through() {
         let rate = Rate::from_bps(1_000).unwrap();
         assert!(Tat::default().after(1, rate, 1500).is_some());
+    }
+
+    #[test]
+    fn the_cost_of_a_byte_is_exact_from_one_bps_to_the_fastest_rate_of_a_qer() {
+        for rate_bps in (0..50)
+            .map(|bit| 1 << bit)
+            .chain([3, 7_777_777, ((1 << 40) - 1) * 1000])
+        {
+            let want = 8e9 * UNITS_PER_NS as f64 / rate_bps as f64 * 65_535.0;
+            let got = Rate::from_bps(rate_bps).unwrap().cost(65_535) as f64;
+            assert!(
+                got <= want && want - got < 1.0 + want * 1e-7,
+                "{rate_bps} bit/s: {got} instead of {want}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::message::Handover;
 use crate::path::{Path, Ready};
 use crate::reassembly::{Outcome, Pieces, l3_of};
 use crate::stage::far::Exit;
-use crate::stage::{ohc, route};
+use crate::stage::{ohc, ohr, route};
 use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
@@ -129,6 +129,8 @@ impl<I: PortIo> Path<'_, I> {
         let whole = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
         let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
         let plan = pieces.clone();
+        // All pieces take the way of the whole.
+        let flow_hash = ohr::flow_hash(packet.data());
         for piece in pieces {
             let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
             let mut header = [0; MAX_HEADER_LEN];
@@ -137,7 +139,7 @@ impl<I: PortIo> Path<'_, I> {
                 header.get(..header_len).unwrap_or_default(),
                 whole.payload().get(piece.payload).unwrap_or_default(),
             );
-            match self.finish_piece(&mut out, parts, ready) {
+            match self.finish_piece(&mut out, parts, (ready, flow_hash)) {
                 Ok(len) => {
                     let mut ready = *ready;
                     ready.charge.len = len;
@@ -157,18 +159,18 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         out: &mut I::Packet,
         (header, payload): (&[u8], &[u8]),
-        ready: &Ready,
-    ) -> Result<u16, DropReason> {
+        (ready, flow_hash): (&Ready, u32),
+    ) -> Result<u32, DropReason> {
         let room = out
             .append(header.len() + payload.len())
             .map_err(|_| DropReason::NoBuffer)?;
         let (head, body) = room.split_at_mut(header.len());
         head.copy_from_slice(header);
         body.copy_from_slice(payload);
-        let len = out.len() as u16;
+        let len = out.len() as u32;
         if let Exit::Tunnel(tunnel, peer) = &ready.exit {
             let peer = route::peer(*peer, self.tables)?;
-            ohc::create(out, tunnel, peer, ready.flow_hash)?;
+            ohc::create(out, tunnel, peer, flow_hash)?;
         }
         Ok(len)
     }

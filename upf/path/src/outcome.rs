@@ -5,9 +5,29 @@ use crate::held::Waiting;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Entry, Meta};
 use crate::path::{Path, Ready};
+use crate::stage::far::Exit;
 use crate::stage::route::{self, Hop};
+use crate::stage::transmit::Charge;
+use crate::stage::{ohc, ohr};
 use core::net::Ipv4Addr;
 use sluice_port::{Packet, PortIo};
+use sluice_wire::ipv4::Ipv4;
+
+/// Why a packet cannot leave as it is.
+enum Misfit {
+    /// It is dropped.
+    Drop(DropReason),
+    /// It is too long and may not be cut; this would fit.
+    Tell(u16),
+    /// It is too long; fragments of this size fit.
+    Cut(Ready, u16),
+}
+
+impl From<DropReason> for Misfit {
+    fn from(reason: DropReason) -> Self {
+        Self::Drop(reason)
+    }
+}
 
 impl<I: PortIo> Path<'_, I> {
     /// Counts a drop, and asks for an Error Indication where one is due.
@@ -53,6 +73,49 @@ impl<I: PortIo> Path<'_, I> {
     pub fn discard(&mut self, packet: I::Packet, reason: DropReason) {
         self.stats.count_drop(reason);
         packet.free();
+    }
+
+    /// A packet whose next hop is not known, or that does not fit the way there.
+    #[cold]
+    pub fn detour(&mut self, mut packet: I::Packet, exit: Exit, charge: Charge) {
+        match self.prepare(&mut packet, exit, charge) {
+            Ok(ready) => self.leave(packet, ready),
+            Err(Misfit::Cut(ready, mtu)) => self.cut(packet, ready, mtu),
+            Err(Misfit::Tell(mtu)) => {
+                self.tell(packet, DropReason::TooBig, IcmpCause::TooBig(mtu));
+            }
+            Err(Misfit::Drop(reason)) => self.discard(packet, reason),
+        }
+    }
+
+    /// Everything but the Ethernet header, whatever the way out is like.
+    fn prepare(
+        &mut self,
+        packet: &mut I::Packet,
+        exit: Exit,
+        charge: Charge,
+    ) -> Result<Ready, Misfit> {
+        let inner = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
+        let (dst, dont_fragment) = (inner.destination_u32(), inner.dont_fragment());
+        let hop = route::find(&exit, dst, self.tables)?;
+        let ready = Ready {
+            exit,
+            hop,
+            dst,
+            charge,
+        };
+        let interface = self.interface(hop.interface())?;
+        match route::fits(&exit, charge.len, interface) {
+            Err(mtu) if dont_fragment => return Err(Misfit::Tell(mtu)),
+            Err(mtu) => return Err(Misfit::Cut(ready, mtu)),
+            Ok(()) => {}
+        }
+        if let Exit::Tunnel(tunnel, peer) = &exit {
+            let peer = route::peer(*peer, self.tables)?;
+            let flow_hash = ohr::flow_hash(packet.data());
+            ohc::create(packet, tunnel, peer, flow_hash)?;
+        }
+        Ok(ready)
     }
 
     #[cold]

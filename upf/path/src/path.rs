@@ -9,16 +9,17 @@ use crate::ledger::WorkerStats;
 use crate::line::Line;
 use crate::message::{IcmpCause, WorkerRings};
 use crate::meta::Meta;
-use crate::rule::{Block, Body};
+use crate::rule::{Block, Body, Head};
 use crate::stage::far::{self, Exit};
-use crate::stage::ohr::{self, Inner};
+use crate::stage::ohr;
+use crate::stage::pdr::{self, At};
 use crate::stage::route::{self, Hop};
 use crate::stage::transmit::{self, Charge, Lane};
-use crate::stage::{ohc, pdr, qer, session, urr};
+use crate::stage::{ohc, qer, session, urr};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::worker::Batch;
 use sluice_mem::shard::Owned;
-use sluice_port::{Packet, PortIo};
+use sluice_port::{Burst, Packet, PortIo};
 
 /// What the path works with for one pass.
 pub(crate) struct Path<'a, I: PortIo> {
@@ -43,18 +44,22 @@ pub(crate) struct Ready {
     pub dst: u32,
     /// Whose usage it counts on.
     pub charge: Charge,
-    /// Of the inner flow.
-    pub flow_hash: u32,
 }
 
-/// Why a packet ends here.
+/// Where a packet leaves and whose usage it is.
+struct Leaving {
+    lane: usize,
+    charge: Charge,
+}
+
+/// Why a packet does not leave at once.
 enum End {
     /// Dropped.
     Drop(DropReason),
-    /// Dropped, and the sender is told by ICMP.
-    Tell(DropReason, IcmpCause),
-    /// Cut into fragments of this size, which leave in its place.
-    Cut(Ready, u16),
+    /// Dropped for its TTL, and the sender is told by ICMP.
+    TtlExceeded,
+    /// It must leave here, but the next hop is not known or the packet does not fit.
+    Detour(Exit, Charge),
 }
 
 impl From<DropReason> for End {
@@ -69,108 +74,90 @@ impl<'a, I: PortIo> Path<'a, I> {
         let Batch {
             mine, metas, dead, ..
         } = batch;
-        for (mut packet, meta) in mine.drain().zip(metas.drain(..)) {
-            match self.decide(&mut packet, &meta) {
-                Ok(ready) => self.leave(packet, ready),
-                Err(End::Drop(reason)) => {
-                    self.refused(reason, &meta);
-                    let _ = dead.push(packet).map_err(Packet::free);
-                }
-                Err(End::Tell(reason, cause)) => self.tell(packet, reason, cause),
-                Err(End::Cut(ready, mtu)) => self.cut(packet, ready, mtu),
+        for (mut packet, meta) in mine.drain().zip(metas.iter()) {
+            match self.pass(&mut packet, meta) {
+                Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
+                Err(end) => self.end(packet, meta, end, dead),
             }
         }
+        metas.clear();
         dead.free();
         self.flush();
     }
 
-    /// The path of one packet.
-    #[inline]
-    fn decide(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Ready, End> {
+    /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
+    /// for the next.
+    #[inline(always)]
+    fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Leaving, End> {
+        let tables = self.tables;
         let line = self
             .state
             .line_mut(meta.line)
             .ok_or(session::missing(meta.entry))?;
         session::check(line, meta)?;
         let inner = ohr::remove(packet, meta, line)?;
-        let (exit, charge) = match line.block() {
+        let (head, body, at) = match line.block() {
             None => {
                 pdr::only(line.head, meta)?;
                 qer::gate(line.head)?;
-                let exit = far::decide(line.head, &line.body)?;
-                qer::police(&mut line.body, self.now_ns, u32::from(inner.len))?;
-                (
-                    exit,
-                    Charge {
-                        line: meta.line,
-                        at: None,
-                        len: inner.len,
-                    },
-                )
+                far::decide(line.head)?;
+                qer::police(&mut line.body, self.now_ns, inner.len)?;
+                (line.head, &mut line.body, None)
             }
-            Some(chain) => self.extended(chain, meta, &inner)?,
+            Some(chain) => {
+                let (head, at) = extended(self.state, chain, meta, self.now_ns, inner.len)?;
+                (head, rule(self.state, at)?, Some(at))
+            }
         };
-        far::hop(packet, meta.entry, &exit)
-            .map_err(|reason| End::Tell(reason, IcmpCause::TtlExceeded))?;
-        let ready = Ready {
-            hop: route::find(&exit, inner.dst, self.tables)?,
-            exit,
-            dst: inner.dst,
-            charge,
-            flow_hash: inner.flow_hash,
+        far::hop(packet, meta.entry, head).map_err(|_| End::TtlExceeded)?;
+        let charge = Charge {
+            line: meta.line,
+            at,
+            len: inner.len,
         };
-        let interface = self.interface(ready.hop.interface())?;
-        if let Err(mtu) = route::fits(&exit, inner.len, interface) {
-            return Err(match inner.dont_fragment {
-                true => End::Tell(DropReason::TooBig, IcmpCause::TooBig(mtu)),
-                false => End::Cut(ready, mtu),
-            });
+        let Some((interface, mac)) = route::known(head, body, inner, tables) else {
+            return Err(End::Detour(far::exit(head, body), charge));
+        };
+        if far::makes_tunnel(head) {
+            let peer = route::peer(body.peer, tables)?;
+            let flow_hash = ohr::flow_hash(packet.data());
+            ohc::create(packet, &far::tunnel(head, body), peer, flow_hash)?;
         }
-        if let Exit::Tunnel(tunnel, peer) = &exit {
-            let peer = route::peer(*peer, self.tables)?;
-            ohc::create(packet, tunnel, peer, inner.flow_hash)?;
-        }
-        Ok(ready)
+        transmit::frame(packet, interface, mac)?;
+        urr::charge(body, inner.len);
+        let lane = usize::from(interface.port.0);
+        Ok(Leaving { lane, charge })
     }
 
-    /// PDR, QER and FAR where the endpoint has several rules.
+    /// What becomes of a packet that does not leave at once.
     #[cold]
-    fn extended(
-        &mut self,
-        chain: u32,
-        meta: &Meta,
-        inner: &Inner,
-    ) -> Result<(Exit, Charge), DropReason> {
-        let at = pdr::first(chain, meta, |number| self.state.ext(number))?;
-        let block = self.state.ext(at.block).ok_or(DropReason::NoPdr)?;
-        let rule = block.rules[usize::from(at.rule)];
-        qer::gate(rule.head)?;
-        let exit = far::decide(rule.head, &rule.body)?;
-        qer::police_shared(self.state, &rule.buckets, self.now_ns, u32::from(inner.len))?;
-        Ok((
-            exit,
-            Charge {
-                line: meta.line,
-                at: Some(at),
-                len: inner.len,
-            },
-        ))
+    fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
+        match end {
+            End::Drop(reason) => {
+                self.refused(reason, meta);
+                let _ = dead.push(packet).map_err(Packet::free);
+            }
+            End::TtlExceeded => {
+                self.tell(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
+            }
+            End::Detour(exit, charge) => self.detour(packet, exit, charge),
+        }
     }
 
-    /// Transmit and account, or hold for a next hop.
-    #[inline]
+    /// Transmit and account, or hold for a next hop: for packets that were held or made here.
+    #[cold]
     pub fn leave(&mut self, mut packet: I::Packet, ready: Ready) {
         match ready.hop {
             Hop::Ready(id, mac) => {
                 let Ok(interface) = self.interface(id) else {
                     return self.discard(packet, DropReason::NoRoute);
                 };
-                if let Err(reason) = transmit::frame(&mut packet, interface, mac) {
+                if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
                     return self.discard(packet, reason);
                 }
                 let lane = usize::from(interface.port.0);
                 self.charge(&ready.charge);
-                self.push(lane, packet, Some(ready.charge));
+                self.push(lane, packet, ready.charge);
             }
             Hop::Wait(_, sought) => self.wait(packet, ready, sought),
         }
@@ -178,7 +165,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     /// Puts a whole frame into a lane.
     #[inline]
-    pub fn push(&mut self, lane: usize, frame: I::Packet, charge: Option<Charge>) {
+    pub fn push(&mut self, lane: usize, frame: I::Packet, charge: Charge) {
         if self.lanes.get(lane).is_none_or(Lane::is_full) {
             self.flush();
         }
@@ -200,7 +187,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         for lane in lanes.iter_mut() {
             lane.flush(*io, stats, |charge| {
                 with_body(state, &charge, |body| {
-                    urr::refund(body, u32::from(charge.len));
+                    urr::refund(body, charge.len);
                 });
             });
         }
@@ -209,7 +196,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[inline]
     fn charge(&mut self, charge: &Charge) {
         with_body(self.state, charge, |body| {
-            urr::charge(body, u32::from(charge.len));
+            urr::charge(body, charge.len);
         });
     }
 
@@ -222,6 +209,31 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 }
 
+/// PDR, QER and FAR where the endpoint has several rules.
+#[cold]
+fn extended(
+    state: &mut Owned<Line, Block>,
+    chain: u32,
+    meta: &Meta,
+    now_ns: u64,
+    len: u32,
+) -> Result<(Head, At), DropReason> {
+    let at = pdr::first(chain, meta, |number| state.ext(number))?;
+    let block = state.ext(at.block()).ok_or(DropReason::NoPdr)?;
+    let rule = block.rules[at.rule()];
+    qer::gate(rule.head)?;
+    far::decide(rule.head)?;
+    qer::police_shared(state, &rule.buckets, now_ns, len)?;
+    Ok((rule.head, at))
+}
+
+/// The counters of a rule in an extension block.
+#[inline]
+fn rule(state: &mut Owned<Line, Block>, at: At) -> Result<&mut Body, DropReason> {
+    let block = state.ext_mut(at.block()).ok_or(DropReason::NoPdr)?;
+    Ok(&mut block.rules[at.rule()].body)
+}
+
 /// The counters that a charge belongs to, if they are still ours.
 #[inline]
 fn with_body(state: &mut Owned<Line, Block>, charge: &Charge, f: impl FnOnce(&mut Body)) {
@@ -232,8 +244,8 @@ fn with_body(state: &mut Owned<Line, Block>, charge: &Charge, f: impl FnOnce(&mu
             }
         }
         Some(at) => {
-            if let Some(block) = state.ext_mut(at.block) {
-                f(&mut block.rules[usize::from(at.rule)].body);
+            if let Ok(body) = rule(state, at) {
+                f(body);
             }
         }
     }

@@ -143,17 +143,24 @@ pub enum Route {
 
 impl Egress {
     /// The way to `destination` (host order).
+    #[inline]
     pub fn route(&self, destination: u32) -> Route {
         if let Some((_, interface)) = self.connected.iter().find(|(p, _)| p.contains(destination)) {
-            return match self.neighbours.get(&destination) {
-                Some(id) => Route::Via(*id),
-                None => Route::Unknown(*interface),
-            };
+            return self.on_link(destination, *interface);
         }
         self.routes
             .iter()
             .find(|(p, _)| p.contains(destination))
             .map_or(Route::None, |(_, id)| Route::Via(*id))
+    }
+
+    /// Not inlined: hashing takes registers from those who need none of it.
+    #[inline(never)]
+    fn on_link(&self, destination: u32, interface: InterfaceId) -> Route {
+        match self.neighbours.get(&destination) {
+            Some(id) => Route::Via(*id),
+            None => Route::Unknown(interface),
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::message::ToControl;
 use crate::path::Path;
 use crate::rule::{Body, BucketRef, Rule, SharedBucket};
 use crate::stage::far::Exit;
-use crate::stage::{ohc, route, transmit};
+use crate::stage::transmit::{self, Charge};
+use crate::stage::{ohc, route};
 use crate::tables::InterfaceId;
 use crate::txn::{EndMarker, Op, Txn, Usage};
 use crate::worker::Worker;
@@ -39,7 +40,7 @@ impl<I: PortIo> Worker<I> {
         self.stats.created.add(1);
         let (mut path, _) = self.path_and_batch(now_ns);
         match path.interface(interface) {
-            Ok(i) => path.push(usize::from(i.port.0), frame, None),
+            Ok(i) => path.push(usize::from(i.port.0), frame, Charge::NONE),
             Err(reason) => path.discard(frame, reason),
         }
     }
@@ -135,11 +136,11 @@ impl<I: PortIo> Path<'_, I> {
 
     fn send_marker(&mut self, mut packet: I::Packet, id: InterfaceId, mac: [u8; 6]) {
         let framed = self.interface(id).and_then(|interface| {
-            transmit::frame(&mut packet, interface, mac)?;
+            transmit::frame(&mut packet, interface, &mac)?;
             Ok(usize::from(interface.port.0))
         });
         match framed {
-            Ok(lane) => self.push(lane, packet, None),
+            Ok(lane) => self.push(lane, packet, Charge::NONE),
             Err(reason) => self.discard(packet, reason),
         }
     }

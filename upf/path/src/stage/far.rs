@@ -19,19 +19,11 @@ pub enum Exit {
 
 /// What the FAR says (TS 29.244, 5.2.3).
 #[inline(always)]
-pub fn decide(head: Head, body: &Body) -> Result<Exit, DropReason> {
+pub fn decide(head: Head) -> Result<(), DropReason> {
     if !head.flags.has(Flags::FORWARD) {
         return Err(ends(head));
     }
-    if !head.flags.has(Flags::CREATE_OUTER) {
-        return Ok(Exit::Plain(body.egress));
-    }
-    let tunnel = Tunnel {
-        teid: body.teid,
-        qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark),
-        uplink: head.flags.has(Flags::UPLINK),
-    };
-    Ok(Exit::Tunnel(tunnel, body.peer))
+    Ok(())
 }
 
 /// Why a packet that is not forwarded ends.
@@ -43,11 +35,35 @@ fn ends(head: Head) -> DropReason {
     }
 }
 
+/// True if the packet gets an outer header.
+#[inline(always)]
+pub fn makes_tunnel(head: Head) -> bool {
+    head.flags.has(Flags::CREATE_OUTER)
+}
+
+/// What the outer header says.
+#[inline(always)]
+pub fn tunnel(head: Head, body: &Body) -> Tunnel {
+    Tunnel {
+        teid: body.teid,
+        qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark),
+        uplink: head.flags.has(Flags::UPLINK),
+    }
+}
+
+/// The way out as one value, for packets that do not leave at once.
+pub fn exit(head: Head, body: &Body) -> Exit {
+    match makes_tunnel(head) {
+        true => Exit::Tunnel(tunnel(head, body), body.peer),
+        false => Exit::Plain(body.egress),
+    }
+}
+
 /// Counts the hop where the packet is routed: between N3 and N6, not on an N9 relay, which
 /// joins two tunnels of one link.
 #[inline(always)]
-pub fn hop<P: Packet>(packet: &mut P, entry: Entry, exit: &Exit) -> Result<(), DropReason> {
-    if entry == Entry::Tunnel && matches!(exit, Exit::Tunnel(..)) {
+pub fn hop<P: Packet>(packet: &mut P, entry: Entry, head: Head) -> Result<(), DropReason> {
+    if entry == Entry::Tunnel && makes_tunnel(head) {
         return Ok(());
     }
     let header = packet

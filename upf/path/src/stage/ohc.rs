@@ -32,7 +32,7 @@ impl Tunnel {
 }
 
 /// How many bytes the outer header takes.
-#[inline]
+#[inline(always)]
 pub fn len(tunnel: &Tunnel) -> usize {
     match tunnel.qfi {
         Some(_) => OUTER_IPV4_LEN,
@@ -41,7 +41,7 @@ pub fn len(tunnel: &Tunnel) -> usize {
 }
 
 /// Puts the outer header in front of the inner packet.
-#[inline]
+#[inline(always)]
 pub fn create<P: Packet>(
     packet: &mut P,
     tunnel: &Tunnel,

@@ -13,17 +13,13 @@ pub struct Inner {
     /// Destination, host order.
     pub dst: u32,
     /// Total length: what usage and rates count.
-    pub len: u16,
-    /// A hash of the flow, for the outer UDP source port.
-    pub flow_hash: u32,
-    /// The don't-fragment bit.
-    pub dont_fragment: bool,
+    pub len: u32,
 }
 
 /// Cuts the packet down to the inner IPv4 packet and checks it (RFC 1812, 5.2.2) and its source.
 ///
 /// A plain packet was checked at *parse*; only its frame header and padding go.
-#[inline]
+#[inline(always)]
 pub fn remove<P: Packet>(packet: &mut P, meta: &Meta, line: &Line) -> Result<Inner, DropReason> {
     packet
         .pull_front(usize::from(meta.inner_at))
@@ -32,11 +28,13 @@ pub fn remove<P: Packet>(packet: &mut P, meta: &Meta, line: &Line) -> Result<Inn
         Entry::Tunnel => tunnelled(packet.data(), meta, line)?,
         Entry::Plain => inner_of(&plain(packet.data())?),
     };
-    packet.truncate(usize::from(inner.len));
+    if packet.len() > inner.len as usize {
+        packet.truncate(inner.len as usize);
+    }
     Ok(inner)
 }
 
-#[inline]
+#[inline(always)]
 fn tunnelled(data: &[u8], meta: &Meta, line: &Line) -> Result<Inner, DropReason> {
     let carried = data
         .get(..usize::from(meta.inner_len))
@@ -50,7 +48,7 @@ fn tunnelled(data: &[u8], meta: &Meta, line: &Line) -> Result<Inner, DropReason>
 }
 
 /// Verified at *parse*.
-#[inline]
+#[inline(always)]
 fn plain(data: &[u8]) -> Result<Ipv4<'_>, DropReason> {
     Ipv4::parse_unsummed(data).map_err(broken)
 }
@@ -64,19 +62,21 @@ fn broken(error: Ipv4Error) -> DropReason {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn inner_of(ip: &Ipv4<'_>) -> Inner {
     Inner {
         dst: ip.destination_u32(),
-        len: ip.total_len(),
-        flow_hash: flow_hash(ip),
-        dont_fragment: ip.dont_fragment(),
+        len: ip.total_len().into(),
     }
 }
 
-/// Addresses, protocol, and the ports of what has ports and is whole.
-#[inline]
-fn flow_hash(ip: &Ipv4<'_>) -> u32 {
+/// A hash of the flow of an inner packet that was checked, for the outer UDP source port:
+/// addresses, protocol, and the ports of what has ports and is whole.
+#[inline(always)]
+pub fn flow_hash(inner: &[u8]) -> u32 {
+    let Ok(ip) = Ipv4::parse_unsummed(inner) else {
+        return 0;
+    };
     let has_ports = matches!(ip.protocol().0, 6 | 17 | 132) && !ip.is_fragment();
     let ports = match ip.payload().first_chunk::<4>() {
         Some(p) if has_ports => u32::from_be_bytes(*p),

@@ -1,21 +1,37 @@
 //! PDR: which rule of the endpoint the packet matches, in order of precedence.
 
 use crate::drop::DropReason;
-use crate::limits::BLOCK_CHAIN;
+use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
 use crate::rule::{Block, Flags, Head};
+use core::num::NonZeroU32;
 
 /// Where a rule of an extended line stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct At {
+pub struct At(NonZeroU32);
+
+impl At {
+    /// Rule `rule` of `block`. Block 0 is never used, so the number is not 0.
+    fn new(block: u32, rule: usize) -> Option<Self> {
+        let first = block.checked_mul(BLOCK_RULES as u32)?;
+        NonZeroU32::new(first | (rule as u32 % BLOCK_RULES as u32)).map(Self)
+    }
+
     /// Which block.
-    pub block: u32,
+    #[inline]
+    pub fn block(self) -> u32 {
+        self.0.get() / BLOCK_RULES as u32
+    }
+
     /// Which rule of it.
-    pub rule: u8,
+    #[inline]
+    pub fn rule(self) -> usize {
+        self.0.get() as usize % BLOCK_RULES
+    }
 }
 
 /// A line's only rule.
-#[inline]
+#[inline(always)]
 pub fn only(head: Head, meta: &Meta) -> Result<(), DropReason> {
     if matches(head, meta.qfi) {
         Ok(())
@@ -36,10 +52,7 @@ pub fn first<'a>(
         let b = block(number).ok_or(DropReason::NoPdr)?;
         let mut rules = b.rules.iter().take(b.rules_len as usize);
         if let Some(rule) = rules.position(|r| matches(r.head, meta.qfi)) {
-            return Ok(At {
-                block: number,
-                rule: rule as u8,
-            });
+            return At::new(number, rule).ok_or(DropReason::NoPdr);
         }
         if b.next == 0 {
             break;
@@ -49,7 +62,7 @@ pub fn first<'a>(
     Err(DropReason::NoPdr)
 }
 
-#[inline]
+#[inline(always)]
 fn matches(head: Head, qfi: u8) -> bool {
     !head.flags.has(Flags::MATCH_QFI) || head.qfi_match == qfi
 }

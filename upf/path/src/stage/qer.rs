@@ -8,7 +8,7 @@ use crate::rule::{Block, Body, BucketRef, Flags, Head, SharedBucket};
 use sluice_mem::shard::Owned;
 
 /// The gate (TS 29.244, 5.4.3: a closed gate discards).
-#[inline]
+#[inline(always)]
 pub fn gate(head: Head) -> Result<(), DropReason> {
     if head.flags.has(Flags::GATE_CLOSED) {
         return Err(DropReason::GateClosed);
@@ -17,7 +17,7 @@ pub fn gate(head: Head) -> Result<(), DropReason> {
 }
 
 /// The rule's own two buckets. Both must have room, then both pay.
-#[inline]
+#[inline(always)]
 pub fn police(body: &mut Body, now_ns: u64, bytes: u32) -> Result<(), DropReason> {
     let first = admit(body.tat0, body.rate0, now_ns, bytes)?;
     let second = admit(body.tat1, body.rate1, now_ns, bytes)?;
@@ -53,7 +53,7 @@ fn shared(state: &mut Owned<Line, Block>, bucket: BucketRef) -> Option<&mut Shar
 }
 
 /// The bucket's clock after the packet, or the reason for dropping it.
-#[inline]
+#[inline(always)]
 pub fn admit(tat: Tat, rate: Rate, now_ns: u64, bytes: u32) -> Result<Tat, DropReason> {
     if !rate.is_limited() {
         return Ok(tat);

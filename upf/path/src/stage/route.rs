@@ -2,8 +2,10 @@
 
 use crate::drop::DropReason;
 use crate::message::Resolve;
-use crate::stage::far::Exit;
+use crate::rule::{Body, Head};
+use crate::stage::far::{self, Exit};
 use crate::stage::ohc;
+use crate::stage::ohr::Inner;
 use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
 use core::net::Ipv4Addr;
 
@@ -25,8 +27,36 @@ impl Hop {
     }
 }
 
+/// The interface and the MAC address of the next hop, if all is known and the packet fits. As a
+/// rule that is so; [`find`] and [`fits`] say what is wrong otherwise.
+#[inline(always)]
+pub fn known<'a>(
+    head: Head,
+    body: &Body,
+    inner: Inner,
+    tables: &'a Tables,
+) -> Option<(&'a Interface, &'a [u8; 6])> {
+    let tunnel = far::makes_tunnel(head);
+    let id = if tunnel {
+        tables.peers.get(usize::from(body.peer))?.next_hop
+    } else {
+        let egress = tables.egresses.get(usize::from(body.egress))?;
+        match egress.route(inner.dst) {
+            Route::Via(id) => id,
+            Route::Unknown(_) | Route::None => return None,
+        }
+    };
+    let hop = tables.next_hops.get(usize::from(id))?;
+    let interface = tables.interfaces.get(usize::from(hop.interface))?;
+    let overhead = match tunnel {
+        true => ohc::len(&far::tunnel(head, body)) as u32,
+        false => 0,
+    };
+    let fits = inner.len + overhead <= u32::from(interface.mtu);
+    Some((interface, hop.mac.as_ref().filter(|_| fits)?))
+}
+
 /// The next hop of `exit` for a packet to `dst` (host order).
-#[inline]
 pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
     let id = match exit {
         Exit::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
@@ -60,7 +90,7 @@ pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
 }
 
 /// A tunnel's far end.
-#[inline]
+#[inline(always)]
 pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
     tables
         .peers
@@ -69,13 +99,12 @@ pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.
-#[inline]
-pub fn fits(exit: &Exit, inner_len: u16, interface: &Interface) -> Result<(), u16> {
+pub fn fits(exit: &Exit, inner_len: u32, interface: &Interface) -> Result<(), u16> {
     let overhead = match exit {
         Exit::Tunnel(tunnel, _) => ohc::len(tunnel) as u16,
         Exit::Plain(_) => 0,
     };
-    if u32::from(inner_len) + u32::from(overhead) > u32::from(interface.mtu) {
+    if inner_len + u32::from(overhead) > u32::from(interface.mtu) {
         return Err(interface.mtu.saturating_sub(overhead));
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::meta::{Entry, Meta};
 use crate::rule::Flags;
 
 /// Checks identity and outer source.
-#[inline]
+#[inline(always)]
 pub fn check(line: &Line, meta: &Meta) -> Result<(), DropReason> {
     let tunnel = meta.entry == Entry::Tunnel;
     if line.key != meta.key || line.head.flags.has(Flags::TUNNEL) != tunnel {
@@ -19,7 +19,7 @@ pub fn check(line: &Line, meta: &Meta) -> Result<(), DropReason> {
 }
 
 /// The reason for a packet whose identifier belongs to no session.
-#[inline]
+#[inline(always)]
 pub fn missing(entry: Entry) -> DropReason {
     match entry {
         Entry::Tunnel => DropReason::UnknownTeid,

@@ -3,14 +3,14 @@
 use crate::rule::Body;
 
 /// The packet leaves: its inner length counts.
-#[inline]
+#[inline(always)]
 pub fn charge(body: &mut Body, bytes: u32) {
     body.bytes += u64::from(bytes);
     body.packets += 1;
 }
 
 /// The packet did not leave after all.
-#[inline]
+#[inline(always)]
 pub fn refund(body: &mut Body, bytes: u32) {
     body.bytes -= u64::from(bytes);
     body.packets -= 1;
