@@ -17,15 +17,15 @@ fn hold(name: &str) {
 }
 
 macro_rules! tests {
-    ($($name:ident)*) => {
-        $(#[test]
+    ($($(#[$condition:meta])* $name:ident)*) => {
+        $($(#[$condition])* #[test]
         fn $name() {
             hold(stringify!($name));
         })*
 
         #[test]
         fn every_target_is_tested() {
-            let tested = [$(stringify!($name)),*];
+            let tested = [$($(#[$condition])* stringify!($name)),*];
             let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
             assert_eq!(names, tested);
         }
@@ -40,4 +40,6 @@ tests! {
     packet_path
     session_machine
     control_core
+    #[cfg(feature = "config")]
+    config
 }

@@ -3,6 +3,8 @@
 //! `cargo run -p sluice-fuzz` writes the samples anew; they are the same each time. Regressions
 //! are kept as they were found, under a name that says the rule they once broke.
 
+#[cfg(feature = "config")]
+mod config;
 mod control;
 mod frames;
 mod gtpu;
@@ -43,6 +45,8 @@ pub fn generated(target: &str) -> Vec<Entry> {
         "packets" => frames::frames(),
         "n4_endpoint" => n4::scripts(),
         "packet_path" => path::scripts(),
+        #[cfg(feature = "config")]
+        "config" => config::files(),
         "session_machine" => session::scripts(),
         "control_core" => control::scripts(),
         _ => Vec::new(),

@@ -89,7 +89,7 @@ pub(super) fn full_pdr() -> Ies {
             ie(20, &[0]),
             ie(21, &[0x0d, 1]),
             ie(22, &label("access")),
-            ie(93, &[0x4a, 10, 45, 0, 7, 56]),
+            ie(93, &[2, 10, 45, 0, 7]),
             ie(93, &[&[0x45][..], &[0x20; 16], &[56]].concat()),
             ie(131, &[1]),
             ie(23, &filter.concat()),

@@ -9,6 +9,13 @@ pub fn none(_: &[u8]) -> Vec<Vec<u8>> {
     Vec::new()
 }
 
+/// A text without each of its lines.
+pub fn lines(input: &[u8]) -> Vec<Vec<u8>> {
+    let lines: Vec<&[u8]> = input.split_inclusive(|octet| *octet == b'\n').collect();
+    let without = |at: usize| [&lines[..at], &lines[at + 1..]].concat().concat();
+    (0..lines.len()).map(without).collect()
+}
+
 /// A PFCP message without each of its IEs.
 pub fn pfcp(input: &[u8]) -> Vec<Vec<u8>> {
     let Some(tree) = Tree::read(input) else {

@@ -168,7 +168,8 @@ impl fmt::Display for Report {
         } = self;
         write!(
             f,
-            "{target}: {kept} kept inputs and {cases} mutants of each of the seeds {seeds:?} in {seconds:.1} s"
+            "{target}: {kept} kept inputs and {cases} mutants of each of the seeds {seeds:?} \
+             in {seconds:.1} s"
         )
     }
 }

@@ -56,7 +56,8 @@ impl Watchdog {
 /// Not by a macro: the test harness would keep what it prints, and lose it.
 fn give_up(target: &str, input: &[u8]) -> ! {
     let text = format!(
-        "\n{target}: this input takes longer than {} s:\n  SLUICE_INPUT={} cargo test -p sluice-fuzz --test targets {target}\n",
+        "\n{target}: this input takes longer than {} s:\n  \
+         SLUICE_INPUT={} cargo test -p sluice-fuzz --test targets {target}\n",
         HANG.as_secs(),
         hex(input)
     );

@@ -14,6 +14,10 @@ mod smf;
 mod traffic;
 mod world;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
 use super::args::PathArgs;
 use crate::exit::Exit;
 use fifo::PACKETS;
