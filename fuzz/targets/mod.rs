@@ -2,7 +2,6 @@
 //! for every input does not.
 
 mod checks;
-#[cfg(feature = "config")]
 mod config;
 mod control;
 mod gtpu;
@@ -12,7 +11,6 @@ mod path;
 mod pfcp;
 mod session;
 
-#[cfg(feature = "config")]
 pub use config::config;
 pub use control::control_core;
 pub use gtpu::gtpu_parse;
@@ -91,7 +89,6 @@ pub const TARGETS: &[Target] = &[
         parts: parts::frame_script,
         cases: 40_000,
     },
-    #[cfg(feature = "config")]
     Target {
         name: "config",
         run: config,

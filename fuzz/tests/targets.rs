@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
+
 use sluice_fuzz::runner::Plan;
 use sluice_fuzz::targets::{TARGETS, find};
 
@@ -17,15 +19,15 @@ fn hold(name: &str) {
 }
 
 macro_rules! tests {
-    ($($(#[$condition:meta])* $name:ident)*) => {
-        $($(#[$condition])* #[test]
+    ($($name:ident)*) => {
+        $(#[test]
         fn $name() {
             hold(stringify!($name));
         })*
 
         #[test]
         fn every_target_is_tested() {
-            let tested = [$($(#[$condition])* stringify!($name)),*];
+            let tested = [$(stringify!($name)),*];
             let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
             assert_eq!(names, tested);
         }
@@ -40,6 +42,24 @@ tests! {
     packet_path
     session_machine
     control_core
-    #[cfg(feature = "config")]
     config
+}
+
+/// Those that `make fuzz` runs: one program each in the workspace beside.
+#[test]
+fn every_target_is_guided_by_coverage_too() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/guided/fuzz_targets");
+    let files = std::fs::read_dir(folder).expect("the programs' folder");
+    let guided: BTreeSet<_> = files
+        .map(|file| file.expect("a program").path().with_extension(""))
+        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+        .collect();
+    let names: BTreeSet<_> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
+    assert_eq!(names, guided);
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/guided/Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).expect("the manifest");
+    for name in names {
+        let line = format!("\nname = \"{name}\"\n");
+        assert!(manifest.contains(&line), "{name} is no [[bin]] of guided/");
+    }
 }

@@ -3,7 +3,6 @@
 //! `cargo run -p sluice-fuzz` writes the samples anew; they are the same each time. Regressions
 //! are kept as they were found, under a name that says the rule they once broke.
 
-#[cfg(feature = "config")]
 mod config;
 mod control;
 mod frames;
@@ -45,7 +44,6 @@ pub fn generated(target: &str) -> Vec<Entry> {
         "packets" => frames::frames(),
         "n4_endpoint" => n4::scripts(),
         "packet_path" => path::scripts(),
-        #[cfg(feature = "config")]
         "config" => config::files(),
         "session_machine" => session::scripts(),
         "control_core" => control::scripts(),

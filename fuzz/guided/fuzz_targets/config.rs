@@ -1,0 +1,2 @@
+#![no_main]
+sluice_fuzz_guided::guided!(config);
