@@ -5,8 +5,8 @@
 
 pub mod args;
 
-use crate::logging::Verbosity;
 use crate::bench::args::BenchArgs;
+use crate::logging::Verbosity;
 use crate::{bench, ctl, demo, upf};
 use args::{CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};

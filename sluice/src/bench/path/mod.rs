@@ -95,7 +95,10 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Vec<Outcome>, Fail
         world.prove()?;
         let mut bench = Bench::new(&world)?;
         bench.prove(&mut world)?;
-        for case in CASES.into_iter().filter(|case| case.name.contains(&args.only)) {
+        for case in CASES
+            .into_iter()
+            .filter(|case| case.name.contains(&args.only))
+        {
             let effort = Effort {
                 reps: args.reps.into(),
                 each: Duration::from_secs_f64(args.seconds),

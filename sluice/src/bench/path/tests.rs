@@ -21,7 +21,9 @@ fn inner(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), ttl: u8) -> Vec<u8> {
     packet.write(&mut out, &payload).unwrap();
     // It sets DF; our packets may be cut.
     out[6] = 0;
-    let sum = etherparse::Ipv4HeaderSlice::from_slice(&out).unwrap().to_header();
+    let sum = etherparse::Ipv4HeaderSlice::from_slice(&out)
+        .unwrap()
+        .to_header();
     out[10..12].copy_from_slice(&sum.calc_header_checksum().to_be_bytes());
     out
 }
@@ -117,10 +119,18 @@ fn packets_that_come_back_untouched_or_not_at_all_are_found() {
     let mut burst = Burst::new();
     fifo.receive(&mut burst, 64);
     fifo.give_back(&mut burst);
-    assert!(fifo.judge().unwrap_err().contains("64 of 64 packets are wrong"));
+    assert!(
+        fifo.judge()
+            .unwrap_err()
+            .contains("64 of 64 packets are wrong")
+    );
     fifo.receive(&mut burst, 3);
     burst.free();
-    assert!(fifo.judge().unwrap_err().contains("3 packets did not come back"));
+    assert!(
+        fifo.judge()
+            .unwrap_err()
+            .contains("3 packets did not come back")
+    );
     fifo.free();
 }
 
@@ -149,7 +159,10 @@ fn what_leaves_is_read_by_another_library() {
         panic!("no IPv4");
     };
     assert_eq!(ip.header().source_addr(), scene::gnb_address(14));
-    assert_eq!(ip.header().to_header().calc_header_checksum(), ip.header().header_checksum());
+    assert_eq!(
+        ip.header().to_header().calc_header_checksum(),
+        ip.header().header_checksum()
+    );
     let Some(TransportSlice::Udp(udp)) = outer.transport else {
         panic!("no UDP");
     };
