@@ -10,6 +10,7 @@ if [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ]; then
     PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 fi
 export PATH
+# shellcheck disable=SC2034 # used by those who source this
 TARGET_DIR=${CARGO_TARGET_DIR:-$ROOT/target}
 
 # The lowest Rust that builds this: rust-version in Cargo.toml.

@@ -14,6 +14,7 @@ check() { # name command...
 
 shell_scripts() {
     local file bad=0
+    command -v shellcheck >/dev/null || say "only their syntax: apt-get install shellcheck for more"
     while read -r file; do
         bash -n "$file" || bad=1
         if command -v shellcheck >/dev/null; then
@@ -23,8 +24,14 @@ shell_scripts() {
     return "$bad"
 }
 
+# The coverage-guided fuzz targets are a workspace of their own.
+GUIDED=(--manifest-path fuzz/guided/Cargo.toml)
+
 check "format" cargo fmt --all --check
+check "format of fuzz/guided" cargo fmt "${GUIDED[@]}" --check
 check "clippy" cargo clippy --workspace --all-targets -- -D warnings
+check "clippy of fuzz/guided" \
+    cargo clippy "${GUIDED[@]}" --locked --target-dir "$TARGET_DIR" --all-targets -- -D warnings
 check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 check "shell scripts" shell_scripts
 check "licences of dependencies" scripts/licences.sh

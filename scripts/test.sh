@@ -13,7 +13,7 @@ LOG=$TARGET_DIR/test.log
 passed=0 failed=0 ignored=0
 
 main() {
-    mkdir -p "$TARGET_DIR" && : >"$LOG" || lacking "$LOG cannot be written"
+    if ! { mkdir -p "$TARGET_DIR" && : >"$LOG"; }; then lacking "$LOG cannot be written"; fi
     scripts/setup.sh || { echo "0 passed, 1 failed"; exit 3; }
     run_workspace
     local step
@@ -28,6 +28,7 @@ main() {
 run_workspace() {
     say "building the tests"
     # Cargo's own progress goes to the terminal.
+    # shellcheck disable=SC2094 # both append
     if ! cargo test --workspace --no-run >>"$LOG" 2> >(tee -a "$LOG" >&2); then
         echo "not ok: the tests do not compile"
         failed=$((failed + 1))

@@ -1,6 +1,6 @@
 //! `sluice upf`: the user plane function as a daemon.
 //!
-//! [`boot`] puts the parts on threads: one for each worker, one for the control core (this one),
+//! `boot` puts the parts on threads: one for each worker, one for the control core (this one),
 //! one that listens for `sluice ctl`.
 
 mod boot;

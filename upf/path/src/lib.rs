@@ -2,7 +2,7 @@
 //!
 //! Start reading at [`worker`] (one turn of the loop), then `sort` (parse, place, hand over) and
 //! `path` (session to transmit). One stage is one file under [`stage`]. What rules look like when
-//! they get here is in [`line`] and [`rule`]; how they get here, in [`txn`].
+//! they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
 #![forbid(unsafe_code)]
 
 pub mod assembly;
