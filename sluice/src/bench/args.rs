@@ -16,6 +16,9 @@ pub enum BenchKind {
     /// The packet path on one core, from memory to memory
     #[command(after_help = PATH_HELP)]
     Path(PathArgs),
+    /// The N4 loop on one core, its worker and the load on another
+    #[command(after_help = PFCP_HELP)]
+    Pfcp(PfcpArgs),
 }
 
 /// `sluice bench path`
@@ -43,6 +46,42 @@ pub struct PathArgs {
     pub cpu: Option<u16>,
 }
 
+/// `sluice bench pfcp`
+#[derive(Clone, Debug, Args)]
+pub struct PfcpArgs {
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// How many sessions
+    #[arg(long, value_name = "N", default_value = "1000000",
+        value_parser = clap::value_parser!(u32).range(1_000..=4_000_000))]
+    pub sessions: u32,
+    /// Requests of one repetition
+    #[arg(long, value_name = "N", default_value = "300000",
+        value_parser = clap::value_parser!(u32).range(1_000..=8_000_000))]
+    pub messages: u32,
+    /// Repetitions; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u16).range(3..))]
+    pub reps: u16,
+    /// Requests under way at a time in the closed loop
+    #[arg(long, value_name = "N", default_value = "256",
+        value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub window: u16,
+    /// Requests per second for the round trip on the port
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = rate)]
+    pub port_rate: f64,
+    /// Requests per second for the round trip on the socket
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = rate)]
+    pub socket_rate: f64,
+    /// Measure only results with this in their names, such as port or socket
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
+    /// CPU of the N4 loop, CPU of worker and generator; otherwise the first two
+    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
+    pub cpus: Vec<u16>,
+}
+
 const PATH_HELP: &str = "\
 Each repetition measures in turn the worker's loop of `sluice upf`, the limit (the cheapest loop
 that could do the same work, src/bench/path/limit.rs) and the source alone. The figure to judge by
@@ -56,6 +95,29 @@ Huge pages are used where they are free; for a million sessions:
 Examples:
   sluice bench path                             1,000 and 1,000,000 sessions, as a table
   sluice bench path --json --sessions 1000000   for scripts: results[]";
+
+const PFCP_HELP: &str = "\
+Sessions of five SMF dialects in turn. Requests (establish, modify, query, delete, heartbeat) are
+encoded before the clock runs; each goes through the daemon's N4 loop (parse, validate, recognise
+retransmissions, compile, send to the owning worker, answer when it has applied the change), and
+every answer is read. messages_per_s is of a closed loop, rtt_us of an open loop at the given rate,
+ns the time of the N4 thread for a message without its idle turns. The limit is the cheapest loop
+that could answer: receive, header parse, fixed answer. In the end a packet each way through every
+session that stands is compared byte by byte.
+
+Worker and generator share the second CPU, so with the limit the generator is what limits; judge
+by ns, limit_ns and ratio_to_limit.
+
+Examples:
+  sluice bench pfcp                             a million sessions, as a table
+  sluice bench pfcp --json --only socket        for scripts: results[]";
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (1.0..=1e9).contains(&rate) => Ok(rate),
+        _ => Err("expected requests per second, 1 or more".to_owned()),
+    }
+}
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {

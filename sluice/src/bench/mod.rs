@@ -3,6 +3,7 @@
 pub mod args;
 mod machine;
 pub mod path;
+pub mod pfcp;
 mod stats;
 
 use crate::exit::Exit;
@@ -12,5 +13,6 @@ use args::{BenchArgs, BenchKind};
 pub fn run(args: &BenchArgs) -> Exit {
     match &args.kind {
         BenchKind::Path(path) => path::run(path),
+        BenchKind::Pfcp(pfcp) => pfcp::run(pfcp),
     }
 }

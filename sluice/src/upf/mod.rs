@@ -6,7 +6,7 @@
 mod boot;
 mod control;
 mod ctl;
-mod n4;
+pub(crate) mod n4;
 mod view;
 mod worker;
 

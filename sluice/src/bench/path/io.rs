@@ -15,7 +15,12 @@ pub struct BenchIo<P: Packet> {
     /// In at N6, out at N3.
     pub downlink: Fifo<P>,
     open: &'static [Direction],
+    /// Where the path's own packets come from.
+    pool: Pool<P>,
 }
+
+/// Gives fresh packets.
+pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
 
 impl<P: Packet> BenchIo<P> {
     /// Doors to both FIFOs.
@@ -25,7 +30,14 @@ impl<P: Packet> BenchIo<P> {
             uplink,
             downlink,
             open: &[],
+            // Sessions are established before packets flow, and all neighbours are known.
+            pool: Box::new(|| None),
         }
+    }
+
+    /// From now on the path can make packets of its own (End Markers).
+    pub fn set_pool(&mut self, pool: Pool<P>) {
+        self.pool = pool;
     }
 
     /// From now on packets come in these directions only.
@@ -70,6 +82,12 @@ impl<P: Packet> PortIo for BenchIo<P> {
     #[inline]
     fn tx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
         match port {
+            // What leaves while nothing comes in is of the path's own making.
+            _ if self.open.is_empty() => {
+                let n = burst.len();
+                burst.free();
+                n
+            }
             N6 => self.uplink.give_back(burst),
             N3 => self.downlink.give_back(burst),
             _ => 0,
@@ -80,9 +98,8 @@ impl<P: Packet> PortIo for BenchIo<P> {
         None
     }
 
-    /// Nothing is made here: sessions are established before packets flow.
     fn alloc(&mut self) -> Option<P> {
-        None
+        (self.pool)()
     }
 
     fn stats(&mut self, _: PortId) -> Option<PortStats> {

@@ -3,16 +3,16 @@
 //! [`world`](self) is a UPF with established sessions between two memory FIFOs; `measure` turns
 //! its worker's loop, and the limit's on the same FIFOs; `report` tells.
 
-mod fifo;
-mod io;
+pub(super) mod fifo;
+pub(super) mod io;
 mod limit;
 mod measure;
-mod memory;
+pub(super) mod memory;
 mod report;
-mod scene;
+pub(super) mod scene;
 mod smf;
-mod traffic;
-mod world;
+pub(super) mod traffic;
+pub(super) mod world;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -79,12 +79,14 @@ pub fn pool(sessions: u32) -> Pool {
 
 /// The UPF's interfaces, with all neighbours known.
 pub fn control_config(pool: Pool) -> ControlConfig {
+    let tunnels = |instance: &str| Role::Tunnels {
+        side: Side::Access,
+        instance: instance.to_owned(),
+        address: UPF_N3,
+    };
     let n3 = InterfaceConfig {
-        roles: vec![Role::Tunnels {
-            side: Side::Access,
-            instance: ACCESS.to_owned(),
-            address: UPF_N3,
-        }],
+        // Some SMFs name the data network on both sides.
+        roles: vec![tunnels(ACCESS), tunnels(INTERNET)],
         neighbours: (0..GNBS).map(|i| (gnb_address(i), gnb_mac(i))).collect(),
         ..interface("n3", N3, N3_MAC, UPF_N3)
     };

@@ -25,7 +25,8 @@ use std::sync::Arc;
 
 /// Requests under way at a time while sessions are established.
 const WINDOW: u32 = 64;
-const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+/// The UPF's address on N4.
+pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// The UPF and its sessions.
 pub struct World<P: Packet> {
@@ -55,7 +56,7 @@ impl<P: Packet> World<P> {
         };
         let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
         let before_bytes = memory::used_bytes();
-        let (mut core, mut worker) = start(sessions, io)?;
+        let (mut core, mut worker) = start(Size::of(sessions), io)?;
         establish(sessions, &mut core, &mut worker, &mut answers)?;
         let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
         shuffle(&mut answers.flows);
@@ -71,6 +72,22 @@ impl<P: Packet> World<P> {
             flows,
             bytes_per_session: grown_bytes as f64 / f64::from(sessions),
         })
+    }
+
+    /// Of a UPF whose sessions somebody else established; `flows` are all that there are.
+    pub fn of(core: Core<P>, mut worker: Worker<BenchIo<P>>, flows: Vec<Flow>) -> Self {
+        let flows: Arc<[Flow]> = flows.into();
+        for fifo in worker.io().fifos() {
+            fifo.set_flows(flows.clone());
+        }
+        Self {
+            stats: core.end().stats()[0].clone(),
+            core,
+            worker,
+            frames: Arc::default(),
+            flows,
+            bytes_per_session: f64::NAN,
+        }
     }
 
     /// One round of the worker's loop, as in `sluice upf`.
@@ -142,18 +159,40 @@ impl<P: Packet> World<P> {
     }
 }
 
-fn start<P: Packet>(
-    sessions: u32,
+/// What a UPF has room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Sessions, each with a UE address of the pool.
+    pub sessions: u32,
+    /// TEIDs of ours.
+    pub endpoints: u32,
+    /// Extension blocks.
+    pub blocks: u32,
+}
+
+impl Size {
+    /// As upf.yaml has it by default for so many sessions.
+    pub fn of(sessions: u32) -> Self {
+        Self {
+            sessions,
+            endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
+            blocks: sessions + 1,
+        }
+    }
+}
+
+/// Core and worker as `sluice upf` assembles them.
+pub fn start<P: Packet>(
+    size: Size,
     io: BenchIo<P>,
 ) -> Result<(Core<P>, Worker<BenchIo<P>>), Failure> {
+    let Size { sessions, .. } = size;
     let pool = scene::pool(sessions);
-    // As upf.yaml has it by default for so many sessions.
-    let twice = sessions.saturating_mul(2);
-    let endpoints = twice.next_power_of_two().max(SHARDS);
-    let layout = Layout::new(endpoints, &[pool], twice).map_err(|e| e.to_string())?;
+    let foreign = sessions.saturating_mul(2);
+    let layout = Layout::new(size.endpoints, &[pool], foreign).map_err(|e| e.to_string())?;
     let plan = Plan {
         layout: layout.clone(),
-        blocks: sessions + 1,
+        blocks: size.blocks,
         workers: 1,
     };
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
@@ -162,7 +201,11 @@ fn start<P: Packet>(
         sessions: sessions as usize,
         ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])
     };
-    let n4 = sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall);
+    let n4 = sluice_n4::Config {
+        // The SMF here answers none.
+        heartbeat_interval_ms: 0,
+        ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
+    };
     let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
     let polled = |port: PortId| Polled {
         port,
@@ -220,7 +263,8 @@ fn settle<P: Packet>(
     }
 }
 
-fn time() -> Time {
+/// The time now, as `sluice upf` tells it.
+pub fn time() -> Time {
     /// Seconds from the era of NTP (1900) to that of Unix.
     const NTP_TO_UNIX_S: u64 = 2_208_988_800;
     Time {

@@ -1,0 +1,131 @@
+//! The two ways in which N4 comes to the loop: the stand-in for a port, and the daemon's kernel
+//! socket on loopback.
+
+use super::load::Wire;
+use super::ring::{self, Far, Near};
+use crate::upf::n4::{N4, Outside};
+use sluice_host::netns::Ns;
+use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
+use sluice_node::core::Surroundings;
+use sluice_port::Packet;
+use sluice_port_dpdk::MbufPool;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+/// Datagrams taken or given at once by the SMFs.
+const BATCH: usize = 32;
+/// Octets of a datagram.
+const ROOM: usize = 2048;
+
+/// The N4 loop's side of a way.
+pub trait Door {
+    /// What the core sends by.
+    type Around: Surroundings;
+
+    /// Hands what has arrived to `handle`, and sends what is said to it. Returns how many
+    /// datagrams there were.
+    fn receive(&mut self, handle: impl FnMut(SocketAddr, &[u8], &mut Self::Around)) -> usize;
+
+    /// The way out.
+    fn around(&mut self) -> &mut Self::Around;
+
+    /// Sends what still waits.
+    fn flush(&mut self);
+}
+
+/// The stand-in for a port; it knows one peer.
+pub struct RingDoor<P> {
+    near: Near<P>,
+    peer: SocketAddr,
+}
+
+impl<P> RingDoor<P> {
+    /// Both ends.
+    pub fn pair(peer: SocketAddr) -> (Self, Far) {
+        let (near, far) = ring::pair();
+        (Self { near, peer }, far)
+    }
+}
+
+impl<P: Packet> Door for RingDoor<P> {
+    type Around = Near<P>;
+
+    fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], &mut Near<P>)) -> usize {
+        let peer = self.peer;
+        self.near.receive(|bytes, near| handle(peer, bytes, near))
+    }
+
+    fn around(&mut self) -> &mut Near<P> {
+        &mut self.near
+    }
+
+    fn flush(&mut self) {}
+}
+
+impl Door for N4 {
+    type Around = Outside;
+
+    fn receive(&mut self, handle: impl FnMut(SocketAddr, &[u8], &mut Outside)) -> usize {
+        N4::receive(self, handle)
+    }
+
+    fn around(&mut self) -> &mut Outside {
+        self.outside()
+    }
+
+    fn flush(&mut self) {
+        N4::flush(self);
+    }
+}
+
+/// The SMFs' socket.
+pub struct SocketWire {
+    socket: UdpSocket,
+    to: SocketAddrV4,
+    received: RecvBatch,
+    sending: SendBatch,
+}
+
+impl SocketWire {
+    /// The daemon's sockets and the SMFs', on ports of loopback that are free.
+    pub fn pair(pool: MbufPool) -> Result<(N4, Self), String> {
+        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let error = |e: sluice_host::HostError| e.to_string();
+        let ns = Ns::current().map_err(error)?;
+        // The kernel names a free port; nobody else is likely to take it in between.
+        let port = UdpSocket::bind(&ns, any).map_err(error)?.local().port();
+        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
+        let wire = Self {
+            socket: UdpSocket::bind(&ns, any).map_err(error)?,
+            to,
+            received: RecvBatch::new(BATCH, ROOM),
+            sending: SendBatch::new(BATCH, ROOM),
+        };
+        Ok((N4::bind(&[to], pool).map_err(error)?, wire))
+    }
+}
+
+impl Wire for SocketWire {
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        if self.sending.is_full() {
+            self.flush();
+        }
+        self.sending.push_bytes(bytes, self.to, None)
+    }
+
+    fn flush(&mut self) {
+        if !self.sending.is_empty() {
+            // A datagram that is lost is missed by the caller.
+            let patience = Duration::from_millis(100);
+            self.socket.flush(&mut self.sending, patience, |_, _| {});
+        }
+    }
+
+    fn receive(&mut self, mut take: impl FnMut(&[u8])) -> usize {
+        let taken = self.socket.recv(&mut self.received).unwrap_or(0);
+        for datagram in self.received.iter() {
+            take(datagram.bytes);
+        }
+        taken
+    }
+}

@@ -1,0 +1,185 @@
+//! Results, as JSON and as a table.
+
+use super::measure::{Case, Figures};
+use super::world::Cpus;
+use crate::bench::machine;
+use crate::bench::stats::{Summary, round};
+use serde_json::{Map, Value, json};
+
+/// At fewer sessions the fixed part of the memory would stand for them.
+const SESSIONS_FOR_MEMORY: u32 = 100_000;
+
+/// What was measured, and under which conditions.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The case.
+    pub case: Case,
+    /// Sessions.
+    pub sessions: u32,
+    /// Figures.
+    pub figures: Figures,
+    /// Why the figures cannot be trusted.
+    pub disturbed: Option<String>,
+    /// Measurements until one was undisturbed, or none was.
+    pub attempts: usize,
+}
+
+/// What holds for all outcomes.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Who ran where.
+    pub cpus: Cpus,
+    /// Memory of a session when all were established.
+    pub bytes_per_session: f64,
+    /// Sessions that stood at the end.
+    pub proven: usize,
+    /// Packets compared to prove it.
+    pub compared: u64,
+    /// Counters of the retransmission cache: requests and responses that had to go early.
+    pub evicted: [u64; 2],
+}
+
+impl Outcome {
+    fn ratio(&self) -> f64 {
+        self.figures.busy_ns.median / self.figures.limit_busy_ns.median
+    }
+
+    fn to_json(&self) -> Value {
+        let Figures {
+            rate_per_s,
+            limit_rate_per_s,
+            busy_ns,
+            limit_busy_ns,
+            closed,
+            open,
+            ..
+        } = &self.figures;
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+        put("name", json!(self.case.name));
+        put("carried_by", json!(self.case.carried_by));
+        put("sessions", json!(self.sessions));
+        put("messages_per_s_median", json!(rate_per_s.median.round()));
+        put("messages_per_s_min", json!(rate_per_s.min.round()));
+        put("messages_per_s_max", json!(rate_per_s.max.round()));
+        put(
+            "limit_messages_per_s_median",
+            json!(limit_rate_per_s.median.round()),
+        );
+        put(
+            "n4_busy_share",
+            json!(round(self.figures.busy_share.median)),
+        );
+        put("ns_median", json!(round(busy_ns.median)));
+        put("ns_min", json!(round(busy_ns.min)));
+        put("ns_max", json!(round(busy_ns.max)));
+        put("limit_ns_median", json!(round(limit_busy_ns.median)));
+        put("ratio_to_limit", json!(round(self.ratio())));
+        put("window", json!(self.case.window));
+        put("closed_rtt_us_p50", json!(round(closed.p50)));
+        put("closed_rtt_us_p99", json!(round(closed.p99)));
+        put("rtt_us_p50", json!(round(open.p50)));
+        put("rtt_us_p99", json!(round(open.p99)));
+        put("rtt_us_max", json!(round(open.max)));
+        put("rtt_offered_per_s", json!(self.case.rate_per_s.round()));
+        put(
+            "rtt_answered_per_s",
+            json!(self.figures.open_rate_per_s.median.round()),
+        );
+        put("repetitions", json!(self.case.reps));
+        put("messages_per_repetition", json!(self.case.messages));
+        put(
+            "request_bytes_mean",
+            json!(round(self.figures.request_octets)),
+        );
+        put("mix", self.mix());
+        put("disturbed", json!(self.disturbed.is_some()));
+        put("disturbed_because", json!(self.disturbed));
+        put("attempts", json!(self.attempts));
+        put("preempted_share", json!(round(self.figures.preempted)));
+        Value::Object(map)
+    }
+
+    fn mix(&self) -> Value {
+        let shares = self.figures.shares.iter();
+        shares
+            .map(|(name, share)| ((*name).to_owned(), json!(round(*share))))
+            .collect::<Map<_, _>>()
+            .into()
+    }
+}
+
+/// Who runs where, in words.
+fn placement(cpus: Cpus) -> String {
+    format!(
+        "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
+        cpus.n4, cpus.worker
+    )
+}
+
+/// All of it as one object.
+pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
+    let bytes = (sessions >= SESSIONS_FOR_MEMORY).then_some(run.bytes_per_session.round());
+    json!({
+        "bench": "pfcp",
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine::facts(),
+        "placement": placement(run.cpus),
+        "dialects": sluice_lab_smf::Dialect::ALL.map(|d| d.to_string()),
+        "bytes_per_session": bytes,
+        "sessions_proven": run.proven,
+        "packets_compared": run.compared,
+        "cache_evicted_requests": run.evicted[0],
+        "cache_evicted_responses": run.evicted[1],
+        "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+    })
+}
+
+/// For people.
+pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
+    let mut text = format!(
+        "{:<18}{:>10}{:>22}{:>20}{:>10}{:>8}{:>24}\n",
+        "",
+        "sessions",
+        "messages/s (min-max)",
+        "ns/message",
+        "limit ns",
+        "ratio",
+        "rtt us p50/p99 at rate"
+    );
+    for o in outcomes {
+        let Figures {
+            rate_per_s,
+            busy_ns,
+            open,
+            ..
+        } = &o.figures;
+        text += &format!(
+            "{:<18}{:>10}{:>22}{:>20}{:>10.0}{:>8.2}{:>24}\n",
+            o.case.name,
+            o.sessions,
+            spread(rate_per_s),
+            spread(busy_ns),
+            o.figures.limit_busy_ns.median,
+            o.ratio(),
+            format!(
+                "{:.1}/{:.1} at {:.0}",
+                open.p50, open.p99, o.case.rate_per_s
+            ),
+        );
+        text += &format!("  {}\n", o.case.carried_by);
+        if let Some(why) = &o.disturbed {
+            text += &format!("  disturbed: {why}\n");
+        }
+    }
+    text += &format!("{}\n", placement(run.cpus));
+    text += &format!(
+        "{} sessions stood at the end; {} packets compared\n",
+        run.proven, run.compared
+    );
+    text
+}
+
+fn spread(s: &Summary) -> String {
+    format!("{:.0} ({:.0}-{:.0})", s.median, s.min, s.max)
+}

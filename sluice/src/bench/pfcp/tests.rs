@@ -1,0 +1,80 @@
+//! The benchmark without DPDK: five dialects' sessions live through series of requests, every
+//! answer is read, and what stands in the end carries packets. Nothing is timed.
+
+use super::doors::RingDoor;
+use super::lifecycle::State;
+use super::load::{Log, Pace};
+use super::measure::{Case, measure};
+use super::script::Script;
+use super::world::{Cpus, Loop, World};
+use sluice_host::thread;
+use sluice_port_sim::{HeapPacket, HeapPool};
+
+const SESSIONS: u32 = 1_000;
+
+fn world(pool: &HeapPool) -> World<HeapPacket> {
+    let allowed = thread::allowed_cpus().unwrap();
+    let cpus = Cpus {
+        n4: allowed[0],
+        worker: *allowed.last().unwrap(),
+    };
+    let packets = pool.clone();
+    World::build(SESSIONS, Box::new(move || packets.alloc()), cpus).unwrap()
+}
+
+#[test]
+fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
+    let pool = HeapPool::default();
+    let mut world = world(&pool);
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    world.populate(&mut door, &mut wire).unwrap();
+    let all_connected = |w: &World<_>| {
+        let mut all = w.subscribers.all.iter();
+        all.all(|s| s.state == State::Connected && s.up_seid != 0)
+    };
+    assert!(all_connected(&world));
+    let case = Case {
+        name: "test",
+        carried_by: "a ring",
+        messages: 2_000,
+        window: 64,
+        rate_per_s: 1e6,
+        reps: 3,
+    };
+    let figures = measure(&mut world, (&mut door, &mut wire), &case).unwrap();
+    assert!(
+        figures.shares.iter().all(|(_, share)| *share > 0.0),
+        "{:?}",
+        figures.shares
+    );
+    assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
+    world.connect_all(&mut door, &mut wire).unwrap();
+    let standing = world.subscribers.flows().unwrap().len() as u64;
+    assert!(standing > u64::from(SESSIONS) / 2 && standing < u64::from(SESSIONS));
+    assert!(world.prove().unwrap() >= 2 * standing);
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
+#[test]
+fn an_answer_that_is_missing_wrong_or_given_twice_is_found() {
+    let pool = HeapPool::default();
+    let mut world = world(&pool);
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    world.populate(&mut door, &mut wire).unwrap();
+    let mut script = Script::default();
+    script.mixed(&mut world.subscribers, 100);
+    let mut log = Log::new(100);
+    let pace = Pace::Closed(8);
+    let ends = (&mut door, &mut wire);
+    world
+        .lap(ends, &script, pace, Loop::Limit, &mut log)
+        .unwrap();
+    // The limit says yes to everything and establishes nothing.
+    let why = world.judge(&script, &log).unwrap_err();
+    assert!(
+        why.contains("was answered by") || why.contains("was refused"),
+        "{why}"
+    );
+    assert_eq!(script.place(u32::MAX), None);
+    assert!(script.judge(&mut world.subscribers, &[0; 3]).is_err());
+}

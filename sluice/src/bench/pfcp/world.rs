@@ -1,0 +1,260 @@
+//! The UPF that is measured, and its sessions.
+
+use super::doors::Door;
+use super::load::{Lap, Log, Pace, Wire, drive};
+use super::script::Script;
+use super::subscribers::Subscribers;
+use crate::bench::path::fifo::Fifo;
+use crate::bench::path::io::{BenchIo, Pool};
+use crate::bench::path::memory;
+use crate::bench::path::traffic::Direction;
+use crate::bench::path::world::{Failure, Size, World as PathWorld, start, time};
+use sluice_host::{clock, thread};
+use sluice_node::core::{Core, Surroundings};
+use sluice_path::worker::Worker;
+use sluice_port::Packet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The SMF.
+const SMF: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// Establishments of one series at the start.
+const SERIES: u32 = 100_000;
+/// TEIDs of ours at the least.
+const ENDPOINTS_MIN: u32 = 1 << 22;
+/// Requests under way at a time while sessions are established and connected.
+const WINDOW: usize = 256;
+
+/// CPUs: the N4 loop's, and that of the worker and the generator.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpus {
+    /// Of the measured thread.
+    pub n4: usize,
+    /// Of the worker and the generator.
+    pub worker: usize,
+}
+
+/// All of it.
+pub struct World<P: Packet> {
+    /// The measured core.
+    pub core: Core<P>,
+    worker: Worker<BenchIo<P>>,
+    /// The SMFs' side.
+    pub subscribers: Subscribers,
+    cpus: Cpus,
+    /// Memory that a session takes, with all that it takes to serve N4.
+    pub bytes_per_session: f64,
+}
+
+/// What a lap cost the N4 loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Time in turns that had something to do, in nanoseconds.
+    pub busy_ns: u64,
+    /// CPU time of its thread.
+    pub cpu_ns: u64,
+    /// Its time by the clock on the wall.
+    pub wall_ns: u64,
+    /// What the generator saw.
+    pub lap: Lap,
+}
+
+/// What the measured loop does with a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loop {
+    /// All that the daemon does.
+    N4,
+    /// The cheapest that could answer.
+    Limit,
+}
+
+impl<P: Packet> World<P> {
+    /// Starts a UPF for `sessions` sessions; none is established yet.
+    pub fn build(sessions: u32, mut pool: Pool<P>, cpus: Cpus) -> Result<Self, Failure> {
+        let subscribers = Subscribers::new(sessions, SMF, time().wall);
+        let mut fifo = |direction| {
+            let fifo = Fifo::new(direction, Arc::default(), &mut pool);
+            fifo.ok_or("no packet buffers for the memory source")
+        };
+        let mut io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+        io.set_pool(pool);
+        // Open5GS takes two TEIDs for a session, and those given back rest for a minute, in which
+        // more sessions come and go here than in any network.
+        let size = Size {
+            endpoints: sessions
+                .saturating_mul(4)
+                .next_power_of_two()
+                .max(ENDPOINTS_MIN),
+            ..Size::of(sessions)
+        };
+        let (core, worker) = start(size, io)?;
+        Ok(Self {
+            core,
+            worker,
+            subscribers,
+            cpus,
+            bytes_per_session: f64::NAN,
+        })
+    }
+
+    /// Where the SMF's datagrams come from.
+    pub fn smf(&self) -> SocketAddr {
+        self.subscribers.address()
+    }
+
+    /// Sets up the association and establishes and connects all sessions.
+    pub fn populate(
+        &mut self,
+        door: &mut impl Door<Around: Surroundings<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+    ) -> Result<(), Failure> {
+        let mut request = [0; 512];
+        let written = self.subscribers.associate(&mut request);
+        let len = written.map_err(|_| "the association set-up is too long")?;
+        let from = self.smf();
+        self.core
+            .datagram(time(), from, &request[..len], door.around());
+        door.flush();
+        wire.receive(|_| ());
+        let count = self.subscribers.all.len() as u32;
+        let mut log = Log::new(SERIES as usize);
+        let mut script = Script::default();
+        let before_bytes = memory::used_bytes();
+        for first in (0..count).step_by(SERIES as usize) {
+            script.establishing(&mut self.subscribers, first, SERIES.min(count - first));
+            self.serve(door, wire, &script, &mut log)?;
+        }
+        let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
+        self.bytes_per_session = grown_bytes as f64 / f64::from(count);
+        self.connect_all(door, wire)
+    }
+
+    /// Brings every session to the state in which packets flow.
+    pub fn connect_all(
+        &mut self,
+        door: &mut impl Door<Around: Surroundings<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+    ) -> Result<(), Failure> {
+        let mut script = Script::default();
+        loop {
+            script.connecting(&mut self.subscribers);
+            if script.len() == 0 {
+                return Ok(());
+            }
+            let mut log = Log::new(script.len());
+            self.serve(door, wire, &script, &mut log)?;
+        }
+    }
+
+    fn serve(
+        &mut self,
+        door: &mut impl Door<Around: Surroundings<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+        script: &Script,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        self.lap((door, wire), script, Pace::Closed(WINDOW), Loop::N4, log)?;
+        self.judge(script, log)
+    }
+
+    /// One lap: the generator and the worker on their CPU, the measured loop on its own.
+    pub fn lap(
+        &mut self,
+        (door, wire): (
+            &mut impl Door<Around: Surroundings<Packet = P>>,
+            &mut (impl Wire + Send),
+        ),
+        script: &Script,
+        pace: Pace,
+        what: Loop,
+        log: &mut Log,
+    ) -> Result<Spent, Failure> {
+        let Self {
+            core, worker, cpus, ..
+        } = self;
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let generator = scope.spawn(|| {
+                let pinned = thread::pin(&[cpus.worker]).map_err(|e| e.to_string());
+                let lap = pinned.and_then(|()| {
+                    drive(wire, script, pace, log, || {
+                        worker.turn(clock::monotonic_ns());
+                    })
+                });
+                done.store(true, Ordering::Release);
+                lap
+            });
+            thread::pin(&[cpus.n4]).map_err(|e| e.to_string())?;
+            let mut spent = match what {
+                Loop::N4 => spend(&done, || turn(core, door)),
+                Loop::Limit => spend(&done, || limit_turn(door)),
+            };
+            let lap = generator.join().map_err(|_| "the generator panicked")?;
+            spent.lap = lap?;
+            Ok(spent)
+        })
+    }
+
+    /// Reads all answers: each request has one, and it says yes.
+    pub fn judge(&mut self, script: &Script, log: &Log) -> Result<(), Failure> {
+        if log.stray > 0 || log.overflow {
+            return Err(format!(
+                "{} datagrams answer nothing that was asked",
+                log.stray
+            ));
+        }
+        for answer in log.answers() {
+            script.judge(&mut self.subscribers, answer)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a packet each way through every session that stands and compares every byte.
+    pub fn prove(self) -> Result<u64, Failure> {
+        let flows = self.subscribers.flows()?;
+        let mut world = PathWorld::of(self.core, self.worker, flows);
+        let compared = world.prove();
+        world.end();
+        compared
+    }
+}
+
+/// A turn of the daemon's loop (`upf::control`), without what has no part in N4.
+fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+    core: &mut Core<P>,
+    door: &mut D,
+) -> usize {
+    let now = time();
+    let mut work = door.receive(|peer, bytes, around| core.datagram(now, peer, bytes, around));
+    work += core.turn(now, door.around());
+    door.flush();
+    while core.up.next_notice().is_some() {}
+    work
+}
+
+fn limit_turn<D: Door>(door: &mut D) -> usize {
+    let work = door.receive(super::limit::answer);
+    door.flush();
+    work
+}
+
+fn spend(done: &AtomicBool, mut turn: impl FnMut() -> usize) -> Spent {
+    let mut busy_ns = 0;
+    let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+    let mut from_ns = began_ns;
+    while !done.load(Ordering::Acquire) {
+        let work = turn();
+        let now_ns = clock::monotonic_ns();
+        if work > 0 {
+            busy_ns += now_ns - from_ns;
+        }
+        from_ns = now_ns;
+    }
+    Spent {
+        busy_ns,
+        cpu_ns: clock::thread_cpu_ns() - cpu_ns,
+        wall_ns: clock::monotonic_ns() - began_ns,
+        lap: Lap::default(),
+    }
+}
