@@ -137,3 +137,94 @@ fn help_goes_to_standard_output_with_examples_and_exit_codes() {
         (Some(0), concat!("sluice ", env!("CARGO_PKG_VERSION"), "\n"))
     );
 }
+
+/// A text of the example, what stands there instead, the key and words of what was expected.
+const MISTAKES: &[[&str; 4]] = &[
+    [
+        "tx_queues: auto ",
+        "tx_queues: many ",
+        "ports[0].tx_queues",
+        "auto or a whole number",
+    ],
+    [
+        "mtu: 1544 ",
+        "mut: 1544 ",
+        "ports[0].mut",
+        "one of name, device",
+    ],
+    ["name: p1", "name: p0", "ports[1].name", "another one"],
+    [
+        "iface=eth2",
+        "iface=eth1",
+        "ports[1].device",
+        "one port with several roles",
+    ],
+    [
+        "- name: internet\n    port: p1",
+        "- name: internet\n    port: p9",
+        "interfaces[1].port",
+        "one of p0, p1",
+    ],
+    [
+        "gateway: 198.51.100.254",
+        "gateway: 10.9.9.9",
+        "interfaces[0].gateway",
+        "an address in 198.51.100.0/24",
+    ],
+    [
+        "side: core",
+        "side: left",
+        "interfaces[0].n9[0].side",
+        "access or core",
+    ],
+    [
+        "prefix: 10.45.0.0/16",
+        "prefix: 203.0.113.0/28",
+        "pools[0].prefix",
+        "addresses that no link has",
+    ],
+    ["count: auto ", "count: 64 ", "workers.count", "at most"],
+    [
+        "memory_mb: 512 ",
+        "memory_mb: 64 ",
+        "dpdk.memory_mb",
+        "fewer mbufs",
+    ],
+    [
+        "log: info ",
+        "log: loud ",
+        "log",
+        "error, warn, info, debug or trace",
+    ],
+    [
+        "control_socket: /run",
+        "control_socket: run",
+        "control_socket",
+        "an absolute path",
+    ],
+];
+
+#[test]
+fn each_kind_of_mistake_is_named_with_its_line_and_key() {
+    let without_comments = EXAMPLE.lines().map(|line| match line.trim_start() {
+        comment if comment.starts_with('#') => "\n".to_owned(),
+        _ => format!("{line}\n"),
+    });
+    let good: String = without_comments.collect();
+    for [old, new, key, expected] in MISTAKES {
+        assert!(good.contains(old), "{old}");
+        let bad = good.replacen(old, new, 1);
+        let (name, (code, out, err)) = check(&bad, &[]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{new}: {err}");
+        let mut words = err.lines().next().unwrap_or_default().splitn(3, ':');
+        assert_eq!(words.next(), Some(name.as_str()), "{err}");
+        let line: usize = words.next().and_then(|n| n.parse().ok()).expect("a line");
+        let shown = bad.lines().nth(line - 1).expect("a line of the file");
+        let last = key.rsplit('.').next().unwrap_or(key);
+        assert!(shown.contains(&format!("{last}:")), "{err}{shown}");
+        let rest = words.next().unwrap_or_default();
+        assert!(rest.starts_with(&format!(" {key}: ")), "{key}: {err}");
+        let (_, told) = rest.split_once("; expected ").expect("what was expected");
+        assert!(told.contains(expected), "{expected}: {err}");
+    }
+}

@@ -10,6 +10,7 @@
 //! | [`netns`] | named namespaces of this process, work and commands inside them |
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
+//! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`process`], [`capture`], [`judge`] | children that end with us; tcpdump; tshark's verdict |
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
 //! | [`thread`] | a thread's CPUs and the precision of its sleep |
@@ -21,6 +22,7 @@ mod error;
 pub mod judge;
 pub mod link;
 pub mod netns;
+pub mod packet;
 pub mod poll;
 pub mod process;
 pub mod signal;

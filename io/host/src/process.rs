@@ -68,6 +68,18 @@ impl Process {
         self.signal(Signal::INT);
     }
 
+    /// Asks for an orderly end as a service manager does (SIGTERM).
+    pub fn terminate(&mut self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends it without a chance to tidy up (SIGKILL), and reaps it.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        // SIGKILL cannot be refused, so this returns.
+        let _ = self.child.wait();
+    }
+
     /// Waits at most `timeout` for the end.
     pub fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + timeout;
@@ -84,11 +96,9 @@ impl Process {
 
     /// Ends it: SIGTERM, and SIGKILL if that is not obeyed within half a second.
     pub fn stop(&mut self) {
-        self.signal(Signal::TERM);
+        self.terminate();
         if self.wait(GRACE).is_none() {
-            self.signal(Signal::KILL);
-            // SIGKILL cannot be refused, so this returns.
-            let _ = self.child.wait();
+            self.kill();
         }
     }
 }

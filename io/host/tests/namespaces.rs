@@ -9,6 +9,7 @@ use sluice_host::cap;
 use sluice_host::capture::Capture;
 use sluice_host::judge::judge;
 use sluice_host::netns::{self, Netns, Ns};
+use sluice_host::packet::PacketSocket;
 use sluice_host::process::Process;
 use sluice_host::tool;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
@@ -190,6 +191,25 @@ fn a_veth_pair_reaches_into_the_current_namespace() {
         drop(veth);
         assert!(ends.iter().all(|end| !end.exists().expect("read")));
     }
+}
+
+#[test]
+fn a_packet_socket_keeps_the_tags_that_the_kernel_takes_off() {
+    if !is_root() {
+        return;
+    }
+    let pair = pair("tag");
+    let [a, b] = [pair.veth.a(), pair.veth.b()].map(|link| PacketSocket::open(link).expect("open"));
+    let addresses = [[2, 0, 0, 0, 9, 9], [2, 0, 0, 0, 9, 8]].concat();
+    // VLAN 30 with priority 5 around an EtherType for experiments; then the same untagged.
+    for tag in [&[0x81, 0, 0xa0, 30][..], &[]] {
+        let frame = [&addresses, tag, &[0x88, 0xb5], &[7; 60][..]].concat();
+        a.send(&frame).expect("send");
+        let got = b.recv(Duration::from_secs(5)).expect("recv");
+        assert_eq!(got, Some(frame));
+    }
+    // What it sent itself does not come back.
+    assert_eq!(a.recv(Duration::from_millis(20)).expect("recv"), None);
 }
 
 #[test]

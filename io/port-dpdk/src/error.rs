@@ -24,7 +24,11 @@ impl Errno {
 
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", std::io::Error::from_raw_os_error(self.0))
+        match self.0 {
+            // Many drivers answer -1, which is EPERM, whatever they dislike.
+            1 => f.write_str("not permitted, or refused by a driver that gives no reason"),
+            errno => write!(f, "{}", std::io::Error::from_raw_os_error(errno)),
+        }
     }
 }
 

@@ -7,6 +7,13 @@ use sluice_path::limits::SHARDS;
 /// Most tunnel endpoints: five check bits are left in a TEID.
 const TUNNEL_ENDPOINTS_MAX: u32 = 1 << 26;
 
+/// A UE takes everything from one shard of [`SHARDS`], the one of its address, where others may be
+/// whose addresses differ in the upper bits only, and where its own last TEIDs rest. However few
+/// sessions there are, so many TEIDs are in each shard: 16 attachments within 60 s.
+const TEIDS_OF_SHARD_MIN: u32 = 16;
+/// The same of foreign lines and of rule blocks: four sessions with two of each.
+const OTHERS_OF_SHARD_MIN: u32 = 8;
+
 /// How much there is room for.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -39,12 +46,23 @@ impl Limits {
         Self {
             sessions,
             // Two for each session: N3 and N9, or N3 and one that rests for 60 s after its end.
-            tunnel_endpoints: or(endpoints, twice.next_power_of_two().max(SHARDS)),
+            tunnel_endpoints: or(
+                endpoints,
+                twice.next_power_of_two().max(TEIDS_OF_SHARD_MIN * SHARDS),
+            ),
             // A TEID and an address for each session.
-            foreign_lines: or(foreign, twice),
+            foreign_lines: or(foreign, twice.max(OTHERS_OF_SHARD_MIN * SHARDS)),
             // One for each session on average.
-            rule_blocks: or(blocks, n),
+            rule_blocks: or(blocks, n.max(OTHERS_OF_SHARD_MIN * SHARDS)),
         }
+    }
+}
+
+impl Limits {
+    /// Rule blocks as the path numbers them: block 0 is never used, and each shard has as many as
+    /// the others.
+    pub fn numbered_blocks(&self) -> u32 {
+        (self.rule_blocks.value + 1).next_multiple_of(SHARDS)
     }
 }
 

@@ -44,6 +44,7 @@ impl N4 {
     /// Reads the section.
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let listen = fields.required_list("listen", &socket_address(PFCP_PORT));
+        refuse_repeated(fields, &listen);
         let node_id = read_node_id(fields, &listen);
         Self {
             node_id,
@@ -77,6 +78,19 @@ impl N4 {
                 )
                 .value,
             listen,
+        }
+    }
+}
+
+/// No two sockets can have one address.
+fn refuse_repeated(fields: &mut Fields<'_, '_>, listen: &[At<SocketAddr>]) {
+    for (i, at) in listen.iter().enumerate() {
+        if listen[..i].iter().any(|before| before.value == at.value) {
+            let (key, what) = (fields.key("listen"), format!("{} is given twice", at.value));
+            let key = format!("{key}[{i}]");
+            fields
+                .report()
+                .problem(at.line, key, what, "each address once");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Port {
     /// Receive queues; `None`: one for each worker.
     pub rx_queues: Option<u16>,
     /// Transmit queues; `None`: one for each worker.
-    pub tx_queues: Option<u16>,
+    pub tx_queues: Option<At<u16>>,
     /// Packets that a receive queue holds.
     pub rx_descriptors: u16,
     /// Packets that a transmit queue holds.
@@ -45,7 +45,7 @@ impl Port {
         let name = fields.required("name", &name());
         let device = fields.required("device", &device());
         let rx_queues = fields.or("rx_queues", "auto", &queues).value;
-        let tx_queues = fields.or("tx_queues", "auto", &queues).value;
+        let tx_queues = fields.or("tx_queues", "auto", &queues).given();
         let rx_descriptors = fields.or("rx_descriptors", "1024", &descriptors).value;
         let tx_descriptors = fields.or("tx_descriptors", "1024", &descriptors).value;
         let mtu = read_mtu(fields);
@@ -67,6 +67,15 @@ impl Port {
     /// The device's name: what stands before the first comma.
     pub fn device_name(&self) -> &str {
         self.device.value.split(',').next().unwrap_or("")
+    }
+
+    /// The kernel's interface that the device stands on, if it does.
+    pub fn kernel_interface(&self) -> Option<&str> {
+        let drivers = ["net_af_packet", "net_af_xdp"];
+        let stands_on_one = drivers.iter().any(|d| self.device_name().starts_with(d));
+        let arguments = self.device.value.split(',').skip(1);
+        let mut named = arguments.filter_map(|argument| argument.strip_prefix("iface="));
+        named.next().filter(|_| stands_on_one)
     }
 
     /// Whether the device is a PCI address and not a virtual device.

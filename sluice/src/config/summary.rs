@@ -110,7 +110,7 @@ impl UpfConfig {
     /// Memory of lines and blocks in MiB; it is touched as sessions need it.
     fn rule_memory_mb(&self) -> u64 {
         let lines = self.layout().map_or(0, |layout| layout.lines());
-        let blocks = self.limits.rule_blocks.value as usize + 1;
+        let blocks = self.limits.numbered_blocks() as usize;
         ((lines * size_of::<Line>() + blocks * size_of::<Block>()) as u64).div_ceil(1 << 20)
     }
 }

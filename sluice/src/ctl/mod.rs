@@ -35,6 +35,8 @@ fn request(query: &CtlQuery) -> Value {
 pub enum CtlError {
     /// Nobody answers on the socket.
     NotRunning(String, io::Error),
+    /// The socket is another user's.
+    Forbidden(String),
     /// The UPF refused.
     Refused(String),
     /// The answer is no JSON object.
@@ -50,6 +52,12 @@ impl std::fmt::Display for CtlError {
                 f,
                 "no UPF answers on {path} ({e}); is `sluice upf` running, and is this the control_socket of its upf.yaml?"
             ),
+            Self::Forbidden(path) => {
+                write!(
+                    f,
+                    "{path} belongs to another user: ask as the user of the UPF, or as root"
+                )
+            }
             Self::Refused(why) => f.write_str(why),
             Self::Garbled(why) => write!(f, "the UPF's answer cannot be read: {why}"),
         }
@@ -71,7 +79,7 @@ pub fn run(args: &CtlArgs) -> Exit {
         Err(e) => {
             eprintln!("sluice ctl: {e}");
             match e {
-                CtlError::NotRunning(..) => Exit::Lacking,
+                CtlError::NotRunning(..) | CtlError::Forbidden(_) => Exit::Lacking,
                 CtlError::Refused(_) | CtlError::Garbled(_) => Exit::Failed,
             }
         }
@@ -80,7 +88,11 @@ pub fn run(args: &CtlArgs) -> Exit {
 
 /// Asks the UPF at `socket`; gives its object.
 pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
-    let not_running = |e| CtlError::NotRunning(socket.display().to_string(), e);
+    let path = || socket.display().to_string();
+    let not_running = |e: io::Error| match e.kind() {
+        io::ErrorKind::PermissionDenied => CtlError::Forbidden(path()),
+        _ => CtlError::NotRunning(path(), e),
+    };
     let mut stream = UnixStream::connect(socket).map_err(not_running)?;
     let exchanged = stream
         .set_read_timeout(Some(ANSWER_WITHIN))
@@ -90,6 +102,10 @@ pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
             BufReader::new(stream).read_line(&mut line).map(|_| line)
         });
     let line = exchanged.map_err(not_running)?;
+    if line.is_empty() {
+        let why = "it ended without an answer".to_owned();
+        return Err(CtlError::Garbled(why));
+    }
     let answer: Value =
         serde_json::from_str(&line).map_err(|e| CtlError::Garbled(e.to_string()))?;
     match answer.get("error").and_then(Value::as_str) {

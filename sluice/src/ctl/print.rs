@@ -13,7 +13,9 @@ pub fn text(question: &Question, answer: &Value) -> String {
         Question::Peers => ["associations", "gtpu_peers", "neighbours"]
             .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
             .join("\n"),
-        Question::Rules { .. } => tree(&answer["session"]["rules"], 0),
+        Question::Rules { .. } => ["pdr", "far", "qer", "urr"]
+            .map(|key| format!("{key}:\n{}", indented(&table(&answer["session"], key))))
+            .join("\n"),
         Question::Session { .. } => tree(&answer["session"], 0),
         Question::Status | Question::Counters => tree(answer, 0),
     }
@@ -99,7 +101,18 @@ fn scalar(value: &Value) -> String {
         Value::Null => "-".to_owned(),
         Value::String(s) => s.clone(),
         Value::Number(n) if n.is_f64() => format!("{:.3}", n.as_f64().unwrap_or_default()),
-        other => other.to_string(),
+        Value::Array(items) => joined(items.iter().map(scalar), ","),
+        Value::Object(map) => joined(map.iter().map(|(k, v)| format!("{k} {}", scalar(v))), ", "),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// An empty list is shown like a value that is not there.
+fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    let parts: Vec<_> = parts.collect();
+    match parts.is_empty() {
+        true => "-".to_owned(),
+        false => parts.join(separator),
     }
 }
 
@@ -124,6 +137,23 @@ mod tests {
             "mtu   name\n1500  n3\n9000  n6-long"
         );
         assert_eq!(text(&Question::Ports, &json!({ "ports": [] })), "(none)");
+    }
+
+    #[test]
+    fn rules_are_tables_with_lists_in_their_cells() {
+        let session = json!({
+            "pdr": [{ "id": 1, "qer": [1, 2], "qfi": [] }],
+            "far": [], "qer": [],
+            "urr": [{ "id": 1, "uplink": { "bytes": 8, "packets": 1 } }],
+        });
+        let question = Question::Rules {
+            seid: sluice_wire::ids::Seid(7),
+        };
+        assert_eq!(
+            text(&question, &json!({ "session": session })),
+            "pdr:\n  id  qer  qfi\n  1   1,2  -\nfar:\n  (none)\nqer:\n  (none)\n\
+             urr:\n  id  uplink\n  1   bytes 8, packets 1"
+        );
     }
 
     #[test]

@@ -5,8 +5,10 @@ use super::ctl::Ctl;
 use super::n4::{N4, wall_clock};
 use super::view::Load;
 use super::worker::{Pace, Running};
-use crate::config::{N4Start, OpenedPort, UpfConfig};
+use crate::config::{N4Start, OpenedPort, Port as ConfiguredPort, Problem, UpfConfig};
 use core::fmt;
+use sluice_host::link::Link;
+use sluice_host::netns::Ns;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -18,31 +20,49 @@ use sluice_path::layout::Layout;
 use sluice_path::limits::RESERVED;
 use sluice_path::tables::Polled;
 use sluice_port::{PortId, QueueId};
-use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port};
+use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port, PortError, PortStep};
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::time::Duration;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Why the UPF does not start.
 #[derive(Debug)]
-pub struct BootError {
-    /// What was being done.
-    doing: String,
-    /// What went wrong.
-    why: String,
+pub enum BootError {
+    /// A line of the file cannot be fulfilled on this machine.
+    Line(Problem),
+    /// A step that no single line stands for.
+    Step {
+        /// What was being done.
+        doing: &'static str,
+        /// What went wrong.
+        why: String,
+    },
 }
 
-impl fmt::Display for BootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.doing, self.why)
+impl BootError {
+    /// The text, with the file whose lines it names.
+    pub fn in_file(&self, file: &Path) -> String {
+        match self {
+            Self::Line(problem) => problem.in_file(file).to_string(),
+            Self::Step { doing, why } => format!("{doing}: {why}"),
+        }
+    }
+
+    fn line(line: u32, key: impl Into<String>, what: String, expected: impl Into<String>) -> Self {
+        Self::Line(Problem {
+            line,
+            key: key.into(),
+            what,
+            expected: expected.into(),
+        })
     }
 }
 
-fn failed<E: fmt::Display>(doing: impl Into<String>) -> impl FnOnce(E) -> BootError {
-    let doing = doing.into();
-    move |e| BootError {
+fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
+    move |e| BootError::Step {
         doing,
         why: e.to_string(),
     }
@@ -50,14 +70,11 @@ fn failed<E: fmt::Display>(doing: impl Into<String>) -> impl FnOnce(E) -> BootEr
 
 /// Starts everything. What was opened closes again if a later step fails.
 pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
-    let ctl = Ctl::listen(&config.control_socket).map_err(failed(format!(
-        "control_socket {}",
-        config.control_socket.display()
-    )))?;
+    let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
     let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
     let ports = open_ports(config, &pool)?;
-    let n4 = N4::bind(&listen(config)?, pool.clone()).map_err(failed("opening N4"))?;
+    let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
     let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
     let control = config
@@ -88,14 +105,28 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         load: Load::new(cpus.into_iter().map(Some).collect()),
         queries: Vec::new(),
         next_query: 0,
+        next_neighbours: Instant::now(),
+    })
+}
+
+fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
+    Ctl::listen(path).map_err(|e| {
+        let what = format!("{} cannot be used: {e}", path.display());
+        let expected = "a path of its own for each UPF, in a folder that it may write to";
+        BootError::line(0, "control_socket", what, expected)
     })
 }
 
 fn open_ports(config: &UpfConfig, pool: &MbufPool) -> Result<Vec<Port>, BootError> {
     let mut ports = Vec::new();
-    for wanted in config.port_configs() {
-        let doing = format!("opening port {} ({})", wanted.name, wanted.devargs);
-        let port = Port::open(pool, &wanted).map_err(failed(doing))?;
+    for (i, (wanted, given)) in config.port_configs().iter().zip(&config.ports).enumerate() {
+        let (line, key) = (given.device.line, format!("ports[{i}].device"));
+        if let Some(interface) = missing_interface(given) {
+            let what = format!("this machine has no network interface '{interface}'");
+            return Err(BootError::line(line, key, what, "one that `ip link` shows"));
+        }
+        let port = Port::open(pool, wanted)
+            .map_err(|e| BootError::line(line, key, e.to_string(), expected_of_device(&e)))?;
         let info = port.info(PortId(0));
         tracing::info!(
             "port {}: {} {}, {} receive and {} transmit queues, MTU {}",
@@ -109,6 +140,53 @@ fn open_ports(config: &UpfConfig, pool: &MbufPool) -> Result<Vec<Port>, BootErro
         ports.push(port);
     }
     Ok(ports)
+}
+
+/// The kernel interface that a port stands on, if it is not there. DPDK's own answer would be
+/// "operation not permitted".
+fn missing_interface(port: &ConfiguredPort) -> Option<&str> {
+    let name = port.kernel_interface()?;
+    let exists = Ns::current().and_then(|ns| Link::new(&ns, name)?.exists());
+    // If we cannot look, DPDK will.
+    exists.is_ok_and(|exists| !exists).then_some(name)
+}
+
+fn expected_of_device(error: &PortError) -> &'static str {
+    match error {
+        PortError::Refused {
+            step: PortStep::Probe,
+            ..
+        } => {
+            "a device that is there, with arguments that its driver knows; DPDK's own words are above"
+        }
+        PortError::Refused { .. } => "a device that can do this; DPDK's own words are above",
+        _ => "a device of its own for each port",
+    }
+}
+
+fn open_n4(config: &UpfConfig, pool: &MbufPool) -> Result<N4, BootError> {
+    let mut sockets = Vec::new();
+    for (i, at) in config.n4.listen.iter().enumerate() {
+        let refused = |what, expected| {
+            Err(BootError::line(
+                at.line,
+                format!("n4.listen[{i}]"),
+                what,
+                expected,
+            ))
+        };
+        let SocketAddr::V4(address) = at.value else {
+            return refused(format!("{} is not supported yet", at.value), "IPv4");
+        };
+        match N4::open(address) {
+            Ok(socket) => sockets.push(socket),
+            Err(e) => {
+                let expected = "an address of this machine whose port no other program has";
+                return refused(e.to_string(), expected);
+            }
+        }
+    }
+    N4::new(sockets, pool.clone()).map_err(failed("waiting for N4"))
 }
 
 fn opened(ports: &[Port]) -> HashMap<String, OpenedPort> {
@@ -126,17 +204,6 @@ fn opened(ports: &[Port]) -> HashMap<String, OpenedPort> {
         .collect()
 }
 
-fn listen(config: &UpfConfig) -> Result<Vec<SocketAddrV4>, BootError> {
-    let addresses = config.n4.listen.iter().map(|at| match at.value {
-        SocketAddr::V4(address) => Ok(address),
-        SocketAddr::V6(address) => Err(BootError {
-            doing: format!("n4.listen {address}"),
-            why: "N4 over IPv6 is not supported yet".to_owned(),
-        }),
-    });
-    addresses.collect()
-}
-
 fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Config) {
     let seed = random_seed();
     let start = N4Start {
@@ -148,7 +215,12 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         },
         retains_sessions: true,
     };
-    let defaults = UpConfig::new(layout, blocks(config), n4_address(config), seed);
+    let defaults = UpConfig::new(
+        layout,
+        config.limits.numbered_blocks(),
+        n4_address(config),
+        seed,
+    );
     let up = UpConfig {
         sessions: config.limits.sessions.value as usize,
         accept_cp_fteid: config.n4.accept_cp_fteid,
@@ -158,11 +230,6 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         ..defaults
     };
     (up, config.n4_endpoint(&start))
-}
-
-/// As many as [`UpfConfig::plan`] makes: block 0 is never used.
-fn blocks(config: &UpfConfig) -> u32 {
-    config.limits.rule_blocks.value + 1
 }
 
 /// The address in our F-SEIDs: the first that N4 listens on, if it is one.
@@ -204,8 +271,7 @@ fn start_workers(
         let stats = core.end().stats()[id].clone();
         let name = format!("sluice-w{id}");
         running.push(
-            Running::start(eal, worker, stats, pace, &name)
-                .map_err(failed(format!("starting worker {id}")))?,
+            Running::start(eal, worker, stats, pace, &name).map_err(failed("starting a worker"))?,
         );
     }
     Ok(running)
@@ -222,11 +288,11 @@ fn doors(
     for (port, id) in ports.iter().zip(0..) {
         let info = port.info(PortId(id));
         if usize::from(info.tx_queues) < workers {
-            return Err(BootError {
-                doing: format!("port {}", info.name),
+            return Err(BootError::Step {
+                doing: "giving each worker a transmit queue",
                 why: format!(
-                    "has {} transmit queues for {workers} workers; each worker needs one",
-                    info.tx_queues
+                    "port {} has {} for {workers} workers",
+                    info.name, info.tx_queues
                 ),
             });
         }
@@ -244,9 +310,9 @@ fn doors(
         let sends = port.tx_queue(worker as u16);
         let attached = sends.is_some_and(|q| io.attach_tx(q).is_ok());
         if !attached {
-            return Err(BootError {
-                doing: format!("port {}", info.name),
-                why: format!("transmit queue {worker} cannot be taken"),
+            return Err(BootError::Step {
+                doing: "giving each worker a transmit queue",
+                why: format!("port {}: queue {worker} cannot be taken", info.name),
             });
         }
     }

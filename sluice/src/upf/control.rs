@@ -8,11 +8,15 @@ use sluice_host::signal::Shutdown;
 use sluice_node::core::{Core, Time};
 use sluice_node::session::Notice;
 use sluice_port_dpdk::{Mbuf, Port};
+use sluice_wire::pfcp::value::Timer;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Neighbours are asked again in these steps.
 const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
+/// How much longer than the graceful period releases are waited for: one that a CP sends at its
+/// end is on its way for a moment.
+const LAST_RELEASES: Duration = Duration::from_secs(1);
 /// Longest wait while a transaction is on its way: its answer waits with us.
 const WAIT_BUSY: Duration = Duration::from_micros(20);
 /// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
@@ -40,6 +44,8 @@ pub struct ControlLoop {
     pub queries: Vec<(u64, Asked)>,
     /// The last token given to a query.
     pub next_query: u64,
+    /// When neighbours are asked again.
+    pub next_neighbours: Instant,
 }
 
 /// How the loop ended.
@@ -54,22 +60,33 @@ pub enum Ended {
 impl ControlLoop {
     /// Runs until a signal comes, then asks the CPs for release and ends.
     pub fn run(mut self) -> Ended {
-        let mut next_neighbours = Instant::now();
+        let ended = self.serve().or_else(|| self.release());
+        self.stop();
+        ended.unwrap_or(Ended::AsAsked)
+    }
+
+    /// Serves all sides until a signal comes.
+    fn serve(&mut self) -> Option<Ended> {
         while !self.shutdown.is_requested() {
-            if self.workers.iter().any(Running::has_died) {
-                tracing::error!("a worker thread has ended by itself");
-                self.stop();
-                return Ended::WorkerDied;
-            }
-            self.turn();
-            if Instant::now() >= next_neighbours {
-                next_neighbours = Instant::now() + NEIGHBOUR_STEP;
-                self.core.tick_neighbours(time(), self.n4.outside());
+            if let Some(ended) = self.step() {
+                return Some(ended);
             }
         }
-        self.release();
-        self.stop();
-        Ended::AsAsked
+        None
+    }
+
+    /// One turn, and what is due beside it; tells of an end that nobody asked for.
+    fn step(&mut self) -> Option<Ended> {
+        if self.workers.iter().any(Running::has_died) {
+            tracing::error!("a worker thread has ended by itself");
+            return Some(Ended::WorkerDied);
+        }
+        self.turn();
+        if Instant::now() >= self.next_neighbours {
+            self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
+            self.core.tick_neighbours(time(), self.n4.outside());
+        }
+        None
     }
 
     fn turn(&mut self) {
@@ -130,26 +147,34 @@ impl ControlLoop {
 
     /// Asks every CP to release its association, and serves N4 until all have done so, the
     /// graceful period is over, or a second signal comes.
-    fn release(&mut self) {
-        if self.graceful.is_zero() || self.core.up.is_released() {
-            return;
-        }
-        tracing::info!(
-            "asking the control planes for release, for up to {} s; once more the signal ends at once",
-            self.graceful.as_secs()
-        );
-        let Time { now, wall } = time();
+    fn release(&mut self) -> Option<Ended> {
         let period_s = self.graceful.as_secs() as u32;
+        if period_s == 0 || self.core.up.is_released() {
+            return None;
+        }
+        // A CP that uses all of the period, as it was told, is still heard.
+        let told_s = Timer::at_least_s(period_s).duration_s().unwrap_or(period_s);
+        let until = Instant::now() + Duration::from_secs(told_s.into()) + LAST_RELEASES;
+        tracing::info!(
+            "asking the control planes for release, for up to {told_s} s; once more the signal \
+             ends at once"
+        );
+        // From here on the flag tells of a further signal.
+        self.shutdown.flag().store(false, Ordering::Relaxed);
+        let Time { now, wall } = time();
         let (up, net, mut sink) = self.core.up_with_sink(self.n4.outside());
         up.begin_release(now, wall, period_s, net, &mut sink);
         self.n4.flush();
-        let until = Instant::now() + self.graceful;
-        // From here on the flag tells of a further signal.
-        self.shutdown.flag().store(false, Ordering::Relaxed);
         while Instant::now() < until && !self.core.up.is_released() && !self.shutdown.is_requested()
         {
-            self.turn();
+            if let Some(ended) = self.step() {
+                return Some(ended);
+            }
         }
+        // The last answers leave before the sockets close.
+        self.notices();
+        self.n4.flush();
+        None
     }
 
     fn stop(&mut self) {

@@ -1,23 +1,28 @@
 //! The local socket of `sluice ctl`: one JSON request line for each connection, one object back.
 //!
-//! Connections are served by a thread of their own; the control core answers between two turns,
-//! so what it tells is of one moment.
+//! Each connection has a thread of its own, so that a client that says nothing keeps nobody
+//! waiting; the control core answers between two turns, so what it tells is of one moment.
 
 use serde::Deserialize;
 use serde_json::Value;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A request line is short; what is longer is no request.
-const REQUEST_MAX: u64 = 4_096;
+const REQUEST_MAX: usize = 4_096;
 /// How long the control core may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// How long a client may take to send its line or to read its answer.
+/// How long a client may take to send its line, and to take a piece of its answer.
 const CLIENT_WITHIN: Duration = Duration::from_secs(5);
+/// Connections at one time: people and scripts need a few; more are a mistake.
+const CLIENTS_MAX: usize = 32;
+/// After a connection that could not be taken, most likely for lack of descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What can be asked.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -70,14 +75,7 @@ impl Ctl {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir)?;
         }
-        match UnixStream::connect(path) {
-            Ok(_) => {
-                let why = "another UPF answers on this control socket";
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
-            }
-            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
-            Err(_) => {}
-        }
+        make_room(path)?;
         let listener = UnixListener::bind(path)?;
         // Rules and subscribers' identities are nobody else's business.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
@@ -103,34 +101,91 @@ impl Drop for Ctl {
     }
 }
 
-/// Ends when the control core has gone.
+/// Takes away what an earlier UPF left at `path`; refuses what somebody else put there.
+fn make_room(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+        Ok(there) if !there.file_type().is_socket() => {
+            let why = "there is something that is no socket";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => {
+            let why = "another UPF answers on this control socket";
+            Err(io::Error::new(ErrorKind::AddrInUse, why))
+        }
+        Err(e) if e.kind() == ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(e) => Err(e),
+    }
+}
+
+/// Never ends: the process does.
 fn serve(listener: &UnixListener, requests: &Sender<Asked>) {
-    for stream in listener.incoming() {
-        match stream.map(|s| answer(s, requests)) {
-            Ok(Ok(true)) => {}
-            Ok(Ok(false)) => return,
-            Ok(Err(e)) | Err(e) => tracing::debug!("control socket: {e}"),
+    let clients = Arc::new(());
+    loop {
+        let taken = listener.accept().and_then(|(mut stream, _)| {
+            stream.set_write_timeout(Some(CLIENT_WITHIN))?;
+            // One count is ours.
+            if Arc::strong_count(&clients) > CLIENTS_MAX {
+                return say(&mut stream, &error("too many clients at one time"));
+            }
+            let (client, requests) = (clients.clone(), requests.clone());
+            let thread = std::thread::Builder::new().name("sluice-ctl".to_owned());
+            let served = thread.spawn(move || {
+                if let Err(e) = answer(&mut stream, &requests) {
+                    tracing::debug!("control socket: {e}");
+                }
+                drop(client);
+            });
+            served.map(drop)
+        });
+        if let Err(e) = taken {
+            tracing::debug!("control socket: {e}");
+            std::thread::sleep(ACCEPT_PAUSE);
         }
     }
 }
 
-/// One connection; false when nobody is left to ask.
-fn answer(mut stream: UnixStream, requests: &Sender<Asked>) -> io::Result<bool> {
-    stream.set_read_timeout(Some(CLIENT_WITHIN))?;
-    stream.set_write_timeout(Some(CLIENT_WITHIN))?;
-    let mut line = String::new();
-    BufReader::new((&mut stream).take(REQUEST_MAX)).read_line(&mut line)?;
-    let value = match serde_json::from_str::<Request>(&line) {
-        Ok(request) => match ask(request, requests) {
-            Some(value) => value,
-            None => return Ok(false),
-        },
-        Err(e) => error(&format!("request not understood: {e}")),
+/// One connection.
+fn answer(stream: &mut UnixStream, requests: &Sender<Asked>) -> io::Result<()> {
+    let line = read_line(stream)?;
+    let value = match serde_json::from_slice::<Request>(&line) {
+        Ok(request) => ask(request, requests),
+        Err(e) => Some(error(&format!("request not understood: {e}"))),
     };
+    match value {
+        Some(value) => say(stream, &value),
+        // The control core has ended, and the process is about to.
+        None => Ok(()),
+    }
+}
+
+/// What comes up to the end of the line, of the room or of the connection.
+fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + CLIENT_WITHIN;
+    let (mut line, mut chunk) = (Vec::new(), [0; 512]);
+    while line.len() < REQUEST_MAX {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let n = stream.read(&mut chunk)?;
+        line.extend_from_slice(&chunk[..n]);
+        if n == 0 || line.contains(&b'\n') {
+            break;
+        }
+    }
+    Ok(line)
+}
+
+fn say(stream: &mut UnixStream, value: &Value) -> io::Result<()> {
     let mut text = value.to_string();
     text.push('\n');
-    stream.write_all(text.as_bytes())?;
-    Ok(true)
+    stream.write_all(text.as_bytes())
 }
 
 fn ask(request: Request, requests: &Sender<Asked>) -> Option<Value> {

@@ -48,7 +48,7 @@ pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
             }
         }
         Err(e) => {
-            eprintln!("sluice upf: {e}");
+            eprintln!("sluice upf: {}", e.in_file(&args.config));
             Exit::Lacking
         }
     }

@@ -8,8 +8,9 @@ use sluice_n4::{Instant, Outbox};
 use sluice_node::core::{Surroundings, Time};
 use sluice_port_dpdk::{Mbuf, MbufPool};
 use sluice_wire::pfcp::value::NtpTime;
+use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 /// Longest PFCP message that UDP over IPv4 carries.
@@ -18,6 +19,9 @@ const MESSAGE_MAX: usize = 65_507;
 const BATCH: usize = 32;
 /// How long a full socket is waited for before a datagram is given up: PFCP sends it again.
 const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Peers whose door is remembered; more than that are strangers, and all are learned anew.
+const PEERS_MAX: usize = 65_536;
 
 /// Seconds from the era of NTP (1900) to that of Unix.
 const NTP_TO_UNIX_S: u64 = 2_208_988_800;
@@ -52,23 +56,26 @@ pub struct N4 {
 /// Where the control core's datagrams and frames come from and go to.
 pub struct Outside {
     doors: Vec<Door>,
-    /// The door that the datagram at hand came in by: answers leave by it.
-    at: usize,
+    /// By which door each peer was heard last: what is for it leaves there, so that it comes from
+    /// the address that the peer wrote to. Empty while there is one door only.
+    heard: HashMap<Ipv4Addr, usize>,
     pool: MbufPool,
     failed: u64,
 }
 
 impl N4 {
-    /// Binds all sockets.
-    pub fn bind(listen: &[SocketAddrV4], pool: MbufPool) -> Result<Self, HostError> {
-        let ns = Ns::current()?;
-        let mut doors = Vec::new();
-        for address in listen {
-            doors.push(Door {
-                socket: UdpSocket::bind(&ns, *address)?,
-                out: SendBatch::new(BATCH, MESSAGE_MAX),
-            });
-        }
+    /// Listens on one address.
+    pub fn open(address: SocketAddrV4) -> Result<UdpSocket, HostError> {
+        UdpSocket::bind(&Ns::current()?, address)
+    }
+
+    /// Serves all sockets.
+    pub fn new(sockets: Vec<UdpSocket>, pool: MbufPool) -> Result<Self, HostError> {
+        let door = |socket| Door {
+            socket,
+            out: SendBatch::new(BATCH, MESSAGE_MAX),
+        };
+        let doors: Vec<_> = sockets.into_iter().map(door).collect();
         let poller = Poller::new().map_err(os("make a poller"))?;
         for (token, door) in doors.iter().enumerate() {
             poller
@@ -79,7 +86,7 @@ impl N4 {
             ready: Ready::with_capacity(doors.len() + 1),
             outside: Outside {
                 doors,
-                at: 0,
+                heard: HashMap::new(),
                 pool,
                 failed: 0,
             },
@@ -92,7 +99,6 @@ impl N4 {
     pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], &mut Outside)) -> usize {
         let mut taken = 0;
         for at in 0..self.outside.doors.len() {
-            self.outside.at = at;
             match self.outside.doors[at].socket.recv(&mut self.batch) {
                 Ok(n) => taken += n,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => continue,
@@ -103,6 +109,7 @@ impl N4 {
                 }
             }
             for datagram in self.batch.iter().filter(|d| !d.truncated) {
+                self.outside.hear(*datagram.from.ip(), at);
                 handle(
                     SocketAddr::V4(datagram.from),
                     datagram.bytes,
@@ -138,6 +145,20 @@ fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
 }
 
 impl Outside {
+    fn hear(&mut self, peer: Ipv4Addr, at: usize) {
+        if self.doors.len() < 2 {
+            return;
+        }
+        if self.heard.len() >= PEERS_MAX {
+            self.heard.clear();
+        }
+        self.heard.insert(peer, at);
+    }
+
+    fn door_to(&self, peer: Ipv4Addr) -> usize {
+        self.heard.get(&peer).copied().unwrap_or(0)
+    }
+
     fn flush(&mut self) {
         for door in &mut self.doors {
             if door.out.is_empty() {
@@ -157,10 +178,11 @@ impl Outbox for Outside {
             self.failed += 1;
             return;
         };
-        if self.doors[self.at].out.is_full() {
+        let at = self.door_to(*to.ip());
+        if self.doors[at].out.is_full() {
             self.flush();
         }
-        if !self.doors[self.at].out.push_bytes(bytes, to, None) {
+        if !self.doors[at].out.push_bytes(bytes, to, None) {
             self.failed += 1;
         }
     }

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::ledger::Ledger;
 use sluice_port_dpdk::{Mbuf, Port};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long the ledger is read again until it balances: some hundred turns of a busy worker.
+const SETTLES_WITHIN: Duration = Duration::from_millis(5);
 
 /// What there is to look at.
 pub struct Upf<'a> {
@@ -47,7 +50,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
             Some(session) => json!({ "session": session }),
             None => error(&format!("no session has the SEID {seid:#x}")),
         },
-        Request::Drops => json!({ "ledger": ledger(&upf.core.ledger()) }),
+        Request::Drops => json!({ "ledger": ledger(&settled(upf.core)) }),
         Request::Ports => json!({ "ports": ports(upf.ports) }),
         Request::Workers => json!({ "workers": workers(upf) }),
         Request::Peers => peers(upf.core),
@@ -64,6 +67,19 @@ fn status(upf: &Upf<'_>) -> Value {
         "sessions": upf.core.up.session_count(),
         "transactions_under_way": upf.core.end().under_way(),
     })
+}
+
+/// The ledger between two turns of the workers: within a turn, packets are on their way from one
+/// counter to the next, and the books seem wrong. A mistake in them stays, however often we look.
+fn settled(core: &Core<Mbuf>) -> Ledger {
+    let until = Instant::now() + SETTLES_WITHIN;
+    loop {
+        let ledger = core.ledger();
+        if ledger.balances() || Instant::now() >= until {
+            return ledger;
+        }
+        std::hint::spin_loop();
+    }
 }
 
 fn ledger(ledger: &Ledger) -> Value {

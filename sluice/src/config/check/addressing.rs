@@ -95,7 +95,12 @@ fn stations(i: usize, interface: &Interface, report: &mut Report) {
     }
     for (j, neighbour) in interface.neighbours.iter().enumerate() {
         let key = format!("interfaces[{i}].neighbours[{j}].address");
-        on_link(interface, neighbour.address, key, report);
+        let (station, before) = (neighbour.address, interface.neighbours.iter().take(j));
+        if let Some(first) = before.map(|n| n.address).find(|a| a.value == station.value) {
+            let what = format!("{} has a MAC address in line {}", station.value, first.line);
+            report.problem(station.line, &key, what, "each neighbour once");
+        }
+        on_link(interface, station, key, report);
     }
 }
 

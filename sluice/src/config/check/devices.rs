@@ -22,6 +22,30 @@ pub(super) fn names(config: &UpfConfig, report: &mut Report) {
         })
         .collect();
     unique("ports", "device", devices.iter(), report);
+    kernel_interfaces(config, report);
+}
+
+/// Two packet sockets on one kernel interface would both receive every frame.
+fn kernel_interfaces(config: &UpfConfig, report: &mut Report) {
+    let mut seen: Vec<(&str, u32)> = Vec::new();
+    for (i, port) in config.ports.iter().enumerate() {
+        let (Some(name), line) = (port.kernel_interface(), port.device.line) else {
+            continue;
+        };
+        match seen.iter().find(|(before, _)| *before == name) {
+            Some((_, first)) => {
+                let what = format!("kernel interface '{name}' is also the port's in line {first}");
+                let key = format!("ports[{i}].device");
+                report.problem(
+                    line,
+                    key,
+                    what,
+                    "another one, or one port with several roles",
+                );
+            }
+            None => seen.push((name, line)),
+        }
+    }
 }
 
 /// MTUs fit in packet buffers, buffers in memory.
@@ -50,7 +74,22 @@ pub(super) fn sizes(config: &UpfConfig, report: &mut Report) {
     }
 }
 
-/// Interfaces lie on ports that there are, one for each VLAN.
+/// Each worker sends by a queue of its own.
+pub(super) fn queues(config: &UpfConfig, report: &mut Report) {
+    let workers = config.placement.workers.len();
+    for (i, port) in config.ports.iter().enumerate() {
+        if let Some(queues) = port.tx_queues
+            && usize::from(queues.value) < workers
+        {
+            let key = format!("ports[{i}].tx_queues");
+            let what = format!("{} for {workers} workers", queues.value);
+            let expected = format!("auto, or at least {workers}");
+            report.problem(queues.line, key, what, expected);
+        }
+    }
+}
+
+/// Interfaces lie on ports that there are, one for each VLAN, and each port carries one.
 pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
     for (i, interface) in config.interfaces.iter().enumerate() {
         let port = config
@@ -84,6 +123,24 @@ pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
             report.warning(vlan.line, format!("interfaces[{i}].vlan"), what, expected);
         }
         refuse_shared_vlan(config, i, report);
+    }
+    // An interface with the wrong port would be blamed twice.
+    if report.is_clean("interfaces") {
+        unused_ports(config, report);
+    }
+}
+
+fn unused_ports(config: &UpfConfig, report: &mut Report) {
+    for (i, name) in config.ports.iter().map(|port| &port.name).enumerate() {
+        let mut users = config
+            .interfaces
+            .iter()
+            .map(|interface| &interface.port.value);
+        if !users.any(|user| *user == name.value) {
+            let what = format!("no interface is on port '{}'", name.value);
+            let expected = "an interface with this port, or no such port";
+            report.problem(name.line, format!("ports[{i}].name"), what, expected);
+        }
     }
 }
 

@@ -26,6 +26,9 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     if ports && dpdk {
         devices::sizes(config, report);
     }
+    if ports && report.is_clean("workers") {
+        devices::queues(config, report);
+    }
     if interfaces {
         addressing::all(config, report);
         roles::all(config, report);

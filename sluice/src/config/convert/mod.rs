@@ -202,8 +202,7 @@ impl UpfConfig {
     pub fn plan(&self) -> Result<Plan, LayoutError> {
         Ok(Plan {
             layout: self.layout()?,
-            // Block 0 is never used.
-            blocks: self.limits.rule_blocks.value + 1,
+            blocks: self.limits.numbered_blocks(),
             workers: self.placement.workers.len(),
         })
     }

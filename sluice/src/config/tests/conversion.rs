@@ -7,6 +7,7 @@ use sluice_node::control::config::Role;
 use sluice_node::control::directory::Directory;
 use sluice_node::network::{Network, Side};
 use sluice_path::layout::InstanceId;
+use sluice_path::limits::SHARDS;
 use sluice_port::PortId;
 use sluice_port_dpdk::Memory;
 use sluice_wire::eth::MacAddr;
@@ -128,9 +129,30 @@ fn the_path_gets_a_layout_of_the_configured_size() {
     let limits =
         "limits: {sessions: 3000, rule_blocks: 10, foreign_lines: 0}\nworkers: {count: 2}\n";
     let plan = accepted(&format!("{limits}{SHORT}")).config.plan().unwrap();
-    assert_eq!(plan.layout.endpoints(), 8192);
-    assert_eq!(plan.layout.lines(), 8192 + 65_536);
-    assert_eq!((plan.blocks, plan.workers), (11, 2));
+    assert_eq!(plan.layout.endpoints(), 65_536);
+    assert_eq!(plan.layout.lines(), 65_536 + 65_536);
+    assert_eq!((plan.blocks, plan.workers), (4096, 2));
+    let plan = accepted(&format!("limits: {{sessions: 100000}}\n{SHORT}"))
+        .config
+        .plan()
+        .unwrap();
+    assert_eq!(plan.layout.endpoints(), 262_144);
+    assert_eq!(plan.blocks, 25 * 4096);
+}
+
+#[test]
+fn however_few_sessions_there_are_each_shard_has_room_for_several() {
+    let plan = accepted(&format!("limits: {{sessions: 1}}\n{SHORT}"))
+        .config
+        .plan()
+        .unwrap();
+    let (_, foreign) = plan.layout.foreign();
+    assert_eq!(
+        [plan.layout.endpoints(), foreign].map(|n| n / SHARDS),
+        [16, 8]
+    );
+    // Block 0 is never used.
+    assert_eq!(plan.blocks / SHARDS, 9);
 }
 
 #[test]

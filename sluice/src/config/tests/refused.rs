@@ -194,6 +194,33 @@ fn names_and_devices_are_unique() {
         "name: ran",
         "upf.yaml:7: interfaces[1].name: 'ran' is also the name in line 6; expected another one",
     );
+    refuses(
+        "net_af_packet1,iface=eth2",
+        "net_af_xdp0,queue_count=1,iface=eth1",
+        "upf.yaml:4: ports[1].device: kernel interface 'eth1' is also the port's in line 3; \
+         expected another one, or one port with several roles",
+    );
+    refuses(
+        "listen: 192.0.2.10",
+        "listen: [192.0.2.10, 192.0.2.11, '192.0.2.10:8805']",
+        "upf.yaml:1: n4.listen[2]: 192.0.2.10:8805 is given twice; expected each address once",
+    );
+}
+
+#[test]
+fn ports_have_a_use_and_a_queue_for_each_worker() {
+    refuses(
+        "interfaces:",
+        "  - {name: p2, device: net_null0}\ninterfaces:",
+        "upf.yaml:5: ports[2].name: no interface is on port 'p2'; \
+         expected an interface with this port, or no such port",
+    );
+    let queues = short_with("{name: p1,", "{name: p1, tx_queues: 2,");
+    assert_eq!(
+        refusal(&format!("workers: {{count: 3}}\n{queues}")),
+        "upf.yaml:5: ports[1].tx_queues: 2 for 3 workers; expected auto, or at least 3"
+    );
+    assert!(load(&format!("workers: {{count: 2}}\n{queues}")).is_ok());
 }
 
 #[test]
@@ -203,11 +230,11 @@ fn interfaces_lie_on_ports_that_are_there_and_free() {
         "port: p2",
         "upf.yaml:7: interfaces[1].port: no port has the name 'p2'; expected one of p0, p1",
     );
-    refuses(
-        "port: p1",
-        "port: p0",
-        "upf.yaml:7: interfaces[1].vlan: untagged frames of port 'p0' belong to interface 'ran' \
-         (line 6); expected another vlan, or all addresses in one interface",
+    let one_port = SHORT.replace("  - {name: p1, device: 'net_af_packet1,iface=eth2'}\n", "");
+    assert_eq!(
+        refusal(&one_port.replace("port: p1", "port: p0")),
+        "upf.yaml:6: interfaces[1].vlan: untagged frames of port 'p0' belong to interface 'ran' \
+         (line 5); expected another vlan, or all addresses in one interface",
     );
 }
 
@@ -243,6 +270,13 @@ fn addresses_fit_their_links() {
             "gateway: 203.0.113.1, proxy_arp: 203.0.113.0/25",
             "upf.yaml:7: interfaces[1].proxy_arp[0]: 203.0.113.0/25 contains the gateway \
              203.0.113.1 (line 7); expected prefixes of UEs only",
+        ),
+        (
+            "gateway: 203.0.113.1",
+            "neighbours: [{address: 203.0.113.9, mac: '02:00:00:00:00:01'}, \
+             {address: 203.0.113.9, mac: '02:00:00:00:00:02'}]",
+            "upf.yaml:7: interfaces[1].neighbours[1].address: 203.0.113.9 has a MAC address in \
+             line 7; expected each neighbour once",
         ),
         (
             "203.0.113.2/24",

@@ -6,7 +6,7 @@ use crate::session::ground::InUse;
 use crate::session::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, Urr};
 use crate::session::store::{Session, SessionRef};
 use core::net::{IpAddr, Ipv4Addr};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sluice_n4::AssociationId;
 use sluice_path::txn::Usage;
 use sluice_wire::ids::Seid;
@@ -15,9 +15,11 @@ use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
 /// A session in one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionLine {
-    /// UP SEID.
+    /// UP SEID; as text for JSON, whose readers round numbers of more than 53 bits (RFC 8259, 6).
+    #[serde(serialize_with = "hexadecimal")]
     pub seid: u64,
     /// CP SEID.
+    #[serde(serialize_with = "hexadecimal")]
     pub cp_seid: u64,
     /// Address of the CP F-SEID.
     pub cp_address: Option<IpAddr>,
@@ -275,6 +277,10 @@ impl UpFunction {
             downlink: downlink.into(),
         }
     }
+}
+
+fn hexadecimal<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{seid:#x}"))
 }
 
 fn session_line(name: SessionRef, session: &Session, rules: &Rules) -> SessionLine {

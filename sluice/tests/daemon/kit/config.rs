@@ -1,0 +1,81 @@
+//! The daemon's file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::{N3_UPF, N4_SMFS, N4_UPF, N6_UPF, SERVER};
+
+/// What stands in the file; tests change what they are about.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Keys of `n4`. Everything is quick, so that tests need not wait.
+    pub n4: String,
+    /// Entries of `ports`.
+    pub ports: Vec<String>,
+    /// Entries of `interfaces`.
+    pub interfaces: Vec<String>,
+    /// Keys of `dpdk`: small, as many daemons run at once.
+    pub dpdk: String,
+    /// Whole lines of other sections.
+    pub more: String,
+    /// Another control socket than the test's own.
+    pub socket: Option<String>,
+}
+
+impl Config {
+    /// N3 and N6 on veths, N4 on a kernel socket.
+    pub fn new() -> Self {
+        let [smf, second, _] = N4_SMFS;
+        Self {
+            n4: format!(
+                "listen: {N4_UPF}, peers: [{smf}, {second}], t1_ms: 200, n1: 1, heartbeat_s: 1, \
+                 graceful_release_s: 2"
+            ),
+            ports: vec![
+                "name: n3, device: 'net_af_packet0,iface=n3'".to_owned(),
+                "name: n6, device: 'net_af_packet1,iface=n6'".to_owned(),
+            ],
+            interfaces: vec![
+                format!("name: n3, port: n3, addresses: {N3_UPF}/24, n3: {{}}"),
+                format!(
+                    "name: n6, port: n6, addresses: {N6_UPF}/24, gateway: {SERVER}, \
+                     n6: {{network_instance: core}}"
+                ),
+            ],
+            dpdk: "memory_mb: 64, mbufs: 16383".to_owned(),
+            more: String::new(),
+            socket: None,
+        }
+    }
+
+    /// One more key, or another value, for `n4`.
+    pub fn n4(mut self, key: &str, value: impl std::fmt::Display) -> Self {
+        let kept = self
+            .n4
+            .split(", ")
+            .filter(|k| !k.starts_with(&format!("{key}:")));
+        self.n4 = kept.collect::<Vec<_>>().join(", ");
+        let _ = write!(self.n4, ", {key}: {value}");
+        self
+    }
+
+    /// The text, with the control socket at `own` if none is given.
+    pub fn text(&self, own: &Path) -> String {
+        let socket = self.socket.clone();
+        let socket = socket.unwrap_or_else(|| own.display().to_string());
+        let list = |entries: &[String]| {
+            let lines = entries.iter().map(|entry| format!("  - {{{entry}}}\n"));
+            lines.collect::<String>()
+        };
+        format!(
+            "control_socket: {socket}\nn4: {{{}}}\ndpdk: {{{}}}\nlimits: {{sessions: 64}}\n\
+             ports:\n{}interfaces:\n{}\
+             pools:\n  - {{network_instance: core, prefix: 10.60.0.0/24}}\n{}",
+            self.n4,
+            self.dpdk,
+            list(&self.ports),
+            list(&self.interfaces),
+            self.more,
+        )
+    }
+}

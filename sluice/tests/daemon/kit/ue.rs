@@ -1,0 +1,143 @@
+//! A UE: its session at the SMF, its tunnel at the gNB, its device in the kernel.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use sluice_host::link::LinkCounters;
+use sluice_host::tun::{Tun, TunConfig, TunRoute};
+use sluice_lab_ran::{FTeid, GnbHandle, UeConfig, UeId};
+use sluice_lab_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
+use sluice_wire::ids::{Qfi, Seid, Teid};
+
+use super::{Lab, SERVER, ue_address};
+
+/// With its tunnel, a packet of it fits into a frame of N3.
+const MTU: u16 = 1400;
+
+/// A UE with a session through which packets flow.
+pub struct Ue {
+    pub address: Ipv4Addr,
+    pub session: Established,
+    tun: sluice_host::link::Link,
+    id: UeId,
+    number: u8,
+}
+
+impl Ue {
+    /// Establishes the session of the UE with this number and attaches it.
+    pub fn attach(lab: &Lab, smf: &SmfHandle, gnb: &GnbHandle, number: u8) -> Self {
+        Self::attach_with(lab, smf, gnb, number, MTU)
+    }
+
+    /// The same with another MTU of its device.
+    pub fn attach_with(lab: &Lab, smf: &SmfHandle, gnb: &GnbHandle, number: u8, mtu: u16) -> Self {
+        let session = establish(smf, gnb, number);
+        let address = ue_address(number);
+        let name = format!("ue{number}");
+        let route = TunRoute::BySource {
+            table: 10 + u32::from(number),
+        };
+        let config = TunConfig {
+            name,
+            address,
+            mtu,
+            route,
+        };
+        let tun = Tun::create(&lab.ue, &config).unwrap();
+        let link = tun.link().clone();
+        let id = gnb
+            .attach(UeConfig {
+                ue_ip: address,
+                uplink: endpoint(session.uplink),
+                downlink_teid: downlink(gnb.n3(), number).teid,
+                qfi: qfi(),
+                tun,
+                has_framed_routes: false,
+            })
+            .unwrap();
+        Self {
+            address,
+            session,
+            tun: link,
+            id,
+            number,
+        }
+    }
+
+    /// Establishes its session anew, after the old one was lost.
+    pub fn establish_again(&mut self, smf: &SmfHandle, gnb: &GnbHandle) {
+        self.session = establish(smf, gnb, self.number);
+        gnb.set_uplink(self.id, endpoint(self.session.uplink))
+            .unwrap();
+    }
+
+    /// The session of the UE with this number: measured, its gNB's endpoint known.
+    pub fn plan(gnb: &GnbHandle, number: u8) -> SessionPlan {
+        let network = Network::new("internet", "access", "core").unwrap();
+        let mut plan = SessionPlan::new(ue_address(number), Arc::new(network), qfi());
+        plan.measured = true;
+        plan.gnb = Some(downlink(gnb.n3(), number));
+        plan.imsi = Imsi::new(&format!("00101{number:010}")).ok();
+        plan
+    }
+
+    /// The UP SEID as `sluice ctl` takes it.
+    pub fn seid(&self) -> String {
+        format!("{:#x}", self.session.up_seid.0)
+    }
+
+    /// The CP SEID, by which the SMF calls the session.
+    pub fn cp_seid(&self) -> Seid {
+        self.session.cp_seid
+    }
+
+    /// Pings the server with packets of `bytes` in all, header included; says how many answers
+    /// came.
+    pub fn ping(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
+        let (count, payload) = (count.to_string(), (bytes - 28).to_string());
+        let mut command = lab.ue.command("ping");
+        command.args(["-q", "-i", "0.02", "-W", "1", "-M", "do"]);
+        command.args([
+            "-c",
+            &count,
+            "-s",
+            &payload,
+            "-I",
+            &self.address.to_string(),
+        ]);
+        let output = command.arg(SERVER.to_string()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let received = text
+            .split(", ")
+            .find_map(|part| part.strip_suffix(" received"));
+        let Some(received) = received.and_then(|n| n.parse().ok()) else {
+            panic!("ping: {text}{}", String::from_utf8_lossy(&output.stderr));
+        };
+        received
+    }
+
+    /// The kernel's counters of its device: `tx` is uplink.
+    pub fn counters(&self) -> LinkCounters {
+        self.tun.counters().unwrap()
+    }
+}
+
+fn establish(smf: &SmfHandle, gnb: &GnbHandle, number: u8) -> Established {
+    smf.establish(Ue::plan(gnb, number)).unwrap()
+}
+
+fn downlink(gnb: Ipv4Addr, number: u8) -> Tunnel {
+    let teid = Teid::new(0x000a_0001 + u32::from(number)).unwrap();
+    Tunnel { teid, ipv4: gnb }
+}
+
+fn endpoint(tunnel: Tunnel) -> FTeid {
+    FTeid {
+        address: tunnel.ipv4,
+        teid: tunnel.teid,
+    }
+}
+
+fn qfi() -> Qfi {
+    Qfi::new(9).unwrap()
+}

@@ -1,0 +1,11 @@
+//! `sluice upf` as operators run it: the binary in a namespace, DPDK ports on veths, an emulated
+//! SMF and gNB, and the kernel as UE and as server. Each test has namespaces of its own, which
+//! end with it. Needs root.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod ctl;
+mod kit;
+mod life;
+mod peers;
+mod start;
