@@ -101,7 +101,8 @@ impl SocketWire {
             received: RecvBatch::new(BATCH, ROOM),
             sending: SendBatch::new(BATCH, ROOM),
         };
-        Ok((N4::bind(&[to], pool).map_err(error)?, wire))
+        let socket = N4::open(to).map_err(error)?;
+        Ok((N4::new(vec![socket], pool).map_err(error)?, wire))
     }
 }
 
