@@ -33,6 +33,9 @@ pub struct SimPortConfig {
     pub tx_queue_packets: u16,
     /// Speed of the wire; none: frames leave when the clock is next moved.
     pub rate_bps: Option<u64>,
+    /// How much longer frames of each transmit queue take to the wire; queues not named here take
+    /// no longer. Frames of two queues may so overtake each other, as on real cards.
+    pub tx_delays_ns: Vec<u64>,
     /// What is hashed to choose a receive queue.
     pub hash: RssHash,
     /// Time from a change of steering to its effect.
@@ -52,6 +55,7 @@ impl SimPortConfig {
             rx_queue_packets: 1024,
             tx_queue_packets: 1024,
             rate_bps: None,
+            tx_delays_ns: Vec::new(),
             hash: RssHash::OuterTuple,
             steering_delay_ns: 0,
         }
@@ -160,12 +164,14 @@ impl Port {
             return Vec::new();
         };
         let limit = usize::from(self.config.tx_queue_packets);
+        let delay = self.config.tx_delays_ns.get(usize::from(queue.0));
+        let delay_ns = delay.copied().unwrap_or(0);
         let accepted = burst.drain_front(limit - ring.waiting.len()).map(|packet| {
             let start_ns = self.wire_free_ns.max(now_ns);
             self.wire_free_ns = start_ns + self.config.wire_time_ns(packet.total_len());
             ring.waiting.push_back(packet);
             ring.accepted += 1;
-            self.wire_free_ns
+            self.wire_free_ns + delay_ns
         });
         accepted.collect()
     }

@@ -166,7 +166,7 @@ impl<P: Packet> Core<P> {
             lost: &mut self.lost_frames,
         };
         match message {
-            ToControl::Done(_) => {}
+            ToControl::Done(_) | ToControl::Moved(_) | ToControl::Expecting(_) => {}
             ToControl::Packet(packet, interface) => {
                 let event = self
                     .control

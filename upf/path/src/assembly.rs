@@ -4,9 +4,11 @@
 use crate::foreign::{self, ForeignWriter};
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::limits::{CONTROL_RING, HANDOVER_RING, RESERVED, WORKERS};
+use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, RESERVED, WORKERS};
 use crate::line::Line;
-use crate::message::{ControlRings, Handover, ToControl, ToWorker, WorkerRings};
+use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
+use crate::mover::Mover;
+use crate::moves::{Switch, Turn};
 use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{InterfaceId, Polled, Tables};
@@ -16,7 +18,7 @@ use core::fmt;
 use sluice_mem::arena::{Arena, ArenaError};
 use sluice_mem::publish::{Published, Reader};
 use sluice_mem::ring::{Consumer, Producer, spsc};
-use sluice_mem::shard::{self, Owned, ShardCount};
+use sluice_mem::shard::{self, Owned, ShardCount, ShardId};
 use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -97,12 +99,20 @@ impl<P: sluice_port::Packet> Seed<P> {
     }
 }
 
+/// What is sent to a worker in this order.
+enum Order {
+    Txn(Box<Txn>),
+    Turn(Turn),
+    Expect(ShardId, WorkerId),
+    Drain(Drain),
+}
+
 /// The control core's end of the path.
 pub struct ControlEnd<P> {
     rings: Vec<ControlRings<P>>,
-    backlog: Vec<VecDeque<Box<Txn>>>,
+    backlog: Vec<VecDeque<Order>>,
     under_way: Vec<usize>,
-    owners: OwnerTable,
+    mover: Mover,
     tables: Published<Tables>,
     stats: Vec<Arc<WorkerStats>>,
 }
@@ -128,13 +138,13 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         rings: Vec::with_capacity(n),
         backlog: (0..n).map(|_| VecDeque::new()).collect(),
         under_way: vec![0; n],
-        owners: owners.clone(),
+        mover: Mover::new(owners.clone(), n),
         stats: (0..n).map(|_| Arc::default()).collect(),
         tables: Published::new(Tables::default()),
     };
     for id in 0..n {
-        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED);
-        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED);
+        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED + MOVES);
+        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED + MOVES);
         let (to_workers, from_workers) = mesh.remove(0);
         end.rings.push(ControlRings {
             to_worker,
@@ -217,29 +227,36 @@ impl<P> ControlEnd<P> {
 
     /// Sends a transaction to the owner of its shard, behind all sent before.
     pub fn send(&mut self, txn: Box<Txn>) {
-        let owner = usize::from(self.owners.of(txn.shard));
-        self.backlog[owner].push_back(txn);
-        self.push_backlog(owner);
+        let owner = usize::from(self.mover.owner(txn.shard));
+        self.order(owner, Order::Txn(txn));
     }
 
     /// At most as many under way as the ring back keeps places for.
     fn push_backlog(&mut self, worker: usize) {
-        while self.under_way[worker] < RESERVED {
-            let Some(txn) = self.backlog[worker].pop_front() else {
-                return;
+        let ring = &mut self.rings[worker].to_worker;
+        let (backlog, under_way) = (&mut self.backlog[worker], &mut self.under_way[worker]);
+        while let Some(order) = backlog.pop_front() {
+            let pushed = match order {
+                Order::Txn(_) if *under_way >= RESERVED => return backlog.push_front(order),
+                Order::Txn(txn) => {
+                    *under_way += 1;
+                    ring.push_reserved(ToWorker::Txn(txn))
+                }
+                Order::Turn(turn) => ring.push_reserved(ToWorker::Turn(turn)),
+                Order::Expect(shard, producer) => {
+                    ring.push_reserved(ToWorker::Expect(shard, producer))
+                }
+                Order::Drain(drain) => ring.push_reserved(ToWorker::Drain(drain)),
             };
-            let ring = &mut self.rings[worker].to_worker;
-            match ring.push_reserved(ToWorker::Txn(txn)) {
-                Ok(()) => self.under_way[worker] += 1,
-                Err(ToWorker::Txn(txn)) => return self.backlog[worker].push_front(txn),
-                Err(_) => return,
-            }
+            debug_assert!(pushed.is_ok(), "no reserved place for an order");
         }
     }
 
     /// Transactions that have not come back yet.
     pub fn under_way(&self) -> usize {
-        self.under_way.iter().sum::<usize>() + self.backlog.iter().map(VecDeque::len).sum::<usize>()
+        let waiting = self.backlog.iter().flatten();
+        let transactions = waiting.filter(|order| matches!(order, Order::Txn(_)));
+        self.under_way.iter().sum::<usize>() + transactions.count()
     }
 
     /// Gives a whole frame to a worker for transmission; it comes back if the ring is full.
@@ -263,15 +280,86 @@ impl<P> ControlEnd<P> {
     /// The next message of any worker.
     pub fn receive_message(&mut self) -> Option<ToControl<P>> {
         for worker in 0..self.rings.len() {
-            if let Some(message) = self.rings[worker].from_worker.pop() {
-                if matches!(message, ToControl::Done(_)) {
-                    self.under_way[worker] -= 1;
-                    self.push_backlog(worker);
+            while let Some(message) = self.rings[worker].from_worker.pop() {
+                match message {
+                    ToControl::Done(_) => {
+                        self.under_way[worker] -= 1;
+                        self.push_backlog(worker);
+                    }
+                    ToControl::Moved(shard) => {
+                        self.mover.ended(shard);
+                        self.begin_moves();
+                        continue;
+                    }
+                    _ => {}
                 }
                 return Some(message);
             }
         }
         None
+    }
+
+    /// Moves a shard to worker `to`, as soon as its move before is over. False if there is no such
+    /// shard or worker.
+    pub fn move_shard(&mut self, shard: ShardId, to: WorkerId) -> bool {
+        let known = self.mover.want(shard, to);
+        self.begin_moves();
+        known
+    }
+
+    /// The port is about to steer packets of `shard` to the queues of `producer`: its owner is
+    /// told, and answers with [`ToControl::Expecting`]. False while the shard is moving.
+    pub fn expect(&mut self, shard: ShardId, producer: WorkerId) -> bool {
+        let owner = usize::from(self.mover.owner(shard));
+        if !self.mover.hold_still(shard) {
+            return false;
+        }
+        self.order(owner, Order::Expect(shard, producer));
+        true
+    }
+
+    /// The port has done so: `poller` looks when the old queue has nothing left from before.
+    pub fn drain(
+        &mut self,
+        shard: ShardId,
+        poller: WorkerId,
+        from: (PortId, QueueId),
+        producer: WorkerId,
+    ) {
+        let to = self.mover.owner(shard);
+        let switch = Switch {
+            shard,
+            to,
+            producer,
+        };
+        let (port, queue) = from;
+        self.order(
+            usize::from(poller),
+            Order::Drain(Drain {
+                port,
+                queue,
+                switch,
+            }),
+        );
+    }
+
+    fn order(&mut self, worker: usize, order: Order) {
+        self.backlog[worker].push_back(order);
+        self.push_backlog(worker);
+    }
+
+    /// Owners, and moves.
+    pub fn mover(&self) -> &Mover {
+        &self.mover
+    }
+
+    fn begin_moves(&mut self) {
+        while let Some(turn) = self.mover.begin() {
+            for worker in 0..self.rings.len() {
+                // Behind the transactions that the old owner has to apply still.
+                self.order(worker, Order::Turn(turn));
+            }
+        }
     }
 
     /// The counters of all workers.

@@ -23,7 +23,7 @@ impl<I: PortIo> Worker<I> {
             None => self.refuse(frame, DropReason::HandoverFull),
             Some(ring) => match ring.push(Handover::Fragment(frame, port)) {
                 Ok(()) => self.stats.handed_out.add(1),
-                Err(back) => self.refuse(back.into_packet(), DropReason::HandoverFull),
+                Err(back) => self.refuse_handover(back),
             },
         }
     }
@@ -97,7 +97,7 @@ impl<I: PortIo> Worker<I> {
     }
 
     pub(crate) fn count_held(&self) {
-        let held = self.held.len() + self.reassembler.held();
+        let held = self.held.len() + self.reassembler.held() + self.moves.held();
         self.stats.held.set(held as u64);
     }
 }

@@ -5,11 +5,11 @@ use crate::message::Resolve;
 use crate::path::Ready;
 
 /// One waiting packet: the IP packet as it will leave, without Ethernet header.
-pub(crate) struct Waiting<P> {
+pub struct Waiting<P> {
     /// The packet, outer header included.
     pub packet: P,
     /// What is known of it; its way out is asked for again.
-    pub ready: Ready,
+    pub(crate) ready: Ready,
     /// What it waits for.
     pub sought: Resolve,
     /// When it is given up.
@@ -39,6 +39,15 @@ impl<P> Held<P> {
         new.until_ns = now_ns + NEIGHBOUR_WAIT_NS;
         self.waiting.push(new);
         Ok(first)
+    }
+
+    /// Takes a packet in that has waited elsewhere; it comes back if there is no room.
+    pub fn resume(&mut self, waiting: Waiting<P>) -> Result<(), P> {
+        if self.waiting.len() == NEIGHBOUR_HELD {
+            return Err(waiting.packet);
+        }
+        self.waiting.push(waiting);
+        Ok(())
     }
 
     /// True if nothing waits.

@@ -1,11 +1,17 @@
 //! What travels on the rings between the workers and the control core.
 
+use crate::held::Waiting;
+use crate::line::Line;
 use crate::meta::Meta;
+use crate::moves::{Switch, Turn};
+use crate::rule::Block;
 use crate::tables::{InterfaceId, NextHopId};
 use crate::txn::Txn;
+use crate::worker::WorkerId;
 use core::net::Ipv4Addr;
 use sluice_mem::ring::{Consumer, Producer};
-use sluice_port::PortId;
+use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_port::{PortId, QueueId};
 
 /// From the control core to a worker.
 #[derive(Debug)]
@@ -16,6 +22,24 @@ pub enum ToWorker<P> {
     Transmit(P, InterfaceId),
     /// Treat this frame as if the port had received it (an ICMP error on its way to a UE).
     Receive(P, PortId),
+    /// A shard moves to another worker.
+    Turn(Turn),
+    /// A shard of the worker's will come from another poller as well.
+    Expect(ShardId, WorkerId),
+    /// The port steers a shard elsewhere: once the queue has nothing left from before, its owner
+    /// is to hear of it.
+    Drain(Drain),
+}
+
+/// A receive queue that one shard's packets do not come into any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drain {
+    /// Where they came.
+    pub port: PortId,
+    /// Its queue.
+    pub queue: QueueId,
+    /// What the owner hears.
+    pub switch: Switch,
 }
 
 /// From a worker to the control core.
@@ -31,6 +55,10 @@ pub enum ToControl<P> {
     UnknownTeid(UnknownTeid),
     /// An inner packet whose sender must hear of its end by ICMP.
     Icmp(P, IcmpCause),
+    /// A shard's move to this worker is over.
+    Moved(ShardId),
+    /// The worker expects the shard from another poller.
+    Expecting(ShardId),
 }
 
 /// Why the sender of a packet hears from us.
@@ -65,19 +93,26 @@ pub struct UnknownTeid {
 }
 
 /// Between two workers.
-#[derive(Debug)]
 pub enum Handover<P> {
     /// A placed packet for a shard of the receiver.
     Packet(P, Meta),
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
+    /// The right to write a shard.
+    Own(ShardOwner<Line, Block>),
+    /// A packet that waits for its next hop, of a shard that was given just before.
+    Waiting(Box<Waiting<P>>),
+    /// A producer sends a shard's packets to their next owner from now on.
+    Switch(Switch),
 }
 
 impl<P> Handover<P> {
-    /// The packet.
-    pub fn into_packet(self) -> P {
+    /// The packet, if it carries one.
+    pub fn into_packet(self) -> Option<P> {
         match self {
-            Self::Packet(packet, _) | Self::Fragment(packet, _) => packet,
+            Self::Packet(packet, _) | Self::Fragment(packet, _) => Some(packet),
+            Self::Waiting(waiting) => Some(waiting.packet),
+            Self::Own(_) | Self::Switch(_) => None,
         }
     }
 }

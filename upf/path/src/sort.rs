@@ -4,10 +4,11 @@
 use crate::drop::DropReason;
 use crate::message::{Handover, ToControl};
 use crate::meta::Meta;
+use crate::moves::HELD;
 use crate::stage::parse::{self, Class};
 use crate::stage::place;
 use crate::tables::InterfaceId;
-use crate::worker::{Batch, Worker};
+use crate::worker::{Batch, Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
 
 /// How many packets ahead the header is fetched: with about 20 ns a packet it covers a miss.
@@ -118,13 +119,21 @@ impl<I: PortIo> Worker<I> {
 
     #[inline]
     fn hand_over(&mut self, packet: I::Packet, meta: Meta) {
-        let owner = self.owners.of_index(meta.line);
-        let ring = self.rings.to_workers.get_mut(usize::from(owner));
+        match self.owners.of_index(meta.line) {
+            HELD => self.hold_for_move(self.id, packet, meta),
+            owner => self.pass_to(owner, packet, meta),
+        }
+    }
+
+    /// Puts a packet on the ring to another worker.
+    #[inline]
+    pub(crate) fn pass_to(&mut self, worker: WorkerId, packet: I::Packet, meta: Meta) {
+        let ring = self.rings.to_workers.get_mut(usize::from(worker));
         match ring.and_then(Option::as_mut) {
             None => self.refuse(packet, DropReason::HandoverFull),
             Some(ring) => match ring.push(Handover::Packet(packet, meta)) {
                 Ok(()) => self.stats.handed_out.add(1),
-                Err(back) => self.refuse(back.into_packet(), DropReason::HandoverFull),
+                Err(back) => self.refuse_handover(back),
             },
         }
     }
@@ -141,6 +150,14 @@ impl<I: PortIo> Worker<I> {
                 self.refuse(packet, DropReason::ControlQueueFull);
             }
             Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
+    /// What a ring gave back.
+    #[cold]
+    pub(crate) fn refuse_handover(&mut self, back: Handover<I::Packet>) {
+        if let Some(packet) = back.into_packet() {
+            self.refuse(packet, DropReason::HandoverFull);
         }
     }
 

@@ -3,20 +3,22 @@
 use crate::drop::DropReason;
 use crate::held::Held;
 use crate::ledger::WorkerStats;
-use crate::limits::{BURST, SHARDS, WORKERS};
+use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, WORKERS};
 use crate::line::Line;
-use crate::message::{Handover, ToWorker, WorkerRings};
+use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
+use crate::moves::{Moves, Routes};
 use crate::path::Path;
 use crate::reassembly::Reassembler;
+use crate::relocate::{Draining, Giving};
 use crate::rule::Block;
 use crate::stage::parse::Class;
 use crate::stage::place::Places;
 use crate::stage::transmit::Lane;
 use crate::tables::{Polled, Tables};
+use crate::txn::Txn;
 use arrayvec::ArrayVec;
 use sluice_mem::publish::Reader;
-use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{Owned, ShardId};
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
 use std::sync::Arc;
@@ -52,6 +54,12 @@ impl OwnerTable {
     #[inline]
     pub fn of(&self, shard: ShardId) -> WorkerId {
         self.of_index(u32::from(shard.0))
+    }
+}
+
+impl Routes for OwnerTable {
+    fn set(&mut self, shard: ShardId, to: WorkerId) {
+        self.0[usize::from(shard.0) % SHARDS as usize] = to;
     }
 }
 
@@ -94,6 +102,9 @@ pub struct Worker<I: PortIo> {
     pub(crate) held: Held<I::Packet>,
     pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
+    pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
+    pub(crate) giving: Vec<Giving>,
+    pub(crate) draining: Vec<Draining>,
 }
 
 /// The packets of one pass, and beside them what is known of each.
@@ -119,7 +130,11 @@ impl<I: PortIo> Worker<I> {
         let lanes = (0..parts.io.ports().len())
             .map(|port| Lane::new(PortId(port as u16), parts.tx_queue))
             .collect();
+        let workers = parts.rings.to_workers.len();
         Self {
+            moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES),
+            giving: Vec::with_capacity(MOVES),
+            draining: Vec::with_capacity(MOVES),
             id: parts.id,
             io: parts.io,
             polled: parts.polled,
@@ -153,6 +168,9 @@ impl<I: PortIo> Worker<I> {
             work += self.poll(self.polled[i], now_ns);
         }
         work += self.take_handovers(now_ns);
+        if !self.giving.is_empty() {
+            work += self.give_shards(now_ns);
+        }
         if !self.held.is_empty() {
             self.path_and_batch(now_ns).0.retry_held();
             self.count_held();
@@ -184,36 +202,10 @@ impl<I: PortIo> Worker<I> {
             }
             self.execute(now_ns);
         }
+        if !self.draining.is_empty() {
+            self.drained(at, n, now_ns);
+        }
         n
-    }
-
-    fn take_handovers(&mut self, now_ns: u64) -> usize {
-        let mut taken = 0;
-        for from in 0..self.rings.from_workers.len() {
-            while !self.batch.mine.is_full() {
-                let ring = self.rings.from_workers[from].as_mut();
-                let Some(message) = ring.and_then(Consumer::pop) else {
-                    break;
-                };
-                taken += 1;
-                match message {
-                    Handover::Packet(packet, meta) => {
-                        if self.batch.mine.push(packet).is_ok() {
-                            self.batch.metas.push(meta);
-                        }
-                    }
-                    Handover::Fragment(frame, port) => {
-                        self.gather(frame, port, now_ns);
-                        self.sort_received(self.batch.received_at, now_ns);
-                    }
-                }
-            }
-        }
-        if taken > 0 {
-            self.stats.handed_in.add(taken as u64);
-            self.execute(now_ns);
-        }
-        taken
     }
 
     fn control(&mut self, now_ns: u64) -> usize {
@@ -225,11 +217,14 @@ impl<I: PortIo> Worker<I> {
             };
             work += 1;
             match message {
-                ToWorker::Txn(txn) => self.transact(txn, now_ns),
+                ToWorker::Txn(txn) => self.transact_or_hold(txn, now_ns),
                 ToWorker::Transmit(packet, interface) => {
                     self.send_as_is(packet, interface, now_ns);
                 }
                 ToWorker::Receive(packet, port) => self.receive_from_control(packet, port, now_ns),
+                ToWorker::Turn(turn) => self.turn_shard(turn, now_ns),
+                ToWorker::Expect(shard, producer) => self.expect(shard, producer),
+                ToWorker::Drain(drain) => self.begin_drain(drain),
             }
         }
         if work > 0 {
@@ -246,7 +241,7 @@ impl<I: PortIo> Worker<I> {
         }
     }
 
-    fn execute(&mut self, now_ns: u64) {
+    pub(crate) fn execute(&mut self, now_ns: u64) {
         let (mut path, batch) = self.path_and_batch(now_ns);
         path.execute(batch);
     }
@@ -288,10 +283,17 @@ impl<I: PortIo> Worker<I> {
         self.stats.held.set(0);
         for from in self.rings.from_workers.iter_mut().flatten() {
             while let Some(message) = from.pop() {
-                self.stats.handed_in.add(1);
-                self.stats.count_drop(DropReason::Stopped);
-                bury(message.into_packet());
+                // A right to write that is on its way ends here, with the process.
+                if let Some(packet) = message.into_packet() {
+                    self.stats.handed_in.add(1);
+                    self.stats.count_drop(DropReason::Stopped);
+                    bury(packet);
+                }
             }
+        }
+        while let Some((packet, _)) = self.moves.bury() {
+            self.stats.count_drop(DropReason::Stopped);
+            bury(packet);
         }
         while let Some(message) = self.rings.from_control.pop() {
             if let ToWorker::Transmit(packet, _) | ToWorker::Receive(packet, _) = message {

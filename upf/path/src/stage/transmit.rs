@@ -62,6 +62,18 @@ impl<P: Packet> Lane<P> {
         }
     }
 
+    /// Packets that the queue has accepted since the start; none if the port cannot tell which
+    /// of them have left.
+    pub fn accepted<I: PortIo<Packet = P>>(&self, io: &mut I) -> Option<u64> {
+        Some(io.tx_progress(self.port, self.queue)?.accepted)
+    }
+
+    /// Whether as many have left as `mark` says.
+    pub fn has_sent<I: PortIo<Packet = P>>(&self, io: &mut I, mark: Option<u64>) -> bool {
+        let progress = io.tx_progress(self.port, self.queue);
+        mark.is_none_or(|mark| progress.is_none_or(|p| p.sent >= mark))
+    }
+
     /// Sends all frames; `refund` is told of each that did not leave.
     #[inline(always)]
     pub fn flush<I: PortIo<Packet = P>>(

@@ -12,7 +12,7 @@ use sluice_path::message::ToControl;
 use sluice_path::rule::{Body, Flags, Head};
 use sluice_path::tables::*;
 use sluice_path::txn::{EndMarker, Op, Txn, Usage};
-use sluice_path::worker::Worker;
+use sluice_path::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
@@ -21,6 +21,8 @@ use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
 use sluice_wire::udp::UdpHeader;
 use std::net::Ipv4Addr;
+
+pub mod many;
 
 pub const N3_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
 pub const N6_MAC: [u8; 6] = [2, 0, 0, 0, 0, 6];
@@ -54,7 +56,30 @@ impl Kit {
         Self::with(1, SimPortConfig::named("n3"), SimPortConfig::named("n6"))
     }
 
+    /// Worker 0 polls both ports; the others live on what is handed to them.
     pub fn with(workers: usize, n3: SimPortConfig, n6: SimPortConfig) -> Self {
+        let doors = |id| match id {
+            0 => (vec![polled(0, 0), polled(1, 0)], QueueId(0)),
+            _ => (vec![], QueueId(0)),
+        };
+        Self::with_doors(workers, n3, n6, doors)
+    }
+
+    /// Each worker has a queue of its own at both ports.
+    pub fn with_queues(workers: u16, n3: SimPortConfig, n6: SimPortConfig) -> Self {
+        let doors = |id| {
+            let queue = u16::from(id);
+            (vec![polled(0, queue), polled(1, queue)], QueueId(queue))
+        };
+        Self::with_doors(workers.into(), n3, n6, doors)
+    }
+
+    fn with_doors(
+        workers: usize,
+        n3: SimPortConfig,
+        n6: SimPortConfig,
+        doors: impl Fn(WorkerId) -> (Vec<Polled>, QueueId),
+    ) -> Self {
         let layout = Layout::new(4096, &[pool()], 64).unwrap();
         let plan = Plan {
             layout: layout.clone(),
@@ -68,12 +93,8 @@ impl Kit {
         let workers = seeds
             .into_iter()
             .map(|seed| {
-                // Worker 0 polls both ports; the others live on what is handed to them.
-                let polled = match seed.id() {
-                    0 => vec![polled(0), polled(1)],
-                    _ => vec![],
-                };
-                seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
+                let (polled, tx_queue) = doors(seed.id());
+                seed.grow(net.io(&ports, pool.clone()), polled, tx_queue)
             })
             .collect();
         let [n3, n6] = ports;
@@ -205,10 +226,10 @@ pub fn pool() -> Pool {
     }
 }
 
-pub fn polled(port: u16) -> Polled {
+pub fn polled(port: u16, queue: u16) -> Polled {
     Polled {
         port: PortId(port),
-        queue: QueueId(0),
+        queue: QueueId(queue),
     }
 }
 

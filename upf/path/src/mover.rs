@@ -1,0 +1,144 @@
+//! The control core's part in moving shards: who owns what, what is wanted, what is under way.
+
+use crate::limits::{MOVES, RESERVED, SHARDS};
+use crate::moves::{Routes, Turn};
+use crate::worker::{NOBODY, OwnerTable, WorkerId};
+use sluice_mem::shard::ShardId;
+use std::collections::VecDeque;
+
+/// Wishes and moves. The last wish for a shard counts; its moves follow each other.
+#[derive(Debug)]
+pub struct Mover {
+    owners: OwnerTable,
+    workers: usize,
+    /// Where each shard is wanted; [`NOBODY`]: where it is.
+    wanted: Box<[WorkerId]>,
+    /// Shards with a wish, oldest first.
+    queue: VecDeque<ShardId>,
+    moving: Vec<ShardId>,
+    done: u64,
+}
+
+impl Mover {
+    pub(crate) fn new(owners: OwnerTable, workers: usize) -> Self {
+        Self {
+            owners,
+            workers,
+            wanted: vec![NOBODY; SHARDS as usize].into(),
+            queue: VecDeque::new(),
+            moving: Vec::with_capacity(MOVES),
+            done: 0,
+        }
+    }
+
+    /// The owner of a shard, or its next one while it moves.
+    pub fn owner(&self, shard: ShardId) -> WorkerId {
+        self.owners.of(shard)
+    }
+
+    /// Shards of each worker, those on their way to it included.
+    pub fn owned(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.workers];
+        for shard in 0..SHARDS {
+            if let Some(count) = counts.get_mut(usize::from(self.owners.of_index(shard))) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// Moves over, and those under way or waiting.
+    pub fn progress(&self) -> (u64, usize) {
+        (self.done, self.moving.len() + self.queue.len())
+    }
+
+    /// The shard shall go to `to`. False if there is no such shard or worker.
+    pub fn want(&mut self, shard: ShardId, to: WorkerId) -> bool {
+        let Some(wanted) = self.wanted.get_mut(usize::from(shard.0)) else {
+            return false;
+        };
+        if usize::from(to) >= self.workers {
+            return false;
+        }
+        if *wanted == NOBODY {
+            self.queue.push_back(shard);
+        }
+        *wanted = to;
+        true
+    }
+
+    /// The next move to begin, if one may.
+    pub(crate) fn begin(&mut self) -> Option<Turn> {
+        let limit = self.limit();
+        for _ in 0..self.queue.len() {
+            if self.moving.len() >= limit {
+                return None;
+            }
+            let shard = self.queue.pop_front()?;
+            if self.moving.contains(&shard) {
+                self.queue.push_back(shard);
+                continue;
+            }
+            let to = core::mem::replace(&mut self.wanted[usize::from(shard.0)], NOBODY);
+            let from = self.owners.of(shard);
+            if from != to {
+                self.owners.set(shard, to);
+                self.moving.push(shard);
+                return Some(Turn { shard, from, to });
+            }
+        }
+        None
+    }
+
+    /// Keeps a shard where it is until [`ended`](Self::ended). False if it is moving, or too
+    /// many others are.
+    pub(crate) fn hold_still(&mut self, shard: ShardId) -> bool {
+        let still = !self.moving.contains(&shard) && self.moving.len() < self.limit();
+        if still {
+            self.moving.push(shard);
+        }
+        still
+    }
+
+    fn limit(&self) -> usize {
+        MOVES.min(RESERVED / self.workers)
+    }
+
+    /// A move is over.
+    pub(crate) fn ended(&mut self, shard: ShardId) {
+        if let Some(at) = self.moving.iter().position(|s| *s == shard) {
+            self.moving.swap_remove(at);
+            self.done += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_wish_counts_and_moves_of_a_shard_follow_each_other() {
+        let mut mover = Mover::new(OwnerTable::dealt(2), 2);
+        let shard = ShardId(4);
+        assert!(mover.want(shard, 1) && mover.want(shard, 0));
+        assert_eq!(mover.begin(), None, "it is there already");
+        assert!(mover.want(shard, 1));
+        let turn = |from, to| Some(Turn { shard, from, to });
+        assert_eq!(mover.begin(), turn(0, 1));
+        assert!(mover.want(shard, 0));
+        assert_eq!(mover.begin(), None, "still moving");
+        mover.ended(shard);
+        assert_eq!(mover.begin(), turn(1, 0));
+        assert!(!mover.want(shard, 2) && !mover.want(ShardId(4096), 0));
+    }
+
+    #[test]
+    fn moves_under_way_are_bounded() {
+        let mut mover = Mover::new(OwnerTable::dealt(2), 2);
+        (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), 1)));
+        let begun = std::iter::from_fn(|| mover.begin()).count();
+        assert_eq!(begun, MOVES);
+        assert_eq!(mover.owned(), [2048 - 32, 2048 + 32]);
+    }
+}

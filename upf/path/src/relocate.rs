@@ -1,0 +1,275 @@
+//! What other workers hand over, and the moves of shards between workers ([`crate::moves`]).
+
+use crate::drop::DropReason;
+use crate::held::Waiting;
+use crate::limits::GIVE_WITHIN_NS;
+use crate::line::Line;
+use crate::message::{Drain, Handover, ToControl};
+use crate::meta::Meta;
+use crate::moves::{Switch, Turn, Turned, Way};
+use crate::rule::Block;
+use crate::tables::Polled;
+use crate::txn::Txn;
+use crate::worker::{Worker, WorkerId};
+use sluice_mem::ring::Consumer;
+use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_port::PortIo;
+
+/// A shard that will be given away when its last packets have left.
+#[derive(Debug)]
+pub(crate) struct Giving {
+    shard: ShardId,
+    to: WorkerId,
+    /// How many packets each lane's queue has to have sent; none where a port cannot tell.
+    marks: Box<[Option<u64>]>,
+    until_ns: u64,
+}
+
+/// A receive queue that is polled until all that lay in it has been taken.
+#[derive(Debug)]
+pub(crate) struct Draining {
+    drain: Drain,
+    /// Packets that it may hold still.
+    left: u32,
+}
+
+impl<I: PortIo> Worker<I> {
+    /// Executes what other workers handed over, as much as fits into a batch. Returns how much
+    /// there was.
+    pub(crate) fn take_handovers(&mut self, now_ns: u64) -> usize {
+        let mut taken = 0;
+        for from in 0..self.rings.from_workers.len() {
+            while !self.batch.mine.is_full() {
+                let ring = self.rings.from_workers[from].as_mut();
+                let Some(message) = ring.and_then(Consumer::pop) else {
+                    break;
+                };
+                taken += 1;
+                self.take(from as WorkerId, message, now_ns);
+            }
+        }
+        if taken > 0 {
+            self.execute(now_ns);
+            self.batch.dead.free();
+        }
+        taken
+    }
+
+    #[inline]
+    fn take(&mut self, from: WorkerId, message: Handover<I::Packet>, now_ns: u64) {
+        match message {
+            Handover::Packet(packet, meta) => {
+                self.stats.handed_in.add(1);
+                let owned = self.state.owns(self.state.shard_of(meta.line));
+                if self.moves.is_quiet() && owned {
+                    self.add(packet, meta);
+                } else {
+                    self.take_moving(from, packet, meta, owned);
+                }
+            }
+            Handover::Fragment(frame, port) => {
+                self.stats.handed_in.add(1);
+                self.gather(frame, port, now_ns);
+                self.sort_received(self.batch.received_at, now_ns);
+            }
+            Handover::Own(right) => self.take_over(from, right, now_ns),
+            Handover::Switch(switch) => self.switch(switch, now_ns),
+            Handover::Waiting(waiting) => {
+                self.stats.handed_in.add(1);
+                if let Err(packet) = self.held.resume(*waiting) {
+                    self.refuse(packet, DropReason::NextHopQueueFull);
+                }
+                self.count_held();
+            }
+        }
+    }
+
+    /// To the batch, which has room.
+    #[inline]
+    fn add(&mut self, packet: I::Packet, meta: Meta) {
+        match self.batch.mine.push(packet) {
+            Ok(()) => {
+                self.state.prefetch_line(meta.line);
+                self.batch.metas.push(meta);
+            }
+            Err(packet) => self.refuse(packet, DropReason::HandoverFull),
+        }
+    }
+
+    #[cold]
+    fn take_moving(&mut self, from: WorkerId, packet: I::Packet, meta: Meta, owned: bool) {
+        match self.moves.way(self.state.shard_of(meta.line), from, owned) {
+            Way::Execute => self.add(packet, meta),
+            Way::Hold => self.hold_for_move(from, packet, meta),
+            Way::Pass(to) => self.pass_to(to, packet, meta),
+        }
+    }
+
+    /// Keeps a packet until its shard is here.
+    #[cold]
+    pub(crate) fn hold_for_move(&mut self, from: WorkerId, packet: I::Packet, meta: Meta) {
+        let shard = self.state.shard_of(meta.line);
+        if let Err((packet, _)) = self.moves.hold(shard, from, (packet, meta)) {
+            self.refuse(packet, DropReason::HandoverFull);
+        }
+        self.count_held();
+    }
+
+    /// A transaction for a shard that is still on its way waits for it.
+    pub(crate) fn transact_or_hold(&mut self, txn: Box<Txn>, now_ns: u64) {
+        if self.state.owns(txn.shard) {
+            self.transact(txn, now_ns);
+        } else {
+            self.moves.hold_transaction(txn.shard, txn);
+        }
+    }
+
+    /// The control core moves a shard.
+    #[cold]
+    pub(crate) fn turn_shard(&mut self, turn: Turn, now_ns: u64) {
+        match self.moves.turn(turn, &mut self.owners) {
+            Turned::Tell(to, switch) => self.send_token(to, Handover::Switch(switch)),
+            Turned::Give(to) => {
+                let marks = self.lanes.iter().map(|lane| lane.accepted(&mut self.io));
+                self.giving.push(Giving {
+                    shard: turn.shard,
+                    to,
+                    marks: marks.collect(),
+                    until_ns: now_ns + GIVE_WITHIN_NS,
+                });
+                self.give_shards(now_ns);
+            }
+        }
+    }
+
+    /// Gives away the shards whose packets have all left. Returns how many.
+    #[cold]
+    pub(crate) fn give_shards(&mut self, now_ns: u64) -> usize {
+        let (lanes, io) = (&self.lanes, &mut self.io);
+        let mut has_left = |giving: &mut Giving| {
+            let mut lanes = lanes.iter().zip(&giving.marks);
+            giving.until_ns <= now_ns || lanes.all(|(lane, mark)| lane.has_sent(io, *mark))
+        };
+        let ready: Vec<Giving> = self.giving.extract_if(.., &mut has_left).collect();
+        let given = ready.len();
+        for giving in ready {
+            self.give(&giving);
+        }
+        given
+    }
+
+    fn give(&mut self, giving: &Giving) {
+        let Giving { shard, to, .. } = *giving;
+        if let Some(right) = self.state.release(shard) {
+            self.send_token(to, Handover::Own(right));
+        }
+        self.moves.gave(shard);
+        let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &Waiting<_>| {
+            state.shard_of(waiting.ready.charge.line) == shard
+        };
+        while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
+            self.pass_waiting(to, waiting);
+        }
+        self.batch.dead.free();
+        self.count_held();
+    }
+
+    fn pass_waiting(&mut self, to: WorkerId, waiting: Waiting<I::Packet>) {
+        let ring = self.rings.to_workers.get_mut(usize::from(to));
+        match ring.and_then(Option::as_mut) {
+            None => self.refuse(waiting.packet, DropReason::HandoverFull),
+            Some(ring) => match ring.push(Handover::Waiting(Box::new(waiting))) {
+                Ok(()) => self.stats.handed_out.add(1),
+                Err(back) => self.refuse_handover(back),
+            },
+        }
+    }
+
+    #[cold]
+    fn take_over(&mut self, from: WorkerId, right: ShardOwner<Line, Block>, now_ns: u64) {
+        let shard = right.shard();
+        let accepted = self.state.accept(right);
+        debug_assert!(accepted.is_ok(), "a shard of another path");
+        self.moves.own(shard, from, &mut self.owners);
+        self.release(shard, now_ns);
+    }
+
+    #[cold]
+    fn switch(&mut self, switch: Switch, now_ns: u64) {
+        match self.moves.switch(switch, &mut self.owners) {
+            Some(to) => self.send_token(to, Handover::Switch(switch)),
+            None => self.release(switch.shard, now_ns),
+        }
+    }
+
+    /// A shard of ours will come from `producer` as well.
+    #[cold]
+    pub(crate) fn expect(&mut self, shard: ShardId, producer: WorkerId) {
+        self.moves.expect(shard, producer, &mut self.owners);
+        let told = self
+            .rings
+            .to_control
+            .push_reserved(ToControl::Expecting(shard));
+        debug_assert!(told.is_ok(), "no reserved place for an answer");
+    }
+
+    #[cold]
+    pub(crate) fn begin_drain(&mut self, drain: Drain) {
+        let port = self.io.ports().get(usize::from(drain.port.0));
+        let left = port.map_or(0, |port| u32::from(port.rx_queue_packets));
+        self.draining.push(Draining { drain, left });
+    }
+
+    /// After `n` packets were polled from a queue. Some drivers give fewer than they have, so only
+    /// none at all means that it was empty.
+    #[cold]
+    pub(crate) fn drained(&mut self, at: Polled, n: usize, now_ns: u64) {
+        let mut is_empty = |draining: &mut Draining| {
+            let Drain { port, queue, .. } = draining.drain;
+            if (port, queue) != (at.port, at.queue) {
+                return false;
+            }
+            draining.left = draining.left.saturating_sub(n as u32);
+            n == 0 || draining.left == 0
+        };
+        let empty: Vec<Draining> = self.draining.extract_if(.., &mut is_empty).collect();
+        for Draining { drain, .. } in empty {
+            if drain.switch.to == self.id {
+                self.switch(drain.switch, now_ns);
+                self.execute(now_ns);
+            } else {
+                self.send_token(drain.switch.to, Handover::Switch(drain.switch));
+            }
+        }
+    }
+
+    /// What need not wait any more: transactions, then packets in their order.
+    fn release(&mut self, shard: ShardId, now_ns: u64) {
+        while let Some(txn) = self.moves.next_transaction(shard) {
+            self.transact(txn, now_ns);
+        }
+        while let Some((packet, meta)) = self.moves.next_released(shard) {
+            self.add(packet, meta);
+            if self.batch.mine.is_full() {
+                self.execute(now_ns);
+            }
+        }
+        self.count_held();
+        if self.moves.settle(shard) {
+            let told = self.rings.to_control.push_reserved(ToControl::Moved(shard));
+            debug_assert!(told.is_ok(), "no reserved place for the end of a move");
+        }
+    }
+
+    /// Tokens have places of their own in a ring: see `limits::MOVES`.
+    fn send_token(&mut self, to: WorkerId, token: Handover<I::Packet>) {
+        let ring = self.rings.to_workers.get_mut(usize::from(to));
+        let sent = ring
+            .and_then(Option::as_mut)
+            .map(|r| r.push_reserved(token));
+        debug_assert!(
+            matches!(sent, Some(Ok(()))),
+            "no reserved place for a token"
+        );
+    }
+}
