@@ -191,7 +191,10 @@ impl Rig {
                 match message {
                     ToControl::Done(txn) => usage.extend(txn.usage.iter()),
                     ToControl::Packet(packet, _) | ToControl::Icmp(packet, _) => packet.free(),
-                    ToControl::Resolve(_) | ToControl::UnknownTeid(_) => {}
+                    ToControl::Resolve(_)
+                    | ToControl::UnknownTeid(_)
+                    | ToControl::Moved(_)
+                    | ToControl::Expecting(_) => {}
                 }
             }
             let next = self.net.next_event_ns().unwrap_or(u64::MAX);

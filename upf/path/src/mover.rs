@@ -52,6 +52,11 @@ impl Mover {
         (self.done, self.moving.len() + self.queue.len())
     }
 
+    /// Whether a shard is on its way, or steered elsewhere just now.
+    pub fn is_moving(&self, shard: ShardId) -> bool {
+        self.moving.contains(&shard)
+    }
+
     /// The shard shall go to `to`. False if there is no such shard or worker.
     pub fn want(&mut self, shard: ShardId, to: WorkerId) -> bool {
         let Some(wanted) = self.wanted.get_mut(usize::from(shard.0)) else {

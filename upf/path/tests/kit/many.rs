@@ -18,7 +18,7 @@ enum Steering {
     /// The port has the new rule, which takes effect later.
     Ruled { ue: u32, from: u8, to: u8 },
     /// The old poller empties its queue.
-    Draining,
+    Draining { ue: u32 },
 }
 
 pub struct World {
@@ -48,11 +48,11 @@ impl World {
             tx_queues: workers,
             rx_queue_packets: 4096,
             tx_queue_packets: 4096,
-            // 100 octets take 0.1 us: frames wait in their transmit queues.
-            rate_bps: Some(10_000_000_000),
+            // 100 octets take 8 ns: frames wait in their transmit queues.
+            rate_bps: Some(100_000_000_000),
             tx_delays_ns: vec![3_000, 0, 9_000],
             hash: RssHash::UeAddress,
-            steering_delay_ns: 20_000,
+            steering_delay_ns: 1_500,
             ..SimPortConfig::named(name)
         };
         let kit = Kit::with_queues(workers, port("n3"), port("n6"));
@@ -199,10 +199,12 @@ impl World {
                 let queue = (PortId(1), QueueId(from.into()));
                 let shard = ShardId(shard(ue));
                 self.kit.control.drain(shard, from, queue, to);
-                self.steering = Some(Steering::Draining);
+                self.steering = Some(Steering::Draining { ue });
                 0
             }
-            Some(Steering::Draining) if self.kit.control.mover().progress().1 == 0 => {
+            Some(Steering::Draining { ue })
+                if !self.kit.control.mover().is_moving(ShardId(shard(ue))) =>
+            {
                 self.steering = None;
                 1
             }
