@@ -3,6 +3,7 @@
 //! speak is recorded.
 
 use crate::world;
+use sluice_mem::shard::ShardId;
 use sluice_n4::{Instant, NodeId, Outbox};
 use sluice_node::control::Control;
 use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
@@ -15,7 +16,7 @@ use sluice_path::limits::SHARDS;
 use sluice_path::message::{IcmpCause, ToControl};
 use sluice_path::tables::{Polled, Prefix};
 use sluice_path::txn::Txn;
-use sluice_path::worker::Worker;
+use sluice_path::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_twin::{self as twin, Link, Notice, Side, TwinConfig};
@@ -31,6 +32,8 @@ const START_NS: u64 = 1_000_000_000_000;
 const START_UNIX_S: u64 = 1_800_000_000;
 /// Turns after which nothing may be left to do.
 const TURNS: usize = 64;
+/// Shards that are moved about.
+const SHARDS_MOVED: usize = 7;
 
 pub struct Real {
     net: SimNet,
@@ -46,6 +49,9 @@ pub struct Real {
     notices: Vec<Notice>,
     ledger: Ledger,
     buffer: Vec<u8>,
+    /// Shards that had a transaction lately: those are moved, one at each step.
+    shards: Vec<ShardId>,
+    moves: u64,
 }
 
 /// What the session machine sends.
@@ -120,6 +126,8 @@ impl Real {
             notices: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
+            shards: Vec::new(),
+            moves: 0,
         };
         real.associate();
         real
@@ -195,8 +203,21 @@ impl Real {
         seen
     }
 
+    /// Moves one of the shards last touched to another worker: what is under way meets it.
+    fn move_a_shard(&mut self) {
+        self.moves += 1;
+        let kept = self.shards.len().saturating_sub(SHARDS_MOVED);
+        self.shards.drain(..kept);
+        let at = (self.moves % SHARDS_MOVED as u64) as usize;
+        if let Some(shard) = self.shards.get(at) {
+            let to = (self.moves / SHARDS_MOVED as u64) % self.workers.len() as u64;
+            assert!(self.end.move_shard(*shard, to as WorkerId));
+        }
+    }
+
     /// Turns until nothing happens any more.
     fn settle(&mut self) {
+        self.move_a_shard();
         for _ in 0..TURNS {
             self.net.advance_to(self.now_ns);
             // The path must know a peer before it gets rules that name it.
@@ -204,6 +225,8 @@ impl Real {
                 self.end.publish(tables);
             }
             for txn in self.sink.txns.drain(..) {
+                self.shards.retain(|shard| *shard != txn.shard);
+                self.shards.push(txn.shard);
                 self.end.send(txn);
             }
             let now_ns = self.now_ns;
