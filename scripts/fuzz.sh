@@ -25,6 +25,7 @@ main() {
     trap 'exit 130' INT
     say "building the targets with coverage and the address sanitizer"
     build "$@"
+    PROGRAMS=$WORK/$(rustc +nightly -vV | sed -n 's/^host: //p')/release
     for target in "${targets[@]}"; do
         say "fuzzing $target for $SECONDS_EACH s"
         run "$target" || found+=("$target")
@@ -79,7 +80,8 @@ run() { # target
     touch "$begun"
     inputs=("$seen" "fuzz/corpus/$1")
     [ ! -d "fuzz/regressions/$1" ] || inputs+=("fuzz/regressions/$1")
-    if cargo +nightly fuzz run --fuzz-dir "$GUIDED" --target-dir "$WORK" "$1" "${inputs[@]}" -- \
+    # Not by `cargo fuzz run`, which would build anew whatever is edited meanwhile.
+    if ASAN_OPTIONS=detect_odr_violation=0 "$PROGRAMS/$1" "${inputs[@]}" \
         -max_total_time="$SECONDS_EACH" -max_len=16384 -timeout=20 -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="$artifacts/" >"$log" 2>&1; then
         awk '/number_of_executed_units/ { runs = $2 } /new_units_added/ { new = $2 }

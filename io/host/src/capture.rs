@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 const BUFFER_KIB: &str = "32768";
 /// The longest frame of a jumbo interface; tcpdump's default would make the ring's frames
 /// enormous.
-const SNAP_BYTES: &str = "9600";
+const SNAP_BYTES: u16 = 9600;
 
 /// A capture that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -78,15 +78,30 @@ impl Capture {
         filter: &str,
         path: &Path,
     ) -> Result<Self, CaptureError> {
+        let mut command = Self::command(ns, interface, filter, SNAP_BYTES, path);
+        command.stdout(Stdio::null());
+        Self::spawn(&mut command, path)
+    }
+
+    pub(crate) fn command(
+        ns: &Ns,
+        interface: &str,
+        filter: &str,
+        snap_bytes: u16,
+        path: &Path,
+    ) -> Command {
         let mut command = ns.command("tcpdump");
         // As the same user, or it could not write into our directory.
-        command.args(["-n", "-Z", "root", "-s", SNAP_BYTES, "-B", BUFFER_KIB]);
-        command.args(["-i", interface, "-w"]).arg(path).arg(filter);
+        command.args(["-n", "-Z", "root", "-B", BUFFER_KIB]);
+        command.args(["-s", &snap_bytes.to_string(), "-i", interface, "-w"]);
+        command.arg(path).arg(filter);
         command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut process = Process::spawn(&mut command)?;
+    }
+
+    /// Runs tcpdump; it captures when this returns.
+    pub(crate) fn spawn(command: &mut Command, path: &Path) -> Result<Self, CaptureError> {
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut process = Process::spawn(command)?;
         let lines = stderr_lines(&mut process);
         let mut this = Self {
             process,
@@ -100,6 +115,15 @@ impl Capture {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The pipe to tcpdump's standard output, if there is one and nobody has taken it.
+    pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
+        self.process.child().stdout.take()
+    }
+
+    pub(crate) fn describe(&self) -> &str {
+        self.process.command()
     }
 
     /// Ends the capture when everything that the kernel has seen stands in the file.

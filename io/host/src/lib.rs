@@ -11,7 +11,8 @@
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
-//! | [`process`], [`capture`], [`judge`] | children that end with us; tcpdump; tshark's verdict |
+//! | [`process`] | children that end with us |
+//! | [`capture`], [`stream`], [`pcap`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
 //! | [`thread`] | a thread's CPUs and the precision of its sleep |
 
@@ -23,9 +24,11 @@ pub mod judge;
 pub mod link;
 pub mod netns;
 pub mod packet;
+pub mod pcap;
 pub mod poll;
 pub mod process;
 pub mod signal;
+pub mod stream;
 pub mod thread;
 pub mod tool;
 pub mod tun;

@@ -10,7 +10,9 @@ use sluice_host::capture::Capture;
 use sluice_host::judge::judge;
 use sluice_host::netns::{self, Netns, Ns};
 use sluice_host::packet::PacketSocket;
+use sluice_host::pcap::Frame;
 use sluice_host::process::Process;
+use sluice_host::stream::Stream;
 use sluice_host::tool;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
@@ -375,6 +377,37 @@ fn tshark_accepts_sound_pfcp_and_names_what_is_wrong() {
     for (complaint, number) in verdict.complaints.iter().zip(numbers) {
         assert!(complaint.starts_with(number), "{complaint}");
     }
+}
+
+#[test]
+fn a_stream_hands_over_the_beginning_of_every_frame() {
+    if !is_root() {
+        return;
+    }
+    let Pair { a, b, veth } = pair("stream");
+    veth.set_static_neighbours(A, B).expect("neighbours");
+    let each = |seen: &mut Vec<(usize, u32)>, frame: Frame<'_>| {
+        seen.push((frame.bytes.len(), frame.wire_bytes));
+    };
+    let filter = "udp port 2152";
+    let stream = Stream::start(&a, "va", filter, 64, Vec::new(), each).expect("stream");
+    let sender = UdpSocket::bind(&a, SocketAddrV4::new(A, 2152)).expect("bind");
+    let _receiver = UdpSocket::bind(&b, SocketAddrV4::new(B, 2152)).expect("bind");
+    let mut batch = SendBatch::new(BATCH_MAX, 1500);
+    for number in 0..5000 {
+        let message = &[7; 1000][..if number % 2 == 0 { 10 } else { 1000 }];
+        assert!(batch.push_bytes(message, SocketAddrV4::new(B, 2152), None));
+        if batch.is_full() || number == 4999 {
+            sender.flush(&mut batch, Duration::from_secs(1), |i, e| {
+                panic!("{i}: {e}")
+            });
+        }
+    }
+    let (count, seen) = stream.stop().expect("stop");
+    assert_eq!((count.captured, count.dropped), (5000, 0));
+    assert_eq!(seen.len(), 5000);
+    // Ethernet, IPv4 and UDP make 42.
+    assert!(seen.chunks(2).all(|two| two == [(52, 52), (64, 1042)]));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use serde::Serialize;
 use sluice_host::capture::Capture;
 use sluice_host::judge;
+use sluice_host::stream::Stream;
 
 use super::error::DemoError;
+use super::headers::{Headers, SNAP_BYTES};
 use super::plan;
 use super::topology::Topology;
 use super::workdir::WorkDir;
@@ -18,6 +20,8 @@ const SHOWN_MAX: usize = 10;
 pub(super) struct Captures {
     n3: (&'static str, Capture),
     n4: Capture,
+    /// Of all G-PDUs, also those that are not captured whole.
+    headers: Stream<Headers>,
     judged: Vec<Judgement>,
 }
 
@@ -27,6 +31,9 @@ pub(super) struct Judgement {
     pub(super) interface: &'static str,
     /// PFCP and GTP-U frames that were judged.
     pub(super) frames: u64,
+    /// Where only headers were looked at: how many kinds there were. Fields that change from
+    /// frame to frame are checked in each, the rest of each kind by tshark.
+    pub(super) header_kinds: Option<u64>,
     /// Frames that the capture should have but has not.
     pub(super) missed: u64,
     /// Frames that tshark complains of.
@@ -48,9 +55,18 @@ impl Captures {
         let (n3, n4) = (work.join("n3.pcap"), work.join("n4.pcap"));
         let n3 = Capture::start(&topology.gnb, "n3", &n3_filter(), &n3)?;
         let n4 = Capture::start(&topology.smf, "n4", "udp port 8805", &n4)?;
+        let headers = Stream::start(
+            &topology.gnb,
+            "n3",
+            G_PDUS,
+            SNAP_BYTES,
+            Headers::default(),
+            Headers::take,
+        )?;
         Ok(Self {
-            n3: ("N3", n3),
+            n3: ("N3, whole frames", n3),
             n4,
+            headers,
             judged: Vec::new(),
         })
     }
@@ -71,12 +87,34 @@ impl Captures {
     }
 
     /// Ends all and has them judged.
-    pub(super) fn judge(self) -> Result<Vec<Judgement>, DemoError> {
+    pub(super) fn judge(self, work: &WorkDir) -> Result<Vec<Judgement>, DemoError> {
         let mut judged = self.judged;
         judged.push(judge_one("N4", self.n4)?);
         judged.push(judge_one(self.n3.0, self.n3.1)?);
+        judged.push(judge_headers(self.headers, work)?);
         Ok(judged)
     }
+}
+
+fn judge_headers(headers: Stream<Headers>, work: &WorkDir) -> Result<Judgement, DemoError> {
+    let (count, headers) = headers.stop()?;
+    let path = work.join("n3-headers.pcap");
+    let written = headers.write_samples(&path);
+    written.map_err(DemoError::io(format!("write {}", path.display())))?;
+    let verdict = judge::judge(&path)?;
+    // What tshark does not know for GTP-U is not judged.
+    let unjudged = headers.samples().abs_diff(verdict.frames);
+    let mut complaints = headers.first_wrong.clone();
+    complaints.extend(verdict.complaints.iter().cloned());
+    complaints.truncate(SHOWN_MAX);
+    Ok(Judgement {
+        interface: "N3, headers of every G-PDU",
+        frames: headers.frames,
+        header_kinds: Some(headers.kinds()),
+        missed: count.dropped + unjudged,
+        complaints: headers.wrong + verdict.complaints.len() as u64,
+        first_complaints: complaints,
+    })
 }
 
 fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, DemoError> {
@@ -88,17 +126,20 @@ fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, Dem
     Ok(Judgement {
         interface,
         frames: verdict.frames,
+        header_kinds: None,
         missed: count.dropped,
         complaints,
         first_complaints: verdict.complaints,
     })
 }
 
+const G_PDUS: &str = "udp port 2152 and udp[9] = 255";
+
 /// All of GTP-U but G-PDUs (message type 255).
 const N3_SIGNALLING: &str = "udp port 2152 and udp[9] != 255";
 
-/// All of GTP-U; only of iperf3's packets, which are many and alike, one in so many. It is chosen
-/// by the inner Identification, behind 8 bytes of UDP and 16 of GTP-U with its container.
+/// All of GTP-U; only of iperf3's packets, which are many and alike, one in so many (their headers
+/// are looked at in all, see [`Headers`]). It is chosen by the inner Identification, behind 8 bytes of UDP and 16 of GTP-U with its container.
 fn n3_filter() -> String {
     let last = plan::iperf_port(plan::IPERF_UES_MAX - 1);
     let is_iperf = |offset: u32| {

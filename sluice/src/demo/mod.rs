@@ -8,7 +8,8 @@
 //! | `plan` | addresses and amounts |
 //! | `topology`, `servers`, `ran`, `core`, `upf` | the parts that are set up |
 //! | `traffic` | ping, curl, iperf3 and what they say |
-//! | `checks`, `captures`, `report` | what must hold, and the outcome |
+//! | `captures`, `headers` | every message that passed, judged from outside |
+//! | `checks`, `report` | what must hold, and the outcome |
 //! | `screen`, `watch` | progress and the live table |
 
 use std::io::Write as _;
@@ -26,6 +27,7 @@ mod checks;
 mod child;
 mod core;
 mod error;
+mod headers;
 mod plan;
 mod ran;
 mod report;

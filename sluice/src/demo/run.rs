@@ -62,7 +62,9 @@ fn with_captures(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError
     let mut captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
     with_upf(stage, &mut captures, report)?;
     stage.screen.step("tshark judges what passed N4 and N3");
-    report.captures = captures.judge().in_step("judgement of the captures")?;
+    report.captures = captures
+        .judge(stage.work)
+        .in_step("judgement of the captures")?;
     acts::check_captures(report);
     stage.stop.check()
 }

@@ -37,8 +37,10 @@ pub(in crate::demo) fn account(
 /// What tshark says.
 pub(in crate::demo) fn check_captures(report: &mut Report) {
     for judged in &report.captures {
+        let kinds = judged.header_kinds;
+        let kinds = kinds.map_or(String::new(), |kinds| format!(" of {kinds} kinds"));
         let got = format!(
-            "{} frames, {} missed, {} complaints {}",
+            "{} frames{kinds}, {} missed, {} complaints {}",
             judged.frames,
             judged.missed,
             judged.complaints,
