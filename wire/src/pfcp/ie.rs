@@ -1,6 +1,7 @@
 //! Walking the information elements of a message or group (TS 29.244, 8.1.1).
 
 use super::cause::Cause;
+use super::element::Element;
 use super::ie_type::IeType;
 use super::reject::Reject;
 
@@ -80,6 +81,29 @@ pub fn first(body: &[u8], ie_type: IeType) -> Option<&[u8]> {
         .map(|ie| ie.value)
 }
 
+/// The IEs of one type, decoded one at a time, in order; one more than `max` is refused. Octets
+/// that are no IE end it silently: whoever reads the rest of the message finds them.
+pub fn groups<'a, T: Element<'a>>(
+    body: &'a [u8],
+    ie_type: IeType,
+    max: usize,
+) -> impl Iterator<Item = Result<T, Reject>> {
+    let mut ies = Ies::new(body);
+    let mut found = 0;
+    core::iter::from_fn(move || {
+        while let Some(ie) = ies.next_whole() {
+            if ie.ie_type == ie_type {
+                found += 1;
+                return Some(match found > max {
+                    true => Err(Reject::too_many(ie_type)),
+                    false => T::decode(ie.value).map_err(|fault| fault.into_reject(ie_type)),
+                });
+            }
+        }
+        None
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +128,24 @@ mod tests {
         );
         assert_eq!(first(&body, IeType::PDR_ID), Some(&[0, 7][..]));
         assert_eq!(first(&body, IeType::FAR_ID), None);
+    }
+
+    #[test]
+    fn groups_come_one_by_one_up_to_their_limit() {
+        use crate::ids::PdrId;
+        let body = [
+            0, 56, 0, 2, 0, 7, 0, 108, 0, 0, 0, 56, 0, 2, 0, 8, 0, 56, 0, 1, 0,
+        ];
+        let read = |max| groups::<PdrId>(&body, IeType::PDR_ID, max).collect::<Vec<_>>();
+        let [first, second] = [Ok(PdrId(7)), Ok(PdrId(8))];
+        assert_eq!(
+            read(2),
+            [first, second, Err(Reject::too_many(IeType::PDR_ID))]
+        );
+        assert_eq!(
+            read(3),
+            [first, second, Err(Reject::invalid_length(IeType::PDR_ID))]
+        );
     }
 
     #[test]

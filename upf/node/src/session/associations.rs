@@ -95,13 +95,21 @@ impl UpFunction {
     }
 
     pub(super) fn give_up_silent_peers(&mut self, now: Instant) {
+        if now < self.state.gives_up_first {
+            return;
+        }
+        self.state.gives_up_first = Instant::NEVER;
         for at in 0..self.state.associations.len() {
             let Some(memory) = self.state.associations.get_mut(at) else {
                 return;
             };
-            if let (Some(id), Some(deadline)) = (memory.id, memory.gives_up)
-                && deadline <= now
-            {
+            let (Some(id), Some(deadline)) = (memory.id, memory.gives_up) else {
+                continue;
+            };
+            if deadline > now {
+                let first = &mut self.state.gives_up_first;
+                *first = deadline.min(*first);
+            } else {
                 memory.gives_up = None;
                 let sessions = self.state.store.doom(id, |_| true);
                 self.state.notice(Notice::GivenUp(id, sessions));
@@ -117,7 +125,9 @@ impl UpFunction {
     fn lost(&mut self, at: Moment, association: AssociationId) {
         let keep_s = self.state.config.peer_loss_keep_s;
         if let Some(memory) = self.state.memory(association) {
-            memory.gives_up = Some(at.now.plus_ms(u64::from(keep_s) * 1000));
+            let deadline = at.now.plus_ms(u64::from(keep_s) * 1000);
+            memory.gives_up = Some(deadline);
+            self.state.gives_up_first = deadline.min(self.state.gives_up_first);
         }
         self.state.notice(Notice::Lost(association, keep_s));
     }

@@ -3,8 +3,8 @@
 use crate::network::Network;
 use crate::session::compile::diff::{Delta, Wanted};
 use crate::session::draft::Drafted;
+use crate::session::establishment::put;
 use crate::session::function::{Effects, UpFunction};
-use crate::session::modification::Reports;
 use crate::session::notice::Notice;
 use crate::session::pending::{Answer, Pending};
 use crate::session::state::{Moment, State};
@@ -12,6 +12,7 @@ use crate::session::store::SessionRef;
 use sluice_n4::AssociationId;
 use sluice_path::txn::Usage;
 use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Full, IeType, Writer};
 
 impl UpFunction {
     /// Sends a transaction to the path; what changes nothing there is finished at once.
@@ -46,25 +47,22 @@ impl UpFunction {
         for peer in record.peers.drain(..) {
             self.state.ground.release_peer(peer, net);
         }
-        let reference = match &record.answer {
-            Answer::Modified(_, _, reference) => *reference,
-            _ => None,
-        };
-        let reports = self.state.reports(at, &record, reference);
         match &record.answer {
             Answer::None => {}
             Answer::Established(reply, created) => {
                 self.answer_establishment(at, record.session, reply, created, out);
             }
-            Answer::Modified(reply, created, _) => {
-                self.answer_modification(at, reply, created, reports, out);
+            Answer::Modified(reply, created, reference) => {
+                let what = (&*record, created, *reference);
+                self.answer_modification(at, reply, what, out);
             }
-            Answer::Deleted(reply) => self.answer_deletion(at, reply, reports, out),
+            Answer::Deleted(reply) => self.answer_deletion(at, reply, &record, out),
             Answer::Queried(token) => {
                 let token = *token;
                 self.state.notice(Notice::Queried(token));
             }
         }
+        self.state.end_meters(&record);
         self.state.pending.recycle(record);
     }
 
@@ -132,19 +130,29 @@ impl State {
         }
     }
 
-    fn reports(&mut self, at: Moment, record: &Pending, reference: Option<u32>) -> Reports {
-        let mut reports = Reports::new();
+    /// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than
+    /// a message has reports.
+    pub(super) fn write_reports(
+        &mut self,
+        at: Moment,
+        record: &Pending,
+        reference: Option<u32>,
+        ie: IeType,
+        w: &mut Writer<'_>,
+    ) -> Result<(), Full> {
         for due in &record.due {
             if let Some(meter) = self.ground.meters.get_mut(due.meter) {
                 let mut report = meter.report(due.trigger, at.wall);
                 report.query_urr_reference = reference;
-                // A session has no more URRs than a message has reports.
-                let _ = reports.try_push(report);
-            }
-            if due.ends {
-                self.ground.meters.remove(due.meter);
+                put(w, ie, &report)?;
             }
         }
-        reports
+        Ok(())
+    }
+
+    fn end_meters(&mut self, record: &Pending) {
+        for due in record.due.iter().filter(|due| due.ends) {
+            self.ground.meters.remove(due.meter);
+        }
     }
 }

@@ -3,17 +3,17 @@
 use crate::network::Network;
 use crate::session::compile::diff::{Delta, Wanted};
 use crate::session::draft::Drafted;
+use crate::session::establishment::put;
 use crate::session::function::{Effects, UpFunction};
-use crate::session::modification::Reports;
-use crate::session::pending::{Answer, Due, Reply};
+use crate::session::pending::{Answer, Due, Pending, Reply};
+use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
 use crate::session::store::{Session, SessionRef};
 use crate::session::work::Created;
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::Cause;
-use sluice_wire::pfcp::message::SessionDeletionResponse;
 use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::{Cause, IeType};
 
 impl UpFunction {
     /// Deletes a session, or says why not.
@@ -64,14 +64,11 @@ impl UpFunction {
         cause: Cause,
         out: &mut E,
     ) {
-        let response = SessionDeletionResponse {
-            cause,
-            ..SessionDeletionResponse::default()
-        };
+        let refusal = Refusal::of(cause);
         // A peer that is gone needs no answer.
         let _ = self
             .endpoint
-            .reply(at.now, request.reply, Some(seid), out, |w| response.emit(w));
+            .reply(at.now, request.reply, Some(seid), out, |w| refusal.write(w));
     }
 
     /// The response to a deletion that the path has carried out.
@@ -79,20 +76,17 @@ impl UpFunction {
         &mut self,
         at: Moment,
         reply: &Reply,
-        reports: Reports,
+        record: &Pending,
         out: &mut E,
     ) {
-        let response = SessionDeletionResponse {
-            cause: Cause::REQUEST_ACCEPTED,
-            usage_report: reports,
-            ..SessionDeletionResponse::default()
-        };
+        let Self { endpoint, state } = self;
+        let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
-        let _ = self
-            .endpoint
-            .reply(at.now, reply.to, Some(reply.cp_seid), out, |w| {
-                response.emit(w)
-            });
+        let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
+            put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+            let ie = IeType::USAGE_REPORT_IN_SESSION_DELETION_RESPONSE;
+            state.write_reports(at, record, None, ie, w)
+        });
     }
 }
 

@@ -82,7 +82,7 @@ impl State {
         admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
         drafted: &mut Drafted,
     ) -> Result<(), Refusal> {
-        self.draft.clone_from(&self.installed);
+        self.draft.copy_from(&self.installed);
         let mut work = Work {
             net,
             ground: &mut self.ground,

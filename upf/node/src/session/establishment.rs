@@ -9,16 +9,15 @@ use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, Digits, SessionRef, User};
 use crate::session::work::{Created, Work};
-use core::net::IpAddr;
-use sluice_n4::{AssociationId, SessionRequest};
+use core::net::{IpAddr, Ipv4Addr};
+use sluice_n4::SessionRequest;
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::group::CreatedPdr;
-use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionEstablishmentResponse};
+use sluice_wire::pfcp::message::SessionEstablishmentHead;
 use sluice_wire::pfcp::value::{
-    FSeid, FTeid, OffendingIe, PdnType, SessionEstablishmentRequestFlags, UserId,
+    FSeid, FTeid, PdnType, SessionEstablishmentRequestFlags, UeIpAddress, UserId,
 };
-use sluice_wire::pfcp::{Cause, IeType, ie};
+use sluice_wire::pfcp::{Cause, Full, IeType, Ies, Reject, Writer, ie};
 
 impl UpFunction {
     /// Establishes a session, or says why not.
@@ -29,18 +28,18 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        let mut message = SessionEstablishmentRequest::default();
-        let established = match message.parse_into(request.body) {
-            Ok(()) => self.state.establish(at, request.association, &message, net),
-            Err(reject) => Err(reject.into()),
-        };
+        let head = SessionEstablishmentHead::parse(request.body).map_err(Refusal::from);
+        let established = head.and_then(|head| {
+            let drafted = self.state.establish(at, request, &head, net)?;
+            Ok((drafted, head.cp_f_seid))
+        });
         match established {
-            Ok(mut drafted) => {
-                self.learn_cp_address(request, &message.cp_f_seid);
+            Ok((mut drafted, cp_f_seid)) => {
+                self.learn_cp_address(request, &cp_f_seid);
                 self.note(request.association, &drafted);
                 let reply = Reply {
                     to: request.reply,
-                    cp_seid: message.cp_f_seid.seid,
+                    cp_seid: cp_f_seid.seid,
                 };
                 let created = core::mem::take(&mut drafted.created);
                 drafted.record.answer = Answer::Established(reply, created);
@@ -74,18 +73,12 @@ impl UpFunction {
             .and_then(|value| FSeid::decode(value).ok())
             .unwrap_or_default();
         let node_id = self.endpoint.config().node_id.clone();
-        let response = SessionEstablishmentResponse {
-            node_id: node_id.as_wire(),
-            cause: refusal.cause,
-            offending_ie: refusal.offending_ie.map(OffendingIe),
-            failed_rule_id: refusal.rule,
-            ..SessionEstablishmentResponse::default()
-        };
         let seid = Some(cp.seid);
         // A peer that is gone needs no answer.
-        let _ = self
-            .endpoint
-            .reply(at.now, request.reply, seid, out, |w| response.emit(w));
+        let _ = self.endpoint.reply(at.now, request.reply, seid, out, |w| {
+            put(w, IeType::NODE_ID, &node_id.as_wire())?;
+            refusal.write(w)
+        });
     }
 
     /// The response to an establishment that the path has carried out.
@@ -99,60 +92,67 @@ impl UpFunction {
     ) {
         let node_id = self.endpoint.config().node_id.clone();
         let up = FSeid::v4(session.seid(), self.state.config.n4_address);
-        let response = SessionEstablishmentResponse {
-            node_id: node_id.as_wire(),
-            cause: Cause::REQUEST_ACCEPTED,
-            up_f_seid: Some(up),
-            created_pdr: created_pdrs(created),
-            ..SessionEstablishmentResponse::default()
-        };
+        let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
-        let _ = self
-            .endpoint
-            .reply(at.now, reply.to, Some(reply.cp_seid), out, |w| {
-                response.emit(w)
-            });
+        let _ = self.endpoint.reply(at.now, reply.to, seid, out, |w| {
+            put(w, IeType::NODE_ID, &node_id.as_wire())?;
+            put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+            put(w, IeType::F_SEID, &up)?;
+            write_created(w, created)
+        });
     }
 }
 
 /// Created PDR with the F-TEIDs of our choice.
-pub(super) fn created_pdrs<const N: usize>(created: &Created) -> arrayvec::ArrayVec<CreatedPdr, N> {
-    let pdrs = created.iter().filter_map(|(pdr_id, tunnel)| {
-        let mut created = CreatedPdr {
-            pdr_id: *pdr_id,
-            ..CreatedPdr::default()
+pub(super) fn write_created(w: &mut Writer<'_>, created: &Created) -> Result<(), Full> {
+    for (pdr_id, tunnel) in created {
+        let Some(teid) = Teid::new(tunnel.teid) else {
+            continue;
         };
-        let teid = Teid::new(tunnel.teid)?;
-        created.local_f_teid.push(FTeid::v4(teid, tunnel.address));
-        Some(created)
-    });
-    pdrs.take(N).collect()
+        w.ie(IeType::CREATED_PDR, |w| {
+            put(w, IeType::PDR_ID, pdr_id)?;
+            put(w, IeType::F_TEID, &FTeid::v4(teid, tunnel.address))
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes one IE.
+pub(super) fn put<'v>(
+    w: &mut Writer<'_>,
+    ie: IeType,
+    value: &impl Element<'v>,
+) -> Result<(), Full> {
+    w.ie(ie, |w| value.encode(w))
 }
 
 impl State {
     fn establish<N: Network>(
         &mut self,
         at: Moment,
-        association: AssociationId,
-        message: &SessionEstablishmentRequest<'_>,
+        request: &SessionRequest<'_>,
+        head: &SessionEstablishmentHead<'_>,
         net: &mut N,
     ) -> Result<Drafted, Refusal> {
+        let SessionRequest {
+            association, body, ..
+        } = *request;
         if self.releasing {
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         }
-        refuse_unsupported(message)?;
-        let flags = message.pfcpsereq_flags.unwrap_or_default();
+        refuse_unsupported(head, body)?;
+        let flags = head.pfcpsereq_flags.unwrap_or_default();
         let base = Base {
             session: None,
-            shard: self.shard_for(message, at.seconds()),
+            shard: self.shard_for(body, at.seconds()),
             restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
         };
         let shard = base.shard;
-        let mut drafted = self.draft(at, base, net, |work| create_all(work, message))?;
+        let mut drafted = self.draft(at, base, net, |work| create_all(work, body))?;
         let cp = CpSession {
-            seid: message.cp_f_seid.seid,
-            ipv4: message.cp_f_seid.ipv4,
-            ipv6: message.cp_f_seid.ipv6,
+            seid: head.cp_f_seid.seid,
+            ipv4: head.cp_f_seid.ipv4,
+            ipv6: head.cp_f_seid.ipv6,
         };
         let check = self.new_check();
         // There is room: the draft was checked against the store.
@@ -162,57 +162,55 @@ impl State {
         };
         drafted.record.session = session;
         self.commit(session, at.seconds());
-        if let (Some(user), Some(s)) = (&message.user_id, self.store.get_mut(session)) {
+        if let (Some(user), Some(s)) = (&head.user_id, self.store.get_mut(session)) {
             s.user = read_user(user);
         }
         Ok(drafted)
     }
 
     /// The shard is that of the UE's address, which a NIC can compute too.
-    fn shard_for(&mut self, message: &SessionEstablishmentRequest<'_>, now_s: u32) -> u32 {
-        let pdis = message.create_pdr.iter().map(|p| &p.pdi);
-        let mut addresses = pdis.flat_map(|p| &p.ue_ip_address).filter_map(|ue| ue.ipv4);
-        match addresses.next() {
+    fn shard_for(&mut self, body: &[u8], now_s: u32) -> u32 {
+        match first_ue_address(body) {
             Some(address) => shard_of(address),
             None => self.any_shard(now_s),
         }
     }
 }
 
-fn create_all<N: Network>(
-    work: &mut Work<'_, N>,
-    message: &SessionEstablishmentRequest<'_>,
-) -> Result<(), Refusal> {
-    for ie in &message.create_far {
-        work.create_far(ie)?;
+/// The UE's IPv4 address in the first PDI that has one.
+fn first_ue_address(body: &[u8]) -> Option<Ipv4Addr> {
+    let inside = |value, ie_type| {
+        let ies = Ies::new(value).map_while(Result::ok);
+        ies.filter(move |ie| ie.ie_type == ie_type)
+            .map(|ie| ie.value)
+    };
+    let pdis = inside(body, IeType::CREATE_PDR).flat_map(|pdr| inside(pdr, IeType::PDI));
+    let mut addresses = pdis.flat_map(|pdi| inside(pdi, IeType::UE_IP_ADDRESS));
+    addresses.find_map(|value| UeIpAddress::decode(value).ok()?.ipv4)
+}
+
+fn create_all<N: Network>(work: &mut Work<'_, N>, body: &[u8]) -> Result<(), Refusal> {
+    for rule in [IeType::CREATE_PDR, IeType::CREATE_FAR] {
+        if ie::first(body, rule).is_none() {
+            return Err(Reject::mandatory_missing(rule).into());
+        }
     }
-    for ie in &message.create_qer {
-        work.create_qer(ie)?;
-    }
-    for ie in &message.create_urr {
-        work.create_urr(ie)?;
-    }
-    for ie in &message.create_pdr {
-        work.create_pdr(ie)?;
-    }
-    Ok(())
+    work.create_rules(body)
 }
 
 /// BARs are admitted and without effect, as nothing is buffered; so are traces and the
 /// inactivity timer, which change nothing for packets.
-fn refuse_unsupported(message: &SessionEstablishmentRequest<'_>) -> Result<(), Refusal> {
+fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &[u8]) -> Result<(), Refusal> {
     let refused = |cause, ie| Refusal {
         offending_ie: Some(ie),
         ..Refusal::of(cause)
     };
-    if !message.create_traffic_endpoint.is_empty() {
-        let ie = IeType::CREATE_TRAFFIC_ENDPOINT;
-        return Err(refused(Cause::SERVICE_NOT_SUPPORTED, ie));
+    for ie in [IeType::CREATE_TRAFFIC_ENDPOINT, IeType::CREATE_MAR] {
+        if ie::first(body, ie).is_some() {
+            return Err(refused(Cause::SERVICE_NOT_SUPPORTED, ie));
+        }
     }
-    if !message.create_mar.is_empty() {
-        return Err(refused(Cause::SERVICE_NOT_SUPPORTED, IeType::CREATE_MAR));
-    }
-    match message.pdn_type {
+    match head.pdn_type {
         None | Some(PdnType::IPV4 | PdnType::IPV4V6) => Ok(()),
         Some(PdnType::IPV6 | PdnType::NON_IP | PdnType::ETHERNET) => {
             Err(refused(Cause::SERVICE_NOT_SUPPORTED, IeType::PDN_TYPE))

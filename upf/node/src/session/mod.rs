@@ -43,6 +43,7 @@ mod establishment;
 mod features;
 mod function;
 mod ground;
+mod hash;
 mod limits;
 mod meter;
 mod modification;

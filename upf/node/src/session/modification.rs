@@ -1,24 +1,22 @@
 //! PFCP Session Modification (TS 29.244, 6.3.3, 7.5.4, 7.5.5): whole or not at all.
 
 use crate::network::Network;
+use crate::session::admit::each;
 use crate::session::draft::{Base, Drafted};
-use crate::session::establishment::created_pdrs;
+use crate::session::establishment::{put, write_created};
 use crate::session::function::{Effects, UpFunction};
-use crate::session::pending::{Answer, Reply};
+use crate::session::pending::{Answer, Pending, Reply};
 use crate::session::refusal::{self, Refusal};
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, Session, SessionRef};
 use crate::session::work::{Created, Work};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
-use sluice_wire::limits::USAGE_REPORTS_PER_MESSAGE;
-use sluice_wire::pfcp::group::UsageReport;
-use sluice_wire::pfcp::message::{SessionModificationRequest, SessionModificationResponse};
-use sluice_wire::pfcp::value::{FSeid, OffendingIe, SessionModificationRequestFlags};
-use sluice_wire::pfcp::{Cause, IeType};
-
-/// Usage reports of one message.
-pub(super) type Reports = arrayvec::ArrayVec<UsageReport<'static>, USAGE_REPORTS_PER_MESSAGE>;
+use sluice_wire::limits::URRS_PER_MESSAGE;
+use sluice_wire::pfcp::group::QueryUrr;
+use sluice_wire::pfcp::message::SessionModificationHead;
+use sluice_wire::pfcp::value::{FSeid, SessionModificationRequestFlags};
+use sluice_wire::pfcp::{Cause, IeType, ie};
 
 impl UpFunction {
     /// Modifies a session, or says why not.
@@ -34,21 +32,22 @@ impl UpFunction {
             // 7.2.2.4.2: the CP function's SEID is not known.
             return self.refuse_modification(at, request, Seid(0), &refusal, out);
         };
-        let mut message = SessionModificationRequest::default();
-        let modified = match message.parse_into(request.body) {
-            Ok(()) => self.state.modify(at, name, &session, &message, net),
-            Err(reject) => Err(reject.into()),
-        };
+        let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
+        let modified = head.and_then(|head| {
+            let target = (name, &session);
+            let drafted = self.state.modify(at, target, &head, request.body, net)?;
+            Ok((drafted, head))
+        });
         match modified {
-            Ok(mut drafted) => {
+            Ok((mut drafted, head)) => {
                 self.note(request.association, &drafted);
-                let cp_seid = message.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid);
+                let cp_seid = head.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid);
                 let reply = Reply {
                     to: request.reply,
                     cp_seid,
                 };
                 let created = core::mem::take(&mut drafted.created);
-                let reference = message.query_urr_reference;
+                let reference = head.query_urr_reference;
                 drafted.record.answer = Answer::Modified(reply, created, reference);
                 self.launch(at, drafted, net, out);
             }
@@ -66,16 +65,10 @@ impl UpFunction {
         refusal: &Refusal,
         out: &mut E,
     ) {
-        let response = SessionModificationResponse {
-            cause: refusal.cause,
-            offending_ie: refusal.offending_ie.map(OffendingIe),
-            failed_rule_id: refusal.rule,
-            ..SessionModificationResponse::default()
-        };
         // A peer that is gone needs no answer.
         let _ = self
             .endpoint
-            .reply(at.now, request.reply, Some(seid), out, |w| response.emit(w));
+            .reply(at.now, request.reply, Some(seid), out, |w| refusal.write(w));
     }
 
     /// The response to a modification that the path has carried out.
@@ -83,22 +76,18 @@ impl UpFunction {
         &mut self,
         at: Moment,
         reply: &Reply,
-        created: &Created,
-        reports: Reports,
+        (record, created, reference): (&Pending, &Created, Option<u32>),
         out: &mut E,
     ) {
-        let response = SessionModificationResponse {
-            cause: Cause::REQUEST_ACCEPTED,
-            created_pdr: created_pdrs(created),
-            usage_report: reports,
-            ..SessionModificationResponse::default()
-        };
+        let Self { endpoint, state } = self;
+        let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
-        let _ = self
-            .endpoint
-            .reply(at.now, reply.to, Some(reply.cp_seid), out, |w| {
-                response.emit(w)
-            });
+        let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
+            put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+            write_created(w, created)?;
+            let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
+            state.write_reports(at, record, reference, ie, w)
+        });
     }
 }
 
@@ -113,20 +102,20 @@ impl State {
     fn modify<N: Network>(
         &mut self,
         at: Moment,
-        name: SessionRef,
-        session: &Session,
-        message: &SessionModificationRequest<'_>,
+        (name, session): (SessionRef, &Session),
+        head: &SessionModificationHead<'_>,
+        body: &[u8],
         net: &mut N,
     ) -> Result<Drafted, Refusal> {
-        refuse_unsupported(message)?;
+        refuse_unsupported(body)?;
         let base = Base {
             session: Some((name, session)),
             shard: u32::from(session.shard),
             restores: false,
         };
-        let drafted = self.draft(at, base, net, |work| apply_all(work, message))?;
+        let drafted = self.draft(at, base, net, |work| apply_all(work, head, body))?;
         self.commit(name, at.seconds());
-        if let (Some(cp), Some(s)) = (message.cp_f_seid, self.store.get_mut(name)) {
+        if let (Some(cp), Some(s)) = (head.cp_f_seid, self.store.get_mut(name)) {
             let FSeid { seid, ipv4, ipv6 } = cp;
             s.cp = CpSession { seid, ipv4, ipv6 };
         }
@@ -138,93 +127,44 @@ impl State {
 /// message that removes it, and an update may refer to what was just created.
 fn apply_all<N: Network>(
     work: &mut Work<'_, N>,
-    message: &SessionModificationRequest<'_>,
+    head: &SessionModificationHead<'_>,
+    body: &[u8],
 ) -> Result<(), Refusal> {
-    query(work, message)?;
-    for ie in &message.remove_pdr {
-        work.remove_pdr(ie)?;
-    }
-    for ie in &message.remove_far {
-        work.remove_far(ie)?;
-    }
-    for ie in &message.remove_qer {
-        work.remove_qer(ie)?;
-    }
-    for ie in &message.remove_urr {
-        work.remove_urr(ie)?;
-    }
-    create_and_update(work, message)
-}
-
-fn create_and_update<N: Network>(
-    work: &mut Work<'_, N>,
-    message: &SessionModificationRequest<'_>,
-) -> Result<(), Refusal> {
-    for ie in &message.create_far {
-        work.create_far(ie)?;
-    }
-    for ie in &message.create_qer {
-        work.create_qer(ie)?;
-    }
-    for ie in &message.create_urr {
-        work.create_urr(ie)?;
-    }
-    for ie in &message.create_pdr {
-        work.create_pdr(ie)?;
-    }
-    for ie in &message.update_far {
-        work.update_far(ie)?;
-    }
-    for ie in &message.update_qer {
-        work.update_qer(ie)?;
-    }
-    for ie in &message.update_urr {
-        work.update_urr(ie)?;
-    }
-    for ie in &message.update_pdr {
-        work.update_pdr(ie)?;
-    }
-    Ok(())
+    query(work, head, body)?;
+    work.remove_rules(body)?;
+    work.create_rules(body)?;
+    work.update_rules(body)
 }
 
 /// Query URR and QAURR mean the URRs from before the message.
 fn query<N: Network>(
     work: &mut Work<'_, N>,
-    message: &SessionModificationRequest<'_>,
+    head: &SessionModificationHead<'_>,
+    body: &[u8],
 ) -> Result<(), Refusal> {
-    let flags = message.pfcpsmreq_flags.unwrap_or_default();
+    let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::QAURR) {
         work.queried = work.draft.urrs.iter().map(|u| u.id.0).collect();
         return Ok(());
     }
-    for ie in &message.query_urr {
+    each(body, IeType::QUERY_URR, URRS_PER_MESSAGE, |ie: QueryUrr| {
         let unknown = Refusal::identity(refusal::urr(ie.urr_id));
         let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
         if !work.queried.contains(&id) {
             work.queried.try_push(id).map_err(|_| unknown)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// BARs are without effect, as nothing is buffered.
-fn refuse_unsupported(message: &SessionModificationRequest<'_>) -> Result<(), Refusal> {
+fn refuse_unsupported(body: &[u8]) -> Result<(), Refusal> {
     let ies = [
-        (
-            !message.create_traffic_endpoint.is_empty(),
-            IeType::CREATE_TRAFFIC_ENDPOINT,
-        ),
-        (
-            !message.update_traffic_endpoint.is_empty(),
-            IeType::UPDATE_TRAFFIC_ENDPOINT,
-        ),
-        (
-            !message.remove_traffic_endpoint.is_empty(),
-            IeType::REMOVE_TRAFFIC_ENDPOINT,
-        ),
+        IeType::CREATE_TRAFFIC_ENDPOINT,
+        IeType::UPDATE_TRAFFIC_ENDPOINT,
+        IeType::REMOVE_TRAFFIC_ENDPOINT,
     ];
-    match ies.iter().find(|(present, _)| *present) {
-        Some((_, ie)) => Err(Refusal {
+    match ies.iter().find(|ie| ie::first(body, **ie).is_some()) {
+        Some(ie) => Err(Refusal {
             offending_ie: Some(*ie),
             ..Refusal::of(Cause::SERVICE_NOT_SUPPORTED)
         }),

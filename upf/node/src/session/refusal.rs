@@ -2,8 +2,9 @@
 
 use core::fmt;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
-use sluice_wire::pfcp::value::FailedRuleId;
-use sluice_wire::pfcp::{Cause, IeType, Reject};
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::value::{FailedRuleId, OffendingIe};
+use sluice_wire::pfcp::{Cause, Full, IeType, Reject, Writer};
 
 /// Cause, Offending IE and Failed Rule ID of a response (TS 29.244, 8.2.1, 8.2.22, 8.2.80).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +74,18 @@ impl Refusal {
             cause: Cause::NO_RESOURCES_AVAILABLE,
             offending_ie: ie,
             rule,
+        }
+    }
+
+    /// Writes the IEs in the order that all responses have.
+    pub fn write(&self, w: &mut Writer<'_>) -> Result<(), Full> {
+        w.ie(IeType::CAUSE, |w| self.cause.encode(w))?;
+        if let Some(ie) = self.offending_ie {
+            w.ie(IeType::OFFENDING_IE, |w| OffendingIe(ie).encode(w))?;
+        }
+        match self.rule {
+            Some(rule) => w.ie(IeType::FAILED_RULE_ID, |w| rule.encode(w)),
+            None => Ok(()),
         }
     }
 

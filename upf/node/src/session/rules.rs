@@ -345,6 +345,16 @@ impl Rules {
         self.pdrs.iter().find_map(|p| p.ue).map(|ue| ue.address)
     }
 
+    /// Becomes a copy of `other`: only what is there is copied.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.clear();
+        self.pdrs.extend(other.pdrs.iter().copied());
+        self.fars.extend(other.fars.iter().copied());
+        self.qers.extend(other.qers.iter().copied());
+        self.urrs.extend(other.urrs.iter().copied());
+        self.endpoints.extend(other.endpoints.iter().copied());
+    }
+
     /// Empties everything.
     pub fn clear(&mut self) {
         self.pdrs.clear();

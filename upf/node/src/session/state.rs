@@ -4,6 +4,7 @@ use crate::network::Network;
 use crate::session::compile::render::Image;
 use crate::session::config::Config;
 use crate::session::ground::{Claims, Ground};
+use crate::session::hash::Seeded;
 use crate::session::limits::RULES_PER_SESSION;
 use crate::session::names::Names;
 use crate::session::notice::Notice;
@@ -57,8 +58,10 @@ pub struct State {
     pub names: Names,
     pub pending: PendingTable,
     /// Which session sends into a peer's tunnel, for Error Indications.
-    pub remotes: HashMap<RemoteTunnel, u32>,
+    pub remotes: HashMap<RemoteTunnel, u32, Seeded>,
     pub associations: Vec<AssociationMemory>,
+    /// Not later than the first [`AssociationMemory::gives_up`].
+    pub gives_up_first: Instant,
     pub notices: VecDeque<Notice>,
     /// The session's rules before and after the message at hand.
     pub installed: Box<Rules>,
@@ -82,8 +85,9 @@ impl State {
             ground: Ground::new(layout, config.blocks, meters, foreign, random),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
-            remotes: HashMap::with_capacity(config.sessions),
+            remotes: HashMap::with_capacity_and_hasher(config.sessions, Seeded(config.seed[0])),
             associations: vec![AssociationMemory::default(); associations],
+            gives_up_first: Instant::NEVER,
             notices: VecDeque::with_capacity(NOTICES),
             installed: Box::default(),
             draft: Box::default(),

@@ -214,7 +214,13 @@ impl Store {
 
     /// Removes a session and its rules.
     pub fn remove(&mut self, name: SessionRef) {
-        self.put(name, &Rules::default());
+        if let Some(session) = self.sessions.get_mut(name.at) {
+            self.pdrs.replace(&mut session.pdrs, &[]);
+            self.fars.replace(&mut session.fars, &[]);
+            self.qers.replace(&mut session.qers, &[]);
+            self.urrs.replace(&mut session.urrs, &[]);
+            self.endpoints.replace(&mut session.endpoints, &[]);
+        }
         self.unlink(name.at);
         if let Some(session) = self.sessions.get_mut(name.at) {
             session.check = 0;

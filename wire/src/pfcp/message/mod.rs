@@ -30,6 +30,10 @@ pub use management::{
 };
 pub use node_report::{NodeReportRequest, NodeReportResponse};
 pub use session_deletion::{SessionDeletionRequest, SessionDeletionResponse};
-pub use session_establishment::{SessionEstablishmentRequest, SessionEstablishmentResponse};
-pub use session_modification::{SessionModificationRequest, SessionModificationResponse};
+pub use session_establishment::{
+    SessionEstablishmentHead, SessionEstablishmentRequest, SessionEstablishmentResponse,
+};
+pub use session_modification::{
+    SessionModificationHead, SessionModificationRequest, SessionModificationResponse,
+};
 pub use session_report::{SessionReportRequest, SessionReportResponse};

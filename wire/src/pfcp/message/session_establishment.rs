@@ -58,6 +58,26 @@ ie_table! {
 }
 
 ie_table! {
+    /// What a Session Establishment Request says beside its rules. It is small: with
+    /// [`groups`](crate::pfcp::ie::groups) for the rules a message is read without the 100 KiB and
+    /// more that all its rules may take at once.
+    pub struct SessionEstablishmentHead<'a> {
+        /// Who asks.
+        required node_id: NodeId<'a> = NODE_ID,
+        /// The session at the CP function.
+        required cp_f_seid: FSeid = F_SEID,
+        /// What kind of packets the session carries.
+        ignorable pdn_type: PdnType = PDN_TYPE,
+        /// The idle time after which the CP function is told.
+        optional user_plane_inactivity_timer: Seconds = USER_PLANE_INACTIVITY_TIMER,
+        /// Who the user is.
+        ignorable user_id: UserId<'a> = USER_ID,
+        /// Flags.
+        optional pfcpsereq_flags: SessionEstablishmentRequestFlags = PFCPSEREQ_FLAGS,
+    }
+}
+
+ie_table! {
     /// Session Establishment Response (7.5.3), from the UP function.
     pub struct SessionEstablishmentResponse<'a> {
         /// Who answers.

@@ -79,6 +79,23 @@ ie_table! {
 }
 
 ie_table! {
+    /// What a Session Modification Request says beside its rules; see
+    /// [`SessionEstablishmentHead`](super::SessionEstablishmentHead).
+    pub struct SessionModificationHead<'a> {
+        /// The session at the CP function, if it changes.
+        optional cp_f_seid: FSeid = F_SEID,
+        /// Flags.
+        optional pfcpsmreq_flags: SessionModificationRequestFlags = PFCPSMREQ_FLAGS,
+        /// The idle time after which the CP function is told.
+        optional user_plane_inactivity_timer: Edit<Seconds> = USER_PLANE_INACTIVITY_TIMER,
+        /// Names the query, to be repeated in the reports.
+        optional query_urr_reference: u32 = QUERY_URR_REFERENCE,
+        /// The CP function that now controls the session (SSET).
+        optional node_id: NodeId<'a> = NODE_ID,
+    }
+}
+
+ie_table! {
     /// Session Modification Response (7.5.5), from the UP function.
     pub struct SessionModificationResponse<'a> {
         /// Whether the session was modified.

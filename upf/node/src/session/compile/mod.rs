@@ -68,10 +68,29 @@ impl Rules {
             .sum()
     }
 
+    /// How many compiled rules stand behind a key.
+    pub fn members_len(&self, key: Key) -> usize {
+        let pdrs = self.pdrs.iter();
+        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
+        behind.map(|p| qfis(p).count()).sum()
+    }
+
+    /// The first of the compiled rules behind a key.
+    pub fn first_member(&self, key: Key) -> Option<Member<'_>> {
+        let pdrs = self.pdrs.iter();
+        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
+        let pdr = behind.min_by_key(|p| (p.precedence, p.id))?;
+        let qfi = qfis(pdr).next()?;
+        Some(Member { pdr, qfi })
+    }
+
     /// True if the rules of a line need extension blocks: there are several, or the only one
     /// shares a rate with others, or has more than two.
-    pub fn is_extended(&self, members: &Members<'_>) -> bool {
-        let [only] = members.as_slice() else {
+    pub fn is_extended(&self, key: Key) -> bool {
+        if self.members_len(key) != 1 {
+            return true;
+        }
+        let Some(only) = self.first_member(key) else {
             return true;
         };
         let limiters = self.limiters(only.pdr);
@@ -82,12 +101,11 @@ impl Rules {
     /// True if a rate of a QER has to stand in a shared bucket.
     pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
         let limits = rate_kbps(qer, uplink).is_some_and(|r| r > 0);
+        let uses = |p: &&Pdr| p.is_live() && p.is_uplink() == uplink && p.qers.contains(qer.id.0);
         limits
-            && self.lines().any(|e| {
-                let members = self.members(e.key);
-                let uses =
-                    |m: &Member<'_>| m.pdr.is_uplink() == uplink && m.pdr.qers.contains(qer.id.0);
-                members.iter().any(uses) && self.is_extended(&members)
+            && self.pdrs.iter().filter(uses).any(|p| {
+                let key = p.key().filter(|key| self.endpoint(*key).is_some());
+                key.is_some_and(|key| self.is_extended(key))
             })
     }
 

@@ -1,7 +1,6 @@
 //! Which lines, blocks and buckets the rules stand in. What can stay where it is stays.
 
 use crate::network::Network;
-use crate::session::compile::Members;
 use crate::session::ground::spare;
 use crate::session::refusal::Refusal;
 use crate::session::rules::{Endpoint, Key};
@@ -41,10 +40,7 @@ impl<N: Network> Work<'_, N> {
         if endpoint.key == Key::Spare {
             return Ok(());
         }
-        let needed = {
-            let members = self.draft.members(endpoint.key);
-            self.blocks_for(&members)
-        };
+        let needed = self.blocks_for(endpoint.key);
         for (i, block) in endpoint.blocks.iter_mut().enumerate() {
             if i >= needed {
                 *block = 0;
@@ -58,10 +54,11 @@ impl<N: Network> Work<'_, N> {
         Ok(())
     }
 
-    fn blocks_for(&self, members: &Members<'_>) -> usize {
-        match members.is_empty() || !self.draft.is_extended(members) {
+    fn blocks_for(&self, key: Key) -> usize {
+        let members = self.draft.members_len(key);
+        match members == 0 || !self.draft.is_extended(key) {
             true => 0,
-            false => members.len().div_ceil(BLOCK_RULES),
+            false => members.div_ceil(BLOCK_RULES),
         }
     }
 

@@ -146,8 +146,7 @@ impl Image {
     }
 
     fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
-        let members = rules.members(endpoint.key);
-        let Some(first) = members.first() else {
+        let Some(first) = &rules.first_member(endpoint.key) else {
             return self.render_blind(rules, endpoint);
         };
         let mut line = entry(rules, endpoint, first.pdr);
@@ -170,7 +169,7 @@ impl Image {
             block => {
                 line.head.flags = line.head.flags.with(Flags::EXTENDED);
                 line.body.teid = block;
-                self.render_chain(rules, endpoint, &members)?;
+                self.render_chain(rules, endpoint, &rules.members(endpoint.key))?;
             }
         }
         image.line = line;

@@ -61,7 +61,7 @@ impl<N: Network> Work<'_, N> {
         if others.any(|p| p.is_uplink() != pdr.is_uplink()) {
             return Err(Refusal::rule(rule, IeType::SOURCE_INTERFACE));
         }
-        if self.draft.members(key).len() > LINE_RULES {
+        if self.draft.members_len(key) > LINE_RULES {
             return Err(Refusal::full(Some(rule), Some(IeType::CREATE_PDR)));
         }
         let forwards = self
