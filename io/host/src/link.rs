@@ -1,7 +1,9 @@
 //! One network interface in one namespace: addresses, routes, neighbours, offloads, counters.
 
 use std::fmt::Write as _;
+use std::io;
 use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd as _;
 
 use crate::netns::Ns;
 use crate::{HostError, tool};
@@ -227,6 +229,36 @@ impl Link {
         }
     }
 
+    /// Longest packet that it takes, in bytes of layer 3.
+    pub fn mtu(&self) -> Result<u32, HostError> {
+        let mtu = self.with_mtu(libc::SIOCGIFMTU, 0);
+        mtu.map_err(HostError::os(format!("read the MTU of {}", self.name())))
+    }
+
+    /// Changes that.
+    pub fn set_mtu(&self, mtu: u16) -> Result<(), HostError> {
+        let set = self.with_mtu(libc::SIOCSIFMTU, mtu);
+        let action = format!("give {} an MTU of {mtu} bytes", self.name());
+        set.map(drop).map_err(HostError::os(action))
+    }
+
+    /// netdevice(7), which needs no tool and works where `/sys` shows another namespace.
+    fn with_mtu(&self, what: libc::Ioctl, mtu: u16) -> io::Result<u32> {
+        let ask = || {
+            let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+            let mut request = request_for(self.name());
+            request.ifr_ifru.ifru_mtu = mtu.into();
+            // SAFETY: both requests read and write one `ifreq`, which lives across the call.
+            let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), what, &mut request) };
+            if outcome < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: the kernel filled, or we wrote, this member; any bytes are an integer.
+            Ok(unsafe { request.ifr_ifru.ifru_mtu }.unsigned_abs())
+        };
+        self.ns.run(ask).map_err(io::Error::other)?
+    }
+
     /// Deletes the interface, if it is there.
     pub fn delete(&self) -> Result<(), HostError> {
         if self.exists()? {
@@ -235,6 +267,18 @@ impl Link {
         }
         Ok(())
     }
+}
+
+/// A request to the kernel about an interface, with nothing but its name.
+pub(crate) fn request_for(name: &str) -> libc::ifreq {
+    // SAFETY: `ifreq` is plain data of the kernel's interface; all zero bytes are a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // One byte less than the field holds: the kernel wants a zero at the end.
+    let room = request.ifr_name.len() - 1;
+    for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    request
 }
 
 /// A hardware address as `ip` writes it.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use crate::HostError;
-use crate::link::{Link, LinkCounters};
+use crate::link::{Link, LinkCounters, request_for};
 use crate::netns::Ns;
 
 /// Packets that the kernel holds for us while nobody reads. Long enough that a handover of
@@ -106,13 +106,7 @@ fn open(name: &str) -> io::Result<File> {
         .write(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open("/dev/net/tun")?;
-    // SAFETY: `ifreq` is plain data of the kernel's interface; all zero bytes are a value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // One byte less than the field holds: the kernel wants a zero at the end.
-    let room = request.ifr_name.len() - 1;
-    for (to, from) in request.ifr_name.iter_mut().take(room).zip(name.bytes()) {
-        *to = from.cast_signed();
-    }
+    let mut request = request_for(name);
     let flags = libc::IFF_TUN | libc::IFF_NO_PI;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives across the call.

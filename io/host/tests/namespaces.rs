@@ -196,6 +196,25 @@ fn a_veth_pair_reaches_into_the_current_namespace() {
 }
 
 #[test]
+fn the_mtu_of_an_interface_is_read_and_set_in_its_namespace() {
+    if !is_root() {
+        return;
+    }
+    let pair = pair("mtu");
+    let link = pair.veth.b();
+    assert_eq!(link.mtu().expect("mtu"), 1600);
+    link.set_mtu(9000).expect("set");
+    assert_eq!(link.mtu().expect("mtu"), 9000);
+    let shown = tool::run(pair.b.ip().args(["link", "show", "vb"])).expect("ip");
+    assert!(shown.contains("mtu 9000"), "{shown}");
+    let error = link.set_mtu(20).expect_err("too small for IPv4");
+    assert!(
+        error.to_string().contains("vb an MTU of 20 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_packet_socket_keeps_the_tags_that_the_kernel_takes_off() {
     if !is_root() {
         return;

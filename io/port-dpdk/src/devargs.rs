@@ -31,7 +31,7 @@ const AF_PACKET_FRAMES: u32 = 2048;
 /// - The driver knows no checksum offload. Frames from a local socket (a veth peer) arrive with
 ///   unfinished TCP and UDP checksums, and are dropped by whoever gets them next, unless the
 ///   sender finishes them: `ethtool -K PEER tx off`.
-/// - VLAN tags are stripped by the kernel on receipt.
+/// - The kernel takes VLAN tags off on receipt, and the driver puts them back.
 /// - The kernel's own stack still sees every frame: give the interface no address.
 #[must_use]
 pub fn af_packet(number: u16, interface: &str, queues: u16) -> String {

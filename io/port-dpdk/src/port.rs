@@ -32,6 +32,9 @@ pub struct PortConfig {
     pub tx_descriptors: u16,
     /// MTU in bytes of layer 3. None: as the device has it.
     pub mtu_bytes: Option<u16>,
+    /// What a kernel interface beneath carries, in bytes of layer 3: DPDK neither asks the kernel
+    /// nor lets its drivers for such interfaces go beyond 1500.
+    pub link_mtu_bytes: Option<u16>,
     /// The address that frames to us carry. None: the device's own.
     pub mac: Option<[u8; 6]>,
     /// Which frames are received.
@@ -50,6 +53,7 @@ impl PortConfig {
             rx_descriptors: 1024,
             tx_descriptors: 1024,
             mtu_bytes: None,
+            link_mtu_bytes: None,
             mac: None,
             promiscuous: Promiscuous::WhenNeeded,
         }

@@ -63,7 +63,12 @@ impl Dpdk {
     /// the MTU unless their size is given, only a given size limits it.
     pub fn mtu_max(&self) -> Option<u16> {
         let room = self.data_room_bytes?.value;
-        Some(room.saturating_sub(HEADROOM_BYTES + FRAME_SLACK_BYTES))
+        Some(mtu_in(room))
+    }
+
+    /// The same for buffers of this size; `None`: the usual one by page size.
+    pub fn mtu_in_buffers(data_room_bytes: Option<u16>) -> u16 {
+        mtu_in(data_room_bytes.unwrap_or(DATA_ROOM_NORMAL_PAGES))
     }
 
     /// Buffer size for packets of this MTU; `None`: the usual one by page size will do.
@@ -74,4 +79,8 @@ impl Dpdk {
         let needed = mtu_bytes.saturating_add(HEADROOM_BYTES + FRAME_SLACK_BYTES);
         (needed > DATA_ROOM_NORMAL_PAGES).then(|| needed.next_multiple_of(64))
     }
+}
+
+fn mtu_in(data_room_bytes: u16) -> u16 {
+    data_room_bytes.saturating_sub(HEADROOM_BYTES + FRAME_SLACK_BYTES)
 }

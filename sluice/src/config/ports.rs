@@ -72,10 +72,19 @@ impl Port {
     /// The kernel's interface that the device stands on, if it does.
     pub fn kernel_interface(&self) -> Option<&str> {
         let drivers = ["net_af_packet", "net_af_xdp"];
-        let stands_on_one = drivers.iter().any(|d| self.device_name().starts_with(d));
+        self.interface_of(&drivers)
+    }
+
+    /// The kernel's interface that the device makes, if it does and its arguments name it.
+    pub fn made_interface(&self) -> Option<&str> {
+        self.interface_of(&["net_tap"])
+    }
+
+    fn interface_of(&self, drivers: &[&str]) -> Option<&str> {
+        let is_one = drivers.iter().any(|d| self.device_name().starts_with(d));
         let arguments = self.device.value.split(',').skip(1);
         let mut named = arguments.filter_map(|argument| argument.strip_prefix("iface="));
-        named.next().filter(|_| stands_on_one)
+        named.next().filter(|_| is_one)
     }
 
     /// Whether the device is a PCI address and not a virtual device.

@@ -3,12 +3,11 @@
 use super::control::ControlLoop;
 use super::ctl::Ctl;
 use super::n4::{N4, wall_clock};
+use super::ports;
 use super::view::Load;
 use super::worker::{Pace, Running};
-use crate::config::{N4Start, OpenedPort, Port as ConfiguredPort, Problem, UpfConfig};
+use crate::config::{N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
-use sluice_host::link::Link;
-use sluice_host::netns::Ns;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -20,7 +19,7 @@ use sluice_path::layout::Layout;
 use sluice_path::limits::RESERVED;
 use sluice_path::tables::Polled;
 use sluice_port::{PortId, QueueId};
-use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port, PortError, PortStep};
+use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port};
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -51,7 +50,12 @@ impl BootError {
         }
     }
 
-    fn line(line: u32, key: impl Into<String>, what: String, expected: impl Into<String>) -> Self {
+    pub(super) fn line(
+        line: u32,
+        key: impl Into<String>,
+        what: String,
+        expected: impl Into<String>,
+    ) -> Self {
         Self::Line(Problem {
             line,
             key: key.into(),
@@ -73,7 +77,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
     let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
-    let ports = open_ports(config, &pool)?;
+    let ports = ports::open(config, &pool)?;
     let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
     let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
@@ -115,53 +119,6 @@ fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
         let expected = "a path of its own for each UPF, in a folder that it may write to";
         BootError::line(0, "control_socket", what, expected)
     })
-}
-
-fn open_ports(config: &UpfConfig, pool: &MbufPool) -> Result<Vec<Port>, BootError> {
-    let mut ports = Vec::new();
-    for (i, (wanted, given)) in config.port_configs().iter().zip(&config.ports).enumerate() {
-        let (line, key) = (given.device.line, format!("ports[{i}].device"));
-        if let Some(interface) = missing_interface(given) {
-            let what = format!("this machine has no network interface '{interface}'");
-            return Err(BootError::line(line, key, what, "one that `ip link` shows"));
-        }
-        let port = Port::open(pool, wanted)
-            .map_err(|e| BootError::line(line, key, e.to_string(), expected_of_device(&e)))?;
-        let info = port.info(PortId(0));
-        tracing::info!(
-            "port {}: {} {}, {} receive and {} transmit queues, MTU {}",
-            info.name,
-            port.driver(),
-            MacAddr(info.mac),
-            info.rx_queues,
-            info.tx_queues,
-            info.mtu_bytes
-        );
-        ports.push(port);
-    }
-    Ok(ports)
-}
-
-/// The kernel interface that a port stands on, if it is not there. DPDK's own answer would be
-/// "operation not permitted".
-fn missing_interface(port: &ConfiguredPort) -> Option<&str> {
-    let name = port.kernel_interface()?;
-    let exists = Ns::current().and_then(|ns| Link::new(&ns, name)?.exists());
-    // If we cannot look, DPDK will.
-    exists.is_ok_and(|exists| !exists).then_some(name)
-}
-
-fn expected_of_device(error: &PortError) -> &'static str {
-    match error {
-        PortError::Refused {
-            step: PortStep::Probe,
-            ..
-        } => {
-            "a device that is there, with arguments that its driver knows; DPDK's own words are above"
-        }
-        PortError::Refused { .. } => "a device that can do this; DPDK's own words are above",
-        _ => "a device of its own for each port",
-    }
 }
 
 fn open_n4(config: &UpfConfig, pool: &MbufPool) -> Result<N4, BootError> {

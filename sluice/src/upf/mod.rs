@@ -7,6 +7,7 @@ mod boot;
 mod control;
 mod ctl;
 pub(crate) mod n4;
+mod ports;
 mod view;
 mod worker;
 

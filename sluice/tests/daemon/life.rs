@@ -25,7 +25,7 @@ fn sigterm_asks_the_smf_for_release_and_ends_when_it_is_done() {
     // Packets flow on, `ctl` is answered, but no new session begins.
     assert_eq!(ues[1].ping(&lab, 3, 84), 3);
     assert_eq!(daemon.ask(&CtlQuery::Status)["sessions"], 2);
-    let late = Ue::plan(gnb.handle(), 2);
+    let late = Ue::plan(N3_GNB, 2);
     assert!(smf.establish(late).unwrap_err().cause().is_some());
     for (ue, pings) in ues.iter().zip([4, 3]) {
         let usage = smf.delete(ue.cp_seid()).unwrap();

@@ -8,4 +8,6 @@ mod ctl;
 mod kit;
 mod life;
 mod peers;
+mod ports;
 mod start;
+mod tags;

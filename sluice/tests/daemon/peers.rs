@@ -100,7 +100,7 @@ fn two_smfs_have_their_own_sessions() {
     let of_first = Ue::attach(&lab, &first, gnb.handle(), 0);
     let of_second = Ue::attach(&lab, &second, gnb.handle(), 1);
     // An address belongs to one session, whosever it is.
-    let taken = second.establish(Ue::plan(gnb.handle(), 0)).unwrap_err();
+    let taken = second.establish(Ue::plan(N3_GNB, 0)).unwrap_err();
     assert!(taken.cause().is_some(), "{taken}");
     for ue in [&of_first, &of_second] {
         assert_eq!(ue.ping(&lab, 3, 84), 3);

@@ -1,6 +1,6 @@
 //! Packets that wait for their next hop, bounded in number and time.
 
-use crate::limits::{NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
+use crate::limits::{NEIGHBOUR_ASK_NS, NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
 use crate::message::Resolve;
 use crate::path::Ready;
 
@@ -14,6 +14,8 @@ pub struct Waiting<P> {
     pub sought: Resolve,
     /// When it is given up.
     pub until_ns: u64,
+    /// When what it waits for was asked for on its behalf, unless others had done so.
+    pub asked_ns: Option<u64>,
 }
 
 /// All waiting packets of a worker, oldest first.
@@ -29,16 +31,22 @@ impl<P> Held<P> {
         }
     }
 
-    /// Takes a packet in. `Ok(true)` if nothing else waits for the same station, so that it has
-    /// to be asked for; the packet comes back if there is no room.
+    /// Takes a packet in. `Ok(true)` if the station was not asked for within the last second, so
+    /// that it has to be now: also one that gave no answer, as long as packets come for it. The
+    /// packet comes back if there is no room.
     pub fn hold(&mut self, mut new: Waiting<P>, now_ns: u64) -> Result<bool, P> {
         if self.waiting.len() == NEIGHBOUR_HELD {
             return Err(new.packet);
         }
-        let first = self.waiting.iter().all(|w| w.sought != new.sought);
+        let asked = |w: &Waiting<P>| {
+            let of_late = w.asked_ns.is_some_and(|at| now_ns < at + NEIGHBOUR_ASK_NS);
+            of_late && w.sought == new.sought
+        };
+        let ask = !self.waiting.iter().any(asked);
+        new.asked_ns = ask.then_some(now_ns);
         new.until_ns = now_ns + NEIGHBOUR_WAIT_NS;
         self.waiting.push(new);
-        Ok(first)
+        Ok(ask)
     }
 
     /// Takes a packet in that has waited elsewhere; it comes back if there is no room.

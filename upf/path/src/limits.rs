@@ -67,6 +67,10 @@ pub const NEIGHBOUR_HELD: usize = 256;
 /// asks for at least one saved packet).
 pub const NEIGHBOUR_WAIT_NS: u64 = 3_000_000_000;
 
+/// From one question for a next hop to the next, while packets come for it (RFC 1122, 2.3.2.1: at
+/// most one a second).
+pub const NEIGHBOUR_ASK_NS: u64 = 1_000_000_000;
+
 /// Longest burst that a token bucket lets through at once, as time at its rate. 100 ms carries
 /// TCP's sawtooth at any rate (at 1 Mbit/s it is 8 packets, at 1 Gbit/s 12 MB).
 pub const BUCKET_DEPTH_NS: u64 = 100_000_000;

@@ -125,11 +125,12 @@ impl<I: PortIo> Path<'_, I> {
             ready,
             sought,
             until_ns: 0,
+            asked_ns: None,
         };
         match self.held.hold(waiting, self.now_ns) {
             Ok(ask) => {
                 if ask {
-                    // A full ring loses the question; the next packet asks again.
+                    // A full ring loses the question; it is asked again in a second.
                     let _ = self.rings.to_control.push(ToControl::Resolve(sought));
                 }
             }

@@ -299,6 +299,25 @@ fn a_next_hop_that_never_answers_costs_the_packet_and_no_usage() {
 }
 
 #[test]
+fn a_next_hop_is_asked_for_each_second_while_packets_come_for_it() {
+    let mut kit = Kit::new();
+    let s = kit.default_session();
+    // Ten seconds of a packet each 250 ms: some packet is always waiting.
+    for i in 0..40u16 {
+        let packet = udp_packet(UE, [198, 51, 100, 99].into(), (i, 2), b"x");
+        kit.gnb_sends(s.teid.get(), &packet);
+        kit.now_ns += 250_000_000;
+    }
+    let asked = kit.punted.iter();
+    let asked = asked.filter(|m| matches!(m, ToControl::Resolve(Resolve::OnLink(1, _))));
+    assert_eq!(asked.count(), 10);
+    kit.now_ns += 4_000_000_000;
+    kit.settle();
+    assert_eq!(kit.dropped(DropReason::NextHopUnresolved), 40);
+    kit.close();
+}
+
+#[test]
 fn a_full_transmit_queue_gives_the_usage_back() {
     let n6 = SimPortConfig {
         tx_queue_packets: 4,

@@ -37,7 +37,10 @@ pub(super) fn open(pool: &MbufPool, config: &PortConfig) -> Result<Attached, Por
         sys::rte_eth_dev_start(port.number)
     })?;
     filter_addresses(&port, config, &caps)?;
-    port.info.mtu_bytes = port.mtu_bytes()?;
+    port.info.mtu_bytes = match config.link_mtu_bytes {
+        Some(carried) => carried,
+        None => port.mtu_bytes()?,
+    };
     port.rx_taken = free_flags(port.info.rx_queues);
     port.tx_taken = free_flags(port.info.tx_queues);
     Ok(port)

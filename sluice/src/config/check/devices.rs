@@ -115,13 +115,6 @@ pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
             let expected = format!("at most {}", most.value);
             report.problem(mtu.line, format!("interfaces[{i}].mtu"), what, expected);
         }
-        if let Some(vlan) = interface.vlan
-            && port.device_name().starts_with("net_af_packet")
-        {
-            let what = "the kernel takes VLAN tags off before net_af_packet sees a frame";
-            let expected = "a port on the kernel's VLAN interface, without vlan here";
-            report.warning(vlan.line, format!("interfaces[{i}].vlan"), what, expected);
-        }
         refuse_shared_vlan(config, i, report);
     }
     // An interface with the wrong port would be blamed twice.

@@ -1,7 +1,7 @@
 //! DPDK's part: memory, packet buffers, ports.
 
 use crate::config::UpfConfig;
-use crate::config::dpdk::HugePages;
+use crate::config::dpdk::{Dpdk, HugePages};
 use crate::config::ports::Port;
 use sluice_port_dpdk::{DATA_ROOM_HUGE_PAGES, EalConfig, Memory, PoolConfig, PortConfig, devargs};
 
@@ -61,6 +61,13 @@ impl UpfConfig {
                 completed_devargs(port, rx_queues.max(tx_queues)),
             )
         }
+    }
+
+    /// Largest MTU, in bytes, that rings and buffers have room for where the file gives none.
+    pub fn mtu_by_default(&self) -> u16 {
+        let buffers = Dpdk::mtu_in_buffers(self.pool().data_room_bytes);
+        let slots = devargs::AF_PACKET_MAX_FRAME_BYTES - frame_bytes(0);
+        buffers.min(u16::try_from(slots).unwrap_or(u16::MAX))
     }
 
     /// Packet memory that is needed at least, in MiB.

@@ -234,6 +234,4 @@ fn what_may_not_be_meant_is_warned_of() {
         warnings(&short_with(", peers: 192.0.2.20", "")),
         ["n4.peers"]
     );
-    let tagged = short_with("{name: ran,", "{name: ran, vlan: 30,");
-    assert_eq!(warnings(&tagged), ["interfaces[0].vlan"]);
 }

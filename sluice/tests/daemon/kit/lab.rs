@@ -99,6 +99,8 @@ impl Lab {
 
     /// Starts the gNB.
     pub fn gnb(&self) -> Gnb {
-        Gnb::start(&GnbConfig::new("gnb", &self.gnb, N3_GNB)).unwrap()
+        let mut config = GnbConfig::new("gnb", &self.gnb, N3_GNB);
+        config.largest_pdu_bytes = 9000;
+        Gnb::start(&config).unwrap()
     }
 }

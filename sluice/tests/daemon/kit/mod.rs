@@ -1,7 +1,5 @@
 //! What the tests stand on: a laboratory of namespaces, the daemon in it, and UEs.
 
-#![allow(dead_code)]
-
 mod config;
 mod daemon;
 mod lab;

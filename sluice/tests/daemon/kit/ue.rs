@@ -31,7 +31,19 @@ impl Ue {
 
     /// The same with another MTU of its device.
     pub fn attach_with(lab: &Lab, smf: &SmfHandle, gnb: &GnbHandle, number: u8, mtu: u16) -> Self {
-        let session = establish(smf, gnb, number);
+        Self::attach_planned(lab, smf, gnb, number, mtu, Self::plan(gnb.n3(), number))
+    }
+
+    /// The same with another plan of its session.
+    pub fn attach_planned(
+        lab: &Lab,
+        smf: &SmfHandle,
+        gnb: &GnbHandle,
+        number: u8,
+        mtu: u16,
+        plan: SessionPlan,
+    ) -> Self {
+        let session = smf.establish(plan).unwrap();
         let address = ue_address(number);
         let name = format!("ue{number}");
         let route = TunRoute::BySource {
@@ -66,17 +78,18 @@ impl Ue {
 
     /// Establishes its session anew, after the old one was lost.
     pub fn establish_again(&mut self, smf: &SmfHandle, gnb: &GnbHandle) {
-        self.session = establish(smf, gnb, self.number);
+        let plan = Self::plan(gnb.n3(), self.number);
+        self.session = smf.establish(plan).unwrap();
         gnb.set_uplink(self.id, endpoint(self.session.uplink))
             .unwrap();
     }
 
     /// The session of the UE with this number: measured, its gNB's endpoint known.
-    pub fn plan(gnb: &GnbHandle, number: u8) -> SessionPlan {
+    pub fn plan(gnb: Ipv4Addr, number: u8) -> SessionPlan {
         let network = Network::new("internet", "access", "core").unwrap();
         let mut plan = SessionPlan::new(ue_address(number), Arc::new(network), qfi());
         plan.measured = true;
-        plan.gnb = Some(downlink(gnb.n3(), number));
+        plan.gnb = Some(downlink(gnb, number));
         plan.imsi = Imsi::new(&format!("00101{number:010}")).ok();
         plan
     }
@@ -120,10 +133,6 @@ impl Ue {
     pub fn counters(&self) -> LinkCounters {
         self.tun.counters().unwrap()
     }
-}
-
-fn establish(smf: &SmfHandle, gnb: &GnbHandle, number: u8) -> Established {
-    smf.establish(Ue::plan(gnb, number)).unwrap()
 }
 
 fn downlink(gnb: Ipv4Addr, number: u8) -> Tunnel {
