@@ -194,7 +194,8 @@ impl Rig {
                     ToControl::Resolve(_)
                     | ToControl::UnknownTeid(_)
                     | ToControl::Moved(_)
-                    | ToControl::Expecting(_) => {}
+                    | ToControl::Expecting(_)
+                    | ToControl::Requeued(_) => {}
                 }
             }
             let next = self.net.next_event_ns().unwrap_or(u64::MAX);

@@ -130,6 +130,15 @@ impl PortIo for DpdkIo {
         }
     }
 
+    fn take_rx(&mut self, port: PortId, queue: QueueId) -> bool {
+        let free = self.port(port).and_then(|port| port.rx_queue(queue.0));
+        free.is_some_and(|queue| self.attach_rx(queue).is_ok())
+    }
+
+    fn leave_rx(&mut self, port: PortId, queue: QueueId) {
+        drop(self.detach_rx(port, queue));
+    }
+
     #[inline]
     fn tx(&mut self, port: PortId, queue: QueueId, burst: &mut Burst<Mbuf>) -> usize {
         let Some(Some(tx)) = place(&mut self.tx, port, queue) else {

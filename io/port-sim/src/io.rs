@@ -70,6 +70,14 @@ impl PortIo for SimIo {
         burst.len() - before
     }
 
+    /// True for every queue that there is: who uses it is not watched here.
+    fn take_rx(&mut self, port: PortId, queue: QueueId) -> bool {
+        let info = self.infos.get(usize::from(port.0));
+        info.is_some_and(|info| queue.0 < info.rx_queues)
+    }
+
+    fn leave_rx(&mut self, _: PortId, _: QueueId) {}
+
     fn tx(&mut self, port: PortId, queue: QueueId, burst: &mut Burst<HeapPacket>) -> usize {
         let Some(index) = self.index(port) else {
             return 0;

@@ -107,6 +107,13 @@ pub trait PortIo: Send {
         max: usize,
     ) -> usize;
 
+    /// Becomes the one user of a receive queue. False if another worker has it, or there is no such
+    /// queue.
+    fn take_rx(&mut self, port: PortId, queue: QueueId) -> bool;
+
+    /// Is the user of a receive queue no more: another worker may take it.
+    fn leave_rx(&mut self, port: PortId, queue: QueueId);
+
     /// Accepts packets from the front of `burst` for transmission and removes
     /// them from it. Returns how many; those for which the queue has no room
     /// stay, and are the caller's still.

@@ -166,7 +166,10 @@ impl<P: Packet> Core<P> {
             lost: &mut self.lost_frames,
         };
         match message {
-            ToControl::Done(_) | ToControl::Moved(_) | ToControl::Expecting(_) => {}
+            ToControl::Done(_)
+            | ToControl::Moved(_)
+            | ToControl::Expecting(_)
+            | ToControl::Requeued(_) => {}
             ToControl::Packet(packet, interface) => {
                 let event = self
                     .control

@@ -7,8 +7,9 @@ use crate::ledger::{Ledger, WorkerStats};
 use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, RESERVED, WORKERS};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
-use crate::mover::Mover;
+use crate::mover::{Begin, Mover};
 use crate::moves::{Switch, Turn};
+use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{InterfaceId, Polled, Tables};
@@ -105,6 +106,7 @@ enum Order {
     Turn(Turn),
     Expect(ShardId, WorkerId),
     Drain(Drain),
+    Leave(Fence),
 }
 
 /// The control core's end of the path.
@@ -247,6 +249,7 @@ impl<P> ControlEnd<P> {
                     ring.push_reserved(ToWorker::Expect(shard, producer))
                 }
                 Order::Drain(drain) => ring.push_reserved(ToWorker::Drain(drain)),
+                Order::Leave(fence) => ring.push_reserved(ToWorker::Leave(fence)),
             };
             debug_assert!(pushed.is_ok(), "no reserved place for an order");
         }
@@ -288,6 +291,11 @@ impl<P> ControlEnd<P> {
                     }
                     ToControl::Moved(shard) => {
                         self.mover.ended(shard);
+                        self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Requeued(polled) => {
+                        self.mover.requeued(polled);
                         self.begin_moves();
                         continue;
                     }
@@ -348,16 +356,31 @@ impl<P> ControlEnd<P> {
         self.push_backlog(worker);
     }
 
-    /// Owners, and moves.
+    /// From the start `worker` polls these queues.
+    pub fn polls(&mut self, worker: WorkerId, queues: &[Polled]) {
+        queues.iter().for_each(|q| self.mover.polls(*q, worker));
+    }
+
+    /// Lets worker `to` poll a receive queue. False if there is no such queue or worker.
+    pub fn move_queue(&mut self, polled: Polled, to: WorkerId) -> bool {
+        let known = self.mover.want_queue(polled, to);
+        self.begin_moves();
+        known
+    }
+
+    /// Owners, pollers, and moves.
     pub fn mover(&self) -> &Mover {
         &self.mover
     }
 
     fn begin_moves(&mut self) {
-        while let Some(turn) = self.mover.begin() {
-            for worker in 0..self.rings.len() {
+        while let Some(begin) = self.mover.begin() {
+            match begin {
                 // Behind the transactions that the old owner has to apply still.
-                self.order(worker, Order::Turn(turn));
+                Begin::Shard(turn) => {
+                    (0..self.rings.len()).for_each(|w| self.order(w, Order::Turn(turn)));
+                }
+                Begin::Queue(from, fence) => self.order(from.into(), Order::Leave(fence)),
             }
         }
     }

@@ -23,6 +23,7 @@ mod outcome;
 mod path;
 mod reassembly;
 mod relocate;
+pub mod requeue;
 pub mod rule;
 mod sort;
 pub mod stage;

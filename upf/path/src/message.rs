@@ -4,8 +4,9 @@ use crate::held::Waiting;
 use crate::line::Line;
 use crate::meta::Meta;
 use crate::moves::{Switch, Turn};
+use crate::requeue::Fence;
 use crate::rule::Block;
-use crate::tables::{InterfaceId, NextHopId};
+use crate::tables::{InterfaceId, NextHopId, Polled};
 use crate::txn::Txn;
 use crate::worker::WorkerId;
 use core::net::Ipv4Addr;
@@ -29,6 +30,8 @@ pub enum ToWorker<P> {
     /// The port steers a shard elsewhere: once the queue has nothing left from before, its owner
     /// is to hear of it.
     Drain(Drain),
+    /// A receive queue goes to another worker.
+    Leave(Fence),
 }
 
 /// A receive queue that one shard's packets do not come into any more.
@@ -59,6 +62,8 @@ pub enum ToControl<P> {
     Moved(ShardId),
     /// The worker expects the shard from another poller.
     Expecting(ShardId),
+    /// The worker polls this queue now.
+    Requeued(Polled),
 }
 
 /// Why the sender of a packet hears from us.
@@ -104,6 +109,8 @@ pub enum Handover<P> {
     Waiting(Box<Waiting<P>>),
     /// A producer sends a shard's packets to their next owner from now on.
     Switch(Switch),
+    /// A receive queue changes its poller.
+    Fence(Fence),
 }
 
 impl<P> Handover<P> {
@@ -112,7 +119,7 @@ impl<P> Handover<P> {
         match self {
             Self::Packet(packet, _) | Self::Fragment(packet, _) => Some(packet),
             Self::Waiting(waiting) => Some(waiting.packet),
-            Self::Own(_) | Self::Switch(_) => None,
+            Self::Own(_) | Self::Switch(_) | Self::Fence(_) => None,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::limits::{MOVES, RESERVED, SHARDS};
 use crate::moves::{Routes, Turn};
+use crate::requeue::Fence;
+use crate::tables::Polled;
 use crate::worker::{NOBODY, OwnerTable, WorkerId};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
@@ -17,6 +19,20 @@ pub struct Mover {
     queue: VecDeque<ShardId>,
     moving: Vec<ShardId>,
     done: u64,
+    /// Who polls which queue.
+    pollers: Vec<(Polled, WorkerId)>,
+    /// Queues that are to have another poller.
+    requeue: VecDeque<(Polled, WorkerId)>,
+    requeueing: Vec<Polled>,
+}
+
+/// What may begin now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Begin {
+    /// Every worker is told.
+    Shard(Turn),
+    /// This worker is told.
+    Queue(WorkerId, Fence),
 }
 
 impl Mover {
@@ -28,6 +44,9 @@ impl Mover {
             queue: VecDeque::new(),
             moving: Vec::with_capacity(MOVES),
             done: 0,
+            pollers: Vec::new(),
+            requeue: VecDeque::new(),
+            requeueing: Vec::new(),
         }
     }
 
@@ -47,9 +66,33 @@ impl Mover {
         counts
     }
 
-    /// Moves over, and those under way or waiting.
+    /// Moves over (of shards and of queues), and those under way or waiting.
     pub fn progress(&self) -> (u64, usize) {
-        (self.done, self.moving.len() + self.queue.len())
+        let shards = self.moving.len() + self.queue.len();
+        (
+            self.done,
+            shards + self.requeue.len() + self.requeueing.len(),
+        )
+    }
+
+    /// Receive queues and their pollers, or their next ones while they move.
+    pub fn pollers(&self) -> &[(Polled, WorkerId)] {
+        &self.pollers
+    }
+
+    /// From the start `worker` polls this queue.
+    pub(crate) fn polls(&mut self, polled: Polled, worker: WorkerId) {
+        self.pollers.push((polled, worker));
+    }
+
+    /// The queue shall be polled by `to`. False if there is no such queue or worker.
+    pub fn want_queue(&mut self, polled: Polled, to: WorkerId) -> bool {
+        let known = self.pollers.iter().any(|(queue, _)| *queue == polled);
+        let able = known && usize::from(to) < self.workers;
+        if able {
+            self.requeue.push_back((polled, to));
+        }
+        able
     }
 
     /// Whether a shard is on its way, or steered elsewhere just now.
@@ -72,8 +115,42 @@ impl Mover {
         true
     }
 
-    /// The next move to begin, if one may.
-    pub(crate) fn begin(&mut self) -> Option<Turn> {
+    /// The next move to begin, if one may. Queues wait until no shard moves, and shards until no
+    /// queue does.
+    pub(crate) fn begin(&mut self) -> Option<Begin> {
+        if self.requeue.is_empty() && self.requeueing.is_empty() {
+            return self.begin_shard().map(Begin::Shard);
+        }
+        if !self.moving.is_empty() || self.requeueing.len() >= self.limit() {
+            return None;
+        }
+        self.begin_queue()
+    }
+
+    fn begin_queue(&mut self) -> Option<Begin> {
+        while let Some((polled, to)) = self.requeue.pop_front() {
+            if self.requeueing.contains(&polled) {
+                self.requeue.push_front((polled, to));
+                return None;
+            }
+            let at = self.pollers.iter_mut().find(|(queue, _)| *queue == polled);
+            let Some((_, poller)) = at.filter(|(_, poller)| *poller != to) else {
+                continue;
+            };
+            let from = core::mem::replace(poller, to);
+            self.requeueing.push(polled);
+            return Some(Begin::Queue(from, Fence { polled, to }));
+        }
+        None
+    }
+
+    /// A queue is polled by its next poller.
+    pub(crate) fn requeued(&mut self, polled: Polled) {
+        self.requeueing.retain(|queue| *queue != polled);
+        self.done += 1;
+    }
+
+    fn begin_shard(&mut self) -> Option<Turn> {
         let limit = self.limit();
         for _ in 0..self.queue.len() {
             if self.moving.len() >= limit {
@@ -127,14 +204,14 @@ mod tests {
         let mut mover = Mover::new(OwnerTable::dealt(2), 2);
         let shard = ShardId(4);
         assert!(mover.want(shard, 1) && mover.want(shard, 0));
-        assert_eq!(mover.begin(), None, "it is there already");
+        assert_eq!(mover.begin_shard(), None, "it is there already");
         assert!(mover.want(shard, 1));
         let turn = |from, to| Some(Turn { shard, from, to });
-        assert_eq!(mover.begin(), turn(0, 1));
+        assert_eq!(mover.begin_shard(), turn(0, 1));
         assert!(mover.want(shard, 0));
-        assert_eq!(mover.begin(), None, "still moving");
+        assert_eq!(mover.begin_shard(), None, "still moving");
         mover.ended(shard);
-        assert_eq!(mover.begin(), turn(1, 0));
+        assert_eq!(mover.begin_shard(), turn(1, 0));
         assert!(!mover.want(shard, 2) && !mover.want(ShardId(4096), 0));
     }
 
@@ -142,7 +219,7 @@ mod tests {
     fn moves_under_way_are_bounded() {
         let mut mover = Mover::new(OwnerTable::dealt(2), 2);
         (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), 1)));
-        let begun = std::iter::from_fn(|| mover.begin()).count();
+        let begun = std::iter::from_fn(|| mover.begin_shard()).count();
         assert_eq!(begun, MOVES);
         assert_eq!(mover.owned(), [2048 - 32, 2048 + 32]);
     }

@@ -74,6 +74,7 @@ impl<I: PortIo> Worker<I> {
             }
             Handover::Own(right) => self.take_over(from, right, now_ns),
             Handover::Switch(switch) => self.switch(switch, now_ns),
+            Handover::Fence(fence) => self.fence(fence),
             Handover::Waiting(waiting) => {
                 self.stats.handed_in.add(1);
                 if let Err(packet) = self.held.resume(*waiting) {
@@ -206,11 +207,7 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     pub(crate) fn expect(&mut self, shard: ShardId, producer: WorkerId) {
         self.moves.expect(shard, producer, &mut self.owners);
-        let told = self
-            .rings
-            .to_control
-            .push_reserved(ToControl::Expecting(shard));
-        debug_assert!(told.is_ok(), "no reserved place for an answer");
+        self.tell_control(ToControl::Expecting(shard));
     }
 
     #[cold]
@@ -256,13 +253,12 @@ impl<I: PortIo> Worker<I> {
         }
         self.count_held();
         if self.moves.settle(shard) {
-            let told = self.rings.to_control.push_reserved(ToControl::Moved(shard));
-            debug_assert!(told.is_ok(), "no reserved place for the end of a move");
+            self.tell_control(ToControl::Moved(shard));
         }
     }
 
     /// Tokens have places of their own in a ring: see `limits::MOVES`.
-    fn send_token(&mut self, to: WorkerId, token: Handover<I::Packet>) {
+    pub(crate) fn send_token(&mut self, to: WorkerId, token: Handover<I::Packet>) {
         let ring = self.rings.to_workers.get_mut(usize::from(to));
         let sent = ring
             .and_then(Option::as_mut)
@@ -271,5 +267,11 @@ impl<I: PortIo> Worker<I> {
             matches!(sent, Some(Ok(()))),
             "no reserved place for a token"
         );
+    }
+
+    /// What the control core waits for: see `limits::MOVES`.
+    pub(crate) fn tell_control(&mut self, message: ToControl<I::Packet>) {
+        let told = self.rings.to_control.push_reserved(message);
+        debug_assert!(told.is_ok(), "no reserved place for the control core");
     }
 }

@@ -11,6 +11,7 @@ use crate::moves::{Moves, Routes};
 use crate::path::Path;
 use crate::reassembly::Reassembler;
 use crate::relocate::{Draining, Giving};
+use crate::requeue::Arriving;
 use crate::rule::Block;
 use crate::stage::parse::Class;
 use crate::stage::place::Places;
@@ -105,6 +106,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
     pub(crate) giving: Vec<Giving>,
     pub(crate) draining: Vec<Draining>,
+    pub(crate) arriving: Vec<Arriving>,
 }
 
 /// The packets of one pass, and beside them what is known of each.
@@ -135,6 +137,7 @@ impl<I: PortIo> Worker<I> {
             moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES),
             giving: Vec::with_capacity(MOVES),
             draining: Vec::with_capacity(MOVES),
+            arriving: Vec::with_capacity(MOVES),
             id: parts.id,
             io: parts.io,
             polled: parts.polled,
@@ -225,6 +228,7 @@ impl<I: PortIo> Worker<I> {
                 ToWorker::Turn(turn) => self.turn_shard(turn, now_ns),
                 ToWorker::Expect(shard, producer) => self.expect(shard, producer),
                 ToWorker::Drain(drain) => self.begin_drain(drain),
+                ToWorker::Leave(fence) => self.leave_queue(fence),
             }
         }
         if work > 0 {

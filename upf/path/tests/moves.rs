@@ -56,6 +56,27 @@ fn the_port_steers_shards_elsewhere_while_they_move() {
 }
 
 #[test]
+fn receive_queues_move_between_moves_of_shards() {
+    for seed in 1..=2 {
+        let mut world = World::new(3, Ues(32), seed);
+        for _ in 0..rounds() {
+            let packets = if world.lot(8) == 0 { 400 } else { 16 };
+            world.inject(packets);
+            match world.lot(4) {
+                0 => world.requeue_one(),
+                1 => world.move_one(),
+                _ => {}
+            }
+            world.some_turns(12);
+        }
+        world.settle();
+        let (done, _) = world.kit.control.mover().progress();
+        assert!(done > rounds() / 4, "{done} moves");
+        world.close_without_loss();
+    }
+}
+
+#[test]
 fn all_shards_go_to_one_worker_and_back() {
     let mut world = World::new(3, Ues(64), 7);
     for round in 0..6 {

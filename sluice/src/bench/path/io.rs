@@ -79,6 +79,13 @@ impl<P: Packet> PortIo for BenchIo<P> {
         }
     }
 
+    /// One worker polls all.
+    fn take_rx(&mut self, _: PortId, _: QueueId) -> bool {
+        false
+    }
+
+    fn leave_rx(&mut self, _: PortId, _: QueueId) {}
+
     #[inline]
     fn tx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
         match port {

@@ -177,6 +177,13 @@ impl World {
         self.move_ue(ue as u32, to as u8);
     }
 
+    /// A receive queue goes to another worker.
+    pub fn requeue_one(&mut self) {
+        let (port, workers) = (self.lot(2) as u16, self.kit.workers.len() as u64);
+        let (queue, to) = (self.lot(workers) as u16, self.lot(workers) as u8);
+        assert!(self.kit.control.move_queue(polled(port, queue), to));
+    }
+
     pub fn is_steering(&self) -> bool {
         self.steering.is_some()
     }

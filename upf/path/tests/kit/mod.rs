@@ -86,7 +86,7 @@ impl Kit {
             blocks: 2 * SHARDS,
             workers,
         };
-        let (seeds, control, foreign) = assemble(&plan).unwrap();
+        let (seeds, mut control, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
         let ports = [net.add_port(n3), net.add_port(n6)];
         let pool = HeapPool::new(PoolConfig::default());
@@ -94,6 +94,7 @@ impl Kit {
             .into_iter()
             .map(|seed| {
                 let (polled, tx_queue) = doors(seed.id());
+                control.polls(seed.id(), &polled);
                 seed.grow(net.io(&ports, pool.clone()), polled, tx_queue)
             })
             .collect();

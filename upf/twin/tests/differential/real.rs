@@ -250,7 +250,10 @@ impl Real {
                 self.up.complete(now, wall, txn, net, &mut self.sink);
             }
             ToControl::Packet(packet, _) => packet.free(),
-            ToControl::Resolve(_) | ToControl::Moved(_) | ToControl::Expecting(_) => {}
+            ToControl::Resolve(_)
+            | ToControl::Moved(_)
+            | ToControl::Expecting(_)
+            | ToControl::Requeued(_) => {}
             ToControl::UnknownTeid(n) => self.notices.push(Notice::ErrorIndication {
                 peer: n.peer,
                 local: n.local,
