@@ -14,6 +14,7 @@ use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{InterfaceId, Polled, Tables};
 use crate::txn::Txn;
+use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
 use core::fmt;
 use sluice_mem::arena::{Arena, ArenaError};
@@ -115,6 +116,7 @@ pub struct ControlEnd<P> {
     backlog: Vec<VecDeque<Order>>,
     under_way: Vec<usize>,
     mover: Mover,
+    wakes: Arc<[Wake]>,
     tables: Published<Tables>,
     stats: Vec<Arc<WorkerStats>>,
 }
@@ -141,6 +143,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         backlog: (0..n).map(|_| VecDeque::new()).collect(),
         under_way: vec![0; n],
         mover: Mover::new(owners.clone(), n),
+        wakes: (0..n).map(|_| Wake::default()).collect(),
         stats: (0..n).map(|_| Arc::default()).collect(),
         tables: Published::new(Tables::default()),
     };
@@ -166,6 +169,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
                 to_control,
                 to_workers,
                 from_workers,
+                wakes: end.wakes.clone(),
             },
             stats: end.stats[id].clone(),
         });
@@ -252,6 +256,7 @@ impl<P> ControlEnd<P> {
                 Order::Leave(fence) => ring.push_reserved(ToWorker::Leave(fence)),
             };
             debug_assert!(pushed.is_ok(), "no reserved place for an order");
+            self.wakes[worker].wake();
         }
     }
 
@@ -264,6 +269,7 @@ impl<P> ControlEnd<P> {
 
     /// Gives a whole frame to a worker for transmission; it comes back if the ring is full.
     pub fn transmit(&mut self, frame: P, interface: InterfaceId) -> Result<(), P> {
+        self.wakes[0].wake();
         let ring = &mut self.rings[0].to_worker;
         match ring.push(ToWorker::Transmit(frame, interface)) {
             Err(ToWorker::Transmit(frame, _)) => Err(frame),
@@ -273,6 +279,7 @@ impl<P> ControlEnd<P> {
 
     /// Gives a frame to a worker as if `port` had received it; it comes back if the ring is full.
     pub fn receive(&mut self, frame: P, port: PortId) -> Result<(), P> {
+        self.wakes[0].wake();
         let ring = &mut self.rings[0].to_worker;
         match ring.push(ToWorker::Receive(frame, port)) {
             Err(ToWorker::Receive(frame, _)) => Err(frame),
@@ -366,6 +373,13 @@ impl<P> ControlEnd<P> {
         let known = self.mover.want_queue(polled, to);
         self.begin_moves();
         known
+    }
+
+    /// Spreads shards and queues evenly over the active workers (a flag for each), and takes all
+    /// from the others, which sleep until they are needed.
+    pub fn spread(&mut self, active: &[bool]) {
+        self.mover.spread(active);
+        self.begin_moves();
     }
 
     /// Owners, pollers, and moves.

@@ -7,7 +7,7 @@ use crate::path::{Path, Ready};
 use crate::reassembly::{Outcome, Pieces, l3_of};
 use crate::stage::far::Exit;
 use crate::stage::{ohc, ohr, route};
-use crate::worker::Worker;
+use crate::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
 
@@ -19,12 +19,12 @@ impl<I: PortIo> Worker<I> {
         if to == usize::from(self.id) {
             return self.gather(frame, port, now_ns);
         }
-        match self.rings.to_workers.get_mut(to).and_then(Option::as_mut) {
-            None => self.refuse(frame, DropReason::HandoverFull),
-            Some(ring) => match ring.push(Handover::Fragment(frame, port)) {
-                Ok(()) => self.stats.handed_out.add(1),
-                Err(back) => self.refuse_handover(back),
-            },
+        match self
+            .rings
+            .hand(to as WorkerId, Handover::Fragment(frame, port))
+        {
+            Ok(()) => self.stats.handed_out.add(1),
+            Err(back) => self.refuse_handover(back),
         }
     }
 

@@ -30,4 +30,5 @@ pub mod stage;
 pub mod tables;
 mod transact;
 pub mod txn;
+pub mod wake;
 pub mod worker;

@@ -8,11 +8,13 @@ use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::tables::{InterfaceId, NextHopId, Polled};
 use crate::txn::Txn;
+use crate::wake::Wake;
 use crate::worker::WorkerId;
 use core::net::Ipv4Addr;
 use sluice_mem::ring::{Consumer, Producer};
 use sluice_mem::shard::{ShardId, ShardOwner};
 use sluice_port::{PortId, QueueId};
+use std::sync::Arc;
 
 /// From the control core to a worker.
 #[derive(Debug)]
@@ -134,6 +136,44 @@ pub struct WorkerRings<P> {
     pub to_workers: Vec<Option<Producer<Handover<P>>>>,
     /// From each other worker; `None` at one's own place.
     pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
+    /// Of every worker.
+    pub wakes: Arc<[Wake]>,
+}
+
+impl<P> WorkerRings<P> {
+    /// True if something has come.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let mut others = self.from_workers.iter().flatten();
+        !self.from_control.is_empty() || others.any(|ring| !ring.is_empty())
+    }
+
+    /// Puts something on the ring to another worker, and wakes it.
+    #[inline]
+    pub(crate) fn hand(&mut self, to: WorkerId, what: Handover<P>) -> Result<(), Handover<P>> {
+        let to = usize::from(to);
+        match self.to_workers.get_mut(to).and_then(Option::as_mut) {
+            Some(ring) => ring.push(what)?,
+            None => return Err(what),
+        }
+        self.wake(to);
+        Ok(())
+    }
+
+    /// As [`hand`](Self::hand), in a place reserved for tokens.
+    pub(crate) fn hand_token(&mut self, to: WorkerId, token: Handover<P>) -> bool {
+        let to = usize::from(to);
+        let ring = self.to_workers.get_mut(to).and_then(Option::as_mut);
+        let handed = ring.is_some_and(|ring| ring.push_reserved(token).is_ok());
+        self.wake(to);
+        handed
+    }
+
+    #[inline]
+    fn wake(&self, worker: usize) {
+        if let Some(wake) = self.wakes.get(worker) {
+            wake.wake();
+        }
+    }
 }
 
 /// The control core's end of one worker.

@@ -176,13 +176,9 @@ impl<I: PortIo> Worker<I> {
     }
 
     fn pass_waiting(&mut self, to: WorkerId, waiting: Waiting<I::Packet>) {
-        let ring = self.rings.to_workers.get_mut(usize::from(to));
-        match ring.and_then(Option::as_mut) {
-            None => self.refuse(waiting.packet, DropReason::HandoverFull),
-            Some(ring) => match ring.push(Handover::Waiting(Box::new(waiting))) {
-                Ok(()) => self.stats.handed_out.add(1),
-                Err(back) => self.refuse_handover(back),
-            },
+        match self.rings.hand(to, Handover::Waiting(Box::new(waiting))) {
+            Ok(()) => self.stats.handed_out.add(1),
+            Err(back) => self.refuse_handover(back),
         }
     }
 
@@ -259,14 +255,8 @@ impl<I: PortIo> Worker<I> {
 
     /// Tokens have places of their own in a ring: see `limits::MOVES`.
     pub(crate) fn send_token(&mut self, to: WorkerId, token: Handover<I::Packet>) {
-        let ring = self.rings.to_workers.get_mut(usize::from(to));
-        let sent = ring
-            .and_then(Option::as_mut)
-            .map(|r| r.push_reserved(token));
-        debug_assert!(
-            matches!(sent, Some(Ok(()))),
-            "no reserved place for a token"
-        );
+        let handed = self.rings.hand_token(to, token);
+        debug_assert!(handed, "no reserved place for a token");
     }
 
     /// What the control core waits for: see `limits::MOVES`.

@@ -128,13 +128,9 @@ impl<I: PortIo> Worker<I> {
     /// Puts a packet on the ring to another worker.
     #[inline]
     pub(crate) fn pass_to(&mut self, worker: WorkerId, packet: I::Packet, meta: Meta) {
-        let ring = self.rings.to_workers.get_mut(usize::from(worker));
-        match ring.and_then(Option::as_mut) {
-            None => self.refuse(packet, DropReason::HandoverFull),
-            Some(ring) => match ring.push(Handover::Packet(packet, meta)) {
-                Ok(()) => self.stats.handed_out.add(1),
-                Err(back) => self.refuse_handover(back),
-            },
+        match self.rings.hand(worker, Handover::Packet(packet, meta)) {
+            Ok(()) => self.stats.handed_out.add(1),
+            Err(back) => self.refuse_handover(back),
         }
     }
 

@@ -23,6 +23,7 @@ use sluice_mem::publish::Reader;
 use sluice_mem::shard::{Owned, ShardId};
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A worker's number.
 pub type WorkerId = u8;
@@ -185,9 +186,19 @@ impl<I: PortIo> Worker<I> {
         work
     }
 
-    /// The worker is about to sleep: the control core need not wait for it.
-    pub fn rest(&mut self) {
+    /// Sleeps until something is put on one of its rings, and for `at_most`: what its ports receive
+    /// meanwhile waits. The control core need not wait for a sleeping worker.
+    pub fn sleep(&mut self, at_most: Duration) {
         self.tables.offline();
+        let rings = &self.rings;
+        rings.wakes[usize::from(self.id)].sleep(at_most, || rings.is_waiting());
+    }
+
+    /// True if all that it waits for comes by its rings: it polls no queue and holds nothing that
+    /// has a time.
+    pub fn is_parked(&self) -> bool {
+        let nothing_held = self.held.is_empty() && self.reassembler.is_empty();
+        self.polled.is_empty() && self.giving.is_empty() && nothing_held
     }
 
     /// Its doors, for what is not of the path (port statistics).

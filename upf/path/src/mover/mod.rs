@@ -1,5 +1,7 @@
 //! The control core's part in moving shards: who owns what, what is wanted, what is under way.
 
+mod spread;
+
 use crate::limits::{MOVES, RESERVED, SHARDS};
 use crate::moves::{Routes, Turn};
 use crate::requeue::Fence;
@@ -53,6 +55,13 @@ impl Mover {
     /// The owner of a shard, or its next one while it moves.
     pub fn owner(&self, shard: ShardId) -> WorkerId {
         self.owners.of(shard)
+    }
+
+    /// Where a shard will be once all wishes are fulfilled.
+    fn destination(&self, shard: ShardId) -> WorkerId {
+        let wanted = self.wanted.get(usize::from(shard.0));
+        let wanted = wanted.copied().filter(|w| *w != NOBODY);
+        wanted.unwrap_or_else(|| self.owner(shard))
     }
 
     /// Shards of each worker, those on their way to it included.
