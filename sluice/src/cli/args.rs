@@ -3,6 +3,7 @@
 use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
 use sluice_wire::ids::Seid;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// `sluice upf`
@@ -114,6 +115,37 @@ pub enum CtlQuery {
     Peers,
     /// All counters
     Counters,
+    /// Move a shard of sessions to a worker, while its packets flow
+    Move {
+        /// The shard (0 to 4095), or a UE's address: its shard
+        #[arg(value_parser = movable)]
+        what: Movable,
+        /// The worker's number (see `workers`)
+        to: u8,
+    },
+    /// Let this many workers work, and the others sleep; packets keep flowing
+    Scale {
+        /// How many
+        workers: u8,
+    },
+}
+
+/// What can be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Movable {
+    /// A shard by its number.
+    Shard(u16),
+    /// The shard of a UE.
+    Ue(Ipv4Addr),
+}
+
+fn movable(text: &str) -> Result<Movable, String> {
+    let shard = text.parse().ok().filter(|shard| *shard < 4096);
+    let ue = || text.parse().ok().map(Movable::Ue);
+    shard
+        .map(Movable::Shard)
+        .or_else(ue)
+        .ok_or_else(|| "expected a shard from 0 to 4095, or a UE's IPv4 address".to_owned())
 }
 
 /// Shown by `sluice ctl --help`.
@@ -122,7 +154,9 @@ Examples:
   sluice ctl sessions             what is there
   sluice ctl session 0x1f         one session with its usage
   sluice ctl rules 0x1f           what happens to its packets
-  sluice ctl drops --json         losses by reason, for scripts";
+  sluice ctl drops --json         losses by reason, for scripts
+  sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
+  sluice ctl scale 2              two workers work, the others sleep";
 
 fn seid(text: &str) -> Result<Seid, String> {
     let value = match text.strip_prefix("0x") {

@@ -1,7 +1,7 @@
 //! `workers`: which cores do what.
 
 use super::fields::{At, Fields};
-use super::kind::{auto_or, number};
+use super::kind::{auto_or, boolean, number};
 use super::machine::Machine;
 use super::problem::Report;
 use sluice_path::limits::WORKERS;
@@ -17,6 +17,8 @@ pub struct Workers {
     pub housekeeping_core: Option<At<u16>>,
     /// The longest that a worker sleeps when nothing comes, in microseconds; 0: never.
     pub sleep_us_max: At<u32>,
+    /// Workers may share a core: to try several out on a small machine.
+    pub share_cores: bool,
 }
 
 /// Who works where, on this machine.
@@ -40,6 +42,7 @@ impl Workers {
             cores,
             housekeeping_core: housekeeping_core.given(),
             sleep_us_max: fields.or("sleep_us_max", "50", &number(0, 50, "microseconds")),
+            share_cores: fields.or("share_cores", "false", &boolean()).value,
         }
     }
 
@@ -58,8 +61,13 @@ impl Workers {
             let what = format!("core {housekeeping} is housekeeping's");
             let expected = "cores that leave one for housekeeping";
             report.problem(at.map_or(0, |at| at.line), "workers.cores", what, expected);
-        } else if shared && self.sleep_us_max.value == 0 {
-            let what = "a worker that never sleeps would starve housekeeping on its core";
+        } else if (shared || self.share_cores) && self.sleep_us_max.value == 0 {
+            let who = if shared {
+                "housekeeping"
+            } else {
+                "other workers"
+            };
+            let what = format!("a worker that never sleeps would starve {who} on its core");
             let line = self.sleep_us_max.line;
             report.problem(line, "workers.sleep_us_max", what, "1 to 50 on one core");
         }
@@ -80,7 +88,8 @@ impl Workers {
             }
         }
         for (i, at) in self.cores.iter().enumerate() {
-            if self.cores.iter().take(i).any(|b| b.value == at.value) {
+            let again = self.cores.iter().take(i).any(|b| b.value == at.value);
+            if again && !self.share_cores {
                 let what = format!("core {} is given twice", at.value);
                 report.problem(at.line, "workers.cores", what, "a core for each worker");
             }
@@ -115,6 +124,9 @@ impl Workers {
             free.retain(|core| *core != housekeeping);
         }
         let count = self.count.map_or(1, |at| usize::from(at.value));
+        if self.share_cores {
+            return free.into_iter().cycle().take(count).collect();
+        }
         if count > free.len() {
             let what = format!("{count} workers for {} free cores", free.len());
             let line = self.count.map_or(0, |at| at.line);
@@ -141,6 +153,7 @@ mod tests {
             cores: cores.iter().copied().map(at).collect(),
             housekeeping_core: housekeeping.map(at),
             sleep_us_max: At { line: 1, value: 50 },
+            share_cores: false,
         }
     }
 
@@ -178,6 +191,15 @@ mod tests {
         assert!(!placed(&workers(None, &[0, 1], None), 2).2);
         assert!(!placed(&workers(None, &[1], Some(1)), 4).2);
         assert!(placed(&workers(None, &[0], Some(0)), 1).2);
+    }
+
+    #[test]
+    fn workers_share_cores_only_where_told() {
+        let mut many = workers(Some(3), &[], None);
+        many.share_cores = true;
+        assert_eq!(placed(&many, 2), (0, vec![1, 1, 1], true));
+        many.sleep_us_max.value = 0;
+        assert!(!placed(&many, 2).2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod print;
 
-use crate::cli::args::{CtlArgs, CtlQuery};
+use crate::cli::args::{CtlArgs, CtlQuery, Movable};
 use crate::exit::Exit;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,6 +19,13 @@ fn request(query: &CtlQuery) -> Value {
         CtlQuery::Session { seid } | CtlQuery::Rules { seid } => {
             return json!({ "cmd": "session", "seid": seid.0 });
         }
+        CtlQuery::Move { what, to } => {
+            return match what {
+                Movable::Shard(shard) => json!({ "cmd": "move", "shard": shard, "to": to }),
+                Movable::Ue(ue) => json!({ "cmd": "move", "ue": ue, "to": to }),
+            };
+        }
+        CtlQuery::Scale { workers } => return json!({ "cmd": "scale", "workers": workers }),
         CtlQuery::Status => "status",
         CtlQuery::Sessions => "sessions",
         CtlQuery::Drops => "drops",

@@ -2,6 +2,7 @@
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
+use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
 use super::view::Load;
@@ -87,14 +88,14 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         .and_then(|c| Control::new(c).map_err(failed("interfaces")))?;
     let (up_config, n4_config) = n4_configs(config, plan.layout.clone());
     let up = UpFunction::new(up_config, n4_config, foreign);
-    let core = Core::new(control, up, end);
+    let mut core = Core::new(control, up, end);
     let cpus: Vec<usize> = config
         .placement
         .workers
         .iter()
         .map(|c| usize::from(*c))
         .collect();
-    let workers = start_workers(config, &eal, &pool, &ports, seeds, &core, &cpus)?;
+    let workers = start_workers(config, &eal, &pool, &ports, seeds, &mut core, &cpus)?;
     thread::pin(&[usize::from(config.placement.housekeeping)])
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     thread::sleep_precisely();
@@ -108,6 +109,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
         load: Load::new(cpus.into_iter().map(Some).collect()),
         queries: Vec::new(),
+        moves: Moves::default(),
         next_query: 0,
         next_neighbours: Instant::now(),
     })
@@ -212,7 +214,7 @@ fn start_workers(
     pool: &MbufPool,
     ports: &[Port],
     seeds: Vec<Seed<Mbuf>>,
-    core: &Core<Mbuf>,
+    core: &mut Core<Mbuf>,
     cpus: &[usize],
 ) -> Result<Vec<Running>, BootError> {
     let count = seeds.len();
@@ -220,6 +222,7 @@ fn start_workers(
     for (seed, cpu) in seeds.into_iter().zip(cpus) {
         let id = usize::from(seed.id());
         let (io, polled) = doors(pool, ports, id, count)?;
+        core.end_mut().polls(seed.id(), &polled);
         let worker = seed.grow(io, polled, QueueId(id as u16));
         let pace = Pace {
             cpu: Some(*cpu),

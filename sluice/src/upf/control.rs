@@ -1,6 +1,7 @@
 //! The control core's loop: N4, what the workers send, `sluice ctl`, timers, and the end.
 
 use super::ctl::{Asked, Ctl, Request};
+use super::moves::Moves;
 use super::n4::{N4, time};
 use super::view;
 use super::worker::Running;
@@ -42,6 +43,8 @@ pub struct ControlLoop {
     pub load: view::Load,
     /// Questions that wait for counters.
     pub queries: Vec<(u64, Asked)>,
+    /// Moves of shards and queues that somebody waits for.
+    pub moves: Moves,
     /// The last token given to a query.
     pub next_query: u64,
     /// When neighbours are asked again.
@@ -102,8 +105,10 @@ impl ControlLoop {
             self.asked(asked);
         }
         self.notices();
+        self.moves.answer(self.core.end());
         if work == 0 {
-            let busy = self.core.end().under_way() > 0;
+            let end = self.core.end();
+            let busy = end.under_way() > 0 || end.mover().progress().1 > 0;
             self.n4.wait(if busy { WAIT_BUSY } else { WAIT_IDLE });
         }
     }
@@ -118,6 +123,9 @@ impl ControlLoop {
                 self.queries.push((token, asked));
                 return;
             }
+        }
+        if let Request::Move { .. } | Request::Scale { .. } = asked.request {
+            return self.moves.begin(asked, &mut self.core);
         }
         let value = view::answer(&asked.request, self.view());
         asked.answer(value);

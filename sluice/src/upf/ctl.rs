@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -47,6 +48,20 @@ pub enum Request {
     Peers,
     /// Counters of N4 and of the control core.
     Counters,
+    /// Move a shard, named by its number or by a UE of it.
+    Move {
+        /// Which.
+        shard: Option<u16>,
+        /// Or whose.
+        ue: Option<Ipv4Addr>,
+        /// To which worker.
+        to: u8,
+    },
+    /// Let so many workers work.
+    Scale {
+        /// How many.
+        workers: u8,
+    },
 }
 
 /// A request and where its answer goes.

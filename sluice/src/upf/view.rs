@@ -55,6 +55,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Workers => json!({ "workers": workers(upf) }),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
+        Request::Move { .. } | Request::Scale { .. } => error("moves are answered when they end"),
     }
 }
 
@@ -135,6 +136,15 @@ fn workers(upf: Upf<'_>) -> Vec<Value> {
     let elapsed_ns = load.asked.elapsed().as_nanos().max(1) as f64;
     load.asked = Instant::now();
     let stats = core.end().stats();
+    let mover = core.end().mover();
+    let shards = mover.owned();
+    let queues = |id| {
+        mover
+            .pollers()
+            .iter()
+            .filter(|(_, by)| usize::from(*by) == id)
+            .count()
+    };
     stats
         .iter()
         .zip(&load.cpus)
@@ -148,6 +158,8 @@ fn workers(upf: Upf<'_>) -> Vec<Value> {
                 "id": id,
                 "core": cpu,
                 "busy_share": share.min(1.0),
+                "shards": shards[id],
+                "rx_queues": queues(id),
                 "received": s.received.get(),
                 "transmitted": s.transmitted.get(),
                 "handed_in": s.handed_in.get(),

@@ -17,6 +17,10 @@ const TURNS_BEFORE_REST: u32 = 200;
 /// The first rest; it doubles until the configured longest.
 const FIRST_REST: Duration = Duration::from_micros(5);
 
+/// How long a worker sleeps that polls no queue: its rings wake it. Also the longest that it takes
+/// to notice the end of the program.
+const PARKED: Duration = Duration::from_millis(10);
+
 /// How a worker's thread runs.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -81,7 +85,7 @@ fn run(eal: &Eal, mut worker: Worker<DpdkIo>, stats: &WorkerStats, pace: &Pace, 
             rest.reset();
         } else {
             stats.idle_turns.add(1);
-            rest.idle(|| worker.rest());
+            rest.idle(&mut worker);
         }
     }
     worker.stop();
@@ -107,13 +111,15 @@ impl Rest {
         *self = Self::new(self.max);
     }
 
-    fn idle(&mut self, before: impl FnOnce()) {
+    fn idle(&mut self, worker: &mut Worker<DpdkIo>) {
         self.idle_turns = self.idle_turns.saturating_add(1);
         if self.max.is_zero() || self.idle_turns < TURNS_BEFORE_REST {
             return std::hint::spin_loop();
         }
-        before();
-        std::thread::sleep(self.next);
+        if worker.is_parked() {
+            return worker.sleep(PARKED);
+        }
+        worker.sleep(self.next);
         self.next = (self.next * 2).min(self.max);
     }
 }

@@ -7,6 +7,7 @@
 mod ctl;
 mod kit;
 mod life;
+mod moves;
 mod peers;
 mod ports;
 mod start;

@@ -118,6 +118,11 @@ impl<P: Packet> Core<P> {
         self.end.ledger()
     }
 
+    /// The workers' end, to move shards.
+    pub fn end_mut(&mut self) -> &mut ControlEnd<P> {
+        &mut self.end
+    }
+
     /// The workers' end, for counters.
     pub fn end(&self) -> &ControlEnd<P> {
         &self.end

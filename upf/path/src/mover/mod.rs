@@ -109,6 +109,11 @@ impl Mover {
         self.moving.contains(&shard)
     }
 
+    /// Whether a shard is moving, or about to.
+    pub fn is_unsettled(&self, shard: ShardId) -> bool {
+        self.is_moving(shard) || self.queue.contains(&shard)
+    }
+
     /// The shard shall go to `to`. False if there is no such shard or worker.
     pub fn want(&mut self, shard: ShardId, to: WorkerId) -> bool {
         let Some(wanted) = self.wanted.get_mut(usize::from(shard.0)) else {

@@ -1,0 +1,106 @@
+//! `sluice ctl move` and `scale` on a daemon with three workers, while its UEs' packets flow.
+
+use std::thread;
+
+use serde_json::Value;
+use sluice::cli::args::CtlQuery;
+
+use super::kit::*;
+
+const UES: u8 = 4;
+/// 5 s of pings, 20 ms apart.
+const PINGS: u32 = 250;
+
+/// Three workers on whatever cores there are, each with a queue of both ports, among which the kernel
+/// spreads the packets without a thought of shards.
+fn three_workers() -> Config {
+    let mut config = Config::new();
+    config.more = "workers: {count: 3, share_cores: true}\n".to_owned();
+    config
+}
+
+fn workers(daemon: &Daemon) -> Vec<(u64, u64)> {
+    let answer = daemon.ask(&CtlQuery::Workers);
+    let number = |worker: &Value, key: &str| worker[key].as_u64().unwrap();
+    let workers = answer["workers"].as_array().unwrap().iter();
+    workers
+        .map(|w| (number(w, "shards"), number(w, "rx_queues")))
+        .collect()
+}
+
+#[test]
+fn shards_and_queues_move_and_no_packet_is_lost() {
+    let Some(lab) = Lab::new("move") else { return };
+    let daemon = Daemon::start(&lab, &three_workers());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ues: Vec<_> = (0..UES)
+        .map(|n| Ue::attach(&lab, &smf, gnb.handle(), n))
+        .collect();
+    // Neighbours are known from here on.
+    ues.iter()
+        .for_each(|ue| assert_eq!(ue.ping(&lab, 1, 84), 1));
+    let answers: Vec<u32> = thread::scope(|scope| {
+        let pings = ues
+            .iter()
+            .map(|ue| scope.spawn(|| ue.ping(&lab, PINGS, 200)));
+        let pings: Vec<_> = pings.collect();
+        let mut round = 0;
+        while !pings.iter().all(|ping| ping.is_finished()) {
+            about(&daemon, &ues, round);
+            round += 1;
+        }
+        assert!(round > 5, "{round} rounds");
+        pings.into_iter().map(|ping| ping.join().unwrap()).collect()
+    });
+    assert_eq!(answers, [PINGS; UES as usize]);
+    let ledger = daemon.ledger();
+    assert_eq!(ledger["dropped_total"], 0, "{ledger:#}");
+}
+
+/// Each UE to some worker, then all to as many as `round` says.
+fn about(daemon: &Daemon, ues: &[Ue], round: usize) {
+    for (number, ue) in ues.iter().enumerate() {
+        let to = ((round + number) % 3).to_string();
+        let said = daemon.ctl(&["move", &ue.address.to_string(), &to, "--json"]);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let answer: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(answer["to"].to_string(), to);
+    }
+    let wanted = 1 + round % 3;
+    let said = daemon.ctl(&["scale", &wanted.to_string()]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let workers = workers(daemon);
+    let (working, parked) = workers.split_at(wanted);
+    assert!(parked.iter().all(|w| *w == (0, 0)), "{workers:?}");
+    let shards: u64 = working.iter().map(|w| w.0).sum();
+    assert!(
+        working.iter().all(|w| w.0 >= 4096 / wanted as u64),
+        "{workers:?}"
+    );
+    assert_eq!(
+        (shards, working.iter().map(|w| w.1).sum::<u64>()),
+        (4096, 6)
+    );
+}
+
+#[test]
+fn what_cannot_be_moved_is_refused() {
+    let Some(lab) = Lab::new("norm") else { return };
+    let daemon = Daemon::start(&lab, &Config::new());
+    let refused = |arguments: &[&str], code: i32, why: &str| {
+        let said = daemon.ctl(arguments);
+        assert_eq!(said.code, Some(code), "{arguments:?}: {said:?}");
+        assert!(said.err.contains(why), "{arguments:?}: {}", said.err);
+    };
+    refused(
+        &["move", "10.60.0.9", "0"],
+        1,
+        "no session has the UE address 10.60.0.9",
+    );
+    refused(&["move", "4096", "0"], 2, "expected a shard from 0 to 4095");
+    refused(&["move", "7", "1"], 1, "worker 1: expected 0 to 0");
+    refused(&["scale", "0"], 1, "0 workers: expected 1 to 1");
+    refused(&["scale", "2"], 1, "2 workers: expected 1 to 1");
+    assert_eq!(daemon.ctl(&["scale", "1"]).code, Some(0));
+    assert_eq!(daemon.ctl(&["move", "7", "0"]).code, Some(0));
+}
