@@ -10,6 +10,15 @@ pub fn read<T: ?Sized>(value: &T) {
     hint_read((value as *const T).cast());
 }
 
+/// Asks for all cache lines of `value`, to be read.
+#[inline(always)]
+pub fn read_whole<T>(value: &T) {
+    let first = (value as *const T).cast::<u8>();
+    for at in (0..size_of::<T>()).step_by(CACHE_LINE) {
+        hint_read(first.wrapping_add(at));
+    }
+}
+
 /// Asks for the first cache line of `value`, to be written: the line is brought
 /// in already taken from other cores.
 #[inline(always)]

@@ -6,7 +6,7 @@ use sluice_wire::pfcp::{PORT, SequenceNumber};
 use crate::association::Features;
 use crate::cidr::Cidr;
 use crate::node_id::NodeId;
-use crate::transport::{InboundLimits, OutboundLimits};
+use crate::transport::{InboundLimits, OutboundLimits, REQUEST_BYTES};
 
 /// Which end of N4 the endpoint is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +91,8 @@ impl Limits {
     /// Octets that a cached response takes on average: the response to an establishment with
     /// one F-TEID has about 90, and 12 are our own.
     const RESPONSE_LEN: usize = 160;
+    /// Own requests of a second that nobody answered: as many reports as a peer takes at a time.
+    const IN_FLIGHT_MAX: u32 = 1 << 14;
     /// Octets that a request in flight takes on average: two blocks of 512.
     const REQUEST_LEN: usize = 1024;
 
@@ -104,7 +106,7 @@ impl Limits {
         let cached_requests = usize::try_from(cached)
             .unwrap_or(usize::MAX)
             .clamp(1024, 1 << 24);
-        let in_flight = requests_per_s.clamp(1024, 1 << 16);
+        let in_flight = requests_per_s.clamp(1024, Self::IN_FLIGHT_MAX);
         Self {
             associations: 256,
             in_flight,
@@ -116,14 +118,20 @@ impl Limits {
             version_answers_per_s: 10,
         }
     }
+
+    /// Octets that the memory of received requests and their responses takes when it is full.
+    pub fn cache_bytes(&self) -> usize {
+        let places = self.cached_requests.max(1).next_power_of_two();
+        places * REQUEST_BYTES + self.cached_response_bytes
+    }
 }
 
 impl Config {
     /// Requests per second that the default limits are made for.
-    pub const DEFAULT_REQUESTS_PER_S: u32 = 10_000;
+    pub const DEFAULT_REQUESTS_PER_S: u32 = 100_000;
 
     /// Defaults for a function of this name, started at this time: T1 of 1 s, N1 of 3, a
-    /// heartbeat every 10 s, 10,000 requests per second.
+    /// heartbeat every 10 s, 100,000 requests per second.
     pub fn new(node_id: NodeId, recovery_time_stamp: NtpTime) -> Self {
         let (t1_ms, n1) = (1000, 3);
         Self {
@@ -178,6 +186,14 @@ mod tests {
         assert_eq!(limits.cached_requests, 40_000);
         assert!(Limits::for_rate(1, 1, 0).cached_requests >= 1024);
         assert!(Limits::for_rate(u32::MAX, u32::MAX, u8::MAX).cached_requests <= 1 << 24);
+    }
+
+    #[test]
+    fn the_default_takes_a_hundred_megabytes_when_it_is_full() {
+        let limits = Limits::for_rate(Config::DEFAULT_REQUESTS_PER_S, 1000, 3);
+        assert_eq!(limits.cached_requests, 400_000);
+        // 2^19 places of 64 octets, and 160 octets for each response.
+        assert_eq!(limits.cache_bytes(), (1 << 19) * 64 + 400_000 * 160);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl N4 {
             requests_per_s: fields
                 .or(
                     "requests_per_s",
-                    "10000",
+                    "100000",
                     &number(100, 10_000_000, "requests"),
                 )
                 .value,

@@ -95,8 +95,8 @@ impl ControlLoop {
     fn turn(&mut self) {
         let now = time();
         let core = &mut self.core;
-        let mut work = self.n4.receive(|peer, bytes, outside| {
-            core.datagram(now, peer, bytes, outside);
+        let mut work = self.n4.receive(|datagrams, outside| {
+            core.datagrams(now, datagrams, outside);
         });
         work += self.core.turn(now, self.n4.outside());
         self.n4.flush();

@@ -1,5 +1,6 @@
 //! N4 on kernel sockets, and what else the control core needs around it.
 
+use arrayvec::ArrayVec;
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
@@ -95,8 +96,12 @@ impl N4 {
         })
     }
 
-    /// Takes what has arrived; `handle` gets each datagram. Returns how many there were.
-    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], &mut Outside)) -> usize {
+    /// Takes what has arrived; `handle` gets what came together. Returns how many datagrams there
+    /// were.
+    pub fn receive(
+        &mut self,
+        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
+    ) -> usize {
         let mut taken = 0;
         for at in 0..self.outside.doors.len() {
             match self.outside.doors[at].socket.recv(&mut self.batch) {
@@ -108,14 +113,12 @@ impl N4 {
                     continue;
                 }
             }
+            let mut datagrams = ArrayVec::<_, BATCH>::new();
             for datagram in self.batch.iter().filter(|d| !d.truncated) {
                 self.outside.hear(*datagram.from.ip(), at);
-                handle(
-                    SocketAddr::V4(datagram.from),
-                    datagram.bytes,
-                    &mut self.outside,
-                );
+                datagrams.push((SocketAddr::V4(datagram.from), datagram.bytes));
             }
+            handle(&datagrams, &mut self.outside);
             self.outside.flush();
         }
         taken

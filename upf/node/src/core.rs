@@ -82,6 +82,25 @@ impl<P: Packet> Core<P> {
         self.publish();
     }
 
+    /// Datagrams that arrived on N4 together. Their sessions are fetched into the caches at once,
+    /// so that the waits for memory run side by side.
+    pub fn datagrams<S: Surroundings<Packet = P>>(
+        &mut self,
+        time: Time,
+        datagrams: &[(SocketAddr, &[u8])],
+        around: &mut S,
+    ) {
+        for (_, bytes) in datagrams {
+            self.up.foresee(bytes);
+        }
+        for (_, bytes) in datagrams {
+            self.up.foresee_rules(bytes);
+        }
+        for (peer, bytes) in datagrams {
+            self.datagram(time, *peer, bytes, around);
+        }
+    }
+
     /// What the workers sent, and whatever is due. Returns how many messages there were.
     pub fn turn<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
         let mut taken = 0;

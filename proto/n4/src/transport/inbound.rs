@@ -41,12 +41,14 @@ pub enum Admission<'a> {
     ResponseGone,
 }
 
-/// The requests of the recent past. All memory is taken in [`Inbound::new`].
+/// The requests of the recent past. All memory is reserved in [`Inbound::new`].
 #[derive(Debug)]
 pub struct Inbound {
     limits: InboundLimits,
-    /// Entry `n` lies at `n & (len - 1)`; numbers begin with 1 and never repeat.
-    entries: Box<[Entry]>,
+    /// Entry `n` lies at `(n - 1) & (capacity - 1)`; numbers begin with 1 and never repeat. It
+    /// grows up to its capacity as requests come, so that memory is touched when it is needed.
+    entries: Vec<Entry>,
+    capacity: usize,
     next: u64,
     /// For each hash the newest entry; older ones follow by [`Entry::older`], until one that
     /// has been overwritten.
@@ -58,13 +60,16 @@ pub struct Inbound {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    peer: SocketAddr,
-    sequence: u32,
+    /// Of source and sequence number.
+    key: u64,
     fingerprint: u64,
     arrived: Instant,
     older: u64,
     state: State,
 }
+
+/// Octets that an entry and its two places in the table of hashes take.
+pub const REQUEST_BYTES: usize = size_of::<Entry>() + 2 * size_of::<u64>();
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -78,16 +83,9 @@ impl Inbound {
     /// Takes all memory; `requests` is rounded up to a power of two.
     pub fn new(limits: InboundLimits) -> Self {
         let requests = limits.requests.max(1).next_power_of_two();
-        let unused = Entry {
-            peer: SocketAddr::from(([0, 0, 0, 0], 0)),
-            sequence: 0,
-            fingerprint: 0,
-            arrived: Instant(0),
-            older: 0,
-            state: State::NotKept,
-        };
         Self {
-            entries: vec![unused; requests].into_boxed_slice(),
+            entries: Vec::with_capacity(requests),
+            capacity: requests,
             next: 1,
             newest: vec![0; requests * 2].into_boxed_slice(),
             responses: ByteRing::new(limits.response_bytes),
@@ -105,13 +103,15 @@ impl Inbound {
         sequence: u32,
         message: &[u8],
     ) -> Admission<'_> {
-        let fingerprint = fingerprint::of_bytes(self.limits.hash_seed, message);
-        let bucket = self.bucket(peer, sequence);
-        let same = |entry: &Entry| {
-            entry.sequence == sequence && entry.peer == peer && entry.fingerprint == fingerprint
-        };
-        match self.find(now, bucket, same).map(|entry| entry.state) {
-            None => Admission::New(self.remember(now, peer, sequence, fingerprint, bucket)),
+        let seed = self.limits.hash_seed;
+        let fingerprint = fingerprint::of_bytes(seed, message);
+        let key = fingerprint::of_transaction(seed, peer, sequence);
+        let same = |entry: &Entry| entry.key == key && entry.fingerprint == fingerprint;
+        match self
+            .find(now, self.bucket(key), same)
+            .map(|entry| entry.state)
+        {
+            None => Admission::New(self.remember(now, key, fingerprint)),
             Some(State::InProgress) => Admission::InProgress,
             Some(State::NotKept) => Admission::ResponseGone,
             Some(State::Answered(position)) => match self.responses.get(position) {
@@ -163,40 +163,35 @@ impl Inbound {
         None
     }
 
-    fn remember(
-        &mut self,
-        now: Instant,
-        peer: SocketAddr,
-        sequence: u32,
-        fingerprint: u64,
-        bucket: usize,
-    ) -> Ticket {
+    fn remember(&mut self, now: Instant, key: u64, fingerprint: u64) -> Ticket {
         let number = self.next;
         self.next += 1;
+        let bucket = self.bucket(key);
+        let older = self.newest.get(bucket).copied().unwrap_or(0);
+        let entry = Entry {
+            key,
+            fingerprint,
+            arrived: now,
+            older,
+            state: State::InProgress,
+        };
         let (index, window_ns) = (self.index(number), self.window_ns());
-        let reused = number > self.entries.len() as u64;
-        if let (Some(entry), Some(newest)) =
-            (self.entries.get_mut(index), self.newest.get_mut(bucket))
-        {
-            if reused && now.ns_since(entry.arrived) < window_ns {
-                self.evicted_requests += 1;
+        match self.entries.get_mut(index) {
+            Some(oldest) => {
+                let early = now.ns_since(oldest.arrived) < window_ns;
+                self.evicted_requests += u64::from(early);
+                *oldest = entry;
             }
-            let (older, state) = (*newest, State::InProgress);
-            *entry = Entry {
-                peer,
-                sequence,
-                fingerprint,
-                arrived: now,
-                older,
-                state,
-            };
+            None => self.entries.push(entry),
+        }
+        if let Some(newest) = self.newest.get_mut(bucket) {
             *newest = number;
         }
         Ticket(number)
     }
 
     fn live(&self, number: u64) -> Option<&Entry> {
-        let live = number != 0 && number + self.entries.len() as u64 >= self.next;
+        let live = number != 0 && number + self.capacity as u64 >= self.next;
         if live {
             self.entries.get(self.index(number))
         } else {
@@ -205,12 +200,11 @@ impl Inbound {
     }
 
     fn index(&self, number: u64) -> usize {
-        number as usize & (self.entries.len() - 1)
+        (number as usize).wrapping_sub(1) & (self.capacity - 1)
     }
 
-    fn bucket(&self, peer: SocketAddr, sequence: u32) -> usize {
-        let hash = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
-        hash as usize & (self.newest.len() - 1)
+    fn bucket(&self, key: u64) -> usize {
+        key as usize & (self.newest.len() - 1)
     }
 
     fn window_ns(&self) -> u64 {

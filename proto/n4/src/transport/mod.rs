@@ -8,6 +8,7 @@ mod byte_ring;
 mod inbound;
 mod outbound;
 
+pub(crate) use inbound::REQUEST_BYTES;
 pub use inbound::{Admission, Inbound, InboundLimits, Ticket};
 pub use outbound::{Answer, Expiry, Outbound, OutboundLimits, Refusal};
 

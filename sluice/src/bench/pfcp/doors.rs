@@ -22,9 +22,8 @@ pub trait Door {
     /// What the core sends by.
     type Around: Surroundings;
 
-    /// Hands what has arrived to `handle`, and sends what is said to it. Returns how many
-    /// datagrams there were.
-    fn receive(&mut self, handle: impl FnMut(SocketAddr, &[u8], &mut Self::Around)) -> usize;
+    /// Hands what has arrived to `handle`. Returns how many datagrams there were.
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self::Around)) -> usize;
 
     /// The way out.
     fn around(&mut self) -> &mut Self::Around;
@@ -50,9 +49,8 @@ impl<P> RingDoor<P> {
 impl<P: Packet> Door for RingDoor<P> {
     type Around = Near<P>;
 
-    fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], &mut Near<P>)) -> usize {
-        let peer = self.peer;
-        self.near.receive(|bytes, near| handle(peer, bytes, near))
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Near<P>)) -> usize {
+        self.near.receive(self.peer, handle)
     }
 
     fn around(&mut self) -> &mut Near<P> {
@@ -65,7 +63,7 @@ impl<P: Packet> Door for RingDoor<P> {
 impl Door for N4 {
     type Around = Outside;
 
-    fn receive(&mut self, handle: impl FnMut(SocketAddr, &[u8], &mut Outside)) -> usize {
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside)) -> usize {
         N4::receive(self, handle)
     }
 

@@ -5,9 +5,16 @@ use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Header, IeType, write_message};
 use std::net::SocketAddr;
 
+/// Answers requests.
+pub fn answer_all(requests: &[(SocketAddr, &[u8])], out: &mut impl Outbox) {
+    for (peer, request) in requests {
+        answer(*peer, request, out);
+    }
+}
+
 /// Answers one request with "accepted", whatever it asks for.
 #[inline]
-pub fn answer(peer: SocketAddr, request: &[u8], out: &mut impl Outbox) {
+fn answer(peer: SocketAddr, request: &[u8], out: &mut impl Outbox) {
     let Ok((header, _)) = Header::parse(request) else {
         return;
     };

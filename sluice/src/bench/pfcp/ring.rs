@@ -2,6 +2,7 @@
 //! N4 datagrams to the control core and take its answers. There are no Ethernet, IP and UDP
 //! headers on it, and no NIC.
 
+use arrayvec::ArrayVec;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_n4::Outbox;
 use sluice_node::core::Surroundings;
@@ -81,16 +82,26 @@ pub fn pair<P>() -> (Near<P>, Far) {
 }
 
 impl<P> Near<P> {
-    /// Hands up to [`BATCH`] requests to `handle`. Returns how many there were.
-    pub fn receive(&mut self, mut handle: impl FnMut(&[u8], &mut Self)) -> usize {
-        for taken in 0..BATCH {
-            let Some(request) = self.requests.pop() else {
-                return taken;
-            };
-            handle(request.bytes(), self);
-            self.free.push(request);
+    /// Hands up to [`BATCH`] requests of `peer` to `handle`. Returns how many there were.
+    pub fn receive(
+        &mut self,
+        peer: SocketAddr,
+        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self),
+    ) -> usize {
+        let mut requests = ArrayVec::<Datagram, BATCH>::new();
+        while !requests.is_full()
+            && let Some(request) = self.requests.pop()
+        {
+            requests.push(request);
         }
-        BATCH
+        let datagrams: ArrayVec<_, BATCH> = requests.iter().map(|r| (peer, r.bytes())).collect();
+        if !datagrams.is_empty() {
+            handle(&datagrams, self);
+        }
+        let taken = datagrams.len();
+        drop(datagrams);
+        self.free.extend(requests);
+        taken
     }
 }
 

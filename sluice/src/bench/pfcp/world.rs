@@ -226,7 +226,7 @@ fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
     door: &mut D,
 ) -> usize {
     let now = time();
-    let mut work = door.receive(|peer, bytes, around| core.datagram(now, peer, bytes, around));
+    let mut work = door.receive(|datagrams, around| core.datagrams(now, datagrams, around));
     work += core.turn(now, door.around());
     door.flush();
     while core.up.next_notice().is_some() {}
@@ -234,7 +234,7 @@ fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
 }
 
 fn limit_turn<D: Door>(door: &mut D) -> usize {
-    let work = door.receive(super::limit::answer);
+    let work = door.receive(super::limit::answer_all);
     door.flush();
     work
 }

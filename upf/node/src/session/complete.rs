@@ -50,6 +50,9 @@ impl UpFunction {
         match &record.answer {
             Answer::None => {}
             Answer::Established(reply, created) => {
+                if let Some(session) = self.state.store.get_mut(record.session) {
+                    session.stands = true;
+                }
                 self.answer_establishment(at, record.session, reply, created, out);
             }
             Answer::Modified(reply, created, reference) => {

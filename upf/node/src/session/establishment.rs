@@ -29,6 +29,11 @@ impl UpFunction {
         out: &mut E,
     ) {
         let head = SessionEstablishmentHead::parse(request.body).map_err(Refusal::from);
+        if let Ok(head) = &head
+            && let Some(known) = self.state.known(request, head)
+        {
+            return self.answer_again(at, request, known, out);
+        }
         let established = head.and_then(|head| {
             let drafted = self.state.establish(at, request, &head, net)?;
             Ok((drafted, head.cp_f_seid))
@@ -156,7 +161,9 @@ impl State {
         };
         let check = self.new_check();
         // There is room: the draft was checked against the store.
-        let Some(session) = self.store.insert(association, cp, shard, check) else {
+        let hash = self.hash(body);
+        let place = (shard, check);
+        let Some(session) = self.store.insert(association, cp, place, hash) else {
             self.undo(net);
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         };

@@ -4,13 +4,14 @@ use crate::network::Network;
 use crate::session::config::Config;
 use crate::session::notice::Notice;
 use crate::session::state::{Moment, State};
+use crate::session::store::SessionRef;
 use core::net::{Ipv4Addr, SocketAddr};
 use sluice_n4::{Endpoint, Input, Instant, Outbox, Role, SessionRequest, messages};
 use sluice_path::foreign::ForeignWriter;
 use sluice_path::txn::Txn;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::NtpTime;
-use sluice_wire::pfcp::{Cause, MessageType};
+use sluice_wire::pfcp::{Cause, Header, MessageType};
 
 /// Where the effects of the UP function go.
 pub trait Effects: Outbox {
@@ -67,6 +68,21 @@ impl UpFunction {
             self.events(at);
         }
         self.remove_doomed(at, net, out);
+    }
+
+    /// A datagram will be [handled](Self::handle) soon: asks the caches for the session that its
+    /// first message names.
+    pub fn foresee(&self, bytes: &[u8]) {
+        if let Some(name) = named_by(bytes) {
+            self.state.store.prefetch(name);
+        }
+    }
+
+    /// The same some time later: asks for the session's rules.
+    pub fn foresee_rules(&self, bytes: &[u8]) {
+        if let Some(session) = named_by(bytes).and_then(|name| self.state.store.get(name)) {
+            self.state.store.prefetch_rules(session);
+        }
     }
 
     /// Deals with a transaction that came back from the packet path.
@@ -177,4 +193,10 @@ impl UpFunction {
             w.ie(IeType::CAUSE, |w| Cause::SERVICE_NOT_SUPPORTED.encode(w))
         });
     }
+}
+
+/// The session that the header of a datagram names.
+fn named_by(bytes: &[u8]) -> Option<SessionRef> {
+    let (header, _) = Header::parse(bytes).ok()?;
+    header.seid.map(SessionRef::from_seid)
 }

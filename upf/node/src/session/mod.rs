@@ -33,6 +33,7 @@
 //! - The session's UE address holds for all its uplink rules, whether or not their PDIs repeat it.
 
 mod admit;
+mod again;
 mod associations;
 mod compile;
 mod complete;

@@ -115,9 +115,8 @@ impl State {
         };
         let drafted = self.draft(at, base, net, |work| apply_all(work, head, body))?;
         self.commit(name, at.seconds());
-        if let (Some(cp), Some(s)) = (head.cp_f_seid, self.store.get_mut(name)) {
-            let FSeid { seid, ipv4, ipv6 } = cp;
-            s.cp = CpSession { seid, ipv4, ipv6 };
+        if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
+            self.store.rename(name, CpSession { seid, ipv4, ipv6 });
         }
         Ok(drafted)
     }

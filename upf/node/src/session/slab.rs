@@ -3,6 +3,8 @@
 //! Memory is reserved at start and touched when it is first used, so a large limit costs nothing
 //! until sessions come; nothing is allocated after that.
 
+use sluice_mem::prefetch;
+
 /// No record.
 const NONE: u32 = u32::MAX;
 
@@ -67,6 +69,26 @@ impl<T: Copy> Slab<T> {
             at = node.next;
             Some(&node.value)
         })
+    }
+
+    /// Asks the caches for the head of a list, and for the record behind it: lists that were made
+    /// at once lie so.
+    #[inline]
+    pub fn prefetch(&self, chain: Chain) {
+        let head = chain.head as usize;
+        for at in [head, head.wrapping_add(1)] {
+            if let Some(node) = self.nodes.get(at) {
+                prefetch::read_whole(node);
+            }
+        }
+    }
+
+    /// Asks the caches for a single record.
+    #[inline]
+    pub fn prefetch_at(&self, at: u32) {
+        if let Some(node) = self.nodes.get(at as usize) {
+            prefetch::read_whole(node);
+        }
     }
 
     /// Changes the records of a list one by one.

@@ -72,6 +72,10 @@ pub struct State {
     pub claims: Box<Claims>,
     /// The UP function is about to end.
     pub releasing: bool,
+    /// Hashes requests.
+    pub hash: Seeded,
+    /// Establishments that came again when the endpoint no longer knew them.
+    pub repeated: u64,
     next_shard: u32,
 }
 
@@ -81,7 +85,7 @@ impl State {
         let random = Random::new(config.seed);
         let layout = config.layout.clone();
         Self {
-            store: Store::new(config.sessions, associations),
+            store: Store::new(config.sessions, associations, Seeded(config.seed[1])),
             ground: Ground::new(layout, config.blocks, meters, foreign, random),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
@@ -95,6 +99,8 @@ impl State {
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
             releasing: false,
+            hash: Seeded(config.seed[1]),
+            repeated: 0,
             next_shard: 0,
             config,
         }

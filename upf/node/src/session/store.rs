@@ -1,5 +1,6 @@
 //! All sessions: who they belong to, and their rules.
 
+use crate::session::hash::Seeded;
 use crate::session::limits::RULES_PER_SESSION;
 use crate::session::rules::{Endpoint, Far, Pdr, Qer, Rules, Urr};
 use crate::session::slab::{Chain, Slab};
@@ -8,6 +9,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_n4::AssociationId;
 use sluice_path::txn::Usage;
 use sluice_wire::ids::Seid;
+use std::collections::HashMap;
 
 /// A session.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,10 @@ pub struct Session {
     pub shard: u16,
     /// It is to be removed; nobody can name it any more.
     pub doomed: bool,
+    /// The path has carried its establishment out.
+    pub stands: bool,
+    /// Hash of the request that established it, so that the request is known when it comes again.
+    pub request: u64,
     /// Who the user is.
     pub user: User,
     /// Usage of all rules since the establishment, uplink and downlink, as far as it was taken.
@@ -36,7 +42,7 @@ pub struct Session {
 }
 
 /// CP F-SEID.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CpSession {
     /// Its SEID.
     pub seid: Seid,
@@ -97,11 +103,13 @@ pub struct Store {
     /// First session of each association, by its index.
     first: Vec<u32>,
     first_doomed: u32,
+    /// By association and F-SEID at the CP function: the place.
+    by_cp: HashMap<(AssociationId, CpSession), u32, Seeded>,
 }
 
 impl Store {
     /// Room for `sessions` sessions of `associations` associations.
-    pub fn new(sessions: usize, associations: usize) -> Self {
+    pub fn new(sessions: usize, associations: usize, hash: Seeded) -> Self {
         let rules = sessions.saturating_mul(RULES_PER_SESSION);
         Self {
             sessions: Slab::new(sessions),
@@ -112,12 +120,53 @@ impl Store {
             endpoints: Slab::new(rules),
             first: vec![NONE; associations],
             first_doomed: NONE,
+            by_cp: HashMap::with_capacity_and_hasher(sessions, hash),
+        }
+    }
+
+    /// The session of an association that the CP function calls so.
+    pub fn by_cp(&self, key: (AssociationId, CpSession)) -> Option<(SessionRef, &Session)> {
+        let name = self.named(*self.by_cp.get(&key)?)?;
+        Some((name, self.get(name)?))
+    }
+
+    /// The CP function calls a session otherwise from now on.
+    pub fn rename(&mut self, name: SessionRef, cp: CpSession) {
+        let Some(old) = self.get(name).map(|s| (s.association, s.cp)) else {
+            return;
+        };
+        if old.1 != cp {
+            self.forget_cp(old, name.at);
+            self.by_cp.insert((old.0, cp), name.at);
+        }
+        if let Some(session) = self.get_mut(name) {
+            session.cp = cp;
+        }
+    }
+
+    fn forget_cp(&mut self, key: (AssociationId, CpSession), at: u32) {
+        if self.by_cp.get(&key) == Some(&at) {
+            self.by_cp.remove(&key);
         }
     }
 
     /// Sessions, those not counted that are being removed.
     pub fn len(&self) -> usize {
         self.sessions.used()
+    }
+
+    /// Asks the caches for a session.
+    pub fn prefetch(&self, name: SessionRef) {
+        self.sessions.prefetch_at(name.at);
+    }
+
+    /// Asks the caches for the rules of a session.
+    pub fn prefetch_rules(&self, session: &Session) {
+        self.pdrs.prefetch(session.pdrs);
+        self.fars.prefetch(session.fars);
+        self.qers.prefetch(session.qers);
+        self.urrs.prefetch(session.urrs);
+        self.endpoints.prefetch(session.endpoints);
     }
 
     /// A session that can be named.
@@ -149,6 +198,8 @@ impl Store {
     /// Copies the rules of a session.
     pub fn load(&self, session: &Session, rules: &mut Rules) {
         rules.clear();
+        // The lists lie apart: what the caches lack of them is fetched at once.
+        self.prefetch_rules(session);
         rules.pdrs.extend(self.pdrs.iter(session.pdrs).copied());
         rules.fars.extend(self.fars.iter(session.fars).copied());
         rules.qers.extend(self.qers.iter(session.qers).copied());
@@ -175,8 +226,8 @@ impl Store {
         &mut self,
         association: AssociationId,
         cp: CpSession,
-        shard: u32,
-        check: u32,
+        (shard, check): (u32, u32),
+        request: u64,
     ) -> Option<SessionRef> {
         let session = Session {
             check,
@@ -184,6 +235,8 @@ impl Store {
             cp,
             shard: shard as u16,
             doomed: false,
+            stands: false,
+            request,
             user: User::default(),
             usage: Default::default(),
             pdrs: Chain::EMPTY,
@@ -195,6 +248,7 @@ impl Store {
             next: NONE,
         };
         let at = self.sessions.insert(session)?;
+        self.by_cp.insert((association, cp), at);
         self.link(at);
         Some(SessionRef { at, check })
     }
@@ -222,6 +276,9 @@ impl Store {
             self.endpoints.replace(&mut session.endpoints, &[]);
         }
         self.unlink(name.at);
+        if let Some(session) = self.sessions.get(name.at) {
+            self.forget_cp((session.association, session.cp), name.at);
+        }
         if let Some(session) = self.sessions.get_mut(name.at) {
             session.check = 0;
             self.sessions.remove(name.at);
@@ -247,6 +304,9 @@ impl Store {
     /// Dooms one session.
     pub fn doom_one(&mut self, at: u32) {
         self.unlink(at);
+        if let Some(session) = self.sessions.get(at) {
+            self.forget_cp((session.association, session.cp), at);
+        }
         if let Some(session) = self.sessions.get_mut(at) {
             session.doomed = true;
             self.link(at);

@@ -106,3 +106,36 @@ fn what_gives_way_after_its_time_is_not_counted() {
         (0, 0)
     );
 }
+
+#[test]
+fn a_hundred_thousand_requests_a_second_are_known_for_t1_times_n1_plus_one() {
+    let limits = crate::Limits::for_rate(100_000, 1000, 3);
+    assert_eq!(limits.cache_window_ms, WINDOW_MS);
+    let mut inbound = inbound(limits.cached_requests, limits.cached_response_bytes);
+    let requests = 400_000_u32;
+    let at = |n: u32| Instant(u64::from(n) * 10_000);
+    let answer = |n: u32| [n.to_be_bytes(); 30].concat();
+    for n in 0..requests {
+        let ticket = new(inbound.admit(at(n), peer(1), n, b"request"));
+        inbound.answered(at(n), ticket, &answer(n));
+    }
+    for n in [0, 1, 123_456, requests - 1] {
+        let again = inbound.admit(at(requests - 1), peer(1), n, b"request");
+        assert_eq!(again, Admission::Answered(&answer(n)), "{n}");
+    }
+    assert_eq!(
+        (inbound.evicted_requests(), inbound.evicted_responses()),
+        (0, 0)
+    );
+    // Ten times as many: the oldest give way, and each that does is counted.
+    let places = u64::from(requests.next_power_of_two());
+    for n in 0..requests {
+        let ticket = new(inbound.admit(at(requests), peer(2), n, b"request"));
+        inbound.answered(at(requests), ticket, &answer(n));
+    }
+    assert_eq!(
+        inbound.evicted_requests(),
+        2 * u64::from(requests) - places - 1
+    );
+    assert!(inbound.evicted_responses() > 0);
+}

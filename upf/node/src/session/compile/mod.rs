@@ -63,16 +63,14 @@ impl Rules {
             .pdrs
             .iter()
             .filter(|p| p.is_live() && p.is_uplink() == uplink);
-        live.filter(|p| p.qers.contains(qer))
-            .map(|p| qfis(p).count())
-            .sum()
+        live.filter(|p| p.qers.contains(qer)).map(rules_len).sum()
     }
 
     /// How many compiled rules stand behind a key.
     pub fn members_len(&self, key: Key) -> usize {
         let pdrs = self.pdrs.iter();
         let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
-        behind.map(|p| qfis(p).count()).sum()
+        behind.map(rules_len).sum()
     }
 
     /// The first of the compiled rules behind a key.
@@ -123,10 +121,19 @@ impl Rules {
 
 /// The QFIs that a PDR matches one by one, or none for all at once.
 fn qfis(pdr: &Pdr) -> impl Iterator<Item = Option<u8>> {
-    let bits = pdr.qfis;
-    let each = (0..64).filter(move |q| bits >> q & 1 == 1).map(Some);
-    let all = (bits == 0).then_some(None);
+    let mut bits = pdr.qfis;
+    let each = core::iter::from_fn(move || {
+        let qfi = (bits != 0).then(|| bits.trailing_zeros() as u8)?;
+        bits &= bits - 1;
+        Some(Some(qfi))
+    });
+    let all = (pdr.qfis == 0).then_some(None);
     all.into_iter().chain(each)
+}
+
+/// How many rules a PDR compiles into.
+fn rules_len(pdr: &Pdr) -> usize {
+    pdr.qfis.count_ones().max(1) as usize
 }
 
 /// A QER's maximum bit rate of a direction.

@@ -143,6 +143,15 @@ impl Bench {
 
     /// A UP function that CP is associated with.
     pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::made(change, 1024)
+    }
+
+    /// One whose endpoint remembers so many requests.
+    pub fn with_memory(requests: usize) -> Self {
+        Self::made(|_| {}, requests)
+    }
+
+    fn made(change: impl FnOnce(&mut Config), requests: usize) -> Self {
         let pool = Pool {
             instance: InstanceId(1),
             base: Ipv4Addr::new(10, 45, 0, 0),
@@ -163,7 +172,8 @@ impl Bench {
         let mut config = Config::new(layout.clone(), blocks, N4, [1, 2]);
         config.sessions = 300;
         change(&mut config);
-        let n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(1000));
+        let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(1000));
+        n4.limits.cached_requests = requests;
         let mut bench = Self {
             up: UpFunction::new(config, n4, foreign),
             net: TestNet::default(),

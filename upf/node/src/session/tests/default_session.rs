@@ -220,6 +220,7 @@ fn a_restored_session_gets_its_teid_back() {
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     assert_eq!(bench.up.in_use().teids, 1);
     assert_eq!(bench.up.in_use().foreign_lines, 0);
+    request.cp_f_seid = FSeid::v4(Seid(3), CP);
     let again = bench.establish(CP, &request);
     assert_eq!(again.cause, Cause::RULE_CREATION_MODIFICATION_FAILURE);
     bench.delete(CP, done.seid);
