@@ -35,8 +35,8 @@ pub(super) fn icmp_in(ip: &Ipv4<'_>) {
     }
 }
 
-/// The inner packet's length if this datagram is a G-PDU.
-pub(super) fn g_pdu_len(udp: &Udp<'_>) -> Option<usize> {
+/// The inner packet if this datagram is a G-PDU.
+pub(super) fn g_pdu_payload<'a>(udp: &Udp<'a>) -> Option<&'a [u8]> {
     if udp.destination_port() != gtpu::PORT {
         return None;
     }
@@ -44,5 +44,5 @@ pub(super) fn g_pdu_len(udp: &Udp<'_>) -> Option<usize> {
     let inner = g_pdu.payload(udp.payload()).expect("a payload");
     let ip = Ipv4::parse(inner).expect("an inner packet of ours");
     assert_eq!(usize::from(ip.total_len()), inner.len());
-    Some(inner.len())
+    Some(inner)
 }

@@ -307,6 +307,7 @@ fn config() -> ControlConfig {
         neighbours: vec![],
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let n3 = Role::Tunnels {
         side: Side::Access,

@@ -136,6 +136,7 @@ fn interfaces() -> ControlConfig {
         neighbours: gnbs.collect(),
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let n6 = InterfaceConfig {
         name: "n6".to_owned(),

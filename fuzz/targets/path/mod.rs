@@ -4,7 +4,7 @@
 mod rig;
 mod rules;
 
-use super::checks::{g_pdu_len, ip_in, udp_in};
+use super::checks::{g_pdu_payload, ip_in, udp_in};
 use crate::script::{Step, steps};
 use rig::Rig;
 use sluice_path::txn::Usage;
@@ -30,10 +30,8 @@ pub fn packet_path(data: &[u8]) {
     total.see(&rig.take_output());
     total.charge(&rig.take_all_usage());
     total.see(&rig.take_output());
-    assert_eq!(
-        total.charged, total.left,
-        "usage is what left (octets, packets)"
-    );
+    total.arrived(&rig.arrived);
+    total.check();
     rig.close();
 }
 
@@ -59,6 +57,8 @@ fn happen(rig: &mut Rig, step: &Step<'_>, total: &mut Totals) {
 struct Totals {
     charged: (u64, u64),
     left: (u64, u64),
+    /// Of those that left: fragments, which may be pieces of one packet.
+    fragments: u64,
 }
 
 impl Totals {
@@ -67,6 +67,30 @@ impl Totals {
             self.charged.0 += bytes;
             self.charged.1 += packets;
         }
+    }
+
+    /// What UEs sent to ourselves has left their sessions, too.
+    fn arrived(&mut self, lens: &[usize]) {
+        self.left.0 += lens.iter().map(|len| *len as u64).sum::<u64>();
+        self.left.1 += lens.len() as u64;
+    }
+
+    /// Usage is what left. A packet that was cut counts once and by its own length, with its last
+    /// piece; from outside its pieces look like fragments that came as such.
+    fn check(&self) {
+        let Self {
+            charged,
+            left,
+            fragments,
+        } = self;
+        if *fragments == 0 {
+            assert_eq!(charged, left, "usage is what left (octets, packets)");
+        }
+        let packets = left.1 - fragments..=left.1;
+        assert!(
+            packets.contains(&charged.1),
+            "{charged:?} charged, {left:?} left, {fragments} of them fragments"
+        );
     }
 
     /// Every frame that left is sound; user data in it counts by the inner packet's length.
@@ -78,15 +102,16 @@ impl Totals {
             let ip = ip_in(frame).expect("the path sends IPv4 only");
             assert!(ip.ttl() > 0);
             let inner = match is_outer(&ip).then(|| udp_in(&ip)).flatten() {
-                Some(udp) => match g_pdu_len(&udp) {
-                    Some(len) => len,
+                Some(udp) => match g_pdu_payload(&udp) {
+                    Some(inner) => Ipv4::parse(inner).expect("tunnels carry sound packets"),
                     // An End Marker carries no user data.
                     None => continue,
                 },
-                None => usize::from(ip.total_len()),
+                None => ip,
             };
-            self.left.0 += inner as u64;
+            self.left.0 += u64::from(inner.total_len());
             self.left.1 += 1;
+            self.fragments += u64::from(inner.is_fragment());
         }
     }
 }

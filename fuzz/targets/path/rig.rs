@@ -33,6 +33,8 @@ pub(super) struct Rig {
     places: Places,
     now_ns: u64,
     next_txn: u64,
+    /// Lengths of packets of UEs for ourselves.
+    pub arrived: Vec<usize>,
 }
 
 impl Rig {
@@ -79,6 +81,7 @@ impl Rig {
             places,
             now_ns: 1_000_000_000,
             next_txn: 0,
+            arrived: Vec::new(),
         };
         rig.publish(shape >> 4);
         for op in ops {
@@ -191,6 +194,10 @@ impl Rig {
                 match message {
                     ToControl::Done(txn) => usage.extend(txn.usage.iter()),
                     ToControl::Packet(packet, _) | ToControl::Icmp(packet, _) => packet.free(),
+                    ToControl::FromUe(packet, _) => {
+                        self.arrived.push(packet.len());
+                        packet.free();
+                    }
                     ToControl::Resolve(_)
                     | ToControl::UnknownTeid(_)
                     | ToControl::Moved(_)
@@ -262,6 +269,7 @@ fn tables(known: u8) -> Tables {
         tunnels: vec![],
         instance: None,
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let tunnels = vec![TunnelAddress {
         address: UPF,
@@ -319,6 +327,7 @@ fn tables(known: u8) -> Tables {
             connected: vec![(n6, 1)],
             neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), 1)].into(),
             routes: vec![(far, 1)],
+            own: vec![(Ipv4Addr::new(198, 51, 100, 1).into(), 1)],
         }],
     }
 }

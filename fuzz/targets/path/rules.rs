@@ -7,7 +7,7 @@ use sluice_path::layout::{InstanceId, Layout};
 use sluice_path::limits::RULE_QERS;
 use sluice_path::line::Line;
 use sluice_path::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
-use sluice_path::txn::{EndMarker, Op};
+use sluice_path::txn::{Clock, EndMarker, Op};
 
 /// The UE with plain rules, and the one whose rules stand in blocks: both of the pool.
 pub(super) const UE: u32 = 0x0a2d_0007;
@@ -66,7 +66,7 @@ fn line(at: u32, image: Line) -> Op {
     Op::Line {
         at,
         image,
-        carry: [false; 2],
+        clocks: [Clock::Full; 2],
     }
 }
 
@@ -87,6 +87,7 @@ fn up(teid: u32, ue: u32) -> Line {
         head: head(&[
             Flags::TUNNEL,
             Flags::UPLINK,
+            Flags::FROM_UE,
             Flags::FORWARD,
             Flags::REMOVE_OUTER,
         ]),
@@ -98,6 +99,7 @@ fn up(teid: u32, ue: u32) -> Line {
 fn down(ue: u32, peer: u16) -> Line {
     Line {
         key: ue,
+        local: 1,
         ue_ip: ue,
         head: head(&[Flags::FORWARD, Flags::CREATE_OUTER, Flags::MARK_QFI]),
         body: into(peer),
@@ -146,7 +148,7 @@ fn chain(blocks: &[u32]) -> Vec<Op> {
         Op::Bucket {
             at: bucket,
             image,
-            carry: false,
+            clock: Clock::Full,
         },
         rule(blocks[0], Rule::new(first, buckets, Body::default())),
         rule(blocks[1], Rule::new(head(&flags), buckets, Body::default())),
@@ -208,8 +210,17 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
         _ => Op::Bucket {
             at: BucketRef::new(block, low & 7),
             image: SharedBucket::new(some_rate(rate)),
-            carry: flags & 1 != 0,
+            clock: some_clock(flags, at, block),
         },
+    }
+}
+
+/// Of whatever is named, be it there or not.
+fn some_clock(which: u8, line: u32, block: u32) -> Clock {
+    match which & 3 {
+        0 => Clock::Full,
+        1 => Clock::Line(line, which >> 2),
+        _ => Clock::Shared(BucketRef::new(block, which >> 2 & 7)),
     }
 }
 
@@ -227,6 +238,7 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Lin
     let flags = head.flags.with_if(Flags::TUNNEL, tunnel);
     let plain = Line {
         key,
+        local: u8::from(!tunnel),
         ue_ip: if which & 0x80 == 0 { 0 } else { UE },
         head: Head { flags, ..head },
         body,
@@ -248,7 +260,7 @@ fn some_head(flags: u8, low: u8) -> Head {
         Flags::MARK_QFI,
         Flags::MATCH_QFI,
         Flags::UPLINK,
-        Flags::CHECK_OUTER_SOURCE,
+        Flags::FROM_UE,
     ];
     let set = bits.iter().enumerate().filter(|(i, _)| flags >> i & 1 != 0);
     let flags = set.fold(Flags::none(), |all, (_, f)| all.with(*f));

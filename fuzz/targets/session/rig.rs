@@ -315,6 +315,7 @@ fn interfaces() -> ControlConfig {
         neighbours: vec![],
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let roles = vec![tunnels(Side::Access, "access"), tunnels(Side::Core, "n9")];
     let all = Prefix::new(Ipv4Addr::UNSPECIFIED, 0).expect("a prefix");

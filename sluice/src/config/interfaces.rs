@@ -31,6 +31,8 @@ pub struct Interface {
     pub proxy_arp: Vec<At<Prefix4>>,
     /// Outer sources that GTP-U is taken from; empty: all.
     pub peers: Vec<Prefix4>,
+    /// UDP checksums of tunnel packets are verified where there are any.
+    pub verifies_udp: bool,
     /// Tunnels end here: N3 and N9.
     pub tunnels: Vec<Tunnel>,
     /// The data network behind it: N6.
@@ -98,6 +100,8 @@ impl Interface {
         let neighbours = fields.sections("neighbours", Neighbour::read);
         let proxy_arp = fields.list("proxy_arp", &prefix4());
         let peers = fields.list("peers", &prefix4());
+        let checksums = word(&[("verify", true), ("ignore", false)]);
+        let verifies_udp = fields.or("udp_checksums", "verify", &checksums).value;
         let mut tunnels = fields.sections("n3", |f| Tunnel::read(f, TunnelKind::N3));
         tunnels.extend(fields.sections("n9", |f| Tunnel::read(f, TunnelKind::N9)));
         let n6 = fields.optional_section("n6", N6::read);
@@ -112,6 +116,7 @@ impl Interface {
             neighbours,
             proxy_arp,
             peers: peers.into_iter().map(|at| at.value).collect(),
+            verifies_udp,
             tunnels,
             n6,
         })

@@ -208,6 +208,11 @@ impl<P: Packet> Core<P> {
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
+            ToControl::FromUe(packet, interface) => {
+                self.control
+                    .from_ue(now_ns, interface, packet.data(), &mut frames);
+                packet.free();
+            }
             ToControl::Resolve(sought) => self.control.resolve(now_ns, sought, &mut frames),
             ToControl::UnknownTeid(notice) => {
                 self.control.unknown_teid(now_ns, notice, &mut frames);

@@ -48,8 +48,14 @@ pub trait Network {
     /// Where a tunnel of that side ends here: the address for an F-TEID with CHOOSE.
     fn tunnel_endpoint(&self, side: Side, instance: Option<&str>) -> Option<TunnelEndpoint>;
 
-    /// Our tunnel endpoint with this address (an F-TEID that the CP chose).
-    fn tunnel_endpoint_at(&self, address: Ipv4Addr) -> Option<TunnelEndpoint>;
+    /// Our tunnel endpoint with this address (an F-TEID that the CP chose), if it serves that
+    /// side and network instance.
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        instance: Option<&str>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint>;
 
     /// The network instance in which plain packets from that side are looked up by UE address.
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId>;

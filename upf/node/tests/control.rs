@@ -67,6 +67,7 @@ fn config() -> ControlConfig {
         neighbours: vec![],
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let n3 = Role::Tunnels {
         side: Side::Access,
@@ -186,6 +187,90 @@ fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
         control.frame(0, 1, &bytes, &mut sent);
         assert_eq!(sent.out.len(), answers, "{target}");
     }
+}
+
+/// What a UE sends to our N6 address, and the answer on its way back through the path.
+fn ue_says(control: &mut Control, packet: &[u8]) -> Option<Vec<u8>> {
+    let mut sent = Sent::default();
+    control.from_ue(0, 1, packet, &mut sent);
+    assert!(sent.out.is_empty(), "a UE is not on the link");
+    let (port, frame) = sent.to_path.pop()?;
+    assert_eq!((port, sent.to_path.len()), (PortId(1), 0));
+    Some(frame)
+}
+
+#[test]
+fn a_ue_that_pings_our_n6_address_is_answered_through_the_path() {
+    let mut control = control();
+    let mut echo = [0; 64];
+    let body = icmp::Echo {
+        identifier: 7,
+        sequence: 9,
+        data: b"sluice",
+    };
+    let len = icmp::write_echo(&mut echo, icmp::EchoKind::Request, &body).unwrap();
+    let ping = packet(UE, N6, Protocol::ICMP, &echo[..len]);
+    let frame = ue_says(&mut control, &ping).expect("an answer");
+    let eth = Eth::parse(&frame).unwrap();
+    assert_eq!(eth.destination(), N6_MAC, "as if the data network sent it");
+    let ip = Ipv4::parse(eth.payload()).unwrap();
+    assert_eq!((ip.source(), ip.destination()), (N6, UE));
+    let reply = Icmp::parse(ip.payload()).unwrap().message();
+    assert!(matches!(reply, icmp::Message::EchoReply(e) if e == body));
+    assert_eq!(control.counters().icmp_echo_replies, 1);
+}
+
+#[test]
+fn tunnels_are_not_a_ues_business() {
+    let mut control = control();
+    let echo = datagram(UE, N6, (2152, gtpu::PORT), &gtpu::echo_request(1));
+    let frame = ue_says(&mut control, &echo).expect("an answer");
+    let eth = Eth::parse(&frame).unwrap();
+    let ip = Ipv4::parse(eth.payload()).unwrap();
+    assert_eq!(ip.protocol(), Protocol::ICMP);
+    assert_eq!(control.counters().gtpu_echo_responses, 0);
+    assert_eq!(control.counters().icmp_errors, 1);
+    let fragment = {
+        let header = Ipv4Header {
+            more_fragments: true,
+            ..Ipv4Header::new(Protocol::UDP, UE, N6)
+        };
+        [&header.to_bytes(8).unwrap()[..], &[0; 8]].concat()
+    };
+    assert!(ue_says(&mut control, &fragment).is_none());
+    assert!(ue_says(&mut control, b"no packet").is_none());
+    assert_eq!(control.counters().ignored, 2);
+}
+
+#[test]
+fn our_own_address_is_nobodys_who_claims_it() {
+    let mut control = control();
+    let thief = Arp::request(GATEWAY_MAC, N6, N6);
+    let bytes = frame(
+        MacAddr::BROADCAST,
+        GATEWAY_MAC,
+        EtherType::ARP,
+        &thief.to_bytes(),
+    );
+    control.frame(0, 1, &bytes, &mut Sent::default());
+    // Any change brings new tables.
+    let questions = Resolve::OnLink(1, Ipv4Addr::new(198, 51, 100, 7));
+    control.resolve(0, questions, &mut Sent::default());
+    let tables = control.take_tables().expect("new tables");
+    assert_eq!(tables.egresses[0].route(N6.into()), Route::Own(1));
+}
+
+#[test]
+fn an_f_teid_of_the_cp_ends_at_an_address_of_its_side_and_instance() {
+    let control = control();
+    let at = |side, name, address| {
+        let found = control.directory.tunnel_endpoint_at(side, name, address);
+        found.is_some()
+    };
+    assert!(at(Side::Access, Some("ACCESS"), N3) && at(Side::Access, None, N3));
+    assert!(!at(Side::Core, None, N3), "N3 is not towards the core");
+    assert!(!at(Side::Access, Some("internet"), N3), "another instance");
+    assert!(!at(Side::Access, None, N6), "no tunnels end at N6");
 }
 
 #[test]

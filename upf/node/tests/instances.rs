@@ -30,6 +30,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
         neighbours: vec![],
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let interfaces = vec![interface];
     Directory::new(&ControlConfig {

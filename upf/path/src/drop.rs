@@ -97,6 +97,12 @@ reasons! {
     Stopped = "stopped",
     /// The FAR sends to the CP function (N4-u), where nothing leads yet.
     N4uAbsent = "n4u_absent",
+    /// The session went, or sends elsewhere now, while the packet waited for its next hop.
+    SessionChanged = "session_changed",
+    /// A packet from another UPF is not for the session's UE.
+    UeDestination = "ue_destination",
+    /// The UDP checksum of the outer packet is wrong (RFC 1122, 4.1.3.4).
+    UdpChecksum = "udp_checksum",
 }
 
 #[cfg(test)]

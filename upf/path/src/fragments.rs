@@ -6,6 +6,8 @@ use crate::message::Handover;
 use crate::path::{Path, Ready};
 use crate::reassembly::{Outcome, Pieces, l3_of};
 use crate::stage::far::Exit;
+use crate::stage::relay::Kept;
+use crate::stage::transmit::Charge;
 use crate::stage::{ohc, ohr, route};
 use crate::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
@@ -103,12 +105,12 @@ impl<I: PortIo> Worker<I> {
 }
 
 impl<I: PortIo> Path<'_, I> {
-    /// Cuts an inner packet that may be fragmented. Each fragment is a packet of its own from
-    /// here on: it gets its outer header, and its length is what counts.
+    /// Cuts an inner packet that may be fragmented. Each fragment gets its outer header and may
+    /// have to wait for itself. Usage is that of the packet, and counts when the last one leaves.
     #[cold]
-    pub fn cut(&mut self, packet: I::Packet, ready: Ready, mtu: u16) {
+    pub fn cut(&mut self, packet: I::Packet, ready: Ready, mtu: u16, kept: &Kept) {
         let mut sent = 0;
-        let outcome = self.cut_into(&packet, &ready, mtu, &mut sent);
+        let outcome = self.cut_into(&packet, (&ready, kept), mtu, &mut sent);
         if let Err(reason) = outcome {
             // What was sent stands for packets made; the rest of this one is lost.
             self.stats.count_drop(reason);
@@ -122,7 +124,7 @@ impl<I: PortIo> Path<'_, I> {
     fn cut_into(
         &mut self,
         packet: &I::Packet,
-        ready: &Ready,
+        (ready, kept): (&Ready, &Kept),
         mtu: u16,
         sent: &mut u64,
     ) -> Result<(), DropReason> {
@@ -131,7 +133,8 @@ impl<I: PortIo> Path<'_, I> {
         let plan = pieces.clone();
         // All pieces take the way of the whole.
         let flow_hash = ohr::flow_hash(packet.data());
-        for piece in pieces {
+        let mut pieces = pieces.peekable();
+        while let Some(piece) = pieces.next() {
             let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
             let mut header = [0; MAX_HEADER_LEN];
             let header_len = plan.write_header(&piece, &mut header);
@@ -139,10 +142,12 @@ impl<I: PortIo> Path<'_, I> {
                 header.get(..header_len).unwrap_or_default(),
                 whole.payload().get(piece.payload).unwrap_or_default(),
             );
-            match self.finish_piece(&mut out, parts, (ready, flow_hash)) {
-                Ok(len) => {
+            match self.finish_piece(&mut out, parts, (ready, flow_hash, kept)) {
+                Ok(()) => {
                     let mut ready = *ready;
-                    ready.charge.len = len;
+                    if pieces.peek().is_some() {
+                        ready.charge = Charge::NONE;
+                    }
                     *sent += 1;
                     self.leave(out, ready);
                 }
@@ -159,19 +164,18 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         out: &mut I::Packet,
         (header, payload): (&[u8], &[u8]),
-        (ready, flow_hash): (&Ready, u32),
-    ) -> Result<u32, DropReason> {
+        (ready, flow_hash, kept): (&Ready, u32, &Kept),
+    ) -> Result<(), DropReason> {
         let room = out
             .append(header.len() + payload.len())
             .map_err(|_| DropReason::NoBuffer)?;
         let (head, body) = room.split_at_mut(header.len());
         head.copy_from_slice(header);
         body.copy_from_slice(payload);
-        let len = out.len() as u32;
         if let Exit::Tunnel(tunnel, peer) = &ready.exit {
             let peer = route::peer(*peer, self.tables)?;
-            ohc::create(out, tunnel, peer, flow_hash)?;
+            ohc::relay(out, tunnel, peer, flow_hash, kept)?;
         }
-        Ok(len)
+        Ok(())
     }
 }

@@ -78,6 +78,10 @@ pub const BUCKET_DEPTH_NS: u64 = 100_000_000;
 /// A bucket never holds less than this, so that a low rate still lets whole packets pass.
 pub const BUCKET_MIN_BYTES: u64 = 3_200;
 
+/// Octets of extension headers that a relayed packet keeps: a downlink container with every field
+/// takes 24, an uplink one 48, and the four octets before them; what a peer adds beyond that goes.
+pub const RELAYED_EXTENSIONS_LEN: usize = 128;
+
 /// Packets that one worker reassembles at a time: at 64 KiB each, 16 MiB of buffers at the most.
 pub const REASSEMBLIES: usize = 256;
 

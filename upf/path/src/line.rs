@@ -7,16 +7,18 @@ zeroable_struct! {
     /// One tunnel endpoint or one UE address. All zero is vacant.
     ///
     /// The line answers three questions at once: is this still the endpoint that the packet was
-    /// placed for (`key`), may it come from there (`src_ip`, `ue_ip`), and what happens to it.
+    /// placed for (`key`, `local`), may it come from there (`ue_ip`), and what happens to it.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C, align(64))]
     pub struct Line {
         /// TEID or UE IPv4 address in host order; 0 is vacant.
         pub key: u32,
-        /// The UE's IPv4 address: inner source (uplink) must be it. 0 is not checked.
+        /// The UE's IPv4 address, where `FROM_UE` or `TO_UE` want it. 0 is not checked.
         pub ue_ip: u32,
-        /// Outer source that is demanded where `CHECK_OUTER_SOURCE`.
-        pub src_ip: u32,
+        /// The rest of its name: the number of the tunnel's address, or of the network instance.
+        pub local: u8,
+        /// Always 0.
+        pub spare: [u8; 3],
         /// Decisions; with `EXTENDED` only the entry's own bits count.
         pub head: Head,
         /// The rest; with `EXTENDED` `teid` is the number of the first block.

@@ -54,6 +54,8 @@ pub enum ToControl<P> {
     Done(Box<Txn>),
     /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling, N4).
     Packet(P, InterfaceId),
+    /// The inner packet of a UE, to an address of ours on this interface.
+    FromUe(P, InterfaceId),
     /// A next hop has to be found.
     Resolve(Resolve),
     /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).

@@ -7,6 +7,8 @@ use crate::tables::InterfaceId;
 pub enum Entry {
     /// As a G-PDU.
     Tunnel,
+    /// As an End Marker: no packet, but the word that none follows in this tunnel.
+    EndMarker,
     /// As a plain IPv4 packet.
     Plain,
 }
@@ -31,7 +33,7 @@ pub struct Meta {
     pub qfi: u8,
     /// Where it arrived.
     pub interface: InterfaceId,
-    /// Number of the local tunnel address.
+    /// Number of the local tunnel address, or of the network instance of a plain packet.
     pub local: u8,
     /// How it came in.
     pub entry: Entry,

@@ -4,11 +4,13 @@ use crate::drop::DropReason;
 use crate::held::Waiting;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Entry, Meta};
-use crate::path::{Path, Ready};
-use crate::stage::far::Exit;
+use crate::path::{Path, Ready, rule};
+use crate::stage::far::{self, Exit};
+use crate::stage::relay::{self, Kept};
 use crate::stage::route::{self, Hop};
 use crate::stage::transmit::Charge;
-use crate::stage::{ohc, ohr};
+use crate::stage::{ohc, ohr, pdr, qer, session};
+use crate::tables::InterfaceId;
 use core::net::Ipv4Addr;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::ipv4::Ipv4;
@@ -21,6 +23,8 @@ enum Misfit {
     Tell(u16),
     /// It is too long; fragments of this size fit.
     Cut(Ready, u16),
+    /// Its time to live ends here.
+    TtlExceeded,
 }
 
 impl From<DropReason> for Misfit {
@@ -75,12 +79,21 @@ impl<I: PortIo> Path<'_, I> {
         packet.free();
     }
 
-    /// A packet whose next hop is not known, or that does not fit the way there.
+    /// A packet whose next hop is not known, or is us, or that does not fit the way there.
     #[cold]
-    pub fn detour(&mut self, mut packet: I::Packet, exit: Exit, charge: Charge) {
-        match self.prepare(&mut packet, exit, charge) {
+    pub fn detour(&mut self, mut packet: I::Packet, exit: Exit, charge: Charge, meta: &Meta) {
+        let kept = match exit {
+            Exit::Tunnel(tunnel, _) if meta.entry == Entry::Tunnel && tunnel.qfi.is_none() => {
+                relay::extensions(&mut packet, meta)
+            }
+            _ => Kept::new(),
+        };
+        match self.prepare(&mut packet, exit, charge, meta, &kept) {
             Ok(ready) => self.leave(packet, ready),
-            Err(Misfit::Cut(ready, mtu)) => self.cut(packet, ready, mtu),
+            Err(Misfit::TtlExceeded) => {
+                self.tell(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
+            }
+            Err(Misfit::Cut(ready, mtu)) => self.cut(packet, ready, mtu, &kept),
             Err(Misfit::Tell(mtu)) => {
                 self.tell(packet, DropReason::TooBig, IcmpCause::TooBig(mtu));
             }
@@ -94,18 +107,29 @@ impl<I: PortIo> Path<'_, I> {
         packet: &mut I::Packet,
         exit: Exit,
         charge: Charge,
+        meta: &Meta,
+        kept: &Kept,
     ) -> Result<Ready, Misfit> {
         let inner = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
         let (dst, dont_fragment) = (inner.destination_u32(), inner.dont_fragment());
-        let hop = route::find(&exit, dst, self.tables)?;
-        let ready = Ready {
+        let hop = route::find(&exit, dst, self.tables);
+        let ready = |hop| Ready {
             exit,
             hop,
             dst,
             charge,
+            meta: *meta,
         };
+        // What has arrived takes no further hop (RFC 1812, 5.2.3 and 5.3.1).
+        if let Ok(hop @ Hop::Own(_)) = hop {
+            return Ok(ready(hop));
+        }
+        let relays = meta.entry == Entry::Tunnel && matches!(exit, Exit::Tunnel(..));
+        far::hop(packet, relays).map_err(|_| Misfit::TtlExceeded)?;
+        let hop = hop?;
+        let ready = ready(hop);
         let interface = self.interface(hop.interface())?;
-        match route::fits(&exit, charge.len, interface) {
+        match route::fits(&exit, kept, charge.len, interface) {
             Err(mtu) if dont_fragment => return Err(Misfit::Tell(mtu)),
             Err(mtu) => return Err(Misfit::Cut(ready, mtu)),
             Ok(()) => {}
@@ -113,9 +137,25 @@ impl<I: PortIo> Path<'_, I> {
         if let Exit::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
             let flow_hash = ohr::flow_hash(packet.data());
-            ohc::create(packet, tunnel, peer, flow_hash)?;
+            ohc::relay(packet, tunnel, peer, flow_hash, kept)?;
         }
         Ok(ready)
+    }
+
+    /// A packet that has arrived: the control core answers for our addresses.
+    #[cold]
+    pub fn arrive(&mut self, packet: I::Packet, interface: InterfaceId, charge: &Charge) {
+        let arrived = ToControl::FromUe(packet, interface);
+        match self.rings.to_control.push(arrived) {
+            Ok(()) => {
+                self.charge(charge);
+                self.stats.to_control.add(1);
+            }
+            Err(ToControl::FromUe(packet, _)) => {
+                self.discard(packet, DropReason::ControlQueueFull);
+            }
+            Err(_) => unreachable!("push gives back what it was given"),
+        }
     }
 
     #[cold]
@@ -138,6 +178,35 @@ impl<I: PortIo> Path<'_, I> {
         }
     }
 
+    /// Whose usage a packet that waited counts on: its session's, if that is still there and
+    /// still sends the same way.
+    fn asked_again(&mut self, ready: &Ready) -> Result<Charge, DropReason> {
+        let gone = DropReason::SessionChanged;
+        let meta = &ready.meta;
+        let line = self.state.line_mut(meta.line).ok_or(gone)?;
+        session::check(line, meta).map_err(|_| gone)?;
+        let (head, body, at) = match line.block() {
+            None => {
+                pdr::only(line.head, meta)?;
+                (line.head, &mut line.body, None)
+            }
+            Some(chain) => {
+                let at = pdr::first(chain, meta, |number| self.state.ext(number))?;
+                let block = self.state.ext(at.block()).ok_or(gone)?;
+                let head = block.rules[at.rule()].head;
+                (head, rule(self.state, at)?, Some(at))
+            }
+        };
+        qer::gate(head)?;
+        far::decide(head)?;
+        match far::exit(head, body) == ready.exit {
+            // A piece of a packet is charged with another.
+            true if ready.charge == Charge::NONE => Ok(Charge::NONE),
+            true => Ok(Charge { at, ..ready.charge }),
+            false => Err(gone),
+        }
+    }
+
     /// Sends what waited for a next hop that is known now, and gives up what waited too long.
     #[cold]
     pub fn retry_held(&mut self) {
@@ -149,8 +218,17 @@ impl<I: PortIo> Path<'_, I> {
             )
         };
         while let Some(w) = self.held.take(is_ready) {
-            match route::find(&w.ready.exit, w.ready.dst, tables) {
-                Ok(hop) => self.leave(w.packet, Ready { hop, ..w.ready }),
+            let hop = route::find(&w.ready.exit, w.ready.dst, tables);
+            let released = hop.and_then(|hop| Ok((hop, self.asked_again(&w.ready)?)));
+            match released {
+                Ok((hop, charge)) => {
+                    let ready = Ready {
+                        hop,
+                        charge,
+                        ..w.ready
+                    };
+                    self.leave(w.packet, ready);
+                }
                 Err(reason) => self.discard(w.packet, reason),
             }
         }

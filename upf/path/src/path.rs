@@ -8,14 +8,14 @@ use crate::held::Held;
 use crate::ledger::WorkerStats;
 use crate::line::Line;
 use crate::message::{IcmpCause, WorkerRings};
-use crate::meta::Meta;
+use crate::meta::{Entry, Meta};
 use crate::rule::{Block, Body, Head};
 use crate::stage::far::{self, Exit};
 use crate::stage::ohr;
 use crate::stage::pdr::{self, At};
 use crate::stage::route::{self, Hop};
 use crate::stage::transmit::{self, Charge, Lane};
-use crate::stage::{ohc, qer, session, urr};
+use crate::stage::{ohc, qer, relay, session, urr};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::worker::Batch;
 use sluice_mem::shard::Owned;
@@ -44,6 +44,8 @@ pub(crate) struct Ready {
     pub dst: u32,
     /// Whose usage it counts on.
     pub charge: Charge,
+    /// What it came as: if it has to wait, the session is asked again before it leaves.
+    pub meta: Meta,
 }
 
 /// Where a packet leaves and whose usage it is.
@@ -58,7 +60,8 @@ enum End {
     Drop(DropReason),
     /// Dropped for its TTL, and the sender is told by ICMP.
     TtlExceeded,
-    /// It must leave here, but the next hop is not known or the packet does not fit.
+    /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
+    /// keeps extension headers.
     Detour(Exit, Charge),
 }
 
@@ -109,7 +112,6 @@ impl<'a, I: PortIo> Path<'a, I> {
                 (head, rule(self.state, at)?, Some(at))
             }
         };
-        far::hop(packet, meta.entry, head).map_err(|_| End::TtlExceeded)?;
         let charge = Charge {
             line: meta.line,
             at,
@@ -118,6 +120,11 @@ impl<'a, I: PortIo> Path<'a, I> {
         let Some((interface, mac)) = route::known(head, body, inner, tables) else {
             return Err(End::Detour(far::exit(head, body), charge));
         };
+        let relays = far::relays(meta.entry, head);
+        if relays && relay::keeps(head, meta) {
+            return Err(End::Detour(far::exit(head, body), charge));
+        }
+        far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer, tables)?;
             let flow_hash = ohr::flow_hash(packet.data());
@@ -133,6 +140,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[cold]
     fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
+            End::Drop(_) if meta.entry == Entry::EndMarker => self.pass_end_marker(packet, meta),
             End::Drop(reason) => {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
@@ -140,7 +148,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             End::TtlExceeded => {
                 self.tell(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
             }
-            End::Detour(exit, charge) => self.detour(packet, exit, charge),
+            End::Detour(exit, charge) => self.detour(packet, exit, charge, meta),
         }
     }
 
@@ -160,6 +168,7 @@ impl<'a, I: PortIo> Path<'a, I> {
                 self.push(lane, packet, ready.charge);
             }
             Hop::Wait(_, sought) => self.wait(packet, ready, sought),
+            Hop::Own(interface) => self.arrive(packet, interface, &ready.charge),
         }
     }
 
@@ -194,7 +203,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     #[inline]
-    fn charge(&mut self, charge: &Charge) {
+    pub fn charge(&mut self, charge: &Charge) {
         with_body(self.state, charge, |body| {
             urr::charge(body, charge.len);
         });
@@ -229,7 +238,7 @@ fn extended(
 
 /// The counters of a rule in an extension block.
 #[inline]
-fn rule(state: &mut Owned<Line, Block>, at: At) -> Result<&mut Body, DropReason> {
+pub(crate) fn rule(state: &mut Owned<Line, Block>, at: At) -> Result<&mut Body, DropReason> {
     let block = state.ext_mut(at.block()).ok_or(DropReason::NoPdr)?;
     Ok(&mut block.rules[at.rule()].body)
 }

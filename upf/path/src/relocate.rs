@@ -166,7 +166,7 @@ impl<I: PortIo> Worker<I> {
         }
         self.moves.gave(shard);
         let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &Waiting<_>| {
-            state.shard_of(waiting.ready.charge.line) == shard
+            state.shard_of(waiting.ready.meta.line) == shard
         };
         while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
             self.pass_waiting(to, waiting);

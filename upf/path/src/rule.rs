@@ -28,13 +28,16 @@ impl Flags {
     pub const MARK_QFI: Self = Self { bits: 1 << 5 };
     /// The rule matches one QFI only.
     pub const MATCH_QFI: Self = Self { bits: 1 << 6 };
-    /// The packet comes from the UE: inner source is checked, usage counts as uplink, and the
-    /// container written is the uplink one (an I-UPF's N9 towards the anchor).
+    /// The packet goes away from the UE: the container written is the uplink one (an I-UPF's N9
+    /// towards the anchor).
     pub const UPLINK: Self = Self { bits: 1 << 7 };
     /// The line is entered by TEID; otherwise by UE address.
     pub const TUNNEL: Self = Self { bits: 1 << 8 };
-    /// The line checks the outer source against `src_ip`.
-    pub const CHECK_OUTER_SOURCE: Self = Self { bits: 1 << 9 };
+    /// Packets of the line come from the UE: the inner source must be `ue_ip`.
+    pub const FROM_UE: Self = Self { bits: 1 << 9 };
+    /// Packets of the line go to the UE: the inner destination must be `ue_ip`. With `FROM_UE`
+    /// one of both is enough: forwarding from gNB to gNB has no direction.
+    pub const TO_UE: Self = Self { bits: 1 << 11 };
     /// FAR: to the CP function, where nothing leads yet. Dropped as `N4uAbsent`.
     pub const TO_CP: Self = Self { bits: 1 << 10 };
 

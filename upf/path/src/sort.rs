@@ -64,7 +64,7 @@ impl<I: PortIo> Worker<I> {
                 parse::classify(packet.data(), port, tables)
             };
             let class = match class {
-                Class::User(mut meta) => match place::place(&mut meta, &self.places, tables) {
+                Class::User(mut meta) => match place::place(&mut meta, &self.places) {
                     Ok(()) if self.owners.of_index(meta.line) == self.id => {
                         self.state.prefetch_line(meta.line);
                         metas.push(meta);

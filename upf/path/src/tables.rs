@@ -39,6 +39,8 @@ pub struct Interface {
     pub instance: Option<InstanceId>,
     /// Outer sources allowed there; empty allows all.
     pub allowed_peers: Vec<Prefix>,
+    /// UDP checksums of tunnel packets are verified where there are any.
+    pub verifies_udp: bool,
 }
 
 /// A local GTP-U address.
@@ -128,6 +130,8 @@ pub struct Egress {
     pub neighbours: HashMap<u32, NextHopId>,
     /// Static routes, longest prefix first.
     pub routes: Vec<(Prefix, NextHopId)>,
+    /// Our own addresses on the links: packets to them have arrived.
+    pub own: Vec<(u32, InterfaceId)>,
 }
 
 /// What an egress says of a destination.
@@ -135,6 +139,8 @@ pub struct Egress {
 pub enum Route {
     /// This station.
     Via(NextHopId),
+    /// Here: it is an address of ours on this interface.
+    Own(InterfaceId),
     /// On the link, but nobody asked for it yet.
     Unknown(InterfaceId),
     /// Nowhere.
@@ -157,10 +163,11 @@ impl Egress {
     /// Not inlined: hashing takes registers from those who need none of it.
     #[inline(never)]
     fn on_link(&self, destination: u32, interface: InterfaceId) -> Route {
-        match self.neighbours.get(&destination) {
-            Some(id) => Route::Via(*id),
-            None => Route::Unknown(interface),
+        if let Some(id) = self.neighbours.get(&destination) {
+            return Route::Via(*id);
         }
+        let own = self.own.iter().find(|(address, _)| *address == destination);
+        own.map_or(Route::Unknown(interface), |(_, id)| Route::Own(*id))
     }
 }
 

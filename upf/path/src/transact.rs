@@ -1,15 +1,18 @@
 //! Apply a transaction: whole, between two bursts, and back it goes with the usage that it took.
 
+use crate::bucket::Tat;
 use crate::drop::DropReason;
+use crate::limits::BLOCK_CHAIN;
 use crate::line::Line;
 use crate::message::ToControl;
+use crate::meta::{Entry, Meta};
 use crate::path::Path;
-use crate::rule::{Body, BucketRef, Rule, SharedBucket};
-use crate::stage::far::Exit;
+use crate::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use crate::stage::far::{self, Exit};
 use crate::stage::transmit::{self, Charge};
-use crate::stage::{ohc, route};
+use crate::stage::{ohc, route, session};
 use crate::tables::InterfaceId;
-use crate::txn::{EndMarker, Op, Txn, Usage};
+use crate::txn::{Clock, EndMarker, Op, Txn, Usage};
 use crate::worker::Worker;
 use sluice_port::{Packet, PortIo};
 
@@ -24,6 +27,10 @@ impl<I: PortIo> Worker<I> {
             path.end_marker(marker);
         }
         let Txn { ops, usage, .. } = &mut *txn;
+        // First what all clocks say: an operation may overwrite what a later one goes on from.
+        for op in ops.iter_mut() {
+            path.read_clocks(op);
+        }
         for op in ops.iter() {
             if let Some(taken) = path.apply(op) {
                 usage.push(taken);
@@ -51,9 +58,9 @@ impl<I: PortIo> Path<'_, I> {
     /// records keep their order even then.
     fn apply(&mut self, op: &Op) -> Option<Usage> {
         match op {
-            Op::Line { at, image, carry } => {
+            Op::Line { at, image, .. } => {
                 let line = self.state.line_mut(*at);
-                Some(line.map_or_else(Usage::default, |l| replace_line(l, image, *carry)))
+                Some(line.map_or_else(Usage::default, |l| replace_line(l, image)))
             }
             Op::TakeLine { at } => {
                 let line = self.state.line_mut(*at);
@@ -77,24 +84,38 @@ impl<I: PortIo> Path<'_, I> {
                 }
                 None
             }
-            Op::Bucket { at, image, carry } => {
-                self.set_bucket(*at, image, *carry);
+            Op::Bucket { at, image, .. } => {
+                if let Some(bucket) = self.bucket(*at) {
+                    *bucket = *image;
+                }
                 None
             }
         }
     }
 
-    fn set_bucket(&mut self, at: BucketRef, image: &SharedBucket, carry: bool) {
-        let bucket = at
-            .get()
-            .and_then(|(block, place)| self.state.ext_mut(block)?.buckets.get_mut(place));
-        if let Some(bucket) = bucket {
-            let tat = bucket.tat;
-            *bucket = *image;
-            if carry {
-                bucket.tat = tat;
+    fn bucket(&mut self, at: BucketRef) -> Option<&mut SharedBucket> {
+        let (block, place) = at.get()?;
+        self.state.ext_mut(block)?.buckets.get_mut(place)
+    }
+
+    fn read_clocks(&mut self, op: &mut Op) {
+        match op {
+            Op::Line { image, clocks, .. } => {
+                (image.body.tat0, image.body.tat1) = (self.clock(clocks[0]), self.clock(clocks[1]));
             }
+            Op::Bucket { image, clock, .. } => image.tat = self.clock(*clock),
+            _ => {}
         }
+    }
+
+    fn clock(&mut self, of: Clock) -> Tat {
+        let tat = match of {
+            Clock::Full => None,
+            Clock::Line(at, 0) => self.state.line(at).map(|l| l.body.tat0),
+            Clock::Line(at, _) => self.state.line(at).map(|l| l.body.tat1),
+            Clock::Shared(at) => self.bucket(at).map(|b| b.tat),
+        };
+        tat.unwrap_or_default()
     }
 
     fn rule(&mut self, block: u32, at: u8) -> Option<&mut Rule> {
@@ -103,10 +124,65 @@ impl<I: PortIo> Path<'_, I> {
 
     /// Goes out behind the last packet on the old path: the lane keeps order.
     fn end_marker(&mut self, marker: &EndMarker) {
-        let Some(mut packet) = self.io.alloc() else {
+        let Some(packet) = self.io.alloc() else {
             return;
         };
         self.stats.created.add(1);
+        self.send_end_marker(packet, marker);
+    }
+
+    /// An End Marker that came goes on where the packets before it went (TS 23.501, 6.2.3); where
+    /// they leave the tunnels it is for the control core.
+    #[cold]
+    pub fn pass_end_marker(&mut self, mut packet: I::Packet, meta: &Meta) {
+        if let Some(marker) = self.next_tunnel(meta) {
+            packet.truncate(0);
+            return self.send_end_marker(packet, &marker);
+        }
+        match self
+            .rings
+            .to_control
+            .push(ToControl::Packet(packet, meta.interface))
+        {
+            Ok(()) => self.stats.to_control.add(1),
+            Err(ToControl::Packet(packet, _)) => {
+                self.discard(packet, DropReason::ControlQueueFull);
+            }
+            Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
+    /// The tunnel into which the packets of a tunnel go, by the first rule that says so.
+    fn next_tunnel(&self, meta: &Meta) -> Option<EndMarker> {
+        let of_packets = Meta {
+            entry: Entry::Tunnel,
+            ..*meta
+        };
+        let line = self.state.line(meta.line)?;
+        session::check(line, &of_packets).ok()?;
+        let marker = |head: Head, body: &Body| {
+            let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
+            sends.then_some(EndMarker {
+                peer: body.peer,
+                teid: body.teid,
+            })
+        };
+        let Some(mut number) = line.block() else {
+            return marker(line.head, &line.body);
+        };
+        for _ in 0..BLOCK_CHAIN {
+            let block = self.state.ext(number)?;
+            let mut rules = block.rules.iter().take(block.rules_len as usize);
+            let found = rules.find_map(|r| marker(r.head, &r.body));
+            if found.is_some() || block.next == 0 {
+                return found;
+            }
+            number = block.next;
+        }
+        None
+    }
+
+    fn send_end_marker(&mut self, mut packet: I::Packet, marker: &EndMarker) {
         if let Err(reason) = self.write_end_marker(&mut packet, marker) {
             return self.discard(packet, reason);
         }
@@ -114,7 +190,7 @@ impl<I: PortIo> Path<'_, I> {
         match route::find(&exit, 0, self.tables) {
             Ok(route::Hop::Ready(id, mac)) => self.send_marker(packet, id, mac),
             // A peer that never answered ARP got no packet to be marked as the last.
-            Ok(route::Hop::Wait(..)) => {
+            Ok(route::Hop::Wait(..) | route::Hop::Own(_)) => {
                 self.discard(packet, DropReason::NextHopUnresolved);
             }
             Err(reason) => self.discard(packet, reason),
@@ -128,7 +204,7 @@ impl<I: PortIo> Path<'_, I> {
     ) -> Result<(), DropReason> {
         let peer = route::peer(marker.peer, self.tables)?;
         ohc::create(packet, &ohc::Tunnel::bare(marker.teid), peer, 0)?;
-        if let Some(kind) = packet.data_mut().get_mut(29) {
+        if let Some(kind) = packet.data_mut().get_mut(ohc::GTPU_AT + 1) {
             *kind = END_MARKER;
         }
         Ok(())
@@ -146,28 +222,17 @@ impl<I: PortIo> Path<'_, I> {
     }
 }
 
-fn replace_line(line: &mut Line, image: &Line, carry: [bool; 2]) -> Usage {
+fn replace_line(line: &mut Line, image: &Line) -> Usage {
     let old = core::mem::replace(line, *image);
-    start(&mut line.body);
-    if carry[0] {
-        line.body.tat0 = old.body.tat0;
-    }
-    if carry[1] {
-        line.body.tat1 = old.body.tat1;
-    }
+    (line.body.bytes, line.body.packets) = (0, 0);
     taken(&old.body)
 }
 
 fn replace_rule(rule: &mut Rule, image: &Rule) -> Usage {
     let old = core::mem::replace(rule, *image);
-    start(&mut rule.body);
+    (rule.body.bytes, rule.body.packets) = (0, 0);
+    (rule.body.tat0, rule.body.tat1) = Default::default();
     taken(&old.body)
-}
-
-/// A new rule has seen nothing yet.
-fn start(body: &mut Body) {
-    (body.bytes, body.packets) = (0, 0);
-    (body.tat0, body.tat1) = Default::default();
 }
 
 fn taken(body: &Body) -> Usage {

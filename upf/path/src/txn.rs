@@ -10,17 +10,29 @@ use crate::rule::{BucketRef, Rule, SharedBucket};
 use arrayvec::ArrayVec;
 use sluice_mem::shard::ShardId;
 
+/// Where the clock of a bucket goes on from: a rate that moves keeps its fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// From nowhere: the bucket is new, and full.
+    #[default]
+    Full,
+    /// From a line's own bucket, 0 or 1.
+    Line(u32, u8),
+    /// From a shared bucket.
+    Shared(BucketRef),
+}
+
 /// One change.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Replace a line. Its usage is taken; the clocks of its two buckets go on where `carry`.
+    /// Replace a line. Its usage is taken.
     Line {
         /// Which line.
         at: u32,
         /// What it becomes; counters and clocks in it are ignored.
         image: Line,
-        /// Which of the two bucket clocks go on (a QER that stays keeps its fill).
-        carry: [bool; 2],
+        /// Where its two buckets stood before the transaction.
+        clocks: [Clock; 2],
     },
     /// Take the usage of a line and leave it as it is.
     TakeLine {
@@ -52,14 +64,14 @@ pub enum Op {
         /// Rules in it.
         rules_len: u8,
     },
-    /// Set a shared bucket. Its clock goes on where `carry`.
+    /// Set a shared bucket.
     Bucket {
         /// Which bucket.
         at: BucketRef,
-        /// Its rate.
+        /// Its rate; the clock in it is ignored.
         image: SharedBucket,
-        /// Whether its clock goes on.
-        carry: bool,
+        /// Where it stood before the transaction.
+        clock: Clock,
     },
 }
 

@@ -9,7 +9,7 @@ use sluice_path::bucket::Rate;
 use sluice_path::drop::DropReason;
 use sluice_path::message::{IcmpCause, Resolve, ToControl};
 use sluice_path::rule::Flags;
-use sluice_path::txn::{EndMarker, Op, Usage};
+use sluice_path::txn::{Clock, EndMarker, Op, Usage};
 use sluice_port_sim::SimPortConfig;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::{GPdu, PduType};
@@ -195,7 +195,10 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     assert_eq!(kit.dropped(DropReason::GateClosed), 1);
 
     let mut line = uplink(s.teid);
-    line.head.flags = Flags::TUNNEL.with(Flags::UPLINK).with(Flags::REMOVE_OUTER);
+    line.head.flags = Flags::TUNNEL
+        .with(Flags::UPLINK)
+        .with(Flags::FROM_UE)
+        .with(Flags::REMOVE_OUTER);
     kit.apply(s.ul, &[set(s.ul, line)], &[]);
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
@@ -236,7 +239,7 @@ fn a_changed_line_returns_its_usage_and_keeps_its_bucket_where_asked() {
     let again = Op::Line {
         at: s.ul,
         image: line,
-        carry: [true, false],
+        clocks: [Clock::Line(s.ul, 0), Clock::Full],
     };
     let usage = kit.apply(s.ul, &[again], &[]);
     assert_eq!(usage[0].packets, 120 - before);

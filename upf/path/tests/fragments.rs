@@ -131,7 +131,7 @@ fn downlink_that_may_be_cut_is_cut_and_each_piece_fits() {
     kit.dn_sends(&packet);
     let out = output(&kit.n3);
     assert_eq!(out.len(), 2);
-    let (mut rejoined, mut carried) = (vec![0; 1480], 0);
+    let mut rejoined = vec![0; 1480];
     for f in &out {
         assert!(f.len() <= 1514, "{}", f.len());
         let outer = Ipv4::parse(&f[14..]).unwrap();
@@ -141,10 +141,36 @@ fn downlink_that_may_be_cut_is_cut_and_each_piece_fits() {
         assert_eq!(inner.ttl(), 63);
         let at = usize::from(inner.fragment_offset()) * 8;
         rejoined[at..at + inner.payload().len()].copy_from_slice(inner.payload());
-        carried += u64::from(inner.total_len());
     }
     assert_eq!(rejoined, packet[20..]);
     let usage = kit.apply(s.dl, &[Op::TakeLine { at: s.dl }], &[]);
-    assert_eq!((usage[0].bytes, usage[0].packets), (carried, 2));
+    assert_eq!(
+        (usage[0].bytes, usage[0].packets),
+        (1500, 1),
+        "the packet counts, not its pieces"
+    );
+    kit.close();
+}
+
+#[test]
+fn a_cut_packet_whose_last_piece_does_not_leave_is_not_counted() {
+    let n3 = SimPortConfig {
+        tx_queue_packets: 1,
+        rate_bps: Some(1_000),
+        ..SimPortConfig::named("n3")
+    };
+    let mut kit = Kit::with(1, n3, SimPortConfig::named("n6"));
+    let s = kit.default_session();
+    kit.n6.inject(&frame(
+        N6_MAC,
+        DN_MAC,
+        EtherType::IPV4,
+        &udp_packet(SERVER, UE, (80, 4000), &[1; 1472]),
+    ));
+    kit.net.advance_to(kit.now_ns + 1_000);
+    kit.workers[0].turn(kit.now_ns + 1_000);
+    assert_eq!(kit.dropped(DropReason::TransmitFull), 1);
+    let usage = kit.apply(s.dl, &[Op::TakeLine { at: s.dl }], &[]);
+    assert_eq!((usage[0].bytes, usage[0].packets), (0, 0));
     kit.close();
 }

@@ -18,6 +18,8 @@ pub enum Arrival<'a> {
     Control,
     /// User data in a tunnel.
     Tunnel(Tunnelled<'a>),
+    /// Nothing more comes in a tunnel.
+    EndMarker(Tunnelled<'a>),
     /// A plain packet on a link to a data network.
     Plain(Plain<'a>),
     /// A part of a packet to one of our tunnel addresses.
@@ -34,6 +36,8 @@ pub struct Tunnelled<'a> {
     pub teid: u32,
     /// The QoS flow.
     pub qfi: Option<u8>,
+    /// Extension headers that a relay passes on.
+    pub passed_on: Vec<(u8, &'a [u8])>,
     /// The inner packet, not yet looked at.
     pub inner: &'a [u8],
 }
@@ -111,14 +115,41 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     if !allowed.is_empty() && !allowed.iter().any(|p| contains(*p, peer)) {
         return Err(Drop::OuterSource);
     }
+    if link.verifies_udp
+        && udp.checksum() != 0
+        && !is_undamaged(&packet, &datagram[..8 + payload.len()])
+    {
+        return Err(Drop::UdpChecksum);
+    }
+    let came = |teid| Tunnelled {
+        local: packet.header.destination_addr(),
+        peer,
+        teid,
+        qfi: None,
+        passed_on: Vec::new(),
+        inner: &[],
+    };
     match gtpu::read(payload)? {
         Message::Signalling => Ok(Arrival::Control),
-        Message::GPdu { teid, qfi, inner } => Ok(Arrival::Tunnel(Tunnelled {
-            local: packet.header.destination_addr(),
-            peer,
+        Message::EndMarker { teid } => Ok(Arrival::EndMarker(came(teid))),
+        Message::GPdu {
             teid,
             qfi,
+            passed_on,
             inner,
+        } => Ok(Arrival::Tunnel(Tunnelled {
+            qfi,
+            passed_on,
+            inner,
+            ..came(teid)
         })),
     }
+}
+
+/// The sum over pseudo header and datagram (RFC 768) comes out.
+fn is_undamaged(packet: &Packet<'_>, datagram: &[u8]) -> bool {
+    let h = &packet.header;
+    let len = (datagram.len() as u16).to_be_bytes();
+    let pseudo = [&h.source()[..], &h.destination(), &[0, 17], &len].concat();
+    ipv4::sum(&[&pseudo[..], datagram].concat()) == 0xffff
 }

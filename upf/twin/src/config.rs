@@ -80,6 +80,8 @@ pub struct Link {
     pub stations: Vec<(Ipv4Addr, [u8; 6])>,
     /// Outer sources allowed; empty allows all.
     pub allowed_peers: Vec<Prefix>,
+    /// Tunnel packets with a wrong UDP checksum are dropped.
+    pub verifies_udp: bool,
 }
 
 impl Link {
@@ -92,6 +94,11 @@ impl Link {
         let routes = self.routes.iter().filter(|(p, _)| contains(*p, to));
         let longest = routes.max_by_key(|((_, len), _)| *len);
         longest.map(|(_, gateway)| *gateway)
+    }
+
+    /// True if `address` is one of ours here.
+    pub fn is_ours(&self, address: Ipv4Addr) -> bool {
+        self.addresses.iter().any(|(a, _)| *a == address)
     }
 
     /// True if `to` lies on the link.
@@ -131,6 +138,17 @@ impl TwinConfig {
             _ => None,
         };
         own.or_else(shared).map(|(_, end)| end)
+    }
+
+    /// True if tunnels of that side and network instance end at `address`.
+    pub fn ends_at(&self, side: Side, instance: Option<&str>, address: Ipv4Addr) -> bool {
+        let meant = |side| {
+            let all = self.all_tunnels();
+            all.filter(move |(_, t)| t.place.is_meant(side, instance))
+        };
+        let shared = side == Side::Control && meant(side).next().is_none();
+        let side = if shared { Side::Access } else { side };
+        meant(side).any(|(_, t)| t.address == address)
     }
 
     /// The data network behind a destination: N6-LAN is N6 where nothing is configured for it.

@@ -1,11 +1,13 @@
 //! Detection: which PDR a packet matches (TS 29.244, 5.2.1), by looking at all of them.
 
+use crate::admit::EndMarker;
 use crate::arrival::{Plain, Tunnelled};
 use crate::config::{Place, Side, TwinConfig};
 use crate::ipv4::{self, Fault, Packet};
 use crate::outcome::{Drop, Notice};
 use crate::rules::{FTeid, Flows, Pdr, Session, SessionId};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// All sessions.
 pub type Sessions = BTreeMap<SessionId, Session>;
@@ -18,6 +20,10 @@ pub struct Detected<'a> {
     pub packet: Packet<'a>,
     /// It came in a tunnel.
     pub tunnelled: bool,
+    /// With these extension headers, which a relay passes on.
+    pub passed_on: Vec<(u8, &'a [u8])>,
+    /// And a QoS flow of its own.
+    pub has_flow: bool,
 }
 
 /// Why no PDR matches, and who hears of it.
@@ -29,17 +35,7 @@ pub fn tunnelled<'a>(
     sessions: &Sessions,
     came: &Tunnelled<'a>,
 ) -> Result<Detected<'a>, Missed> {
-    let f_teid = FTeid {
-        address: came.local,
-        teid: came.teid,
-    };
-    let ends = config
-        .all_tunnels()
-        .filter(|(_, t)| t.address == came.local);
-    let places: Vec<&Place> = ends.map(|(_, t)| &t.place).collect();
-    let enters = |pdr: &Pdr| {
-        pdr.f_teid == Some(f_teid) && pdr.source != Side::Control && is_of(pdr, &places)
-    };
+    let enters = |pdr: &Pdr| enters(config, came, pdr);
     let Some((session, rules)) = find(sessions, enters) else {
         let notice = Notice::ErrorIndication {
             peer: came.peer,
@@ -53,10 +49,8 @@ pub fn tunnelled<'a>(
         Fault::Length => (Drop::InnerLength, None),
         Fault::Checksum => (Drop::InnerChecksum, None),
     })?;
-    let source = packet.header.source_addr();
-    let uplink = rules.pdrs.values().any(|p| enters(p) && p.is_uplink());
-    if uplink && rules.ue().is_some_and(|ue| ue != source) {
-        return Err((Drop::UeSource, None));
+    if let Some(ue) = rules.ue() {
+        belongs(rules, &packet, ue, enters)?;
     }
     let pdr = first(rules, came.qfi, enters)?;
     Ok(Detected {
@@ -64,7 +58,68 @@ pub fn tunnelled<'a>(
         pdr,
         packet,
         tunnelled: true,
+        passed_on: came.passed_on.clone(),
+        has_flow: came.qfi.is_some(),
     })
+}
+
+/// True if a PDR is for packets of this tunnel.
+fn enters(config: &TwinConfig, came: &Tunnelled<'_>, pdr: &Pdr) -> bool {
+    let f_teid = FTeid {
+        address: came.local,
+        teid: came.teid,
+    };
+    let ends = config
+        .all_tunnels()
+        .filter(|(_, t)| t.address == came.local);
+    let places: Vec<&Place> = ends.map(|(_, t)| &t.place).collect();
+    pdr.f_teid == Some(f_teid) && pdr.source != Side::Control && is_of(pdr, &places)
+}
+
+/// A packet from the RAN must be the UE's own, one from another UPF must be for the UE. Between
+/// two gNBs it may be either.
+fn belongs(
+    rules: &Session,
+    packet: &Packet<'_>,
+    ue: Ipv4Addr,
+    enters: impl Fn(&Pdr) -> bool,
+) -> Result<(), Missed> {
+    let here = || rules.pdrs.values().filter(|p| enters(p));
+    let from_ran = here().any(|p| p.source == Side::Access);
+    let to_ue = here().any(|p| !rules.is_uplink(p));
+    let is_own = from_ran && packet.header.source_addr() == ue;
+    let is_for = to_ue && packet.header.destination_addr() == ue;
+    match (is_own || is_for, from_ran) {
+        (true, _) => Ok(()),
+        (false, true) => Err((Drop::UeSource, None)),
+        (false, false) => Err((Drop::UeDestination, None)),
+    }
+}
+
+/// The session and the tunnel into which an End Marker goes on: that of the first PDR of its
+/// tunnel whose FAR sends into another. None where tunnels end.
+pub fn end_marker(
+    config: &TwinConfig,
+    sessions: &Sessions,
+    came: &Tunnelled<'_>,
+) -> Option<((SessionId, bool), EndMarker)> {
+    let (id, rules) = find(sessions, |pdr| enters(config, came, pdr))?;
+    let mut live: Vec<&Pdr> = rules.pdrs.values().collect();
+    live.retain(|p| p.is_live() && enters(config, came, p));
+    live.sort_by_key(|p| p.precedence);
+    let fars = live.iter().filter_map(|p| rules.fars.get(&p.far));
+    let mut ways = fars.filter(|f| f.forwards).filter_map(|f| {
+        let to = f.forwarding.as_ref().filter(|to| !to.is_to_cp())?;
+        Some((to, to.tunnel?))
+    });
+    let (to, tunnel) = ways.next()?;
+    let marker = EndMarker {
+        side: to.side,
+        instance: to.instance.clone(),
+        to: tunnel,
+    };
+    let from_access = live.iter().any(|p| p.source == Side::Access);
+    Some(((id, from_access), marker))
 }
 
 /// A packet that came without a tunnel.
@@ -88,6 +143,8 @@ pub fn plain<'a>(
         pdr,
         packet: came.packet,
         tunnelled: false,
+        passed_on: Vec::new(),
+        has_flow: false,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Forwarding: QERs, the FAR, and the frame that leaves.
 
-use crate::config::{Link, TwinConfig};
+use crate::config::{Link, Side, TwinConfig};
 use crate::detect::Detected;
 use crate::fragment::fragment;
 use crate::ipv4::{self, with_one_hop_less};
@@ -36,10 +36,16 @@ fn decide(
     now_ns: u64,
 ) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
+    let uplink = session.is_uplink(&pdr);
     let packet = detected.packet.bytes;
-    gates(config, session, &pdr)?;
+    let dst = detected.packet.header.destination_addr();
+    gates(config, session, &pdr, uplink)?;
     let to = destination(&session.fars[&pdr.far])?.clone();
-    rates(session, &pdr, packet.len(), now_ns)?;
+    rates(session, &pdr, uplink, packet.len(), now_ns)?;
+    if is_own(config, &to, dst) {
+        count(session, &pdr, uplink, packet.len());
+        return Ok(vec![Outcome::Arrived(packet.to_vec())]);
+    }
     let relayed = detected.tunnelled && to.tunnel.is_some();
     let inner = match relayed {
         true => packet.to_vec(),
@@ -49,14 +55,18 @@ fn decide(
         }
         false => with_one_hop_less(packet),
     };
-    let way = way_out(config, &to, detected.packet.header.destination_addr())?;
+    let way = way_out(config, &to, dst)?;
     let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
     // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
     let qfi = qfis.reduce(|first, next| if first == 0 { next } else { first });
-    let container = qfi.map(|q| (pdr.is_uplink(), q));
+    let extensions = match qfi {
+        Some(qfi) => vec![(0x85, vec![u8::from(uplink) << 4, qfi])],
+        None if relayed && detected.has_flow => passed_on(&detected.passed_on),
+        None => vec![],
+    };
     let overhead = to
         .tunnel
-        .map_or(0, |t| outer(&way, t, G_PDU, container, 0).len());
+        .map_or(0, |t| outer(&way, t, G_PDU, &extensions, 0).len());
     let fits = way.link.mtu_bytes - overhead as u16;
     if inner.len() > usize::from(fits) && detected.packet.header.dont_fragment() {
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
@@ -66,37 +76,70 @@ fn decide(
     if pieces.is_empty() {
         return Err((Drop::TooBig, None));
     }
+    let mac = way.link.mac_of(way.station);
+    if mac.is_some() {
+        count(session, &pdr, uplink, inner.len());
+    }
     let mut outcomes = Vec::new();
     for piece in pieces {
-        let Some(mac) = way.link.mac_of(way.station) else {
+        let Some(mac) = mac else {
             outcomes.push(Outcome::Held);
             continue;
         };
-        for urr in &pdr.urrs {
-            if let Some(urr) = session.urrs.get_mut(urr) {
-                urr.count(pdr.is_uplink(), piece.len());
-            }
-        }
         let headers = match to.tunnel {
             None => Vec::new(),
-            Some(remote) => outer(&way, remote, G_PDU, container, piece.len()),
+            Some(remote) => outer(&way, remote, G_PDU, &extensions, piece.len()),
         };
         outcomes.push(Outcome::Sent(Sent {
             port: way.link.port,
             source_port_at: to.tunnel.map(|_| source_port_at(way.link)),
             frame: frame(way.link, mac, &[&headers[..], &piece].concat()),
             flow: detected.packet.flow(),
-            stream: (detected.session, pdr.is_uplink()),
+            stream: (detected.session, pdr.source == Side::Access),
         }));
     }
     Ok(outcomes)
 }
 
+/// The packet leaves: all of the PDR's URRs count it, whole and once.
+fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
+    for urr in &pdr.urrs {
+        if let Some(urr) = session.urrs.get_mut(urr) {
+            urr.count(uplink, bytes);
+        }
+    }
+}
+
+/// True if a FAR's way without a tunnel has come to its end: at an address of ours on a link of
+/// that data network.
+fn is_own(config: &TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> bool {
+    let place = match to.tunnel {
+        None => config.way_out(to.side, to.instance.as_deref()),
+        Some(_) => None,
+    };
+    let links = || config.links.iter().filter(|l| l.plain.as_ref() == place);
+    place.is_some() && links().any(|l| l.is_ours(dst))
+}
+
+/// What a relay keeps of the extension headers: from the first on as many as 124 octets hold.
+fn passed_on(all: &[(u8, &[u8])]) -> Vec<(u8, Vec<u8>)> {
+    let mut left = 124;
+    let mut kept = Vec::new();
+    for (kind, content) in all {
+        if content.len() + 2 > left {
+            break;
+        }
+        left -= content.len() + 2;
+        kept.push((*kind, content.to_vec()));
+    }
+    kept
+}
+
 /// All gates must be open (5.4.3).
-fn gates(config: &TwinConfig, session: &Session, pdr: &Pdr) -> Result<(), End> {
+fn gates(config: &TwinConfig, session: &Session, pdr: &Pdr, uplink: bool) -> Result<(), End> {
     for qer in &pdr.qers {
         let qer = &session.qers[qer];
-        let (gate, kbps) = match pdr.is_uplink() {
+        let (gate, kbps) = match uplink {
             true => (qer.gate.uplink, qer.mbr.map(|m| m.uplink_kbps)),
             false => (qer.gate.downlink, qer.mbr.map(|m| m.downlink_kbps)),
         };
@@ -109,16 +152,22 @@ fn gates(config: &TwinConfig, session: &Session, pdr: &Pdr) -> Result<(), End> {
 }
 
 /// All rates must have room (5.4.4); a packet that exceeds one costs none.
-fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<(), End> {
+fn rates(
+    session: &mut Session,
+    pdr: &Pdr,
+    uplink: bool,
+    bytes: usize,
+    now_ns: u64,
+) -> Result<(), End> {
     let mut has_room = true;
     for qer in &pdr.qers {
         let Some(qer) = session.qers.get_mut(qer) else {
             continue;
         };
-        let Some(kbps) = limit_kbps(qer, pdr) else {
+        let Some(kbps) = limit_kbps(qer, uplink) else {
             continue;
         };
-        let bucket = match pdr.is_uplink() {
+        let bucket = match uplink {
             true => &mut qer.uplink,
             false => &mut qer.downlink,
         };
@@ -129,8 +178,8 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
         return Err((Drop::MbrExceeded, None));
     }
     for qer in &pdr.qers {
-        let limited = |q: &&mut Qer| limit_kbps(q, pdr).is_some();
-        match (session.qers.get_mut(qer).filter(limited), pdr.is_uplink()) {
+        let limited = |q: &&mut Qer| limit_kbps(q, uplink).is_some();
+        match (session.qers.get_mut(qer).filter(limited), uplink) {
             (Some(qer), true) => qer.uplink.pay(bytes),
             (Some(qer), false) => qer.downlink.pay(bytes),
             (None, _) => {}
@@ -139,10 +188,10 @@ fn rates(session: &mut Session, pdr: &Pdr, bytes: usize, now_ns: u64) -> Result<
     Ok(())
 }
 
-/// The rate that a QER allows in the PDR's direction, if it limits it.
-fn limit_kbps(qer: &Qer, pdr: &Pdr) -> Option<u64> {
+/// The rate that a QER allows in a direction, if it limits it.
+fn limit_kbps(qer: &Qer, uplink: bool) -> Option<u64> {
     let mbr = qer.mbr?;
-    let kbps = match pdr.is_uplink() {
+    let kbps = match uplink {
         true => mbr.uplink_kbps,
         false => mbr.downlink_kbps,
     };
@@ -207,7 +256,7 @@ fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Op
 /// An End Marker on its way to a tunnel that was left; `None` if nobody knows the way.
 pub fn end_marker(
     config: &TwinConfig,
-    session: u64,
+    stream: (u64, bool),
     marker: &crate::admit::EndMarker,
 ) -> Option<Sent> {
     let to = Forwarding {
@@ -217,32 +266,35 @@ pub fn end_marker(
     };
     let way = tunnel_way(config, &to, marker.to)?;
     let mac = way.link.mac_of(way.station)?;
-    let packet = outer(&way, marker.to, END_MARKER, None, 0);
+    let packet = outer(&way, marker.to, END_MARKER, &[], 0);
     Some(Sent {
         port: way.link.port,
         frame: frame(way.link, mac, &packet),
         source_port_at: Some(source_port_at(way.link)),
         flow: Vec::new(),
-        stream: (session, false),
+        stream,
     })
 }
 
-/// IPv4, UDP and GTP-U header in front of `inner_len` bytes; the container's PDU type and QFI if
-/// one is wanted (TS 38.415, 5.5.2). The UDP source port is left 0.
+/// IPv4, UDP and GTP-U header with extension headers (types and contents) in front of `inner_len`
+/// bytes. The UDP source port is left 0.
 fn outer(
     way: &Way<'_>,
     remote: Remote,
     message_type: u8,
-    container: Option<(bool, u8)>,
+    extensions: &[(u8, Vec<u8>)],
     inner_len: usize,
 ) -> Vec<u8> {
-    let extension = match container {
-        None => Vec::new(),
-        Some((uplink, qfi)) => {
-            let pdu_type = u8::from(uplink) << 4;
-            vec![0, 0, 0, 0x85, 1, pdu_type, qfi, 0]
-        }
-    };
+    let mut extension = Vec::new();
+    if !extensions.is_empty() {
+        extension.extend([0; 4]);
+    }
+    for (kind, content) in extensions {
+        *extension.last_mut().expect("the optional fields") = *kind;
+        extension.push((content.len() + 2) as u8 / 4);
+        extension.extend(content);
+        extension.push(0);
+    }
     let flags = if extension.is_empty() { 0x30 } else { 0x34 };
     let length = (extension.len() + inner_len) as u16;
     let mut gtpu = vec![flags, message_type];

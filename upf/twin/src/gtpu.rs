@@ -11,8 +11,15 @@ pub enum Message<'a> {
         teid: u32,
         /// QoS flow of the PDU Session Container.
         qfi: Option<u8>,
+        /// What a node that only relays passes on: types and contents of extension headers.
+        passed_on: Vec<(u8, &'a [u8])>,
         /// The inner packet.
         inner: &'a [u8],
+    },
+    /// Nothing more comes in this tunnel.
+    EndMarker {
+        /// Tunnel.
+        teid: u32,
     },
     /// Something that the control core answers.
     Signalling,
@@ -46,21 +53,30 @@ pub fn read(payload: &[u8]) -> Result<Message<'_>, Drop> {
         }
         rest = &rest[4..];
     }
+    let teid = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
     match header[1] {
         G_PDU => {}
+        END_MARKER => return Ok(end_marker(teid, next, rest)),
         ECHO_REQUEST
         | ECHO_RESPONSE
         | ERROR_INDICATION
-        | END_MARKER
         | SUPPORTED_EXTENSION_HEADERS_NOTIFICATION => return Ok(Message::Signalling),
         _ => return Err(Drop::GtpuMessageType),
     }
-    let teid = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
     g_pdu(teid, next, rest)
+}
+
+/// Sound and of a tunnel, or nobody's business but the control core's.
+fn end_marker(teid: u32, next: u8, rest: &[u8]) -> Message<'_> {
+    match g_pdu(teid, next, rest) {
+        Ok(Message::GPdu { .. }) | Err(Drop::GtpuEmpty) => Message::EndMarker { teid },
+        _ => Message::Signalling,
+    }
 }
 
 fn g_pdu(teid: u32, mut next: u8, mut rest: &[u8]) -> Result<Message<'_>, Drop> {
     let mut container = None;
+    let mut passed_on = Vec::new();
     let mut walked = 0;
     while next != 0 {
         walked += 1;
@@ -70,6 +86,10 @@ fn g_pdu(teid: u32, mut next: u8, mut rest: &[u8]) -> Result<Message<'_>, Drop> 
         }
         let extension = rest.get(..4 * units).ok_or(Drop::GtpuExtension)?;
         rest = &rest[4 * units..];
+        // Figure 5.2.1-2: bit 7 tells relays to keep it to themselves.
+        if next & 0x40 == 0 {
+            passed_on.push((next, &extension[1..4 * units - 1]));
+        }
         if next == PDU_SESSION_CONTAINER {
             container = container.or(Some(extension));
         } else if next & 0x80 != 0 {
@@ -93,6 +113,7 @@ fn g_pdu(teid: u32, mut next: u8, mut rest: &[u8]) -> Result<Message<'_>, Drop> 
     Ok(Message::GPdu {
         teid,
         qfi,
+        passed_on,
         inner: rest,
     })
 }
@@ -109,6 +130,7 @@ mod tests {
         let want = Message::GPdu {
             teid: 7,
             qfi: Some(9),
+            passed_on: vec![(0x85, &[0x10, 9])],
             inner: &[0xab, 0xcd],
         };
         assert_eq!(read(&bytes), Ok(want));
@@ -120,6 +142,7 @@ mod tests {
         let want = Message::GPdu {
             teid: 7,
             qfi: None,
+            passed_on: vec![],
             inner: &[0xab],
         };
         assert_eq!(read(&bytes), Ok(want));

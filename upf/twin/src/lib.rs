@@ -12,16 +12,21 @@
 //!   which some SMFs leave 0 in both directions.
 //! - A packet meets, in this order: gate, FAR, rates, hop count, route, size. A rate is charged
 //!   for a packet that a later check drops.
+//! - A bucket stays as full as it is while a PDR draws on it, wherever it has to stand.
 //! - An End Marker is sent only where packets could have gone before.
 //! - The hop is counted between tunnel and data network, not from tunnel to tunnel.
 //! - Outer headers have a TTL of 64, DF, identification 0, no UDP checksum; the source port is
 //!   one of 49152 to 65535 and the same for all packets of a flow (TS 29.281, 4.4.2.3).
-//! - UDP checksums of outer headers are not verified.
+//! - UDP checksums of outer headers are verified where there is one and the link wants it.
+//! - Who relays from tunnel to tunnel passes extension headers on as TS 29.281, 5.2.1 says, if there
+//!   is a PDU Session Container among them and no QER writes another.
+//! - An End Marker goes on where the first PDR of its tunnel sends; other PDRs of it are not asked.
+//! - What a gNB has forwarded to another one counts as downlink.
+//! - A UE reaches our addresses on the links of its data network, whatever its hop count.
 //! - What a FAR would buffer is dropped, as what it drops. There is no N4-u: PDRs for packets from
 //!   the CP function match nothing, FARs to it drop.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
-//! - A packet that does not fit is cut if it may be; each piece is a packet of its own then, also
-//!   for usage. Outer fragments are put together within a second; overlapping ones are dropped.
+//! - A packet that does not fit is cut if it may be; usage is that of the packet. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]
 
 mod admit;

@@ -59,6 +59,10 @@ pub enum Drop {
     TtlExceeded,
     /// It does not fit the link.
     TooBig,
+    /// What another UPF sent is not for the session's UE.
+    UeDestination,
+    /// The UDP checksum of the outer packet is wrong.
+    UdpChecksum,
     /// No route.
     NoRoute,
     /// The next station did not answer in time.
@@ -98,6 +102,8 @@ impl Drop {
             Self::MbrExceeded => "mbr_exceeded",
             Self::TtlExceeded => "ttl_exceeded",
             Self::TooBig => "too_big",
+            Self::UeDestination => "ue_destination",
+            Self::UdpChecksum => "udp_checksum",
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
             Self::N4uAbsent => "n4u_absent",
@@ -142,7 +148,7 @@ pub struct Sent {
     /// The flow that the source port must be the same for: the inner packet's addresses,
     /// protocol and ports.
     pub flow: Vec<u8>,
-    /// Session and direction, within which order is kept.
+    /// Session, and whether it came from the access side: order is kept within.
     pub stream: (u64, bool),
 }
 
@@ -156,6 +162,8 @@ pub enum Outcome {
     Dropped(Drop, Option<Notice>),
     /// It is for the control core, as it came.
     Control,
+    /// A UE's packet to one of our own addresses has arrived.
+    Arrived(Vec<u8>),
     /// It waits for the MAC address of its next station, or for other fragments.
     Held,
     /// A fragment that waited became part of another packet.

@@ -24,6 +24,36 @@ impl Session {
     pub fn ue(&self) -> Option<Ipv4Addr> {
         self.pdrs.values().find_map(|p| p.ue)
     }
+
+    /// A bucket that no PDR draws on is not kept: it is full when one comes to it again.
+    pub fn give_up_unused_buckets(&mut self) {
+        let draws = |uplink: bool, qer: u32| {
+            let mut live = self.pdrs.values().filter(|p| p.is_live());
+            live.any(|p| self.is_uplink(p) == uplink && p.qers.contains(&qer))
+        };
+        let used: Vec<(u32, bool, bool)> = (self.qers.keys())
+            .map(|id| (*id, draws(true, *id), draws(false, *id)))
+            .collect();
+        for (id, uplink, downlink) in used {
+            if let Some(qer) = self.qers.get_mut(&id) {
+                if !uplink {
+                    qer.uplink = Bucket::default();
+                }
+                if !downlink {
+                    qer.downlink = Bucket::default();
+                }
+            }
+        }
+    }
+
+    /// True for packets that come from the UE. "Access" as Source Interface says so, but not where
+    /// "Access" is the Destination Interface, too (8.2.24, NOTE 3): then one gNB forwards what it
+    /// had for the UE to the next one.
+    pub fn is_uplink(&self, pdr: &Pdr) -> bool {
+        let to = self.fars.get(&pdr.far).and_then(|f| f.forwarding.as_ref());
+        let forwards_data = to.is_some_and(|to| to.side == Side::Access);
+        pdr.source == Side::Access && !forwards_data
+    }
 }
 
 /// A Packet Detection Rule (TS 29.244, 7.5.2.2).
@@ -43,11 +73,6 @@ pub struct Pdr {
 }
 
 impl Pdr {
-    /// True for packets that come from the UE.
-    pub fn is_uplink(&self) -> bool {
-        self.source == Side::Access
-    }
-
     /// True if the PDR may match a packet here: none comes from the CP function, none is IPv6.
     pub fn is_live(&self) -> bool {
         self.flows == Flows::All && self.source != Side::Control

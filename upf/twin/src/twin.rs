@@ -108,12 +108,13 @@ impl Twin {
         let mut after = draft.rules;
         check(&self.config, &self.sessions, id, &after)?;
         choices.check()?;
+        after.give_up_unused_buckets();
         let reports = reports(before, &mut after, removed, request, wall);
         self.sessions.insert(id, after);
         let mut end_markers: Vec<Sent> = Vec::new();
         for marker in &markers {
             // A tunnel that several FARs leave ends once.
-            let sent = forward::end_marker(&self.config, id, marker);
+            let sent = forward::end_marker(&self.config, (id, false), marker);
             end_markers.extend(sent.filter(|s| !end_markers.contains(s)));
         }
         Ok(Modified {
@@ -148,6 +149,16 @@ impl Twin {
             Ok(Arrival::Fragment(packet)) => {
                 let gathered = self.fragments.add(frame, &packet, now_ns);
                 return self.gathered(now_ns, port, gathered);
+            }
+            Ok(Arrival::EndMarker(came)) => {
+                let Some((stream, marker)) =
+                    detect::end_marker(&self.config, &self.sessions, &came)
+                else {
+                    return vec![Outcome::Control];
+                };
+                let sent = forward::end_marker(&self.config, stream, &marker);
+                let lost = Outcome::Dropped(Drop::NextHopUnresolved, None);
+                return vec![sent.map_or(lost, Outcome::Sent)];
             }
             Ok(Arrival::Tunnel(came)) => detect::tunnelled(&self.config, &self.sessions, &came),
             Ok(Arrival::Plain(came)) => detect::plain(&self.config, &self.sessions, came),
@@ -196,12 +207,6 @@ impl Twin {
     /// Sessions by their names.
     pub fn sessions(&self) -> impl Iterator<Item = SessionId> {
         self.sessions.keys().copied()
-    }
-
-    /// Uplink and downlink Maximum Bitrate of a QER.
-    pub fn rate_kbps(&self, id: SessionId, qer: u32) -> Option<(u64, u64)> {
-        let mbr = self.sessions.get(&id)?.qers.get(&qer)?.mbr?;
-        Some((mbr.uplink_kbps, mbr.downlink_kbps))
     }
 
     /// The local TEID of a PDR, by which packets reach it.

@@ -264,6 +264,7 @@ fn world() -> TwinConfig {
         routes: vec![],
         stations: vec![(station, [2, 0, 0, 0, 1, station_mac])],
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let place = |side, instance: &str| Place {
         side,

@@ -120,6 +120,7 @@ fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> Inter
         neighbours: vec![],
         proxy_arp: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     }
 }
 

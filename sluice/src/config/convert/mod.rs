@@ -147,6 +147,7 @@ impl UpfConfig {
                 .map(|at| at.value.for_path())
                 .collect(),
             allowed_peers: interface.peers.iter().map(|p| p.for_path()).collect(),
+            verifies_udp: interface.verifies_udp,
         })
     }
 

@@ -21,19 +21,40 @@ const ICMP_ERROR_MAX: usize = 600;
 pub(super) struct Arrived<'a> {
     pub id: InterfaceId,
     pub interface: &'a Interface,
-    pub from: MacAddr,
+    pub from: From,
     pub ip: Ipv4<'a>,
     /// The packet that `ip` is a view of, without padding.
     pub packet: &'a [u8],
 }
 
+/// Where a packet came from.
+#[derive(Clone, Copy)]
+pub(super) enum From {
+    /// A station on the link.
+    Link(MacAddr),
+    /// A UE, through its session.
+    Ue,
+}
+
 impl Arrived<'_> {
-    /// The way back.
+    /// The way back. To a UE it leads through the path, as if the data network had answered.
     pub fn back(&self) -> Flow {
+        let mac = match self.from {
+            From::Link(mac) => mac,
+            From::Ue => MacAddr(self.interface.mac),
+        };
         Flow {
-            mac: self.from,
+            mac,
             source: self.ip.destination(),
             destination: self.ip.source(),
+        }
+    }
+
+    /// Sends an answer back.
+    pub fn send(&self, frame: &[u8], out: &mut impl Frames) {
+        match self.from {
+            From::Link(_) => out.transmit(self.id, frame),
+            From::Ue => out.receive(self.interface.port, frame),
         }
     }
 }
@@ -62,7 +83,7 @@ impl Control {
         let arrived = Arrived {
             id,
             interface,
-            from: eth.source(),
+            from: From::Link(eth.source()),
             ip,
             packet: eth
                 .payload()
@@ -83,6 +104,43 @@ impl Control {
                 self.unreachable(now_ns, &arrived, Unreachable::Protocol, out);
                 None
             }
+        }
+    }
+
+    /// A UE may ask us as any station of its data network may, but tunnels are not its business.
+    pub(super) fn answer_ue(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        packet: &[u8],
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv4::parse(packet) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let arrived = Arrived {
+            id,
+            interface,
+            from: From::Ue,
+            ip,
+            packet: packet
+                .get(..usize::from(ip.total_len()))
+                .unwrap_or_default(),
+        };
+        match ip.protocol() {
+            _ if ip.is_fragment() => self.counters.ignored += 1,
+            Protocol::ICMP => {
+                self.icmp_echo(&arrived, out);
+            }
+            Protocol::UDP => match Udp::parse(ip.payload()) {
+                Ok(udp) if udp.verify(ip.source(), ip.destination()) => {
+                    self.unreachable(now_ns, &arrived, Unreachable::Port, out);
+                }
+                _ => self.counters.ignored += 1,
+            },
+            _ => self.unreachable(now_ns, &arrived, Unreachable::Protocol, out),
         }
     }
 
@@ -143,7 +201,7 @@ impl Control {
         let frame = frame::ipv4(arrived.interface, &arrived.back(), Protocol::ICMP, &message);
         if let Some(frame) = frame {
             self.counters.icmp_echo_replies += 1;
-            out.transmit(arrived.id, &frame);
+            arrived.send(&frame, out);
         }
         None
     }
@@ -177,7 +235,7 @@ impl Control {
         });
         if let Some(frame) = frame {
             self.counters.icmp_errors += 1;
-            out.transmit(arrived.id, &frame);
+            arrived.send(&frame, out);
         }
     }
 
@@ -194,7 +252,9 @@ impl Control {
             self.counters.ignored += 1;
             return;
         };
-        if !may_answer_with_error(&ip) {
+        // What we sent ourselves needs no error to ourselves.
+        let ours = |i: &Interface| i.addresses.contains(&ip.source());
+        if !may_answer_with_error(&ip) || self.tables.interfaces.iter().any(ours) {
             self.counters.ignored += 1;
             return;
         }

@@ -41,6 +41,8 @@ pub struct InterfaceConfig {
     pub proxy_arp: Vec<Prefix>,
     /// Outer sources allowed; empty allows all.
     pub allowed_peers: Vec<Prefix>,
+    /// UDP checksums of tunnel packets are verified where there are any.
+    pub verifies_udp: bool,
 }
 
 /// What an interface serves.

@@ -281,6 +281,7 @@ impl Directory {
             tunnels,
             instance,
             allowed_peers: config.allowed_peers.clone(),
+            verifies_udp: config.verifies_udp,
         }
     }
 
@@ -301,6 +302,7 @@ impl Directory {
                 if let Some(prefix) = Prefix::new(*address, *len) {
                     egress.connected.push((prefix, *id));
                 }
+                egress.own.push((u32::from(*address), *id));
             }
             let stations = self.neighbours.on_link(*id);
             egress
@@ -311,6 +313,10 @@ impl Directory {
                     egress.routes.push((*prefix, *hop));
                 }
             }
+        }
+        // Nobody else's, whoever claims it on the link.
+        for (address, _) in &egress.own {
+            egress.neighbours.remove(address);
         }
         egress
             .routes
@@ -426,11 +432,18 @@ impl Network for Directory {
         self.find_tunnels(side, instance).map(|t| t.endpoint)
     }
 
-    fn tunnel_endpoint_at(&self, address: Ipv4Addr) -> Option<TunnelEndpoint> {
-        self.tunnels
-            .iter()
-            .map(|t| t.endpoint)
-            .find(|e| e.address == address)
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        instance: Option<&str>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint> {
+        let serves = |t: &&Tunnels| {
+            let any = t.instance.is_empty();
+            t.side == side && (any || instance.is_none_or(|i| same_name(i, &t.instance)))
+        };
+        let there = self.tunnels.iter().filter(serves).map(|t| t.endpoint);
+        there.into_iter().find(|e| e.address == address)
     }
 
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId> {

@@ -124,6 +124,14 @@ impl Control {
         self.answer(now_ns, id, &interface, frame, out)
     }
 
+    /// A packet of a UE to one of our addresses on a plain interface.
+    pub fn from_ue(&mut self, now_ns: u64, id: InterfaceId, packet: &[u8], out: &mut impl Frames) {
+        match self.interface(id) {
+            Some(interface) => self.answer_ue(now_ns, id, &interface, packet, out),
+            None => self.counters.ignored += 1,
+        }
+    }
+
     /// The path wants to send to a station.
     pub fn resolve(&mut self, now_ns: u64, sought: Resolve, out: &mut impl Frames) {
         let neighbours = &mut self.directory.neighbours;

@@ -94,7 +94,7 @@ impl Control {
             destination_port: port,
         };
         if let Some(frame) = frame::udp(arrived.interface, &arrived.back(), ports, payload) {
-            out.transmit(arrived.id, &frame);
+            arrived.send(&frame, out);
         }
     }
 

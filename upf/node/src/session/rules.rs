@@ -123,8 +123,8 @@ pub struct UeAddress {
 }
 
 impl Pdr {
-    /// True for packets from the UE's side.
-    pub fn is_uplink(&self) -> bool {
+    /// True for packets that the RAN sends, or another UPF nearer to it.
+    pub fn is_from_access(&self) -> bool {
         self.source == Side::Access
     }
 
@@ -233,6 +233,8 @@ pub struct Qer {
     pub qfi: Option<u8>,
     /// Shared buckets, uplink and downlink.
     pub buckets: [BucketRef; 2],
+    /// It came with the message at hand.
+    pub is_new: bool,
 }
 
 /// A Usage Reporting Rule.
@@ -338,6 +340,18 @@ impl Rules {
     /// The line of this key.
     pub fn endpoint(&self, key: Key) -> Option<&Endpoint> {
         self.endpoints.iter().find(|e| e.key == key)
+    }
+
+    /// True for packets on their way from the UE, false for those to it. Source Interface Access
+    /// says uplink, all others downlink; a FAR that sends back to the access side takes that away
+    /// (TS 29.244, 8.2.2, 8.2.24): data that a gNB forwards to the next one in a handover was on
+    /// its way to the UE (TS 23.502, 4.9.1.3.3).
+    pub fn is_uplink(&self, pdr: &Pdr) -> bool {
+        let far = self.far(pdr.far);
+        let back = far
+            .and_then(|f| f.forwarding)
+            .is_some_and(|f| f.side == Side::Access);
+        pdr.is_from_access() && !back
     }
 
     /// The session's UE address.

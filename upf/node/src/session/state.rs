@@ -164,6 +164,7 @@ impl State {
                 (meter.method, meter.information) = (urr.method, urr.information);
             }
         }
+        draft.qers.iter_mut().for_each(|q| q.is_new = false);
         store.put(session, draft);
         self.claims.keep();
     }

@@ -59,11 +59,17 @@ pub fn exit(head: Head, body: &Body) -> Exit {
     }
 }
 
-/// Counts the hop where the packet is routed: between N3 and N6, not on an N9 relay, which
-/// joins two tunnels of one link.
+/// True where the packet goes from tunnel to tunnel: on an N9 relay, which joins two tunnels of
+/// one link, and where data is forwarded from gNB to gNB.
 #[inline(always)]
-pub fn hop<P: Packet>(packet: &mut P, entry: Entry, head: Head) -> Result<(), DropReason> {
-    if entry == Entry::Tunnel && makes_tunnel(head) {
+pub fn relays(entry: Entry, head: Head) -> bool {
+    entry == Entry::Tunnel && makes_tunnel(head)
+}
+
+/// Counts the hop where the packet is routed: between N3 and N6, not on a relay.
+#[inline(always)]
+pub fn hop<P: Packet>(packet: &mut P, relays: bool) -> Result<(), DropReason> {
+    if relays {
         return Ok(());
     }
     let header = packet

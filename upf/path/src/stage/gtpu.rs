@@ -22,8 +22,10 @@ pub struct Pdu {
 pub enum Message {
     /// User data.
     Pdu(Pdu),
-    /// Echo, Error Indication, End Marker, Supported Extension Headers Notification, or a G-PDU
-    /// with an extension header that must be understood and is not.
+    /// No more user data follows in the tunnel.
+    EndMarker(Pdu),
+    /// Echo, Error Indication, Supported Extension Headers Notification, what belongs to no tunnel,
+    /// or what has an extension header that must be understood and is not.
     Signalling,
 }
 
@@ -38,13 +40,14 @@ pub fn parse(payload: &[u8]) -> Result<Message, DropReason> {
             payload_at: pdu.payload_offset,
             payload_len: pdu.payload_len,
         })),
-        Err(error) => other(error),
+        Err(error) => other(error, payload),
     }
 }
 
 #[cold]
-fn other(error: GtpuError) -> Result<Message, DropReason> {
+fn other(error: GtpuError, payload: &[u8]) -> Result<Message, DropReason> {
     match error {
+        GtpuError::NotGPdu(MessageType::END_MARKER) => Ok(end_marker(payload)),
         GtpuError::NotGPdu(kind) if is_signalling(kind) => Ok(Message::Signalling),
         GtpuError::NotGPdu(_) | GtpuError::MessageType(_) => Err(DropReason::GtpuMessageType),
         // TS 29.281, 5.2.1: the sender is told which extension headers are understood here.
@@ -59,13 +62,25 @@ fn other(error: GtpuError) -> Result<Message, DropReason> {
     }
 }
 
+/// One that is broken, or has no TEID, is left to the control core to count.
+fn end_marker(payload: &[u8]) -> Message {
+    match sluice_wire::gtpu::Message::parse(payload) {
+        Ok(sluice_wire::gtpu::Message::EndMarker(marker)) => Message::EndMarker(Pdu {
+            teid: marker.teid.get(),
+            qfi: NO_QFI,
+            payload_at: 0,
+            payload_len: 0,
+        }),
+        _ => Message::Signalling,
+    }
+}
+
 fn is_signalling(kind: MessageType) -> bool {
     [
         MessageType::ECHO_REQUEST,
         MessageType::ECHO_RESPONSE,
         MessageType::ERROR_INDICATION,
         MessageType::SUPPORTED_EXTENSION_HEADERS_NOTIFICATION,
-        MessageType::END_MARKER,
     ]
     .contains(&kind)
 }

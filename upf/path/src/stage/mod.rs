@@ -8,6 +8,7 @@ pub mod parse;
 pub mod pdr;
 pub mod place;
 pub mod qer;
+pub mod relay;
 pub mod route;
 pub mod session;
 pub mod transmit;

@@ -1,6 +1,7 @@
 //! Outer header creation: IPv4, UDP and GTP-U with or without a PDU Session Container.
 
 use crate::drop::DropReason;
+use crate::stage::relay::Kept;
 use crate::tables::Peer;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, ShortContainer};
@@ -8,6 +9,11 @@ use sluice_wire::ids::{Qfi, Teid};
 
 /// First port of the dynamic range (RFC 6335); the flow hash fills the 14 bits behind it.
 const DYNAMIC_PORTS: u16 = 0xc000;
+
+/// From the outer IPv4 header to the GTP-U header.
+pub const GTPU_AT: usize = 28;
+/// Extension headers follow (TS 29.281, 5.1).
+const FLAG_E: u8 = 0x04;
 
 /// What the GTP-U header says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +35,28 @@ impl Tunnel {
             uplink: false,
         }
     }
+}
+
+/// Outer header creation for a relayed packet: `kept` stands between the header and the packet.
+pub fn relay<P: Packet>(
+    packet: &mut P,
+    tunnel: &Tunnel,
+    peer: &Peer,
+    flow_hash: u32,
+    kept: &Kept,
+) -> Result<(), DropReason> {
+    if kept.is_empty() {
+        return create(packet, tunnel, peer, flow_hash);
+    }
+    let front = packet.push_front(kept.len());
+    front
+        .map_err(|_| DropReason::NoHeadroom)?
+        .copy_from_slice(kept);
+    create(packet, &Tunnel::bare(tunnel.teid), peer, flow_hash)?;
+    if let Some(flags) = packet.data_mut().get_mut(GTPU_AT) {
+        *flags |= FLAG_E;
+    }
+    Ok(())
 }
 
 /// How many bytes the outer header takes.

@@ -16,7 +16,8 @@ pub struct Inner {
     pub len: u32,
 }
 
-/// Cuts the packet down to the inner IPv4 packet and checks it (RFC 1812, 5.2.2) and its source.
+/// Cuts the packet down to the inner IPv4 packet and checks it (RFC 1812, 5.2.2) and that it is the
+/// UE's.
 ///
 /// A plain packet was checked at *parse*; only its frame header and padding go.
 #[inline(always)]
@@ -25,7 +26,7 @@ pub fn remove<P: Packet>(packet: &mut P, meta: &Meta, line: &Line) -> Result<Inn
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
     let inner = match meta.entry {
-        Entry::Tunnel => tunnelled(packet.data(), meta, line)?,
+        Entry::Tunnel | Entry::EndMarker => tunnelled(packet.data(), meta, line)?,
         Entry::Plain => inner_of(&plain(packet.data())?),
     };
     if packet.len() > inner.len as usize {
@@ -40,11 +41,21 @@ fn tunnelled(data: &[u8], meta: &Meta, line: &Line) -> Result<Inner, DropReason>
         .get(..usize::from(meta.inner_len))
         .ok_or(DropReason::InnerLength)?;
     let ip = Ipv4::parse(carried).map_err(broken)?;
-    let checked = line.head.flags.has(Flags::UPLINK) && line.ue_ip != 0;
-    if checked && ip.source_u32() != line.ue_ip {
-        return Err(DropReason::UeSource);
+    let flags = line.head.flags;
+    let sends = flags.has(Flags::FROM_UE) && ip.source_u32() == line.ue_ip;
+    let gets = || flags.has(Flags::TO_UE) && ip.destination_u32() == line.ue_ip;
+    if line.ue_ip != 0 && !sends && !gets() {
+        return Err(not_of_ue(flags));
     }
     Ok(inner_of(&ip))
+}
+
+#[cold]
+fn not_of_ue(flags: Flags) -> DropReason {
+    match flags.has(Flags::FROM_UE) {
+        true => DropReason::UeSource,
+        false => DropReason::UeDestination,
+    }
 }
 
 /// Verified at *parse*.

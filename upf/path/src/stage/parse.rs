@@ -83,9 +83,7 @@ fn ipv4(
     if interface.addresses.iter().any(|a| u32::from(*a) == dst) {
         return Ok(Class::Control(id));
     }
-    if interface.instance.is_none() {
-        return Err(DropReason::NoRoute);
-    }
+    let instance = interface.instance.ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
         key: dst,
         line: 0,
@@ -94,7 +92,7 @@ fn ipv4(
         inner_len: ip.total_len(),
         qfi: NO_QFI,
         interface: id,
-        local: 0,
+        local: instance.0,
         entry: Entry::Plain,
     }))
 }
@@ -139,8 +137,12 @@ fn to_tunnel(
     if !allowed(interface, ip.source_u32()) {
         return Err(DropReason::OuterSource);
     }
-    let pdu = match gtpu::parse(udp.payload())? {
-        gtpu::Message::Pdu(pdu) => pdu,
+    if udp.checksum().is_some() && interface.verifies_udp {
+        undamaged(ip, &udp)?;
+    }
+    let (pdu, entry) = match gtpu::parse(udp.payload())? {
+        gtpu::Message::Pdu(pdu) => (pdu, Entry::Tunnel),
+        gtpu::Message::EndMarker(pdu) => (pdu, Entry::EndMarker),
         gtpu::Message::Signalling => return Ok(Class::Control(id)),
     };
     Ok(Class::User(Meta {
@@ -152,8 +154,18 @@ fn to_tunnel(
         qfi: pdu.qfi,
         interface: id,
         local,
-        entry: Entry::Tunnel,
+        entry,
     }))
+}
+
+/// A checksum covers the whole packet; most senders save it (RFC 768 lets them). Nobody is told of
+/// damage: the addresses may be what is damaged.
+#[cold]
+fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
+    match udp.verify(ip.source(), ip.destination()) {
+        true => Ok(()),
+        false => Err(DropReason::UdpChecksum),
+    }
 }
 
 #[inline]

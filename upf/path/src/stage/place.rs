@@ -4,7 +4,6 @@ use crate::drop::DropReason;
 use crate::foreign::{ForeignKey, ForeignReader};
 use crate::layout::{InstanceId, Layout};
 use crate::meta::{Entry, Meta};
-use crate::tables::Tables;
 
 /// The tables that place packets.
 #[derive(Clone)]
@@ -17,10 +16,10 @@ pub struct Places {
 
 /// Sets `meta.line`, or says that nothing can have this identifier.
 #[inline]
-pub fn place(meta: &mut Meta, places: &Places, tables: &Tables) -> Result<(), DropReason> {
+pub fn place(meta: &mut Meta, places: &Places) -> Result<(), DropReason> {
     let line = match meta.entry {
-        Entry::Tunnel => by_teid(meta, places),
-        Entry::Plain => by_ue_address(meta, places, tables),
+        Entry::Tunnel | Entry::EndMarker => by_teid(meta, places),
+        Entry::Plain => by_ue_address(meta, places),
     };
     meta.line = line?;
     Ok(())
@@ -46,12 +45,8 @@ fn foreign_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
 }
 
 #[inline]
-fn by_ue_address(meta: &Meta, places: &Places, tables: &Tables) -> Result<u32, DropReason> {
-    let instance = tables
-        .interfaces
-        .get(usize::from(meta.interface))
-        .and_then(|i| i.instance)
-        .ok_or(DropReason::NoRoute)?;
+fn by_ue_address(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
+    let instance = InstanceId(meta.local);
     match places.layout.pool_line(instance, meta.key) {
         Some(line) => Ok(line),
         None => foreign_ue(instance, meta.key, places),

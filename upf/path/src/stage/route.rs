@@ -6,6 +6,7 @@ use crate::rule::{Body, Head};
 use crate::stage::far::{self, Exit};
 use crate::stage::ohc;
 use crate::stage::ohr::Inner;
+use crate::stage::relay::Kept;
 use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
 use core::net::Ipv4Addr;
 
@@ -16,13 +17,15 @@ pub enum Hop {
     Ready(InterfaceId, [u8; 6]),
     /// To a station that has to be found first.
     Wait(InterfaceId, Resolve),
+    /// No further: it is for an address of ours there.
+    Own(InterfaceId),
 }
 
 impl Hop {
     /// The interface that leads there.
     pub fn interface(&self) -> InterfaceId {
         match self {
-            Self::Ready(id, _) | Self::Wait(id, _) => *id,
+            Self::Ready(id, _) | Self::Wait(id, _) | Self::Own(id) => *id,
         }
     }
 }
@@ -43,7 +46,7 @@ pub fn known<'a>(
         let egress = tables.egresses.get(usize::from(body.egress))?;
         match egress.route(inner.dst) {
             Route::Via(id) => id,
-            Route::Unknown(_) | Route::None => return None,
+            Route::Own(_) | Route::Unknown(_) | Route::None => return None,
         }
     };
     let hop = tables.next_hops.get(usize::from(id))?;
@@ -67,6 +70,7 @@ pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
                 .ok_or(DropReason::NoRoute)?;
             match egress.route(dst) {
                 Route::Via(id) => id,
+                Route::Own(interface) => return Ok(Hop::Own(interface)),
                 Route::Unknown(interface) => {
                     let sought = Resolve::OnLink(interface, Ipv4Addr::from(dst));
                     return Ok(Hop::Wait(interface, sought));
@@ -99,9 +103,9 @@ pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.
-pub fn fits(exit: &Exit, inner_len: u32, interface: &Interface) -> Result<(), u16> {
+pub fn fits(exit: &Exit, kept: &Kept, inner_len: u32, interface: &Interface) -> Result<(), u16> {
     let overhead = match exit {
-        Exit::Tunnel(tunnel, _) => ohc::len(tunnel) as u16,
+        Exit::Tunnel(tunnel, _) => (ohc::len(tunnel) + kept.len()) as u16,
         Exit::Plain(_) => 0,
     };
     if inner_len + u32::from(overhead) > u32::from(interface.mtu) {

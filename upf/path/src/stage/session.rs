@@ -1,19 +1,19 @@
-//! Session: is the line still what the packet was placed for, and may the packet come from there.
+//! Session: is the line still what the packet was placed for.
 
 use crate::drop::DropReason;
 use crate::line::Line;
 use crate::meta::{Entry, Meta};
 use crate::rule::Flags;
 
-/// Checks identity and outer source.
+/// Checks the identity: TEID and address of an F-TEID (TS 29.244, 8.2.3), or UE address and network
+/// instance. So nobody reaches a tunnel by another interface than its own, where other peers are
+/// allowed. An End Marker is no packet: it never passes, and is seen to apart.
 #[inline(always)]
 pub fn check(line: &Line, meta: &Meta) -> Result<(), DropReason> {
     let tunnel = meta.entry == Entry::Tunnel;
-    if line.key != meta.key || line.head.flags.has(Flags::TUNNEL) != tunnel {
+    let same = line.key == meta.key && line.local == meta.local;
+    if !same || line.head.flags.has(Flags::TUNNEL) != tunnel {
         return Err(missing(meta.entry));
-    }
-    if line.head.flags.has(Flags::CHECK_OUTER_SOURCE) && line.src_ip != meta.outer_src {
-        return Err(DropReason::OuterSource);
     }
     Ok(())
 }
@@ -22,7 +22,7 @@ pub fn check(line: &Line, meta: &Meta) -> Result<(), DropReason> {
 #[inline(always)]
 pub fn missing(entry: Entry) -> DropReason {
     match entry {
-        Entry::Tunnel => DropReason::UnknownTeid,
+        Entry::Tunnel | Entry::EndMarker => DropReason::UnknownTeid,
         Entry::Plain => DropReason::UnknownUe,
     }
 }

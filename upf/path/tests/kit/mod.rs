@@ -11,7 +11,7 @@ use sluice_path::line::Line;
 use sluice_path::message::ToControl;
 use sluice_path::rule::{Body, Flags, Head};
 use sluice_path::tables::*;
-use sluice_path::txn::{EndMarker, Op, Txn, Usage};
+use sluice_path::txn::{Clock, EndMarker, Op, Txn, Usage};
 use sluice_path::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
@@ -187,7 +187,7 @@ impl Kit {
     pub fn close(mut self) {
         self.settle();
         for m in self.punted.drain(..) {
-            if let ToControl::Packet(p, _) | ToControl::Icmp(p, _) = m {
+            if let ToControl::Packet(p, _) | ToControl::FromUe(p, _) | ToControl::Icmp(p, _) = m {
                 p.free();
             }
         }
@@ -215,7 +215,7 @@ pub fn set(at: u32, image: Line) -> Op {
     Op::Line {
         at,
         image,
-        carry: [false; 2],
+        clocks: [Clock::Full; 2],
     }
 }
 
@@ -237,6 +237,7 @@ pub fn polled(port: u16, queue: u16) -> Polled {
 pub fn uplink(teid: Teid) -> Line {
     let flags = Flags::TUNNEL
         .with(Flags::UPLINK)
+        .with(Flags::FROM_UE)
         .with(Flags::FORWARD)
         .with(Flags::REMOVE_OUTER);
     Line {
@@ -256,6 +257,7 @@ pub fn downlink() -> Line {
         .with(Flags::MARK_QFI);
     Line {
         key: UE.into(),
+        local: INTERNET.0,
         ue_ip: UE.into(),
         head: Head {
             flags,
@@ -281,6 +283,7 @@ pub fn tables() -> Tables {
         tunnels: vec![],
         instance: None,
         allowed_peers: vec![],
+        verifies_udp: true,
     };
     let on = |id| PortInterfaces {
         untagged: Some(id),
@@ -312,6 +315,7 @@ pub fn tables() -> Tables {
             connected: vec![(Prefix::new(N6, 24).unwrap(), 1)],
             neighbours: [(u32::from(SERVER), 1)].into(),
             routes: vec![],
+            own: vec![(N6.into(), 1)],
         }],
     }
 }

@@ -1,7 +1,7 @@
 //! What rules must be together, once all changes of a request are made.
 
 use super::{Refused, no};
-use crate::config::TwinConfig;
+use crate::config::{Side, TwinConfig};
 use crate::rules::{Pdr, Session, SessionId};
 use std::collections::BTreeMap;
 
@@ -26,10 +26,9 @@ pub fn check(
             ));
         }
         let mut own = rules.pdrs.values().filter(|p| clash(config, pdr, p));
-        if own.any(|p| p.is_uplink() != pdr.is_uplink()) {
-            return no(format!(
-                "PDR {pdr_id} shares its entry with the other direction"
-            ));
+        let of_ran = |p: &Pdr| p.source == Side::Access;
+        if own.any(|p| of_ran(p) != of_ran(pdr)) {
+            return no(format!("PDR {pdr_id} shares its entry with the other side"));
         }
     }
     for (far_id, far) in &rules.fars {

@@ -109,9 +109,11 @@ impl Draft<'_, '_> {
         match &pdi.local_f_teid {
             None => Ok(None),
             Some(value::FTeid::Assigned { teid, ipv4, .. }) => {
-                let ours = |a: &Ipv4Addr| self.config.all_tunnels().any(|(_, t)| t.address == *a);
-                let Some(address) = ipv4.filter(ours) else {
-                    return no(format!("PDR {id}: F-TEID at no address of ours"));
+                let ends = |a: &Ipv4Addr| self.config.ends_at(pdr.source, instance, *a);
+                let Some(address) = ipv4.filter(ends) else {
+                    return no(format!(
+                        "PDR {id}: no such tunnels end at its F-TEID's address"
+                    ));
                 };
                 let teid = teid.get();
                 Ok(Some(FTeid { address, teid }))

@@ -15,6 +15,7 @@ pub fn name(outcome: &Outcome) -> &'static str {
         Outcome::Sent(_) => "sent",
         Outcome::Dropped(drop, _) => drop.name(),
         Outcome::Control => "to control",
+        Outcome::Arrived(_) => "arrived",
         Outcome::Held => "held",
         Outcome::Merged => "merged",
     }
@@ -25,7 +26,9 @@ pub fn same_books(seen: &Seen, expected: &[Outcome], held: u64) -> Result<(), Di
     same_drops(&seen.drops, expected)?;
     same_notices(&seen.notices, expected)?;
     let count = |of: Outcome| expected.iter().filter(|o| **o == of).count() as u64;
+    same_arrivals(&seen.arrived, expected)?;
     let (control, merged) = (count(Outcome::Control), count(Outcome::Merged));
+    let control = control + seen.arrived.len() as u64;
     for (what, real, twin) in [
         ("packets for the control core", seen.to_control, control),
         ("merged fragments", seen.merged, merged),
@@ -49,6 +52,24 @@ fn same_drops(seen: &[(&'static str, u64)], expected: &[Outcome]) -> Result<(), 
     match seen == drops {
         true => Ok(()),
         false => Err(format!("drops: really {seen:?}, the twin says {drops:?}")),
+    }
+}
+
+fn same_arrivals(seen: &[Vec<u8>], expected: &[Outcome]) -> Result<(), Difference> {
+    let mut twin: Vec<&Vec<u8>> = Vec::new();
+    for outcome in expected {
+        if let Outcome::Arrived(packet) = outcome {
+            twin.push(packet);
+        }
+    }
+    let mut seen: Vec<&Vec<u8>> = seen.iter().collect();
+    seen.sort();
+    twin.sort();
+    match seen == twin {
+        true => Ok(()),
+        false => Err(format!(
+            "arrived: really {seen:x?}, the twin says {twin:x?}"
+        )),
     }
 }
 

@@ -1,6 +1,7 @@
 //! From descriptions of packets to frames.
 
-use crate::spec::{Checksum, Cut, Entry, GtpuSpec, IpSpec, MacSpec, PacketSpec, UdpSpec, VlanSpec};
+use crate::spec::*;
+use crate::world::{N3, N9};
 use sluice_twin::{Link, TwinConfig};
 use std::net::Ipv4Addr;
 
@@ -22,6 +23,7 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
             peer,
             wrong,
             downlink,
+            other_end,
         } => {
             let unknown = (world.links[0].addresses[0].0, 0x0077_7777);
             let (local, teid) = lookup.f_teid(slot, pdr).unwrap_or(unknown);
@@ -32,7 +34,12 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
             };
             let inner = ip(&spec.inner, source, destination, &transport(spec));
             let gtpu = gtpu(&spec.gtpu, teid ^ wrong, &inner);
-            let udp = udp(&spec.udp, &gtpu);
+            let local = match other_end {
+                true if local == N3 => N9,
+                true => N3,
+                false => local,
+            };
+            let udp = udp(&spec.udp, &gtpu, peer, local);
             let serves = |l: &Link| l.tunnels.iter().any(|t| t.address == local);
             let link = world.links.iter().position(serves).unwrap_or(0);
             (link, ip(&spec.outer, peer, local, &udp))
@@ -143,20 +150,38 @@ fn ip(spec: &IpSpec, source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8]) ->
 fn sum(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)
-        .map(|c| u32::from(c[0]) << 8 | u32::from(c[1]));
+        .map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0)));
     words.fold(0, |sum, word| {
         let sum = u32::from(sum) + word;
         ((sum & 0xffff) + (sum >> 16)) as u16
     })
 }
 
-fn udp(spec: &UdpSpec, payload: &[u8]) -> Vec<u8> {
+fn udp(spec: &UdpSpec, payload: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     let len = (8 + payload.len()) as u16;
     let mut p = spec.source_port.to_be_bytes().to_vec();
     p.extend(spec.destination_port.to_be_bytes());
     p.extend(len.wrapping_add_signed(spec.length_error).to_be_bytes());
-    p.extend(spec.checksum.to_be_bytes());
+    p.extend([0, 0]);
     p.extend(payload);
+    let pseudo = [
+        &source.octets()[..],
+        &destination.octets(),
+        &[0, 17],
+        &p[4..6],
+    ]
+    .concat();
+    let checksum = match !sum(&[&pseudo[..], &p].concat()) {
+        // 0 is no checksum (RFC 768).
+        0 => 0xffff,
+        sum => sum,
+    };
+    let checksum = match spec.checksum {
+        UdpSum::None => 0,
+        UdpSum::Good => checksum,
+        UdpSum::Wrong => checksum ^ 0x0100,
+    };
+    p[6..8].copy_from_slice(&checksum.to_be_bytes());
     p
 }
 

@@ -47,6 +47,7 @@ pub struct Real {
     sequence: u32,
     sink: Sink,
     notices: Vec<Notice>,
+    arrived: Vec<Vec<u8>>,
     ledger: Ledger,
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
@@ -74,6 +75,8 @@ pub struct Seen {
     pub merged: u64,
     /// Packets held now.
     pub held: u64,
+    /// Packets of UEs for ourselves.
+    pub arrived: Vec<Vec<u8>>,
     /// What senders are to hear.
     pub notices: Vec<Notice>,
 }
@@ -124,6 +127,7 @@ impl Real {
             sequence: 0,
             sink: Sink::default(),
             notices: Vec::new(),
+            arrived: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
@@ -182,6 +186,7 @@ impl Real {
     pub fn look(&mut self) -> Seen {
         let mut seen = Seen {
             notices: std::mem::take(&mut self.notices),
+            arrived: std::mem::take(&mut self.arrived),
             ..Seen::default()
         };
         for (number, port) in self.ports.iter().enumerate() {
@@ -250,6 +255,10 @@ impl Real {
                 self.up.complete(now, wall, txn, net, &mut self.sink);
             }
             ToControl::Packet(packet, _) => packet.free(),
+            ToControl::FromUe(packet, _) => {
+                self.arrived.push(packet.data().to_vec());
+                packet.free();
+            }
             ToControl::Resolve(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
@@ -370,6 +379,7 @@ fn interface(link: &Link) -> InterfaceConfig {
             .map(|(a, mac)| (*a, MacAddr(*mac)))
             .collect(),
         proxy_arp: vec![],
+        verifies_udp: link.verifies_udp,
         allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
     }
 }

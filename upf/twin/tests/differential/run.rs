@@ -14,12 +14,6 @@ use sluice_wire::pfcp::{Header, MessageType, Reject, Writer};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// A bucket is full again after its depth, 320 ms at the lowest rate here.
-///
-/// The session machine lets a QER's bucket begin anew when it moves between a line and an extension
-/// block, which the twin knows nothing of. So both are given the time to fill up.
-const ANY_BUCKET_FULL_NS: u64 = 1_000_000_000;
-
 /// A twin whose answers may be falsified, to see that the comparison sees it.
 pub trait Falsify {
     /// Changes what the twin said of a frame.
@@ -165,7 +159,6 @@ impl Pair {
         read_modification(&mut request, out.written());
         let granted = answer.cause.is_acceptance();
         let wall = self.real.wall();
-        let moves = change.may_move_buckets(|qer| self.twin.rate_kbps(id, qer));
         let modified = self.twin.modify(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
         let offending = format!("{:?} {:?}", answer.offending_ie, answer.failed_rule_id);
@@ -176,11 +169,7 @@ impl Pair {
         } = modified.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
-        self.compare(end_markers.into_iter().map(Outcome::Sent).collect())?;
-        match granted && moves {
-            true => self.advance(ANY_BUCKET_FULL_NS),
-            false => Ok(()),
-        }
+        self.compare(end_markers.into_iter().map(Outcome::Sent).collect())
     }
 
     fn delete(&mut self, slot: Slot, falsify: &mut dyn Falsify) -> Result<(), Difference> {

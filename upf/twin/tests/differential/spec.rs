@@ -46,18 +46,6 @@ pub struct Change {
     pub query_all: bool,
 }
 
-impl Change {
-    /// True if a bucket may have to stand elsewhere afterwards: not if only FARs, URRs, gates and
-    /// QFIs change, and rates that were rates before. `rate` tells what a QER has now.
-    pub fn may_move_buckets(&self, rate: impl Fn(u32) -> Option<(u64, u64)>) -> bool {
-        let limited = |mbr: Option<(u64, u64)>| mbr.is_some_and(|(up, down)| up > 0 && down > 0);
-        let stays = |q: &QerEdit| q.mbr.is_none_or(|new| limited(new) && limited(rate(q.id)));
-        let pdrs_stay =
-            self.remove_pdrs.is_empty() && self.create.pdrs.is_empty() && self.pdrs.is_empty();
-        !pdrs_stay || !self.qers.iter().all(stays)
-    }
-}
-
 #[derive(Clone, PartialEq, Debug)]
 pub struct PdrSpec {
     pub id: u16,
@@ -199,6 +187,8 @@ pub enum Entry {
         peer: Ipv4Addr,
         wrong: u32,
         downlink: bool,
+        /// To another address of ours than the F-TEID's.
+        other_end: bool,
     },
     /// On a link to a data network, for a UE address.
     Plain { ue: Ipv4Addr, link: usize },
@@ -256,7 +246,14 @@ pub struct UdpSpec {
     pub source_port: u16,
     pub destination_port: u16,
     pub length_error: i16,
-    pub checksum: u16,
+    pub checksum: UdpSum,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum UdpSum {
+    None,
+    Good,
+    Wrong,
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -348,7 +345,7 @@ impl Default for UdpSpec {
             source_port: 50_000,
             destination_port: 2152,
             length_error: 0,
-            checksum: 0,
+            checksum: UdpSum::None,
         }
     }
 }

@@ -18,6 +18,8 @@ pub const FAR_GNB: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 9);
 pub const ANCHOR: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 60);
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
 pub const SILENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 99);
+/// Ours, on the link to `internet`.
+pub const OUR_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(8, 8, 4, 4);
 pub const IMS_SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 80);
 
@@ -66,6 +68,7 @@ fn n9() -> Link {
         tunnels: vec![tunnel(Side::Core, N9_NAME, N9)],
         stations: stations([192, 0, 3], &[60]),
         allowed_peers: vec![([192, 0, 3, 0].into(), 24)],
+        verifies_udp: false,
         ..link(1, Some(100), N9)
     }
 }
@@ -92,6 +95,7 @@ fn link(port: u16, vlan: Option<u16>, address: Ipv4Addr) -> Link {
         routes: vec![],
         stations: vec![],
         allowed_peers: vec![],
+        verifies_udp: true,
     }
 }
 

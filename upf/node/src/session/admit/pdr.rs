@@ -115,7 +115,7 @@ impl<N: Network> Work<'_, N> {
             None => None,
             Some(f_teid) => Some(self.local_tunnel(rule, f_teid, pdr, name.as_ref(), old)?),
         };
-        if pdr.is_uplink() && pdr.tunnel.is_none() {
+        if pdr.is_from_access() && pdr.tunnel.is_none() {
             return Err(Refusal::rule(rule, IeType::F_TEID));
         }
         let address = ue_address(rule, &pdi.ue_ip_address)?;
@@ -161,11 +161,30 @@ impl<N: Network> Work<'_, N> {
             }
             FTeid::Assigned { teid, ipv4, .. } => {
                 let address = ipv4.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
-                let here = self.net.tunnel_endpoint_at(address);
+                // Refused by name where there are no tunnels at all.
+                self.tunnel_endpoint(rule, pdr.source, name)?;
+                let here = self.tunnel_endpoint_at(pdr.source, name, address);
                 let here = here.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
                 self.assigned(rule, here, teid.get())
             }
         }
+    }
+
+    /// An address of the interface that the PDI's Source Interface and Network Instance mean: by
+    /// another one the packets of the F-TEID would not come.
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        name: Option<&PlainName>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint> {
+        let name = name.map(|n| n.as_str());
+        let own = self.net.tunnel_endpoint(side, name).is_some();
+        let side = match side {
+            Side::Control if !own => Side::Access,
+            side => side,
+        };
+        self.net.tunnel_endpoint_at(side, name, address)
     }
 
     fn tunnel_endpoint(

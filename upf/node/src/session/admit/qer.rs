@@ -25,6 +25,7 @@ impl<N: Network> Work<'_, N> {
             gbr: ie.guaranteed_bitrate,
             qfi: ie.qos_flow_identifier.map(|q| q.get()),
             buckets: Default::default(),
+            is_new: true,
         };
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_QER));
         self.draft.qers.try_push(qer).map_err(|_| full)

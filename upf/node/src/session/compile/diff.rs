@@ -2,13 +2,13 @@
 //! What is the same is not touched.
 
 use crate::session::compile::render::{
-    BucketImage, ChainImage, Credit, Image, LineImage, RuleImage,
+    BucketImage, ChainImage, Credit, Image, Limiter, LineImage, RuleImage,
 };
 use arrayvec::ArrayVec;
 use sluice_path::limits::{TXN_OPS, TXN_USAGES};
 use sluice_path::line::Line;
 use sluice_path::rule::{Body, Rule, SharedBucket};
-use sluice_path::txn::Op;
+use sluice_path::txn::{Clock, Op};
 
 /// Operations of one transaction.
 pub type Ops = ArrayVec<Op, TXN_OPS>;
@@ -65,16 +65,18 @@ impl Delta<'_> {
                 Some(before) if same_line(before, line) => {
                     self.keep_line(before, line, wanted)?;
                 }
-                Some(before) => {
-                    let carry = [0, 1].map(|i| carries(before, line, i));
-                    self.put_line(line.at, line.line, carry, before.credit)?;
+                _ => {
+                    let clocks = line
+                        .qers
+                        .map(|of| of.map_or(Clock::Full, |of| clock(old, of)));
+                    let credit = before.and_then(|b| b.credit);
+                    self.put_line(line.at, line.line, clocks, credit)?;
                 }
-                None => self.put_line(line.at, line.line, [false; 2], None)?,
             }
         }
         for gone in &old.lines {
             if !new.lines.iter().any(|l| l.at == gone.at) {
-                self.put_line(gone.at, Line::default(), [false; 2], gone.credit)?;
+                self.put_line(gone.at, Line::default(), [Clock::Full; 2], gone.credit)?;
             }
         }
         Ok(())
@@ -99,10 +101,10 @@ impl Delta<'_> {
         &mut self,
         at: u32,
         image: Line,
-        carry: [bool; 2],
+        clocks: [Clock; 2],
         credit: Option<Credit>,
     ) -> Result<(), TooMany> {
-        self.take(Op::Line { at, image, carry }, credit)
+        self.take(Op::Line { at, image, clocks }, credit)
     }
 
     fn rules(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
@@ -165,14 +167,15 @@ impl Delta<'_> {
     }
 
     fn buckets(&mut self, old: &Image, new: &Image) -> Result<(), TooMany> {
-        let owner = |b: &BucketImage| (b.at, b.qer, b.uplink);
         for bucket in &new.buckets {
-            let before = old.buckets.iter().find(|b| owner(b) == owner(bucket));
-            if before.is_none_or(|b| b.rate != bucket.rate) {
+            let same = |b: &BucketImage| {
+                b.at == bucket.at && b.rate == bucket.rate && bucket.of.goes_on_from(&b.of)
+            };
+            if !old.buckets.iter().any(same) {
                 self.push(Op::Bucket {
                     at: bucket.at,
                     image: bucket.image(),
-                    carry: before.is_some(),
+                    clock: clock(old, bucket.of),
                 })?;
             }
         }
@@ -181,7 +184,7 @@ impl Delta<'_> {
                 self.push(Op::Bucket {
                     at: gone.at,
                     image: SharedBucket::default(),
-                    carry: false,
+                    clock: Clock::Full,
                 })?;
             }
         }
@@ -198,15 +201,28 @@ impl Delta<'_> {
     }
 }
 
-/// The clock of a bucket goes on if it is the same QER's.
-fn carries(before: &LineImage, line: &LineImage, bucket: usize) -> bool {
-    let qer = before.qers[bucket];
-    qer.is_some() && qer == line.qers[bucket]
+/// Where the bucket of a QER stood before: in a line, in a block, or nowhere.
+fn clock(old: &Image, of: Limiter) -> Clock {
+    let shared = old.buckets.iter().find(|b| of.goes_on_from(&b.of));
+    if let Some(bucket) = shared {
+        return Clock::Shared(bucket.at);
+    }
+    let own = old.lines.iter().find_map(|line| {
+        let mut qers = line.qers.iter().flatten();
+        // The first stands first; a line with one bucket has it in the first place.
+        let place = qers.position(|q| of.goes_on_from(q))?;
+        Some(Clock::Line(line.at, place as u8))
+    });
+    own.unwrap_or(Clock::Full)
 }
 
 fn same_line(a: &LineImage, b: &LineImage) -> bool {
-    let identity = |l: &Line| (l.key, l.ue_ip, l.src_ip, l.head);
-    a.qers == b.qers
+    let identity = |l: &Line| (l.key, l.local, l.ue_ip, l.head);
+    let goes_on = |(old, new): (&Option<Limiter>, &Option<Limiter>)| match (old, new) {
+        (Some(old), Some(new)) => new.goes_on_from(old),
+        (old, new) => old == new,
+    };
+    a.qers.iter().zip(&b.qers).all(goes_on)
         && identity(&a.line) == identity(&b.line)
         && same_body(&a.line.body, &b.line.body)
         && a.credit.is_some() == b.credit.is_some()

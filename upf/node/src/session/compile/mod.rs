@@ -52,7 +52,7 @@ impl Rules {
         let ids = pdr.qers.as_slice().iter().copied();
         ids.filter(|id| {
             let qer = self.qer(*id);
-            qer.is_some_and(|q| rate_kbps(q, pdr.is_uplink()).is_some_and(|r| r > 0))
+            qer.is_some_and(|q| rate_kbps(q, self.is_uplink(pdr)).is_some_and(|r| r > 0))
         })
         .collect()
     }
@@ -62,7 +62,7 @@ impl Rules {
         let live = self
             .pdrs
             .iter()
-            .filter(|p| p.is_live() && p.is_uplink() == uplink);
+            .filter(|p| p.is_live() && self.is_uplink(p) == uplink);
         live.filter(|p| p.qers.contains(qer)).map(rules_len).sum()
     }
 
@@ -92,14 +92,16 @@ impl Rules {
             return true;
         };
         let limiters = self.limiters(only.pdr);
+        let uplink = self.is_uplink(only.pdr);
         let mut ids = limiters.as_slice().iter();
-        limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, only.pdr.is_uplink()) > 1)
+        limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, uplink) > 1)
     }
 
     /// True if a rate of a QER has to stand in a shared bucket.
     pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
         let limits = rate_kbps(qer, uplink).is_some_and(|r| r > 0);
-        let uses = |p: &&Pdr| p.is_live() && p.is_uplink() == uplink && p.qers.contains(qer.id.0);
+        let uses =
+            |p: &&Pdr| p.is_live() && self.is_uplink(p) == uplink && p.qers.contains(qer.id.0);
         limits
             && self.pdrs.iter().filter(uses).any(|p| {
                 let key = p.key().filter(|key| self.endpoint(*key).is_some());

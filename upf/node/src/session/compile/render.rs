@@ -32,7 +32,25 @@ pub struct LineImage {
     /// Whose usage it holds.
     pub credit: Option<Credit>,
     /// The QERs of its two buckets.
-    pub qers: [Option<u32>; 2],
+    pub qers: [Option<Limiter>; 2],
+}
+
+/// Whose bucket it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limiter {
+    /// The QER.
+    pub qer: u32,
+    /// The direction.
+    pub uplink: bool,
+    /// The QER came with the message at hand: one of the same name before it was another.
+    pub is_new: bool,
+}
+
+impl Limiter {
+    /// True if a bucket of the new rules goes on where one of the old rules stands.
+    pub fn goes_on_from(&self, old: &Self) -> bool {
+        !self.is_new && (self.qer, self.uplink) == (old.qer, old.uplink)
+    }
 }
 
 /// A rule in a block.
@@ -66,10 +84,8 @@ pub struct BucketImage {
     pub at: BucketRef,
     /// Its rate.
     pub rate: Rate,
-    /// The QER.
-    pub qer: u32,
-    /// The direction.
-    pub uplink: bool,
+    /// Whose it is.
+    pub of: Limiter,
 }
 
 impl BucketImage {
@@ -131,13 +147,8 @@ impl Image {
                 let at = qer.buckets[usize::from(!uplink)];
                 if at != BucketRef::NONE {
                     let rate = rate(qer, uplink);
-                    let qer = qer.id.0;
-                    let bucket = BucketImage {
-                        at,
-                        rate,
-                        qer,
-                        uplink,
-                    };
+                    let of = limiter(qer, uplink);
+                    let bucket = BucketImage { at, rate, of };
                     self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
                 }
             }
@@ -159,10 +170,12 @@ impl Image {
         match endpoint.blocks[0] {
             0 => {
                 let limiters = rules.limiters(first.pdr);
-                image.qers = [0, 1].map(|i| limiters.as_slice().get(i).copied());
+                let uplink = rules.is_uplink(first.pdr);
+                let qers = [0, 1].map(|i| rules.qer(*limiters.as_slice().get(i)?));
+                image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
                 line.head = self.head(rules, first, line.head.flags);
                 line.body = body(rules, first.pdr);
-                let rates = image.qers.map(|id| bucket_rate(rules, id, first.pdr));
+                let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
                 (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
                 image.credit = Some(credit(rules, first.pdr));
             }
@@ -226,11 +239,12 @@ impl Image {
 
     fn shared_rule(&self, rules: &Rules, member: &Member<'_>) -> Rule {
         let pdr = member.pdr;
-        let flags = Flags::none().with_if(Flags::UPLINK, pdr.is_uplink());
+        let uplink = rules.is_uplink(pdr);
+        let flags = Flags::none().with_if(Flags::UPLINK, uplink);
         let mut buckets = [BucketRef::NONE; RULE_QERS];
         let limiters = rules.limiters(pdr);
         for (bucket, id) in buckets.iter_mut().zip(limiters.as_slice()) {
-            let direction = usize::from(!pdr.is_uplink());
+            let direction = usize::from(!uplink);
             *bucket = rules
                 .qer(*id)
                 .map_or(BucketRef::NONE, |q| q.buckets[direction]);
@@ -246,7 +260,7 @@ impl Image {
         });
         let tunnel = forwards && far.is_some_and(|f| f.peer.is_some());
         let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
-        let closed = qers().any(|q| self.is_closed(q, pdr.is_uplink()));
+        let closed = qers().any(|q| self.is_closed(q, rules.is_uplink(pdr)));
         let mark = qfi(qers()).filter(|_| tunnel);
         let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
         Head {
@@ -277,18 +291,24 @@ impl Image {
 
 /// What a line says of itself, whatever its rules.
 fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
-    let (key, tunnel) = match endpoint.key {
-        Key::Tunnel { teid, .. } => (teid, true),
-        Key::Ue { address, .. } => (address, false),
-        Key::Spare => (0, false),
+    let (key, local, tunnel) = match endpoint.key {
+        Key::Tunnel { local, teid } => (teid, local, true),
+        Key::Ue { instance, address } => (address, instance, false),
+        Key::Spare => (0, 0, false),
     };
+    let mut others = rules.pdrs.iter();
+    let to_ue = |p: &Pdr| p.key() == Some(endpoint.key) && !rules.is_uplink(p);
     let flags = Flags::none()
         .with_if(Flags::TUNNEL, tunnel)
-        .with_if(Flags::UPLINK, pdr.is_uplink());
-    // The UE sends from its own address only, whether or not the uplink PDI repeats it.
+        .with_if(Flags::UPLINK, rules.is_uplink(pdr))
+        .with_if(Flags::FROM_UE, tunnel && pdr.is_from_access())
+        .with_if(Flags::TO_UE, tunnel && others.any(to_ue));
+    // The UE sends from its own address only, and another UPF sends to it alone, whether or not
+    // the PDI repeats it.
     let ue_ip = rules.ue_address().map_or(0, u32::from);
     Line {
         key,
+        local,
         ue_ip,
         head: Head {
             flags,
@@ -321,9 +341,12 @@ fn body(rules: &Rules, pdr: &Pdr) -> Body {
     }
 }
 
-fn bucket_rate(rules: &Rules, qer: Option<u32>, pdr: &Pdr) -> Rate {
-    let qer = qer.and_then(|id| rules.qer(id));
-    qer.map_or(Rate::UNLIMITED, |q| rate(q, pdr.is_uplink()))
+fn limiter(qer: &Qer, uplink: bool) -> Limiter {
+    Limiter {
+        qer: qer.id.0,
+        uplink,
+        is_new: qer.is_new,
+    }
 }
 
 fn rate(qer: &Qer, uplink: bool) -> Rate {
@@ -336,7 +359,7 @@ fn credit(rules: &Rules, pdr: &Pdr) -> Credit {
     let urrs = pdr.urrs.as_slice().iter().filter_map(|id| rules.urr(*id));
     let active = urrs.filter(|u| !u.information.contains(MeasurementInformation::INAM));
     Credit {
-        uplink: pdr.is_uplink(),
+        uplink: rules.is_uplink(pdr),
         meters: active.map(|u| u.meter).collect(),
     }
 }

@@ -51,14 +51,14 @@ impl<N: Network> Work<'_, N> {
         Ok(())
     }
 
-    /// What shares a line must agree on what the line holds once: direction and UE address.
+    /// What shares a line must agree on what the line holds once: side and UE address.
     fn check_line(&self, pdr: &Pdr) -> Result<(), Refusal> {
         let rule = refusal::pdr(pdr.id);
         let Some(key) = pdr.key() else {
             return Err(Refusal::rule(rule, IeType::PDI));
         };
         let mut others = self.draft.pdrs.iter().filter(|p| p.key() == Some(key));
-        if others.any(|p| p.is_uplink() != pdr.is_uplink()) {
+        if others.any(|p| p.is_from_access() != pdr.is_from_access()) {
             return Err(Refusal::rule(rule, IeType::SOURCE_INTERFACE));
         }
         if self.draft.members_len(key) > LINE_RULES {

@@ -58,9 +58,14 @@ impl Network for TestNet {
         })
     }
 
-    fn tunnel_endpoint_at(&self, address: Ipv4Addr) -> Option<TunnelEndpoint> {
-        let local = (0..3).find(|l| address == Ipv4Addr::new(192, 0, 2, 1 + l))?;
-        Some(TunnelEndpoint { address, local })
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        instance: Option<&str>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint> {
+        let there = self.tunnel_endpoint(side, instance)?;
+        (there.address == address).then_some(there)
     }
 
     fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId> {
@@ -375,7 +380,7 @@ impl Bench {
         let state = self.worker.stop();
         for at in 0..state.line_count() {
             let line = state.line(at).unwrap();
-            assert_eq!((line.key, line.ue_ip, line.src_ip), (0, 0, 0), "line {at}");
+            assert_eq!((line.key, line.ue_ip, line.local), (0, 0, 0), "line {at}");
             assert_eq!(line.head, Default::default(), "line {at}");
         }
         for at in 0..state.ext_count() {

@@ -4,17 +4,17 @@ use super::bench::*;
 use core::net::Ipv4Addr;
 use sluice_path::line::Line;
 use sluice_path::rule::Flags;
-use sluice_path::txn::Op;
+use sluice_path::txn::{Clock, Op};
 use sluice_wire::ids::{FarId, Seid, Teid};
 use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::*;
 
-fn lines(bench: &mut Bench) -> Vec<(u32, Line, [bool; 2])> {
+fn lines(bench: &mut Bench) -> Vec<(u32, Line, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
     let lines = ops.iter().map(|op| match op {
-        Op::Line { at, image, carry } => (*at, *image, *carry),
+        Op::Line { at, image, clocks } => (*at, *image, *clocks),
         other => panic!("{other:?}"),
     });
     lines.collect()
@@ -67,6 +67,7 @@ fn a_default_session_becomes_two_lines_of_one_shard() {
     let up_flags = [
         Flags::TUNNEL,
         Flags::UPLINK,
+        Flags::FROM_UE,
         Flags::REMOVE_OUTER,
         Flags::FORWARD,
     ];
@@ -123,7 +124,8 @@ fn a_session_goes_idle_and_comes_back_by_one_line_each() {
     assert_eq!(back.cause, Cause::REQUEST_ACCEPTED);
     let changed = lines(&mut bench);
     assert_eq!((changed.len(), changed[0].1.body.teid), (1, 0xd007));
-    assert_eq!(changed[0].2, [true, false], "the QER keeps its fill");
+    let kept = [Clock::Line(changed[0].0, 0), Clock::Full];
+    assert_eq!(changed[0].2, kept, "the QER keeps its fill");
     bench.delete(CP, seid);
     bench.assert_vacant();
 }

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use sluice_path::rule::Flags;
-use sluice_path::txn::Op;
+use sluice_path::txn::{Clock, Op};
 use sluice_wire::ids::{PdrId, Precedence, QerId, Qfi};
 use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{RemovePdr, UpdatePdr, UpdateQer};
@@ -100,7 +100,7 @@ fn a_rate_that_changes_touches_its_bucket_alone() {
         Cause::REQUEST_ACCEPTED
     );
     assert!(
-        matches!(bench.ops.as_slice(), [Op::Bucket { carry: true, .. }]),
+        matches!(bench.ops.as_slice(), [Op::Bucket { at, clock, .. }] if *clock == Clock::Shared(*at)),
         "{:?}",
         bench.ops
     );

@@ -4,6 +4,7 @@
 mod again;
 mod bench;
 mod default_session;
+mod direction;
 mod lifecycle;
 mod many_flows;
 mod oracle;

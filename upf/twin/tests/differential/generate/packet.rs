@@ -83,8 +83,10 @@ impl Generator {
             peer,
             wrong: 0,
             downlink,
+            other_end: false,
         };
-        let remote = self.rng.pick(&[SERVER, SERVER, ELSEWHERE, IMS_SERVER]);
+        let remotes = [SERVER, SERVER, SERVER, ELSEWHERE, IMS_SERVER, OUR_N6];
+        let remote = self.rng.pick(&remotes);
         let mut spec = PacketSpec::new(entry, remote);
         spec.gtpu.qfi = match self.rng.below(5) {
             0 => None,
@@ -125,7 +127,13 @@ impl Generator {
                 2 => *ue = Ipv4Addr::new(198, 51, 100, 1),
                 _ => *ue = self.rng.pick(&[N3, N9, Ipv4Addr::BROADCAST]),
             },
-            Entry::Tunnel { wrong, peer, .. } => match self.rng.below(5) {
+            Entry::Tunnel {
+                wrong,
+                peer,
+                other_end,
+                ..
+            } => match self.rng.below(6) {
+                5 => *other_end = true,
                 0 => *wrong = 1 << self.rng.below(32),
                 1 => *wrong = self.rng.next() as u32,
                 2 => *peer = Ipv4Addr::new(172, 16, 0, 1),
@@ -166,6 +174,7 @@ impl Generator {
             }
             4 => gtpu.container.words = self.rng.within(1, 3) as u8,
             5 => gtpu.container.pdu_type = self.rng.below(16) as u8,
+            6 if self.rng.one_in(2) => gtpu.message_type = 254,
             6 => gtpu.message_type = self.rng.pick(&[1, 2, 3, 26, 31, 253, 254]),
             7 => gtpu.length_error = self.rng.pick(&[-30, -8, -1, 1, 4, 500]),
             8 => gtpu.flags_error = 1 << self.rng.below(8),
@@ -176,11 +185,11 @@ impl Generator {
 
     fn udp_fault(&mut self, spec: &mut PacketSpec) {
         let udp = &mut spec.udp;
-        match self.rng.below(4) {
+        match self.rng.below(5) {
             0 => udp.source_port = self.rng.pick(&[0, 2152, 65535]),
             1 => udp.destination_port = self.rng.pick(&[0, 2153, 8805]),
             2 => udp.length_error = self.rng.pick(&[-100, -9, -1, 1, 20]),
-            _ => udp.checksum = 0x1234,
+            _ => udp.checksum = self.rng.pick(&[UdpSum::Good, UdpSum::Wrong]),
         }
     }
 

@@ -301,6 +301,11 @@ impl Generator {
             0..=3 => TeidSpec::Choose,
             4..=5 => TeidSpec::ChooseId(if address == N3 { 1 } else { 2 }),
             // Few of them, so that sessions fight for them; half have the form of our own.
+            // At the other end, where such tunnels do not end.
+            6 if self.rng.one_in(8) => TeidSpec::Given(
+                self.rng.within(1, 40) as u32,
+                if address == N3 { N9 } else { N3 },
+            ),
             6 => TeidSpec::Given(self.rng.within(1, 40) as u32, address),
             _ => TeidSpec::Given(0x8000_0000 | self.rng.within(1, 40) as u32, address),
         }

@@ -170,6 +170,16 @@ pub const PDI: &[Case] = &[
         pdr(1),
     ),
     Case(
+        "an F-TEID at our address of another side",
+        |r| {
+            let n9 = Ipv4Addr::new(192, 0, 2, 2);
+            r.create_pdr[0].pdi.local_f_teid = Some(FTeid::v4(Teid::new(5).unwrap(), n9));
+        },
+        RULE,
+        Some(IeType::F_TEID),
+        pdr(1),
+    ),
+    Case(
         "an unknown network instance",
         |r| r.create_pdr[1].pdi.network_instance = Some(Name(b"elsewhere")),
         RULE,
