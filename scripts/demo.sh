@@ -5,4 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 scripts/build.sh fast
-exec "$TARGET_DIR/fast/sluice" demo "$@"
+demo=("$TARGET_DIR/fast/sluice" demo "$@")
+# Only the demo itself needs root. Where nobody can become root it says what it needs.
+[ "$(id -u)" -eq 0 ] || ! can_be_root || exec sudo "${demo[@]}"
+exec "${demo[@]}"

@@ -31,6 +31,15 @@ version_at_least() { # found wanted
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] ||
+        { command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; }
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
 # The environment lacks something: exit code 3, as everywhere in Sluice.
 lacking() {
     printf 'sluice: %s\n' "$*" >&2

@@ -68,15 +68,6 @@ allow_services() {
     as_root rm -f "$POLICY"
 }
 
-can_be_root() {
-    [ "$(id -u)" -eq 0 ] ||
-        { command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; }
-}
-
-as_root() {
-    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
-}
-
 check_dpdk() {
     pkg-config --atleast-version="$DPDK_WANTED" libdpdk 2>/dev/null && return
     lacking "DPDK $DPDK_WANTED or newer is needed (found: $(pkg-config --modversion libdpdk 2>/dev/null ||

@@ -14,7 +14,7 @@
 //! | [`process`] | children that end with us |
 //! | [`capture`], [`stream`], [`pcap`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
-//! | [`thread`] | a thread's CPUs and the precision of its sleep |
+//! | [`thread`], [`terminal`] | a thread's CPUs and the precision of its sleep; a terminal's size |
 
 pub mod cap;
 pub mod capture;
@@ -29,6 +29,7 @@ pub mod poll;
 pub mod process;
 pub mod signal;
 pub mod stream;
+pub mod terminal;
 pub mod thread;
 pub mod tool;
 pub mod tun;

@@ -138,23 +138,13 @@ const G_PDUS: &str = "udp port 2152 and udp[9] = 255";
 /// All of GTP-U but G-PDUs (message type 255).
 const N3_SIGNALLING: &str = "udp port 2152 and udp[9] != 255";
 
-/// All of GTP-U; only of iperf3's packets, which are many and alike, one in so many (their headers
-/// are looked at in all, see [`Headers`]). It is chosen by the inner Identification, behind 8 bytes of UDP and 16 of GTP-U with its container.
+/// All of GTP-U; only of TCP and UDP inside, which are many and alike, one in so many (their
+/// headers are looked at in all, see [`Headers`]). It is chosen by the inner Identification,
+/// behind 8 bytes of UDP and 16 of GTP-U with its container.
 fn n3_filter() -> String {
-    let last = plan::iperf_port(plan::IPERF_UES_MAX - 1);
-    let is_iperf = |offset: u32| {
-        format!(
-            "(udp[{offset}:2] >= {} and udp[{offset}:2] <= {last})",
-            plan::IPERF_PORT
-        )
-    };
-    let (source, destination) = (is_iperf(24 + 20), is_iperf(24 + 22));
-    let is_g_pdu = "udp[9] = 255";
-    let is_icmp = "udp[33] = 1";
-    let is_not_chosen = format!("udp[28:2] & {} != 0", plan::IPERF_CAPTURE_ONE_IN - 1);
+    let is_not_chosen = format!("udp[28:2] & {} != 0", plan::CAPTURE_ONE_IN - 1);
     format!(
-        "udp port 2152 and not ({is_g_pdu} and not {is_icmp} and {is_not_chosen} \
-         and ({source} or {destination}))"
+        "udp port 2152 and not (udp[9] = 255 and (udp[33] = 6 or udp[33] = 17) and {is_not_chosen})"
     )
 }
 
@@ -176,7 +166,7 @@ mod tests {
 
     #[test]
     fn one_in_so_many_is_a_power_of_two() {
-        assert!(plan::IPERF_CAPTURE_ONE_IN.is_power_of_two());
-        assert!(n3_filter().contains("udp[44:2] >= 5201"));
+        const { assert!(plan::CAPTURE_ONE_IN.is_power_of_two()) };
+        assert!(n3_filter().contains("udp[28:2] & 63 != 0"));
     }
 }

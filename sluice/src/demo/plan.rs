@@ -62,8 +62,8 @@ pub(super) const UDP_TIME: Duration = Duration::from_secs(6);
 pub(super) const UDP_WANTED_S: f64 = 5.0;
 pub(super) const TCP_TIME: Duration = Duration::from_secs(3);
 
-/// One packet in so many of iperf3 is captured, the rest of the traffic whole.
-pub(super) const IPERF_CAPTURE_ONE_IN: u16 = 64;
+/// One packet in so many of the UEs' TCP and UDP is captured whole.
+pub(super) const CAPTURE_ONE_IN: u16 = 64;
 
 /// Address of the UE with number `index`, counted from 0.
 pub(super) fn ue_address(index: usize) -> Ipv4Addr {

@@ -40,6 +40,9 @@ pub(super) fn run(
 ) -> Result<(), DemoError> {
     let started = Instant::now();
     screen.step(&format!("namespaces and links for {} UEs", args.ues));
+    if !args.once {
+        screen.say("  it goes on until Ctrl-C, and then leaves nothing behind");
+    }
     let work = WorkDir::create()?;
     let topology = Topology::create(args.ues).in_step("namespaces and links")?;
     let stage = Stage {
@@ -116,6 +119,7 @@ fn with_servers(
     let watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
     play(stage, &servers, &mut core, &mut ran, report)?;
     if !stage.args.once {
+        stage.screen.step("tshark judges what passed N3 so far");
         captures
             .signalling_only(stage.topology, stage.work)
             .in_step("captures")?;

@@ -5,6 +5,8 @@ use std::io::{IsTerminal as _, Write as _, stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use sluice_host::terminal;
+
 /// Up one line and to its beginning.
 const UP: &str = "\x1b[1F";
 const CLEAR_BELOW: &str = "\x1b[J";
@@ -86,7 +88,8 @@ impl Screen {
             text.push_str(CLEAR_BELOW);
         }
         if let Some(new) = new_table {
-            *table = new;
+            let (columns, rows) = terminal::size().unwrap_or((80, 24));
+            *table = fitted(new, columns, rows);
         }
         for line in line.into_iter().chain(table.iter().map(String::as_str)) {
             text.push_str(line);
@@ -98,5 +101,52 @@ impl Screen {
         }
         // Nobody may be there to see it any more.
         let _ = stderr().write_all(text.as_bytes());
+    }
+}
+
+/// The table as far as it fits: what wraps or scrolls away cannot be drawn over. The last line
+/// stays, which speaks of all.
+fn fitted(mut table: Vec<String>, columns: usize, rows: usize) -> Vec<String> {
+    // One line for the cursor, one for what is said above.
+    let room = rows.saturating_sub(2).max(3);
+    if table.len() > room {
+        let hidden = table.len() - room + 1;
+        let from = room - 2;
+        table.splice(from..from + hidden, [format!("  and {hidden} more")]);
+    }
+    for line in &mut table {
+        let end = line.char_indices().nth(columns).map(|(at, _)| at);
+        line.truncate(end.unwrap_or(line.len()));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(lines: usize) -> Vec<String> {
+        (0..lines).map(|line| format!("line {line}")).collect()
+    }
+
+    #[test]
+    fn what_fits_is_shown_as_it_is() {
+        assert_eq!(fitted(table(22), 80, 24), table(22));
+        assert!(fitted(Vec::new(), 80, 24).is_empty());
+    }
+
+    #[test]
+    fn a_table_that_is_too_high_keeps_its_head_and_its_last_line() {
+        let shown = fitted(table(66), 80, 10);
+        assert_eq!(shown.len(), 8);
+        assert_eq!((shown[0].as_str(), shown[5].as_str()), ("line 0", "line 5"));
+        assert_eq!(shown[6..], ["  and 59 more", "line 65"]);
+        assert_eq!(fitted(table(66), 80, 0).len(), 3);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut() {
+        let shown = fitted(vec!["0123456789\u{e9}\u{e9}".to_owned()], 11, 24);
+        assert_eq!(shown, ["0123456789\u{e9}"]);
     }
 }

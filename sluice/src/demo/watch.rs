@@ -120,12 +120,12 @@ fn show(screen: &Screen, rows: &[Row], ledger: &Ledger, workers: &[WorkerLoad]) 
 
 fn table(rows: &[Row], ledger: &Ledger, workers: &[WorkerLoad]) -> Vec<String> {
     let mut lines = vec![format!(
-        "  {:<6}{:<14}{:>11}{:>13}{:>9}{:>13}{:>13}{:>9}",
-        "UE", "address", "up packets", "bytes", "Mbit/s", "down packets", "bytes", "Mbit/s"
+        "  {:<5}{:<11}{:>10}{:>12}{:>8}{:>11}{:>12}{:>8}",
+        "UE", "address", "up packets", "bytes", "Mbit/s", "down pack.", "bytes", "Mbit/s"
     )];
     lines.extend(rows.iter().map(|row| {
         format!(
-            "  {:<6}{:<14}{:>11}{:>13}{:>9.1}{:>13}{:>13}{:>9.1}",
+            "  {:<5}{:<11}{:>10}{:>12}{:>8.1}{:>11}{:>12}{:>8.1}",
             row.name,
             row.address,
             row.now.tx_packets,

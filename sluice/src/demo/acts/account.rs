@@ -38,7 +38,9 @@ pub(in crate::demo) fn account(
 pub(in crate::demo) fn check_captures(report: &mut Report) {
     for judged in &report.captures {
         let kinds = judged.header_kinds;
-        let kinds = kinds.map_or(String::new(), |kinds| format!(" of {kinds} kinds"));
+        let kinds = kinds.map_or(String::new(), |kinds| {
+            format!(" with {kinds} kinds of headers")
+        });
         let got = format!(
             "{} frames{kinds}, {} missed, {} complaints {}",
             judged.frames,
