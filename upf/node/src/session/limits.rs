@@ -37,3 +37,7 @@ pub const NAMES: usize = 4096;
 
 /// Octets of a network instance: the longest domain name (RFC 1035, 2.3.4).
 pub const NAME_LEN: usize = 255;
+
+/// Sessions that one Error Indication is reported for: a TEID that a gNB gave again after a start
+/// belongs to two. Of more sessions the rest is reported with the peer's next indication.
+pub const REPORTS_PER_INDICATION: usize = 64;

@@ -54,6 +54,7 @@ mod pending;
 mod places;
 mod random;
 mod refusal;
+mod remotes;
 mod report;
 mod rules;
 mod sdf;

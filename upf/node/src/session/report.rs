@@ -1,10 +1,12 @@
 //! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): Error Indications of tunnel peers.
 
 use crate::session::function::{Effects, UpFunction};
+use crate::session::limits::REPORTS_PER_INDICATION;
 use crate::session::notice::Notice;
 use crate::session::rules::RemoteTunnel;
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
+use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_n4::{AssociationId, Request, Response};
 use sluice_wire::ids::{Seid, Teid};
@@ -16,7 +18,8 @@ use sluice_wire::pfcp::{Cause, MessageType};
 impl UpFunction {
     /// Reports an Error Indication once for each tunnel of a FAR: until the CP function changes
     /// the FAR, or the report fails, more of them say nothing new. Only the peer that the FAR
-    /// sends to is believed.
+    /// sends to is believed. Where several sessions send into the tunnel all are reported, since
+    /// the indication does not tell them apart.
     pub(super) fn report_error_indication<E: Effects>(
         &mut self,
         at: Moment,
@@ -28,15 +31,34 @@ impl UpFunction {
             teid,
             address: peer,
         };
-        let (Some(name), Some(wire_teid)) = (self.state.session_into(tunnel), Teid::new(teid))
-        else {
+        let mut sessions: ArrayVec<SessionRef, REPORTS_PER_INDICATION> = ArrayVec::new();
+        let (state, all) = (&self.state, self.state.remotes.of(tunnel));
+        let silent = all
+            .filter_map(|at| state.store.named(at))
+            .filter(|name| state.is_unreported(*name, tunnel));
+        sessions.extend(silent.take(REPORTS_PER_INDICATION));
+        for name in sessions {
+            self.report_tunnel(at, name, tunnel, out);
+        }
+    }
+
+    fn report_tunnel<E: Effects>(
+        &mut self,
+        at: Moment,
+        name: SessionRef,
+        tunnel: RemoteTunnel,
+        out: &mut E,
+    ) {
+        let Some(wire_teid) = Teid::new(tunnel.teid) else {
             return;
         };
         if !self.state.set_reported(name, Some(tunnel), true) {
             return;
         }
         let mut report = ErrorIndicationReport::default();
-        report.remote_f_teid.push(FTeid::v4(wire_teid, peer));
+        report
+            .remote_f_teid
+            .push(FTeid::v4(wire_teid, tunnel.address));
         let message = SessionReportRequest {
             report_type: ReportType::ERIR,
             error_indication_report: Some(report),
@@ -101,8 +123,9 @@ impl UpFunction {
 }
 
 impl State {
-    fn session_into(&self, tunnel: RemoteTunnel) -> Option<SessionRef> {
-        self.store.named(*self.remotes.get(&tunnel)?)
+    fn is_unreported(&self, name: SessionRef, tunnel: RemoteTunnel) -> bool {
+        let mut fars = self.store.fars(name);
+        fars.any(|far| far.tunnel() == Some(tunnel) && !far.reported)
     }
 
     /// Marks the FARs that send into `tunnel` (or all) as reported or not; true if one changed.

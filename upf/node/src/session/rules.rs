@@ -203,7 +203,7 @@ impl Forwarding {
 }
 
 /// A tunnel endpoint of a peer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RemoteTunnel {
     /// Its TEID.
     pub teid: u32,

@@ -10,13 +10,14 @@ use crate::session::names::Names;
 use crate::session::notice::Notice;
 use crate::session::pending::PendingTable;
 use crate::session::random::Random;
-use crate::session::rules::{RemoteTunnel, Rules};
+use crate::session::remotes::Remotes;
+use crate::session::rules::Rules;
 use crate::session::store::{SessionRef, Store};
 use sluice_n4::{AssociationId, Instant};
 use sluice_path::foreign::ForeignWriter;
 use sluice_path::limits::SHARDS;
 use sluice_wire::pfcp::value::NtpTime;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// When something happens.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +58,8 @@ pub struct State {
     pub ground: Ground,
     pub names: Names,
     pub pending: PendingTable,
-    /// Which session sends into a peer's tunnel, for Error Indications.
-    pub remotes: HashMap<RemoteTunnel, u32, Seeded>,
+    /// Which sessions send into a peer's tunnel, for Error Indications.
+    pub remotes: Remotes,
     pub associations: Vec<AssociationMemory>,
     /// Not later than the first [`AssociationMemory::gives_up`].
     pub gives_up_first: Instant,
@@ -89,7 +90,7 @@ impl State {
             ground: Ground::new(layout, config.blocks, meters, foreign, random),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
-            remotes: HashMap::with_capacity_and_hasher(config.sessions, Seeded(config.seed[0])),
+            remotes: Remotes::new(config.sessions, Seeded(config.seed[0])),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,
             notices: VecDeque::with_capacity(NOTICES),
@@ -152,12 +153,10 @@ impl State {
         } = self;
         ground_what_is_gone(ground, installed, draft, now_s);
         for tunnel in installed.fars.iter().filter_map(|f| f.tunnel()) {
-            if remotes.get(&tunnel) == Some(&session.at) {
-                remotes.remove(&tunnel);
-            }
+            remotes.remove(tunnel, session.at);
         }
         for tunnel in draft.fars.iter().filter_map(|f| f.tunnel()) {
-            remotes.entry(tunnel).or_insert(session.at);
+            remotes.add(tunnel, session.at);
         }
         for urr in &draft.urrs {
             if let Some(meter) = ground.meters.get_mut(urr.meter) {

@@ -188,6 +188,12 @@ impl Store {
         self.get(name).map(|_| name)
     }
 
+    /// The FARs of a session.
+    pub fn fars(&self, name: SessionRef) -> impl Iterator<Item = &Far> {
+        let session = self.get(name).into_iter();
+        session.flat_map(|s| self.fars.iter(s.fars))
+    }
+
     /// Changes the FARs of a session one by one.
     pub fn each_far(&mut self, name: SessionRef, change: impl FnMut(&mut Far)) {
         if let Some(fars) = self.get(name).map(|s| s.fars) {

@@ -375,7 +375,7 @@ impl Bench {
     pub fn assert_vacant(self) {
         assert_eq!(self.up.in_use(), Default::default());
         assert_eq!((self.net.holds(), self.up.under_way()), (0, 0));
-        assert!(self.up.state.remotes.is_empty());
+        assert_eq!(self.up.state.remotes.len(), 0);
         assert_eq!(self.up.session_count(), 0);
         let state = self.worker.stop();
         for at in 0..state.line_count() {

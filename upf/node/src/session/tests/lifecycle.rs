@@ -137,6 +137,33 @@ fn an_error_indication_is_reported_once_and_only_from_the_tunnels_peer() {
 }
 
 #[test]
+fn an_error_indication_is_reported_for_every_session_that_sends_there() {
+    let mut bench = Bench::new();
+    let other_ue = Ipv4Addr::new(10, 45, 0, 8);
+    let first = bench.establish(CP, &default_session(UE, 77)).seid;
+    let mut request = default_session(other_ue, 78);
+    request.create_far[1] = to_gnb(2, 0xd007);
+    let second = bench.establish(CP, &request).seid;
+    let named = |sent: &[Vec<u8>]| -> Vec<_> {
+        let headers = sent.iter().map(|b| Header::parse(b).unwrap().0);
+        headers.map(|h| h.seid).collect()
+    };
+    let sent = error_reports(&mut bench, GNB, 0xd007);
+    assert_eq!(named(&sent), [Some(Seid(77)), Some(Seid(78))]);
+    assert!(error_reports(&mut bench, GNB, 0xd007).is_empty());
+    // The one that was first goes; a third one comes to the tunnel.
+    bench.delete(CP, first);
+    let mut request = default_session(UE, 79);
+    request.create_far[1] = to_gnb(2, 0xd007);
+    let third = bench.establish(CP, &request).seid;
+    let sent = error_reports(&mut bench, GNB, 0xd007);
+    assert_eq!(named(&sent), [Some(Seid(79))], "the other was reported");
+    bench.delete(CP, second);
+    bench.delete(CP, third);
+    bench.assert_vacant();
+}
+
+#[test]
 fn the_end_of_the_up_function_is_announced_and_waited_for() {
     let mut bench = Bench::new();
     many(&mut bench, 2);
