@@ -231,32 +231,46 @@ impl Link {
 
     /// Longest packet that it takes, in bytes of layer 3.
     pub fn mtu(&self) -> Result<u32, HostError> {
-        let mtu = self.with_mtu(libc::SIOCGIFMTU, 0);
-        mtu.map_err(HostError::os(format!("read the MTU of {}", self.name())))
+        let told = self.ask(libc::SIOCGIFMTU, request_for(self.name()));
+        let told = told.map_err(HostError::os(format!("read the MTU of {}", self.name())))?;
+        // SAFETY: the kernel filled this member; any bytes are an integer.
+        Ok(unsafe { told.ifr_ifru.ifru_mtu }.unsigned_abs())
     }
 
     /// Changes that.
     pub fn set_mtu(&self, mtu: u16) -> Result<(), HostError> {
-        let set = self.with_mtu(libc::SIOCSIFMTU, mtu);
+        let mut request = request_for(self.name());
+        request.ifr_ifru.ifru_mtu = mtu.into();
         let action = format!("give {} an MTU of {mtu} bytes", self.name());
+        let set = self.ask(libc::SIOCSIFMTU, request);
         set.map(drop).map_err(HostError::os(action))
     }
 
-    /// netdevice(7), which needs no tool and works where `/sys` shows another namespace.
-    fn with_mtu(&self, what: libc::Ioctl, mtu: u16) -> io::Result<u32> {
-        let ask = || {
-            let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-            let mut request = request_for(self.name());
-            request.ifr_ifru.ifru_mtu = mtu.into();
-            // SAFETY: both requests read and write one `ifreq`, which lives across the call.
-            let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), what, &mut request) };
-            if outcome < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // SAFETY: the kernel filled, or we wrote, this member; any bytes are an integer.
-            Ok(unsafe { request.ifr_ifru.ifru_mtu }.unsigned_abs())
+    /// Whether it is up, and so is what it is connected to; `None` if it is not there any more.
+    pub fn is_running(&self) -> Result<Option<bool>, HostError> {
+        let told = match self.ask(libc::SIOCGIFFLAGS, request_for(self.name())) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(None),
+            told => told.map_err(HostError::os(format!("look at {}", self.name())))?,
         };
-        self.ns.run(ask).map_err(io::Error::other)?
+        // SAFETY: the kernel filled this member; any bytes are an integer.
+        let flags = libc::c_int::from(unsafe { told.ifr_ifru.ifru_flags });
+        let wanted = libc::IFF_UP | libc::IFF_RUNNING;
+        Ok(Some(flags & wanted == wanted))
+    }
+
+    /// netdevice(7), which needs no tool and works where `/sys` shows another namespace.
+    fn ask(&self, what: libc::Ioctl, mut request: libc::ifreq) -> io::Result<libc::ifreq> {
+        // The socket belongs to the namespace, and so does what is asked by it.
+        let socket = self
+            .ns
+            .run(|| std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)));
+        let socket = socket.map_err(io::Error::other)??;
+        // SAFETY: these requests read and write one `ifreq`, which lives across the call.
+        let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), what, &mut request) };
+        if outcome < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(request)
     }
 
     /// Deletes the interface, if it is there.

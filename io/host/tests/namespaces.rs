@@ -215,6 +215,25 @@ fn the_mtu_of_an_interface_is_read_and_set_in_its_namespace() {
 }
 
 #[test]
+fn an_interface_runs_as_long_as_both_ends_are_up() {
+    if !is_root() {
+        return;
+    }
+    let mut pair = pair("run");
+    let (a, b) = (pair.veth.a().clone(), pair.veth.b().clone());
+    assert_eq!(b.is_running().expect("flags"), Some(true));
+    a.down().expect("down");
+    // The kernel notes a lost carrier in its own time.
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while b.is_running().expect("flags") != Some(false) {
+        assert!(Instant::now() < deadline, "still running");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    pair.veth.delete().expect("delete");
+    assert_eq!(b.is_running().expect("flags"), None);
+}
+
+#[test]
 fn a_packet_socket_keeps_the_tags_that_the_kernel_takes_off() {
     if !is_root() {
         return;

@@ -32,8 +32,8 @@ pub struct PortConfig {
     pub tx_descriptors: u16,
     /// MTU in bytes of layer 3. None: as the device has it.
     pub mtu_bytes: Option<u16>,
-    /// What a kernel interface beneath carries, in bytes of layer 3: DPDK neither asks the kernel
-    /// nor lets its drivers for such interfaces go beyond 1500.
+    /// What the link carries, in bytes of layer 3, where DPDK does not know: it neither asks the
+    /// kernel about interfaces nor lets most software devices go beyond 1500.
     pub link_mtu_bytes: Option<u16>,
     /// The address that frames to us carry. None: the device's own.
     pub mac: Option<[u8; 6]>,

@@ -71,8 +71,7 @@ impl Port {
 
     /// The kernel's interface that the device stands on, if it does.
     pub fn kernel_interface(&self) -> Option<&str> {
-        let drivers = ["net_af_packet", "net_af_xdp"];
-        self.interface_of(&drivers)
+        self.interface_of(&["net_af_packet", "net_af_xdp", "net_pcap"])
     }
 
     /// The kernel's interface that the device makes, if it does and its arguments name it.
@@ -80,8 +79,18 @@ impl Port {
         self.interface_of(&["net_tap"])
     }
 
+    /// Whether nothing beneath the device knows of an MTU: both ends must only agree. DPDK takes
+    /// such devices to carry 1500 bytes, though they carry more.
+    pub fn has_free_mtu(&self) -> bool {
+        self.is_one_of(&["net_memif", "net_ring", "net_null", "net_pcap"])
+    }
+
+    fn is_one_of(&self, drivers: &[&str]) -> bool {
+        drivers.iter().any(|d| self.device_name().starts_with(d))
+    }
+
     fn interface_of(&self, drivers: &[&str]) -> Option<&str> {
-        let is_one = drivers.iter().any(|d| self.device_name().starts_with(d));
+        let is_one = self.is_one_of(drivers);
         let arguments = self.device.value.split(',').skip(1);
         let mut named = arguments.filter_map(|argument| argument.strip_prefix("iface="));
         named.next().filter(|_| is_one)

@@ -2,6 +2,7 @@
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
+use super::links::Links;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
@@ -104,6 +105,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         n4,
         ctl,
         workers,
+        links: Links::new(&config.ports, &ports),
         ports,
         shutdown,
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),

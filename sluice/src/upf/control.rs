@@ -1,6 +1,7 @@
 //! The control core's loop: N4, what the workers send, `sluice ctl`, timers, and the end.
 
 use super::ctl::{Asked, Ctl, Request};
+use super::links::Links;
 use super::moves::Moves;
 use super::n4::{N4, time};
 use super::view;
@@ -35,6 +36,8 @@ pub struct ControlLoop {
     pub workers: Vec<Running>,
     /// Open ports, in the order of their ids.
     pub ports: Vec<Port>,
+    /// Their links.
+    pub links: Links,
     /// SIGTERM and SIGINT.
     pub shutdown: Shutdown,
     /// How long CPs get to release their sessions.
@@ -85,6 +88,7 @@ impl ControlLoop {
             return Some(Ended::WorkerDied);
         }
         self.turn();
+        self.links.look();
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
             self.core.tick_neighbours(time(), self.n4.outside());
@@ -149,6 +153,7 @@ impl ControlLoop {
         view::Upf {
             core: &self.core,
             ports: &self.ports,
+            links: &self.links,
             load: &mut self.load,
         }
     }

@@ -52,6 +52,8 @@ impl Opening<'_> {
         if let Some(name) = self.given.kernel_interface() {
             wanted.link_mtu_bytes = Some(self.fit(&self.link(name)?)?);
             wanted.mtu_bytes = None;
+        } else if self.given.has_free_mtu() {
+            wanted.link_mtu_bytes = wanted.mtu_bytes.take();
         }
         let made = self.given.made_interface().zip(wanted.mtu_bytes);
         if let Some((_, mtu)) = made {

@@ -1,6 +1,7 @@
 //! What `sluice ctl` is told: plain JSON of one moment.
 
 use super::ctl::{Request, error};
+use super::links::Links;
 use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::ledger::Ledger;
@@ -16,6 +17,8 @@ pub struct Upf<'a> {
     pub core: &'a Core<Mbuf>,
     /// Open ports.
     pub ports: &'a [Port],
+    /// Their links.
+    pub links: &'a Links,
     /// For load since the last question.
     pub load: &'a mut Load,
 }
@@ -51,7 +54,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
             None => error(&format!("no session has the SEID {seid:#x}")),
         },
         Request::Drops => json!({ "ledger": ledger(&settled(upf.core)) }),
-        Request::Ports => json!({ "ports": ports(upf.ports) }),
+        Request::Ports => json!({ "ports": ports(&upf) }),
         Request::Workers => json!({ "workers": workers(upf) }),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
@@ -103,16 +106,17 @@ fn ledger(ledger: &Ledger) -> Value {
     })
 }
 
-fn ports(ports: &[Port]) -> Vec<Value> {
+fn ports(upf: &Upf<'_>) -> Vec<Value> {
+    let ports = upf.ports.iter().zip(upf.links.states());
     ports
-        .iter()
-        .map(|port| {
+        .map(|(port, link)| {
             let info = port.info(sluice_port::PortId(0));
             // A driver without counters shows zeros.
             let stats = port.stats().unwrap_or_default();
             json!({
                 "name": info.name,
                 "driver": port.driver(),
+                "link": link.name(),
                 "mac": sluice_wire::eth::MacAddr(info.mac).to_string(),
                 "mtu_bytes": info.mtu_bytes,
                 "rx_queues": info.rx_queues,

@@ -7,6 +7,7 @@
 mod ctl;
 mod kit;
 mod life;
+mod memif;
 mod moves;
 mod peers;
 mod ports;

@@ -159,6 +159,36 @@ fn proxy_arp_answers_for_ues_and_for_nobody_else() {
 }
 
 #[test]
+fn a_link_that_goes_down_comes_back_or_is_deleted_is_told() {
+    let Some(mut lab) = Lab::new("links") else {
+        return;
+    };
+    let daemon = Daemon::start(&lab, &Config::new());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
+    let is = |state: &str| daemon.ask(&CtlQuery::Ports)["ports"][1]["link"] == state;
+    let logged = |words: &str| {
+        daemon
+            .log()
+            .contains(&format!("port n6: its link is {words}"))
+    };
+    assert!(is("up") && !logged("up"));
+    lab.n6.a().down().unwrap();
+    eventually("the link is down", || is("down") && logged("down"));
+    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    lab.n6.a().up().unwrap();
+    lab.dn
+        .ip_batch(&format!("route replace 10.60.0.0/24 via {N6_UPF} dev n6\n"))
+        .unwrap();
+    eventually("the link is up", || is("up") && logged("up"));
+    eventually("packets pass again", || ue.ping(&lab, 3, 84) == 3);
+    lab.n6.delete().unwrap();
+    eventually("the link is gone", || is("gone") && logged("gone"));
+    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    daemon.ledger();
+}
+
+#[test]
 fn jumbo_frames_pass_end_to_end() {
     let Some(lab) = Lab::with_mtu("jumbo", 9000) else {
         return;

@@ -1,0 +1,112 @@
+//! Whether the ports' links are up: told when it changes, and to `sluice ctl ports`.
+
+use crate::config::Port as Given;
+use sluice_host::link::Link;
+use sluice_host::netns::Ns;
+use sluice_port::LinkState;
+use sluice_port_dpdk::Port;
+use std::time::{Duration, Instant};
+
+/// From one look at the links to the next.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What is known of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Packets can pass.
+    Up,
+    /// They cannot.
+    Down,
+    /// The kernel interface beneath was deleted; it takes a restart to use a new one.
+    Gone,
+    /// The driver does not tell.
+    Unknown,
+}
+
+impl State {
+    /// As `ctl` and logs write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The links of all ports.
+pub struct Links {
+    watched: Vec<Watched>,
+    next: Instant,
+}
+
+struct Watched {
+    name: String,
+    port: Port,
+    /// DPDK takes links of kernel interfaces to be up whatever happens.
+    kernel: Option<Link>,
+    state: State,
+}
+
+impl Links {
+    /// Of `ports`, opened as `given`.
+    pub fn new(given: &[Given], ports: &[Port]) -> Self {
+        let watched = given.iter().zip(ports).map(|(given, port)| {
+            let name = given.kernel_interface().or(given.made_interface());
+            let kernel = name.and_then(|name| Link::new(&Ns::current().ok()?, name).ok());
+            Watched {
+                name: given.name.value.clone(),
+                port: port.clone(),
+                kernel,
+                // What is up from the start needs no word.
+                state: State::Up,
+            }
+        });
+        Self {
+            watched: watched.collect(),
+            next: Instant::now(),
+        }
+    }
+
+    /// Looks again if it is time to.
+    pub fn look(&mut self) {
+        if Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + LOOK_EVERY;
+        for link in &mut self.watched {
+            let state = link.now();
+            if state != link.state {
+                match state {
+                    State::Up => tracing::info!("port {}: its link is up", link.name),
+                    _ => tracing::warn!("port {}: its link is {}", link.name, state.name()),
+                }
+                link.state = state;
+            }
+        }
+    }
+
+    /// The states now, in the order of the ports.
+    pub fn states(&self) -> impl Iterator<Item = State> {
+        self.watched.iter().map(Watched::now)
+    }
+}
+
+impl Watched {
+    fn now(&self) -> State {
+        if let Some(link) = &self.kernel {
+            return match link.is_running() {
+                Ok(Some(true)) => State::Up,
+                Ok(Some(false)) => State::Down,
+                Ok(None) => State::Gone,
+                Err(_) => State::Unknown,
+            };
+        }
+        match self.port.link() {
+            Ok(LinkState::Up) => State::Up,
+            Ok(LinkState::Down) => State::Down,
+            Err(_) => State::Unknown,
+        }
+    }
+}
