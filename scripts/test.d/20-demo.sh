@@ -11,7 +11,7 @@ main() {
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the demo leaves nothing"
         "the demo ends well over XDP sockets" "an interrupted demo ends soon" "an interrupted demo leaves nothing"
-        "what a killed demo left is swept by the next one")
+        "a demo whose terminal is gone leaves nothing" "what a killed demo left is swept by the next one")
     if [ "$(id -u)" -ne 0 ]; then
         printf 'ok %s # SKIP needs root\n' "${checks[@]}"
         return
@@ -21,6 +21,7 @@ main() {
     whole
     over_xdp_sockets
     interrupted
+    hung_up
     killed
 }
 
@@ -73,6 +74,17 @@ interrupted() {
         nothing_left "$pid"
         result $? "an interrupted demo leaves nothing (after $after_s s)"
     done
+}
+
+# A terminal that is closed, or a connection that breaks.
+hung_up() {
+    "$SLUICE" demo >"$WORK/demo.out" 2>"$WORK/demo.err" &
+    local pid=$!
+    sleep 3
+    kill -HUP "$pid"
+    ends_within 8 "$pid" && nothing_left "$pid"
+    result $? "a demo whose terminal is gone leaves nothing"
+    wait "$pid" || true
 }
 
 killed() {

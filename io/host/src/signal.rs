@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM as a flag and a descriptor that wakes a poll.
+//! SIGINT, SIGTERM and SIGHUP as a flag and a descriptor that wakes a poll.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{pipe, unregister};
 
 use crate::{HostError, poll};
 
-/// Takes over SIGINT and SIGTERM while it lives.
+/// Takes over SIGINT, SIGTERM, and SIGHUP (the terminal is gone) while it lives.
 #[derive(Debug)]
 pub struct Shutdown {
     requested: Arc<AtomicBool>,
@@ -23,9 +23,10 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// From here on the two signals no longer end the process.
+    /// From here on these signals no longer end the process. `nohup` has SIGHUP ignored, and it
+    /// stays so.
     pub fn install() -> Result<Self, HostError> {
-        Self::register().map_err(HostError::os("take over SIGINT and SIGTERM"))
+        Self::register().map_err(HostError::os("take over SIGINT, SIGTERM and SIGHUP"))
     }
 
     fn register() -> io::Result<Self> {
@@ -35,7 +36,8 @@ impl Shutdown {
             pipe,
             ids: Vec::new(),
         };
-        for signal in [SIGINT, SIGTERM] {
+        let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             // The flag first: whoever is woken by the pipe must find it set.
             this.ids.push(signal_hook::flag::register(
                 signal,
@@ -78,6 +80,14 @@ impl Drop for Shutdown {
     }
 }
 
+/// Whether this process ignores the signal (proc(5): a mask, signal 1 is its lowest bit).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.unwrap_or(0) >> (signal - 1) & 1 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +99,16 @@ mod tests {
         signal_hook::low_level::raise(SIGTERM).expect("raise");
         assert!(shutdown.wait(Duration::from_secs(5)).expect("poll"));
         assert!(shutdown.is_requested());
+        drop(shutdown);
+        let shutdown = Shutdown::install().expect("install");
+        signal_hook::low_level::raise(SIGHUP).expect("raise");
+        assert!(shutdown.is_requested());
+    }
+
+    #[test]
+    fn an_ignored_signal_is_told_from_others() {
+        // Rust's runtime ignores SIGPIPE.
+        assert!(is_ignored(signal_hook::consts::SIGPIPE));
+        assert!(!is_ignored(SIGTERM));
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum DemoError {
     /// The environment lacks something.
     #[error("the demo needs what is not here:{}", listed(.0))]
     Missing(Vec<Missing>),
-    /// Ctrl-C, or SIGTERM.
+    /// Ctrl-C, SIGTERM, or a terminal that is gone.
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]

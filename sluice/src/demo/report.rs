@@ -163,12 +163,9 @@ impl Report {
         self.error.is_none() && self.checks_failed == 0 && self.loss_packets == 0
     }
 
-    /// Lines for people; writing to a String cannot fail.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
+    fn throughput_text(&self) -> String {
         let t = &self.throughput;
-        let _ = writeln!(
-            text,
+        format!(
             "{} UEs over {}: UDP {:.0} up + {:.0} down, TCP {:.0} up, {:.0} down (Mbit/s)",
             self.ues.len(),
             self.driver,
@@ -176,7 +173,15 @@ impl Report {
             t.udp_downlink_bps / 1e6,
             t.tcp_uplink_bps / 1e6,
             t.tcp_downlink_bps / 1e6
-        );
+        )
+    }
+
+    /// Lines for people; writing to a String cannot fail.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if self.rounds > 0 {
+            let _ = writeln!(text, "{}", self.throughput_text());
+        }
         for ue in &self.ues {
             let Some(usage) = ue.usage else { continue };
             let _ = writeln!(
@@ -198,9 +203,14 @@ impl Report {
                 check.name, check.expected, check.got
             );
         }
+        let interrupted = if self.interrupted {
+            "interrupted; "
+        } else {
+            ""
+        };
         let _ = write!(
             text,
-            "{} checks passed, {} failed, {} packets lost, {:.0} s",
+            "{interrupted}{} checks passed, {} failed, {} packets lost, {:.0} s",
             self.checks_passed, self.checks_failed, self.loss_packets, self.duration_s
         );
         text
