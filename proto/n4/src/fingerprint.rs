@@ -12,19 +12,23 @@ const MUL_B: u64 = 0xd6e8_feb8_6659_fd93;
 /// Fingerprint of `bytes` under `seed`.
 pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     let (mut low, mut high) = (seed ^ MUL_A, seed.rotate_left(32) ^ MUL_B);
-    let mut pairs = bytes.chunks_exact(16);
-    for pair in &mut pairs {
-        let (first, second) = pair.split_at(8);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let (pairs, odd) = words.as_chunks::<2>();
+    for [first, second] in pairs {
         low = fold(low ^ word(first), MUL_A);
         high = fold(high ^ word(second), MUL_B);
     }
-    let mut tail = [0u8; 16];
-    for (to, from) in tail.iter_mut().zip(pairs.remainder()) {
+    let mut tail = [0u8; 8];
+    for (to, from) in tail.iter_mut().zip(rest) {
         *to = *from;
     }
-    let (first, second) = tail.split_at(8);
-    low = fold(low ^ word(first), MUL_A);
-    high = fold(high ^ word(second), MUL_B);
+    // What is left over begins in the half where the next octets would have stood.
+    let (first, second) = match odd {
+        [whole] => (word(whole), word(&tail)),
+        _ => (word(&tail), 0),
+    };
+    low = fold(low ^ first, MUL_A);
+    high = fold(high ^ second, MUL_B);
     fold(
         low ^ high.rotate_left(29) ^ bytes.len() as u64,
         MUL_A ^ MUL_B,
@@ -50,10 +54,8 @@ fn fold(value: u64, multiplier: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-fn word(octets: &[u8]) -> u64 {
-    octets
-        .iter()
-        .fold(0, |sum, octet| (sum << 8) | u64::from(*octet))
+fn word(octets: &[u8; 8]) -> u64 {
+    u64::from_be_bytes(*octets)
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ impl<P: Packet> Core<P> {
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
-        for (_, bytes) in datagrams {
-            self.up.foresee(bytes);
+        for (peer, bytes) in datagrams {
+            self.up.foresee(*peer, bytes);
         }
         for (_, bytes) in datagrams {
             self.up.foresee_rules(bytes);

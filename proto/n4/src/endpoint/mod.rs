@@ -13,6 +13,8 @@ mod upper;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
+use sluice_wire::pfcp::Header;
+
 pub use error::RequestError;
 pub use update::Change;
 pub use upper::Request;
@@ -76,6 +78,13 @@ impl Endpoint {
             Some(input) => input,
             None => self.next_event().map_or(Input::Nothing, Input::Event),
         }
+    }
+
+    /// A message of this header will be [handled](Self::handle) soon: asks the caches for what it
+    /// takes.
+    pub fn foresee(&self, peer: SocketAddr, header: &Header) {
+        let inbound = &self.courier.inbound;
+        inbound.foresee(peer, header.sequence.get());
     }
 
     /// The next event in order.

@@ -6,6 +6,8 @@
 
 use std::net::SocketAddr;
 
+use sluice_mem::prefetch;
+
 use super::byte_ring::{ByteRing, Position};
 use crate::fingerprint;
 use crate::time::Instant;
@@ -93,6 +95,12 @@ impl Inbound {
             evicted_responses: 0,
             limits,
         }
+    }
+
+    /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
+    pub fn foresee(&self, peer: SocketAddr, sequence: u32) {
+        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+        prefetch::read_index(&self.newest, self.bucket(key));
     }
 
     /// Tells whether the request `message` from `peer` is new, and remembers it if so.

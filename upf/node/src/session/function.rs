@@ -70,11 +70,15 @@ impl UpFunction {
         self.remove_doomed(at, net, out);
     }
 
-    /// A datagram will be [handled](Self::handle) soon: asks the caches for the session that its
-    /// first message names.
-    pub fn foresee(&self, bytes: &[u8]) {
-        if let Some(name) = named_by(bytes) {
-            self.state.store.prefetch(name);
+    /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
+    /// is looked up by, and for the session that it names.
+    pub fn foresee(&self, peer: SocketAddr, bytes: &[u8]) {
+        let Ok((header, _)) = Header::parse(bytes) else {
+            return;
+        };
+        self.endpoint.foresee(peer, &header);
+        if let Some(seid) = header.seid {
+            self.state.store.prefetch(SessionRef::from_seid(seid));
         }
     }
 

@@ -152,11 +152,16 @@ impl State {
             ..
         } = self;
         ground_what_is_gone(ground, installed, draft, now_s);
+        let has = |rules: &Rules, tunnel| rules.fars.iter().any(|f| f.tunnel() == Some(tunnel));
         for tunnel in installed.fars.iter().filter_map(|f| f.tunnel()) {
-            remotes.remove(tunnel, session.at);
+            if !has(draft, tunnel) {
+                remotes.remove(tunnel, session.at);
+            }
         }
         for tunnel in draft.fars.iter().filter_map(|f| f.tunnel()) {
-            remotes.add(tunnel, session.at);
+            if !has(installed, tunnel) {
+                remotes.add(tunnel, session.at);
+            }
         }
         for urr in &draft.urrs {
             if let Some(meter) = ground.meters.get_mut(urr.meter) {
@@ -164,7 +169,7 @@ impl State {
             }
         }
         draft.qers.iter_mut().for_each(|q| q.is_new = false);
-        store.put(session, draft);
+        store.put(session, installed, draft);
         self.claims.keep();
     }
 

@@ -260,16 +260,27 @@ impl Store {
     }
 
     /// Replaces the rules of a session.
-    pub fn put(&mut self, name: SessionRef, rules: &Rules) {
+    pub fn put(&mut self, name: SessionRef, old: &Rules, new: &Rules) {
         let Some(session) = self.sessions.get_mut(name.at) else {
             return;
         };
-        self.pdrs.replace(&mut session.pdrs, &rules.pdrs);
-        self.fars.replace(&mut session.fars, &rules.fars);
-        self.qers.replace(&mut session.qers, &rules.qers);
-        self.urrs.replace(&mut session.urrs, &rules.urrs);
-        self.endpoints
-            .replace(&mut session.endpoints, &rules.endpoints);
+        // Most messages change rules of one kind: what stays is not written.
+        if old.pdrs != new.pdrs {
+            self.pdrs.replace(&mut session.pdrs, &new.pdrs);
+        }
+        if old.fars != new.fars {
+            self.fars.replace(&mut session.fars, &new.fars);
+        }
+        if old.qers != new.qers {
+            self.qers.replace(&mut session.qers, &new.qers);
+        }
+        if old.urrs != new.urrs {
+            self.urrs.replace(&mut session.urrs, &new.urrs);
+        }
+        if old.endpoints != new.endpoints {
+            self.endpoints
+                .replace(&mut session.endpoints, &new.endpoints);
+        }
     }
 
     /// Removes a session and its rules.
