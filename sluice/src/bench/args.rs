@@ -19,6 +19,38 @@ pub enum BenchKind {
     /// The N4 loop on one core, its worker and the load on another
     #[command(after_help = PFCP_HELP)]
     Pfcp(PfcpArgs),
+    /// Moves of sessions between two workers under traffic, and the execution models
+    #[command(after_help = ELASTIC_HELP)]
+    Elastic(ElasticArgs),
+}
+
+/// `sluice bench elastic`
+#[derive(Clone, Debug, Args)]
+pub struct ElasticArgs {
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// How many sessions
+    #[arg(long, value_name = "N", default_value = "100000",
+        value_parser = clap::value_parser!(u32).range(4_096..=4_000_000))]
+    pub sessions: u32,
+    /// How many shards are moved, one after the other
+    #[arg(long, value_name = "N", default_value = "20000",
+        value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub moves: u32,
+    /// Packets that come to each worker meanwhile, in millions per second
+    #[arg(long, value_name = "MPPS", default_value = "1", value_parser = mpps)]
+    pub rate_mpps: f64,
+    /// Repetitions at full load; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u16).range(5..))]
+    pub reps: u16,
+    /// Length of one repetition in seconds
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    pub seconds: f64,
+    /// CPUs of the two workers; otherwise the first two
+    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
+    pub cpus: Vec<u16>,
 }
 
 /// `sluice bench path`
@@ -111,6 +143,27 @@ by ns, limit_ns and ratio_to_limit.
 Examples:
   sluice bench pfcp                             a million sessions, as a table
   sluice bench pfcp --json --only socket        for scripts: results[]";
+
+const ELASTIC_HELP: &str = "\
+Two workers, each on a CPU of its own, with a source and a sink inside their ports; every packet is
+numbered and stamped with the time when it was due. First shards move one after the other under
+load, as by `sluice ctl move`: pause_us is the longest time that a packet of the moved shard took
+from due to sent, from the order to 30 us after the last token; one packet in four is of that shard.
+A move during which a worker was away for more than 50 us (another program had its CPU) counts as
+disturbed: pause_us leaves it out, pause_all_us does not. Lost and reordered count all packets.
+Then the same two workers run to completion, as a pipeline (one polls, one owns all sessions), and
+mixed: throughput at full load, latency at the given rate.
+
+Examples:
+  sluice bench elastic                          20,000 moves, as a table
+  sluice bench elastic --json --moves 1000000   the long soak, for scripts";
+
+fn mpps(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.01..=100.0).contains(&rate) => Ok(rate),
+        _ => Err("expected millions of packets per second, from 0.01 to 100".to_owned()),
+    }
+}
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {

@@ -1,6 +1,7 @@
 //! `sluice bench`: figures, each with the limit of this machine measured in the same run.
 
 pub mod args;
+pub mod elastic;
 mod machine;
 pub mod path;
 pub mod pfcp;
@@ -14,5 +15,6 @@ pub fn run(args: &BenchArgs) -> Exit {
     match &args.kind {
         BenchKind::Path(path) => path::run(path),
         BenchKind::Pfcp(pfcp) => pfcp::run(pfcp),
+        BenchKind::Elastic(elastic) => elastic::run(elastic),
     }
 }

@@ -10,7 +10,7 @@ mod measure;
 pub(super) mod memory;
 mod report;
 pub(super) mod scene;
-mod smf;
+pub(super) mod smf;
 pub(super) mod traffic;
 pub(super) mod world;
 

@@ -274,7 +274,7 @@ pub fn time() -> Time {
 }
 
 /// Fisher and Yates, with Marsaglia's xorshift from a fixed seed: every run has the same order.
-fn shuffle(flows: &mut [Flow]) {
+pub fn shuffle(flows: &mut [Flow]) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for last in (1..flows.len()).rev() {
         state ^= state << 13;

@@ -1,0 +1,128 @@
+//! `sluice bench elastic`: what moves of shards cost the packets, and what the execution models do.
+//!
+//! Two real workers with a source and a sink inside their ports (`source`), which number and stamp
+//! each packet (`watch`); the control core runs beside the first. `measure` moves shards one by one,
+//! then lets the same two workers be run-to-completion, a pipeline and a mixture.
+
+mod measure;
+mod report;
+mod source;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+mod watch;
+mod world;
+
+use super::args::ElasticArgs;
+use super::path::world::Failure;
+use crate::exit::Exit;
+use measure::Model;
+use report::Outcome;
+use sluice_host::thread;
+use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
+use std::time::Duration;
+use world::World;
+
+const PACKET_MEMORY_MIB: u32 = 96;
+/// Rings, queues and hold of two workers, several times over.
+const PACKETS: u32 = 32_767;
+
+/// Measures and reports.
+pub fn run(args: &ElasticArgs) -> Exit {
+    let allowed = thread::allowed_cpus().unwrap_or_default();
+    let cpus = match (&args.cpus[..], &allowed[..]) {
+        ([near, far], _) => [usize::from(*near), usize::from(*far)],
+        (_, [near, far, ..]) => [*near, *far],
+        _ => {
+            eprintln!("sluice bench elastic: two CPUs are needed, one for each worker");
+            return Exit::Lacking;
+        }
+    };
+    let (eal, pool) = match start(cpus[0]) {
+        Ok(started) => started,
+        Err(why) => {
+            eprintln!("sluice bench elastic: {why}");
+            return Exit::Lacking;
+        }
+    };
+    match all(args, cpus, &eal, &pool) {
+        Ok(outcome) => {
+            if args.json {
+                println!("{}", report::to_json(&outcome));
+            } else {
+                print!("{}", report::to_table(&outcome));
+            }
+            Exit::Done
+        }
+        Err(why) => {
+            eprintln!("sluice bench elastic: {why}");
+            Exit::Failed
+        }
+    }
+}
+
+fn start(cpu: usize) -> Result<(Eal, MbufPool), Failure> {
+    let eal = Eal::init(&EalConfig {
+        memory: Memory::Auto {
+            mib: PACKET_MEMORY_MIB,
+        },
+        main_cpus: Some(cpu.to_string()),
+        ..EalConfig::default()
+    });
+    let eal = eal.map_err(|e| e.to_string())?;
+    let config = PoolConfig {
+        packets: PACKETS,
+        ..PoolConfig::default()
+    };
+    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
+    Ok((eal, pool))
+}
+
+fn all(
+    args: &ElasticArgs,
+    cpus: [usize; 2],
+    eal: &Eal,
+    pool: &MbufPool,
+) -> Result<Outcome, Failure> {
+    let alloc = || {
+        let pool = pool.clone();
+        Box::new(move || pool.alloc()) as Box<_>
+    };
+    eprintln!("establishing {} sessions", args.sessions);
+    let registered = eal.clone();
+    let mut world = World::build(args.sessions, cpus, [alloc(), alloc()], move || {
+        Box::new(register_thread(&registered).ok())
+    })?;
+    let flows = world.flows.clone();
+    // As if the card steered by the first owner: moves make packets be handed over.
+    world.sources(move |worker, source| {
+        source.set_flows(flows.clone(), |shard| shard as usize % 2 == worker);
+    });
+    let apart_ns = 1000.0 / args.rate_mpps;
+    let pauses = measure::moves(&mut world, args.moves, apart_ns);
+    world.drain();
+    let balance = measure::balance(&world);
+    let drops = world.core.ledger().dropped;
+    let each = Duration::from_secs_f64(args.seconds);
+    let mut models = vec![];
+    for model in Model::ALL {
+        eprintln!("{}", model.name());
+        models.push(measure::model(
+            &mut world,
+            model,
+            args.reps.into(),
+            each,
+            apart_ns,
+        )?);
+    }
+    world.end();
+    Ok(Outcome {
+        sessions: args.sessions,
+        cpus,
+        pauses,
+        rate_mpps: 2.0 * args.rate_mpps,
+        balance,
+        drops,
+        models,
+    })
+}

@@ -1,0 +1,150 @@
+//! Results, as JSON and as a table.
+
+use super::measure::{Balance, ModelFigures, Pause, percentile};
+use crate::bench::machine;
+use crate::bench::stats::round;
+use serde_json::{Value, json};
+use sluice_path::drop::DropReason;
+
+/// All that was measured.
+pub struct Outcome {
+    pub sessions: u32,
+    pub cpus: [usize; 2],
+    pub pauses: Vec<Pause>,
+    /// Of the moves one by one.
+    pub rate_mpps: f64,
+    pub balance: Balance,
+    /// What the path says of those that were lost.
+    pub drops: Vec<(DropReason, u64)>,
+    pub models: Vec<ModelFigures>,
+}
+
+const SHARES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
+
+impl Outcome {
+    /// Pauses in microseconds, sorted: those that nothing disturbed, or all.
+    fn pauses_us(&self, all: bool) -> Vec<f64> {
+        let counted = self.pauses.iter().filter(|p| all || !p.disturbed);
+        let mut us: Vec<f64> = counted.map(|p| p.ns as f64 / 1000.0).collect();
+        us.sort_by(f64::total_cmp);
+        us
+    }
+
+    fn took_us(&self) -> Vec<f64> {
+        let counted = self.pauses.iter().filter(|p| !p.disturbed);
+        let mut us: Vec<f64> = counted.map(|p| p.took_ns as f64 / 1000.0).collect();
+        us.sort_by(f64::total_cmp);
+        us
+    }
+
+    fn moves(&self) -> Value {
+        let drops = self
+            .drops
+            .iter()
+            .map(|(why, n)| (why.name().to_owned(), json!(n)));
+        let drops: serde_json::Map<_, _> = drops.collect();
+        let (quiet, all, took) = (self.pauses_us(false), self.pauses_us(true), self.took_us());
+        let mut value = json!({
+            "name": "elastic/move",
+            "sessions": self.sessions,
+            "moves": self.pauses.len(),
+            "moves_disturbed": self.pauses.len() - quiet.len(),
+            "rate_mpps": round(self.rate_mpps),
+            "packets": self.balance.made,
+            "lost": self.balance.lost,
+            "lost_because": drops,
+            "reordered": self.balance.reordered,
+            "missed_by_source": self.balance.missed,
+        });
+        for (name, share) in SHARES {
+            value[format!("pause_us_{name}")] = json!(round(percentile(&quiet, share)));
+            value[format!("pause_all_us_{name}")] = json!(round(percentile(&all, share)));
+            value[format!("move_took_us_{name}")] = json!(round(percentile(&took, share)));
+        }
+        value["pause_all_us_max"] = json!(round(all.last().copied().unwrap_or_default()));
+        value
+    }
+}
+
+fn model(figures: &ModelFigures, rtc_mpps: f64) -> Value {
+    let Balance {
+        made,
+        lost,
+        reordered,
+        missed,
+    } = figures.balance;
+    let [p50, p99, p999] = figures.latency_us.map(round);
+    json!({
+        "name": figures.model.name(),
+        "mpps_median": round(figures.mpps.median),
+        "mpps_min": round(figures.mpps.min),
+        "mpps_max": round(figures.mpps.max),
+        "ratio_to_rtc": round(figures.mpps.median / rtc_mpps),
+        "latency_rate_mpps": round(figures.latency_rate_mpps),
+        "latency_us_p50": p50,
+        "latency_us_p99": p99,
+        "latency_us_p999": p999,
+        "packets": made,
+        "lost": lost,
+        "reordered": reordered,
+        "missed_by_source": missed,
+    })
+}
+
+/// All of it as one object.
+pub fn to_json(outcome: &Outcome) -> Value {
+    let rtc = outcome.models.first().map_or(f64::NAN, |m| m.mpps.median);
+    let mut results = vec![outcome.moves()];
+    results.extend(outcome.models.iter().map(|m| model(m, rtc)));
+    json!({
+        "bench": "elastic",
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine::facts(),
+        "workers": "2, real threads; each with source and sink inside its ports, the control core beside the first",
+        "cpus": outcome.cpus,
+        "lost": results.iter().filter_map(|r| r["lost"].as_u64()).sum::<u64>(),
+        "reordered": results.iter().filter_map(|r| r["reordered"].as_u64()).sum::<u64>(),
+        "results": results,
+    })
+}
+
+/// For people.
+pub fn to_table(outcome: &Outcome) -> String {
+    let object = to_json(outcome);
+    let moves = &object["results"][0];
+    let mut text = format!(
+        "{} moves at {} Mpps: {} lost, {} reordered\n{:<34}{:>9}{:>9}{:>9}\n",
+        moves["moves"],
+        moves["rate_mpps"],
+        moves["lost"],
+        moves["reordered"],
+        "microseconds",
+        "p50",
+        "p99",
+        "p99.9"
+    );
+    let rows = [
+        ("pause of an undisturbed move", "pause_us"),
+        ("pause, the disturbed included", "pause_all_us"),
+        ("from the order to the last token", "move_took_us"),
+    ];
+    for (title, key) in rows {
+        let [p50, p99, p999] = SHARES.map(|(name, _)| moves[format!("{key}_{name}")].to_string());
+        text += &format!("{title:<34}{p50:>9}{p99:>9}{p999:>9}\n");
+    }
+    text += &format!(
+        "{} moves met a gap of more than 50 us and are left out of the first and last line\n\n{:<18}{:>8}{:>10}{:>30}\n",
+        moves["moves_disturbed"], "two workers", "Mpps", "to RTC", "latency us p50, p99, p99.9"
+    );
+    for model in object["results"].as_array().into_iter().flatten().skip(1) {
+        let times = ["p50", "p99", "p999"].map(|p| model[format!("latency_us_{p}")].to_string());
+        text += &format!(
+            "{:<18}{:>8}{:>10}{:>30}\n",
+            model["name"].as_str().unwrap_or_default(),
+            model["mpps_median"].to_string(),
+            model["ratio_to_rtc"].to_string(),
+            times.join(", "),
+        );
+    }
+    text
+}

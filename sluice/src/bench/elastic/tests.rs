@@ -1,0 +1,52 @@
+//! The benchmark without DPDK, on whatever the machine has left: no figure counts, but no packet is
+//! lost without a reason or overtakes another.
+
+use super::measure::{self, Model};
+use super::world::World;
+use sluice_host::thread;
+use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
+use std::time::Duration;
+
+fn world() -> World<HeapPacket> {
+    let pool = HeapPool::new(PoolConfig {
+        segments: 16_384,
+        ..PoolConfig::default()
+    });
+    let alloc = || {
+        let pool = pool.clone();
+        Box::new(move || pool.alloc()) as Box<_>
+    };
+    let allowed = thread::allowed_cpus().unwrap();
+    let cpus = [allowed[0], *allowed.last().unwrap()];
+    World::build(4_096, cpus, [alloc(), alloc()], || Box::new(())).unwrap()
+}
+
+#[test]
+fn moves_and_models_lose_and_reorder_nothing() {
+    let mut world = world();
+    let flows = world.flows.clone();
+    world.sources(move |worker, source| {
+        source.set_flows(flows.clone(), |shard| shard as usize % 2 == worker);
+    });
+    let pauses = measure::moves(&mut world, 40, 2_000.0);
+    let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
+    assert!(seen > 20, "packets of the moved shard were seen in {seen} moves");
+    world.drain();
+    for model in Model::ALL {
+        let each = Duration::from_millis(20);
+        let figures = measure::model(&mut world, model, 5, each, 2_000.0).unwrap();
+        assert!(
+            figures.mpps.median > 0.0 && figures.latency_us[0] > 0.0,
+            "{figures:?}"
+        );
+    }
+    let (balance, ledger) = (measure::balance(&world), world.core.ledger());
+    assert!(ledger.balances(), "{ledger}");
+    assert_eq!(
+        (balance.reordered, balance.lost),
+        (0, ledger.dropped_total()),
+        "{ledger}"
+    );
+    assert!(balance.made > 1_000);
+    world.end();
+}
