@@ -82,7 +82,7 @@ impl<P: Packet> Source<P> {
         }
     }
 
-    /// From now on those of `flows` that `is_own` says (by their shard) come in here.
+    /// No packet is under way. From now on those of `flows` that `is_own` says (by their shard) come in here.
     pub fn set_flows(&mut self, flows: Arc<[Flow]>, is_own: impl Fn(u32) -> bool) {
         self.own.clear();
         self.by_shard.iter_mut().for_each(Vec::clear);
@@ -93,7 +93,8 @@ impl<P: Packet> Source<P> {
                 self.by_shard[shard as usize].push(place as u32);
             }
         }
-        self.numbers.resize(2 * flows.len(), 0);
+        // Another source may have sent them until now.
+        self.numbers = self.watch.numbers();
         self.flows = flows;
         self.next = 0;
     }

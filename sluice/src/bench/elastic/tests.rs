@@ -30,7 +30,10 @@ fn moves_and_models_lose_and_reorder_nothing() {
     });
     let pauses = measure::moves(&mut world, 40, 2_000.0);
     let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
-    assert!(seen > 20, "packets of the moved shard were seen in {seen} moves");
+    assert!(
+        seen > 20,
+        "packets of the moved shard were seen in {seen} moves"
+    );
     world.drain();
     for model in Model::ALL {
         let each = Duration::from_millis(20);

@@ -86,6 +86,11 @@ impl Watch {
         self.sampling.load(Relaxed)
     }
 
+    /// The number last seen of each flow and direction.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.last.iter().map(|last| last.load(Relaxed)).collect()
+    }
+
     /// A sum over both workers.
     pub fn sum(&self, of: impl Fn(&Eye) -> &AtomicU64) -> u64 {
         self.eyes.iter().map(|eye| of(eye).load(Relaxed)).sum()
