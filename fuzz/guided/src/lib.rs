@@ -17,14 +17,12 @@ macro_rules! guided {
 
         libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::targets::$name(data));
 
-        libfuzzer_sys::fuzz_mutator!(
-            |data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-                match seed % 2 {
-                    0 => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
-                    _ => $crate::mutant(stringify!($name), data, size, max_size, seed),
-                }
+        libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+            match seed % 2 {
+                0 => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
+                _ => $crate::mutant(stringify!($name), data, size, max_size, seed),
             }
-        );
+        });
     };
 }
 
