@@ -111,6 +111,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
         load: Load::new(cpus.into_iter().map(Some).collect()),
         queries: Vec::new(),
+        unbalanced: Vec::new(),
         moves: Moves::default(),
         next_query: 0,
         next_neighbours: Instant::now(),

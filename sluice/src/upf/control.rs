@@ -14,6 +14,9 @@ use sluice_wire::pfcp::value::Timer;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// How long the ledger is read again until it balances: a worker that lost its core may stand
+/// still in the middle of a turn for so long.
+const BALANCES_WITHIN: Duration = Duration::from_secs(1);
 /// Neighbours are asked again in these steps.
 const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
 /// How much longer than the graceful period releases are waited for: one that a CP sends at its
@@ -48,6 +51,8 @@ pub struct ControlLoop {
     pub queries: Vec<(u64, Asked)>,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
+    /// Questions for the ledger, and until when they wait for a moment in which it balances.
+    pub unbalanced: Vec<(Instant, Asked)>,
     /// The last token given to a query.
     pub next_query: u64,
     /// When neighbours are asked again.
@@ -109,10 +114,12 @@ impl ControlLoop {
             self.asked(asked);
         }
         self.notices();
+        self.balance();
         self.moves.answer(self.core.end());
         if work == 0 {
             let end = self.core.end();
-            let busy = end.under_way() > 0 || end.mover().progress().1 > 0;
+            let busy =
+                end.under_way() > 0 || end.mover().progress().1 > 0 || !self.unbalanced.is_empty();
             self.n4.wait(if busy { WAIT_BUSY } else { WAIT_IDLE });
         }
     }
@@ -128,11 +135,30 @@ impl ControlLoop {
                 return;
             }
         }
+        if asked.request == Request::Drops {
+            self.unbalanced
+                .push((Instant::now() + BALANCES_WITHIN, asked));
+            return self.balance();
+        }
         if let Request::Move { .. } | Request::Scale { .. } = asked.request {
             return self.moves.begin(asked, &mut self.core);
         }
         let value = view::answer(&asked.request, self.view());
         asked.answer(value);
+    }
+
+    /// Within a worker's turn, packets are on their way from one counter to the next, and the books
+    /// seem wrong: they are read between two turns. A mistake in them stays, and is told.
+    fn balance(&mut self) {
+        if self.unbalanced.is_empty() {
+            return;
+        }
+        let (now, ledger) = (Instant::now(), self.core.ledger());
+        let balances = ledger.balances();
+        let due = |(until, _): &mut (Instant, Asked)| balances || *until <= now;
+        for (_, asked) in self.unbalanced.extract_if(.., due) {
+            asked.answer(view::drops(&ledger));
+        }
     }
 
     fn notices(&mut self) {

@@ -6,10 +6,7 @@ use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::ledger::Ledger;
 use sluice_port_dpdk::{Mbuf, Port};
-use std::time::{Duration, Instant};
-
-/// How long the ledger is read again until it balances: some hundred turns of a busy worker.
-const SETTLES_WITHIN: Duration = Duration::from_millis(5);
+use std::time::Instant;
 
 /// What there is to look at.
 pub struct Upf<'a> {
@@ -53,7 +50,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
             Some(session) => json!({ "session": session }),
             None => error(&format!("no session has the SEID {seid:#x}")),
         },
-        Request::Drops => json!({ "ledger": ledger(&settled(upf.core)) }),
+        Request::Drops => drops(&upf.core.ledger()),
         Request::Ports => json!({ "ports": ports(&upf) }),
         Request::Workers => json!({ "workers": workers(upf) }),
         Request::Peers => peers(upf.core),
@@ -73,26 +70,14 @@ fn status(upf: &Upf<'_>) -> Value {
     })
 }
 
-/// The ledger between two turns of the workers: within a turn, packets are on their way from one
-/// counter to the next, and the books seem wrong. A mistake in them stays, however often we look.
-fn settled(core: &Core<Mbuf>) -> Ledger {
-    let until = Instant::now() + SETTLES_WITHIN;
-    loop {
-        let ledger = core.ledger();
-        if ledger.balances() || Instant::now() >= until {
-            return ledger;
-        }
-        std::hint::spin_loop();
-    }
-}
-
-fn ledger(ledger: &Ledger) -> Value {
+/// The answer to [`Request::Drops`].
+pub fn drops(ledger: &Ledger) -> Value {
     let dropped: serde_json::Map<_, _> = ledger
         .dropped
         .iter()
         .map(|(reason, n)| (reason.name().to_owned(), json!(n)))
         .collect();
-    json!({
+    let ledger = json!({
         "received": ledger.received,
         "created": ledger.created,
         "transmitted": ledger.transmitted,
@@ -103,7 +88,8 @@ fn ledger(ledger: &Ledger) -> Value {
         "dropped": dropped,
         "balances": ledger.balances(),
         "equation": ledger.to_string().lines().next(),
-    })
+    });
+    json!({ "ledger": ledger })
 }
 
 fn ports(upf: &Upf<'_>) -> Vec<Value> {

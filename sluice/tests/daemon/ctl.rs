@@ -227,6 +227,7 @@ fn clients_that_hang_or_talk_nonsense_keep_nobody_waiting() {
             );
         }
     }
+    // One after the other, the silent ones would take 40 s.
     let began = Instant::now();
     let both = std::thread::scope(|scope| {
         let ask = || scope.spawn(|| daemon.ctl(&["sessions", "--json"]));
@@ -236,7 +237,7 @@ fn clients_that_hang_or_talk_nonsense_keep_nobody_waiting() {
         assert_eq!(json(said)["sessions"], Value::Array(Vec::new()));
     }
     assert!(
-        began.elapsed() < Duration::from_secs(2),
+        began.elapsed() < Duration::from_secs(20),
         "{:?}",
         began.elapsed()
     );

@@ -8,8 +8,8 @@ use sluice_wire::pfcp::MessageType;
 
 use super::kit::*;
 
-/// What the UPF waits beyond the graceful period.
-const MARGIN: Duration = Duration::from_secs(2);
+/// More than any end without a wait takes, and less than the periods that it must not wait for.
+const QUICK: Duration = Duration::from_secs(20);
 
 #[test]
 fn sigterm_asks_the_smf_for_release_and_ends_when_it_is_done() {
@@ -40,7 +40,7 @@ fn sigterm_asks_the_smf_for_release_and_ends_when_it_is_done() {
         assert_eq!((kernel.tx_bytes, kernel.rx_bytes), (bytes, bytes));
     }
     smf.release().unwrap();
-    ended_in_order(&mut daemon, Duration::ZERO..Duration::from_secs(2));
+    ended_in_order(&mut daemon, Duration::ZERO..QUICK);
 }
 
 #[test]
@@ -54,10 +54,7 @@ fn an_smf_that_releases_at_the_end_of_the_period_is_still_answered() {
     daemon.process.terminate();
     // The emulated SMF releases by itself when the period is over: 2 s, the shortest that the
     // IE can tell.
-    ended_in_order(
-        &mut daemon,
-        Duration::from_millis(1500)..Duration::from_secs(3),
-    );
+    ended_in_order(&mut daemon, Duration::from_millis(1500)..QUICK);
     eventually("the release is answered", || smf.peer().unwrap().is_none());
     let counters = smf.counters().unwrap();
     let answers = counters.received(MessageType::ASSOCIATION_RELEASE_RESPONSE);
@@ -75,10 +72,7 @@ fn with_a_dead_smf_sigterm_waits_for_the_period_and_ends() {
     smf.stop().unwrap();
     daemon.process.terminate();
     assert_eq!(ue.ping(&lab, 3, 84), 3);
-    ended_in_order(
-        &mut daemon,
-        Duration::from_secs(1)..Duration::from_secs(2) + MARGIN,
-    );
+    ended_in_order(&mut daemon, Duration::from_secs(1)..QUICK);
 }
 
 #[test]
@@ -86,8 +80,8 @@ fn without_associations_and_with_a_period_of_0_the_end_comes_at_once() {
     let Some(lab) = Lab::new("termnone") else {
         return;
     };
-    let quick = Duration::ZERO..Duration::from_secs(1);
-    let mut daemon = Daemon::start(&lab, &Config::new());
+    let quick = Duration::ZERO..QUICK;
+    let mut daemon = Daemon::start(&lab, &Config::new().n4("graceful_release_s", 60));
     daemon.process.terminate();
     ended_in_order(&mut daemon, quick.clone());
     let mut daemon = Daemon::start(&lab, &Config::new().n4("graceful_release_s", 0));
@@ -110,7 +104,7 @@ fn a_second_signal_ends_the_wait() {
         eventually("the SMF is asked", || asked_for_release(&smf));
         assert!(daemon.process.status().is_none());
         signal(&mut daemon, interrupts[1]);
-        ended_in_order(&mut daemon, Duration::ZERO..Duration::from_secs(1));
+        ended_in_order(&mut daemon, Duration::ZERO..QUICK);
     }
 }
 
@@ -138,7 +132,7 @@ fn after_sigkill_the_same_file_starts_again_and_sessions_come_back() {
         smf.session_count().unwrap() == 0
     });
     assert_eq!(daemon.ask(&CtlQuery::Status)["sessions"], 0);
-    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 1, 84), 0);
     ue.establish_again(&smf, gnb.handle());
     assert_eq!(ue.ping(&lab, 3, 84), 3);
     assert!(daemon.dropped("unknown_teid") > 0);

@@ -28,7 +28,7 @@ fn sessions_of_a_silent_smf_are_kept_for_a_while_and_then_end() {
     assert_eq!(ue.ping(&lab, 3, 84), 3);
     assert_eq!(sessions(&daemon), 1);
     eventually("the session ends", || sessions(&daemon) == 0);
-    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 1, 84), 0);
     assert_eq!(counter(&daemon, "peer_lost"), 1);
     assert!(daemon.dropped("unknown_teid") > 0);
     let log = daemon.log();
@@ -77,7 +77,7 @@ fn sessions_of_an_smf_that_started_anew_end() {
     let smf = lab.smf_at(0);
     eventually("the session ends", || sessions(&daemon) == 0);
     assert_eq!(counter(&daemon, "peer_restarted"), 1);
-    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 1, 84), 0);
     smf.associate().unwrap();
     ue.establish_again(&smf, gnb.handle());
     assert_eq!(ue.ping(&lab, 3, 84), 3);
@@ -111,7 +111,7 @@ fn two_smfs_have_their_own_sessions() {
     assert_eq!(names.len(), 2);
     first.release().unwrap();
     eventually("the sessions of one end", || sessions(&daemon) == 1);
-    assert_eq!(of_first.ping(&lab, 1, 84), 0);
+    assert_eq!(of_first.ping_in_vain(&lab, 1, 84), 0);
     assert_eq!(of_second.ping(&lab, 3, 84), 3);
     assert_eq!(association(&daemon)["node_id"], N4_SMFS[1].to_string());
 }

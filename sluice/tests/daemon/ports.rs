@@ -113,7 +113,7 @@ fn packets_wait_for_a_neighbour_and_are_dropped_by_name_if_it_stays_silent() {
     let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     // The server hears no ARP.
     lab.dn.ip_batch("link set dev n6 arp off\n").unwrap();
-    assert_eq!(ue.ping(&lab, 4, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 4, 84), 0);
     eventually("the packets are given up", || {
         let ledger = daemon.ledger();
         let dropped = &ledger["dropped"];
@@ -127,7 +127,7 @@ fn packets_wait_for_a_neighbour_and_are_dropped_by_name_if_it_stays_silent() {
     lab.dn
         .ip_batch("link set dev n6 arp on\nneigh flush dev n6 nud all\n")
         .unwrap();
-    eventually("the server is found", || ue.ping(&lab, 3, 84) == 3);
+    eventually("the server is found", || ue.ping_in_vain(&lab, 3, 84) == 3);
     assert!(control(&daemon, "arp_requests") > 2);
 }
 
@@ -175,16 +175,16 @@ fn a_link_that_goes_down_comes_back_or_is_deleted_is_told() {
     assert!(is("up") && !logged("up"));
     lab.n6.a().down().unwrap();
     eventually("the link is down", || is("down") && logged("down"));
-    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 1, 84), 0);
     lab.n6.a().up().unwrap();
     lab.dn
         .ip_batch(&format!("route replace 10.60.0.0/24 via {N6_UPF} dev n6\n"))
         .unwrap();
     eventually("the link is up", || is("up") && logged("up"));
-    eventually("packets pass again", || ue.ping(&lab, 3, 84) == 3);
+    eventually("packets pass again", || ue.ping_in_vain(&lab, 3, 84) == 3);
     lab.n6.delete().unwrap();
     eventually("the link is gone", || is("gone") && logged("gone"));
-    assert_eq!(ue.ping(&lab, 1, 84), 0);
+    assert_eq!(ue.ping_in_vain(&lab, 1, 84), 0);
     daemon.ledger();
 }
 

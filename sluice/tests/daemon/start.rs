@@ -88,10 +88,9 @@ fn what_this_machine_lacks_is_named_with_its_line() {
         let mut config = Config::new();
         (case.change)(&mut config);
         let mut daemon = Daemon::spawn(&lab, case.name, &config);
-        let (code, took) = daemon.wait();
+        let (code, _) = daemon.wait();
         let log = daemon.log();
         assert_eq!(code, Some(3), "{}:\n{log}", case.name);
-        assert!(took < SOON / 2, "{}: {took:?}", case.name);
         let line = log.lines().last().unwrap();
         let mut rest = line.strip_prefix("sluice upf: ").expect(line);
         for word in case.words {

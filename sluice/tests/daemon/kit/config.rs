@@ -8,7 +8,7 @@ use super::{N3_UPF, N4_SMFS, N4_UPF, N6_UPF, SERVER};
 /// What stands in the file; tests change what they are about.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Keys of `n4`. Everything is quick, so that tests need not wait.
+    /// Keys of `n4`. Repetitions are as quick as the emulated SMF's, and recognised as long.
     pub n4: String,
     /// Entries of `ports`.
     pub ports: Vec<String>,
@@ -28,7 +28,7 @@ impl Config {
         let [smf, second, _] = N4_SMFS;
         Self {
             n4: format!(
-                "listen: {N4_UPF}, peers: [{smf}, {second}], t1_ms: 200, n1: 1, heartbeat_s: 1, \
+                "listen: {N4_UPF}, peers: [{smf}, {second}], t1_ms: 500, n1: 5, heartbeat_s: 1, \
                  graceful_release_s: 2"
             ),
             ports: vec![

@@ -81,7 +81,7 @@ impl Lab {
     pub fn smf_config(&self, number: usize) -> SmfConfig {
         let at = |address| SocketAddrV4::new(address, pfcp::PORT);
         let mut config = SmfConfig::new(Dialect::Ts, &self.smf, at(N4_SMFS[number]), at(N4_UPF));
-        (config.t1_ms, config.n1, config.heartbeat_interval_ms) = (300, 2, 500);
+        (config.t1_ms, config.n1, config.heartbeat_interval_ms) = (500, 5, 500);
         config
     }
 

@@ -107,9 +107,19 @@ impl Ue {
     /// Pings the server with packets of `bytes` in all, header included; says how many answers
     /// came.
     pub fn ping(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
+        self.ping_for(lab, count, bytes, 10)
+    }
+
+    /// The same with packets that nobody is expected to answer.
+    pub fn ping_in_vain(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
+        self.ping_for(lab, count, bytes, 1)
+    }
+
+    fn ping_for(&self, lab: &Lab, count: u32, bytes: u16, wait_s: u32) -> u32 {
         let (count, payload) = (count.to_string(), (bytes - 28).to_string());
+        let wait_s = wait_s.to_string();
         let mut command = lab.ue.command("ping");
-        command.args(["-q", "-i", "0.02", "-W", "1", "-M", "do"]);
+        command.args(["-q", "-i", "0.02", "-W", &wait_s, "-M", "do"]);
         command.args([
             "-c",
             &count,
