@@ -81,6 +81,7 @@ fn the_directory_finds_what_the_example_configures() {
     let ran = &control.interfaces[0];
     assert_eq!((ran.routes.len(), ran.neighbours.len()), (2, 1));
     assert_eq!((ran.allowed_peers.len(), ran.proxy_arp.len()), (2, 0));
+    assert!(ran.verifies_udp, "the default");
 }
 
 #[test]

@@ -105,6 +105,11 @@ fn wrong_shapes_are_refused() {
         ),
         (
             "n6: {network_instance: internet}",
+            "udp_checksums: off, n6: {network_instance: internet}",
+            "upf.yaml:8: interfaces[1].udp_checksums: got 'off'; expected verify or ignore",
+        ),
+        (
+            "n6: {network_instance: internet}",
             "n6: [internet]",
             "upf.yaml:8: interfaces[1].n6: got a list; expected keys with values",
         ),

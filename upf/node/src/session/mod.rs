@@ -30,7 +30,12 @@
 //!   APN-AMBR; without that each of them would be given the whole rate.
 //! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
 //! - A rule that another rule still names cannot be removed (cause 73).
-//! - The session's UE address holds for all its uplink rules, whether or not their PDIs repeat it.
+//! - The session's UE address holds for all its tunnels, whether or not their PDIs repeat it: the
+//!   RAN sends from it, another UPF sends to it.
+//! - Source and Destination Interface Access (indirect data forwarding) has no direction by the TS
+//!   (8.2.24): the UE may be at either end, gates, rates and usage are those of the downlink.
+//! - An F-TEID of the CP function's choice must lie at an address of the interface that its Source
+//!   Interface and Network Instance mean.
 
 mod admit;
 mod again;
