@@ -5,10 +5,11 @@ use std::fs;
 
 /// CPU, kernel, pages and load.
 pub fn facts() -> Value {
-    let meminfo = read("/proc/meminfo");
+    let (cpuinfo, meminfo) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
     json!({
-        "cpu": field(&read("/proc/cpuinfo"), "model name"),
-        "cpus": std::thread::available_parallelism().map_or(0, usize::from),
+        "cpu": field(&cpuinfo, "model name"),
+        // Of the machine: the calling thread may be kept on one of them.
+        "cpus": cpuinfo.lines().filter(|l| l.starts_with("processor")).count(),
         "l2_cache": read("/sys/devices/system/cpu/cpu0/cache/index2/size").trim(),
         "l3_cache": read("/sys/devices/system/cpu/cpu0/cache/index3/size").trim(),
         "memory": field(&meminfo, "MemTotal"),
