@@ -130,6 +130,29 @@ fn links_in_the_documents_lead_to_files() {
     assert!(wrong.is_empty(), "dead links:\n{}", wrong.join("\n"));
 }
 
+#[test]
+fn tests_that_the_documents_name_exist() {
+    let sources = files(&root(), &["rs"]);
+    let code: String = sources
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap_or_default())
+        .collect();
+    let text = fs::read_to_string(root().join("docs/what-crashed-others.md"));
+    let text = text.expect("the list of what crashed others");
+    let named: Vec<&str> = test_names(&text).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let lost = named
+        .iter()
+        .filter(|name| !code.contains(&format!("fn {name}(")));
+    assert_eq!(lost.count(), 0, "of {named:?}");
+}
+
+/// What stands in backquotes and reads like a test: words joined by three underscores or more.
+fn test_names(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter(|name| name.matches('_').count() >= 3)
+}
+
 fn floors() -> BTreeMap<&'static str, usize> {
     FLOORS
         .iter()
