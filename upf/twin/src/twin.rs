@@ -214,6 +214,17 @@ impl Twin {
         let f_teid = self.sessions.get(&id)?.pdrs.get(&pdr)?.f_teid?;
         Some((f_teid.address, f_teid.teid))
     }
+
+    /// True if downlink packets of a session may come out of a tunnel as well as from a data
+    /// network, so that what arrives on two ports draws on one bucket. Which of them comes first is
+    /// then seen from outside.
+    pub fn downlink_has_two_doors(&self) -> bool {
+        let by_tunnel = |s: &Session| {
+            let mut live = s.pdrs.values().filter(|p| p.is_live());
+            live.any(|p| p.f_teid.is_some() && !s.is_uplink(p))
+        };
+        self.sessions.values().any(by_tunnel)
+    }
 }
 
 /// What was asked for, and the last words of URRs that go or lose their last PDR (7.5.5.1).

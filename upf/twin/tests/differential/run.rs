@@ -29,6 +29,7 @@ impl Falsify for Honest {}
 
 /// Both sides, and what binds them. It is used for one case after the other.
 pub struct Pair {
+    workers: usize,
     world: TwinConfig,
     real: Real,
     twin: Twin,
@@ -48,6 +49,7 @@ impl Pair {
     pub fn new(workers: usize) -> Self {
         let world = world::world(workers == 1);
         Self {
+            workers,
             real: Real::new(workers, &world),
             twin: Twin::new(world.clone()),
             world,
@@ -216,7 +218,16 @@ impl Pair {
         for (port, frames) in packets.iter().map(build) {
             received.extend(frames.into_iter().map(|f| (port, f)));
         }
-        self.real.receive(&received);
+        // Workers that poll different ports are bound to no order among themselves.
+        let in_turn = self.workers > 1 && self.twin.downlink_has_two_doors();
+        match in_turn {
+            true => {
+                let (first, second): (Vec<_>, _) = received.iter().cloned().partition(|f| f.0 == 0);
+                self.real.receive(&first);
+                self.real.receive(&second);
+            }
+            false => self.real.receive(&received),
+        }
         let now_ns = self.real.now_ns();
         let mut expected = Vec::new();
         // The path empties one port after the other.
