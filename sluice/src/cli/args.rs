@@ -133,8 +133,9 @@ pub enum CtlQuery {
     },
     /// Let this many workers work, and the others sleep; packets keep flowing
     Scale {
-        /// How many
-        workers: u8,
+        /// How many, or auto: as many as the load asks for
+        #[arg(value_name = "N|auto")]
+        workers: Wanted,
     },
 }
 
@@ -145,6 +146,29 @@ pub enum Movable {
     Shard(u16),
     /// The shard of a UE.
     Ue(Ipv4Addr),
+}
+
+/// How many workers are to work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// So many.
+    Workers(u8),
+    /// As the load asks for it.
+    Auto,
+}
+
+impl core::str::FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => text
+                .parse()
+                .map(Self::Workers)
+                .map_err(|_| "expected a number of workers, or auto".to_owned()),
+        }
+    }
 }
 
 fn movable(text: &str) -> Result<Movable, String> {
@@ -164,7 +188,8 @@ Examples:
   sluice ctl rules 0x1f           what happens to its packets
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
-  sluice ctl scale 2              two workers work, the others sleep";
+  sluice ctl scale 2              two workers work, the others sleep
+  sluice ctl scale auto           as many as the load asks for";
 
 fn seid(text: &str) -> Result<Seid, String> {
     let value = match text.strip_prefix("0x") {

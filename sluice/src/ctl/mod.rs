@@ -2,7 +2,7 @@
 
 mod print;
 
-use crate::cli::args::{CtlArgs, CtlQuery, Movable};
+use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted};
 use crate::exit::Exit;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
@@ -25,7 +25,12 @@ fn request(query: &CtlQuery) -> Value {
                 Movable::Ue(ue) => json!({ "cmd": "move", "ue": ue, "to": to }),
             };
         }
-        CtlQuery::Scale { workers } => return json!({ "cmd": "scale", "workers": workers }),
+        CtlQuery::Scale { workers } => {
+            return match workers {
+                Wanted::Workers(n) => json!({ "cmd": "scale", "workers": n }),
+                Wanted::Auto => json!({ "cmd": "scale" }),
+            };
+        }
         CtlQuery::Status => "status",
         CtlQuery::Sessions => "sessions",
         CtlQuery::Drops => "drops",

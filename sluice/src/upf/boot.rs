@@ -2,6 +2,7 @@
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
+use super::elastic::Scaling;
 use super::links::Links;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
@@ -113,6 +114,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         queries: Vec::new(),
         unbalanced: Vec::new(),
         moves: Moves::default(),
+        elastic: Scaling::default(),
         next_query: 0,
         next_neighbours: Instant::now(),
     })

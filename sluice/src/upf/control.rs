@@ -1,6 +1,7 @@
 //! The control core's loop: N4, what the workers send, `sluice ctl`, timers, and the end.
 
 use super::ctl::{Asked, Ctl, Request};
+use super::elastic::Scaling;
 use super::links::Links;
 use super::moves::Moves;
 use super::n4::{N4, time};
@@ -49,6 +50,8 @@ pub struct ControlLoop {
     pub load: view::Load,
     /// Questions that wait for counters.
     pub queries: Vec<(u64, Asked)>,
+    /// Scaling as the load asks for it.
+    pub elastic: Scaling,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
     /// Questions for the ledger, and until when they wait for a moment in which it balances.
@@ -116,6 +119,7 @@ impl ControlLoop {
         self.notices();
         self.balance();
         self.moves.answer(self.core.end());
+        self.elastic.turn(&mut self.core);
         if work == 0 {
             let end = self.core.end();
             let busy =
@@ -139,6 +143,14 @@ impl ControlLoop {
             self.unbalanced
                 .push((Instant::now() + BALANCES_WITHIN, asked));
             return self.balance();
+        }
+        match asked.request {
+            Request::Scale { workers: None } => {
+                let answer = self.elastic.begin(&self.core);
+                return asked.answer(answer);
+            }
+            Request::Scale { .. } => self.elastic.end(),
+            _ => {}
         }
         if let Request::Move { .. } | Request::Scale { .. } = asked.request {
             return self.moves.begin(asked, &mut self.core);

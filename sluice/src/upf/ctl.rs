@@ -59,8 +59,8 @@ pub enum Request {
     },
     /// Let so many workers work.
     Scale {
-        /// How many.
-        workers: u8,
+        /// How many; none: as the load asks for it.
+        workers: Option<u8>,
     },
 }
 

@@ -6,6 +6,7 @@
 mod boot;
 mod control;
 mod ctl;
+mod elastic;
 mod links;
 mod moves;
 pub(crate) mod n4;

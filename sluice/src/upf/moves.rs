@@ -30,7 +30,9 @@ impl Moves {
     pub fn begin<P: Packet>(&mut self, asked: Asked, core: &mut Core<P>) {
         let begun = match asked.request {
             Request::Move { shard, ue, to } => move_shard(core, shard, ue, to),
-            Request::Scale { workers } => scale(core, workers),
+            Request::Scale {
+                workers: Some(workers),
+            } => scale(core, workers),
             _ => Err("not a move".to_owned()),
         };
         match begun {

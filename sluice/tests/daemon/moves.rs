@@ -84,6 +84,29 @@ fn about(daemon: &Daemon, ues: &[Ue], round: usize) {
 }
 
 #[test]
+fn with_little_to_do_all_but_one_worker_are_sent_to_rest() {
+    let Some(lab) = Lab::new("auto") else { return };
+    let daemon = Daemon::start(&lab, &three_workers());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
+    assert_eq!(ue.ping(&lab, 1, 84), 1);
+    let said = daemon.ctl(&["scale", "auto"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("policy: cycles"), "{}", said.out);
+    let mut pings = (0, 0);
+    eventually("two workers rest", || {
+        pings = (pings.0 + 10, pings.1 + ue.ping(&lab, 10, 84));
+        workers(&daemon)[1..] == [(0, 0), (0, 0)]
+    });
+    assert_eq!(pings.0, pings.1);
+    // A number ends it.
+    assert_eq!(daemon.ctl(&["scale", "3"]).code, Some(0));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(workers(&daemon).iter().all(|(shards, _)| *shards > 1_000));
+    assert_eq!(daemon.ledger()["dropped_total"], 0);
+}
+
+#[test]
 fn what_cannot_be_moved_is_refused() {
     let Some(lab) = Lab::new("norm") else { return };
     let daemon = Daemon::start(&lab, &Config::new());
@@ -100,6 +123,11 @@ fn what_cannot_be_moved_is_refused() {
     refused(&["move", "4096", "0"], 2, "expected a shard from 0 to 4095");
     refused(&["move", "7", "1"], 1, "worker 1: expected 0 to 0");
     refused(&["scale", "0"], 1, "0 workers: expected 1 to 1");
+    refused(
+        &["scale", "many"],
+        2,
+        "expected a number of workers, or auto",
+    );
     refused(&["scale", "2"], 1, "2 workers: expected 1 to 1");
     assert_eq!(daemon.ctl(&["scale", "1"]).code, Some(0));
     assert_eq!(daemon.ctl(&["move", "7", "0"]).code, Some(0));

@@ -3,5 +3,6 @@
 
 pub mod control;
 pub mod core;
+pub mod elastic;
 pub mod network;
 pub mod session;

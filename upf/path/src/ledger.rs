@@ -3,6 +3,7 @@
 //! `received + created = transmitted + dropped + to control + merged + held`
 
 use crate::drop::DropReason;
+use crate::limits::SHARDS;
 use core::fmt;
 use sluice_mem::counter::Counter;
 
@@ -33,8 +34,12 @@ pub struct WorkerStats {
     pub idle_turns: Counter,
     /// Time spent on turns that found work.
     pub busy_ns: Counter,
+    /// Packets that waited in the rings from other workers in the last turn.
+    pub waiting: Counter,
     /// Drops by reason.
     pub dropped: [Counter; DropReason::ALL.len()],
+    /// Packets executed by shard, by samples: one packet of each batch stands for all of it.
+    pub heat: Box<[Counter]>,
 }
 
 impl Default for WorkerStats {
@@ -53,7 +58,9 @@ impl Default for WorkerStats {
             busy_turns: zero(),
             idle_turns: zero(),
             busy_ns: zero(),
+            waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
+            heat: (0..SHARDS).map(|_| zero()).collect(),
         }
     }
 }

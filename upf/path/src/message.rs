@@ -149,6 +149,12 @@ impl<P> WorkerRings<P> {
         !self.from_control.is_empty() || others.any(|ring| !ring.is_empty())
     }
 
+    /// What waits from other workers.
+    pub(crate) fn waiting(&self) -> u64 {
+        let rings = self.from_workers.iter().flatten();
+        rings.map(|ring| ring.len() as u64).sum()
+    }
+
     /// Puts something on the ring to another worker, and wakes it.
     #[inline]
     pub(crate) fn hand(&mut self, to: WorkerId, what: Handover<P>) -> Result<(), Handover<P>> {

@@ -37,6 +37,13 @@ impl<I: PortIo> Worker<I> {
     /// Executes what other workers handed over, as much as fits into a batch. Returns how much
     /// there was.
     pub(crate) fn take_handovers(&mut self, now_ns: u64) -> usize {
+        let waiting = self.rings.waiting();
+        if waiting != self.stats.waiting.get() {
+            self.stats.waiting.set(waiting);
+        }
+        if waiting == 0 {
+            return 0;
+        }
         let mut taken = 0;
         for from in 0..self.rings.from_workers.len() {
             while !self.batch.mine.is_full() {

@@ -108,6 +108,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) giving: Vec<Giving>,
     pub(crate) draining: Vec<Draining>,
     pub(crate) arriving: Vec<Arriving>,
+    sampled: usize,
 }
 
 /// The packets of one pass, and beside them what is known of each.
@@ -139,6 +140,7 @@ impl<I: PortIo> Worker<I> {
             giving: Vec::with_capacity(MOVES),
             draining: Vec::with_capacity(MOVES),
             arriving: Vec::with_capacity(MOVES),
+            sampled: 0,
             id: parts.id,
             io: parts.io,
             polled: parts.polled,
@@ -257,8 +259,24 @@ impl<I: PortIo> Worker<I> {
     }
 
     pub(crate) fn execute(&mut self, now_ns: u64) {
+        self.feel_heat();
         let (mut path, batch) = self.path_and_batch(now_ns);
         path.execute(batch);
+    }
+
+    /// One packet of the batch, each time another, stands for all of it.
+    #[inline]
+    fn feel_heat(&mut self) {
+        let metas = &self.batch.metas;
+        self.sampled = self.sampled.wrapping_add(1);
+        let Some(meta) = metas.get(self.sampled % metas.len().max(1)) else {
+            return;
+        };
+        // An unknown TEID has a line beyond all.
+        let heat = self.stats.heat.get((meta.line % SHARDS) as usize);
+        if let Some(heat) = heat.filter(|_| meta.line < self.state.line_count()) {
+            heat.add(metas.len() as u64);
+        }
     }
 
     /// The worker's parts as the path wants them.

@@ -1,0 +1,200 @@
+//! Elastic: how many workers work, and which shards each has, as the load asks for it.
+//!
+//! Sans-IO: readings of counters and times in, decisions out. [`Elastic`] turns counters into
+//! [`Load`]s, asks a [`Policy`] how many workers are wanted, and levels what lies unevenly on them
+//! ([`level`]).
+
+pub mod level;
+pub mod policy;
+
+use policy::{Bounds, Policy};
+
+/// What was counted on one worker so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reading {
+    /// Time spent on turns that found work.
+    pub busy_ns: u64,
+    /// Such turns.
+    pub busy_turns: u64,
+    /// Packets from receive queues and from other workers.
+    pub packets: u64,
+    /// What waited in its rings from other workers in its last turn.
+    pub waiting: u64,
+}
+
+/// How much one worker has to do, each as a share: 0 nothing, 1 all that it can.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Load {
+    /// Time with packets, of all time.
+    pub busy: f64,
+    /// Packets that a busy turn finds, of the most that it takes.
+    pub burst_fill: f64,
+    /// Packets that wait in its rings, of their places.
+    pub ring_occupancy: f64,
+}
+
+/// Sizes that loads are shares of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// Packets that a turn takes at the most.
+    pub burst: u64,
+    /// Places of a worker's rings from others, together.
+    pub rings: u64,
+}
+
+/// Decides every period.
+pub struct Elastic {
+    policy: Box<dyn Policy + Send>,
+    bounds: Bounds,
+    sizes: Sizes,
+    last: Vec<Reading>,
+    read_ns: u64,
+    loads: Vec<Load>,
+    active: usize,
+}
+
+impl Elastic {
+    /// For workers of which `active`, the first, work now.
+    pub fn new(
+        policy: Box<dyn Policy + Send>,
+        bounds: Bounds,
+        sizes: Sizes,
+        readings: &[Reading],
+        active: usize,
+        now_ns: u64,
+    ) -> Self {
+        Self {
+            policy,
+            bounds,
+            sizes,
+            last: readings.to_vec(),
+            read_ns: now_ns,
+            loads: vec![Load::default(); readings.len()],
+            active,
+        }
+    }
+
+    /// Loads of the last period.
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
+    /// The policy's name.
+    pub fn policy(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    /// A period is over: how many workers are to work from now on, if that changes.
+    pub fn period(&mut self, now_ns: u64, readings: &[Reading]) -> Option<usize> {
+        let elapsed_ns = now_ns.saturating_sub(self.read_ns).max(1) as f64;
+        self.read_ns = now_ns;
+        for ((load, last), now) in self.loads.iter_mut().zip(&mut self.last).zip(readings) {
+            *load = share(*last, *now, self.sizes, elapsed_ns);
+            *last = *now;
+        }
+        let working = &self.loads[..self.active.min(self.loads.len())];
+        let wanted = self.policy.wanted(now_ns, working);
+        let most = self.bounds.most.min(self.loads.len());
+        let wanted = wanted.clamp(self.bounds.least.min(most), most);
+        (wanted != self.active).then(|| {
+            self.active = wanted;
+            wanted
+        })
+    }
+}
+
+fn share(last: Reading, now: Reading, sizes: Sizes, elapsed_ns: f64) -> Load {
+    let busy_ns = now.busy_ns.saturating_sub(last.busy_ns) as f64;
+    let turns = now.busy_turns.saturating_sub(last.busy_turns).max(1) as f64;
+    let packets = now.packets.saturating_sub(last.packets) as f64;
+    Load {
+        busy: (busy_ns / elapsed_ns).min(1.0),
+        burst_fill: (packets / turns / sizes.burst as f64).min(1.0),
+        ring_occupancy: (now.waiting as f64 / sizes.rings.max(1) as f64).min(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::policy::Cycles;
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Workers that share `work_ns` of each millisecond evenly among those that work.
+    fn run(
+        elastic: &mut Elastic,
+        readings: &mut [Reading],
+        now_ns: &mut u64,
+        work_ns: u64,
+    ) -> usize {
+        let active = elastic.active;
+        for reading in readings.iter_mut().take(active) {
+            let busy_ns = (work_ns / active as u64).min(MS);
+            reading.busy_ns += busy_ns;
+            reading.busy_turns += 10;
+            reading.packets += 10 * busy_ns / 10_000;
+        }
+        *now_ns += MS;
+        elastic.period(*now_ns, readings);
+        elastic.active
+    }
+
+    #[test]
+    fn workers_come_with_the_load_and_go_after_it_without_swinging() {
+        let mut readings = vec![Reading::default(); 4];
+        let bounds = Bounds { least: 1, most: 4 };
+        let sizes = Sizes {
+            burst: 128,
+            rings: 4096,
+        };
+        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, sizes, &readings, 1, 0);
+        let mut now_ns = 0;
+        let mut run = |work_ns: u64, ms: usize| -> Vec<usize> {
+            let each = (0..ms).map(|_| run(&mut elastic, &mut readings, &mut now_ns, work_ns));
+            each.collect()
+        };
+        assert_eq!(run(300_000, 50).last(), Some(&1));
+        // 1.8 cores of work: two workers would be at 90 %, so three.
+        let counts = run(1_800_000, 20);
+        assert_eq!(counts.last(), Some(&3), "{counts:?}");
+        assert!(counts.windows(2).all(|w| w[0] <= w[1]), "{counts:?}");
+        // It stays there, and nobody goes for a short pause.
+        assert!(run(1_800_000, 100).iter().all(|n| *n == 3));
+        assert!(run(100_000, 100).iter().all(|n| *n == 3));
+        assert!(run(1_800_000, 100).iter().all(|n| *n == 3));
+        let counts = run(100_000, 3_000);
+        assert_eq!(counts.last(), Some(&1));
+        assert!(counts.windows(2).all(|w| w[0] >= w[1]), "{counts:?}");
+        assert_eq!(
+            run(9_000_000, 50).last(),
+            Some(&4),
+            "no more than there are"
+        );
+    }
+
+    #[test]
+    fn loads_are_shares_of_time_bursts_and_rings() {
+        let now = Reading {
+            busy_ns: 250,
+            busy_turns: 4,
+            packets: 256,
+            waiting: 1024,
+        };
+        let load = share(
+            Reading::default(),
+            now,
+            Sizes {
+                burst: 128,
+                rings: 4096,
+            },
+            1000.0,
+        );
+        let want = Load {
+            busy: 0.25,
+            burst_fill: 0.5,
+            ring_occupancy: 0.25,
+        };
+        assert_eq!(load, want);
+    }
+}
