@@ -9,6 +9,7 @@
 //! - [`publish`]: values that one thread replaces and many read without waiting
 //! - [`counter`]: counts with one writer that anybody may read
 //! - [`prefetch`]: hints to the cache
+//! - [`ticks`]: the processor's own clock
 //!
 //! Proofs beside the arguments in the module docs:
 //!
@@ -26,6 +27,7 @@ pub mod publish;
 pub mod ring;
 pub mod shard;
 mod sync;
+pub mod ticks;
 mod zeroable;
 
 pub use zeroable::Zeroable;

@@ -1,14 +1,15 @@
 //! Answers as text: tables for lists, a tree for the rest.
 
 use crate::cli::args::CtlQuery as Question;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use sluice_path::probe::Stage;
 
 /// The answer for people.
 pub fn text(question: &Question, answer: &Value) -> String {
     match question {
         Question::Sessions => table(answer, "sessions"),
         Question::Ports => table(answer, "ports"),
-        Question::Workers => table(answer, "workers"),
+        Question::Workers => workers(answer),
         Question::Drops => drops(answer),
         Question::Peers => ["associations", "gtpu_peers", "neighbours"]
             .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
@@ -21,6 +22,42 @@ pub fn text(question: &Question, answer: &Value) -> String {
             tree(answer, 0)
         }
     }
+}
+
+/// Who has what, what packets cost, and who decides how many workers there are.
+fn workers(answer: &Value) -> String {
+    let workers = answer["workers"].as_array().map_or(&[][..], Vec::as_slice);
+    let stages: Vec<Value> = workers.iter().flat_map(stages).collect();
+    [
+        columns(
+            workers,
+            "id core busy_share asleep_share shards rx_queues ring_waiting packets_per_turn \
+             ns_per_packet cycles_per_packet",
+        ),
+        columns(
+            workers,
+            "id received transmitted handed_in handed_out transactions busy_turns idle_turns hottest",
+        ),
+        columns(
+            &stages,
+            "id stage ns_per_packet cycles_per_packet packets_per_batch batches_timed",
+        ),
+        tree(&answer["elastic"], 0),
+    ]
+    .join("\n\n")
+}
+
+/// A row for each stage of a worker, in the order of a turn.
+fn stages(worker: &Value) -> Vec<Value> {
+    let of = |stage: Stage| {
+        let Value::Object(mut row) = worker["stages"].get(stage.name())?.clone() else {
+            return None;
+        };
+        row.insert("id".to_owned(), worker["id"].clone());
+        row.insert("stage".to_owned(), json!(stage.name()));
+        Some(Value::Object(row))
+    };
+    Stage::ALL.into_iter().filter_map(of).collect()
 }
 
 fn drops(answer: &Value) -> String {
@@ -46,12 +83,23 @@ fn table(answer: &Value, key: &str) -> String {
     let Some(Value::Object(first)) = rows.first() else {
         return "(none)".to_owned();
     };
-    let columns: Vec<&String> = first.keys().collect();
-    let mut cells = vec![columns.iter().map(|c| (*c).clone()).collect::<Vec<_>>()];
-    cells.extend(
-        rows.iter()
-            .map(|row| columns.iter().map(|c| scalar(&row[c.as_str()])).collect()),
-    );
+    let keys: Vec<&str> = first.keys().map(String::as_str).collect();
+    columns(rows, &keys.join(" "))
+}
+
+/// These keys of all rows, side by side.
+fn columns(rows: &[Value], keys: &str) -> String {
+    let keys: Vec<&str> = keys.split_whitespace().collect();
+    let head = keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    let cells = rows
+        .iter()
+        .map(|row| keys.iter().map(|key| scalar(&row[*key])).collect());
+    aligned(&std::iter::once(head).chain(cells).collect::<Vec<_>>())
+}
+
+/// Cells of rows in columns.
+fn aligned(cells: &[Vec<String>]) -> String {
+    let columns = cells.first().map_or(0, Vec::len);
     let width = |i: usize| {
         cells
             .iter()
@@ -59,7 +107,7 @@ fn table(answer: &Value, key: &str) -> String {
             .max()
             .unwrap_or(0)
     };
-    let widths: Vec<_> = (0..columns.len()).map(width).collect();
+    let widths: Vec<_> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
         let padded = row.iter().zip(&widths).map(|(c, w)| format!("{c:<w$}"));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()

@@ -4,10 +4,10 @@ use super::control::ControlLoop;
 use super::ctl::Ctl;
 use super::elastic::Scaling;
 use super::links::Links;
+use super::load::Load;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
-use super::view::Load;
 use super::worker::{Pace, Running};
 use crate::config::{N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
@@ -21,7 +21,7 @@ use sluice_path::assembly::{Seed, assemble};
 use sluice_path::layout::Layout;
 use sluice_path::limits::RESERVED;
 use sluice_path::tables::Polled;
-use sluice_port::{PortId, QueueId};
+use sluice_port::{PortId, PortIo, QueueId};
 use sluice_port_dpdk::{DpdkIo, Eal, Mbuf, MbufPool, Port};
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
@@ -97,7 +97,8 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         .iter()
         .map(|c| usize::from(*c))
         .collect();
-    let workers = start_workers(config, &eal, &pool, &ports, seeds, &mut core, &cpus)?;
+    let (workers, keeps_order) =
+        start_workers(config, &eal, &pool, &ports, seeds, &mut core, &cpus)?;
     thread::pin(&[usize::from(config.placement.housekeeping)])
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     thread::sleep_precisely();
@@ -108,6 +109,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         workers,
         links: Links::new(&config.ports, &ports),
         ports,
+        keeps_order,
         shutdown,
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
         load: Load::new(cpus.into_iter().map(Some).collect()),
@@ -213,6 +215,7 @@ fn random_seed() -> [u64; 2] {
 }
 
 /// Each worker polls its share of every port's receive queues, and sends by a queue of its own.
+/// Tells, too, of each port whether it keeps order when a shard's transmit queue changes.
 fn start_workers(
     config: &UpfConfig,
     eal: &Eal,
@@ -221,12 +224,18 @@ fn start_workers(
     seeds: Vec<Seed<Mbuf>>,
     core: &mut Core<Mbuf>,
     cpus: &[usize],
-) -> Result<Vec<Running>, BootError> {
+) -> Result<(Vec<Running>, Vec<bool>), BootError> {
     let count = seeds.len();
     let mut running = Vec::new();
+    let mut keeps_order = vec![true; ports.len()];
     for (seed, cpu) in seeds.into_iter().zip(cpus) {
         let id = usize::from(seed.id());
-        let (io, polled) = doors(pool, ports, id, count)?;
+        let (mut io, polled) = doors(pool, ports, id, count)?;
+        for (port, keeps) in keeps_order.iter_mut().enumerate() {
+            *keeps &= io
+                .tx_progress(PortId(port as u16), QueueId(id as u16))
+                .is_some();
+        }
         core.end_mut().polls(seed.id(), &polled);
         let worker = seed.grow(io, polled, QueueId(id as u16));
         let pace = Pace {
@@ -239,7 +248,7 @@ fn start_workers(
             Running::start(eal, worker, stats, pace, &name).map_err(failed("starting a worker"))?,
         );
     }
-    Ok(running)
+    Ok((running, keeps_order))
 }
 
 fn doors(

@@ -3,6 +3,7 @@
 use super::ctl::{Asked, Ctl, Request};
 use super::elastic::Scaling;
 use super::links::Links;
+use super::load::Load;
 use super::moves::Moves;
 use super::n4::{N4, time};
 use super::view;
@@ -42,12 +43,14 @@ pub struct ControlLoop {
     pub ports: Vec<Port>,
     /// Their links.
     pub links: Links,
+    /// Of each: it tells what it has sent.
+    pub keeps_order: Vec<bool>,
     /// SIGTERM and SIGINT.
     pub shutdown: Shutdown,
     /// How long CPs get to release their sessions.
     pub graceful: Duration,
     /// For load since the last question.
-    pub load: view::Load,
+    pub load: Load,
     /// Questions that wait for counters.
     pub queries: Vec<(u64, Asked)>,
     /// Scaling as the load asks for it.
@@ -193,6 +196,8 @@ impl ControlLoop {
             ports: &self.ports,
             links: &self.links,
             load: &mut self.load,
+            elastic: &self.elastic,
+            keeps_order: &self.keeps_order,
         }
     }
 

@@ -32,6 +32,9 @@ struct Running {
     heat: Vec<u64>,
     /// Shards that are too much for any worker, as far as that was said.
     giants: Vec<ShardId>,
+    /// Decisions for another number of workers, and moves to level their load.
+    changes: u64,
+    levelling_moves: u64,
 }
 
 impl Scaling {
@@ -64,6 +67,8 @@ impl Scaling {
             active: working,
             heat: heat(core),
             giants: Vec::new(),
+            changes: 0,
+            levelling_moves: 0,
         });
         answer
     }
@@ -71,6 +76,24 @@ impl Scaling {
     /// Somebody else decides.
     pub fn end(&mut self) {
         self.running = None;
+    }
+
+    /// What it has decided.
+    pub fn view(&self) -> Value {
+        let Some(running) = &self.running else {
+            return json!({ "scaling": "by hand" });
+        };
+        let giants: Vec<u16> = running.giants.iter().map(|shard| shard.0).collect();
+        let loads = running.elastic.loads().iter();
+        json!({
+            "scaling": "auto",
+            "policy": running.elastic.policy(),
+            "working": running.active,
+            "giants": giants,
+            "changes": running.changes,
+            "levelling_moves": running.levelling_moves,
+            "busy": loads.map(|load| load.busy).collect::<Vec<_>>(),
+        })
     }
 
     /// Looks at the load when a period is over.
@@ -87,6 +110,7 @@ impl Scaling {
         if let Some(wanted) = running.elastic.period(now_ns, &readings(core)) {
             tracing::info!("{wanted} workers from now on, by the load");
             running.active = wanted;
+            running.changes += 1;
             let workers = core.end().workers();
             let active: Vec<bool> = (0..workers).map(|worker| worker < wanted).collect();
             core.end_mut().spread(&active);
@@ -123,6 +147,7 @@ impl Running {
             }
         }
         self.giants = levelling.giants;
+        self.levelling_moves += levelling.moves.len() as u64;
         for (shard, to) in levelling.moves {
             core.end_mut().move_shard(shard, to);
         }

@@ -8,6 +8,7 @@ mod control;
 mod ctl;
 mod elastic;
 mod links;
+mod load;
 mod moves;
 pub(crate) mod n4;
 mod ports;

@@ -1,12 +1,13 @@
 //! What `sluice ctl` is told: plain JSON of one moment.
 
 use super::ctl::{Request, error};
+use super::elastic::Scaling;
 use super::links::Links;
+use super::load::Load;
 use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::ledger::Ledger;
 use sluice_port_dpdk::{Mbuf, Port};
-use std::time::Instant;
 
 /// What there is to look at.
 pub struct Upf<'a> {
@@ -18,27 +19,10 @@ pub struct Upf<'a> {
     pub links: &'a Links,
     /// For load since the last question.
     pub load: &'a mut Load,
-}
-
-/// Busy time of the workers at the last question.
-pub struct Load {
-    started: Instant,
-    asked: Instant,
-    busy_ns: Vec<u64>,
-    cpus: Vec<Option<usize>>,
-}
-
-impl Load {
-    /// For workers on these CPUs, from now on.
-    pub fn new(cpus: Vec<Option<usize>>) -> Self {
-        let now = Instant::now();
-        Self {
-            started: now,
-            asked: now,
-            busy_ns: vec![0; cpus.len()],
-            cpus,
-        }
-    }
+    /// What scales them.
+    pub elastic: &'a Scaling,
+    /// Of each port: it tells what it has sent, so that order is kept when shards move.
+    pub keeps_order: &'a [bool],
 }
 
 /// The answer to a request.
@@ -52,7 +36,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         },
         Request::Drops => drops(&upf.core.ledger()),
         Request::Ports => json!({ "ports": ports(&upf) }),
-        Request::Workers => json!({ "workers": workers(upf) }),
+        Request::Workers => workers(upf),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
         Request::Move { .. } | Request::Scale { .. } => error("moves are answered when they end"),
@@ -94,8 +78,10 @@ pub fn drops(ledger: &Ledger) -> Value {
 
 fn ports(upf: &Upf<'_>) -> Vec<Value> {
     let ports = upf.ports.iter().zip(upf.links.states());
+    let order = upf.keeps_order.iter();
     ports
-        .map(|(port, link)| {
+        .zip(order)
+        .map(|((port, link), keeps_order)| {
             let info = port.info(sluice_port::PortId(0));
             // A driver without counters shows zeros.
             let stats = port.stats().unwrap_or_default();
@@ -107,6 +93,12 @@ fn ports(upf: &Upf<'_>) -> Vec<Value> {
                 "mtu_bytes": info.mtu_bytes,
                 "rx_queues": info.rx_queues,
                 "tx_queues": info.tx_queues,
+                // No port is asked to steer by UE yet: workers hand over.
+                "steering": "software",
+                "order_across_moves": match keeps_order {
+                    true => "kept",
+                    false => "not guaranteed",
+                },
                 "rx_packets": stats.rx_packets,
                 "rx_bytes": stats.rx_bytes,
                 "rx_missed": stats.rx_missed,
@@ -120,46 +112,13 @@ fn ports(upf: &Upf<'_>) -> Vec<Value> {
         .collect()
 }
 
-/// Load is the share of time spent on turns that found work, since the last question.
-fn workers(upf: Upf<'_>) -> Vec<Value> {
-    let Upf { core, load, .. } = upf;
-    let elapsed_ns = load.asked.elapsed().as_nanos().max(1) as f64;
-    load.asked = Instant::now();
-    let stats = core.end().stats();
-    let mover = core.end().mover();
-    let shards = mover.owned();
-    let queues = |id| {
-        mover
-            .pollers()
-            .iter()
-            .filter(|(_, by)| usize::from(*by) == id)
-            .count()
-    };
-    stats
-        .iter()
-        .zip(&load.cpus)
-        .zip(&mut load.busy_ns)
-        .enumerate()
-        .map(|(id, ((s, cpu), before))| {
-            let busy_ns = s.busy_ns.get();
-            let share = busy_ns.saturating_sub(*before) as f64 / elapsed_ns;
-            *before = busy_ns;
-            json!({
-                "id": id,
-                "core": cpu,
-                "busy_share": share.min(1.0),
-                "shards": shards[id],
-                "rx_queues": queues(id),
-                "received": s.received.get(),
-                "transmitted": s.transmitted.get(),
-                "handed_in": s.handed_in.get(),
-                "handed_out": s.handed_out.get(),
-                "transactions": s.transactions.get(),
-                "busy_turns": s.busy_turns.get(),
-                "idle_turns": s.idle_turns.get(),
-            })
-        })
-        .collect()
+/// What the workers do, and who decides how many there are.
+fn workers(upf: Upf<'_>) -> Value {
+    json!({
+        "workers": upf.load.workers(upf.core),
+        "elastic": upf.elastic.view(),
+        "cycles_per_ns": upf.load.ticks_per_ns(),
+    })
 }
 
 fn peers(core: &Core<Mbuf>) -> Value {

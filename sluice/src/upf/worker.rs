@@ -85,7 +85,7 @@ fn run(eal: &Eal, mut worker: Worker<DpdkIo>, stats: &WorkerStats, pace: &Pace, 
             rest.reset();
         } else {
             stats.idle_turns.add(1);
-            rest.idle(&mut worker);
+            rest.idle(&mut worker, stats);
         }
     }
     worker.stop();
@@ -111,15 +111,18 @@ impl Rest {
         *self = Self::new(self.max);
     }
 
-    fn idle(&mut self, worker: &mut Worker<DpdkIo>) {
+    fn idle(&mut self, worker: &mut Worker<DpdkIo>, stats: &WorkerStats) {
         self.idle_turns = self.idle_turns.saturating_add(1);
         if self.max.is_zero() || self.idle_turns < TURNS_BEFORE_REST {
             return std::hint::spin_loop();
         }
+        let began_ns = clock::monotonic_ns();
         if worker.is_parked() {
-            return worker.sleep(PARKED);
+            worker.sleep(PARKED);
+        } else {
+            worker.sleep(self.next);
+            self.next = (self.next * 2).min(self.max);
         }
-        worker.sleep(self.next);
-        self.next = (self.next * 2).min(self.max);
+        stats.asleep_ns.add(clock::monotonic_ns() - began_ns);
     }
 }

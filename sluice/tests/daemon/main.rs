@@ -9,6 +9,7 @@ mod kit;
 mod life;
 mod memif;
 mod moves;
+mod observe;
 mod peers;
 mod ports;
 mod start;

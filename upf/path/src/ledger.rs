@@ -4,6 +4,7 @@
 
 use crate::drop::DropReason;
 use crate::limits::SHARDS;
+use crate::probe::StageStats;
 use core::fmt;
 use sluice_mem::counter::Counter;
 
@@ -38,6 +39,10 @@ pub struct WorkerStats {
     pub waiting: Counter,
     /// Drops by reason.
     pub dropped: [Counter; DropReason::ALL.len()],
+    /// Times slept for lack of work, in nanoseconds: CPU that others had.
+    pub asleep_ns: Counter,
+    /// What each stage took, by samples: one turn in [`crate::probe::EVERY`] is timed.
+    pub stages: StageStats,
     /// Packets executed by shard, by samples: one packet of each batch stands for all of it.
     pub heat: Box<[Counter]>,
 }
@@ -60,6 +65,8 @@ impl Default for WorkerStats {
             busy_ns: zero(),
             waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
+            asleep_ns: zero(),
+            stages: StageStats::default(),
             heat: (0..SHARDS).map(|_| zero()).collect(),
         }
     }

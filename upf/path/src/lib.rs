@@ -21,6 +21,7 @@ pub mod mover;
 pub mod moves;
 mod outcome;
 mod path;
+pub mod probe;
 mod reassembly;
 mod relocate;
 pub mod requeue;

@@ -9,6 +9,7 @@ use crate::ledger::WorkerStats;
 use crate::line::Line;
 use crate::message::{IcmpCause, WorkerRings};
 use crate::meta::{Entry, Meta};
+use crate::probe::{Probe, Stage};
 use crate::rule::{Block, Body, Head};
 use crate::stage::far::{self, Exit};
 use crate::stage::ohr;
@@ -30,6 +31,7 @@ pub(crate) struct Path<'a, I: PortIo> {
     pub held: &'a mut Held<I::Packet>,
     pub rings: &'a mut WorkerRings<I::Packet>,
     pub stats: &'a WorkerStats,
+    pub probe: &'a mut Probe,
     pub now_ns: u64,
 }
 
@@ -83,9 +85,12 @@ impl<'a, I: PortIo> Path<'a, I> {
                 Err(end) => self.end(packet, meta, end, dead),
             }
         }
+        let n = metas.len();
         metas.clear();
         dead.free();
+        self.probe.lap(self.stats, Stage::Execute, n);
         self.flush();
+        self.probe.lap(self.stats, Stage::Transmit, n);
     }
 
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers

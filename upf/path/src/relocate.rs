@@ -7,6 +7,7 @@ use crate::line::Line;
 use crate::message::{Drain, Handover, ToControl};
 use crate::meta::Meta;
 use crate::moves::{Switch, Turn, Turned, Way};
+use crate::probe::Stage;
 use crate::rule::Block;
 use crate::tables::Polled;
 use crate::txn::Txn;
@@ -55,6 +56,7 @@ impl<I: PortIo> Worker<I> {
                 self.take(from as WorkerId, message, now_ns);
             }
         }
+        self.probe.lap(&self.stats, Stage::Handover, taken);
         if taken > 0 {
             self.execute(now_ns);
             self.batch.dead.free();

@@ -9,6 +9,7 @@ use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
 use crate::moves::{Moves, Routes};
 use crate::path::Path;
+use crate::probe::{Probe, Stage};
 use crate::reassembly::Reassembler;
 use crate::relocate::{Draining, Giving};
 use crate::requeue::Arriving;
@@ -108,6 +109,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) giving: Vec<Giving>,
     pub(crate) draining: Vec<Draining>,
     pub(crate) arriving: Vec<Arriving>,
+    pub(crate) probe: Probe,
     sampled: usize,
 }
 
@@ -140,6 +142,7 @@ impl<I: PortIo> Worker<I> {
             giving: Vec::with_capacity(MOVES),
             draining: Vec::with_capacity(MOVES),
             arriving: Vec::with_capacity(MOVES),
+            probe: Probe::default(),
             sampled: 0,
             id: parts.id,
             io: parts.io,
@@ -169,7 +172,9 @@ impl<I: PortIo> Worker<I> {
     ///
     /// `now_ns` is a monotonic time that never goes back.
     pub fn turn(&mut self, now_ns: u64) -> usize {
+        self.probe.begin();
         let mut work = self.control(now_ns);
+        self.probe.lap(&self.stats, Stage::Control, work);
         for i in 0..self.polled.len() {
             work += self.poll(self.polled[i], now_ns);
         }
@@ -210,12 +215,14 @@ impl<I: PortIo> Worker<I> {
 
     fn poll(&mut self, at: Polled, now_ns: u64) -> usize {
         let n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
+        self.probe.lap(&self.stats, Stage::Receive, n);
         if n > 0 {
             self.stats.received.add(n as u64);
             self.sort(0, at.port, now_ns);
             if !self.batch.received.is_empty() {
                 self.sort_received(self.batch.received_at, now_ns);
             }
+            self.probe.lap(&self.stats, Stage::Sort, n);
             self.execute(now_ns);
         }
         if !self.draining.is_empty() {
@@ -289,6 +296,7 @@ impl<I: PortIo> Worker<I> {
             held: &mut self.held,
             rings: &mut self.rings,
             stats: &self.stats,
+            probe: &mut self.probe,
             now_ns,
         };
         (path, &mut self.batch)

@@ -1,0 +1,41 @@
+//! What a running daemon tells of itself.
+
+use serde_json::Value;
+use sluice::cli::args::CtlQuery;
+
+use super::kit::*;
+
+#[test]
+fn workers_tell_what_packets_cost_and_how_long_they_slept() {
+    let Some(lab) = Lab::new("cost") else { return };
+    let daemon = Daemon::start(&lab, &Config::new());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
+    // One turn in 64 is timed.
+    let mut worker = Value::Null;
+    eventually("stages are timed", || {
+        assert_eq!(ue.ping(&lab, 50, 84), 50);
+        worker = daemon.ask(&CtlQuery::Workers)["workers"][0].take();
+        let stages = &worker["stages"];
+        ["receive", "sort", "execute", "transmit"]
+            .iter()
+            .all(|stage| stages[stage]["cycles_per_packet"].as_f64() > Some(0.0))
+    });
+    let number = |key: &str| worker[key].as_f64().unwrap();
+    assert!(number("ns_per_packet") > 0.0 && number("packets_per_turn") >= 1.0);
+    assert!(number("cycles_per_packet") > 0.0);
+    // 100 packets a second are nothing: the worker sleeps most of the time.
+    assert!(number("asleep_share") > 0.3, "{worker:#}");
+    assert!(number("busy_share") < 0.5, "{worker:#}");
+    let shard = u64::from(u32::from(ue.address) % 4096);
+    assert_eq!(worker["hottest"][0]["shard"], shard, "{worker:#}");
+    let text = daemon.ctl(&["workers"]).out;
+    assert!(text.contains("scaling: by hand"), "{text}");
+    assert_eq!(daemon.ctl(&["scale", "auto"]).code, Some(0));
+    let elastic = daemon.ask(&CtlQuery::Workers)["elastic"].take();
+    assert_eq!(elastic["policy"], "cycles", "{elastic:#}");
+    assert_eq!(elastic["working"], 1);
+    let ports = daemon.ask(&CtlQuery::Ports);
+    assert_eq!(ports["ports"][0]["steering"], "software", "{ports:#}");
+    assert!(ports["ports"][0]["order_across_moves"].is_string());
+}
