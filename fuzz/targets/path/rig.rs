@@ -202,7 +202,8 @@ impl Rig {
                     | ToControl::UnknownTeid(_)
                     | ToControl::Moved(_)
                     | ToControl::Expecting(_)
-                    | ToControl::Requeued(_) => {}
+                    | ToControl::Requeued(_)
+                    | ToControl::Traced(_) => {}
                 }
             }
             let next = self.net.next_event_ns().unwrap_or(u64::MAX);

@@ -193,7 +193,8 @@ impl<P: Packet> Core<P> {
             ToControl::Done(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
-            | ToControl::Requeued(_) => {}
+            | ToControl::Requeued(_)
+            | ToControl::Traced(_) => {}
             ToControl::Packet(packet, interface) => {
                 let event = self
                     .control

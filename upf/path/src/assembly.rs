@@ -4,7 +4,7 @@
 use crate::foreign::{self, ForeignWriter};
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, RESERVED, WORKERS};
+use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, RESERVED, TRACES, WORKERS};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
 use crate::mover::{Begin, Mover};
@@ -13,6 +13,8 @@ use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{InterfaceId, Polled, Tables};
+use crate::trace::end::TraceEnd;
+use crate::trace::{Filter, Record, Tracing};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
@@ -108,6 +110,7 @@ enum Order {
     Expect(ShardId, WorkerId),
     Drain(Drain),
     Leave(Fence),
+    Trace(Option<Box<Tracing>>),
 }
 
 /// The control core's end of the path.
@@ -116,6 +119,7 @@ pub struct ControlEnd<P> {
     backlog: Vec<VecDeque<Order>>,
     under_way: Vec<usize>,
     mover: Mover,
+    trace: TraceEnd,
     wakes: Arc<[Wake]>,
     tables: Published<Tables>,
     stats: Vec<Arc<WorkerStats>>,
@@ -143,13 +147,14 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         backlog: (0..n).map(|_| VecDeque::new()).collect(),
         under_way: vec![0; n],
         mover: Mover::new(owners.clone(), n),
+        trace: TraceEnd::default(),
         wakes: (0..n).map(|_| Wake::default()).collect(),
         stats: (0..n).map(|_| Arc::default()).collect(),
         tables: Published::new(Tables::default()),
     };
     for id in 0..n {
-        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED + MOVES);
-        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED + MOVES);
+        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
+        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
         let (to_workers, from_workers) = mesh.remove(0);
         end.rings.push(ControlRings {
             to_worker,
@@ -254,6 +259,7 @@ impl<P> ControlEnd<P> {
                 }
                 Order::Drain(drain) => ring.push_reserved(ToWorker::Drain(drain)),
                 Order::Leave(fence) => ring.push_reserved(ToWorker::Leave(fence)),
+                Order::Trace(tracing) => ring.push_reserved(ToWorker::Trace(tracing)),
             };
             debug_assert!(pushed.is_ok(), "no reserved place for an order");
             self.wakes[worker].wake();
@@ -304,6 +310,11 @@ impl<P> ControlEnd<P> {
                     ToControl::Requeued(polled) => {
                         self.mover.requeued(polled);
                         self.begin_moves();
+                        continue;
+                    }
+                    ToControl::Traced(tracing) => {
+                        self.trace.returned(&tracing);
+                        self.begin_trace();
                         continue;
                     }
                     _ => {}
@@ -397,6 +408,30 @@ impl<P> ControlEnd<P> {
                 Begin::Queue(from, fence) => self.order(from.into(), Order::Leave(fence)),
             }
         }
+    }
+
+    /// Follows packets from now on, or none; at once, or when the workers have answered to the word
+    /// before.
+    pub fn trace(&mut self, filter: Option<Filter>) {
+        self.trace.want(filter);
+        self.begin_trace();
+    }
+
+    fn begin_trace(&mut self) {
+        let orders = self.trace.next_orders(self.rings.len());
+        for (worker, tracing) in orders.into_iter().flatten().enumerate() {
+            self.order(worker, Order::Trace(tracing));
+        }
+    }
+
+    /// The next record of a followed packet.
+    pub fn next_record(&mut self) -> Option<Record> {
+        self.trace.next()
+    }
+
+    /// Nothing is followed, and no record will come any more.
+    pub fn trace_is_over(&self) -> bool {
+        self.trace.is_over()
     }
 
     /// The counters of all workers.

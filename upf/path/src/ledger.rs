@@ -41,6 +41,8 @@ pub struct WorkerStats {
     pub dropped: [Counter; DropReason::ALL.len()],
     /// Times slept for lack of work, in nanoseconds: CPU that others had.
     pub asleep_ns: Counter,
+    /// Records of followed packets that found no place on their ring.
+    pub trace_lost: Counter,
     /// What each stage took, by samples: one turn in [`crate::probe::EVERY`] is timed.
     pub stages: StageStats,
     /// Packets executed by shard, by samples: one packet of each batch stands for all of it.
@@ -66,6 +68,7 @@ impl Default for WorkerStats {
             waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
             asleep_ns: zero(),
+            trace_lost: zero(),
             stages: StageStats::default(),
             heat: (0..SHARDS).map(|_| zero()).collect(),
         }

@@ -29,6 +29,7 @@ pub mod rule;
 mod sort;
 pub mod stage;
 pub mod tables;
+pub mod trace;
 mod transact;
 pub mod txn;
 pub mod wake;

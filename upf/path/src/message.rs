@@ -7,6 +7,7 @@ use crate::moves::{Switch, Turn};
 use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::tables::{InterfaceId, NextHopId, Polled};
+use crate::trace::Tracing;
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::WorkerId;
@@ -34,6 +35,8 @@ pub enum ToWorker<P> {
     Drain(Drain),
     /// A receive queue goes to another worker.
     Leave(Fence),
+    /// Follow these packets from now on, or none.
+    Trace(Option<Box<Tracing>>),
 }
 
 /// A receive queue that one shard's packets do not come into any more.
@@ -68,6 +71,8 @@ pub enum ToControl<P> {
     Expecting(ShardId),
     /// The worker polls this queue now.
     Requeued(Polled),
+    /// The worker follows with this no more.
+    Traced(Box<Tracing>),
 }
 
 /// Why the sender of a packet hears from us.

@@ -207,6 +207,11 @@ impl<I: PortIo> Path<'_, I> {
         }
     }
 
+    fn give_up(&mut self, waiting: Waiting<I::Packet>, reason: DropReason) {
+        self.discard(waiting.packet, reason);
+        self.trace_waited(&waiting.ready.meta, Err(reason));
+    }
+
     /// Sends what waited for a next hop that is known now, and gives up what waited too long.
     #[cold]
     pub fn retry_held(&mut self) {
@@ -228,12 +233,13 @@ impl<I: PortIo> Path<'_, I> {
                         ..w.ready
                     };
                     self.leave(w.packet, ready);
+                    self.trace_waited(&ready.meta, Ok(hop.interface()));
                 }
-                Err(reason) => self.discard(w.packet, reason),
+                Err(reason) => self.give_up(w, reason),
             }
         }
         while let Some(w) = self.held.take(|w| w.until_ns <= now_ns) {
-            self.discard(w.packet, DropReason::NextHopUnresolved);
+            self.give_up(w, DropReason::NextHopUnresolved);
         }
         self.flush();
     }

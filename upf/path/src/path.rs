@@ -18,6 +18,7 @@ use crate::stage::route::{self, Hop};
 use crate::stage::transmit::{self, Charge, Lane};
 use crate::stage::{ohc, qer, relay, session, urr};
 use crate::tables::{Interface, InterfaceId, Tables};
+use crate::trace::Tracer;
 use crate::worker::Batch;
 use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
@@ -32,6 +33,7 @@ pub(crate) struct Path<'a, I: PortIo> {
     pub rings: &'a mut WorkerRings<I::Packet>,
     pub stats: &'a WorkerStats,
     pub probe: &'a mut Probe,
+    pub tracer: &'a mut Tracer,
     pub now_ns: u64,
 }
 
@@ -76,6 +78,16 @@ impl From<DropReason> for End {
 impl<'a, I: PortIo> Path<'a, I> {
     /// Everything from *session* to *transmit*, for packets whose lines are ours.
     pub fn execute(&mut self, batch: &mut Batch<I::Packet>) {
+        let n = batch.metas.len();
+        self.run(batch);
+        self.probe.lap(self.stats, Stage::Execute, n);
+        self.flush();
+        self.probe.lap(self.stats, Stage::Transmit, n);
+    }
+
+    /// Everything up to the lanes.
+    #[inline(never)]
+    pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
         let Batch {
             mine, metas, dead, ..
         } = batch;
@@ -85,12 +97,8 @@ impl<'a, I: PortIo> Path<'a, I> {
                 Err(end) => self.end(packet, meta, end, dead),
             }
         }
-        let n = metas.len();
         metas.clear();
         dead.free();
-        self.probe.lap(self.stats, Stage::Execute, n);
-        self.flush();
-        self.probe.lap(self.stats, Stage::Transmit, n);
     }
 
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers

@@ -10,6 +10,7 @@ use crate::moves::{Switch, Turn, Turned, Way};
 use crate::probe::Stage;
 use crate::rule::Block;
 use crate::tables::Polled;
+use crate::trace::Came;
 use crate::txn::Txn;
 use crate::worker::{Worker, WorkerId};
 use sluice_mem::ring::Consumer;
@@ -46,6 +47,7 @@ impl<I: PortIo> Worker<I> {
             return 0;
         }
         let mut taken = 0;
+        self.tracer.came(Came::Workers);
         for from in 0..self.rings.from_workers.len() {
             while !self.batch.mine.is_full() {
                 let ring = self.rings.from_workers[from].as_mut();

@@ -89,12 +89,16 @@ impl<I: PortIo> Worker<I> {
     fn part(&mut self, from: usize, port: PortId, now_ns: u64) {
         let mut all = core::mem::take(&mut self.batch.mine);
         let mut next = 0;
+        let traced = self.tracer.is_on();
         for (i, packet) in all.drain().enumerate() {
             match self.batch.odd.get(next) {
                 Some((at, class)) if from + at == i => {
                     next += 1;
                     let class = *class;
-                    self.dispatch(packet, class, port, now_ns);
+                    match traced {
+                        false => self.dispatch(packet, class, port, now_ns),
+                        true => self.dispatch_traced(packet, class, port, now_ns),
+                    }
                 }
                 _ => {
                     // There was room for all of them.
@@ -108,7 +112,7 @@ impl<I: PortIo> Worker<I> {
         self.batch.dead.free();
     }
 
-    fn dispatch(&mut self, packet: I::Packet, class: Class, port: PortId, now_ns: u64) {
+    pub(crate) fn dispatch(&mut self, packet: I::Packet, class: Class, port: PortId, now_ns: u64) {
         match class {
             Class::User(meta) => self.hand_over(packet, meta),
             Class::Control(interface) => self.punt(packet, interface),

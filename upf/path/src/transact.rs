@@ -45,6 +45,9 @@ impl<I: PortIo> Worker<I> {
     /// Sends a whole frame of the control core's making.
     pub(crate) fn send_as_is(&mut self, frame: I::Packet, interface: InterfaceId, now_ns: u64) {
         self.stats.created.add(1);
+        if self.tracer.is_on() {
+            self.trace_own(frame.data(), interface, now_ns);
+        }
         let (mut path, _) = self.path_and_batch(now_ns);
         match path.interface(interface) {
             Ok(i) => path.push(usize::from(i.port.0), frame, Charge::NONE),

@@ -5,7 +5,7 @@ use crate::held::Held;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, WORKERS};
 use crate::line::Line;
-use crate::message::{ToWorker, WorkerRings};
+use crate::message::{ToControl, ToWorker, WorkerRings};
 use crate::meta::Meta;
 use crate::moves::{Moves, Routes};
 use crate::path::Path;
@@ -18,6 +18,7 @@ use crate::stage::parse::Class;
 use crate::stage::place::Places;
 use crate::stage::transmit::Lane;
 use crate::tables::{Polled, Tables};
+use crate::trace::{Came, Tracer};
 use crate::txn::Txn;
 use arrayvec::ArrayVec;
 use sluice_mem::publish::Reader;
@@ -110,6 +111,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) draining: Vec<Draining>,
     pub(crate) arriving: Vec<Arriving>,
     pub(crate) probe: Probe,
+    pub(crate) tracer: Tracer,
     sampled: usize,
 }
 
@@ -143,6 +145,7 @@ impl<I: PortIo> Worker<I> {
             draining: Vec::with_capacity(MOVES),
             arriving: Vec::with_capacity(MOVES),
             probe: Probe::default(),
+            tracer: Tracer::new(parts.id),
             sampled: 0,
             id: parts.id,
             io: parts.io,
@@ -218,6 +221,7 @@ impl<I: PortIo> Worker<I> {
         self.probe.lap(&self.stats, Stage::Receive, n);
         if n > 0 {
             self.stats.received.add(n as u64);
+            self.tracer.came(Came::Queue(at));
             self.sort(0, at.port, now_ns);
             if !self.batch.received.is_empty() {
                 self.sort_received(self.batch.received_at, now_ns);
@@ -233,6 +237,7 @@ impl<I: PortIo> Worker<I> {
 
     fn control(&mut self, now_ns: u64) -> usize {
         let mut work = 0;
+        self.tracer.came(Came::Control);
         // Bounded, so that a flood of rule changes cannot hold packets back for long.
         while work < BURST {
             let Some(message) = self.rings.from_control.pop() else {
@@ -249,6 +254,11 @@ impl<I: PortIo> Worker<I> {
                 ToWorker::Expect(shard, producer) => self.expect(shard, producer),
                 ToWorker::Drain(drain) => self.begin_drain(drain),
                 ToWorker::Leave(fence) => self.leave_queue(fence),
+                ToWorker::Trace(tracing) => {
+                    if let Some(old) = self.tracer.set(tracing) {
+                        self.tell_control(ToControl::Traced(old));
+                    }
+                }
             }
         }
         if work > 0 {
@@ -267,6 +277,9 @@ impl<I: PortIo> Worker<I> {
 
     pub(crate) fn execute(&mut self, now_ns: u64) {
         self.feel_heat();
+        if self.tracer.is_on() {
+            return self.execute_traced(now_ns);
+        }
         let (mut path, batch) = self.path_and_batch(now_ns);
         path.execute(batch);
     }
@@ -297,6 +310,7 @@ impl<I: PortIo> Worker<I> {
             rings: &mut self.rings,
             stats: &self.stats,
             probe: &mut self.probe,
+            tracer: &mut self.tracer,
             now_ns,
         };
         (path, &mut self.batch)

@@ -212,6 +212,13 @@ impl Directory {
             .map(|t| t.interface)
     }
 
+    /// The number of a tunnel address of ours.
+    pub fn number_of(&self, local: Ipv4Addr) -> Option<u8> {
+        let mut tunnels = self.tunnels.iter();
+        let tunnel = tunnels.find(|t| t.endpoint.address == local)?;
+        Some(tunnel.endpoint.local)
+    }
+
     /// Stations with whether each was configured.
     pub fn neighbours(&self) -> impl Iterator<Item = (&NextHop, bool)> {
         self.neighbours.iter()

@@ -47,6 +47,7 @@ mod deletion;
 mod draft;
 mod establishment;
 mod features;
+mod followed;
 mod function;
 mod ground;
 mod hash;
@@ -71,6 +72,7 @@ mod work;
 
 pub use config::{Config, MbrZero};
 pub use features::UP_FUNCTION_FEATURES;
+pub use followed::{Followed, RuleNames, Sought};
 pub use function::{Effects, UpFunction};
 pub use ground::InUse;
 pub use notice::Notice;

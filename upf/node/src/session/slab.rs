@@ -56,6 +56,11 @@ impl<T: Copy> Slab<T> {
         self.used
     }
 
+    /// Places that were ever used.
+    pub fn places(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
     /// True if `old` may be replaced by `new` records.
     pub fn has_room(&self, old: Chain, new: usize) -> bool {
         self.used - old.len() + new <= self.limit

@@ -194,6 +194,23 @@ impl Store {
         session.flat_map(|s| self.fars.iter(s.fars))
     }
 
+    /// The PDRs of a session.
+    pub fn pdrs(&self, name: SessionRef) -> impl Iterator<Item = &Pdr> {
+        let session = self.get(name).into_iter();
+        session.flat_map(|s| self.pdrs.iter(s.pdrs))
+    }
+
+    /// The endpoints of a session.
+    pub fn endpoints(&self, name: SessionRef) -> impl Iterator<Item = &Endpoint> {
+        let session = self.get(name).into_iter();
+        session.flat_map(|s| self.endpoints.iter(s.endpoints))
+    }
+
+    /// Places of sessions that were ever used.
+    pub fn places(&self) -> u32 {
+        self.sessions.places()
+    }
+
     /// Changes the FARs of a session one by one.
     pub fn each_far(&mut self, name: SessionRef, change: impl FnMut(&mut Far)) {
         if let Some(fars) = self.get(name).map(|s| s.fars) {

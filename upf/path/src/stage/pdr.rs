@@ -12,7 +12,7 @@ pub struct At(NonZeroU32);
 
 impl At {
     /// Rule `rule` of `block`. Block 0 is never used, so the number is not 0.
-    fn new(block: u32, rule: usize) -> Option<Self> {
+    pub fn new(block: u32, rule: usize) -> Option<Self> {
         let first = block.checked_mul(BLOCK_RULES as u32)?;
         NonZeroU32::new(first | (rule as u32 % BLOCK_RULES as u32)).map(Self)
     }

@@ -5,6 +5,7 @@ use crate::drop::DropReason;
 use crate::ledger::WorkerStats;
 use crate::stage::pdr::At;
 use crate::tables::Interface;
+use crate::trace::{Sent, Snap};
 use arrayvec::ArrayVec;
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
 
@@ -44,6 +45,25 @@ impl<P: Packet> Lane<P> {
             queue,
             frames: Burst::new(),
             charges: ArrayVec::new(),
+        }
+    }
+
+    /// The frames that wait for the next flush.
+    pub fn frames(&self) -> &[P] {
+        self.frames.as_slice()
+    }
+
+    /// The queue that it sends by.
+    pub fn queue(&self) -> QueueId {
+        self.queue
+    }
+
+    /// A copy of a frame, and where it leaves.
+    pub fn sends(&self, frame: &P) -> Sent {
+        Sent {
+            port: self.port,
+            queue: self.queue,
+            frame: Snap::of(frame.data()),
         }
     }
 

@@ -262,7 +262,8 @@ impl Real {
             ToControl::Resolve(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
-            | ToControl::Requeued(_) => {}
+            | ToControl::Requeued(_)
+            | ToControl::Traced(_) => {}
             ToControl::UnknownTeid(n) => self.notices.push(Notice::ErrorIndication {
                 peer: n.peer,
                 local: n.local,

@@ -1,7 +1,10 @@
 //! Sessions with several flows: shared tunnels, chains of rules, shared rates.
 
 use super::bench::*;
+use crate::session::followed::Sought;
 use sluice_path::rule::Flags;
+use sluice_path::stage::pdr::At;
+use sluice_path::trace::Key;
 use sluice_path::txn::{Clock, Op};
 use sluice_wire::ids::{PdrId, Precedence, QerId, Qfi};
 use sluice_wire::pfcp::Cause;
@@ -64,6 +67,52 @@ fn one_choose_id_is_one_tunnel_with_a_chain_of_rules() {
     assert_eq!(buckets.count(), 2, "the downlink has its rate in its line");
     bench.delete(CP, done.seid);
     bench.assert_vacant();
+}
+
+#[test]
+fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
+    let mut bench = Bench::new();
+    let done = bench.establish(CP, &two_flows());
+    let find = |sought| {
+        let mut places = 0..bench.up.places();
+        places.find_map(|place| bench.up.followed(place, sought))
+    };
+    let found = find(Sought::Ue(UE)).expect("the UE's session");
+    assert_eq!(found.seid, done.seid);
+    let teid = done.teids[0].1;
+    let Some(Key::Teid { local, .. }) = found.keys.iter().find(|k| matches!(k, Key::Teid { .. }))
+    else {
+        panic!("{found:?}");
+    };
+    assert!(found.keys.contains(&Key::Ue(UE)));
+    assert_eq!(
+        find(Sought::Teid {
+            local: *local,
+            teid
+        }),
+        Some(found.clone())
+    );
+    assert_eq!(find(Sought::Ue(std::net::Ipv4Addr::LOCALHOST)), None);
+    let chained = bench.ops.iter().filter_map(|op| match op {
+        Op::Rule { block, at, .. } => At::new(*block, (*at).into()),
+        _ => None,
+    });
+    let names = |line, at| bench.up.rule_names(done.seid, line, at);
+    let [extended, plain] = [true, false].map(|extended| {
+        let line = bench.ops.iter().find_map(|op| match op {
+            Op::Line { at, image, .. } if image.block().is_some() == extended => Some(*at),
+            _ => None,
+        });
+        line.unwrap()
+    });
+    // PDR 3 is tried first.
+    let pdrs: Vec<_> = chained
+        .map(|at| names(extended, Some(at)).unwrap().pdr)
+        .collect();
+    assert_eq!(pdrs, [3, 1]);
+    let downlink = names(plain, None).unwrap();
+    assert_eq!((downlink.pdr, downlink.ue), (2, Some(UE)));
+    assert_eq!(names(u32::MAX, None), None);
 }
 
 #[test]
