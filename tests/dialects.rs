@@ -20,16 +20,27 @@ use sluice_wire::pfcp::{Cause, IeType};
 macro_rules! each_dialect {
     ($($name:ident = $dialect:ident,)*) => {
         $(mod $name {
-            use super::{Dialect, life};
+            use super::{Dialect, World, life};
 
             #[test]
             fn carries_packets_through_every_procedure_on_one_worker() {
-                life(Dialect::$dialect, 1);
+                life(World::new(1), Dialect::$dialect).close();
             }
 
             #[test]
             fn carries_packets_through_every_procedure_on_two_workers() {
-                life(Dialect::$dialect, 2);
+                life(World::new(2), Dialect::$dialect).close();
+            }
+
+            #[test]
+            fn carries_packets_through_every_procedure_with_n4_on_a_port() {
+                let world = life(World::with_n4_on_a_port(2), Dialect::$dialect);
+                let link = world.n4_link.as_ref().unwrap();
+                let counted = world.upf.core.n4_counters();
+                assert_eq!((link.asked, counted.unresolved), (1, 0));
+                assert_eq!((counted.malformed, counted.reassembly), (0, 0));
+                assert!(counted.received > 8 && counted.fragments > 0, "{counted:?}");
+                world.close();
             }
         })*
     };
@@ -45,8 +56,7 @@ each_dialect! {
 
 /// One session from association to release. The UE's number is odd: with two workers the one
 /// that owns its session receives nothing itself.
-fn life(dialect: Dialect, workers: usize) {
-    let mut world = World::new(workers);
+fn life(mut world: World, dialect: Dialect) -> World {
     let smf = world.add_smf(dialect);
     let mut ue = Ue::establish(&mut world, smf, dialect, 7);
     before_the_gnb_is_known(&mut world, &mut ue);
@@ -63,7 +73,7 @@ fn life(dialect: Dialect, workers: usize) {
     ue.delete(&mut world);
     world.assert_vacant();
     world.release(smf);
-    world.close();
+    world
 }
 
 fn talk(world: &mut World, ue: &mut Ue) {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 pub mod frames;
+pub mod n4_link;
 pub mod ue;
 pub mod upf;
 pub mod world;
@@ -23,6 +24,7 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
 pub const GNBS: u8 = 4;
 
 pub const N3_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
+pub const N4_MAC: [u8; 6] = [2, 0, 0, 0, 0, 4];
 pub const N6_MAC: [u8; 6] = [2, 0, 0, 0, 0, 6];
 pub const SERVER_MAC: [u8; 6] = [2, 0, 0, 0, 1, 6];
 

@@ -20,20 +20,22 @@ use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 
 use super::{
-    GNBS, N3, N3_MAC, N4, N6, N6_MAC, SERVER, SERVER_MAC, gnb_address, gnb_mac, ue_address,
+    GNBS, N3, N3_MAC, N4, N4_MAC, N6, N6_MAC, SERVER, SERVER_MAC, gnb_address, gnb_mac, n4_link,
+    ue_address,
 };
 
 /// The data network that all sessions are for.
 pub const INTERNET: InstanceId = InstanceId(1);
 const BLOCKS: u32 = 8 * SHARDS;
 
-/// Control core and workers; port 0 is N3, port 1 is N6.
+/// Control core and workers; port 0 is N3, port 1 is N6, port 2 is N4.
 pub struct Upf {
     pub core: Core<HeapPacket>,
     pub workers: Vec<Worker<SimIo>>,
     pub net: SimNet,
     pub n3: SimPort,
     pub n6: SimPort,
+    pub n4: SimPort,
     pub pool: HeapPool,
 }
 
@@ -58,7 +60,7 @@ impl Surroundings for Around {
 }
 
 impl Upf {
-    /// Worker 0 polls both ports; further ones live on what it hands over.
+    /// Worker 0 polls all ports; further ones live on what it hands over.
     pub fn start(workers: usize, settings: impl FnOnce(&mut Config)) -> Self {
         let layout = Layout::new(4 * SHARDS, &[ue_pool()], 4 * SHARDS).unwrap();
         let plan = Plan {
@@ -68,12 +70,13 @@ impl Upf {
         };
         let (seeds, end, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
-        let [n3, n6] = ["n3", "n6"].map(|name| net.add_port(SimPortConfig::named(name)));
+        let [n3, n6, n4_port] =
+            ["n3", "n6", "n4"].map(|name| net.add_port(SimPortConfig::named(name)));
         let pool = HeapPool::new(PoolConfig::default());
-        let ports = [n3.clone(), n6.clone()];
+        let ports = [n3.clone(), n6.clone(), n4_port.clone()];
         let workers = seeds.into_iter().map(|seed| {
             let polled = if seed.id() == 0 {
-                vec![polled(0), polled(1)]
+                vec![polled(0), polled(1), polled(2)]
             } else {
                 vec![]
             };
@@ -91,6 +94,7 @@ impl Upf {
             net,
             n3,
             n6,
+            n4: n4_port,
             pool,
         }
     }
@@ -111,7 +115,7 @@ fn polled(port: u16) -> Polled {
     }
 }
 
-/// Stations are known, so that no test waits for ARP.
+/// Stations are known, so that no test waits for ARP; those of SMFs are not.
 fn interfaces() -> ControlConfig {
     let access = Role::Tunnels {
         side: Side::Access,
@@ -147,8 +151,18 @@ fn interfaces() -> ControlConfig {
         neighbours: vec![(SERVER, MacAddr(SERVER_MAC))],
         ..n3.clone()
     };
+    let n4 = InterfaceConfig {
+        name: "n4".to_owned(),
+        port: PortId(2),
+        mac: MacAddr(N4_MAC),
+        mtu_bytes: n4_link::MTU,
+        addresses: vec![(N4, 24)],
+        roles: vec![Role::N4 { address: N4 }],
+        neighbours: vec![],
+        ..n3.clone()
+    };
     ControlConfig {
-        interfaces: vec![n3, n6],
+        interfaces: vec![n3, n6, n4],
         pools: vec![ue_pool()],
     }
 }

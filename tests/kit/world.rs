@@ -17,6 +17,7 @@ use sluice_wire::pfcp::value::NtpTime;
 
 use super::N4;
 use super::frames::{self, N3Frame};
+use super::n4_link::N4Link;
 use super::upf::{Around, Upf};
 
 /// Time that a round takes.
@@ -35,6 +36,8 @@ pub struct World {
     smfs: Vec<Machine>,
     /// Datagrams on the way to the UPF: from, bytes.
     to_upf: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// The way between them, where N4 comes by a port.
+    pub n4_link: Option<N4Link>,
     now_ns: u64,
     starts: u32,
 }
@@ -66,9 +69,17 @@ impl World {
             around,
             smfs: Vec::new(),
             to_upf: VecDeque::new(),
+            n4_link: None,
             now_ns: 1_000_000_000,
             starts: 0,
         }
+    }
+
+    /// The same with N4 on a port of the UPF.
+    pub fn with_n4_on_a_port(workers: usize) -> Self {
+        let mut world = Self::new(workers);
+        world.n4_link = Some(N4Link::new(world.upf.n4.clone()));
+        world
     }
 
     /// An SMF with an association.
@@ -173,7 +184,10 @@ impl World {
         let time = self.time();
         let mut work = self.to_upf.len();
         for (from, bytes) in std::mem::take(&mut self.to_upf) {
-            self.upf.core.datagram(time, from, &bytes, &mut self.around);
+            match &mut self.n4_link {
+                Some(link) => link.send(from, &bytes),
+                None => self.upf.core.datagram(time, from, &bytes, &mut self.around),
+            }
         }
         for worker in &mut self.upf.workers {
             work += worker.turn(self.now_ns);
@@ -183,7 +197,11 @@ impl World {
     }
 
     fn deliver_to_smfs(&mut self) -> usize {
-        let datagrams = std::mem::take(&mut self.around.sent);
+        let mut datagrams = std::mem::take(&mut self.around.sent);
+        if let Some(link) = &mut self.n4_link {
+            assert!(datagrams.is_empty(), "answers leave where requests came");
+            datagrams.extend(link.take());
+        }
         for (to, bytes) in &datagrams {
             let mut all = (0..self.smfs.len()).map(SmfId);
             let id = all
@@ -297,6 +315,7 @@ impl World {
         assert_eq!(before, after, "a stopped worker held something");
         drop(self.upf.n3);
         drop(self.upf.n6);
+        drop((self.upf.n4, self.n4_link));
         let pool = self.upf.pool;
         assert_eq!(
             (pool.live(), pool.leaked()),

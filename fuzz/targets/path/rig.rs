@@ -268,6 +268,7 @@ fn tables(known: u8) -> Tables {
         mtu,
         addresses: vec![address],
         tunnels: vec![],
+        n4: vec![],
         instance: None,
         allowed_peers: vec![],
         verifies_udp: true,

@@ -37,6 +37,17 @@ pub struct Interface {
     pub tunnels: Vec<Tunnel>,
     /// The data network behind it: N6.
     pub n6: Option<N6>,
+    /// Our addresses at which SMFs reach us: N4.
+    pub n4: Vec<N4Address>,
+}
+
+/// An address at which PFCP is served.
+#[derive(Clone, Debug)]
+pub struct N4Address {
+    /// The line that it stands in.
+    pub line: u32,
+    /// One of the interface's addresses; `None`: its only one.
+    pub address: Option<At<Ipv4Addr>>,
 }
 
 /// A static route.
@@ -105,6 +116,7 @@ impl Interface {
         let mut tunnels = fields.sections("n3", |f| Tunnel::read(f, TunnelKind::N3));
         tunnels.extend(fields.sections("n9", |f| Tunnel::read(f, TunnelKind::N9)));
         let n6 = fields.optional_section("n6", N6::read);
+        let n4 = fields.sections("n4", |f| Some(N4Address::read(f)));
         Some(Self {
             name: name?,
             port: port?,
@@ -119,6 +131,7 @@ impl Interface {
             verifies_udp,
             tunnels,
             n6,
+            n4,
         })
     }
 
@@ -131,7 +144,17 @@ impl Interface {
 
     /// The address of a tunnel; `None` if it names none and there are several.
     pub fn tunnel_address(&self, tunnel: &Tunnel) -> Option<Ipv4Addr> {
-        match (tunnel.address, &self.addresses[..]) {
+        self.address_of_role(tunnel.address)
+    }
+
+    /// The addresses at which PFCP is served, those that are clear.
+    pub fn n4_addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
+        let n4 = self.n4.iter();
+        n4.filter_map(|n4| self.address_of_role(n4.address))
+    }
+
+    fn address_of_role(&self, given: Option<At<Ipv4Addr>>) -> Option<Ipv4Addr> {
+        match (given, &self.addresses[..]) {
             (Some(given), _) => Some(given.value),
             (None, [only]) => Some(only.value.address),
             (None, _) => None,
@@ -176,6 +199,15 @@ impl Tunnel {
             network_instance,
             side,
         })
+    }
+}
+
+impl N4Address {
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        Self {
+            line: fields.line(),
+            address: fields.optional("address", &ipv4()),
+        }
     }
 }
 

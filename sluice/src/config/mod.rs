@@ -27,7 +27,7 @@ mod yaml;
 pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};
 pub use fields::At;
-pub use interfaces::{Interface, N6, Neighbour, Route, Tunnel, TunnelKind};
+pub use interfaces::{Interface, N4Address, N6, Neighbour, Route, Tunnel, TunnelKind};
 pub use ipv4::{Address4, Prefix4};
 pub use limits::Limits;
 pub use machine::Machine;
@@ -135,11 +135,12 @@ impl UpfConfig {
     }
 
     fn read(fields: &mut Fields<'_, '_>, machine: &Machine) -> Self {
-        let n4 = fields.section("n4", N4::read);
+        let mut n4 = fields.section("n4", N4::read);
         let dpdk = fields.section("dpdk", Dpdk::read);
         let ports = fields.required_sections("ports", "a list of name and device", Port::read);
-        let expected = "a list of name, port and addresses with n3, n9 or n6";
+        let expected = "a list of name, port and addresses with n3, n9, n6 or n4";
         let interfaces = fields.required_sections("interfaces", expected, Interface::read);
+        n4.complete(&interfaces, fields.report());
         let pools = fields.sections("pools", Pool::read);
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());

@@ -1,7 +1,9 @@
 //! `n4`: towards the SMF.
 
 use super::fields::{At, Fields};
+use super::interfaces::Interface;
 use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
+use super::problem::Report;
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
 use sluice_node::session::MbrZero;
@@ -12,7 +14,7 @@ const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
 /// N4, the interface towards the control plane.
 #[derive(Clone, Debug)]
 pub struct N4 {
-    /// Sockets that PFCP is heard on; at least one.
+    /// Kernel sockets that PFCP is heard on; at least one, or an interface with `n4`.
     pub listen: Vec<At<SocketAddr>>,
     /// Our name towards SMFs.
     pub node_id: NodeId,
@@ -38,12 +40,16 @@ pub struct N4 {
     pub associations_max: usize,
     /// Requests per second that the memory for retransmissions is made for.
     pub requests_per_s: u32,
+    /// The line of the section.
+    line: u32,
+    has_listen: bool,
+    has_node_id: bool,
 }
 
 impl N4 {
     /// Reads the section.
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
-        let listen = fields.required_list("listen", &socket_address(PFCP_PORT));
+        let listen = fields.list("listen", &socket_address(PFCP_PORT));
         refuse_repeated(fields, &listen);
         let node_id = read_node_id(fields, &listen);
         Self {
@@ -78,6 +84,28 @@ impl N4 {
                 )
                 .value,
             listen,
+            line: fields.line(),
+            has_listen: fields.has("listen"),
+            has_node_id: fields.has("node_id"),
+        }
+    }
+
+    /// What hangs on the interfaces that serve N4: something must, and the first of their addresses
+    /// is our name if there is no socket.
+    pub(super) fn complete(&mut self, interfaces: &[Interface], report: &mut Report) {
+        if self.has_listen {
+            return;
+        }
+        let served = interfaces.iter().flat_map(Interface::n4_addresses).next();
+        match served {
+            Some(address) if !self.has_node_id => self.node_id = NodeId::v4(address),
+            Some(_) => {}
+            None if interfaces.is_empty() || report.is_clean("interfaces") => {
+                let listed = socket_address(PFCP_PORT).expected;
+                let expected = format!("a list of {listed}; or n4 on one of the interfaces");
+                report.problem(self.line, "n4.listen", "missing", expected);
+            }
+            None => {}
         }
     }
 }
@@ -95,7 +123,8 @@ fn refuse_repeated(fields: &mut Fields<'_, '_>, listen: &[At<SocketAddr>]) {
     }
 }
 
-/// Our name is the first address that we listen on unless it says otherwise.
+/// Our name is the first address that we listen on unless it says otherwise; that of an interface is
+/// looked up once those are read.
 fn read_node_id(fields: &mut Fields<'_, '_>, listen: &[At<SocketAddr>]) -> NodeId {
     let first = listen.first().map(|listen| listen.value.ip());
     let given = fields.optional("node_id", &node_id()).map(|at| at.value);

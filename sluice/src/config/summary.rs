@@ -22,7 +22,7 @@ impl UpfConfig {
             out,
             "  n4          {} on {}, peers {}",
             self.n4.node_id,
-            joined(self.n4.listen.iter().map(|at| at.value)),
+            joined(self.n4_places()),
             or_any(joined(&self.n4.peers)),
         )?;
         for port in self.port_configs() {
@@ -84,6 +84,7 @@ impl UpfConfig {
             "n4": {
                 "node_id": self.n4.node_id.to_string(),
                 "listen": texts(self.n4.listen.iter().map(|at| at.value)),
+                "on_ports": texts(self.interfaces.iter().flat_map(Interface::n4_addresses)),
                 "peers": texts(&self.n4.peers),
             },
             "ports": Value::from_iter(ports),
@@ -105,6 +106,17 @@ impl UpfConfig {
             },
             "control_socket": self.control_socket.display().to_string(),
         })
+    }
+
+    /// Sockets, and addresses on ports.
+    fn n4_places(&self) -> Vec<String> {
+        let mut places = texts(self.n4.listen.iter().map(|at| at.value));
+        for interface in &self.interfaces {
+            let port = &interface.port.value;
+            let addresses = interface.n4_addresses();
+            places.extend(addresses.map(|address| format!("{address} by port {port}")));
+        }
+        places
     }
 
     /// Memory of lines and blocks in MiB; it is touched as sessions need it.
@@ -146,7 +158,10 @@ fn roles(interface: &Interface) -> Vec<String> {
         .n6
         .iter()
         .map(|n6| format!("n6 {}", n6.network_instance.value));
-    tunnels.chain(n6).collect()
+    let n4 = interface
+        .n4_addresses()
+        .map(|address| format!("n4 {address}"));
+    tunnels.chain(n6).chain(n4).collect()
 }
 
 fn interface_json(interface: &Interface) -> Value {

@@ -9,7 +9,7 @@ use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
 use super::worker::{Pace, Running};
-use crate::config::{N4Start, OpenedPort, Problem, UpfConfig};
+use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
@@ -119,6 +119,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         elastic: Scaling::default(),
         next_query: 0,
         next_neighbours: Instant::now(),
+        idle_turns: 0,
     })
 }
 
@@ -198,15 +199,17 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
     (up, config.n4_endpoint(&start))
 }
 
-/// The address in our F-SEIDs: the first that N4 listens on, if it is one.
+/// The address in our F-SEIDs: the first that N4 listens on, if it is one, else the first that a port
+/// serves.
 fn n4_address(config: &UpfConfig) -> Ipv4Addr {
     let mut listen = config.n4.listen.iter();
-    listen
-        .find_map(|at| match at.value.ip() {
-            IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
-            _ => None,
-        })
-        .unwrap_or(Ipv4Addr::LOCALHOST)
+    let socket = listen.find_map(|at| match at.value.ip() {
+        IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
+        _ => None,
+    });
+    let mut ports = config.interfaces.iter().flat_map(Interface::n4_addresses);
+    let address = socket.or_else(|| ports.next());
+    address.unwrap_or(Ipv4Addr::LOCALHOST)
 }
 
 /// Random bits of the standard library's hash keys, which come from the system.

@@ -26,6 +26,9 @@ const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
 const LAST_RELEASES: Duration = Duration::from_secs(1);
 /// Longest wait while a transaction is on its way: its answer waits with us.
 const WAIT_BUSY: Duration = Duration::from_micros(20);
+/// Turns without work before we sleep where PFCP comes by ports only: some 10 us, so that a request
+/// right behind another finds us awake.
+const TURNS_BEFORE_REST: u32 = 20;
 /// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
 const WAIT_IDLE: Duration = Duration::from_millis(1);
 
@@ -63,6 +66,8 @@ pub struct ControlLoop {
     pub next_query: u64,
     /// When neighbours are asked again.
     pub next_neighbours: Instant,
+    /// Turns without work, one after the other.
+    pub idle_turns: u32,
 }
 
 /// How the loop ended.
@@ -127,8 +132,22 @@ impl ControlLoop {
             let end = self.core.end();
             let busy =
                 end.under_way() > 0 || end.mover().progress().1 > 0 || !self.unbalanced.is_empty();
-            self.n4.wait(if busy { WAIT_BUSY } else { WAIT_IDLE });
+            self.rest(if busy { WAIT_BUSY } else { WAIT_IDLE });
+        } else {
+            self.idle_turns = 0;
         }
+    }
+
+    /// Waits for whatever wakes us soonest: a datagram on a socket, or a PFCP packet from a worker.
+    fn rest(&mut self, at_most: Duration) {
+        if self.n4.has_sockets() {
+            return self.n4.wait(at_most);
+        }
+        self.idle_turns = self.idle_turns.saturating_add(1);
+        if self.idle_turns < TURNS_BEFORE_REST {
+            return std::hint::spin_loop();
+        }
+        self.core.end().sleep(at_most);
     }
 
     /// A session's counters are with a worker: its view is answered when they have come in.

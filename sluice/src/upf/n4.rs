@@ -134,6 +134,11 @@ impl N4 {
         self.outside.flush();
     }
 
+    /// Whether there is a socket to wait for.
+    pub fn has_sockets(&self) -> bool {
+        !self.outside.doors.is_empty()
+    }
+
     /// Waits for a datagram, at most `timeout`.
     pub fn wait(&mut self, timeout: Duration) {
         if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout)) {
@@ -182,10 +187,12 @@ impl Outbox for Outside {
             return;
         };
         let at = self.door_to(*to.ip());
-        if self.doors[at].out.is_full() {
+        if self.doors.get(at).is_some_and(|door| door.out.is_full()) {
             self.flush();
         }
-        if !self.doors[at].out.push_bytes(bytes, to, None) {
+        // Without sockets, a peer that no port has heard of.
+        let door = self.doors.get_mut(at);
+        if !door.is_some_and(|door| door.out.push_bytes(bytes, to, None)) {
             self.failed += 1;
         }
     }

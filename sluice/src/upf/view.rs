@@ -158,8 +158,20 @@ fn counters(core: &Core<Mbuf>) -> Value {
         .iter()
         .map(|(name, n)| (name.to_owned(), json!(n)))
         .collect();
+    let port = core.n4_counters();
     json!({
         "n4": n4,
+        "n4_on_ports": {
+            "received": port.received,
+            "fragments": port.fragments,
+            "malformed": port.malformed,
+            "checksum": port.checksum,
+            "reassembly": port.reassembly,
+            "sent": port.sent,
+            "unresolved": port.unresolved,
+            "no_route": port.no_route,
+            "unsent": port.unsent,
+        },
         "control": {
             "arp_replies": c.arp_replies,
             "arp_requests": c.arp_requests,

@@ -9,6 +9,7 @@ mod kit;
 mod life;
 mod memif;
 mod moves;
+mod n4;
 mod observe;
 mod peers;
 mod ports;

@@ -4,5 +4,6 @@
 pub mod control;
 pub mod core;
 pub mod elastic;
+pub mod n4;
 pub mod network;
 pub mod session;

@@ -4,7 +4,9 @@
 use crate::foreign::{self, ForeignWriter};
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, RESERVED, TRACES, WORKERS};
+use crate::limits::{
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS,
+};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
 use crate::mover::{Begin, Mover};
@@ -18,7 +20,9 @@ use crate::trace::{Filter, Record, Tracing};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
+use arrayvec::ArrayVec;
 use core::fmt;
+use core::time::Duration;
 use sluice_mem::arena::{Arena, ArenaError};
 use sluice_mem::publish::{Published, Reader};
 use sluice_mem::ring::{Consumer, Producer, spsc};
@@ -121,6 +125,7 @@ pub struct ControlEnd<P> {
     mover: Mover,
     trace: TraceEnd,
     wakes: Arc<[Wake]>,
+    n4_next: usize,
     tables: Published<Tables>,
     stats: Vec<Arc<WorkerStats>>,
 }
@@ -148,17 +153,20 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         under_way: vec![0; n],
         mover: Mover::new(owners.clone(), n),
         trace: TraceEnd::default(),
-        wakes: (0..n).map(|_| Wake::default()).collect(),
+        wakes: (0..=n).map(|_| Wake::default()).collect(),
         stats: (0..n).map(|_| Arc::default()).collect(),
         tables: Published::new(Tables::default()),
+        n4_next: 0,
     };
     for id in 0..n {
         let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
         let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
+        let (n4, from_n4) = spsc(N4_RING, 0);
         let (to_workers, from_workers) = mesh.remove(0);
         end.rings.push(ControlRings {
             to_worker,
             from_worker,
+            n4: from_n4,
         });
         seeds.push(Seed {
             id: id as WorkerId,
@@ -172,6 +180,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
             rings: WorkerRings {
                 from_control,
                 to_control,
+                n4,
                 to_workers,
                 from_workers,
                 wakes: end.wakes.clone(),
@@ -323,6 +332,25 @@ impl<P> ControlEnd<P> {
             }
         }
         None
+    }
+
+    /// Takes PFCP packets of all workers, each with the interface that it came in by, until `out`
+    /// is full.
+    pub fn receive_n4<const N: usize>(&mut self, out: &mut ArrayVec<(P, InterfaceId), N>) {
+        // The next call begins with the next worker, so that none has precedence.
+        self.n4_next = (self.n4_next + 1) % self.rings.len().max(1);
+        let (before, after) = self.rings.split_at_mut(self.n4_next);
+        for rings in after.iter_mut().chain(before) {
+            rings.n4.pop_burst(out);
+        }
+    }
+
+    /// The control core sleeps until a worker wakes it, and for `at_most`.
+    pub fn sleep(&self, at_most: Duration) {
+        let is_work = || self.rings.iter().any(|r| !r.n4.is_empty());
+        if let Some(wake) = self.wakes.last() {
+            wake.sleep(at_most, is_work);
+        }
     }
 
     /// Moves a shard to worker `to`, as soon as its move before is over. False if there is no such

@@ -103,6 +103,8 @@ reasons! {
     UeDestination = "ue_destination",
     /// The UDP checksum of the outer packet is wrong (RFC 1122, 4.1.3.4).
     UdpChecksum = "udp_checksum",
+    /// The queue of PFCP packets to the control core was full.
+    N4QueueFull = "n4_queue_full",
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub mod moves;
 mod outcome;
 mod path;
 pub mod probe;
-mod reassembly;
+pub mod reassembly;
 mod relocate;
 pub mod requeue;
 pub mod rule;

@@ -55,7 +55,7 @@ pub struct Drain {
 pub enum ToControl<P> {
     /// An applied transaction with its usage.
     Done(Box<Txn>),
-    /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling, N4).
+    /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling).
     Packet(P, InterfaceId),
     /// The inner packet of a UE, to an address of ours on this interface.
     FromUe(P, InterfaceId),
@@ -139,11 +139,13 @@ pub struct WorkerRings<P> {
     pub from_control: Consumer<ToWorker<P>>,
     /// To the control core.
     pub to_control: Producer<ToControl<P>>,
+    /// PFCP packets to the control core, with the interface that each came in by.
+    pub n4: Producer<(P, InterfaceId)>,
     /// To each other worker; `None` at one's own place.
     pub to_workers: Vec<Option<Producer<Handover<P>>>>,
     /// From each other worker; `None` at one's own place.
     pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
-    /// Of every worker.
+    /// Of every worker, and behind them the control core's.
     pub wakes: Arc<[Wake]>,
 }
 
@@ -181,6 +183,13 @@ impl<P> WorkerRings<P> {
         handed
     }
 
+    /// Wakes the control core if it sleeps.
+    pub(crate) fn wake_control(&self) {
+        if let Some(wake) = self.wakes.last() {
+            wake.wake();
+        }
+    }
+
     #[inline]
     fn wake(&self, worker: usize) {
         if let Some(wake) = self.wakes.get(worker) {
@@ -195,4 +204,6 @@ pub struct ControlRings<P> {
     pub to_worker: Producer<ToWorker<P>>,
     /// From the worker.
     pub from_worker: Consumer<ToControl<P>>,
+    /// PFCP packets from the worker.
+    pub n4: Consumer<(P, InterfaceId)>,
 }

@@ -125,6 +125,8 @@ impl<P: Packet> Reassembler<P> {
     }
 }
 
+/// Ethernet and IPv4 header, or less.
+type Front = ArrayVec<u8, 64>;
 type PieceAt = (usize, usize, usize);
 
 fn read<P: Packet>(frame: &P, l3: usize) -> Option<(Key, PieceAt, bool)> {
@@ -173,17 +175,28 @@ impl<P: Packet> Context<P> {
 impl<P: Packet> Whole<P> {
     /// Writes the assembled frame into `out`, an empty packet. False if it does not fit.
     pub fn write(&self, out: &mut P) -> bool {
-        let Some(first) = self.pieces.iter().find(|p| p.offset == 0) else {
+        let Some(front) = self.front() else {
             return false;
         };
-        let Some(front) = front(first, self.total) else {
-            return false;
-        };
-        let Ok(room) = out.append(front.len() + self.total) else {
-            return false;
-        };
+        let room = out.append(front.len() + self.total);
+        room.is_ok_and(|room| self.fill(&front, room))
+    }
+
+    /// The assembled frame, for those whose packets are too small for it.
+    pub fn to_vec(&self) -> Option<Vec<u8>> {
+        let front = self.front()?;
+        let mut out = vec![0; front.len() + self.total];
+        self.fill(&front, &mut out).then_some(out)
+    }
+
+    fn front(&self) -> Option<Front> {
+        let first = self.pieces.iter().find(|p| p.offset == 0)?;
+        front(first, self.total)
+    }
+
+    fn fill(&self, front: &[u8], room: &mut [u8]) -> bool {
         let (head, body) = room.split_at_mut(front.len());
-        head.copy_from_slice(&front);
+        head.copy_from_slice(front);
         for p in &self.pieces {
             let from = p.frame.data().get(p.payload_at..p.payload_at + p.len);
             match (body.get_mut(p.offset..p.offset + p.len), from) {
@@ -202,7 +215,7 @@ impl<P: Packet> Whole<P> {
 
 /// Ethernet header (18 bytes with a tag) and the IPv4 header of the whole, options left out: they
 /// concern those who forwarded the fragments (RFC 791, 3.1: most are not copied anyway).
-fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<ArrayVec<u8, 64>> {
+fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<Front> {
     let data = first.frame.data();
     let ethernet_len = l3_of(data)?;
     let ip = Ipv4::parse(data.get(ethernet_len..)?).ok()?;

@@ -116,6 +116,7 @@ impl<I: PortIo> Worker<I> {
         match class {
             Class::User(meta) => self.hand_over(packet, meta),
             Class::Control(interface) => self.punt(packet, interface),
+            Class::N4(interface) => self.give_n4(packet, interface),
             Class::Fragment(_) => self.fragment(packet, port, now_ns),
             Class::Drop(reason) => self.refuse(packet, reason),
         }
@@ -150,6 +151,17 @@ impl<I: PortIo> Worker<I> {
                 self.refuse(packet, DropReason::ControlQueueFull);
             }
             Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
+    #[cold]
+    fn give_n4(&mut self, packet: I::Packet, interface: InterfaceId) {
+        match self.rings.n4.push((packet, interface)) {
+            Ok(()) => {
+                self.stats.to_control.add(1);
+                self.rings.wake_control();
+            }
+            Err((packet, _)) => self.refuse(packet, DropReason::N4QueueFull),
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Interface {
     pub addresses: Vec<Ipv4Addr>,
     /// GTP-U endpoint addresses (N3, N9) with their numbers in F-TEIDs.
     pub tunnels: Vec<TunnelAddress>,
+    /// Those of them at which PFCP is served (N4).
+    pub n4: Vec<Ipv4Addr>,
     /// Network instance in which plain packets from there are looked up (N6).
     pub instance: Option<InstanceId>,
     /// Outer sources allowed there; empty allows all.

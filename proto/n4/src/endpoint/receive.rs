@@ -46,7 +46,8 @@ impl Endpoint {
         }
     }
 
-    fn is_allowed(&self, peer: IpAddr) -> bool {
+    /// Whether the configuration lets this peer talk to us.
+    pub fn is_allowed(&self, peer: IpAddr) -> bool {
         let allowed = &self.config.allowed_peers;
         allowed.is_empty() || allowed.iter().any(|prefix| prefix.contains(peer))
     }

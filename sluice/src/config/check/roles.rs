@@ -1,8 +1,10 @@
 //! Interfaces: what they serve.
 
 use super::super::UpfConfig;
-use super::super::interfaces::{Interface, Tunnel};
+use super::super::fields::At;
+use super::super::interfaces::Interface;
 use super::super::problem::Report;
+use core::net::Ipv4Addr;
 use sluice_node::network::Side;
 
 /// The path numbers tunnel addresses by one octet, and so network instances.
@@ -12,12 +14,17 @@ const NUMBERED_MAX: usize = 255;
 pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     for (i, interface) in config.interfaces.iter().enumerate() {
         for tunnel in &interface.tunnels {
-            tunnel_address(i, interface, tunnel, report);
+            let key = format!("interfaces[{i}].{}.address", tunnel.kind.key());
+            role_address(interface, (tunnel.line, tunnel.address), key, report);
         }
-        if interface.tunnels.is_empty() && interface.n6.is_none() {
+        for n4 in &interface.n4 {
+            let key = format!("interfaces[{i}].n4.address");
+            role_address(interface, (n4.line, n4.address), key, report);
+        }
+        if interface.tunnels.is_empty() && interface.n6.is_none() && interface.n4.is_empty() {
             let what = format!("'{}' serves nothing", interface.name.value);
             let key = format!("interfaces[{i}]");
-            report.warning(interface.name.line, key, what, "n3, n9 or n6");
+            report.warning(interface.name.line, key, what, "n3, n9, n6 or n4");
         }
         if interface.tunnels.is_empty() && !interface.peers.is_empty() {
             let what = format!("'{}' has no tunnels to guard", interface.name.value);
@@ -28,8 +35,13 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     enough(config, report);
 }
 
-fn tunnel_address(i: usize, interface: &Interface, tunnel: &Tunnel, report: &mut Report) {
-    let key = format!("interfaces[{i}].{}.address", tunnel.kind.key());
+/// A role names one of the interface's addresses, or none if there is only one.
+fn role_address(
+    interface: &Interface,
+    (line, address): (u32, Option<At<Ipv4Addr>>),
+    key: String,
+    report: &mut Report,
+) {
     let own: Vec<_> = interface
         .addresses
         .iter()
@@ -41,14 +53,14 @@ fn tunnel_address(i: usize, interface: &Interface, tunnel: &Tunnel, report: &mut
             .collect::<Vec<_>>()
             .join(", ")
     };
-    match tunnel.address {
+    match address {
         Some(given) if !own.contains(&given.value) => {
             let what = format!("{} is none of the interface's addresses", given.value);
             report.problem(given.line, key, what, format!("one of {}", listed()));
         }
         None if own.len() > 1 => {
             let what = "missing, and the interface has several addresses";
-            report.problem(tunnel.line, key, what, format!("one of {}", listed()));
+            report.problem(line, key, what, format!("one of {}", listed()));
         }
         _ => {}
     }

@@ -159,6 +159,8 @@ impl UpfConfig {
             instance: n6.network_instance.value.clone(),
             id: self.instance_id(&n6.network_instance.value),
         }));
+        let n4 = interface.n4_addresses();
+        roles.extend(n4.map(|address| Role::N4 { address }));
         Ok(roles)
     }
 

@@ -60,6 +60,23 @@ fn the_control_core_gets_interfaces_on_the_opened_ports() {
 }
 
 #[test]
+fn n4_may_be_served_on_an_interface_alone_or_beside_sockets() {
+    let on_ran = SHORT.replace("n3: {}", "n3: {}, n4: {}");
+    let alone = on_ran.replace("listen: 192.0.2.10, ", "");
+    let n4 = Role::N4 {
+        address: [198, 51, 100, 1].into(),
+    };
+    for (text, name) in [(&on_ran, [192, 0, 2, 10]), (&alone, [198, 51, 100, 1])] {
+        let config = accepted(text).config;
+        let control = config.control(&opened(1500)).unwrap();
+        assert_eq!(control.interfaces[0].roles.last(), Some(&n4));
+        assert_eq!(config.n4.node_id, NodeId::v4(name.into()));
+        assert!(config.summary().contains("198.51.100.1 by port p0"));
+    }
+    assert!(accepted(&alone).config.n4.listen.is_empty());
+}
+
+#[test]
 fn the_directory_finds_what_the_example_configures() {
     let config = accepted(EXAMPLE).config;
     let control = config.control(&opened(1544)).unwrap();

@@ -163,9 +163,10 @@ fn what_has_no_default_must_be_there() {
     assert_eq!(
         refusal(""),
         "upf.yaml:1: interfaces: missing; \
-         expected a list of name, port and addresses with n3, n9 or n6\n\
+         expected a list of name, port and addresses with n3, n9, n6 or n4\n\
          upf.yaml:1: n4.listen: missing; \
-         expected a list of IPV4:PORT such as 192.0.2.1:8805, or IPV4 alone\n\
+         expected a list of IPV4:PORT such as 192.0.2.1:8805, or IPV4 alone; or n4 on one of the \
+         interfaces\n\
          upf.yaml:1: ports: missing; expected a list of name and device"
     );
     refuses(
@@ -173,6 +174,18 @@ fn what_has_no_default_must_be_there() {
         "listen: 0.0.0.0",
         "upf.yaml:1: n4.node_id: missing; \
          expected the address that SMFs know us by, as n4.listen names none",
+    );
+    refuses(
+        "listen: 192.0.2.10, ",
+        "",
+        "upf.yaml:1: n4.listen: missing; expected a list of IPV4:PORT such as 192.0.2.1:8805, or \
+         IPV4 alone; or n4 on one of the interfaces",
+    );
+    refuses(
+        "n3: {}",
+        "n3: {}, n4: {address: 198.51.100.9}",
+        "upf.yaml:6: interfaces[0].n4.address: 198.51.100.9 is none of the interface's addresses; \
+         expected one of 198.51.100.1",
     );
     refuses(
         "n3: {}",

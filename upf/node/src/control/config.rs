@@ -66,4 +66,9 @@ pub enum Role {
         /// Its number on the path.
         id: InstanceId,
     },
+    /// PFCP is served here: N4.
+    N4 {
+        /// One of the interface's addresses.
+        address: Ipv4Addr,
+    },
 }

@@ -10,6 +10,7 @@ use sluice_path::tables::{
     Egress, EgressId, Interface, InterfaceId, NextHop, NextHopId, Peer, PeerId, PortInterfaces,
     Prefix, Tables, TunnelAddress,
 };
+use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 
 /// Tunnel peers that may be in use: a big operator's gNBs.
@@ -65,8 +66,8 @@ struct PeerUse {
 pub enum DirectoryError {
     /// More than 255 interfaces.
     TooManyInterfaces(usize),
-    /// A tunnel role names an address that its interface does not have.
-    ForeignTunnelAddress(String, Ipv4Addr),
+    /// A role names an address that its interface does not have.
+    ForeignAddress(String, Ipv4Addr),
     /// No room for a gateway or static neighbour.
     TooManyStations(String),
 }
@@ -75,9 +76,9 @@ impl core::fmt::Display for DirectoryError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::TooManyInterfaces(n) => write!(f, "{n} interfaces: expected at most 255"),
-            Self::ForeignTunnelAddress(name, address) => write!(
+            Self::ForeignAddress(name, address) => write!(
                 f,
-                "interface {name}: tunnel address {address} is none of its addresses"
+                "interface {name}: {address}, named by a role, is none of its addresses"
             ),
             Self::TooManyStations(name) => {
                 write!(f, "interface {name}: too many gateways and neighbours")
@@ -139,16 +140,18 @@ impl Directory {
         config: &InterfaceConfig,
         role: &Role,
     ) -> Result<(), DirectoryError> {
+        if let Role::Tunnels { address, .. } | Role::N4 { address } = role
+            && !config.addresses.iter().any(|(a, _)| a == address)
+        {
+            let name = config.name.clone();
+            return Err(DirectoryError::ForeignAddress(name, *address));
+        }
         match role {
             Role::Tunnels {
                 side,
                 instance,
                 address,
             } => {
-                if !config.addresses.iter().any(|(a, _)| a == address) {
-                    let name = config.name.clone();
-                    return Err(DirectoryError::ForeignTunnelAddress(name, *address));
-                }
                 let known = self.tunnels.iter().find(|t| t.endpoint.address == *address);
                 let local = known.map_or(self.tunnels.len() as u8, |t| t.endpoint.local);
                 self.tunnels.push(Tunnels {
@@ -166,6 +169,7 @@ impl Directory {
                 instance,
                 id: instance_id,
             } => self.add_plain(id, *side, instance, *instance_id),
+            Role::N4 { .. } => {}
         }
         Ok(())
     }
@@ -277,7 +281,11 @@ impl Directory {
         }
         let instance = config.roles.iter().find_map(|r| match r {
             Role::Plain { id, .. } => Some(*id),
-            Role::Tunnels { .. } => None,
+            Role::Tunnels { .. } | Role::N4 { .. } => None,
+        });
+        let n4 = config.roles.iter().filter_map(|r| match r {
+            Role::N4 { address } => Some(*address),
+            Role::Tunnels { .. } | Role::Plain { .. } => None,
         });
         Interface {
             port: config.port,
@@ -286,6 +294,7 @@ impl Directory {
             mtu: config.mtu_bytes,
             addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
             tunnels,
+            n4: n4.collect(),
             instance,
             allowed_peers: config.allowed_peers.clone(),
             verifies_udp: config.verifies_udp,
@@ -351,6 +360,22 @@ impl Directory {
         routes
             .max_by_key(|(p, _)| p.mask)
             .map(|(_, gateway)| *gateway)
+    }
+
+    /// The MAC address of the next station towards `destination`: `Err` names a station that has
+    /// to be asked for.
+    pub fn mac_towards(
+        &self,
+        interface: InterfaceId,
+        destination: Ipv4Addr,
+    ) -> Option<Result<MacAddr, Ipv4Addr>> {
+        let station = self.station_towards(interface, destination)?;
+        Some(self.neighbours.mac(interface, station).ok_or(station))
+    }
+
+    /// All interfaces by their ids.
+    pub fn interfaces(&self) -> impl Iterator<Item = (InterfaceId, &InterfaceConfig)> {
+        (0..).zip(&self.interfaces)
     }
 
     /// The plain interface that leads to `destination`, with the next station there.

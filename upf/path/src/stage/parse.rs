@@ -7,6 +7,7 @@ use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
 use sluice_wire::gtpu::PORT;
 use sluice_wire::ipv4::{Ipv4, Ipv4Error, Protocol};
+use sluice_wire::pfcp;
 use sluice_wire::udp::{self, Udp};
 
 const ETHERNET: usize = 14;
@@ -22,6 +23,8 @@ pub enum Class {
     User(Meta),
     /// For the control core: ARP, signalling, or addressed to Sluice itself.
     Control(InterfaceId),
+    /// PFCP for the control core, or a fragment at an address where PFCP is served.
+    N4(InterfaceId),
     /// An outer fragment for a tunnel address: to be reassembled, then parsed again.
     Fragment(InterfaceId),
     /// Nothing of that.
@@ -81,7 +84,7 @@ fn ipv4(
         return to_tunnel(&ip, at, id, local, interface);
     }
     if interface.addresses.iter().any(|a| u32::from(*a) == dst) {
-        return Ok(Class::Control(id));
+        return Ok(to_us(&ip, id, interface));
     }
     let instance = interface.instance.ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
@@ -132,7 +135,7 @@ fn to_tunnel(
     }
     let udp = Udp::parse(ip.payload()).map_err(|_| DropReason::UdpHeader)?;
     if udp.destination_port() != PORT {
-        return Ok(Class::Control(id));
+        return Ok(to_us(ip, id, interface));
     }
     if !allowed(interface, ip.source_u32()) {
         return Err(DropReason::OuterSource);
@@ -156,6 +159,18 @@ fn to_tunnel(
         local,
         entry,
     }))
+}
+
+/// What is addressed to Sluice itself: PFCP goes a way of its own, so that a storm of it holds back
+/// nothing else. Only the first fragment names its port, so all of them go the same way.
+#[cold]
+fn to_us(ip: &Ipv4<'_>, id: InterfaceId, interface: &Interface) -> Class {
+    let serves = ip.protocol() == Protocol::UDP && interface.n4.contains(&ip.destination());
+    let is_pfcp = |udp: Udp<'_>| udp.destination_port() == pfcp::PORT;
+    match serves && (ip.is_fragment() || Udp::parse(ip.payload()).is_ok_and(is_pfcp)) {
+        true => Class::N4(id),
+        false => Class::Control(id),
+    }
 }
 
 /// A checksum covers the whole packet; most senders save it (RFC 768 lets them). Nobody is told of

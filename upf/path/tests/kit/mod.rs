@@ -281,6 +281,7 @@ pub fn tables() -> Tables {
         mtu: 1500,
         addresses: vec![address],
         tunnels: vec![],
+        n4: vec![],
         instance: None,
         allowed_peers: vec![],
         verifies_udp: true,

@@ -3,18 +3,23 @@
 //! Still sans-IO: datagrams and times in, datagrams out; the caller owns sockets, clock and the
 //! pool of packets. The same core runs in the daemon, the benchmarks and the differential test.
 
-use crate::control::frame::Frames;
+mod n4;
+mod sinks;
+
 use crate::control::{Control, Event};
-use crate::session::{Effects, UpFunction};
-use core::net::SocketAddr;
+use crate::n4::{PortN4, PortN4Counters};
+use crate::session::UpFunction;
+use core::net::{IpAddr, SocketAddr};
 use sluice_n4::{Instant, Outbox};
 use sluice_path::assembly::ControlEnd;
 use sluice_path::ledger::Ledger;
 use sluice_path::message::ToControl;
-use sluice_path::tables::InterfaceId;
 use sluice_path::txn::Txn;
-use sluice_port::{Packet, PortId};
+use sluice_port::Packet;
 use sluice_wire::pfcp::value::NtpTime;
+
+use sinks::FrameSink;
+pub use sinks::Sink;
 
 /// What the core needs of its surroundings.
 pub trait Surroundings: Outbox {
@@ -43,6 +48,8 @@ pub struct Core<P: Packet> {
     pub control: Control,
     /// N4 sessions.
     pub up: UpFunction,
+    /// N4 on the ports.
+    n4: PortN4<P>,
     end: ControlEnd<P>,
     /// Transactions that wait until the tables that they refer to are published.
     ready: Vec<Box<Txn>>,
@@ -54,6 +61,7 @@ impl<P: Packet> Core<P> {
     /// Joins the parts, and publishes the first tables.
     pub fn new(control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
         let mut core = Self {
+            n4: PortN4::new(&control.directory),
             control,
             up,
             end,
@@ -64,7 +72,7 @@ impl<P: Packet> Core<P> {
         core
     }
 
-    /// A datagram that arrived on N4.
+    /// A datagram that arrived on N4 by a socket.
     pub fn datagram<S: Surroundings<Packet = P>>(
         &mut self,
         time: Time,
@@ -72,19 +80,29 @@ impl<P: Packet> Core<P> {
         bytes: &[u8],
         around: &mut S,
     ) {
-        let mut out = Sink {
-            around,
-            ready: &mut self.ready,
-        };
-        let net = &mut self.control.directory;
-        self.up
-            .handle(time.now, time.wall, peer, bytes, net, &mut out);
-        self.publish();
+        self.datagrams(time, &[(peer, bytes)], around);
     }
 
-    /// Datagrams that arrived on N4 together. Their sessions are fetched into the caches at once,
-    /// so that the waits for memory run side by side.
+    /// Datagrams that arrived on N4 together, by a socket.
     pub fn datagrams<S: Surroundings<Packet = P>>(
+        &mut self,
+        time: Time,
+        datagrams: &[(SocketAddr, &[u8])],
+        around: &mut S,
+    ) {
+        if !self.n4.is_absent() {
+            for (peer, _) in datagrams {
+                if let IpAddr::V4(peer) = peer.ip() {
+                    self.n4.forget(peer);
+                }
+            }
+        }
+        self.handle(time, datagrams, around);
+    }
+
+    /// Their sessions are fetched into the caches at once, so that the waits for memory run side
+    /// by side.
+    fn handle<S: Surroundings<Packet = P>>(
         &mut self,
         time: Time,
         datagrams: &[(SocketAddr, &[u8])],
@@ -97,13 +115,22 @@ impl<P: Packet> Core<P> {
             self.up.foresee_rules(bytes);
         }
         for (peer, bytes) in datagrams {
-            self.datagram(time, *peer, bytes, around);
+            let mut out = Sink {
+                around,
+                n4: &mut self.n4,
+                ready: &mut self.ready,
+            };
+            let net = &mut self.control.directory;
+            self.up
+                .handle(time.now, time.wall, *peer, bytes, net, &mut out);
+            self.publish();
+            self.send_n4(time, around);
         }
     }
 
     /// What the workers sent, and whatever is due. Returns how many messages there were.
     pub fn turn<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
-        let mut taken = 0;
+        let mut taken = self.take_n4(time, around);
         while taken < MESSAGES_PER_TURN {
             let Some(message) = self.end.receive_message() else {
                 break;
@@ -113,11 +140,13 @@ impl<P: Packet> Core<P> {
         }
         let mut out = Sink {
             around,
+            n4: &mut self.n4,
             ready: &mut self.ready,
         };
         let net = &mut self.control.directory;
         self.up.tick(time.now, time.wall, net, &mut out);
         self.publish();
+        self.send_n4(time, around);
         taken
     }
 
@@ -129,7 +158,9 @@ impl<P: Packet> Core<P> {
             lost: &mut self.lost_frames,
         };
         self.control.tick(time.now.0, &mut frames);
+        self.n4.expire(time.now.0);
         self.publish();
+        self.send_n4(time, around);
     }
 
     /// The packet ledger over all workers.
@@ -159,9 +190,20 @@ impl<P: Packet> Core<P> {
     ) {
         let sink = Sink {
             around,
+            n4: &mut self.n4,
             ready: &mut self.ready,
         };
         (&mut self.up, &mut self.control.directory, sink)
+    }
+
+    /// What N4 on the ports has done.
+    pub fn n4_counters(&self) -> PortN4Counters {
+        self.n4.counters()
+    }
+
+    /// Whether some port serves N4.
+    pub fn has_port_n4(&self) -> bool {
+        !self.n4.is_absent()
     }
 
     /// Frames of ours that no worker could take.
@@ -178,6 +220,7 @@ impl<P: Packet> Core<P> {
         if let ToControl::Done(txn) = message {
             let mut out = Sink {
                 around,
+                n4: &mut self.n4,
                 ready: &mut self.ready,
             };
             let net = &mut self.control.directory;
@@ -203,6 +246,7 @@ impl<P: Packet> Core<P> {
                 if let Some(Event::ErrorIndication { peer, teid }) = event {
                     let mut out = Sink {
                         around,
+                        n4: &mut self.n4,
                         ready: &mut self.ready,
                     };
                     self.up
@@ -229,72 +273,10 @@ impl<P: Packet> Core<P> {
     fn publish(&mut self) {
         if let Some(tables) = self.control.take_tables() {
             self.end.publish(tables);
+            self.n4.stations_changed();
         }
         for txn in self.ready.drain(..) {
             self.end.send(txn);
-        }
-    }
-}
-
-/// Where the session machine's datagrams and transactions go.
-pub struct Sink<'a, S> {
-    around: &'a mut S,
-    ready: &'a mut Vec<Box<Txn>>,
-}
-
-impl<S: Surroundings> Outbox for Sink<'_, S> {
-    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
-        self.around.send(to, bytes);
-    }
-}
-
-impl<S: Surroundings> Effects for Sink<'_, S> {
-    fn transact(&mut self, txn: Box<Txn>) {
-        self.ready.push(txn);
-    }
-}
-
-/// Where the control core's frames go.
-struct FrameSink<'a, P: Packet, S> {
-    around: &'a mut S,
-    end: &'a mut ControlEnd<P>,
-    lost: &'a mut u64,
-}
-
-impl<P: Packet, S: Surroundings<Packet = P>> FrameSink<'_, P, S> {
-    fn packet(&mut self, frame: &[u8]) -> Option<P> {
-        let written = self.around.alloc().and_then(|mut packet| {
-            if let Ok(room) = packet.append(frame.len()) {
-                room.copy_from_slice(frame);
-                return Some(packet);
-            }
-            packet.free();
-            None
-        });
-        *self.lost += u64::from(written.is_none());
-        written
-    }
-
-    fn give_back(&mut self, refused: Result<(), P>) {
-        if let Err(packet) = refused {
-            *self.lost += 1;
-            packet.free();
-        }
-    }
-}
-
-impl<P: Packet, S: Surroundings<Packet = P>> Frames for FrameSink<'_, P, S> {
-    fn transmit(&mut self, interface: InterfaceId, frame: &[u8]) {
-        if let Some(packet) = self.packet(frame) {
-            let refused = self.end.transmit(packet, interface);
-            self.give_back(refused);
-        }
-    }
-
-    fn receive(&mut self, port: PortId, frame: &[u8]) {
-        if let Some(packet) = self.packet(frame) {
-            let refused = self.end.receive(packet, port);
-            self.give_back(refused);
         }
     }
 }
