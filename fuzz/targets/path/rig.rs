@@ -206,6 +206,7 @@ impl Rig {
                     | ToControl::Traced(_) => {}
                 }
             }
+            self.free_pfcp();
             let next = self.net.next_event_ns().unwrap_or(u64::MAX);
             if worked == 0 {
                 if next > now_ns + 1_000_000 {
@@ -237,6 +238,11 @@ impl Rig {
             "leaked, live packets"
         );
     }
+
+    fn free_pfcp(&mut self) {
+        self.control
+            .receive_n4(usize::MAX, |packet, _| packet.free());
+    }
 }
 
 fn at(port: u16) -> Polled {
@@ -259,20 +265,24 @@ fn port(name: &str, narrow: bool) -> SimPortConfig {
     }
 }
 
-/// Interface 0 is N3 (MTU 1500), 1 is N6 (1500), 2 is N3 on VLAN 30 (600).
-fn tables(known: u8) -> Tables {
-    let interface = |port, mac, address, mtu| Interface {
+/// Whatever the address, PFCP is served there.
+fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
+    Interface {
         port: PortId(port),
         vlan: None,
         mac: [2, 0, 0, 0, 0, mac],
         mtu,
         addresses: vec![address],
         tunnels: vec![],
-        n4: vec![],
+        n4: vec![address],
         instance: None,
         allowed_peers: vec![],
         verifies_udp: true,
-    };
+    }
+}
+
+/// Interface 0 is N3 (MTU 1500), 1 is N6 (1500), 2 is N3 on VLAN 30 (600).
+fn tables(known: u8) -> Tables {
     let tunnels = vec![TunnelAddress {
         address: UPF,
         local: 0,

@@ -4,9 +4,7 @@
 use crate::foreign::{self, ForeignWriter};
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::limits::{
-    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS,
-};
+use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
 use crate::mover::{Begin, Mover};
@@ -20,7 +18,6 @@ use crate::trace::{Filter, Record, Tracing};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
-use arrayvec::ArrayVec;
 use core::fmt;
 use core::time::Duration;
 use sluice_mem::arena::{Arena, ArenaError};
@@ -334,14 +331,19 @@ impl<P> ControlEnd<P> {
         None
     }
 
-    /// Takes PFCP packets of all workers, each with the interface that it came in by, until `out`
-    /// is full.
-    pub fn receive_n4<const N: usize>(&mut self, out: &mut ArrayVec<(P, InterfaceId), N>) {
+    /// Takes up to `max` PFCP packets of all workers, each with the interface that it came in by.
+    pub fn receive_n4(&mut self, max: usize, mut take: impl FnMut(P, InterfaceId)) {
         // The next call begins with the next worker, so that none has precedence.
         self.n4_next = (self.n4_next + 1) % self.rings.len().max(1);
         let (before, after) = self.rings.split_at_mut(self.n4_next);
+        let mut left = max;
         for rings in after.iter_mut().chain(before) {
-            rings.n4.pop_burst(out);
+            while left > 0
+                && let Some((packet, interface)) = rings.n4.pop()
+            {
+                take(packet, interface);
+                left -= 1;
+            }
         }
     }
 

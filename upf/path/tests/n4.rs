@@ -4,7 +4,6 @@
 
 mod kit;
 
-use arrayvec::ArrayVec;
 use kit::*;
 use sluice_path::drop::DropReason;
 use sluice_path::limits::N4_RING;
@@ -41,14 +40,9 @@ fn inject(kit: &mut Kit, packet: &[u8]) {
 
 fn take(kit: &mut Kit) -> Vec<(HeapPacket, InterfaceId)> {
     let mut all = Vec::new();
-    loop {
-        let mut some = ArrayVec::<_, 64>::new();
-        kit.control.receive_n4(&mut some);
-        if some.is_empty() {
-            return all;
-        }
-        all.extend(some);
-    }
+    let take = |packet, interface| all.push((packet, interface));
+    kit.control.receive_n4(usize::MAX, take);
+    all
 }
 
 fn finish(mut kit: Kit) {

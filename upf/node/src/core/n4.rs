@@ -21,7 +21,9 @@ impl<P: Packet> Core<P> {
         around: &mut S,
     ) -> usize {
         let mut packets = ArrayVec::<(P, InterfaceId), N4_BATCH>::new();
-        self.end.receive_n4(&mut packets);
+        self.end.receive_n4(N4_BATCH, |packet, interface| {
+            packets.push((packet, interface))
+        });
         if packets.is_empty() {
             return 0;
         }
