@@ -135,7 +135,8 @@ impl World {
             request.create_pdr.push(pdr);
         }
         let done = self.bench.establish(CP, &request);
-        if done.cause.is_acceptance() {
+        // The very same establishment again is answered by the session that stands.
+        if done.cause.is_acceptance() && !self.sessions.contains(&done.seid) {
             self.sessions.push(done.seid);
         }
         done.cause
