@@ -13,5 +13,7 @@ mod n4;
 mod observe;
 mod peers;
 mod ports;
+mod relay;
+mod sizes;
 mod start;
 mod tags;

@@ -14,6 +14,8 @@ pub struct Config {
     pub ports: Vec<String>,
     /// Entries of `interfaces`.
     pub interfaces: Vec<String>,
+    /// Entries of `pools`.
+    pub pools: Vec<String>,
     /// Keys of `dpdk`: small, as many daemons run at once.
     pub dpdk: String,
     /// Whole lines of other sections.
@@ -42,6 +44,7 @@ impl Config {
                      n6: {{network_instance: core}}"
                 ),
             ],
+            pools: vec!["network_instance: core, prefix: 10.60.0.0/24".to_owned()],
             dpdk: "memory_mb: 64, mbufs: 16383".to_owned(),
             more: String::new(),
             socket: None,
@@ -69,12 +72,15 @@ impl Config {
         };
         format!(
             "control_socket: {socket}\nn4: {{{}}}\ndpdk: {{{}}}\nlimits: {{sessions: 64}}\n\
-             ports:\n{}interfaces:\n{}\
-             pools:\n  - {{network_instance: core, prefix: 10.60.0.0/24}}\n{}",
+             ports:\n{}interfaces:\n{}{}{}",
             self.n4,
             self.dpdk,
             list(&self.ports),
             list(&self.interfaces),
+            match &self.pools[..] {
+                [] => String::new(),
+                pools => format!("pools:\n{}", list(pools)),
+            },
             self.more,
         )
     }

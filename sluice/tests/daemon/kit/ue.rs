@@ -76,6 +76,21 @@ impl Ue {
         }
     }
 
+    /// Has the gNB send its packets to another tunnel.
+    pub fn set_uplink(&self, gnb: &GnbHandle, to: Tunnel) {
+        gnb.set_uplink(self.id, endpoint(to)).unwrap();
+    }
+
+    /// The time to live of the server's answer to a ping.
+    pub fn ttl_of_an_answer(&self, lab: &Lab) -> u8 {
+        let mut command = lab.ue.command("ping");
+        command.args(["-c1", "-W10", "-I", &self.address.to_string()]);
+        let output = command.arg(SERVER.to_string()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let ttl = text.split("ttl=").nth(1).and_then(|t| t.split(' ').next());
+        ttl.and_then(|t| t.parse().ok()).expect(&text)
+    }
+
     /// Establishes its session anew, after the old one was lost.
     pub fn establish_again(&mut self, smf: &SmfHandle, gnb: &GnbHandle) {
         let plan = Self::plan(gnb.n3(), self.number);
