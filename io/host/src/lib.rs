@@ -12,7 +12,8 @@
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`process`] | children that end with us |
-//! | [`capture`], [`stream`], [`pcap`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
+//! | [`capture`], [`stream`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
+//! | [`pcap`], [`pcapng`] | files of frames, the latter with names, directions and comments |
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
 //! | [`thread`], [`terminal`] | a thread's CPUs and the precision of its sleep; a terminal's size |
 
@@ -25,6 +26,7 @@ pub mod link;
 pub mod netns;
 pub mod packet;
 pub mod pcap;
+pub mod pcapng;
 pub mod poll;
 pub mod process;
 pub mod signal;

@@ -131,12 +131,70 @@ pub enum CtlQuery {
         /// The worker's number (see `workers`)
         to: u8,
     },
+    /// Follow the packets of a UE, a tunnel or a peer through every stage, with each one's verdict
+    Trace(TraceArgs),
     /// Let this many workers work, and the others sleep; packets keep flowing
     Scale {
         /// How many, or auto: as many as the load asks for
         #[arg(value_name = "N|auto")]
         workers: Wanted,
     },
+}
+
+/// `sluice ctl trace`
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+pub struct TraceArgs {
+    /// A UE's or a peer's address (ue:ADDRESS, peer:ADDRESS where it is both), or an F-TEID,
+    /// ours or a peer's: ADDRESS/TEID, the TEID decimal or 0x...
+    #[arg(value_name = "UE|PEER|F-TEID", value_parser = followable)]
+    pub what: Followable,
+    /// End after so many packets
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// End after so many seconds
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub seconds: Option<u32>,
+    /// Write the frames, as received and as sent, to this pcapng file, with the verdicts as comments
+    #[arg(short, long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+}
+
+/// Whose packets can be followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Followable {
+    /// A UE's.
+    Ue(Ipv4Addr),
+    /// A peer's.
+    Peer(Ipv4Addr),
+    /// Of one of both.
+    Address(Ipv4Addr),
+    /// A tunnel's.
+    FTeid(Ipv4Addr, u32),
+}
+
+fn followable(text: &str) -> Result<Followable, String> {
+    let address = |text: &str| text.parse().ok();
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let found = if let Some(ue) = text.strip_prefix("ue:") {
+        address(ue).map(Followable::Ue)
+    } else if let Some(peer) = text.strip_prefix("peer:") {
+        address(peer).map(Followable::Peer)
+    } else if let Some((at, teid)) = text.split_once('/') {
+        let teid = number(teid).filter(|teid| *teid != 0);
+        address(at)
+            .zip(teid)
+            .map(|(at, teid)| Followable::FTeid(at, teid))
+    } else {
+        address(text).map(Followable::Address)
+    };
+    found.ok_or_else(|| {
+        "expected an IPv4 address such as 10.45.0.7 (or ue:..., peer:...), or an F-TEID such as \
+         192.0.2.1/0x80000007"
+            .to_owned()
+    })
 }
 
 /// What can be moved.
@@ -189,7 +247,9 @@ Examples:
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
   sluice ctl scale 2              two workers work, the others sleep
-  sluice ctl scale auto           as many as the load asks for";
+  sluice ctl scale auto           as many as the load asks for
+  sluice ctl trace 10.45.0.7      that UE's packets, until Ctrl-C
+  sluice ctl trace 192.0.2.1/0x80000007 --count 100 -w tunnel.pcapng";
 
 fn seid(text: &str) -> Result<Seid, String> {
     let value = match text.strip_prefix("0x") {
@@ -234,6 +294,28 @@ mod tests {
             assert_eq!(args.socket, PathBuf::from(CONTROL_SOCKET));
         }
         assert!(parsed::<CtlArgs>("test session x").is_err());
+        let line = "test trace 192.0.2.1/0x10 --count 5 --seconds 9 -w f.pcapng";
+        let CtlQuery::Trace(args) = parsed::<CtlArgs>(line).unwrap().query else {
+            panic!("{line}");
+        };
+        let n3 = Ipv4Addr::new(192, 0, 2, 1);
+        assert_eq!(
+            (args.what, args.count),
+            (Followable::FTeid(n3, 16), Some(5))
+        );
+        assert_eq!(args.write, Some(PathBuf::from("f.pcapng")));
+        for (text, what) in [
+            ("192.0.2.1", Some(Followable::Address(n3))),
+            ("ue:192.0.2.1", Some(Followable::Ue(n3))),
+            ("peer:192.0.2.1", Some(Followable::Peer(n3))),
+            ("192.0.2.1/16", Some(Followable::FTeid(n3, 16))),
+            ("192.0.2.1/0", None),
+            ("192.0.2.1/0x100000000", None),
+            ("peer:gnb", None),
+            ("", None),
+        ] {
+            assert_eq!(followable(text).ok(), what, "{text}");
+        }
         assert!(parsed::<CtlArgs>("test").is_err());
     }
 }

@@ -1,13 +1,14 @@
 //! `sluice ctl`: asks a running UPF over its local socket, and prints what it says.
 
 mod print;
+mod trace;
 
 use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted};
 use crate::exit::Exit;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long the UPF may take to answer.
@@ -25,6 +26,7 @@ fn request(query: &CtlQuery) -> Value {
                 Movable::Ue(ue) => json!({ "cmd": "move", "ue": ue, "to": to }),
             };
         }
+        CtlQuery::Trace(args) => return trace::request(args),
         CtlQuery::Scale { workers } => {
             return match workers {
                 Wanted::Workers(n) => json!({ "cmd": "scale", "workers": n }),
@@ -53,6 +55,8 @@ pub enum CtlError {
     Refused(String),
     /// The answer is no JSON object.
     Garbled(String),
+    /// A file cannot be written.
+    File(PathBuf, io::Error),
 }
 
 impl std::error::Error for CtlError {}
@@ -71,6 +75,7 @@ impl std::fmt::Display for CtlError {
                 )
             }
             Self::Refused(why) => f.write_str(why),
+            Self::File(path, e) => write!(f, "{} cannot be written: {e}", path.display()),
             Self::Garbled(why) => write!(f, "the UPF's answer cannot be read: {why}"),
         }
     }
@@ -78,6 +83,12 @@ impl std::fmt::Display for CtlError {
 
 /// Asks and prints; with `--json` the UPF's object as it is.
 pub fn run(args: &CtlArgs) -> Exit {
+    if let CtlQuery::Trace(trace) = &args.query {
+        return match trace::run(&args.socket, trace, args.json) {
+            Ok(()) => Exit::Done,
+            Err(e) => failed(&e),
+        };
+    }
     match ask(&args.socket, &args.query) {
         Ok(answer) => {
             let text = match args.json {
@@ -88,23 +99,21 @@ pub fn run(args: &CtlArgs) -> Exit {
             let _ = writeln!(io::stdout(), "{text}");
             Exit::Done
         }
-        Err(e) => {
-            eprintln!("sluice ctl: {e}");
-            match e {
-                CtlError::NotRunning(..) | CtlError::Forbidden(_) => Exit::Lacking,
-                CtlError::Refused(_) | CtlError::Garbled(_) => Exit::Failed,
-            }
-        }
+        Err(e) => failed(&e),
+    }
+}
+
+fn failed(e: &CtlError) -> Exit {
+    eprintln!("sluice ctl: {e}");
+    match e {
+        CtlError::NotRunning(..) | CtlError::Forbidden(_) => Exit::Lacking,
+        CtlError::Refused(_) | CtlError::Garbled(_) | CtlError::File(..) => Exit::Failed,
     }
 }
 
 /// Asks the UPF at `socket`; gives its object.
 pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
-    let path = || socket.display().to_string();
-    let not_running = |e: io::Error| match e.kind() {
-        io::ErrorKind::PermissionDenied => CtlError::Forbidden(path()),
-        _ => CtlError::NotRunning(path(), e),
-    };
+    let not_running = |e| not_running(socket, e);
     let mut stream = UnixStream::connect(socket).map_err(not_running)?;
     let exchanged = stream
         .set_read_timeout(Some(ANSWER_WITHIN))
@@ -118,8 +127,20 @@ pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
         let why = "it ended without an answer".to_owned();
         return Err(CtlError::Garbled(why));
     }
-    let answer: Value =
-        serde_json::from_str(&line).map_err(|e| CtlError::Garbled(e.to_string()))?;
+    read(&line)
+}
+
+fn not_running(socket: &Path, e: io::Error) -> CtlError {
+    let path = socket.display().to_string();
+    match e.kind() {
+        io::ErrorKind::PermissionDenied => CtlError::Forbidden(path),
+        _ => CtlError::NotRunning(path, e),
+    }
+}
+
+/// An object of the UPF, unless it is a refusal.
+fn read(line: &str) -> Result<Value, CtlError> {
+    let answer: Value = serde_json::from_str(line).map_err(|e| CtlError::Garbled(e.to_string()))?;
     match answer.get("error").and_then(Value::as_str) {
         Some(why) => Err(CtlError::Refused(why.to_owned())),
         None => Ok(answer),

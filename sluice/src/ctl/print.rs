@@ -18,9 +18,11 @@ pub fn text(question: &Question, answer: &Value) -> String {
             .map(|key| format!("{key}:\n{}", indented(&table(&answer["session"], key))))
             .join("\n"),
         Question::Session { .. } => tree(&answer["session"], 0),
-        Question::Status | Question::Counters | Question::Move { .. } | Question::Scale { .. } => {
-            tree(answer, 0)
-        }
+        Question::Status
+        | Question::Counters
+        | Question::Move { .. }
+        | Question::Scale { .. }
+        | Question::Trace(_) => tree(answer, 0),
     }
 }
 

@@ -8,6 +8,7 @@ use super::load::Load;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
+use super::trace::Trace;
 use super::worker::{Pace, Running};
 use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
@@ -116,6 +117,8 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         queries: Vec::new(),
         unbalanced: Vec::new(),
         moves: Moves::default(),
+        trace: Trace::default(),
+        port_names: config.ports.iter().map(|p| p.name.value.clone()).collect(),
         elastic: Scaling::default(),
         next_query: 0,
         next_neighbours: Instant::now(),

@@ -6,6 +6,7 @@ use super::links::Links;
 use super::load::Load;
 use super::moves::Moves;
 use super::n4::{N4, time};
+use super::trace::Trace;
 use super::view;
 use super::worker::Running;
 use sluice_host::signal::Shutdown;
@@ -60,6 +61,10 @@ pub struct ControlLoop {
     pub elastic: Scaling,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
+    /// Packets that somebody follows.
+    pub trace: Trace,
+    /// Names of the ports.
+    pub port_names: Vec<String>,
     /// Questions for the ledger, and until when they wait for a moment in which it balances.
     pub unbalanced: Vec<(Instant, Asked)>,
     /// The last token given to a query.
@@ -128,6 +133,7 @@ impl ControlLoop {
         self.balance();
         self.moves.answer(self.core.end());
         self.elastic.turn(&mut self.core);
+        work += self.trace.turn(&mut self.core, &self.port_names);
         if work == 0 {
             let end = self.core.end();
             let busy =
@@ -176,6 +182,9 @@ impl ControlLoop {
         }
         if let Request::Move { .. } | Request::Scale { .. } = asked.request {
             return self.moves.begin(asked, &mut self.core);
+        }
+        if let Request::Trace { .. } = asked.request {
+            return self.trace.begin(asked, &mut self.core, &self.port_names);
         }
         let value = view::answer(&asked.request, self.view());
         asked.answer(value);

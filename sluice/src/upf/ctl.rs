@@ -11,7 +11,10 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
+};
 use std::time::{Duration, Instant};
 
 /// A request line is short; what is longer is no request.
@@ -62,16 +65,68 @@ pub enum Request {
         /// How many; none: as the load asks for it.
         workers: Option<u8>,
     },
+    /// Follow packets, and tell what becomes of each: one object a line, until one has `done`.
+    Trace {
+        /// Those of this UE.
+        ue: Option<Ipv4Addr>,
+        /// Or of this peer.
+        peer: Option<Ipv4Addr>,
+        /// Or of this address, whatever it is; with a TEID those of that tunnel.
+        address: Option<Ipv4Addr>,
+        /// The tunnel's TEID.
+        teid: Option<u32>,
+        /// So many packets.
+        count: Option<u64>,
+        /// For so long.
+        seconds: Option<u32>,
+    },
 }
+
+/// Answers that wait for a client that is told of one packet after the other; each has up to 7 KB.
+const TRACE_ANSWERS: usize = 1024;
+/// How often such a client is looked after.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// A request and where its answer goes.
 pub struct Asked {
     /// The request.
     pub request: Request,
     answer: SyncSender<Value>,
+    is_gone: Arc<AtomicBool>,
+}
+
+/// Who asked and stays to hear more.
+pub struct Asker {
+    answers: SyncSender<Value>,
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Asker {
+    /// One more answer; it comes back if the client is too slow or gone.
+    pub fn tell(&self, value: Value) -> Result<(), TrySendError<Value>> {
+        self.answers.try_send(value)
+    }
+
+    /// True if the client hears no more, or wants to.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
+    }
+
+    /// The client is gone.
+    pub fn leave(&self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Asked {
+    /// More answers than one are to come.
+    pub fn stay(self) -> Asker {
+        Asker {
+            answers: self.answer,
+            is_gone: self.is_gone,
+        }
+    }
+
     /// Answers. A client that has gone away is no error.
     pub fn answer(self, value: Value) {
         let _ = self.answer.send(value);
@@ -168,6 +223,7 @@ fn serve(listener: &UnixListener, requests: &Sender<Asked>) {
 fn answer(stream: &mut UnixStream, requests: &Sender<Asked>) -> io::Result<()> {
     let line = read_line(stream)?;
     let value = match serde_json::from_slice::<Request>(&line) {
+        Ok(request @ Request::Trace { .. }) => return accompany(stream, request, requests),
         Ok(request) => ask(request, requests),
         Err(e) => Some(error(&format!("request not understood: {e}"))),
     };
@@ -203,9 +259,64 @@ fn say(stream: &mut UnixStream, value: &Value) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
 
+/// Tells a client one thing after the other, until there is no more, or the client closes its side.
+fn accompany(
+    stream: &mut UnixStream,
+    request: Request,
+    requests: &Sender<Asked>,
+) -> io::Result<()> {
+    let (answer, answers) = sync_channel(TRACE_ANSWERS);
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let asked = Asked {
+        request,
+        answer,
+        is_gone: is_gone.clone(),
+    };
+    if requests.send(asked).is_err() {
+        return Ok(());
+    }
+    stream.set_read_timeout(Some(Duration::from_millis(1)))?;
+    let mut look = Instant::now() + LOOK_AFTER;
+    let told = loop {
+        match answers.recv_timeout(LOOK_AFTER) {
+            Ok(value) => {
+                let is_last = ["done", "error"].iter().any(|key| value.get(key).is_some());
+                let said = say(stream, &value);
+                if is_last || said.is_err() {
+                    break said;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break Ok(()),
+        }
+        if look <= Instant::now() {
+            look = Instant::now() + LOOK_AFTER;
+            if has_closed(stream) {
+                // What is on its way still comes.
+                is_gone.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    is_gone.store(true, Ordering::Relaxed);
+    told
+}
+
+/// True if the client says no more.
+fn has_closed(stream: &mut UnixStream) -> bool {
+    match stream.read(&mut [0; 64]) {
+        Ok(n) => n == 0,
+        Err(e) => !matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
+}
+
 fn ask(request: Request, requests: &Sender<Asked>) -> Option<Value> {
     let (answer, answered) = sync_channel(1);
-    requests.send(Asked { request, answer }).ok()?;
+    let asked = Asked {
+        request,
+        answer,
+        is_gone: Arc::default(),
+    };
+    requests.send(asked).ok()?;
     Some(
         answered
             .recv_timeout(ANSWER_WITHIN)

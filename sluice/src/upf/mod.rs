@@ -12,6 +12,7 @@ mod load;
 mod moves;
 pub(crate) mod n4;
 mod ports;
+mod trace;
 mod view;
 mod worker;
 

@@ -39,7 +39,9 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Workers => workers(upf),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
-        Request::Move { .. } | Request::Scale { .. } => error("moves are answered when they end"),
+        Request::Move { .. } | Request::Scale { .. } | Request::Trace { .. } => {
+            error("answered when it ends")
+        }
     }
 }
 

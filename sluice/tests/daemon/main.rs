@@ -17,3 +17,4 @@ mod relay;
 mod sizes;
 mod start;
 mod tags;
+mod trace;

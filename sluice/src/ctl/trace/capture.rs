@@ -1,0 +1,149 @@
+//! The frames of followed packets as a pcapng file.
+
+use super::super::CtlError;
+use super::line;
+use serde_json::Value;
+use sluice_host::pcapng::{Frame, Way, Writer};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Frames whose packets are with another worker: their verdict is to come.
+const OPEN_MAX: usize = 1024;
+
+/// A file of frames as received and as sent.
+pub struct Capture {
+    path: PathBuf,
+    /// Begun when the UPF has told its ports.
+    file: Option<File>,
+    writer: Option<Writer<File>>,
+    ports: Vec<String>,
+    open: VecDeque<Value>,
+}
+
+impl Capture {
+    /// An empty one.
+    pub fn create(path: &Path) -> Result<Self, CtlError> {
+        let file = File::create(path).map_err(|e| CtlError::File(path.to_owned(), e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+            writer: None,
+            ports: Vec::new(),
+            open: VecDeque::new(),
+        })
+    }
+
+    /// One more step of a packet.
+    pub fn step(&mut self, step: &Value) -> Result<(), CtlError> {
+        if let Some(ports) = step["ports"].as_array() {
+            self.ports = ports
+                .iter()
+                .filter_map(|p| p.as_str().map(str::to_owned))
+                .collect();
+            return self.begin();
+        }
+        if step.get("packet").is_none() {
+            return Ok(());
+        }
+        let packet = &step["packet"];
+        let before = self.open.iter().position(|open| open["packet"] == *packet);
+        let before = before.and_then(|at| self.open.remove(at));
+        let mut story = before.as_ref().map_or_else(String::new, |open| {
+            open["story"].as_str().unwrap_or_default().to_owned() + " | "
+        });
+        story += &line::verdict(step);
+        // The frame as the port received it; what came from another worker is the same once more.
+        let received = before.unwrap_or_else(|| step.clone());
+        if matches!(step["verdict"].as_str(), Some("handed over" | "waits")) {
+            let mut open = received;
+            open["story"] = Value::String(story);
+            self.open.push_back(open);
+            return match self.open.len() > OPEN_MAX {
+                true => self.give_up_oldest(),
+                false => Ok(()),
+            };
+        }
+        self.received(&received, &story)?;
+        self.sent(step, &story)
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> Result<(), CtlError> {
+        while !self.open.is_empty() {
+            self.give_up_oldest()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), CtlError> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let names = self.ports.iter().map(String::as_str);
+        let application = concat!("sluice ", env!("CARGO_PKG_VERSION"));
+        let writer = Writer::begin(file, application, names);
+        self.writer = Some(writer.map_err(|e| CtlError::File(self.path.clone(), e))?);
+        Ok(())
+    }
+
+    fn give_up_oldest(&mut self) -> Result<(), CtlError> {
+        match self.open.pop_front() {
+            Some(open) => self.received(&open, open["story"].as_str().unwrap_or_default()),
+            None => Ok(()),
+        }
+    }
+
+    fn received(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
+        let port = &step["came"]["port"];
+        self.write(step, &step["received"], port, Way::In, story)
+    }
+
+    fn sent(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
+        let sent = &step["sent"];
+        self.write(step, sent, &sent["port"], Way::Out, story)
+    }
+
+    /// What is no frame, or of no port, is left out.
+    fn write(
+        &mut self,
+        step: &Value,
+        frame: &Value,
+        port: &Value,
+        way: Way,
+        story: &str,
+    ) -> Result<(), CtlError> {
+        let place = self
+            .ports
+            .iter()
+            .position(|name| Some(name.as_str()) == port.as_str());
+        let bytes = frame["hex"].as_str().and_then(octets);
+        let (Some(place), Some(bytes), Some(writer)) = (place, bytes, &mut self.writer) else {
+            return Ok(());
+        };
+        let wire_bytes = frame["bytes"].as_u64().and_then(|n| u32::try_from(n).ok());
+        let frame = Frame {
+            interface: place as u32,
+            time: time(step["time"].as_str().unwrap_or_default()),
+            way,
+            bytes: &bytes,
+            wire_bytes: wire_bytes.unwrap_or(0),
+            comment: &format!("#{} {story}", step["packet"]),
+        };
+        let written = writer.frame(&frame);
+        written.map_err(|e| CtlError::File(self.path.clone(), e))
+    }
+}
+
+fn octets(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes().chunks(2);
+    let octet = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.map(octet).collect()
+}
+
+/// Seconds and nanoseconds since 1970.
+fn time(text: &str) -> Duration {
+    let (seconds, ns) = text.split_once('.').unwrap_or((text, "0"));
+    Duration::new(seconds.parse().unwrap_or(0), ns.parse().unwrap_or(0))
+}

@@ -1,0 +1,90 @@
+//! `sluice ctl trace`: one line for each step of a followed packet, and a capture of the frames.
+
+mod capture;
+mod line;
+
+use super::{CtlError, not_running, read};
+use crate::cli::args::{Followable, TraceArgs};
+use capture::Capture;
+use serde_json::{Value, json};
+use sluice_host::signal::Shutdown;
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::Shutdown as Close;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the UPF may take to end a trace.
+const END_WITHIN: Duration = Duration::from_secs(3);
+
+/// The request line.
+pub fn request(args: &TraceArgs) -> Value {
+    let mut request = json!({ "cmd": "trace", "count": args.count, "seconds": args.seconds });
+    match args.what {
+        Followable::Ue(ue) => request["ue"] = json!(ue),
+        Followable::Peer(peer) => request["peer"] = json!(peer),
+        Followable::Address(address) => request["address"] = json!(address),
+        Followable::FTeid(address, teid) => {
+            (request["address"], request["teid"]) = (json!(address), json!(teid));
+        }
+    }
+    request
+}
+
+/// Follows until the UPF ends it, or a signal comes. With `as_json` each step is an object of a line.
+pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlError> {
+    let mut capture = match &args.write {
+        Some(path) => Some(Capture::create(path)?),
+        None => None,
+    };
+    let broken = |e| not_running(socket, e);
+    let mut stream = UnixStream::connect(socket).map_err(broken)?;
+    // Without, Ctrl-C ends the program at once: what is written is whole.
+    let shutdown = Shutdown::install().ok();
+    writeln!(stream, "{}", request(args)).map_err(broken)?;
+    stream.set_read_timeout(Some(LOOK)).map_err(broken)?;
+    let mut lines = BufReader::new(stream.try_clone().map_err(broken)?);
+    let (mut line, mut ends) = (String::new(), None);
+    loop {
+        if ends.is_none() && shutdown.as_ref().is_some_and(Shutdown::is_requested) {
+            // The UPF says how it was, and closes its side, too.
+            stream.shutdown(Close::Write).map_err(broken)?;
+            ends = Some(Instant::now() + END_WITHIN);
+        }
+        match lines.read_line(&mut line) {
+            Ok(0) => return finish(capture),
+            Ok(_) => {}
+            // What has come of the line stays.
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => match ends
+            {
+                Some(ends) if ends <= Instant::now() => return finish(capture),
+                _ => continue,
+            },
+            Err(e) => return Err(broken(e)),
+        }
+        let step = read(&line)?;
+        if let Some(capture) = &mut capture {
+            capture.step(&step)?;
+        }
+        // A closed pipe (`| head`) is the reader's choice, and the end.
+        if print(&step, &line, as_json).is_err() || step.get("done").is_some() {
+            return finish(capture);
+        }
+        line.clear();
+    }
+}
+
+fn finish(capture: Option<Capture>) -> Result<(), CtlError> {
+    capture.map_or(Ok(()), Capture::finish)
+}
+
+fn print(step: &Value, line: &str, as_json: bool) -> io::Result<()> {
+    let mut out = io::stdout();
+    match as_json {
+        true => write!(out, "{line}")?,
+        false => writeln!(out, "{}", line::text(step))?,
+    }
+    out.flush()
+}

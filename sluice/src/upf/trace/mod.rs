@@ -1,0 +1,334 @@
+//! `sluice ctl trace`: follows packets, and tells a client what became of each.
+
+mod describe;
+
+use super::ctl::{Asked, Asker, Request, error};
+use describe::Scene;
+use serde_json::{Value, json};
+use sluice_node::core::Core;
+use sluice_node::session::{RuleNames, Sought};
+use sluice_path::ledger::WorkerStats;
+use sluice_path::limits::{TRACE_KEYS, TRACE_RECORDS};
+use sluice_path::trace::{Came, Fate, Filter, Key, Record, Snap};
+use sluice_port::Packet;
+use sluice_wire::ids::Seid;
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::TrySendError;
+use std::time::{Duration, Instant};
+
+/// Places of sessions that one turn looks at: some 20 us, so that N4 hardly waits; a million are
+/// through in 4,000 turns. So sessions that come or change are noticed while packets are followed.
+const PLACES_PER_TURN: u32 = 256;
+/// Lines whose sessions are known, for the names of the rules; a peer may have more.
+const LINES_MAX: usize = 65_536;
+/// How long the last packet's last steps are waited for.
+const LAST_STEPS: Duration = Duration::from_millis(50);
+/// Packets that are on their way between two workers, or wait for their next hop.
+const OPEN_MAX: usize = 1024;
+
+/// What is being followed, if anything is.
+#[derive(Default)]
+pub struct Trace {
+    running: Option<Running>,
+}
+
+struct Running {
+    client: Asker,
+    sought: Sought,
+    filter: Filter,
+    /// Keys that this round over all sessions has found.
+    found: Vec<Key>,
+    place: u32,
+    sessions: HashMap<u32, Seid>,
+    until: Option<Instant>,
+    left: Option<u64>,
+    /// Followed so far, and steps that the client was too slow for.
+    packets: u64,
+    missed: u64,
+    lost_before: u64,
+    open: VecDeque<Open>,
+    /// Taken over by a worker, while the record of the worker that handed over is still to come.
+    early: Vec<Record>,
+    ending: Option<&'static str>,
+}
+
+/// A packet whose way is not over.
+struct Open {
+    packet: u64,
+    line: Option<u32>,
+    frame: Option<Snap>,
+    waits: bool,
+}
+
+impl Trace {
+    /// Begins what is asked for, or says why not.
+    pub fn begin<P: Packet>(&mut self, asked: Asked, core: &mut Core<P>, ports: &[String]) {
+        let begun = match &self.running {
+            Some(_) => Err("another trace is running: one at a time".to_owned()),
+            None => sought(&asked.request, core),
+        };
+        let sought = match begun {
+            Ok(sought) => sought,
+            Err(why) => return asked.answer(error(&why)),
+        };
+        let (count, seconds) = match asked.request {
+            Request::Trace { count, seconds, .. } => (count, seconds),
+            _ => (None, None),
+        };
+        let mut running = Running {
+            client: asked.stay(),
+            sought,
+            filter: filter(sought),
+            found: Vec::new(),
+            place: 0,
+            sessions: HashMap::new(),
+            until: seconds.map(|s| Instant::now() + Duration::from_secs(s.into())),
+            left: count,
+            packets: 0,
+            missed: 0,
+            lost_before: lost(core),
+            open: VecDeque::new(),
+            early: Vec::new(),
+            ending: None,
+        };
+        running.look_for_sessions(core);
+        core.end_mut().trace(Some(running.filter.clone()));
+        running.tell(json!({ "following": describe::sought(sought), "ports": ports }));
+        self.running = Some(running);
+    }
+
+    /// Takes what the workers have copied, and tells the client. Returns how much there was.
+    pub fn turn<P: Packet>(&mut self, core: &mut Core<P>, ports: &[String]) -> usize {
+        let Some(running) = &mut self.running else {
+            return 0;
+        };
+        running.look_for_sessions(core);
+        let taken = running.take(core, ports);
+        if running.ending.is_none() {
+            running.ending = running.is_over();
+            if running.ending.is_some() {
+                core.end_mut().trace(None);
+            }
+        }
+        if let Some(why) = running.ending
+            && taken == 0
+            && core.end().trace_is_over()
+        {
+            let done = json!({
+                "ended": why,
+                "packets": running.packets,
+                "lost": lost(core) - running.lost_before + running.missed,
+            });
+            running.tell(json!({ "done": done }));
+            self.running = None;
+        }
+        taken
+    }
+}
+
+impl Running {
+    fn is_over(&self) -> Option<&'static str> {
+        if self.client.is_gone() {
+            return Some("by the client");
+        }
+        let late = self.until.is_some_and(|until| until <= Instant::now());
+        // Of the last packets the end is still to be seen.
+        let is_through = late || self.open.iter().all(|open| open.waits);
+        match self.left {
+            Some(0) => is_through.then_some("by count"),
+            _ => late.then_some("by time"),
+        }
+    }
+
+    /// Some more places of sessions; a new round begins when all are through.
+    fn look_for_sessions<P: Packet>(&mut self, core: &mut Core<P>) {
+        let places = core.up.places();
+        let end = places.min(self.place + PLACES_PER_TURN);
+        for place in self.place..end {
+            let Some(session) = core.up.followed(place, self.sought) else {
+                continue;
+            };
+            if matches!(self.sought, Sought::Ue(_)) {
+                self.found.extend(session.keys);
+            }
+            for line in session.lines {
+                if self.sessions.len() < LINES_MAX || self.sessions.contains_key(&line) {
+                    self.sessions.insert(line, session.seid);
+                }
+            }
+        }
+        self.place = end;
+        let is_round = end == places;
+        let mut keys = filter(self.sought).keys;
+        // In the middle of a round those found before may come still.
+        let known = self.filter.keys.iter().filter(|_| !is_round);
+        for key in self.found.iter().chain(known) {
+            if !keys.contains(key) && keys.len() < TRACE_KEYS {
+                keys.push(*key);
+            }
+        }
+        let is_new = keys.len() != self.filter.keys.len()
+            || keys.iter().any(|key| !self.filter.keys.contains(key));
+        if is_new && self.ending.is_none() {
+            self.filter.keys = keys;
+            core.end_mut().trace(Some(self.filter.clone()));
+        }
+        if is_round {
+            self.place = 0;
+            self.found.clear();
+        }
+    }
+
+    fn take<P: Packet>(&mut self, core: &mut Core<P>, ports: &[String]) -> usize {
+        let early = core::mem::take(&mut self.early);
+        let again = early.len();
+        let mut records = early;
+        while records.len() < TRACE_RECORDS
+            && let Some(record) = core.end_mut().next_record()
+        {
+            records.push(record);
+        }
+        let taken = records.len();
+        // Workers are asked one after the other: what one handed over comes before what the other
+        // made of it, unless it was asked too early.
+        records.sort_by_key(|record| (record.at_ns, record.came == Came::Workers));
+        for (i, record) in records.into_iter().enumerate() {
+            let (packet, is_new) = match self.name(&record) {
+                Some(packet) => (packet, false),
+                None if record.came == Came::Workers && i >= again && self.ending.is_none() => {
+                    self.early.push(record);
+                    continue;
+                }
+                None => (self.packets + 1, true),
+            };
+            if is_new && self.left == Some(0) {
+                continue;
+            }
+            if is_new {
+                self.packets += 1;
+                self.left = self.left.map(|left| left.saturating_sub(1));
+                if self.left == Some(0) {
+                    let last = Instant::now() + LAST_STEPS;
+                    self.until = Some(self.until.map_or(last, |until| until.min(last)));
+                }
+            }
+            self.note(packet, &record);
+            let step = self.describe(packet, &record, core, ports);
+            self.tell(step);
+        }
+        taken
+    }
+
+    /// The number of a packet that was seen before.
+    fn name(&mut self, record: &Record) -> Option<u64> {
+        let line = record.meta.map(|meta| meta.line);
+        let at = match record.came {
+            Came::Workers => self
+                .open
+                .iter()
+                .position(|o| o.frame == record.received && !o.waits),
+            Came::Waited => self.open.iter().position(|o| o.line == line && o.waits),
+            // A further piece of the packet at hand.
+            _ if record.received.is_none() && record.sent.is_some() && record.meta.is_some() => {
+                return Some(self.packets);
+            }
+            _ => None,
+        }?;
+        self.open.remove(at).map(|open| open.packet)
+    }
+
+    fn note(&mut self, packet: u64, record: &Record) {
+        let waits = record.fate == Fate::Waits;
+        if !waits && !matches!(record.fate, Fate::HandedOver(_)) {
+            return;
+        }
+        if self.open.len() == OPEN_MAX {
+            self.open.pop_front();
+        }
+        self.open.push_back(Open {
+            packet,
+            line: record.meta.map(|meta| meta.line),
+            frame: record.received.clone(),
+            waits,
+        });
+    }
+
+    fn describe<P: Packet>(
+        &self,
+        packet: u64,
+        record: &Record,
+        core: &Core<P>,
+        ports: &[String],
+    ) -> Value {
+        let line = record.meta.map(|meta| meta.line);
+        let seid = line.and_then(|line| self.sessions.get(&line).copied());
+        let names = record.rule.zip(seid);
+        let names: Option<RuleNames> =
+            names.and_then(|(rule, seid)| core.up.rule_names(seid, rule.line, rule.at));
+        let scene = Scene {
+            ports,
+            interfaces: &core.control.directory,
+            seid,
+            names,
+        };
+        scene.describe(packet, record)
+    }
+
+    fn tell(&mut self, value: Value) {
+        match self.client.tell(value) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => self.missed += 1,
+            Err(TrySendError::Disconnected(_)) => self.client.leave(),
+        }
+    }
+}
+
+/// Who is meant: an address is a peer's if there are tunnels to it, and a UE's otherwise.
+fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String> {
+    let Request::Trace {
+        ue,
+        peer,
+        address,
+        teid,
+        ..
+    } = *request
+    else {
+        return Err("not a trace".to_owned());
+    };
+    let directory = &core.control.directory;
+    match (ue, peer, address, teid) {
+        (Some(ue), None, None, None) => Ok(Sought::Ue(ue)),
+        (None, Some(peer), None, None) => Ok(Sought::Peer(peer)),
+        (None, None, Some(address), Some(teid)) => Ok(match directory.number_of(address) {
+            Some(local) => Sought::Teid { local, teid },
+            None => Sought::Tunnel(address, teid),
+        }),
+        (None, None, Some(address), None) => {
+            let mut peers = directory.peers();
+            let is_peer = peers.any(|(peer, _)| peer.address == address);
+            Ok(match is_peer {
+                true => Sought::Peer(address),
+                false => Sought::Ue(address),
+            })
+        }
+        _ => Err("expected a UE, a peer, or an address with or without a TEID".to_owned()),
+    }
+}
+
+fn filter(sought: Sought) -> Filter {
+    let mut filter = Filter::default();
+    match sought {
+        Sought::Ue(address) => filter.keys.push(Key::Ue(address)),
+        Sought::Teid { local, teid } => filter.keys.push(Key::Teid { local, teid }),
+        Sought::Tunnel(peer, teid) => filter.tunnel = Some((peer, teid)),
+        Sought::Peer(peer) => filter.peer = Some(peer),
+    }
+    filter
+}
+
+fn lost<P: Packet>(core: &Core<P>) -> u64 {
+    let stats = core.end().stats().iter();
+    stats
+        .map(|s: &std::sync::Arc<WorkerStats>| s.trace_lost.get())
+        .sum()
+}
