@@ -107,7 +107,14 @@ fn a_up_function_cannot_release_but_asks_and_is_given_its_graceful_period() {
         association,
         reason: DownReason::Released,
     };
-    assert_eq!(net.events(CP), [down(at_cp)]);
+    // Before, the CP function has announced it and waited for the UP function's reports.
+    let prepared = Event::ReleasePreparation { association: at_up };
+    let sent = Change::UsageReportsSent;
+    net.call(UP, |up, now, out| up.update(now, at_up, sent, out))
+        .unwrap();
+    net.run_ms(10);
+    let mut at_cp_told = net.events(CP);
+    assert_eq!(at_cp_told.pop(), Some(down(at_cp)));
     let accepted = Event::UpdateAnswered {
         association: at_up,
         cause: Some(Cause::REQUEST_ACCEPTED),
@@ -118,12 +125,38 @@ fn a_up_function_cannot_release_but_asks_and_is_given_its_graceful_period() {
         .into_iter()
         .filter(|event| *event != over)
         .collect();
-    assert_eq!(events, [accepted, down(at_up)]);
+    assert_eq!(events, [accepted.clone(), prepared, accepted, down(at_up)]);
+}
+
+#[test]
+fn a_up_function_that_reports_nothing_is_released_all_the_same() {
+    let mut net = Net::associated();
+    let (at_cp, at_up) = (net.id(CP), net.id(UP));
+    let ask = Change::ReleaseRequest {
+        graceful_period_s: Some(2),
+    };
+    net.call(UP, |up, now, out| up.update(now, at_up, ask, out))
+        .unwrap();
+    net.run_ms(11_000);
+    let down = |event: &Event| matches!(event, Event::AssociationDown { .. });
+    assert!(!net.events(CP).iter().any(down), "it waits");
+    net.run_ms(1_500);
+    assert_eq!(
+        net.events(CP),
+        [Event::AssociationDown {
+            association: at_cp,
+            reason: DownReason::Released
+        }]
+    );
 }
 
 #[test]
 fn a_release_asked_for_without_a_period_comes_at_once() {
-    let mut net = Net::associated();
+    let mut up = up_config(1000);
+    up.features = Features::of_up(UpFunctionFeatures::FTUP);
+    let mut net = Net::with(cp_config(1000), up);
+    net.associate(CP, UP);
+    net.run_ms(1);
     let at_up = net.id(UP);
     let ask = Change::ReleaseRequest {
         graceful_period_s: None,

@@ -40,6 +40,8 @@ pub use workers::{Placement, Workers};
 use fields::Fields;
 use kind::Kind;
 use problem::Report;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::Targets;
 
@@ -164,11 +166,16 @@ impl UpfConfig {
 
 fn read_text(file: &Path) -> Result<String, String> {
     let cannot = |e: std::io::Error| format!("cannot be read: {e}");
-    let meta = std::fs::metadata(file).map_err(cannot)?;
-    if meta.len() > FILE_MAX_BYTES {
-        return Err(format!("has {} bytes", meta.len()));
+    let opened = File::open(file).map_err(cannot)?;
+    // Devices and pipes do not tell how much they have to say.
+    let mut bytes = Vec::new();
+    let mut bounded = opened.take(FILE_MAX_BYTES + 1);
+    bounded.read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > FILE_MAX_BYTES {
+        return Err(format!("has more than {FILE_MAX_BYTES} bytes"));
     }
-    std::fs::read_to_string(file).map_err(cannot)
+    let text = String::from_utf8(bytes);
+    text.map_err(|e| format!("is not UTF-8 from byte {} on", e.utf8_error().valid_up_to()))
 }
 
 /// The kernel keeps 108 bytes for the path of a socket, with a NUL at the end (unix(7)).

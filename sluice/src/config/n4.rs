@@ -20,6 +20,8 @@ pub struct N4 {
     pub node_id: NodeId,
     /// SMFs that may talk to us; empty: all.
     pub peers: Vec<Cidr>,
+    /// SMFs that we set up the association with.
+    pub associate: Vec<At<SocketAddr>>,
     /// Where our requests to an SMF go.
     pub peer_port: PeerPort,
     /// From one heartbeat to the next, in seconds; 0: none.
@@ -50,11 +52,16 @@ impl N4 {
     /// Reads the section.
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let listen = fields.list("listen", &socket_address(PFCP_PORT));
-        refuse_repeated(fields, &listen);
+        refuse_repeated(fields, "listen", &listen);
         let node_id = read_node_id(fields, &listen);
+        let peers = read_peers(fields);
+        let associate = fields.list("associate", &socket_address(PFCP_PORT));
+        refuse_repeated(fields, "associate", &associate);
+        refuse_strangers(fields, &associate, &peers);
         Self {
             node_id,
-            peers: read_peers(fields),
+            peers,
+            associate,
             peer_port: fields.or("peer_port", "8805", &peer_port()).value,
             heartbeat_s: fields
                 .or("heartbeat_s", "10", &number(0, 3600, "seconds"))
@@ -110,15 +117,29 @@ impl N4 {
     }
 }
 
-/// No two sockets can have one address.
-fn refuse_repeated(fields: &mut Fields<'_, '_>, listen: &[At<SocketAddr>]) {
-    for (i, at) in listen.iter().enumerate() {
-        if listen[..i].iter().any(|before| before.value == at.value) {
-            let (key, what) = (fields.key("listen"), format!("{} is given twice", at.value));
-            let key = format!("{key}[{i}]");
+/// No two sockets can have one address, and an SMF has one association.
+fn refuse_repeated(fields: &mut Fields<'_, '_>, key: &str, list: &[At<SocketAddr>]) {
+    for (i, at) in list.iter().enumerate() {
+        if list[..i].iter().any(|before| before.value == at.value) {
+            let what = format!("{} is given twice", at.value);
+            let key = format!("{}[{i}]", fields.key(key));
             fields
                 .report()
                 .problem(at.line, key, what, "each address once");
+        }
+    }
+}
+
+/// An SMF that may not talk to us cannot answer.
+fn refuse_strangers(fields: &mut Fields<'_, '_>, list: &[At<SocketAddr>], peers: &[Cidr]) {
+    for (i, at) in list.iter().enumerate() {
+        let may_talk = |peer: &Cidr| peer.contains(at.value.ip());
+        if !peers.is_empty() && !peers.iter().any(may_talk) {
+            let what = format!("{} is none of n4.peers", at.value.ip());
+            let key = format!("{}[{i}]", fields.key("associate"));
+            fields
+                .report()
+                .problem(at.line, key, what, "an SMF that may talk to us");
         }
     }
 }

@@ -113,6 +113,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         keeps_order,
         shutdown,
         graceful: Duration::from_secs(u64::from(config.n4.graceful_release_s)),
+        associate: config.n4.associate.iter().map(|at| at.value).collect(),
         load: Load::new(cpus.into_iter().map(Some).collect()),
         queries: Vec::new(),
         unbalanced: Vec::new(),

@@ -14,6 +14,7 @@ use sluice_node::core::{Core, Time};
 use sluice_node::session::Notice;
 use sluice_port_dpdk::{Mbuf, Port};
 use sluice_wire::pfcp::value::Timer;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,9 @@ const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
 /// How much longer than the graceful period releases are waited for: one that a CP sends at its
 /// end is on its way for a moment.
 const LAST_RELEASES: Duration = Duration::from_secs(1);
+/// How much longer where a CP takes the last usage of its sessions: T1 x (N1 + 1) of the default
+/// timers, and some room.
+const LAST_REPORTS: Duration = Duration::from_secs(5);
 /// Longest wait while a transaction is on its way: its answer waits with us.
 const WAIT_BUSY: Duration = Duration::from_micros(20);
 /// Turns without work before we sleep where PFCP comes by ports only: some 10 us, so that a request
@@ -53,6 +57,8 @@ pub struct ControlLoop {
     pub shutdown: Shutdown,
     /// How long CPs get to release their sessions.
     pub graceful: Duration,
+    /// SMFs that we set up the association with.
+    pub associate: Vec<SocketAddr>,
     /// For load since the last question.
     pub load: Load,
     /// Questions that wait for counters.
@@ -87,9 +93,20 @@ pub enum Ended {
 impl ControlLoop {
     /// Runs until a signal comes, then asks the CPs for release and ends.
     pub fn run(mut self) -> Ended {
+        self.associate();
         let ended = self.serve().or_else(|| self.release());
         self.stop();
         ended.unwrap_or(Ended::AsAsked)
+    }
+
+    fn associate(&mut self) {
+        let (up, _, mut sink) = self.core.up_with_sink(self.n4.outside());
+        for smf in self.associate.drain(..) {
+            if let Err(e) = up.associate(time().now, smf, &mut sink) {
+                tracing::error!("no association with {smf}: {e}");
+            }
+        }
+        self.n4.flush();
     }
 
     /// Serves all sides until a signal comes.
@@ -249,8 +266,7 @@ impl ControlLoop {
         let (up, net, mut sink) = self.core.up_with_sink(self.n4.outside());
         up.begin_release(now, wall, period_s, net, &mut sink);
         self.n4.flush();
-        while Instant::now() < until && !self.core.up.is_released() && !self.shutdown.is_requested()
-        {
+        while self.waits_for_release(until) && !self.shutdown.is_requested() {
             if let Some(ended) = self.step() {
                 return Some(ended);
             }
@@ -259,6 +275,12 @@ impl ControlLoop {
         self.notices();
         self.n4.flush();
         None
+    }
+
+    fn waits_for_release(&self, until: Instant) -> bool {
+        let (now, up) = (Instant::now(), &self.core.up);
+        let reports = || now < until + LAST_REPORTS && up.says_farewell();
+        !up.is_released() && (now < until || reports())
     }
 
     fn stop(&mut self) {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use sluice::cli::args::CtlQuery;
-use sluice_lab_smf::{Smf, SmfHandle, Traffic, UrrUsage};
+use sluice_host::capture::Capture;
+use sluice_host::judge::judge;
+use sluice_lab_smf::{Report, Smf, SmfHandle, Traffic, UrrUsage};
 use sluice_wire::pfcp::MessageType;
 
 use super::kit::*;
@@ -59,6 +61,49 @@ fn an_smf_that_releases_at_the_end_of_the_period_is_still_answered() {
     let counters = smf.counters().unwrap();
     let answers = counters.received(MessageType::ASSOCIATION_RELEASE_RESPONSE);
     assert_eq!(answers, 1);
+}
+
+#[test]
+fn the_last_usage_is_reported_before_the_association_goes() {
+    let Some(lab) = Lab::new("farewell") else {
+        return;
+    };
+    for smf_announces in [false, true] {
+        let mut daemon = Daemon::start(&lab, &Config::new());
+        let pcap = lab.path("n4.pcap");
+        let n4 = Capture::start(&lab.smf, "n4", "udp", &pcap).unwrap();
+        let (smf, gnb) = (lab.smf(), lab.gnb());
+        let ues = [0, 1, 2].map(|n| Ue::attach(&lab, &smf, gnb.handle(), n));
+        for (ue, pings) in ues.iter().zip([4, 3, 0]) {
+            assert!(pings == 0 || ue.ping(&lab, pings, 84) == pings);
+        }
+        if smf_announces {
+            smf.release_after_reports().unwrap();
+            assert_eq!(daemon.ask(&CtlQuery::Status)["sessions"], 0);
+            assert!(smf.peer().unwrap().is_none());
+        }
+        daemon.process.terminate();
+        ended_in_order(&mut daemon, Duration::ZERO..QUICK);
+        let (reports, _) = smf.take_reports().unwrap();
+        let reports = reports.iter().map(|report| match report {
+            Report::Session(report) => report,
+            Report::Node(report) => panic!("{report:?}"),
+        });
+        let mut told: Vec<_> = reports
+            .inspect(|report| assert!(report.is_final && report.is_known))
+            .map(|report| (report.cp_seid, report.usage.urrs[0].traffic()))
+            .collect();
+        told.sort_by_key(|(seid, _)| *seid);
+        let told: Vec<_> = told
+            .iter()
+            .map(|(_, t)| (t.uplink_octets, t.downlink_octets))
+            .collect();
+        assert_eq!(told, [(4 * 84, 4 * 84), (3 * 84, 3 * 84)]);
+        smf.stop().unwrap();
+        n4.stop().unwrap();
+        let verdict = judge(&pcap).unwrap();
+        assert!(verdict.is_clean(), "{:?}", verdict.complaints);
+    }
 }
 
 #[test]

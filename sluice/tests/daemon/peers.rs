@@ -45,6 +45,30 @@ fn sessions_of_a_silent_smf_are_kept_for_a_while_and_then_end() {
 }
 
 #[test]
+fn the_upf_sets_up_the_association_where_it_is_told_to() {
+    let Some(lab) = Lab::new("caller") else {
+        return;
+    };
+    let daemon = Daemon::start(&lab, &Config::new().n4("associate", N4_SMFS[0]));
+    // Nobody is there yet.
+    eventually("it has given up once", || counter(&daemon, "timed_out") > 0);
+    let smf = lab.smf_at(0);
+    let is_up = |smf: &Smf| smf.peer().unwrap().is_some();
+    eventually("the association is up", || is_up(&smf));
+    let gnb = lab.gnb();
+    let mut ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
+    assert_eq!(ue.ping(&lab, 3, 84), 3);
+    // One that starts anew is called again. Time stamps count whole seconds.
+    smf.stop().unwrap();
+    std::thread::sleep(Duration::from_millis(1100));
+    let smf = lab.smf_at(0);
+    eventually("the association is up again", || is_up(&smf));
+    eventually("its old sessions have gone", || sessions(&daemon) == 0);
+    ue.establish_again(&smf, gnb.handle());
+    assert_eq!(ue.ping(&lab, 3, 84), 3);
+}
+
+#[test]
 fn an_smf_that_was_cut_off_finds_its_sessions() {
     let Some(lab) = Lab::new("cut") else { return };
     let daemon = Daemon::start(&lab, &Config::new().n4("peer_loss_keep_s", 60));

@@ -14,7 +14,7 @@ use super::profile::*;
 pub static PROFILE: Profile = Profile {
     name: "ts",
     source: "3GPP TS 29.244, Release 17",
-    cp_function_features: Some(CpFunctionFeatures::NONE),
+    cp_function_features: Some(CpFunctionFeatures::EPFAR),
     priority: MessagePriorities {
         establishment: None,
         modification: None,

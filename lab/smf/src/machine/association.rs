@@ -1,6 +1,6 @@
 //! The association with the UPF, and what its end means for sessions.
 
-use sluice_n4::{Event, FailReason, Features, Instant, Outbox};
+use sluice_n4::{Change, Event, FailReason, Features, Instant, Outbox};
 use sluice_wire::pfcp::MessageType;
 use sluice_wire::pfcp::value::NtpTime;
 
@@ -61,6 +61,26 @@ impl Machine {
                 self.expect(ticket, Operation::Release);
                 self.take_events();
             }
+            Err(error) => self.finish(ticket, Err(error)),
+        }
+        ticket
+    }
+
+    /// Releases the association when the UPF has reported the last usage of all sessions (5.18,
+    /// EPFAR), which come as [`SessionReport`](super::SessionReport)s.
+    pub fn release_after_reports(&mut self, now: Instant, out: &mut impl Outbox) -> Ticket {
+        let ticket = self.ticket();
+        let request = MessageType::ASSOCIATION_UPDATE_REQUEST;
+        let announced = self
+            .association
+            .ok_or(SmfError::NotAssociated)
+            .and_then(|id| {
+                let change = Change::ReleasePreparation;
+                let announced = self.endpoint.update(now, id, change, out);
+                announced.map_err(|error| SmfError::NotSent { request, error })
+            });
+        match announced {
+            Ok(_) => self.expect(ticket, Operation::Release),
             Err(error) => self.finish(ticket, Err(error)),
         }
         ticket

@@ -9,7 +9,8 @@ use sluice_wire::pfcp::message::{
     SessionSetDeletionResponse,
 };
 use sluice_wire::pfcp::value::{
-    FTeid, NodeReportType, OffendingIe, ReportType, SessionReportResponseFlags,
+    FTeid, NodeReportType, OffendingIe, ReportType, SessionReportRequestFlags,
+    SessionReportResponseFlags,
 };
 use sluice_wire::pfcp::{Cause, MessageType, Reject};
 
@@ -39,6 +40,8 @@ pub struct SessionReport {
     pub report_type: ReportType,
     /// Usage.
     pub usage: Usage,
+    /// The UPF has ended the session (PSDBU).
+    pub is_final: bool,
     /// Endpoints that sent an Error Indication: the gNB does not know them.
     pub error_indications: Vec<Tunnel>,
     /// PDRs with buffered downlink packets.
@@ -117,6 +120,9 @@ impl Machine {
         let outcome = read_session_report(request.body, cp_seid, is_known);
         let (cause, offending_ie) = match outcome {
             Ok(report) => {
+                if report.is_final {
+                    self.sessions.remove(&cp_seid);
+                }
                 self.reports.keep(Report::Session(report));
                 let unknown = Cause::SESSION_CONTEXT_NOT_FOUND;
                 (
@@ -195,11 +201,13 @@ fn read_session_report(
         _ => None,
     });
     let downlink_data = request.downlink_data_report.iter();
+    let flags = request.pfcpsrreq_flags.unwrap_or_default();
     Ok(SessionReport {
         cp_seid,
         is_known,
         report_type: request.report_type,
         usage: Usage::read(&request.usage_report),
+        is_final: flags.contains(SessionReportRequestFlags::PSDBU),
         error_indications: tunnels.collect(),
         downlink_data: downlink_data
             .flat_map(|report| &report.pdr_id)

@@ -60,6 +60,12 @@ impl SmfHandle {
         self.perform(Work::Release).map(|_| ())
     }
 
+    /// Has the UPF report the last usage of all sessions, and then releases the association; the
+    /// reports are among [`SmfHandle::take_reports`].
+    pub fn release_after_reports(&self) -> Result<(), SmfError> {
+        self.perform(Work::ReleaseAfterReports).map(|_| ())
+    }
+
     /// Establishes a session.
     pub fn establish(&self, plan: SessionPlan) -> Result<Established, SmfError> {
         self.perform(Work::Establish(plan)).map(established)

@@ -30,6 +30,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(super) enum Work {
     Associate,
     Release,
+    ReleaseAfterReports,
     Establish(SessionPlan),
     Change(Seid, Change),
     Delete(Seid),
@@ -162,6 +163,7 @@ impl Worker {
         match work {
             Work::Associate => machine.associate(now, wire),
             Work::Release => machine.release(now, wire),
+            Work::ReleaseAfterReports => machine.release_after_reports(now, wire),
             Work::Establish(plan) => machine.establish(now, plan, wire),
             Work::Change(cp_seid, change) => machine.change(now, cp_seid, change, wire),
             Work::Delete(cp_seid) => machine.delete(now, cp_seid, wire),

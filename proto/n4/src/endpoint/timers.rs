@@ -1,6 +1,6 @@
 //! What time alone brings about.
 
-use super::Endpoint;
+use super::{Change, Endpoint};
 use crate::association::AssociationId;
 use crate::config::Role;
 use crate::counters::Counter;
@@ -10,6 +10,9 @@ use crate::transport::{Expiry, Outbox};
 
 /// From a release that found no room in the transport to the next try, in milliseconds.
 const RELEASE_RETRY_MS: u64 = 1000;
+/// How long a CP function that has announced a release waits for the usage reports that come
+/// before it: T1 x (N1 + 1) of the default timers, twice, and some room.
+pub(super) const PREPARATION_MS: u64 = 10_000;
 
 impl Endpoint {
     pub(super) fn expire_requests(&mut self, now: Instant, out: &mut impl Outbox) {
@@ -60,11 +63,22 @@ impl Endpoint {
         match self.role {
             Role::Up => self.event(Event::GracefulPeriodOver { association: id }),
             Role::Cp => {
-                if self.release(now, id, out).is_err() {
+                let prepares = self.may_prepare(id)
+                    && self
+                        .update(now, id, Change::ReleasePreparation, out)
+                        .is_ok();
+                if !prepares && self.release(now, id, out).is_err() {
                     let again = now.plus_ms(RELEASE_RETRY_MS);
                     self.change(id, |association| association.release_at = again);
                 }
             }
         }
+    }
+
+    /// Usage is reported before the release where both sides can (EPFAR, TS 29.244, 5.18).
+    fn may_prepare(&self, id: AssociationId) -> bool {
+        let association = self.associations.get(id);
+        self.config.features.epfar()
+            && association.is_some_and(|a| a.features.epfar() && !a.preparing_release)
     }
 }

@@ -1,8 +1,10 @@
 //! PFCP Association Update from either side (TS 29.244, 6.2.7, 5.18).
 
+use sluice_wire::pfcp::value::Timer;
 use sluice_wire::pfcp::{Cause, MessageType, SequenceNumber};
 
 use super::courier::{Parcel, Purpose};
+use super::timers::PREPARATION_MS;
 use super::{Endpoint, RequestError};
 use crate::association::{AssociationId, Features, State};
 use crate::codec::{self, GracefulPeriod, UpdateRequest};
@@ -81,13 +83,14 @@ impl Endpoint {
 
     fn change_sent(&mut self, now: Instant, id: AssociationId, change: &Change<'_>) {
         match change {
-            Change::ReleasePreparation => {
-                self.change(id, |association| association.preparing_release = true);
-            }
+            Change::ReleasePreparation => self.prepare_release(now, id),
             Change::ReleaseRequest {
                 graceful_period_s: Some(period_s),
             } => {
-                let release_at = GracefulPeriod::Seconds(*period_s).end(now);
+                // As long as the timer that the peer was told.
+                let told_s = Timer::at_least_s(*period_s).duration_s();
+                let told = told_s.map_or(GracefulPeriod::Infinite, GracefulPeriod::Seconds);
+                let release_at = told.end(now);
                 self.change(id, |association| association.release_at = release_at);
             }
             _ => {}
@@ -155,12 +158,23 @@ impl Endpoint {
             self.event(Event::AssociationUpdated { association: id });
         }
         if update.preparation {
-            self.change(id, |association| association.preparing_release = true);
+            self.prepare_release(now, id);
             self.event(Event::ReleasePreparation { association: id });
         }
         if update.release_requested && self.role == Role::Cp {
             self.release_requested(now, id, update.graceful_period);
         }
+    }
+
+    /// The release was announced. The CP function gives the UP function the time to report.
+    fn prepare_release(&mut self, now: Instant, id: AssociationId) {
+        let is_cp = self.role == Role::Cp;
+        self.change(id, |association| {
+            association.preparing_release = true;
+            if is_cp {
+                association.release_at = now.plus_ms(PREPARATION_MS);
+            }
+        });
     }
 
     /// The UP function wants the association released; see that it is, in time.

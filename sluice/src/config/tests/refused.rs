@@ -138,7 +138,7 @@ fn slips_in_keys_are_guessed() {
         "peers: 192.0.2.20",
         "peers: 192.0.2.20, hartbeat_s: 3",
         "upf.yaml:1: n4.hartbeat_s: unknown key (did you mean 'heartbeat_s'?); expected one of \
-         listen, node_id, peers, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
+         listen, node_id, peers, associate, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
          graceful_release_s, accept_cp_fteid, mbr_zero, associations_max, requests_per_s",
     );
     refuses(
@@ -466,6 +466,35 @@ fn all_problems_are_told_at_once_and_none_twice() {
         "pools[0].prefix",
     ];
     assert_eq!(keys, expected, "{text}");
+}
+
+#[test]
+fn smfs_that_we_call_may_talk_to_us() {
+    for (old, new, message) in [
+        (
+            "peers: 192.0.2.20",
+            "peers: 192.0.2.0/24, associate: [192.0.2.20, 198.51.100.20]",
+            "upf.yaml:1: n4.associate[1]: 198.51.100.20 is none of n4.peers; \
+             expected an SMF that may talk to us",
+        ),
+        (
+            "peers: 192.0.2.20",
+            "peers: 192.0.2.20, associate: [192.0.2.20, '192.0.2.20:8805']",
+            "upf.yaml:1: n4.associate[1]: 192.0.2.20:8805 is given twice; \
+             expected each address once",
+        ),
+    ] {
+        refuses(old, new, message);
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_not_read_to_it() {
+    let refused = UpfConfig::load(Path::new("/dev/zero"), &machine(1)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "/dev/zero: has more than 1048576 bytes; expected a readable YAML file of at most 1 MiB"
+    );
 }
 
 #[test]

@@ -2,16 +2,32 @@
 //! (TS 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
 use crate::network::Network;
+use crate::session::farewell::{self, Farewell};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::notice::Notice;
 use crate::session::state::Moment;
 use crate::session::store::{Session, SessionRef};
-use core::net::IpAddr;
-use sluice_n4::{AssociationId, Change, Event, Instant, Retention};
+use core::net::{IpAddr, SocketAddr};
+use sluice_n4::{AssociationId, Change, Event, Instant, RequestError, Retention};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::NtpTime;
 
 impl UpFunction {
+    /// Sets up the association with the CP function at `to`, until it is there and again when it
+    /// has restarted; it ends when the CP function releases it (6.2.6.3).
+    ///
+    /// # Errors
+    /// If there is one already, or no room for one more.
+    pub fn associate<E: Effects>(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        out: &mut E,
+    ) -> Result<(), RequestError> {
+        // What sessions there were ended with the UP function that had them.
+        self.endpoint.associate(now, to, false, out).map(|_| ())
+    }
+
     /// Asks every CP function to release its association within `period_s` seconds (SARR, Graceful
     /// Release Period). New sessions are refused from now on.
     pub fn begin_release<N: Network, E: Effects>(
@@ -34,7 +50,7 @@ impl UpFunction {
         }
         let at = Moment { now, wall };
         self.events(at);
-        self.remove_doomed(at, net, out);
+        self.follow_up(at, net, out);
     }
 
     /// True if no association and no session is left, and nothing is under way.
@@ -79,18 +95,25 @@ impl UpFunction {
                 self.state.notice(Notice::Recovered(association));
             }
             Event::GracefulPeriodOver { association } => {
-                self.state.notice(Notice::NotReleased(association));
+                self.begin_farewell(association, Farewell::ToAnnounce);
             }
+            Event::ReleasePreparation { association } => {
+                self.begin_farewell(association, Farewell::Reporting(0));
+            }
+            Event::RequestFailed {
+                association, tag, ..
+            } if tag == farewell::TAG => self.final_report_ended(association, None),
             Event::RequestFailed {
                 association, tag, ..
             } => {
                 self.report_failed(association, SessionRef::from_seid(Seid(tag)), None);
             }
+            Event::SetupRejected { association, cause } => {
+                self.state.notice(Notice::SetupRejected(association, cause));
+            }
             Event::AssociationUpdated { .. }
             | Event::UpdateAnswered { .. }
-            | Event::ReleaseRequested { .. }
-            | Event::ReleasePreparation { .. }
-            | Event::SetupRejected { .. } => {}
+            | Event::ReleaseRequested { .. } => {}
         }
     }
 
@@ -118,6 +141,9 @@ impl UpFunction {
     }
 
     fn restarted(&mut self, association: AssociationId, ends: impl Fn(&Session) -> bool) {
+        if let Some(memory) = self.state.memory(association) {
+            memory.farewell = Farewell::None;
+        }
         let sessions = self.state.store.doom(association, ends);
         self.state.notice(Notice::Restarted(association, sessions));
     }

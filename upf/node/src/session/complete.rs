@@ -60,6 +60,7 @@ impl UpFunction {
                 self.answer_modification(at, reply, what, out);
             }
             Answer::Deleted(reply) => self.answer_deletion(at, reply, &record, out),
+            Answer::Last(last) => self.report_last(at, *last, &record, out),
             Answer::Queried(token) => {
                 let token = *token;
                 self.state.notice(Notice::Queried(token));

@@ -93,7 +93,7 @@ impl UpFunction {
 impl State {
     /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
     /// was admitted fits one transaction.
-    fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
+    pub(super) fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
         self.store.load(session, &mut self.installed);
         self.draft.clear();
         let mut drafted = Drafted {

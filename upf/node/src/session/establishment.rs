@@ -142,7 +142,7 @@ impl State {
         let SessionRequest {
             association, body, ..
         } = *request;
-        if self.releasing {
+        if self.is_leaving(request.association) {
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         }
         refuse_unsupported(head, body)?;

@@ -67,7 +67,19 @@ impl UpFunction {
             }
             self.events(at);
         }
+        self.follow_up(at, net, out);
+    }
+
+    /// Sessions end one after the other: those that nobody can name any more, and those of
+    /// associations on their way to their release.
+    pub(super) fn follow_up<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        net: &mut N,
+        out: &mut E,
+    ) {
         self.remove_doomed(at, net, out);
+        self.farewells(at, net, out);
     }
 
     /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
@@ -103,7 +115,7 @@ impl UpFunction {
             self.finish(at, record, &txn.usage, net, out);
         }
         self.state.pending.recycle_txn(txn);
-        self.remove_doomed(at, net, out);
+        self.follow_up(at, net, out);
     }
 
     /// Does what is due.
@@ -118,7 +130,7 @@ impl UpFunction {
         self.endpoint.tick(now, out);
         self.events(at);
         self.give_up_silent_peers(now);
-        self.remove_doomed(at, net, out);
+        self.follow_up(at, net, out);
     }
 
     /// When [`tick`](Self::tick) has something to do next.

@@ -38,6 +38,10 @@ pub const NAMES: usize = 4096;
 /// Octets of a network instance: the longest domain name (RFC 1035, 2.3.4).
 pub const NAME_LEN: usize = 255;
 
+/// Final reports of an association that wait for the path or an answer at a time: an answer takes a
+/// millisecond or so, so a hundred thousand sessions take two seconds.
+pub const FINAL_REPORTS: usize = 64;
+
 /// Sessions that one Error Indication is reported for: a TEID that a gNB gave again after a start
 /// belongs to two. Of more sessions the rest is reported with the peer's next indication.
 pub const REPORTS_PER_INDICATION: usize = 64;

@@ -1,7 +1,7 @@
 //! The N4 session machine of the UP function (TS 29.244, Release 17), sans-IO.
 //!
 //! Start at [`UpFunction`]; each procedure is one file: `establishment`, `modification`,
-//! `deletion`, `report`. A request becomes a draft of the session's rules (`admit` reads the IEs
+//! `deletion`, `report`, `farewell`. A request becomes a draft of the session's rules (`admit` reads the IEs
 //! into it, `compile` resolves, places and renders it), which is committed whole or dropped
 //! whole. What the packet path must change leaves as a transaction; the response leaves when the
 //! transaction has come back (`complete`). `associations` says what happens to sessions when
@@ -46,6 +46,7 @@ mod config;
 mod deletion;
 mod draft;
 mod establishment;
+mod farewell;
 mod features;
 mod followed;
 mod function;

@@ -9,6 +9,8 @@ use sluice_wire::pfcp::Cause;
 pub enum Notice {
     /// A CP function associated itself.
     Up(AssociationId),
+    /// A CP function does not want the association that we set up; it is asked again.
+    SetupRejected(AssociationId, Cause),
     /// An association ended; so many sessions go with it.
     Down(AssociationId, DownReason, usize),
     /// A CP function restarted or set up its association anew; so many sessions go.
@@ -35,6 +37,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Up(id) => write!(f, "N4 association {id} is up"),
+            Self::SetupRejected(id, cause) => {
+                write!(f, "N4 association {id} was rejected: {cause}")
+            }
             Self::Down(id, reason, n) => {
                 write!(
                     f,

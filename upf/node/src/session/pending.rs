@@ -1,6 +1,7 @@
 //! Transactions under way, and what is to be done when they come back.
 
 use crate::session::compile::diff::Credits;
+use crate::session::farewell::Last;
 use crate::session::limits::{FARS, URRS};
 use crate::session::store::SessionRef;
 use crate::session::work::Created;
@@ -49,6 +50,8 @@ pub enum Answer {
     Modified(Reply, Created, Option<u32>),
     /// Session Deletion Response.
     Deleted(Reply),
+    /// Session Report Request with the last usage of a session that we ended.
+    Last(Last),
     /// The session's counters are up to date; the caller's token.
     Queried(u64),
 }

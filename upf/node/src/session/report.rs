@@ -1,11 +1,12 @@
 //! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): Error Indications of tunnel peers.
 
+use crate::session::farewell;
 use crate::session::function::{Effects, UpFunction};
 use crate::session::limits::REPORTS_PER_INDICATION;
 use crate::session::notice::Notice;
 use crate::session::rules::RemoteTunnel;
 use crate::session::state::{Moment, State};
-use crate::session::store::SessionRef;
+use crate::session::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use sluice_n4::{AssociationId, Request, Response};
@@ -75,16 +76,12 @@ impl UpFunction {
         }
     }
 
-    /// To the address of the CP F-SEID (5.6.2), at the port that the peer uses.
     fn report_request(&self, name: SessionRef) -> Option<Request> {
         let session = self.state.store.get(name)?;
         let primary = self.endpoint.association(session.association)?.primary();
-        let ipv4 = session.cp.ipv4.map(IpAddr::V4);
-        let address = ipv4.or(session.cp.ipv6.map(IpAddr::V6));
-        let elsewhere = address.filter(|a| *a != primary.ip());
         Some(Request {
             association: session.association,
-            to: elsewhere.map(|a| SocketAddr::new(a, primary.port())),
+            to: cp_station(session.cp, primary),
             tag: name.seid().0,
             message_type: MessageType::SESSION_REPORT_REQUEST,
             seid: Some(session.cp.seid),
@@ -99,6 +96,9 @@ impl UpFunction {
             .ok()
             .map(|m| m.cause);
         match cause {
+            cause if response.tag == farewell::TAG => {
+                self.final_report_ended(response.association, cause);
+            }
             Some(cause) if cause.is_acceptance() => {}
             Some(Cause::SESSION_CONTEXT_NOT_FOUND) => {
                 let session = self.state.store.get(name);
@@ -120,6 +120,15 @@ impl UpFunction {
         self.state.set_reported(name, None, false);
         self.state.notice(Notice::ReportFailed(association, cause));
     }
+}
+
+/// Where requests about a session go if not to the peer's `primary` address: to the address of the
+/// CP F-SEID (5.6.2), at the port that the peer uses.
+pub(super) fn cp_station(cp: CpSession, primary: SocketAddr) -> Option<SocketAddr> {
+    let ipv4 = cp.ipv4.map(IpAddr::V4);
+    let address = ipv4.or(cp.ipv6.map(IpAddr::V6));
+    let elsewhere = address.filter(|a| *a != primary.ip());
+    elsewhere.map(|a| SocketAddr::new(a, primary.port()))
 }
 
 impl State {

@@ -3,6 +3,7 @@
 use crate::network::Network;
 use crate::session::compile::render::Image;
 use crate::session::config::Config;
+use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::hash::Seeded;
 use crate::session::limits::RULES_PER_SESSION;
@@ -45,6 +46,8 @@ pub struct AssociationMemory {
     pub id: Option<AssociationId>,
     /// When the sessions of a silent peer end.
     pub gives_up: Option<Instant>,
+    /// How far it is on its way to its release.
+    pub farewell: Farewell,
     /// [`Notice::ChoosesTeids`] was given.
     pub told_teids: bool,
     /// [`Notice::TriggersUnserved`] was given.
@@ -73,6 +76,8 @@ pub struct State {
     pub claims: Box<Claims>,
     /// The UP function is about to end.
     pub releasing: bool,
+    /// An association has sessions to end, or their reports are on the way.
+    pub farewells: bool,
     /// Hashes requests.
     pub hash: Seeded,
     /// Establishments that came again when the endpoint no longer knew them.
@@ -100,6 +105,7 @@ impl State {
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
             releasing: false,
+            farewells: false,
             hash: Seeded(config.seed[1]),
             repeated: 0,
             next_shard: 0,

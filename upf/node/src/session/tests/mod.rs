@@ -5,6 +5,7 @@ mod again;
 mod bench;
 mod default_session;
 mod direction;
+mod farewell;
 mod lifecycle;
 mod many_flows;
 mod oracle;
