@@ -341,5 +341,6 @@ fn tables(known: u8) -> Tables {
             routes: vec![(far, 1)],
             own: vec![(Ipv4Addr::new(198, 51, 100, 1).into(), 1)],
         }],
+        ..Tables::default()
     }
 }

@@ -138,6 +138,25 @@ impl Packet for Mbuf {
         Ok(&mut self.data_mut()[..n])
     }
 
+    #[inline(always)]
+    fn reframe(&mut self, cut: usize, keep: usize, front: usize) -> Result<&mut [u8], PacketError> {
+        let head = self.head_mut();
+        if head.nb_segs != 1 {
+            return Err(PacketError::Segmented);
+        }
+        if cut + keep > usize::from(head.data_len) {
+            return Err(PacketError::Short);
+        }
+        let start = (usize::from(head.data_off) + cut)
+            .checked_sub(front)
+            .ok_or(PacketError::Headroom)?;
+        // The new start is not in front of the buffer, and the new end not behind the old one.
+        head.data_off = start as u16;
+        head.data_len = (front + keep) as u16;
+        head.pkt_len = (front + keep) as u32;
+        Ok(self.data_mut())
+    }
+
     fn truncate(&mut self, n: usize) {
         if n >= self.total_len() {
             return;

@@ -47,6 +47,33 @@ fn the_end_moves_and_never_past_its_room() {
     packet.free();
 }
 
+#[test]
+fn a_new_front_and_a_new_end_come_at_once_or_not_at_all() {
+    let pool = pool(63);
+    let mut packet = packet(&pool, 100, 5);
+    packet.data_mut()[58..].fill(6);
+    assert_eq!(packet.reframe(58, 43, 14), Err(PacketError::Short));
+    assert_eq!(packet.reframe(101, 0, 14), Err(PacketError::Short));
+    let most = usize::from(HEADROOM_BYTES) + 58;
+    assert_eq!(packet.reframe(58, 40, most + 1), Err(PacketError::Headroom));
+    assert_eq!(
+        (packet.len(), packet.headroom()),
+        (100, usize::from(HEADROOM_BYTES))
+    );
+    let whole = packet.reframe(58, 40, 14).unwrap();
+    assert_eq!(
+        (whole.len(), whole[13], whole[14], whole[53]),
+        (54, 5, 6, 6)
+    );
+    assert_eq!((packet.len(), packet.total_len()), (54, 54));
+    assert_eq!(packet.headroom(), usize::from(HEADROOM_BYTES) + 44);
+    packet.free();
+    let mut chain = three_segments(&pool);
+    assert_eq!(chain.reframe(10, 50, 14), Err(PacketError::Segmented));
+    chain.free();
+    assert_eq!(pool.available(), pool.packets());
+}
+
 /// Segments of 100, 200 and 300 bytes.
 fn three_segments(pool: &MbufPool) -> Mbuf {
     let mut head = packet(pool, 100, 1);

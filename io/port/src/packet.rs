@@ -69,6 +69,30 @@ pub trait Packet: Sized + Send {
     /// [`PacketError::Headroom`] if there is less headroom; nothing changes.
     fn push_front(&mut self, n: usize) -> Result<&mut [u8], PacketError>;
 
+    /// Does all at once what a new header takes: cuts `cut` bytes off the front
+    /// of a packet of one segment, keeps `keep` behind them, puts `front` bytes
+    /// before, which hold whatever lay there, and returns the whole.
+    ///
+    /// # Errors
+    /// [`PacketError::Segmented`], [`PacketError::Short`] if there are fewer
+    /// than `cut + keep` bytes, [`PacketError::Headroom`]; nothing changes.
+    #[inline]
+    fn reframe(&mut self, cut: usize, keep: usize, front: usize) -> Result<&mut [u8], PacketError> {
+        if self.segments() != 1 {
+            return Err(PacketError::Segmented);
+        }
+        if cut + keep > self.len() {
+            return Err(PacketError::Short);
+        }
+        if front > self.headroom() + cut {
+            return Err(PacketError::Headroom);
+        }
+        self.pull_front(cut)?;
+        self.truncate(keep);
+        self.push_front(front)?;
+        Ok(self.data_mut())
+    }
+
     /// Shortens the packet to its first `n` bytes, over all segments. A packet
     /// that is not longer stays as it is.
     fn truncate(&mut self, n: usize);

@@ -12,7 +12,7 @@ use crate::moves::{Switch, Turn};
 use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::stage::place::Places;
-use crate::tables::{InterfaceId, Polled, Tables};
+use crate::tables::{InterfaceId, Polled, Tables, Usual};
 use crate::trace::end::TraceEnd;
 use crate::trace::{Filter, Record, Tracing};
 use crate::txn::Txn;
@@ -237,7 +237,8 @@ impl<P> ControlEnd<P> {
     }
 
     /// Publishes new tables; what no worker looks at any more is freed.
-    pub fn publish(&mut self, tables: Tables) {
+    pub fn publish(&mut self, mut tables: Tables) {
+        tables.usual = Usual::of(&tables);
         self.tables.publish(tables);
         self.tables.reclaim();
     }

@@ -16,7 +16,7 @@ pub enum Entry {
 /// QFI of a packet that carries none.
 pub const NO_QFI: u8 = 0xff;
 
-/// 20 bytes beside the packet, in the same order.
+/// 24 bytes beside the packet, in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meta {
     /// TEID or UE address that the packet is placed by, host order.
@@ -37,4 +37,6 @@ pub struct Meta {
     pub local: u8,
     /// How it came in.
     pub entry: Entry,
+    /// It came in the shape that nearly all packets have ([`crate::shape`]).
+    pub usual: bool,
 }

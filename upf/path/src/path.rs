@@ -53,9 +53,9 @@ pub(crate) struct Ready {
 }
 
 /// Where a packet leaves and whose usage it is.
-struct Leaving {
-    lane: usize,
-    charge: Charge,
+pub(crate) struct Leaving {
+    pub lane: usize,
+    pub charge: Charge,
 }
 
 /// Why a packet does not leave at once.
@@ -92,13 +92,23 @@ impl<'a, I: PortIo> Path<'a, I> {
             mine, metas, dead, ..
         } = batch;
         for (mut packet, meta) in mine.drain().zip(metas.iter()) {
-            match self.pass(&mut packet, meta) {
+            match self.go(&mut packet, meta) {
                 Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
                 Err(end) => self.end(packet, meta, end, dead),
             }
         }
         metas.clear();
         dead.free();
+    }
+
+    #[inline(always)]
+    fn go(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Leaving, End> {
+        if meta.usual
+            && let Some(done) = self.usual(packet, meta)
+        {
+            return done.map_err(End::Drop);
+        }
+        self.pass(packet, meta)
     }
 
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers

@@ -58,6 +58,12 @@ impl Flags {
         if on { self.with(other) } else { self }
     }
 
+    /// True if, of the bits looked at, those that are wanted are set and no others.
+    #[inline]
+    pub const fn agree(self, [looked_at, wanted]: [Self; 2]) -> bool {
+        self.bits & looked_at.bits == wanted.bits
+    }
+
     /// True if every bit of `other` is set.
     #[inline]
     pub const fn has(self, other: Self) -> bool {

@@ -46,6 +46,7 @@ impl<I: PortIo> Worker<I> {
     /// A meta for each packet that is mine; the others are remembered in `batch.odd`.
     fn classify(&mut self, from: usize, port: PortId) {
         let tables = self.tables.enter();
+        let shapes = tables.usual.shapes(port);
         let Batch {
             mine, metas, odd, ..
         } = &mut self.batch;
@@ -61,7 +62,11 @@ impl<I: PortIo> Worker<I> {
             let class = if packet.segments() > 1 && !packet.linearize() {
                 Class::Drop(DropReason::NotLinear)
             } else {
-                parse::classify(packet.data(), port, tables)
+                let usual = shapes.iter().find_map(|s| s.meta(packet.data()));
+                match usual {
+                    Some(meta) => Class::User(meta),
+                    None => parse::classify(packet.data(), port, tables),
+                }
             };
             let class = match class {
                 Class::User(mut meta) => match place::place(&mut meta, &self.places) {

@@ -3,6 +3,8 @@
 //! Published as a whole by pointer. Changes are rare (a new gNB, an ARP answer); packets are not.
 
 use crate::layout::InstanceId;
+use crate::shape::Shape;
+use crate::way::Way;
 use core::net::Ipv4Addr;
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::OuterIpv4;
@@ -186,6 +188,8 @@ pub struct Tables {
     pub peers: Vec<Peer>,
     /// Ways out.
     pub egresses: Vec<Egress>,
+    /// The same for usual packets, compiled when the tables are published.
+    pub usual: Usual,
 }
 
 /// The interfaces of one port.
@@ -195,6 +199,46 @@ pub struct PortInterfaces {
     pub untagged: Option<InterfaceId>,
     /// For tagged frames.
     pub tagged: Vec<(u16, InterfaceId)>,
+}
+
+/// What usual packets ask for, in the form in which they ask.
+#[derive(Clone, Debug, Default)]
+pub struct Usual {
+    /// By port.
+    shapes: Vec<Vec<Shape>>,
+    /// By next hop.
+    ways: Vec<Way>,
+}
+
+impl Usual {
+    /// Compiles tables.
+    pub fn of(tables: &Tables) -> Self {
+        let mut shapes: Vec<Vec<Shape>> = vec![Vec::new(); tables.by_port.len()];
+        for (id, interface) in tables.interfaces.iter().enumerate() {
+            if let Some(of_port) = shapes.get_mut(usize::from(interface.port.0)) {
+                of_port.extend(Shape::of(id as InterfaceId, interface));
+            }
+        }
+        let ways = tables.next_hops.iter().map(|hop| Way::to(hop, tables));
+        Self {
+            shapes,
+            ways: ways.collect(),
+        }
+    }
+
+    /// What usual frames that a port receives look like.
+    #[inline]
+    pub fn shapes(&self, port: PortId) -> &[Shape] {
+        self.shapes
+            .get(usize::from(port.0))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The way to a next hop.
+    #[inline(always)]
+    pub fn way(&self, hop: NextHopId) -> Option<&Way> {
+        self.ways.get(usize::from(hop))
+    }
 }
 
 impl Tables {

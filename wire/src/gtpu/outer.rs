@@ -1,11 +1,12 @@
 //! The whole outer header of a G-PDU over IPv4, from a part that is constant per peer.
 
-use super::build::{g_pdu_header, g_pdu_header_with_container};
-use super::{PORT, ShortContainer};
+use super::build::g_pdu_header;
+use super::header::FLAG_E;
+use super::{ExtensionType, PORT, ShortContainer};
 use crate::checksum::Sum;
 use crate::ids::Teid;
 use crate::ipv4::{self, Ipv4Header, Protocol, TooLong};
-use crate::udp::{self, UdpHeader};
+use crate::udp;
 use core::net::Ipv4Addr;
 
 /// Octets of IPv4, UDP and GTP-U header with a [`ShortContainer`].
@@ -14,11 +15,16 @@ pub const OUTER_IPV4_LEN: usize = IPV4_UDP_LEN + 16;
 pub const OUTER_IPV4_PLAIN_LEN: usize = IPV4_UDP_LEN + 8;
 
 const IPV4_UDP_LEN: usize = ipv4::HEADER_LEN + udp::HEADER_LEN;
+/// In a header with a container: the type of the first extension header, and the container.
+const EXTENSION_AT: usize = IPV4_UDP_LEN + 11;
+const CONTAINER_AT: usize = IPV4_UDP_LEN + 12;
 
 /// What is the same in every packet to one peer, its checksum summed beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct OuterIpv4 {
-    header: [u8; ipv4::HEADER_LEN],
+    /// A whole header with zeros where [`OuterFields`], container and lengths go.
+    header: [u8; OUTER_IPV4_LEN],
+    /// Of the IPv4 header.
     sum: Sum,
 }
 
@@ -46,8 +52,18 @@ impl OuterIpv4 {
             ..plain
         }
         .unsummed(0);
+        let mut whole = [0; OUTER_IPV4_LEN];
+        whole[..ipv4::HEADER_LEN].copy_from_slice(&header);
+        whole[22..24].copy_from_slice(&PORT.to_be_bytes());
+        // TEID 1 is written over.
+        if let Some(teid) = Teid::new(1)
+            && let Ok(gtpu) = g_pdu_header(teid, 0)
+        {
+            whole[IPV4_UDP_LEN..OUTER_IPV4_PLAIN_LEN].copy_from_slice(&gtpu);
+        }
+        whole[EXTENSION_AT] = ExtensionType::PDU_SESSION_CONTAINER.0;
         Self {
-            header,
+            header: whole,
             sum: Sum::of(&header),
         }
     }
@@ -65,10 +81,13 @@ impl OuterIpv4 {
         container: ShortContainer,
         inner_len: usize,
     ) -> Result<(), TooLong> {
-        let gtpu = g_pdu_header_with_container(fields.teid, container, inner_len)?;
-        let front = self.ipv4_udp(fields, gtpu.len() + inner_len)?;
-        out[..IPV4_UDP_LEN].copy_from_slice(&front);
-        out[IPV4_UDP_LEN..].copy_from_slice(&gtpu);
+        let stated = Lengths::before(inner_len.saturating_add(8))?;
+        *out = self.header;
+        out[IPV4_UDP_LEN] |= FLAG_E;
+        out[CONTAINER_AT..].copy_from_slice(&container.0);
+        if let Some(front) = out.first_chunk_mut() {
+            self.vary(front, fields, stated);
+        }
         Ok(())
     }
 
@@ -83,41 +102,49 @@ impl OuterIpv4 {
         fields: &OuterFields,
         inner_len: usize,
     ) -> Result<(), TooLong> {
-        let gtpu = g_pdu_header(fields.teid, inner_len)?;
-        let front = self.ipv4_udp(fields, gtpu.len() + inner_len)?;
-        out[..IPV4_UDP_LEN].copy_from_slice(&front);
-        out[IPV4_UDP_LEN..].copy_from_slice(&gtpu);
+        let stated = Lengths::before(inner_len)?;
+        out.copy_from_slice(&self.header[..OUTER_IPV4_PLAIN_LEN]);
+        self.vary(out, fields, stated);
         Ok(())
     }
 
-    /// IPv4 and UDP header before `gtpu_len` octets.
-    #[inline]
-    fn ipv4_udp(
-        &self,
-        fields: &OuterFields,
-        gtpu_len: usize,
-    ) -> Result<[u8; IPV4_UDP_LEN], TooLong> {
-        if gtpu_len > ipv4::MAX_PACKET_LEN - IPV4_UDP_LEN {
-            return Err(TooLong);
-        }
-        let ports = UdpHeader {
-            source_port: fields.source_port,
-            destination_port: PORT,
-        };
-        let udp = ports.to_bytes_unsummed(gtpu_len)?;
-        let total_len = (IPV4_UDP_LEN + gtpu_len) as u16;
-        let varying = self.sum.add_u16(u16::from(fields.tos));
-        let sum = varying
-            .add_u16(total_len)
+    /// Writes what differs from packet to packet.
+    #[inline(always)]
+    fn vary(&self, out: &mut [u8; OUTER_IPV4_PLAIN_LEN], fields: &OuterFields, stated: Lengths) {
+        let sum = self
+            .sum
+            .add_u16(u16::from(fields.tos))
+            .add_u16(stated.ipv4)
             .add_u16(fields.identification)
             .finish();
-        let mut out = [0; IPV4_UDP_LEN];
-        out[..ipv4::HEADER_LEN].copy_from_slice(&self.header);
         out[1] = fields.tos;
-        [out[2], out[3]] = total_len.to_be_bytes();
+        [out[2], out[3]] = stated.ipv4.to_be_bytes();
         [out[4], out[5]] = fields.identification.to_be_bytes();
         [out[10], out[11]] = sum.to_be_bytes();
-        out[ipv4::HEADER_LEN..].copy_from_slice(&udp);
-        Ok(out)
+        [out[20], out[21]] = fields.source_port.to_be_bytes();
+        [out[24], out[25]] = stated.udp.to_be_bytes();
+        [out[30], out[31]] = stated.gtpu.to_be_bytes();
+        [out[32], out[33], out[34], out[35]] = fields.teid.get().to_be_bytes();
+    }
+}
+
+/// What the length fields of the three headers say.
+struct Lengths {
+    ipv4: u16,
+    udp: u16,
+    gtpu: u16,
+}
+
+impl Lengths {
+    /// Of a packet with `len` octets behind the first eight of the GTP-U header.
+    #[inline(always)]
+    fn before(len: usize) -> Result<Self, TooLong> {
+        let total = len.saturating_add(OUTER_IPV4_PLAIN_LEN);
+        let total = u16::try_from(total).map_err(|_| TooLong)?;
+        Ok(Self {
+            ipv4: total,
+            udp: total - ipv4::HEADER_LEN as u16,
+            gtpu: total - OUTER_IPV4_PLAIN_LEN as u16,
+        })
     }
 }

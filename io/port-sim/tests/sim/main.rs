@@ -4,5 +4,6 @@
 mod burst;
 mod common;
 mod links;
+mod packet;
 mod queues;
 mod tap;

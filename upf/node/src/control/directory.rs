@@ -264,6 +264,7 @@ impl Directory {
             next_hops: self.neighbours.hops().to_vec(),
             peers: self.path_peers(),
             egresses: self.egresses.iter().map(|e| self.path_egress(e)).collect(),
+            ..Tables::default()
         }
     }
 

@@ -68,6 +68,18 @@ pub fn len(tunnel: &Tunnel) -> usize {
     }
 }
 
+/// What varies in an outer header.
+#[inline(always)]
+pub fn fields(teid: Teid, flow_hash: u32) -> OuterFields {
+    OuterFields {
+        tos: 0,
+        // An atomic datagram: DF is set, so the identification may repeat (RFC 6864, 4.1).
+        identification: 0,
+        source_port: DYNAMIC_PORTS | (flow_hash & 0x3fff) as u16,
+        teid,
+    }
+}
+
 /// Puts the outer header in front of the inner packet.
 #[inline(always)]
 pub fn create<P: Packet>(
@@ -77,14 +89,9 @@ pub fn create<P: Packet>(
     flow_hash: u32,
 ) -> Result<(), DropReason> {
     let inner_len = packet.len();
-    let fields = OuterFields {
-        tos: 0,
-        // An atomic datagram: DF is set, so the identification may repeat (RFC 6864, 4.1).
-        identification: 0,
-        source_port: DYNAMIC_PORTS | (flow_hash & 0x3fff) as u16,
-        // The compiler of rules takes no TEID 0 for an outer header.
-        teid: Teid::new(tunnel.teid).ok_or(DropReason::NoRoute)?,
-    };
+    // The compiler of rules takes no TEID 0 for an outer header.
+    let teid = Teid::new(tunnel.teid).ok_or(DropReason::NoRoute)?;
+    let fields = fields(teid, flow_hash);
     let front = packet
         .push_front(len(tunnel))
         .map_err(|_| DropReason::NoHeadroom)?;

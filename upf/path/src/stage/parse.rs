@@ -97,6 +97,7 @@ fn ipv4(
         interface: id,
         local: instance.0,
         entry: Entry::Plain,
+        usual: false,
     }))
 }
 
@@ -158,6 +159,7 @@ fn to_tunnel(
         interface: id,
         local,
         entry,
+        usual: false,
     }))
 }
 

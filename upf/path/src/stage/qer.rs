@@ -19,10 +19,16 @@ pub fn gate(head: Head) -> Result<(), DropReason> {
 /// The rule's own two buckets. Both must have room, then both pay.
 #[inline(always)]
 pub fn police(body: &mut Body, now_ns: u64, bytes: u32) -> Result<(), DropReason> {
+    (body.tat0, body.tat1) = rates(body, now_ns, bytes)?;
+    Ok(())
+}
+
+/// The clocks of the rule's own two buckets behind the packet, if both have room.
+#[inline(always)]
+pub fn rates(body: &Body, now_ns: u64, bytes: u32) -> Result<(Tat, Tat), DropReason> {
     let first = admit(body.tat0, body.rate0, now_ns, bytes)?;
     let second = admit(body.tat1, body.rate1, now_ns, bytes)?;
-    (body.tat0, body.tat1) = (first, second);
-    Ok(())
+    Ok((first, second))
 }
 
 /// Buckets that several rules share. All must have room, then all pay.

@@ -318,6 +318,7 @@ pub fn tables() -> Tables {
             routes: vec![],
             own: vec![(N6.into(), 1)],
         }],
+        ..Tables::default()
     }
 }
 

@@ -1,0 +1,75 @@
+//! The way to a next hop, with everything that a frame that goes there needs: what interfaces and
+//! neighbours say, brought together once when it changes instead of for every packet.
+
+use crate::tables::{NextHop, Tables};
+
+/// Longest Ethernet header: with an IEEE 802.1Q tag.
+const HEADER_MAX: usize = 18;
+
+/// To one next hop.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The Ethernet header.
+    header: [u8; HEADER_MAX],
+    tagged: bool,
+    /// The port's number.
+    pub lane: u8,
+    /// The largest IP packet; 0 where the next hop's MAC address is not known.
+    pub mtu: u16,
+}
+
+impl Way {
+    /// No packet fits.
+    const NONE: Self = Self {
+        header: [0; HEADER_MAX],
+        tagged: false,
+        lane: 0,
+        mtu: 0,
+    };
+
+    /// To `hop`.
+    pub fn to(hop: &NextHop, tables: &Tables) -> Self {
+        Self::known(hop, tables).unwrap_or(Self::NONE)
+    }
+
+    fn known(hop: &NextHop, tables: &Tables) -> Option<Self> {
+        let interface = tables.interfaces.get(usize::from(hop.interface))?;
+        let mut header = [0; HEADER_MAX];
+        header[..6].copy_from_slice(&hop.mac?);
+        header[6..12].copy_from_slice(&interface.mac);
+        let kind = match interface.vlan {
+            None => 12,
+            Some(vlan) => {
+                header[12..14].copy_from_slice(&[0x81, 0x00]);
+                header[14..16].copy_from_slice(&vlan.to_be_bytes());
+                16
+            }
+        };
+        header[kind..kind + 2].copy_from_slice(&[0x08, 0x00]);
+        Some(Self {
+            header,
+            tagged: interface.vlan.is_some(),
+            lane: u8::try_from(interface.port.0).ok()?,
+            mtu: interface.mtu,
+        })
+    }
+
+    /// Octets of the Ethernet header.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        if self.tagged { HEADER_MAX } else { 14 }
+    }
+
+    /// Writes the Ethernet header; gives what is behind it.
+    #[inline(always)]
+    pub fn write<'a>(&self, frame: &'a mut [u8]) -> Option<&'a mut [u8]> {
+        if self.tagged {
+            let (header, rest) = frame.split_first_chunk_mut()?;
+            *header = self.header;
+            return Some(rest);
+        }
+        let (header, rest) = frame.split_first_chunk_mut::<14>()?;
+        header.copy_from_slice(&self.header[..14]);
+        Some(rest)
+    }
+}
