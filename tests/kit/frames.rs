@@ -115,7 +115,7 @@ fn ip_of<'a>(frame: &'a [u8], source: [u8; 6]) -> Ipv4<'a> {
     Ipv4::parse(&frame[14..]).expect("a valid packet")
 }
 
-fn frame(to: [u8; 6], from: [u8; 6], packet: &[u8]) -> Vec<u8> {
+pub fn frame(to: [u8; 6], from: [u8; 6], packet: &[u8]) -> Vec<u8> {
     let header = EthHeader {
         destination: MacAddr(to),
         source: MacAddr(from),
@@ -124,7 +124,7 @@ fn frame(to: [u8; 6], from: [u8; 6], packet: &[u8]) -> Vec<u8> {
     [&header.to_bytes()[..], packet].concat()
 }
 
-fn udp(source: Ipv4Addr, destination: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
+pub fn udp(source: Ipv4Addr, destination: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
     let header = UdpHeader {
         source_port: ports.0,
         destination_port: ports.1,

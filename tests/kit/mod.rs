@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 pub mod frames;
+pub mod judged;
 pub mod n4_link;
 pub mod ue;
 pub mod upf;

@@ -17,6 +17,7 @@ use sluice_wire::pfcp::value::NtpTime;
 
 use super::N4;
 use super::frames::{self, N3Frame};
+use super::judged::Judged;
 use super::n4_link::N4Link;
 use super::upf::{Around, Upf};
 
@@ -38,6 +39,8 @@ pub struct World {
     to_upf: VecDeque<(SocketAddr, Vec<u8>)>,
     /// The way between them, where N4 comes by a port.
     pub n4_link: Option<N4Link>,
+    /// With one worker: more of them send the same messages.
+    judged: Option<Judged>,
     now_ns: u64,
     starts: u32,
 }
@@ -64,7 +67,9 @@ impl World {
             sent: VecDeque::new(),
             pool: upf.pool.clone(),
         };
+        let judged = (workers == 1).then(|| Judged::begin(&upf.n3));
         Self {
+            judged,
             upf,
             around,
             smfs: Vec::new(),
@@ -173,6 +178,10 @@ impl World {
 
     fn post(&mut self, from: SmfId, sent: Sent) {
         let from = SocketAddr::from((smf_address(from), PORT));
+        if let Some(judged) = &mut self.judged {
+            let to = SocketAddr::from((N4, PORT));
+            sent.0.iter().for_each(|m| judged.message(from, to, m));
+        }
         self.to_upf
             .extend(sent.0.into_iter().map(|bytes| (from, bytes)));
     }
@@ -209,6 +218,9 @@ impl World {
                 .expect("a known SMF");
             let mut sent = Sent::default();
             let upf = SocketAddr::from((N4, PORT));
+            if let Some(judged) = &mut self.judged {
+                judged.message(upf, *to, bytes);
+            }
             self.smfs[id.0].handle(Instant(self.now_ns), upf, bytes, &mut sent);
             self.post(id, sent);
         }
@@ -313,6 +325,10 @@ impl World {
         }
         let after = self.upf.core.ledger();
         assert_eq!(before, after, "a stopped worker held something");
+        self.upf.n3.untap().unwrap();
+        if let Some(judged) = self.judged.take() {
+            judged.end();
+        }
         drop(self.upf.n3);
         drop(self.upf.n6);
         drop((self.upf.n4, self.n4_link));

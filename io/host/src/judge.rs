@@ -1,8 +1,12 @@
 //! tshark as the outside judge of the PFCP and GTP-U in a capture.
 
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::pcap;
 use crate::tool::{self, ToolError};
 
 /// Wireshark's PI_WARN: what it thinks wrong, not merely remarkable.
@@ -60,6 +64,22 @@ pub fn judge(pcap: &Path) -> Result<Verdict, ToolError> {
         frames: frames as u64,
         complaints,
     })
+}
+
+/// The same for frames that nobody has captured.
+pub fn judge_frames<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> io::Result<Verdict> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("sluice-judged-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let frames = frames.into_iter().map(|bytes| pcap::Frame {
+        bytes,
+        wire_bytes: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+    });
+    let written = File::create(&path).and_then(|file| pcap::write(BufWriter::new(file), frames));
+    let verdict = written.and_then(|()| judge(&path).map_err(io::Error::other));
+    std::fs::remove_file(&path)?;
+    verdict
 }
 
 fn tshark(pcap: &Path, filter: &str, fields: &[&str]) -> Result<String, ToolError> {

@@ -129,6 +129,8 @@ pub struct Bench {
     pub up: UpFunction,
     pub net: TestNet,
     pub out: Out,
+    /// All that was sent since the start: to whom, and the message.
+    pub spoken: Vec<(SocketAddr, Vec<u8>)>,
     pub now_s: u64,
     /// Operations of all transactions since it was last emptied, as text.
     pub ops: Vec<sluice_path::txn::Op>,
@@ -183,6 +185,7 @@ impl Bench {
             up: UpFunction::new(config, n4, foreign),
             net: TestNet::default(),
             out: Out::default(),
+            spoken: Vec::new(),
             now_s: 100,
             ops: Vec::new(),
             end_markers: Vec::new(),
@@ -250,7 +253,9 @@ impl Bench {
             let (header, _) = Header::parse(b).unwrap();
             header.sequence == asked.sequence && !header.message_type.is_request()
         });
-        answer.cloned()
+        let answer = answer.cloned();
+        self.spoken.extend(self.out.datagrams.iter().cloned());
+        answer
     }
 
     pub fn put(&mut self, cp: Ipv4Addr, bytes: &[u8]) {
@@ -371,6 +376,17 @@ impl Bench {
         )
     }
 
+    /// tshark recognises all that was sent, and has nothing to complain of.
+    pub fn assert_well_spoken(&self) {
+        if !sluice_host::tool::is_installed("tshark") {
+            return println!("not judged: needs tshark");
+        }
+        let frames: Vec<_> = self.spoken.iter().map(|(to, m)| frame(*to, m)).collect();
+        let verdict = sluice_host::judge::judge_frames(frames.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!(verdict.complaints, Vec::<String>::new());
+        assert_eq!(verdict.frames, self.spoken.len() as u64);
+    }
+
     /// Nothing is given out and every line and block is zero. Ends the bench.
     pub fn assert_vacant(self) {
         assert_eq!(self.up.in_use(), Default::default());
@@ -394,6 +410,27 @@ impl Bench {
             assert!(!block.buckets.iter().any(limited), "block {at}");
         }
     }
+}
+
+/// A message of ours on the wire.
+fn frame(to: SocketAddr, message: &[u8]) -> Vec<u8> {
+    use sluice_wire::{eth, ipv4, udp};
+    let SocketAddr::V4(to) = to else {
+        panic!("{to}")
+    };
+    let ports = udp::UdpHeader {
+        source_port: 8805,
+        destination_port: to.port(),
+    };
+    let udp = ports.to_bytes(N4, *to.ip(), message).unwrap();
+    let ip = ipv4::Ipv4Header::new(ipv4::Protocol::UDP, N4, *to.ip());
+    let ip = ip.to_bytes(udp.len() + message.len()).unwrap();
+    let header = eth::EthHeader {
+        destination: eth::MacAddr([2, 0, 0, 0, 0, 1]),
+        source: eth::MacAddr([2, 0, 0, 0, 0, 2]),
+        ethertype: eth::EtherType::IPV4,
+    };
+    [&header.to_bytes()[..], &ip, &udp, message].concat()
 }
 
 #[derive(Debug)]

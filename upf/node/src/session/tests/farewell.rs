@@ -52,7 +52,9 @@ fn announce(bench: &mut Bench) {
 
 /// What was sent since it was last asked, of one type.
 fn sent(bench: &mut Bench, kind: MessageType) -> Vec<(Header, Vec<u8>)> {
-    let all = std::mem::take(&mut bench.out.datagrams).into_iter();
+    let all = std::mem::take(&mut bench.out.datagrams);
+    bench.spoken.extend(all.iter().cloned());
+    let all = all.into_iter();
     let read = all.map(|(_, bytes)| {
         let (header, body) = Header::parse(&bytes).unwrap();
         (header, body.to_vec())
@@ -120,6 +122,7 @@ fn an_announced_release_brings_the_last_usage_of_each_session() {
     let updates = sent(&mut bench, MessageType::ASSOCIATION_UPDATE_REQUEST);
     assert!(updates.len() == 1 && says_that_all_is_sent(&updates[0].1));
     assert!(bench.up.says_farewell());
+    bench.assert_well_spoken();
     release(bench);
 }
 

@@ -42,6 +42,7 @@ fn an_establishment_that_cannot_be_served_is_refused_by_name() {
         bench.establish(CP, &default_session(UE, 1)).cause,
         Cause::REQUEST_ACCEPTED
     );
+    bench.assert_well_spoken();
 }
 
 #[test]
@@ -148,6 +149,7 @@ fn a_modification_is_refused_whole() {
         assert!(bench.ops.is_empty(), "{what}");
     }
     assert_eq!(bench.delete(CP, seid).0, Cause::REQUEST_ACCEPTED);
+    bench.assert_well_spoken();
     bench.assert_vacant();
 }
 
