@@ -78,6 +78,8 @@ run() { # target
     local begun=$WORK/$1.begun
     mkdir -p "$seen" "$artifacts"
     touch "$begun"
+    # The commented example is a sample, too.
+    [ "$1" != config ] || cp docs/upf.yaml "$seen/example"
     inputs=("$seen" "fuzz/corpus/$1")
     [ ! -d "fuzz/regressions/$1" ] || inputs+=("fuzz/regressions/$1")
     # Not by `cargo fuzz run`, which would build anew whatever is edited meanwhile.

@@ -1,4 +1,4 @@
-//! Configurations: the commented example, and short ones, good and bad.
+//! Configurations: short ones, good and bad, and the commented example, which is not kept twice.
 
 use super::Entry;
 
@@ -26,15 +26,19 @@ interfaces: *p
 
 const ODD: &str = "%YAML 1.2\n--- !!map\n? [a, b]\n: |2-\n    text\n\"n4\": !t ~\n...\n---\n2\n";
 
-pub(super) fn files() -> Vec<Entry> {
+/// The example without its comments.
+pub(super) fn example() -> Entry {
     let stripped: String = EXAMPLE
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim_end())
         .filter(|line| !line.is_empty())
         .flat_map(|line| [line, "\n"])
         .collect();
+    Entry::new("example", stripped.into())
+}
+
+pub(super) fn files() -> Vec<Entry> {
     [
-        ("example", stripped.as_str()),
         ("short", SHORT),
         ("anchors", ANCHORS),
         ("odd_yaml", ODD),

@@ -55,6 +55,9 @@ pub fn generated(target: &str) -> Vec<Entry> {
 pub fn kept(target: &str) -> Vec<Entry> {
     let mut entries = read(&folder("corpus", target));
     entries.extend(read(&folder("regressions", target)));
+    if target == "config" {
+        entries.push(config::example());
+    }
     entries
 }
 
