@@ -160,6 +160,20 @@ pub fn release_request(body: &[u8]) -> Result<NodeId, Reject> {
     owned(AssociationReleaseRequest::parse(body)?.node_id)
 }
 
+/// The Cause of a response of ours: it stands first, or behind the Node ID.
+pub fn cause_of(message: &[u8]) -> Option<Cause> {
+    let has_seid = message.first()? & 1 == 1;
+    let mut ies = message.get(if has_seid { 16 } else { 8 }..)?;
+    for _ in 0..2 {
+        let ([t0, t1, l0, l1], value) = ies.split_first_chunk::<4>()?;
+        if u16::from_be_bytes([*t0, *t1]) == IeType::CAUSE.0 {
+            return value.first().copied().map(Cause);
+        }
+        ies = value.get(usize::from(u16::from_be_bytes([*l0, *l1]))..)?;
+    }
+    None
+}
+
 /// The Cause of any message that has one.
 pub fn cause(body: &[u8]) -> Option<Cause> {
     Cause::decode(first(body, IeType::CAUSE)?).ok()

@@ -1,6 +1,7 @@
 //! Named counters for everything that the endpoint receives, sends and refuses.
 
-use sluice_wire::pfcp::MessageType;
+use arrayvec::ArrayVec;
+use sluice_wire::pfcp::{Cause, MessageType};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
@@ -109,12 +110,16 @@ message_names! {
     57 = "session_report_response";
 }
 
+/// Pairs of a response's type and cause: six responses have one, and some ten causes are given.
+const CAUSES_MAX: usize = 128;
+
 /// The counters of one endpoint; they only grow.
 #[derive(Clone, Debug)]
 pub struct Counters {
     counters: [u64; COUNTER_NAMES.len()],
     received: [u64; MESSAGE_TYPES.len()],
     sent: [u64; MESSAGE_TYPES.len()],
+    causes: ArrayVec<(MessageType, Cause, u64), CAUSES_MAX>,
 }
 
 impl Counters {
@@ -123,6 +128,7 @@ impl Counters {
             counters: [0; COUNTER_NAMES.len()],
             received: [0; MESSAGE_TYPES.len()],
             sent: [0; MESSAGE_TYPES.len()],
+            causes: ArrayVec::new_const(),
         }
     }
 
@@ -160,6 +166,21 @@ impl Counters {
             .zip(self.received.iter().copied());
         let sent = SENT_NAMES.iter().copied().zip(self.sent.iter().copied());
         counters.chain(received).chain(sent)
+    }
+
+    /// Responses sent by type and cause, those that occurred; repetitions are left out.
+    pub fn causes(&self) -> impl Iterator<Item = (MessageType, Cause, u64)> {
+        self.causes.iter().copied()
+    }
+
+    /// A response with a cause was made. The commonest came first, so it is found at once.
+    pub(crate) fn count_cause(&mut self, message_type: MessageType, cause: Cause) {
+        let mut counted = self.causes.iter_mut();
+        match counted.find(|(t, c, _)| (*t, *c) == (message_type, cause)) {
+            Some((.., n)) => *n += 1,
+            // There are fewer pairs than places.
+            None => drop(self.causes.try_push((message_type, cause, 1))),
+        }
     }
 
     pub(crate) fn add(&mut self, counter: Counter, n: u64) {

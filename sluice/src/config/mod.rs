@@ -13,6 +13,7 @@ mod ipv4;
 mod kind;
 mod limits;
 mod machine;
+mod metrics;
 mod n4;
 mod pools;
 mod ports;
@@ -31,6 +32,7 @@ pub use interfaces::{Interface, N4Address, N6, Neighbour, Route, Tunnel, TunnelK
 pub use ipv4::{Address4, Prefix4};
 pub use limits::Limits;
 pub use machine::Machine;
+pub use metrics::Metrics;
 pub use n4::N4;
 pub use pools::Pool;
 pub use ports::{MTU_MAX, MTU_MIN, Port};
@@ -70,6 +72,8 @@ pub struct UpfConfig {
     pub placement: Placement,
     /// What there is room for.
     pub limits: Limits,
+    /// Where Prometheus finds us.
+    pub metrics: Metrics,
     /// Where `sluice ctl` finds us.
     pub control_socket: PathBuf,
     /// What is logged, as `tracing` filters are written: `info,sluice_n4=debug`.
@@ -147,6 +151,7 @@ impl UpfConfig {
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
+        let metrics = fields.section("metrics", Metrics::read);
         let socket = fields.or("control_socket", CONTROL_SOCKET, &socket_path());
         let log = fields.or("log", "info", &log_filter());
         Self {
@@ -158,6 +163,7 @@ impl UpfConfig {
             workers,
             placement,
             limits,
+            metrics,
             control_socket: socket.value,
             log: log.value,
         }

@@ -46,6 +46,10 @@ impl UpfConfig {
             out,
             "  workers     on core {cores}; housekeeping on core {housekeeping}"
         )?;
+        match self.metrics.listen {
+            Some(at) => writeln!(out, "  metrics     http://{at}/metrics")?,
+            None => writeln!(out, "  metrics     none")?,
+        }
         let limits = &self.limits;
         writeln!(
             out,
@@ -104,6 +108,7 @@ impl UpfConfig {
                 "rules_mb": self.rule_memory_mb(),
                 "packets_mb": self.dpdk.memory_mb.value,
             },
+            "metrics": self.metrics.listen.map(|at| at.to_string()),
             "control_socket": self.control_socket.display().to_string(),
         })
     }

@@ -5,6 +5,7 @@ use super::ctl::Ctl;
 use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
+use super::metrics::Metrics;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
@@ -102,8 +103,11 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         start_workers(config, &eal, &pool, &ports, seeds, &mut core, &cpus)?;
     thread::pin(&[usize::from(config.placement.housekeeping)])
         .unwrap_or_else(|e| tracing::warn!("{e}"));
+    let metrics = serve_metrics(config, &core)?;
     thread::sleep_precisely();
     Ok(ControlLoop {
+        metrics,
+        pool,
         core,
         n4,
         ctl,
@@ -133,6 +137,25 @@ fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {
         let expected = "a path of its own for each UPF, in a folder that it may write to";
         BootError::line(0, "control_socket", what, expected)
     })
+}
+
+fn serve_metrics(config: &UpfConfig, core: &Core<Mbuf>) -> Result<Option<Metrics>, BootError> {
+    let Some(listen) = config.metrics.listen else {
+        return Ok(None);
+    };
+    match Metrics::serve(listen, core.end().stats().to_vec()) {
+        Ok(metrics) => Ok(Some(metrics)),
+        Err(e) if config.metrics.is_given => {
+            let what = format!("{listen} cannot be listened on: {e}");
+            let expected = "an address of this machine whose port no other program has, or none";
+            let line = config.metrics.line;
+            Err(BootError::line(line, "metrics.listen", what, expected))
+        }
+        Err(e) => {
+            tracing::warn!("no metrics: {listen} cannot be listened on: {e}");
+            Ok(None)
+        }
+    }
 }
 
 fn open_n4(config: &UpfConfig, pool: &MbufPool) -> Result<N4, BootError> {

@@ -4,6 +4,7 @@ use super::ctl::{Asked, Ctl, Request};
 use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
+use super::metrics::{Metrics, Snapshot};
 use super::moves::Moves;
 use super::n4::{N4, time};
 use super::trace::Trace;
@@ -12,7 +13,7 @@ use super::worker::Running;
 use sluice_host::signal::Shutdown;
 use sluice_node::core::{Core, Time};
 use sluice_node::session::Notice;
-use sluice_port_dpdk::{Mbuf, Port};
+use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_wire::pfcp::value::Timer;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -67,6 +68,10 @@ pub struct ControlLoop {
     pub elastic: Scaling,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
+    /// Who asks for metrics, if they are served.
+    pub metrics: Option<Metrics>,
+    /// Packet buffers.
+    pub pool: MbufPool,
     /// Packets that somebody follows.
     pub trace: Trace,
     /// Names of the ports.
@@ -146,6 +151,7 @@ impl ControlLoop {
             work += 1;
             self.asked(asked);
         }
+        self.scraped();
         self.notices();
         self.balance();
         self.moves.answer(self.core.end());
@@ -159,6 +165,19 @@ impl ControlLoop {
         } else {
             self.idle_turns = 0;
         }
+    }
+
+    /// A copy of our counters for one who asks; he who went away is no error.
+    fn scraped(&mut self) {
+        let Some(asker) = self.metrics.as_ref().and_then(Metrics::next) else {
+            return;
+        };
+        let snapshot = Snapshot {
+            uptime_s: self.load.started.elapsed().as_secs_f64(),
+            ticks_per_ns: self.load.ticks_per_ns(),
+            ..Snapshot::of(&self.core, &self.ports, &self.links, &self.pool)
+        };
+        let _ = asker.try_send(snapshot);
     }
 
     /// Waits for whatever wakes us soonest: a datagram on a socket, or a PFCP packet from a worker.

@@ -1,7 +1,7 @@
 //! `sluice upf`: the user plane function as a daemon.
 //!
 //! `boot` puts the parts on threads: one for each worker, one for the control core (this one),
-//! one that listens for `sluice ctl`.
+//! one that listens for `sluice ctl`, one that listens for Prometheus.
 
 mod boot;
 mod control;
@@ -9,6 +9,7 @@ mod ctl;
 mod elastic;
 mod links;
 mod load;
+mod metrics;
 mod moves;
 pub(crate) mod n4;
 mod ports;

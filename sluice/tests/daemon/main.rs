@@ -8,6 +8,7 @@ mod ctl;
 mod kit;
 mod life;
 mod memif;
+mod metrics;
 mod moves;
 mod n4;
 mod observe;

@@ -7,6 +7,7 @@ use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write
 
 use super::RequestError;
 use crate::association::AssociationId;
+use crate::codec;
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
@@ -144,6 +145,9 @@ impl Courier {
         self.inbound.answered(now, to.ticket, message);
         out.send(to.peer, message);
         self.counters.count_sent(header.message_type);
+        if let Some(cause) = codec::cause_of(message) {
+            self.counters.count_cause(header.message_type, cause);
+        }
         Ok(())
     }
 
@@ -158,6 +162,9 @@ impl Courier {
         if let Ok(message) = Self::write(&mut self.scratch, &mut self.counters, header, write) {
             out.send(to, message);
             self.counters.count_sent(header.message_type);
+            if let Some(cause) = codec::cause_of(message) {
+                self.counters.count_cause(header.message_type, cause);
+            }
         }
     }
 

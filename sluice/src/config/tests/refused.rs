@@ -143,9 +143,9 @@ fn slips_in_keys_are_guessed() {
     );
     refuses(
         "pools:",
-        "metrics: 9100\npools:",
-        "upf.yaml:9: metrics: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
-         workers, limits, control_socket, log",
+        "telemetry: 9100\npools:",
+        "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
+         workers, limits, metrics, control_socket, log",
     );
 }
 

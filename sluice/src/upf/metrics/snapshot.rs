@@ -1,0 +1,173 @@
+//! What the control core knows, copied in one moment.
+
+use crate::upf::links::{Links, State};
+use sluice_node::control::ControlCounters;
+use sluice_node::core::Core;
+use sluice_node::n4::PortN4Counters;
+use sluice_node::session::InUse;
+use sluice_port::{PortId, PortStats};
+use sluice_port_dpdk::{Mbuf, MbufPool, Port};
+use sluice_wire::pfcp::{Cause, MessageType};
+
+/// Counters and sizes; they are made into text elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Since the start.
+    pub uptime_s: f64,
+    /// Ticks of the processor's clock in a nanosecond.
+    pub ticks_per_ns: f64,
+    /// Ports.
+    pub ports: Vec<Reading>,
+    /// Sessions.
+    pub sessions: usize,
+    /// What is given out of each resource.
+    pub in_use: InUse,
+    /// Associations that answer, and that do not.
+    pub associations: [usize; 2],
+    /// Tunnel peers, and stations of which the MAC address is known or sought.
+    pub gtpu_peers: usize,
+    /// See there.
+    pub neighbours: usize,
+    /// N4: messages and events by name.
+    pub n4: Vec<(&'static str, u64)>,
+    /// N4: responses sent, by type and cause.
+    pub n4_causes: Vec<(MessageType, Cause, u64)>,
+    /// N4 on ports.
+    pub n4_ports: PortN4Counters,
+    /// Frames of the control core.
+    pub control: ControlCounters,
+    /// Frames that it could give to no worker.
+    pub lost_frames: u64,
+    /// Packet buffers, and those that are free.
+    pub buffers: [u32; 2],
+    /// Moves of shards and queues, and those under way.
+    pub moves: (u64, usize),
+    /// Shards and receive queues of each worker.
+    pub shares: Vec<(u32, usize)>,
+    /// Transactions under way.
+    pub transactions: usize,
+}
+
+/// A port's counters.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Its name.
+    pub name: String,
+    /// The link carries packets, as far as that is known.
+    pub is_up: Option<bool>,
+    /// Over all queues.
+    pub stats: PortStats,
+    /// By queue, as far as the driver counts so.
+    pub queues: Vec<Queue>,
+}
+
+/// What one queue has counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queue {
+    /// It receives; otherwise it sends.
+    pub receives: bool,
+    /// Its number.
+    pub number: u16,
+    /// Bytes; otherwise packets.
+    pub bytes: bool,
+    /// How many.
+    pub count: u64,
+}
+
+impl Snapshot {
+    /// Of a running UPF, all but what its caller knows.
+    pub fn of(core: &Core<Mbuf>, ports: &[Port], links: &Links, pool: &MbufPool) -> Self {
+        let end = core.end();
+        let (directory, mover) = (&core.control.directory, end.mover());
+        let endpoint = core.up.endpoint();
+        let silent = endpoint.associations().filter(|(_, a)| a.is_lost()).count();
+        let pollers = |id: usize| {
+            let pollers = mover.pollers().iter();
+            pollers.filter(|(_, by)| usize::from(*by) == id).count()
+        };
+        let owned = mover.owned().into_iter().enumerate();
+        Self {
+            ports: ports.iter().zip(links.states()).map(reading).collect(),
+            sessions: core.up.session_count(),
+            in_use: core.up.in_use(),
+            associations: [endpoint.associations().count() - silent, silent],
+            gtpu_peers: directory.peers().count(),
+            neighbours: directory.neighbours().count(),
+            n4: endpoint.counters().iter().collect(),
+            n4_causes: endpoint.counters().causes().collect(),
+            n4_ports: core.n4_counters(),
+            control: core.control.counters(),
+            lost_frames: core.lost_frames(),
+            buffers: [pool.packets(), pool.available()],
+            moves: mover.progress(),
+            shares: owned.map(|(id, shards)| (shards, pollers(id))).collect(),
+            transactions: end.under_way(),
+            ..Self::default()
+        }
+    }
+}
+
+fn reading((port, link): (&Port, State)) -> Reading {
+    let extended = port.extended_stats().unwrap_or_default();
+    Reading {
+        name: port.info(PortId(0)).name,
+        is_up: match link {
+            State::Up => Some(true),
+            State::Down | State::Gone => Some(false),
+            State::Unknown => None,
+        },
+        stats: port.stats().unwrap_or_default(),
+        queues: extended
+            .iter()
+            .filter_map(|(name, n)| queue(name, *n))
+            .collect(),
+    }
+}
+
+/// DPDK's names are such as `rx_q0_packets` and `tx_q3_bytes`.
+fn queue(name: &str, count: u64) -> Option<Queue> {
+    let (way, rest) = name.split_once("_q")?;
+    let (number, what) = rest.split_once('_')?;
+    Some(Queue {
+        receives: match way {
+            "rx" => true,
+            "tx" => false,
+            _ => return None,
+        },
+        number: number.parse().ok()?,
+        bytes: match what {
+            "bytes" => true,
+            "packets" => false,
+            _ => return None,
+        },
+        count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_read_from_the_driver_s_names() {
+        let found = queue("rx_q12_packets", 7).unwrap();
+        assert_eq!(
+            (found.receives, found.number, found.bytes, found.count),
+            (true, 12, false, 7)
+        );
+        let found = queue("tx_q0_bytes", 9).unwrap();
+        assert_eq!(
+            (found.receives, found.number, found.bytes),
+            (false, 0, true)
+        );
+        for other in [
+            "rx_good_packets",
+            "rx_q0_errors",
+            "rx_qx_bytes",
+            "_q0_bytes",
+            "rx_q0",
+        ] {
+            assert_eq!(queue(other, 1), None, "{other}");
+        }
+    }
+}
