@@ -17,6 +17,7 @@
 //! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
 //! | [`thread`], [`terminal`] | a thread's CPUs and the precision of its sleep; a terminal's size |
 
+pub mod alloc;
 pub mod cap;
 pub mod capture;
 pub mod clock;

@@ -8,6 +8,7 @@ use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
 use crate::line::Line;
 use crate::rule::{BucketRef, Rule, SharedBucket};
 use arrayvec::ArrayVec;
+use sluice_mem::prefetch;
 use sluice_mem::shard::ShardId;
 
 /// Where the clock of a bucket goes on from: a rate that moves keeps its fill.
@@ -119,6 +120,14 @@ impl Txn {
             ops: ArrayVec::new(),
             usage: ArrayVec::new(),
         }
+    }
+
+    /// Asks the caches for what its owner wrote, and for what comes back with it.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch::read(&self.id);
+        // Its length stands before the first records.
+        prefetch::read(&self.usage);
     }
 
     /// Emptied for another use, so that the box can be kept.

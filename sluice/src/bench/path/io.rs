@@ -1,8 +1,9 @@
 //! The doors of the measured worker: two ports whose wire is memory.
 
 use super::fifo::Fifo;
-use super::scene::{self, N3, N6};
+use super::scene::{self, N3, N4, N6};
 use super::traffic::Direction;
+use crate::bench::pfcp::port::N4Port;
 use sluice_port::{
     Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
 };
@@ -15,6 +16,8 @@ pub struct BenchIo<P: Packet> {
     /// In at N6, out at N3.
     pub downlink: Fifo<P>,
     open: &'static [Direction],
+    /// Where SMFs are, if they are on a port.
+    n4: Option<N4Port<P>>,
     /// Where the path's own packets come from.
     pool: Pool<P>,
 }
@@ -30,6 +33,7 @@ impl<P: Packet> BenchIo<P> {
             uplink,
             downlink,
             open: &[],
+            n4: None,
             // Sessions are established before packets flow, and all neighbours are known.
             pool: Box::new(|| None),
         }
@@ -38,6 +42,22 @@ impl<P: Packet> BenchIo<P> {
     /// From now on the path can make packets of its own (End Markers).
     pub fn set_pool(&mut self, pool: Pool<P>) {
         self.pool = pool;
+    }
+
+    /// SMFs are on a port of their own. Call it before the worker is made.
+    pub fn set_n4(&mut self, n4: N4Port<P>) {
+        self.n4 = Some(n4);
+        self.ports.push(scene::port(
+            N4,
+            "n4",
+            scene::N4_MAC,
+            super::fifo::PACKETS as u16,
+        ));
+    }
+
+    /// Whether SMFs are on a port.
+    pub fn has_n4(&self) -> bool {
+        self.n4.is_some()
     }
 
     /// From now on packets come in these directions only.
@@ -75,6 +95,7 @@ impl<P: Packet> PortIo for BenchIo<P> {
         match port {
             N3 if self.is_open(Direction::Uplink) => self.uplink.receive(burst, max),
             N6 if self.is_open(Direction::Downlink) => self.downlink.receive(burst, max),
+            N4 => self.n4.as_mut().map_or(0, |n4| n4.receive(burst, max)),
             _ => 0,
         }
     }
@@ -89,6 +110,7 @@ impl<P: Packet> PortIo for BenchIo<P> {
     #[inline]
     fn tx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
         match port {
+            N4 => self.n4.as_mut().map_or(0, |n4| n4.send(burst)),
             // What leaves while nothing comes in is of the path's own making.
             _ if self.open.is_empty() => {
                 let n = burst.len();

@@ -15,6 +15,17 @@ pub const N3: PortId = PortId(0);
 /// The port towards the data network.
 pub const N6: PortId = PortId(1);
 
+/// The port towards the SMFs, where N4 is measured.
+pub const N4: PortId = PortId(2);
+/// The UPF on N4; its SMFs are on the same link. Nothing of this leaves the process.
+pub const N4_UPF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
+/// All SMFs.
+pub const N4_SMF: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// The UPF on N4.
+pub const N4_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 4]);
+/// The SMFs' station.
+pub const SMF_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 4]);
+
 /// gNBs; a power of two.
 pub const GNBS: usize = 16;
 /// The UPF on N3.
@@ -107,6 +118,15 @@ pub fn control_config(pool: Pool) -> ControlConfig {
     }
 }
 
+/// The interface towards the SMFs.
+pub fn n4_interface() -> InterfaceConfig {
+    InterfaceConfig {
+        roles: vec![Role::N4 { address: N4_UPF }],
+        neighbours: vec![(N4_SMF, SMF_MAC)],
+        ..interface("n4", N4, N4_MAC, N4_UPF)
+    }
+}
+
 fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> InterfaceConfig {
     InterfaceConfig {
         name: name.to_owned(),
@@ -124,9 +144,17 @@ fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> Inter
     }
 }
 
-/// The two ports as the path sees them.
+/// The two ports of user packets as the path sees them.
 pub fn ports(queue_packets: u16) -> Vec<PortInfo> {
-    let port = |id, name: &str, mac: MacAddr| PortInfo {
+    vec![
+        port(N3, "n3", N3_MAC, queue_packets),
+        port(N6, "n6", N6_MAC, queue_packets),
+    ]
+}
+
+/// A port as the path sees it.
+pub fn port(id: PortId, name: &str, mac: MacAddr, queue_packets: u16) -> PortInfo {
+    PortInfo {
         id,
         name: name.to_owned(),
         mac: mac.0,
@@ -135,6 +163,5 @@ pub fn ports(queue_packets: u16) -> Vec<PortInfo> {
         tx_queues: 1,
         rx_queue_packets: queue_packets,
         tx_queue_packets: queue_packets,
-    };
-    vec![port(N3, "n3", N3_MAC), port(N6, "n6", N6_MAC)]
+    }
 }

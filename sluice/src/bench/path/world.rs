@@ -196,7 +196,13 @@ pub fn start<P: Packet>(
         workers: 1,
     };
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
-    let control = Control::new(scene::control_config(pool)).map_err(|e| e.to_string())?;
+    let mut interfaces = scene::control_config(pool);
+    let mut polled = vec![polled(N3), polled(N6)];
+    if io.has_n4() {
+        interfaces.interfaces.push(scene::n4_interface());
+        polled.push(self::polled(scene::N4));
+    }
+    let control = Control::new(interfaces).map_err(|e| e.to_string())?;
     let config = Config {
         sessions: sessions as usize,
         ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])
@@ -207,15 +213,15 @@ pub fn start<P: Packet>(
         ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
     };
     let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
-    let polled = |port: PortId| Polled {
+    let seed = seeds.into_iter().next().ok_or("no worker")?;
+    Ok((core, seed.grow(io, polled, QueueId(0))))
+}
+
+fn polled(port: PortId) -> Polled {
+    Polled {
         port,
         queue: QueueId(0),
-    };
-    let seed = seeds.into_iter().next().ok_or("no worker")?;
-    Ok((
-        core,
-        seed.grow(io, vec![polled(N3), polled(N6)], QueueId(0)),
-    ))
+    }
 }
 
 fn establish<P: Packet>(

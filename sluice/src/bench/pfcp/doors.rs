@@ -6,7 +6,7 @@ use super::ring::{self, Far, Near};
 use crate::upf::n4::{N4, Outside};
 use sluice_host::netns::Ns;
 use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
-use sluice_node::core::Surroundings;
+use sluice_node::core::{Core, Surroundings};
 use sluice_port::Packet;
 use sluice_port_dpdk::MbufPool;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -30,6 +30,13 @@ pub trait Door {
 
     /// Sends what still waits.
     fn flush(&mut self);
+
+    /// A turn of the cheapest loop that could answer. Returns how many datagrams there were.
+    fn limit(&mut self, _: &mut Core<<Self::Around as Surroundings>::Packet>) -> usize {
+        let work = self.receive(super::limit::answer_all);
+        self.flush();
+        work
+    }
 }
 
 /// The stand-in for a port; it knows one peer.

@@ -9,6 +9,7 @@ mod lifecycle;
 mod limit;
 mod load;
 mod measure;
+pub mod port;
 mod report;
 mod ring;
 mod script;
@@ -26,6 +27,7 @@ use crate::exit::Exit;
 use doors::{Door, RingDoor, SocketWire};
 use load::Wire;
 use measure::{Case, Figures, measure};
+use port::PortDoor;
 use report::{Outcome, Run};
 use sluice_host::thread;
 use sluice_n4::counters::Counter;
@@ -93,7 +95,7 @@ fn start(cpus: Cpus) -> Result<(Eal, MbufPool), Failure> {
     });
     let eal = eal.map_err(|e| e.to_string())?;
     let config = PoolConfig {
-        packets: 3 * PACKETS as u32,
+        packets: 5 * PACKETS as u32,
         ..PoolConfig::default()
     };
     let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
@@ -102,8 +104,12 @@ fn start(cpus: Cpus) -> Result<(Eal, MbufPool), Failure> {
 
 fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Run), Failure> {
     let mut outcomes = Vec::new();
-    let packets = pool.clone();
-    let mut world = World::build(args.sessions, Box::new(move || packets.alloc()), cpus)?;
+    let fresh = || {
+        let packets = pool.clone();
+        Box::new(move || packets.alloc())
+    };
+    let (n4_port, mut n4_wire) = port::pair(fresh());
+    let mut world = World::build(args.sessions, fresh(), n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
@@ -124,6 +130,16 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     );
     if port.name.contains(&args.only) {
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
+    }
+    let dpdk = case(
+        "pfcp/dpdk/mix",
+        "whole frames in mbufs on a port in the process, received and sent by the worker; no NIC",
+        args.messages,
+        args.port_rate,
+    );
+    if dpdk.name.contains(&args.only) {
+        let mut n4 = PortDoor::new(fresh());
+        outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
     let socket = case(
         "pfcp/socket/mix",

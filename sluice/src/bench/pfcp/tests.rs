@@ -5,6 +5,7 @@ use super::doors::RingDoor;
 use super::lifecycle::State;
 use super::load::{Log, Pace};
 use super::measure::{Case, measure};
+use super::port::{self, PortDoor, PortWire};
 use super::script::Script;
 use super::world::{Cpus, Loop, World};
 use sluice_host::thread;
@@ -12,20 +13,26 @@ use sluice_port_sim::{HeapPacket, HeapPool};
 
 const SESSIONS: u32 = 1_000;
 
-fn world(pool: &HeapPool) -> World<HeapPacket> {
+fn world(pool: &HeapPool) -> (World<HeapPacket>, PortWire<HeapPacket>) {
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = Cpus {
         n4: allowed[0],
         worker: *allowed.last().unwrap(),
     };
-    let packets = pool.clone();
-    World::build(SESSIONS, Box::new(move || packets.alloc()), cpus).unwrap()
+    let (port, wire) = port::pair(fresh(pool));
+    let world = World::build(SESSIONS, fresh(pool), port, cpus).unwrap();
+    (world, wire)
+}
+
+fn fresh(pool: &HeapPool) -> Box<dyn FnMut() -> Option<HeapPacket> + Send> {
+    let pool = pool.clone();
+    Box::new(move || pool.alloc())
 }
 
 #[test]
 fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     let pool = HeapPool::default();
-    let mut world = world(&pool);
+    let (mut world, mut frames) = world(&pool);
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire).unwrap();
     let all_connected = |w: &World<_>| {
@@ -47,6 +54,14 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         "{:?}",
         figures.shares
     );
+    // The same sessions go on by a port, and come back to the ring.
+    let mut port = PortDoor::new(fresh(&pool));
+    measure(&mut world, (&mut port, &mut frames), &case).unwrap();
+    let counted = world.core.n4_counters();
+    assert!(
+        counted.received > 8_000 && counted.received == counted.sent,
+        "{counted:?}"
+    );
     assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
     world.connect_all(&mut door, &mut wire).unwrap();
     let standing = world.subscribers.flows().unwrap().len() as u64;
@@ -58,7 +73,7 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
 #[test]
 fn an_answer_that_is_missing_wrong_or_given_twice_is_found() {
     let pool = HeapPool::default();
-    let mut world = world(&pool);
+    let (mut world, _) = world(&pool);
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire).unwrap();
     let mut script = Script::default();

@@ -2,23 +2,23 @@
 
 use super::doors::Door;
 use super::load::{Lap, Log, Pace, Wire, drive};
+use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::Subscribers;
 use crate::bench::path::fifo::Fifo;
 use crate::bench::path::io::{BenchIo, Pool};
 use crate::bench::path::memory;
+use crate::bench::path::scene::N4_SMF;
 use crate::bench::path::traffic::Direction;
 use crate::bench::path::world::{Failure, Size, World as PathWorld, start, time};
 use sluice_host::{clock, thread};
 use sluice_node::core::{Core, Surroundings};
 use sluice_path::worker::Worker;
 use sluice_port::Packet;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The SMF.
-const SMF: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Establishments of one series at the start.
 const SERIES: u32 = 100_000;
 /// TEIDs of ours at the least.
@@ -71,14 +71,20 @@ pub enum Loop {
 
 impl<P: Packet> World<P> {
     /// Starts a UPF for `sessions` sessions; none is established yet.
-    pub fn build(sessions: u32, mut pool: Pool<P>, cpus: Cpus) -> Result<Self, Failure> {
-        let subscribers = Subscribers::new(sessions, SMF, time().wall);
+    pub fn build(
+        sessions: u32,
+        mut pool: Pool<P>,
+        n4: N4Port<P>,
+        cpus: Cpus,
+    ) -> Result<Self, Failure> {
+        let subscribers = Subscribers::new(sessions, N4_SMF, time().wall);
         let mut fifo = |direction| {
             let fifo = Fifo::new(direction, Arc::default(), &mut pool);
             fifo.ok_or("no packet buffers for the memory source")
         };
         let mut io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
         io.set_pool(pool);
+        io.set_n4(n4);
         // Open5GS takes two TEIDs for a session, and those given back rest for a minute, in which
         // more sessions come and go here than in any network.
         let size = Size {
@@ -188,7 +194,7 @@ impl<P: Packet> World<P> {
             thread::pin(&[cpus.n4]).map_err(|e| e.to_string())?;
             let mut spent = match what {
                 Loop::N4 => spend(&done, || turn(core, door)),
-                Loop::Limit => spend(&done, || limit_turn(door)),
+                Loop::Limit => spend(&done, || door.limit(core)),
             };
             let lap = generator.join().map_err(|_| "the generator panicked")?;
             spent.lap = lap?;
@@ -230,12 +236,6 @@ fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
     work += core.turn(now, door.around());
     door.flush();
     while core.up.next_notice().is_some() {}
-    work
-}
-
-fn limit_turn<D: Door>(door: &mut D) -> usize {
-    let work = door.receive(super::limit::answer_all);
-    door.flush();
     work
 }
 

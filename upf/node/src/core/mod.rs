@@ -9,6 +9,7 @@ mod sinks;
 use crate::control::{Control, Event};
 use crate::n4::{PortN4, PortN4Counters};
 use crate::session::UpFunction;
+use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use sluice_n4::{Instant, Outbox};
 use sluice_path::assembly::ControlEnd;
@@ -41,6 +42,9 @@ pub struct Time {
 
 /// Messages of workers that one turn takes: bounded, so that N4 is never kept waiting for long.
 const MESSAGES_PER_TURN: usize = 1024;
+
+/// Messages of workers that are looked at together.
+const MESSAGES: usize = 32;
 
 /// The control core.
 pub struct Core<P: Packet> {
@@ -114,6 +118,9 @@ impl<P: Packet> Core<P> {
         for (_, bytes) in datagrams {
             self.up.foresee_rules(bytes);
         }
+        for (_, bytes) in datagrams {
+            self.up.foresee_ground(bytes);
+        }
         for (peer, bytes) in datagrams {
             let mut out = Sink {
                 around,
@@ -131,12 +138,16 @@ impl<P: Packet> Core<P> {
     /// What the workers sent, and whatever is due. Returns how many messages there were.
     pub fn turn<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
         let mut taken = self.take_n4(time, around);
+        let mut messages = ArrayVec::<_, MESSAGES>::new();
         while taken < MESSAGES_PER_TURN {
-            let Some(message) = self.end.receive_message() else {
+            self.take_messages(&mut messages);
+            if messages.is_empty() {
                 break;
-            };
-            taken += 1;
-            self.message(time, message, around);
+            }
+            taken += messages.len();
+            for message in messages.drain(..) {
+                self.message(time, message, around);
+            }
         }
         let mut out = Sink {
             around,
@@ -209,6 +220,24 @@ impl<P: Packet> Core<P> {
     /// Frames of ours that no worker could take.
     pub fn lost_frames(&self) -> u64 {
         self.lost_frames
+    }
+
+    /// Messages of workers. Transactions come out of another core's caches: they are asked for
+    /// together, and then what they are looked up by.
+    fn take_messages(&mut self, messages: &mut ArrayVec<ToControl<P>, MESSAGES>) {
+        while !messages.is_full()
+            && let Some(message) = self.end.receive_message()
+        {
+            if let ToControl::Done(txn) = &message {
+                txn.prefetch();
+            }
+            messages.push(message);
+        }
+        for message in messages {
+            if let ToControl::Done(txn) = message {
+                self.up.foresee_completion(txn);
+            }
+        }
     }
 
     fn message<S: Surroundings<Packet = P>>(

@@ -101,6 +101,23 @@ impl UpFunction {
         }
     }
 
+    /// The same later still: asks for what the rules lead to.
+    pub fn foresee_ground(&self, bytes: &[u8]) {
+        if let Some(session) = named_by(bytes).and_then(|name| self.state.store.get(name)) {
+            for urr in self.state.store.urrs_of(session) {
+                self.state.ground.meters.prefetch_at(urr.meter);
+            }
+        }
+    }
+
+    /// A transaction that came back will be [completed](Self::complete) soon: asks the caches for
+    /// its session.
+    pub fn foresee_completion(&self, txn: &Txn) {
+        if let Some(session) = self.state.pending.session(txn.id) {
+            self.state.store.prefetch(session);
+        }
+    }
+
     /// Deals with a transaction that came back from the packet path.
     pub fn complete<N: Network, E: Effects>(
         &mut self,

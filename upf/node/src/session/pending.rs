@@ -145,6 +145,12 @@ impl PendingTable {
         }
     }
 
+    /// The session of a transaction under way.
+    pub fn session(&self, id: u64) -> Option<SessionRef> {
+        let record = self.slots.get(id as u32 as usize)?.as_ref()?;
+        Some(record.session)
+    }
+
     /// The record of a transaction that came back.
     pub fn take(&mut self, id: u64) -> Option<Box<Pending>> {
         let at = id as u32 as usize;

@@ -169,6 +169,11 @@ impl Store {
         self.endpoints.prefetch(session.endpoints);
     }
 
+    /// The URRs of a session.
+    pub fn urrs_of(&self, session: &Session) -> impl Iterator<Item = &Urr> {
+        self.urrs.iter(session.urrs)
+    }
+
     /// A session that can be named.
     pub fn get(&self, name: SessionRef) -> Option<&Session> {
         let session = self.sessions.get(name.at)?;
