@@ -93,6 +93,9 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let (up_config, n4_config) = n4_configs(config, plan.layout.clone());
     let up = UpFunction::new(up_config, n4_config, foreign);
     let mut core = Core::new(control, up, end);
+    if !n4.has_sockets() {
+        core.serve_n4_on_ports_only();
+    }
     let cpus: Vec<usize> = config
         .placement
         .workers

@@ -30,6 +30,8 @@ const LAST_RELEASES: Duration = Duration::from_secs(1);
 /// How much longer where a CP takes the last usage of its sessions: T1 x (N1 + 1) of the default
 /// timers, and some room.
 const LAST_REPORTS: Duration = Duration::from_secs(5);
+/// How long workers get at the end to send what is for SMFs behind ports.
+const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// Longest wait while a transaction is on its way: its answer waits with us.
 const WAIT_BUSY: Duration = Duration::from_micros(20);
 /// Turns without work before we sleep where PFCP comes by ports only: some 10 us, so that a request
@@ -290,9 +292,13 @@ impl ControlLoop {
                 return Some(ended);
             }
         }
-        // The last answers leave before the sockets close.
+        // The last answers leave before the sockets close and the workers end.
         self.notices();
         self.n4.flush();
+        let until = Instant::now() + LAST_ANSWERS;
+        while !self.core.end().is_all_taken() && Instant::now() < until {
+            std::thread::sleep(WAIT_BUSY);
+        }
         None
     }
 

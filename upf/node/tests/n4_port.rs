@@ -326,6 +326,25 @@ fn what_exceeds_the_mtu_leaves_in_fragments_or_not_at_all() {
 }
 
 #[test]
+fn where_there_are_only_ports_whoever_a_route_leads_to_is_reached_unheard() {
+    let mut rig = Rig::new(true);
+    rig.n4.be_only();
+    assert!(rig.sends(FAR_SMF, b"associate"));
+    rig.settles(0);
+    let left = rig.left();
+    let [bytes] = &left[..] else { panic!() };
+    let eth = Eth::parse(bytes).unwrap();
+    let ip = Ipv4::parse(eth.payload()).unwrap();
+    assert_eq!((ip.source(), ip.destination()), (N4, FAR_SMF));
+    assert!(rig.sends(SMF, b"associate"));
+    assert_eq!(rig.settles(1), 1, "its station is asked for");
+    rig.smf_answers(2);
+    rig.settles(2);
+    assert_eq!((rig.left().len(), rig.counters().sent), (1, 2));
+    rig.ends();
+}
+
+#[test]
 fn a_station_that_is_not_known_is_asked_for_while_its_datagrams_wait() {
     let mut rig = Rig::new(true);
     rig.hears(SMF, N4);

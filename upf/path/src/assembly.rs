@@ -348,6 +348,11 @@ impl<P> ControlEnd<P> {
         }
     }
 
+    /// Whether workers have taken all that was put on the rings to them.
+    pub fn is_all_taken(&self) -> bool {
+        self.rings.iter().all(|r| r.to_worker.is_empty())
+    }
+
     /// The control core sleeps until a worker wakes it, and for `at_most`.
     pub fn sleep(&self, at_most: Duration) {
         let is_work = || self.rings.iter().any(|r| !r.n4.is_empty());

@@ -92,9 +92,16 @@ impl<P: Packet> Fifo<P> {
         })
     }
 
-    /// From now on packets of these flows come in, one after the other. Call it once.
+    /// From now on packets of these flows come in, one after the other. All packets must be here.
     pub fn set_flows(&mut self, flows: Arc<[Flow]>) {
         self.flows = flows;
+        self.filled = self.received;
+        (self.next_in, self.next_out) = (0, 0);
+    }
+
+    /// Whether all packets are here.
+    pub fn is_at_rest(&self) -> bool {
+        self.returned - self.received == PACKETS
     }
 
     /// Adds up to `max` packets to `burst`.

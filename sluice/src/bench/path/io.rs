@@ -118,6 +118,10 @@ impl<P: Packet> PortIo for BenchIo<P> {
                 n
             }
             N6 => self.uplink.give_back(burst),
+            N3 if self.n4.is_some() => {
+                let markers = take_markers(burst);
+                markers + self.downlink.give_back(burst)
+            }
             N3 => self.downlink.give_back(burst),
             _ => 0,
         }
@@ -138,4 +142,27 @@ impl<P: Packet> PortIo for BenchIo<P> {
     fn link(&mut self, _: PortId) -> LinkState {
         LinkState::Up
     }
+}
+
+/// Frees the End Markers in a burst: where sessions change while packets flow, not all that leaves
+/// came in before.
+fn take_markers<P: Packet>(burst: &mut Burst<P>) -> usize {
+    const TYPE_AT: usize = 14 + 20 + 8 + 1;
+    const END_MARKER: u8 = 254;
+    let is_marker = |packet: &P| packet.data().get(TYPE_AT) == Some(&END_MARKER);
+    if !burst.as_slice().iter().any(is_marker) {
+        return 0;
+    }
+    let mut others = Burst::new();
+    let mut markers = 0;
+    for packet in burst.drain() {
+        if is_marker(&packet) {
+            markers += 1;
+            packet.free();
+        } else if let Err(packet) = others.push(packet) {
+            packet.free();
+        }
+    }
+    *burst = others;
+    markers
 }

@@ -5,6 +5,7 @@
 //! the measured loop meanwhile, and `report` tells.
 
 mod doors;
+mod flow;
 mod lifecycle;
 mod limit;
 mod load;
@@ -113,43 +114,28 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
-    let case = |name, carried_by, messages: u32, rate_per_s| Case {
-        name,
-        carried_by,
-        messages: messages as usize,
-        window: args.window.into(),
-        rate_per_s,
-        reps: args.reps.into(),
-    };
-    let port = case(
-        "pfcp/port/mix",
-        "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
-         Ethernet, IP or UDP headers",
-        args.messages,
-        args.port_rate,
-    );
+    let [port, dpdk, socket] = cases(args);
     if port.name.contains(&args.only) {
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
     }
-    let dpdk = case(
-        "pfcp/dpdk/mix",
-        "whole frames in mbufs on a port in the process, received and sent by the worker; no NIC",
-        args.messages,
-        args.port_rate,
-    );
     if dpdk.name.contains(&args.only) {
         let mut n4 = PortDoor::new(fresh());
         outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
-    let socket = case(
-        "pfcp/socket/mix",
-        "kernel UDP on loopback, the daemon's socket",
-        args.messages,
-        args.socket_rate,
-    );
     if socket.name.contains(&args.only) {
         let (mut n4, mut udp) = SocketWire::pair(pool.clone())?;
         outcomes.push(one(&mut world, (&mut n4, &mut udp), socket)?);
+    }
+    let mut flow = None;
+    if "pfcp/dpdk/flow".contains(&args.only) {
+        eprintln!("pfcp/dpdk/flow");
+        world.connect_all(&mut door, &mut wire)?;
+        let mut n4 = PortDoor::new(fresh());
+        flow = Some(flow::measure(
+            &mut world,
+            (&mut n4, &mut n4_wire),
+            args.reps.into(),
+        )?);
     }
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
@@ -159,6 +145,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     let run = Run {
         cpus,
         bytes_per_session,
+        flow,
         proven,
         compared: world.prove()?,
         evicted: [
@@ -168,6 +155,37 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         .map(|counter| counters.get(counter)),
     };
     Ok((outcomes, run))
+}
+
+/// What is measured, by the way that messages come.
+fn cases(args: &PfcpArgs) -> [Case; 3] {
+    let case = |name, carried_by, rate_per_s| Case {
+        name,
+        carried_by,
+        messages: args.messages as usize,
+        window: args.window.into(),
+        rate_per_s,
+        reps: args.reps.into(),
+    };
+    [
+        case(
+            "pfcp/port/mix",
+            "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
+             Ethernet, IP or UDP headers",
+            args.port_rate,
+        ),
+        case(
+            "pfcp/dpdk/mix",
+            "whole frames in mbufs on a port in the process, received and sent by the worker; no \
+             NIC",
+            args.port_rate,
+        ),
+        case(
+            "pfcp/socket/mix",
+            "kernel UDP on loopback, the daemon's socket",
+            args.socket_rate,
+        ),
+    ]
 }
 
 /// One case, again and again while it is disturbed; the best attempt stands.

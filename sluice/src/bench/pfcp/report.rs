@@ -1,5 +1,6 @@
 //! Results, as JSON and as a table.
 
+use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::world::Cpus;
 use crate::bench::machine;
@@ -31,6 +32,8 @@ pub struct Run {
     pub cpus: Cpus,
     /// Memory of a session when all were established.
     pub bytes_per_session: f64,
+    /// Packets beside modifications.
+    pub flow: Option<FlowFigures>,
     /// Sessions that stood at the end.
     pub proven: usize,
     /// Packets compared to prove it.
@@ -127,11 +130,27 @@ pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
         "placement": placement(run.cpus),
         "dialects": sluice_lab_smf::Dialect::ALL.map(|d| d.to_string()),
         "bytes_per_session": bytes,
+        "flow": run.flow.as_ref().map(flow_json),
         "sessions_proven": run.proven,
         "packets_compared": run.compared,
         "cache_evicted_requests": run.evicted[0],
         "cache_evicted_responses": run.evicted[1],
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+    })
+}
+
+fn flow_json(flow: &FlowFigures) -> Value {
+    json!({
+        "name": "pfcp/dpdk/flow",
+        "modifications_offered_per_s": RATE_PER_S,
+        "modifications_per_s_median": flow.rate_per_s.median.round(),
+        "path_quiet_ns_median": round(flow.quiet_ns.median),
+        "path_ns_median": round(flow.busy_ns.median),
+        "path_ns_min": round(flow.busy_ns.min),
+        "path_ns_max": round(flow.busy_ns.max),
+        "slowdown": round(flow.slowdown()),
+        "packets": flow.packets,
+        "lost": flow.lost,
     })
 }
 
@@ -171,6 +190,18 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
         if let Some(why) = &o.disturbed {
             text += &format!("  disturbed: {why}\n");
         }
+    }
+    if let Some(flow) = &run.flow {
+        text += &format!(
+            "pfcp/dpdk/flow    {:.0} modifications/s beside {} packets: {} lost, {} ns a packet \
+             instead of {} ({:+.1} %)\n",
+            flow.rate_per_s.median,
+            flow.packets,
+            flow.lost,
+            spread(&flow.busy_ns),
+            spread(&flow.quiet_ns),
+            flow.slowdown() * 100.0,
+        );
     }
     text += &format!("{}\n", placement(run.cpus));
     text += &format!(

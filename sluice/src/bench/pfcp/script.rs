@@ -106,6 +106,18 @@ impl Script {
         }
     }
 
+    /// `count` modifications of sessions at random with numbers from `first` on, each one step of
+    /// its life.
+    pub fn modifying(&mut self, subscribers: &mut Subscribers, first: usize, count: usize) {
+        self.clear();
+        while self.len() < count {
+            let at = first + subscribers.random(subscribers.all.len() - first);
+            if subscribers.all[at].up_seid != 0 {
+                self.add(subscribers, at as u32, Act::Proceed);
+            }
+        }
+    }
+
     /// The next step of each session that is not connected; empty if all are.
     pub fn connecting(&mut self, subscribers: &mut Subscribers) {
         self.clear();

@@ -156,7 +156,12 @@ impl Subscribers {
 
     /// The packets of all sessions that stand; every one of them must be connected.
     pub fn flows(&self) -> Result<Vec<Flow>, String> {
-        let numbered = (0..).zip(&self.all);
+        self.flows_below(self.all.len())
+    }
+
+    /// The same of the sessions with numbers below `end`.
+    pub fn flows_below(&self, end: usize) -> Result<Vec<Flow>, String> {
+        let numbered = (0..).zip(self.all.iter().take(end));
         let standing = numbered.filter(|(_, s)| s.state != State::Absent);
         let flows = standing.map(|(index, s)| match s.state {
             State::Connected => {

@@ -2,6 +2,7 @@
 //! answer is read, and what stands in the end carries packets. Nothing is timed.
 
 use super::doors::RingDoor;
+use super::flow;
 use super::lifecycle::State;
 use super::load::{Log, Pace};
 use super::measure::{Case, measure};
@@ -63,6 +64,11 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         "{counted:?}"
     );
     assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
+    // Packets of one half flow while the other half is modified.
+    world.connect_all(&mut door, &mut wire).unwrap();
+    let flow = flow::measure(&mut world, (&mut port, &mut frames), 1).unwrap();
+    assert_eq!(flow.lost, 0);
+    assert!(flow.packets > 0 && flow.quiet_ns.median > 0.0, "{flow:?}");
     world.connect_all(&mut door, &mut wire).unwrap();
     let standing = world.subscribers.flows().unwrap().len() as u64;
     assert!(standing > u64::from(SESSIONS) / 2 && standing < u64::from(SESSIONS));

@@ -167,7 +167,7 @@ impl<P: Packet> World<P> {
     /// One lap: the generator and the worker on their CPU, the measured loop on its own.
     pub fn lap(
         &mut self,
-        (door, wire): (
+        ends: (
             &mut impl Door<Around: Surroundings<Packet = P>>,
             &mut (impl Wire + Send),
         ),
@@ -176,6 +176,21 @@ impl<P: Packet> World<P> {
         what: Loop,
         log: &mut Log,
     ) -> Result<Spent, Failure> {
+        let turn = |worker: &mut Worker<BenchIo<P>>| {
+            worker.turn(clock::monotonic_ns());
+        };
+        self.lap_while(ends, what, |wire, worker| {
+            drive(wire, script, pace, log, || turn(worker))
+        })
+    }
+
+    /// The measured loop turns until `generate` ends, which has the other CPU and the worker.
+    pub fn lap_while<W: Wire + Send>(
+        &mut self,
+        (door, wire): (&mut impl Door<Around: Surroundings<Packet = P>>, &mut W),
+        what: Loop,
+        generate: impl FnOnce(&mut W, &mut Worker<BenchIo<P>>) -> Result<Lap, Failure> + Send,
+    ) -> Result<Spent, Failure> {
         let Self {
             core, worker, cpus, ..
         } = self;
@@ -183,11 +198,7 @@ impl<P: Packet> World<P> {
         std::thread::scope(|scope| {
             let generator = scope.spawn(|| {
                 let pinned = thread::pin(&[cpus.worker]).map_err(|e| e.to_string());
-                let lap = pinned.and_then(|()| {
-                    drive(wire, script, pace, log, || {
-                        worker.turn(clock::monotonic_ns());
-                    })
-                });
+                let lap = pinned.and_then(|()| generate(wire, worker));
                 done.store(true, Ordering::Release);
                 lap
             });
@@ -200,6 +211,11 @@ impl<P: Packet> World<P> {
             spent.lap = lap?;
             Ok(spent)
         })
+    }
+
+    /// Ports of user packets and their packets.
+    pub fn io(&mut self) -> &mut BenchIo<P> {
+        self.worker.io()
     }
 
     /// Reads all answers: each request has one, and it says yes.

@@ -14,6 +14,11 @@ use sluice_port::{Packet, PortId};
 const N4_BATCH: usize = 32;
 
 impl<P: Packet> Core<P> {
+    /// There are no kernel sockets for N4: whatever is for SMFs leaves by the ports.
+    pub fn serve_n4_on_ports_only(&mut self) {
+        self.n4.be_only();
+    }
+
     /// PFCP packets that workers gave. Returns how many there were.
     pub(super) fn take_n4<S: Surroundings<Packet = P>>(
         &mut self,

@@ -33,12 +33,15 @@ enum Fate {
 }
 
 impl<P: Packet> PortN4<P> {
-    /// Makes packets of a datagram to a peer that was heard on a port. False if it was not, and the
-    /// datagram has to leave elsewhere.
+    /// Makes packets of a datagram to a peer that was heard on a port, or to anybody if there are
+    /// only ports. False if it has to leave elsewhere.
     pub fn send(&mut self, to: SocketAddr, bytes: &[u8], alloc: impl FnMut() -> Option<P>) -> bool {
         let SocketAddr::V4(to) = to else { return false };
         let Some(way) = self.heard.get(to.ip()).copied() else {
-            return false;
+            if self.is_only {
+                self.wait(to, bytes);
+            }
+            return self.is_only;
         };
         match way.mac.filter(|_| way.epoch == self.epoch) {
             Some(mac) => self.send_by(way, mac, to, bytes, alloc),
@@ -101,7 +104,8 @@ impl<P: Packet> PortN4<P> {
         out: &mut impl Frames,
     ) -> Fate {
         let peer = *waiting.to.ip();
-        let Some(way) = self.heard.get_mut(&peer) else {
+        let heard = self.heard.get(&peer).copied();
+        let Some(mut way) = heard.or_else(|| self.find(peer, &control.directory)) else {
             return Fate::NoRoute;
         };
         let interface = self.places[usize::from(way.place)].interface;
@@ -113,7 +117,7 @@ impl<P: Packet> PortN4<P> {
             }
             Some(Ok(mac)) => {
                 (way.mac, way.epoch) = (Some(mac), self.epoch);
-                let way = *way;
+                self.heard.insert(peer, way);
                 self.send_by(way, mac, waiting.to, &waiting.bytes, alloc);
                 Fate::Sent
             }

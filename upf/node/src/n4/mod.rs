@@ -72,6 +72,8 @@ pub struct PortN4<P> {
     reassembler: Reassembler<P>,
     ready: Vec<(P, InterfaceId)>,
     waiting: VecDeque<Waiting>,
+    /// There are no kernel sockets: peers that nobody has heard of are behind ports, too.
+    is_only: bool,
     identification: u16,
     counters: PortN4Counters,
 }
@@ -87,6 +89,7 @@ impl<P: Packet> PortN4<P> {
             reassembler: Reassembler::default(),
             ready: Vec::new(),
             waiting: VecDeque::new(),
+            is_only: false,
             identification: 0,
             counters: PortN4Counters::default(),
         }
@@ -100,6 +103,11 @@ impl<P: Packet> PortN4<P> {
     /// What was done so far.
     pub fn counters(&self) -> PortN4Counters {
         self.counters
+    }
+
+    /// There are no kernel sockets beside.
+    pub fn be_only(&mut self) {
+        self.is_only = true;
     }
 
     /// Stations have changed.
@@ -116,16 +124,35 @@ impl<P: Packet> PortN4<P> {
         let Some(at) = self.places.iter().position(|p| p.address == local) else {
             return;
         };
-        if self.heard.len() >= PEERS_MAX {
-            self.heard.clear();
-        }
         let towards = directory.mac_towards(self.places[at].interface, peer);
         let way = Way {
             place: at as u16,
             mac: towards.and_then(Result::ok),
             epoch: self.epoch,
         };
+        self.remember(peer, way);
+    }
+
+    fn remember(&mut self, peer: Ipv4Addr, way: Way) {
+        if self.heard.len() >= PEERS_MAX {
+            self.heard.clear();
+        }
         self.heard.insert(peer, way);
+    }
+
+    /// The way to a peer that was not heard yet: the first of our addresses from which some leads
+    /// there.
+    fn find(&mut self, peer: Ipv4Addr, directory: &Directory) -> Option<Way> {
+        let leads = |p: &Place| directory.mac_towards(p.interface, peer);
+        let mut places = (0..).zip(&self.places);
+        let (place, towards) = places.find_map(|(at, p)| Some((at, leads(p)?)))?;
+        let way = Way {
+            place,
+            mac: towards.ok(),
+            epoch: self.epoch,
+        };
+        self.remember(peer, way);
+        Some(way)
     }
 
     /// A peer spoke to a kernel socket: what is for it leaves there.
