@@ -4,7 +4,7 @@
 
 use crate::layout::InstanceId;
 use crate::shape::Shape;
-use crate::way::Way;
+use crate::way::{Exit, Front, Way};
 use core::net::Ipv4Addr;
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::OuterIpv4;
@@ -208,6 +208,10 @@ pub struct Usual {
     shapes: Vec<Vec<Shape>>,
     /// By next hop.
     ways: Vec<Way>,
+    /// By egress.
+    exits: Vec<Option<Exit>>,
+    /// By peer.
+    fronts: Vec<Front>,
 }
 
 impl Usual {
@@ -219,10 +223,18 @@ impl Usual {
                 of_port.extend(Shape::of(id as InterfaceId, interface));
             }
         }
-        let ways = tables.next_hops.iter().map(|hop| Way::to(hop, tables));
+        let ways: Vec<Way> = tables
+            .next_hops
+            .iter()
+            .map(|hop| Way::to(hop, tables))
+            .collect();
+        let exits = tables.egresses.iter().map(|egress| Exit::of(egress, &ways));
+        let fronts = tables.peers.iter().map(|peer| Front::of(peer, &ways));
         Self {
             shapes,
-            ways: ways.collect(),
+            exits: exits.collect(),
+            fronts: fronts.collect(),
+            ways,
         }
     }
 
@@ -234,10 +246,26 @@ impl Usual {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The way to a next hop.
+    /// The way from an egress to an address.
     #[inline(always)]
-    pub fn way(&self, hop: NextHopId) -> Option<&Way> {
-        self.ways.get(usize::from(hop))
+    pub fn way_out(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Way> {
+        let exit = self.exits.get(usize::from(egress))?.as_ref();
+        exit.and_then(|exit| exit.beyond(to))
+            .or_else(|| self.way_by_route(egress, to, tables))
+    }
+
+    #[cold]
+    fn way_by_route(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Way> {
+        match tables.egresses.get(usize::from(egress))?.route(to) {
+            Route::Via(hop) => self.ways.get(usize::from(hop)),
+            _ => None,
+        }
+    }
+
+    /// The way to a peer.
+    #[inline(always)]
+    pub fn front(&self, peer: PeerId) -> Option<&Front> {
+        self.fronts.get(usize::from(peer))
     }
 }
 

@@ -13,10 +13,10 @@ use crate::rule::{Flags, Head};
 use crate::shape::sums_up;
 use crate::stage::transmit::Charge;
 use crate::stage::{ohc, ohr, qer, urr};
-use crate::tables::{Peer, Route, Tables};
+use crate::tables::Tables;
 use crate::way::Way;
 use sluice_port::{Packet, PortIo};
-use sluice_wire::gtpu::{OUTER_IPV4_LEN, OuterFields, ShortContainer};
+use sluice_wire::gtpu::{OUTER_IPV4_LEN, OuterFields, OuterIpv4, ShortContainer};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::decrement_ttl;
 
@@ -39,7 +39,7 @@ const EVER: Flags = Flags::EXTENDED
 
 /// What an outer header is made of.
 struct Outer<'a> {
-    peer: &'a Peer,
+    constant: &'a OuterIpv4,
     fields: OuterFields,
     container: ShortContainer,
 }
@@ -102,11 +102,8 @@ fn uplink<'a>(line: &Line, meta: &Meta, inner: &[u8; 20], tables: &'a Tables) ->
     if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
         return None;
     }
-    let egress = tables.egresses.get(usize::from(line.body.egress))?;
-    let Route::Via(hop) = egress.route(u32::from_be_bytes([d0, d1, d2, d3])) else {
-        return None;
-    };
-    tables.usual.way(hop)
+    let destination = u32::from_be_bytes([d0, d1, d2, d3]);
+    tables.usual.way_out(line.body.egress, destination, tables)
 }
 
 /// The peer is known, and what the outer header says.
@@ -115,13 +112,13 @@ fn downlink<'a>(line: &Line, inner: &[u8], tables: &'a Tables) -> Option<(&'a Wa
     if !line.head.flags.agree(DOWNLINK) {
         return None;
     }
-    let peer = tables.peers.get(usize::from(line.body.peer))?;
+    let front = tables.usual.front(line.body.peer)?;
     let outer = Outer {
-        peer,
+        constant: &front.outer,
         fields: ohc::fields(Teid::new(line.body.teid)?, ohr::flow_hash(inner)),
         container: ShortContainer::downlink(Qfi::new(line.head.qfi_mark)?, false),
     };
-    Some((tables.usual.way(peer.next_hop)?, outer))
+    Some((&front.way, outer))
 }
 
 #[inline(always)]
@@ -141,8 +138,7 @@ fn write(frame: &mut [u8], way: &Way, outer: Option<Outer<'_>>, len: usize) {
         };
         // Too long for its length fields it is not: it fits the MTU.
         let _ = outer
-            .peer
-            .outer
+            .constant
             .write(header, &outer.fields, outer.container, len);
         rest = inner;
     }

@@ -1,10 +1,64 @@
 //! The way to a next hop, with everything that a frame that goes there needs: what interfaces and
 //! neighbours say, brought together once when it changes instead of for every packet.
 
-use crate::tables::{NextHop, Tables};
+use crate::tables::{Egress, NextHop, Peer, Prefix, Tables};
+use sluice_wire::gtpu::OuterIpv4;
 
 /// Longest Ethernet header: with an IEEE 802.1Q tag.
 const HEADER_MAX: usize = 18;
+
+/// Links of one egress that are looked at: more of them, and no [`Exit`] is made.
+const LINKS: usize = 2;
+
+/// Out of a network instance by the default route, which nearly all packets take.
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    links: [Prefix; LINKS],
+    way: Way,
+}
+
+impl Exit {
+    /// Of an egress whose only route is the default route.
+    pub fn of(egress: &Egress, ways: &[Way]) -> Option<Self> {
+        let [(everything, hop)] = egress.routes[..] else {
+            return None;
+        };
+        let nothing = Prefix { base: 1, mask: 0 };
+        let mut links = [nothing; LINKS];
+        for (at, (prefix, _)) in egress.connected.iter().enumerate() {
+            *links.get_mut(at)? = *prefix;
+        }
+        let way = *ways.get(usize::from(hop))?;
+        (everything.mask == 0).then_some(Self { links, way })
+    }
+
+    /// The way to an address beyond the links.
+    #[inline(always)]
+    pub fn beyond(&self, destination: u32) -> Option<&Way> {
+        let on_link = self.links.iter().any(|link| link.contains(destination));
+        (!on_link).then_some(&self.way)
+    }
+}
+
+/// Into the tunnels to one peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Front {
+    /// What is the same in all outer headers.
+    pub outer: OuterIpv4,
+    /// To the next hop.
+    pub way: Way,
+}
+
+impl Front {
+    /// Of a peer.
+    pub fn of(peer: &Peer, ways: &[Way]) -> Self {
+        let way = ways.get(usize::from(peer.next_hop)).copied();
+        Self {
+            outer: peer.outer,
+            way: way.unwrap_or(Way::NONE),
+        }
+    }
+}
 
 /// To one next hop.
 #[derive(Clone, Copy, Debug)]
