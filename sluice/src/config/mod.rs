@@ -18,6 +18,7 @@ mod n4;
 mod pools;
 mod ports;
 mod problem;
+mod scaling;
 mod suggest;
 mod summary;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use n4::N4;
 pub use pools::Pool;
 pub use ports::{MTU_MAX, MTU_MIN, Port};
 pub use problem::{KnownKey, Problem, Refused};
+pub use scaling::{Decides, Scaling};
 pub use workers::{Placement, Workers};
 
 use fields::Fields;

@@ -4,6 +4,7 @@ use super::fields::{At, Fields};
 use super::kind::{auto_or, boolean, number};
 use super::machine::Machine;
 use super::problem::Report;
+use super::scaling::Scaling;
 use sluice_path::limits::WORKERS;
 
 /// Who works where, as configured.
@@ -19,6 +20,8 @@ pub struct Workers {
     pub sleep_us_max: At<u32>,
     /// Workers may share a core: to try several out on a small machine.
     pub share_cores: bool,
+    /// How many of them work.
+    pub scaling: Scaling,
 }
 
 /// Who works where, on this machine.
@@ -43,6 +46,7 @@ impl Workers {
             housekeeping_core: housekeeping_core.given(),
             sleep_us_max: fields.or("sleep_us_max", "50", &number(0, 50, "microseconds")),
             share_cores: fields.or("share_cores", "false", &boolean()).value,
+            scaling: Scaling::read(fields),
         }
     }
 
@@ -55,6 +59,7 @@ impl Workers {
             true => self.choose(machine, housekeeping, report),
             false => self.cores.iter().map(|at| at.value).collect(),
         };
+        self.scaling.check(workers.len(), report);
         let shared = workers.contains(&housekeeping);
         if shared && machine.cores().len() > 1 {
             let at = self.cores.iter().find(|at| at.value == housekeeping);
@@ -154,6 +159,7 @@ mod tests {
             housekeeping_core: housekeeping.map(at),
             sleep_us_max: At { line: 1, value: 50 },
             share_cores: false,
+            scaling: Scaling::by_hand(),
         }
     }
 

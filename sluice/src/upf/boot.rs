@@ -108,6 +108,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     let metrics = serve_metrics(config, &core)?;
     thread::sleep_precisely();
+    let elastic = Scaling::new(config.workers.scaling.clone(), &core);
     Ok(ControlLoop {
         metrics,
         pool,
@@ -127,7 +128,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         moves: Moves::default(),
         trace: Trace::default(),
         port_names: config.ports.iter().map(|p| p.name.value.clone()).collect(),
-        elastic: Scaling::default(),
+        elastic,
         next_query: 0,
         next_neighbours: Instant::now(),
         idle_turns: 0,

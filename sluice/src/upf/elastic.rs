@@ -1,12 +1,12 @@
 //! Scaling as the load asks for it: readings of the workers' counters for the policy, its decisions
 //! for the workers.
 
+use crate::config;
 use serde_json::{Value, json};
 use sluice_host::clock;
 use sluice_mem::shard::ShardId;
 use sluice_node::core::Core;
 use sluice_node::elastic::level::{Heat, level};
-use sluice_node::elastic::policy::{Bounds, Cycles};
 use sluice_node::elastic::{Elastic, Reading, Sizes};
 use sluice_path::ledger::WorkerStats;
 use sluice_path::limits::{BURST, HANDOVER_RING, SHARDS};
@@ -18,9 +18,9 @@ const PERIOD_NS: u64 = 5_000_000;
 /// Shards are levelled every so many periods.
 const LEVEL_EVERY: u64 = 2;
 
-/// Scaling, while it is on.
-#[derive(Default)]
+/// Scaling, as it is configured and while it is on.
 pub struct Scaling {
+    config: config::Scaling,
     running: Option<Running>,
 }
 
@@ -38,6 +38,18 @@ struct Running {
 }
 
 impl Scaling {
+    /// As configured, from the start if it says so.
+    pub fn new<P: Packet>(config: config::Scaling, core: &Core<P>) -> Self {
+        let mut scaling = Self {
+            config,
+            running: None,
+        };
+        if scaling.config.decides != config::Decides::ByHand {
+            scaling.begin(core);
+        }
+        scaling
+    }
+
     /// From now on the load decides.
     pub fn begin<P: Packet>(&mut self, core: &Core<P>) -> Value {
         let (readings, now_ns) = (readings(core), clock::monotonic_ns());
@@ -49,17 +61,27 @@ impl Scaling {
             .iter()
             .filter(|n| **n > 0)
             .count();
-        let bounds = Bounds {
-            least: 1,
-            most: workers,
-        };
+        let bounds = self.config.bounds(workers);
         let sizes = Sizes {
             burst: BURST as u64,
             rings: (HANDOVER_RING * (workers - 1)) as u64,
         };
-        let policy = Box::new(Cycles::default());
-        let elastic = Elastic::new(policy, bounds, sizes, &readings, working, now_ns);
-        let answer = json!({ "workers": "auto", "working": working, "of": workers, "policy": elastic.policy() });
+        let elastic = Elastic::new(
+            self.config.policy(),
+            bounds,
+            sizes,
+            &readings,
+            working,
+            now_ns,
+        );
+        let answer = json!({
+            "workers": "auto",
+            "working": working,
+            "of": workers,
+            "working_min": bounds.least,
+            "working_max": bounds.most,
+            "policy": elastic.policy(),
+        });
         self.running = Some(Running {
             elastic,
             next_ns: now_ns + PERIOD_NS,

@@ -107,6 +107,29 @@ fn with_little_to_do_all_but_one_worker_are_sent_to_rest() {
 }
 
 #[test]
+fn a_configured_policy_keeps_its_bounds() {
+    let Some(lab) = Lab::new("least") else { return };
+    let mut config = three_workers();
+    config.more =
+        "workers: {count: 3, share_cores: true, scaling: cycles, working_min: 2}\n".into();
+    let daemon = Daemon::start(&lab, &config);
+    eventually("one worker rests", || workers(&daemon)[2] == (0, 0));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let two = workers(&daemon)[..2]
+        .iter()
+        .map(|(shards, _)| shards)
+        .sum::<u64>();
+    assert!(
+        workers(&daemon)[..2]
+            .iter()
+            .all(|(shards, _)| *shards > 1_000)
+    );
+    assert_eq!(two, 4096);
+    let said = daemon.ctl(&["scale", "auto"]);
+    assert!(said.out.contains("working_min: 2"), "{}", said.out);
+}
+
+#[test]
 fn what_cannot_be_moved_is_refused() {
     let Some(lab) = Lab::new("norm") else { return };
     let daemon = Daemon::start(&lab, &Config::new());
