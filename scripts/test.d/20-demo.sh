@@ -10,7 +10,7 @@ main() {
     scripts/build.sh fast || { echo "not ok the demo can be built"; return; }
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the demo leaves nothing"
-        "the demo ends well over XDP sockets" "an interrupted demo ends soon" "an interrupted demo leaves nothing"
+        "the demo ends well over XDP sockets" "the demo ends well over memif" "an interrupted demo ends soon" "an interrupted demo leaves nothing"
         "a demo whose terminal is gone leaves nothing" "what a killed demo left is swept by the next one")
     if [ "$(id -u)" -ne 0 ]; then
         printf 'ok %s # SKIP needs root\n' "${checks[@]}"
@@ -20,6 +20,7 @@ main() {
     trap 'rm -rf "$WORK"' EXIT
     whole
     over_xdp_sockets
+    over_memif
     interrupted
     hung_up
     killed
@@ -55,6 +56,18 @@ over_xdp_sockets() {
     3) echo "ok $name # SKIP $(cat "$WORK/demo.err")" ;;
     *) cat "$WORK/demo.err"; result "$status" "$name" ;;
     esac
+}
+
+over_memif() {
+    local name="the demo ends well over memif" status
+    "$SLUICE" demo --once --json --driver memif >"$WORK/demo.json" 2>"$WORK/demo.err" &
+    local pid=$!
+    wait "$pid"
+    status=$?
+    [ "$status" -eq 0 ] || cat "$WORK/demo.err"
+    [ "$status" -eq 0 ] && jq -e '.loss_packets == 0 and .checks_failed == 0' "$WORK/demo.json" >/dev/null &&
+        nothing_left "$pid"
+    result $? "$name"
 }
 
 # Ctrl-C while links, the UPF, sessions, and every kind of traffic come and go.

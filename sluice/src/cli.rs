@@ -8,7 +8,7 @@ pub mod args;
 use crate::bench::args::BenchArgs;
 use crate::logging::Verbosity;
 use crate::{bench, ctl, demo, upf};
-use args::{CtlArgs, DemoArgs, UpfArgs};
+use args::{BridgeArgs, CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -34,6 +34,9 @@ pub enum Command {
     /// A UPF, an SMF and gNBs with UEs in namespaces of this machine, and real traffic
     #[command(after_help = args::DEMO_EXAMPLES)]
     Demo(DemoArgs),
+    /// Joins DPDK ports in pairs; the demo starts it for a UPF on memif
+    #[command(hide = true)]
+    Bridge(BridgeArgs),
     /// Figures, each beside the limit of this machine
     Bench(BenchArgs),
 }
@@ -55,6 +58,7 @@ impl Cli {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
             Command::Demo(args) => demo::run(&args),
+            Command::Bridge(args) => demo::bridge::run(&args),
             Command::Bench(args) => bench::run(&args),
         }
         .into()

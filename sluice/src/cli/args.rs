@@ -75,9 +75,17 @@ pub enum Driver {
     /// XDP sockets: faster, kernel 5.4 or newer
     #[value(name = "af_xdp")]
     AfXdp,
-    /// Shared memory between processes; the demo, whose other side is the kernel, refuses it
+    /// Shared memory between processes: another one brings packets to the kernel and back
     #[value(name = "memif")]
     Memif,
+}
+
+/// `sluice bridge`
+#[derive(Clone, Debug, Args)]
+pub struct BridgeArgs {
+    /// Device arguments of DPDK ports; what comes from the first leaves by the second
+    #[arg(num_args = 2.., required = true)]
+    pub devices: Vec<String>,
 }
 
 /// `sluice ctl`

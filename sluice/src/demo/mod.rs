@@ -6,7 +6,7 @@
 //! | `run` | the demo from beginning to end |
 //! | `acts` | its acts: attach, traffic, path switch, detach |
 //! | `plan` | addresses and amounts |
-//! | `topology`, `servers`, `ran`, `core`, `upf` | the parts that are set up |
+//! | `topology`, `servers`, `ran`, `core`, `upf`, `bridge` | the parts that are set up |
 //! | `traffic` | ping, curl, iperf3 and what they say |
 //! | `captures`, `headers` | every message that passed, judged from outside |
 //! | `checks`, `report` | what must hold, and the outcome |
@@ -18,10 +18,11 @@ use sluice_host::cap::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
 
-use crate::cli::args::{DemoArgs, Driver};
+use crate::cli::args::DemoArgs;
 use crate::exit::Exit;
 
 mod acts;
+pub mod bridge;
 mod captures;
 mod checks;
 mod child;
@@ -50,16 +51,6 @@ use self::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {
-    let usage = |what: &str| {
-        eprintln!("sluice demo: {what}");
-        Exit::Usage
-    };
-    if args.driver == Driver::Memif {
-        return usage(
-            "--driver memif needs another process with memif at each end, and here the kernel \
-             is there: use af_packet or af_xdp",
-        );
-    }
     let lacking = cap::missing(&needs());
     if !lacking.is_empty() {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));

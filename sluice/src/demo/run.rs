@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::acts;
+use super::bridge::Bridge;
 use super::captures::Captures;
 use super::child::Stop;
 use super::core::Core;
@@ -17,7 +18,7 @@ use super::upf::Upf;
 use super::upf_config;
 use super::watch::Watch;
 use super::workdir::WorkDir;
-use crate::cli::args::DemoArgs;
+use crate::cli::args::{DemoArgs, Driver};
 
 /// Lines of the UPF's log that are shown when something went wrong.
 const LOG_LINES: usize = 30;
@@ -83,11 +84,20 @@ fn with_upf(
         "the UPF on {} ports",
         upf_config::driver_name(driver)
     ));
+    let mut bridge = match driver {
+        Driver::Memif => Some(
+            Bridge::start(&stage.topology.upf, stage.work, stage.stop)
+                .in_step("start of the bridge")?,
+        ),
+        Driver::AfPacket | Driver::AfXdp => None,
+    };
     let mut upf = Upf::start(&stage.topology.upf, stage.work, driver, stage.stop)
         .in_step("start of the UPF")?;
     let outcome = with_servers(stage, captures, &upf, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
     let alive = upf.check_alive().in_step("life of the UPF");
+    let bridged = bridge.as_mut().map_or(Ok(()), Bridge::check_alive);
+    let alive = alive.and(bridged.in_step("life of the bridge"));
     if outcome.is_err() || alive.is_err() || report.checks.failed() > 0 {
         report.upf_log = upf.log_tail(LOG_LINES);
     }

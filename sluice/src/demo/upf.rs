@@ -36,7 +36,7 @@ impl Upf {
         stop: &Stop,
     ) -> Result<Self, DemoError> {
         let socket = work.join("upf.ctl");
-        let text = upf_config::text(driver, &socket);
+        let text = upf_config::text(driver, work, &socket);
         let config = work.write("upf.yaml", text.as_bytes())?;
         let program = std::env::current_exe().map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
@@ -51,6 +51,12 @@ impl Upf {
         stop.wait_until("the UPF answers", START_LIMIT, || {
             this.check_alive()?;
             Ok(ctl::ask(&this.ctl.socket, &CtlQuery::Status).is_ok())
+        })
+        .and_then(|()| {
+            stop.wait_until("the UPF's links are up", START_LIMIT, || {
+                this.check_alive()?;
+                Ok(this.ctl.ports()?.iter().all(|port| port.link == "up"))
+            })
         })
         .map_err(|error| this.with_log(error))?;
         Ok(this)
@@ -123,6 +129,9 @@ pub(super) struct WorkerLoad {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct PortCounters {
     pub(super) name: String,
+    /// "up" if it carries packets.
+    #[serde(default)]
+    pub(super) link: String,
     #[serde(default)]
     pub(super) rx_packets: u64,
     #[serde(default)]

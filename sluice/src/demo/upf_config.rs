@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use sluice_port_dpdk::{devargs, free_huge_mib};
+use sluice_port_dpdk::devargs::{self, MemifRole};
+use sluice_port_dpdk::free_huge_mib;
 
-use super::plan;
+use super::workdir::WorkDir;
+use super::{bridge, plan};
 use crate::cli::args::Driver;
 
 /// For packet buffers, in MiB: a demo must not need half a small machine.
@@ -35,10 +37,15 @@ pub(super) fn driver_name(driver: Driver) -> &'static str {
 }
 
 /// The file's text: two ports, N4 on a kernel socket, its control socket at `socket`.
-pub(super) fn text(driver: Driver, socket: &Path) -> String {
-    let device = |number, interface| match driver {
+pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
+    let memifs = bridge::sockets(work);
+    let device = |number: u16, interface| match driver {
+        Driver::AfPacket => devargs::af_packet(number, interface, 1),
         Driver::AfXdp => devargs::af_xdp(number, interface, 1),
-        _ => devargs::af_packet(number, interface, 1),
+        Driver::Memif => {
+            let socket = &memifs[usize::from(number)];
+            devargs::memif(number, MemifRole::Client, socket, 0)
+        }
     };
     // A worker may have to wait for its core on a small, busy machine.
     let queues =
