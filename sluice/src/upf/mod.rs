@@ -9,7 +9,7 @@ mod ctl;
 mod elastic;
 mod links;
 mod load;
-mod metrics;
+pub(crate) mod metrics;
 mod moves;
 pub(crate) mod n4;
 mod ports;

@@ -185,6 +185,15 @@ fn turn_round<P: Packet>(world: &mut World<P>, case: Case) {
     }
 }
 
+/// The path's time per packet, in whatever directions are open.
+pub fn ns_per_packet<P: Packet>(world: &mut World<P>, time: Duration) -> Result<f64, Failure> {
+    let lap = lap(world, time, |world| {
+        world.turn();
+        Ok(())
+    });
+    lap.map(|lap| lap.ns())
+}
+
 #[derive(Clone, Copy)]
 struct Lap {
     cpu_ns: f64,

@@ -8,6 +8,7 @@ pub(super) mod io;
 mod limit;
 mod measure;
 pub(super) mod memory;
+mod observe;
 mod report;
 pub(super) mod scene;
 pub(super) mod smf;
@@ -22,6 +23,7 @@ use super::args::PathArgs;
 use crate::exit::Exit;
 use fifo::PACKETS;
 use measure::{Bench, CASES, Case, Effort, Figures};
+use observe::Observed;
 use report::{HugePages, Outcome};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
 use std::time::Duration;
@@ -50,11 +52,11 @@ pub fn run(args: &PathArgs) -> Exit {
         }
     };
     match all(args, &eal, &pool) {
-        Ok(outcomes) => {
+        Ok((outcomes, observed)) => {
             if args.json {
-                println!("{}", report::to_json(&outcomes, args.seconds));
+                println!("{}", report::to_json(&outcomes, &observed, args.seconds));
             } else {
-                print!("{}", report::to_table(&outcomes));
+                print!("{}", report::to_table(&outcomes, &observed));
             }
             Exit::Done
         }
@@ -82,8 +84,10 @@ fn start(args: &PathArgs) -> Result<(Eal, MbufPool), Failure> {
     Ok((eal, pool))
 }
 
-fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Vec<Outcome>, Failure> {
-    let mut outcomes = Vec::new();
+type Outcomes = (Vec<Outcome>, Vec<Observed>);
+
+fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
+    let (mut outcomes, mut observed) = (Vec::new(), Vec::new());
     for &sessions in &args.sessions {
         eprintln!("establishing {sessions} sessions");
         let mut world = World::build(sessions, || pool.alloc())?;
@@ -95,19 +99,23 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Vec<Outcome>, Fail
         world.prove()?;
         let mut bench = Bench::new(&world)?;
         bench.prove(&mut world)?;
+        let effort = Effort {
+            reps: args.reps.into(),
+            each: Duration::from_secs_f64(args.seconds),
+        };
         for case in CASES
             .into_iter()
             .filter(|case| case.name.contains(&args.only))
         {
-            let effort = Effort {
-                reps: args.reps.into(),
-                each: Duration::from_secs_f64(args.seconds),
-            };
             outcomes.push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+        }
+        if observe::NAME.contains(&args.only) {
+            eprintln!("{} with {sessions} sessions", observe::NAME);
+            observed.push(observe::measure(&mut world, effort, huge_pages)?);
         }
         world.end();
     }
-    Ok(outcomes)
+    Ok((outcomes, observed))
 }
 
 /// One case, again and again while it is disturbed; the best attempt stands.

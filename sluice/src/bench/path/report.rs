@@ -2,11 +2,14 @@
 
 use super::fifo::PACKETS;
 use super::measure::Figures;
+use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use crate::bench::machine;
-use crate::bench::stats::round;
+use crate::bench::stats::{Summary, round};
 use serde_json::{Value, json};
 
+/// What metrics may cost the path.
+const LOOKING_PERCENT_MAX: f64 = 2.0;
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_FOR_MEMORY: u32 = 100_000;
 
@@ -87,7 +90,7 @@ impl Outcome {
 }
 
 /// All of it as one object.
-pub fn to_json(outcomes: &[Outcome], seconds: f64) -> Value {
+pub fn to_json(outcomes: &[Outcome], observed: &[Observed], seconds: f64) -> Value {
     json!({
         "bench": "path",
         "version": env!("CARGO_PKG_VERSION"),
@@ -96,11 +99,52 @@ pub fn to_json(outcomes: &[Outcome], seconds: f64) -> Value {
         "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
         "packets_in_flight": PACKETS,
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+        "observed": observed.iter().map(observed_json).collect::<Vec<_>>(),
     })
 }
 
+fn observed_json(o: &Observed) -> Value {
+    let cost = |share: Summary| {
+        json!({
+            "percent_median": round(share.median * 100.0),
+            "percent_min": round(share.min * 100.0),
+            "percent_max": round(share.max * 100.0),
+        })
+    };
+    json!({
+        "name": observe::NAME,
+        "sessions": o.sessions,
+        "ns_median": round(o.alone.median),
+        "ns_median_scraped": round(o.scraped.median),
+        "ns_median_traced": round(o.traced.median),
+        "scraping_costs": cost(o.scraped_share),
+        "tracing_costs": cost(o.traced_share),
+        "limit_percent": LOOKING_PERCENT_MAX,
+        "pages_made": o.pages,
+        "packets_followed": o.followed,
+        "huge_pages": { "packets": o.huge_pages.packets, "sessions": o.huge_pages.sessions },
+    })
+}
+
+fn observed_line(o: &Observed) -> String {
+    let cost = |share: Summary| {
+        let [median, min, max] = [share.median, share.min, share.max].map(|s| s * 100.0);
+        format!("{median:+.1} % ({min:+.1} to {max:+.1})")
+    };
+    format!(
+        "{:<18}{:>10}  {:.1} ns; metrics scraped {}, one UE traced {}; {} pages, {} packets\n",
+        observe::NAME,
+        o.sessions,
+        o.alone.median,
+        cost(o.scraped_share),
+        cost(o.traced_share),
+        o.pages,
+        o.followed,
+    )
+}
+
 /// For people.
-pub fn to_table(outcomes: &[Outcome]) -> String {
+pub fn to_table(outcomes: &[Outcome], observed: &[Observed]) -> String {
     let mut text = format!(
         "{:<18}{:>10}{:>8}{:>22}{:>10}{:>8}{:>12}  {}\n",
         "", "sessions", "Mpps", "ns/packet (min-max)", "limit ns", "ratio", "B/session", "pages"
@@ -126,5 +170,6 @@ pub fn to_table(outcomes: &[Outcome]) -> String {
             text += &format!("  disturbed: {why}\n");
         }
     }
+    text.extend(observed.iter().map(observed_line));
     text
 }

@@ -17,6 +17,7 @@ use sluice_path::layout::Layout;
 use sluice_path::ledger::{Ledger, WorkerStats};
 use sluice_path::limits::SHARDS;
 use sluice_path::tables::Polled;
+use sluice_path::trace::Filter;
 use sluice_path::worker::Worker;
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_wire::pfcp::value::NtpTime;
@@ -98,6 +99,20 @@ impl<P: Packet> World<P> {
         self.stats.busy_turns.add(1);
         self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
         work
+    }
+
+    /// The worker's counters, for those who read them meanwhile.
+    pub fn stats(&self) -> Vec<Arc<WorkerStats>> {
+        vec![self.stats.clone()]
+    }
+
+    /// Follows packets from now on, or none. Returns how many were followed before.
+    pub fn trace(&mut self, filter: Option<Filter>) -> u64 {
+        self.core.end_mut().trace(filter);
+        self.turn();
+        while self.core.end_mut().receive_message().is_some() {}
+        let end = self.core.end_mut();
+        std::iter::from_fn(|| end.next_record()).count() as u64
     }
 
     /// The packet ledger.

@@ -9,6 +9,7 @@ mod snapshot;
 mod text;
 
 pub use snapshot::Snapshot;
+pub use text::text;
 
 use http::Server;
 use sluice_path::ledger::WorkerStats;
