@@ -2,7 +2,9 @@
 //! every wrong byte, and is a session made over N4 served by path and limit alike.
 
 use super::fifo::{Check, Fifo, PACKETS};
-use super::measure::Bench;
+use super::measure::{Bench, Effort};
+use super::observe;
+use super::report::HugePages;
 use super::scene;
 use super::traffic::{Direction, Flow, Frames, INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use super::world::World;
@@ -12,6 +14,7 @@ use sluice_port::{Burst, Packet};
 use sluice_port_sim::{HeapPacket, HeapPool};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The inner packet as another library builds it.
 fn inner(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), ttl: u8) -> Vec<u8> {
@@ -147,6 +150,25 @@ fn sessions_made_over_n4_are_served_by_path_and_limit_byte_for_byte() {
     world.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
     assert!(compared < 2 * PACKETS as u64);
+}
+
+#[test]
+fn looking_at_the_path_changes_no_byte_of_its_packets() {
+    let pool = HeapPool::default();
+    let mut world = World::build(100, || pool.alloc()).unwrap();
+    let effort = Effort {
+        reps: 1,
+        each: Duration::from_millis(40),
+    };
+    let normal = HugePages {
+        packets: false,
+        sessions: false,
+    };
+    let observed = observe::measure(&mut world, effort, normal).unwrap();
+    assert!(observed.followed > 0 && observed.pages > 0, "{observed:?}");
+    assert!(world.verdict().unwrap() > 0);
+    world.end();
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
 #[test]
