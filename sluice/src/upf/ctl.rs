@@ -244,7 +244,11 @@ fn read_line(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
             return Err(ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
-        let n = stream.read(&mut chunk)?;
+        let n = match stream.read(&mut chunk) {
+            // With a timeout, the kernel does not go on waiting by itself.
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
         line.extend_from_slice(&chunk[..n]);
         if n == 0 || line.contains(&b'\n') {
             break;
@@ -305,7 +309,10 @@ fn accompany(
 fn has_closed(stream: &mut UnixStream) -> bool {
     match stream.read(&mut [0; 64]) {
         Ok(n) => n == 0,
-        Err(e) => !matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        Err(e) => !matches!(
+            e.kind(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+        ),
     }
 }
 

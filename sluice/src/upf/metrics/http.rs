@@ -156,7 +156,11 @@ impl Client {
         let (mut request, mut chunk) = (Vec::new(), [0; 1024]);
         loop {
             self.stream.set_read_timeout(Some(self.left()?))?;
-            let n = self.stream.read(&mut chunk)?;
+            let n = match self.stream.read(&mut chunk) {
+                // With a timeout, the kernel does not go on waiting by itself.
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                read => read?,
+            };
             if n == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
@@ -179,7 +183,10 @@ impl Client {
         let mut rest = answer.as_bytes();
         while !rest.is_empty() {
             self.stream.set_write_timeout(Some(self.left()?))?;
-            let n = self.stream.write(rest)?;
+            let n = match self.stream.write(rest) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                written => written?,
+            };
             rest = rest.get(n..).unwrap_or_default();
         }
         // What the client says behind its request must not reset what it is still reading.
