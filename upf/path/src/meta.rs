@@ -37,6 +37,6 @@ pub struct Meta {
     pub local: u8,
     /// How it came in.
     pub entry: Entry,
-    /// It came in the shape that nearly all packets have ([`crate::shape`]).
+    /// It came in the shape that nearly all packets have (`crate::shape`).
     pub usual: bool,
 }

@@ -71,6 +71,26 @@ impl Tracer {
         filter.keys.iter().any(is) || filter.peer.is_some_and(sends)
     }
 
+    /// A quick look at a batch: false if none of its packets is followed.
+    #[inline(never)]
+    fn may_follow(&self, metas: &[Meta]) -> bool {
+        let Some(tracing) = &self.on else {
+            return false;
+        };
+        if self.asks_rules() {
+            return true;
+        }
+        // One key after the other over all packets: loops without a branch.
+        tracing.filter.keys.iter().any(|key| {
+            let sought = match key {
+                Key::Ue(address) => u32::from(*address),
+                Key::Teid { teid, .. } => *teid,
+            };
+            let met = metas.iter().map(|meta| u32::from(meta.key == sought));
+            met.sum::<u32>() > 0
+        })
+    }
+
     /// True if what a rule sends into a tunnel is followed.
     fn follows_into(&self, (peer, teid): (Ipv4Addr, u32)) -> bool {
         self.on.as_ref().is_some_and(|tracing| {
@@ -193,7 +213,8 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     pub(crate) fn execute_traced(&mut self, now_ns: u64) {
         let (mut path, batch) = self.path_and_batch(now_ns);
-        if !batch.metas.iter().any(|meta| path.follows(meta)) {
+        let may_follow = path.tracer.may_follow(&batch.metas);
+        if !may_follow || !batch.metas.iter().any(|meta| path.follows(meta)) {
             return path.execute(batch);
         }
         let mut packets = core::mem::take(&mut batch.mine);
