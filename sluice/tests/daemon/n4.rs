@@ -10,6 +10,7 @@ use sluice_host::judge::judge;
 use sluice_host::packet::PacketSocket;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::pfcp::MessageType;
 use sluice_wire::udp::UdpHeader;
 
 use super::kit::*;
@@ -53,6 +54,30 @@ fn an_smf_on_a_port_leads_a_session_through_its_life() {
         assert_eq!(port(fault), 0, "{fault}");
     }
     daemon.ledger();
+}
+
+#[test]
+fn an_smf_behind_a_port_is_called_and_told_of_the_end() {
+    let Some(lab) = Lab::new("n4call") else {
+        return;
+    };
+    let config = on_a_port(&lab)
+        .n4("associate", N4_SMFS[0])
+        .n4("graceful_release_s", 60);
+    // Nobody has spoken yet: its station is asked for.
+    let mut daemon = Daemon::start(&lab, &config);
+    let smf = lab.smf_at(0);
+    eventually("the association is up", || smf.peer().unwrap().is_some());
+    daemon.process.terminate();
+    eventually("the SMF is asked", || {
+        let asked = smf.counters().unwrap();
+        asked.received(MessageType::ASSOCIATION_UPDATE_REQUEST) > 0
+    });
+    // The last answer of all leaves before the workers end.
+    smf.release().unwrap();
+    let (code, took) = daemon.wait();
+    assert_eq!(code, Some(0), "{}", daemon.log());
+    assert!(took.as_secs() < 30, "the end came from the release");
 }
 
 #[test]
