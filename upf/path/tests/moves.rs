@@ -25,6 +25,7 @@ fn shards_move_at_random_under_traffic() {
         }
         world.settle();
         let (done, _) = world.kit.control.mover().progress();
+        println!("seed {seed}: {done} moves");
         assert!(done > rounds(), "{done} moves");
         world.close_without_loss();
     }

@@ -215,6 +215,11 @@ impl Twin {
         Some((f_teid.address, f_teid.teid))
     }
 
+    /// The UE's address, if a rule of the session tells it.
+    pub fn ue(&self, id: SessionId) -> Option<std::net::Ipv4Addr> {
+        self.sessions.get(&id)?.ue()
+    }
+
     /// True if downlink packets of a session may come out of a tunnel as well as from a data
     /// network, so that what arrives on two ports draws on one bucket. Which of them comes first is
     /// then seen from outside.

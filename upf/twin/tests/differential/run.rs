@@ -142,6 +142,12 @@ impl Pair {
         let Some(id) = self.sessions.get(&slot).copied() else {
             return Ok(());
         };
+        // Where the session lies was settled when it was established. Whether an address that is
+        // first told now lies there, too, is nothing that the twin could know.
+        let tells_ue = change.create.pdrs.iter().any(|p| p.ue.is_some());
+        if tells_ue && self.twin.ue(id).is_none() {
+            return Ok(());
+        }
         let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
             .collect();
