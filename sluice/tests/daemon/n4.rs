@@ -68,6 +68,9 @@ fn an_smf_behind_a_port_is_called_and_told_of_the_end() {
     let mut daemon = Daemon::start(&lab, &config);
     let smf = lab.smf_at(0);
     eventually("the association is up", || smf.peer().unwrap().is_some());
+    eventually("the UPF knows it, too", || {
+        counter(&daemon, "n4", "received_association_setup_response") > 0
+    });
     daemon.process.terminate();
     eventually("the SMF is asked", || {
         let asked = smf.counters().unwrap();
