@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 profile=${1:-release}
-scripts/setup.sh
+set_up
 say "building sluice (profile $profile)"
 cargo build --profile "$profile" -p sluice
 say "built $TARGET_DIR/$profile/sluice"

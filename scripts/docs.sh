@@ -4,6 +4,6 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
-scripts/setup.sh
+set_up
 cargo doc --workspace --no-deps
 say "open $TARGET_DIR/doc/sluice/index.html"

@@ -5,11 +5,6 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit 3
 
-# Rust of rustup comes before the distribution's, which is often too old.
-if [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ]; then
-    PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-fi
-export PATH
 # shellcheck disable=SC2034 # used by those who source this
 TARGET_DIR=${CARGO_TARGET_DIR:-$ROOT/target}
 
@@ -46,7 +41,23 @@ lacking() {
     exit 3
 }
 
-# Rust that setup.sh installed beside an older default is chosen here.
-if ! rust_is_fine && command -v rustup >/dev/null && rustup run stable cargo --version >/dev/null 2>&1; then
-    export RUSTUP_TOOLCHAIN=stable
-fi
+# Rust of rustup comes before the distribution's, which is often too old; and what setup.sh
+# installed beside an older default is chosen.
+choose_rust() {
+    local bin=${CARGO_HOME:-$HOME/.cargo}/bin
+    case :$PATH: in
+        *:"$bin":*) ;;
+        *) [ ! -d "$bin" ] || export PATH="$bin:$PATH" ;;
+    esac
+    if ! rust_is_fine && command -v rustup >/dev/null && rustup run stable cargo --version >/dev/null 2>&1; then
+        export RUSTUP_TOOLCHAIN=stable
+    fi
+}
+
+# Installs what is missing, and finds the Rust that was just installed.
+set_up() {
+    scripts/setup.sh || return
+    choose_rust
+}
+
+choose_rust

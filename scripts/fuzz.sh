@@ -13,7 +13,7 @@ WORK=$TARGET_DIR/fuzz
 SECONDS_EACH=${FUZZ_SECONDS:-60}
 
 main() {
-    scripts/setup.sh || exit 3
+    set_up || exit 3
     install_nightly
     install_cargo_fuzz
     local all targets target found=()

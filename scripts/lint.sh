@@ -4,7 +4,7 @@
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
 
-scripts/setup.sh || exit
+set_up || exit
 failed=()
 
 check() { # name command...

@@ -14,7 +14,7 @@ passed=0 failed=0 ignored=0
 
 main() {
     if ! { mkdir -p "$TARGET_DIR" && : >"$LOG"; }; then lacking "$LOG cannot be written"; fi
-    scripts/setup.sh || { echo "0 passed, 1 failed"; exit 3; }
+    set_up || { echo "0 passed, 1 failed"; exit 3; }
     run_workspace
     local step
     for step in scripts/test.d/*.sh; do
