@@ -118,6 +118,8 @@ impl<P: Packet> Source<P> {
     /// How many packets are due and not made, and how far apart they came.
     fn waiting(&mut self, now_ns: u64, max: usize) -> (u64, f64) {
         match self.pace {
+            // Everything comes to the others.
+            _ if self.own.is_empty() => (0, 0.0),
             Pace::Still => (0, 0.0),
             Pace::Full => {
                 let room = IN_FLIGHT.saturating_sub(self.under_way() - self.lost);
