@@ -82,6 +82,8 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
     let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
+    let pages = if eal.huge_pages() { "huge" } else { "normal" };
+    tracing::info!("packet buffers are on {pages} pages");
     let ports = ports::open(config, &pool)?;
     let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;

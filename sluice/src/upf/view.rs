@@ -95,8 +95,6 @@ fn ports(upf: &Upf<'_>) -> Vec<Value> {
                 "mtu_bytes": info.mtu_bytes,
                 "rx_queues": info.rx_queues,
                 "tx_queues": info.tx_queues,
-                // No port is asked to steer by UE yet: workers hand over.
-                "steering": "software",
                 "order_across_moves": match keeps_order {
                     true => "kept",
                     false => "not guaranteed",

@@ -6,7 +6,7 @@ use sluice_mem::counter::Counter;
 use sluice_mem::ticks;
 
 /// One turn in so many is timed: some ten clock readings of 10 ns each in 64 turns of a full
-/// batch, 8192 packets, are below a hundredth of a nanosecond a packet.
+/// batch, 8192 packets, are about a hundredth of a nanosecond a packet.
 pub const EVERY: u32 = 64;
 
 /// A stage that took longer was interrupted: the thread had lost its core. Full batches take
