@@ -2,6 +2,7 @@
 //! control core.
 
 use crate::foreign::{self, ForeignWriter};
+use crate::late::Outbox;
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
 use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS};
@@ -178,7 +179,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
                 from_control,
                 to_control,
                 n4,
-                to_workers,
+                to_workers: Outbox::new(to_workers),
                 from_workers,
                 wakes: end.wakes.clone(),
             },

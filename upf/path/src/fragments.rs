@@ -40,7 +40,7 @@ impl<I: PortIo> Worker<I> {
             let mixed = ip.source_u32() ^ ip.destination_u32().rotate_left(13);
             (mixed ^ u32::from(ip.identification())).wrapping_mul(0x9e37_79b9) >> 8
         });
-        hash as usize % self.rings.to_workers.len().max(1)
+        hash as usize % self.rings.to_workers.workers().max(1)
     }
 
     /// A fragment of our kind. A whole packet goes back to be sorted.

@@ -11,6 +11,7 @@ pub mod drop;
 pub mod foreign;
 mod fragments;
 mod held;
+mod late;
 pub mod layout;
 pub mod ledger;
 pub mod limits;

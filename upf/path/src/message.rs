@@ -1,6 +1,7 @@
 //! What travels on the rings between the workers and the control core.
 
 use crate::held::Waiting;
+use crate::late::Outbox;
 use crate::line::Line;
 use crate::meta::Meta;
 use crate::moves::{Switch, Turn};
@@ -141,8 +142,8 @@ pub struct WorkerRings<P> {
     pub to_control: Producer<ToControl<P>>,
     /// PFCP packets to the control core, with the interface that each came in by.
     pub n4: Producer<(P, InterfaceId)>,
-    /// To each other worker; `None` at one's own place.
-    pub to_workers: Vec<Option<Producer<Handover<P>>>>,
+    /// To the other workers.
+    pub to_workers: Outbox<P>,
     /// From each other worker; `None` at one's own place.
     pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
     /// Of every worker, and behind them the control core's.
@@ -165,22 +166,28 @@ impl<P> WorkerRings<P> {
     /// Puts something on the ring to another worker, and wakes it.
     #[inline]
     pub(crate) fn hand(&mut self, to: WorkerId, what: Handover<P>) -> Result<(), Handover<P>> {
-        let to = usize::from(to);
-        match self.to_workers.get_mut(to).and_then(Option::as_mut) {
-            Some(ring) => ring.push(what)?,
-            None => return Err(what),
-        }
-        self.wake(to);
+        self.to_workers.put(to, what)?;
+        self.wake(to.into());
         Ok(())
     }
 
     /// As [`hand`](Self::hand), in a place reserved for tokens.
     pub(crate) fn hand_token(&mut self, to: WorkerId, token: Handover<P>) -> bool {
-        let to = usize::from(to);
-        let ring = self.to_workers.get_mut(to).and_then(Option::as_mut);
-        let handed = ring.is_some_and(|ring| ring.push_reserved(token).is_ok());
-        self.wake(to);
+        let handed = self.to_workers.put_token(to, token);
+        self.wake(to.into());
         handed
+    }
+
+    /// What found its ring full goes on as far as there is room by now. Returns how much waited.
+    #[cold]
+    pub(crate) fn flush_late(&mut self) -> usize {
+        let (late, wakes) = (self.to_workers.late(), &self.wakes);
+        self.to_workers.flush(|to| {
+            if let Some(wake) = wakes.get(to) {
+                wake.wake();
+            }
+        });
+        late
     }
 
     /// Wakes the control core if it sleeps.

@@ -34,7 +34,7 @@ impl<I: PortIo> Worker<I> {
     pub(crate) fn leave_queue(&mut self, fence: Fence) {
         self.polled.retain(|polled| *polled != fence.polled);
         self.io.leave_rx(fence.polled.port, fence.polled.queue);
-        for worker in 0..self.rings.to_workers.len() {
+        for worker in 0..self.rings.to_workers.workers() {
             if worker != usize::from(self.id) {
                 self.send_token(worker as WorkerId, Handover::Fence(fence));
             }
@@ -47,7 +47,7 @@ impl<I: PortIo> Worker<I> {
         if fence.to != self.id {
             return self.send_token(fence.to, Handover::Fence(fence));
         }
-        let others = self.rings.to_workers.len() - 1;
+        let others = self.rings.to_workers.workers() - 1;
         let polled = fence.polled;
         let at = self.arriving.iter().position(|a| a.polled == polled);
         let at = at.unwrap_or_else(|| {

@@ -138,7 +138,7 @@ impl<I: PortIo> Worker<I> {
         let lanes = (0..parts.io.ports().len())
             .map(|port| Lane::new(PortId(port as u16), parts.tx_queue))
             .collect();
-        let workers = parts.rings.to_workers.len();
+        let workers = parts.rings.to_workers.workers();
         Self {
             moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES),
             giving: Vec::with_capacity(MOVES),
@@ -182,6 +182,9 @@ impl<I: PortIo> Worker<I> {
             work += self.poll(self.polled[i], now_ns);
         }
         work += self.take_handovers(now_ns);
+        if self.rings.to_workers.late() > 0 {
+            work += self.rings.flush_late();
+        }
         if !self.giving.is_empty() {
             work += self.give_shards(now_ns);
         }
@@ -208,6 +211,7 @@ impl<I: PortIo> Worker<I> {
     /// has a time.
     pub fn is_parked(&self) -> bool {
         let nothing_held = self.held.is_empty() && self.reassembler.is_empty();
+        let nothing_held = nothing_held && self.rings.to_workers.late() == 0;
         self.polled.is_empty() && self.giving.is_empty() && nothing_held
     }
 
@@ -344,6 +348,13 @@ impl<I: PortIo> Worker<I> {
                     self.stats.count_drop(DropReason::Stopped);
                     bury(packet);
                 }
+            }
+        }
+        while let Some(message) = self.rings.to_workers.bury() {
+            if let Some(packet) = message.into_packet() {
+                self.stats.handed_in.add(1);
+                self.stats.count_drop(DropReason::Stopped);
+                bury(packet);
             }
         }
         while let Some((packet, _)) = self.moves.bury() {

@@ -113,11 +113,33 @@ fn what_waits_for_a_next_hop_moves_with_its_shard() {
 }
 
 #[test]
+fn a_worker_that_is_away_for_a_while_costs_no_packet() {
+    let mut world = World::new(2, Ues(32), 11);
+    world.requeue_all(1);
+    world.settle();
+    for _ in 0..4 {
+        let before = world.kit.control.ledger();
+        // Worker 0 has lost its CPU; half of all is for it, three times what a ring takes.
+        for _ in 0..1_400 {
+            world.inject(16);
+            if world.lot(16) == 0 {
+                world.move_one();
+            }
+            world.turn(1);
+        }
+        let held = world.kit.control.ledger().held - before.held;
+        assert!(held > 8_000, "{held} on their way");
+        world.settle();
+    }
+    world.close_without_loss();
+}
+
+#[test]
 fn a_worker_that_never_wakes_fills_the_hold_and_no_more() {
     let mut world = World::new(2, Ues(8), 5);
     (0..8).for_each(|ue| world.move_ue(ue, 1));
     // Worker 0 sleeps: what worker 1 polls for it has to wait.
-    for _ in 0..3_000 {
+    for _ in 0..12_000 {
         world.inject(16);
         world.turn(1);
     }

@@ -1,4 +1,4 @@
-//! Packets that wait, in a fixed number of places, on one list for each moving shard.
+//! What waits, in a fixed number of places, on one list for each moving shard or late worker.
 
 use crate::worker::WorkerId;
 
@@ -6,7 +6,7 @@ const END: u32 = u32::MAX;
 
 /// The waiting packets of one shard, oldest first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     first: u32,
     last: u32,
 }
@@ -20,6 +20,13 @@ impl Default for List {
     }
 }
 
+impl List {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first == END
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Place<H> {
     item: Option<(WorkerId, H)>,
@@ -28,7 +35,7 @@ struct Place<H> {
 
 /// Places for all waiting packets of a worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Hold<H> {
+pub(crate) struct Hold<H> {
     places: Vec<Place<H>>,
     /// Most recently freed first.
     free: List,

@@ -21,7 +21,7 @@
 //! Nothing here knows rings, packets or lines, so the model check (`model`) explores exactly this
 //! code.
 
-mod hold;
+pub(crate) mod hold;
 #[cfg(test)]
 mod model;
 

@@ -177,6 +177,13 @@ impl World {
         self.move_ue(ue as u32, to as u8);
     }
 
+    /// All receive queues go to one worker.
+    pub fn requeue_all(&mut self, to: u8) {
+        for queue in 0..self.kit.workers.len() as u16 {
+            (0..2).for_each(|port| assert!(self.kit.control.move_queue(polled(port, queue), to)));
+        }
+    }
+
     /// A receive queue goes to another worker.
     pub fn requeue_one(&mut self) {
         let (port, workers) = (self.lot(2) as u16, self.kit.workers.len() as u64);
