@@ -15,7 +15,7 @@ use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{InterfaceId, Polled, Tables, Usual};
 use crate::trace::end::TraceEnd;
-use crate::trace::{Filter, Record, Tracing};
+use crate::trace::{Filter, Record, TraceOrder};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
@@ -112,7 +112,7 @@ enum Order {
     Expect(ShardId, WorkerId),
     Drain(Drain),
     Leave(Fence),
-    Trace(Option<Box<Tracing>>),
+    Trace(TraceOrder),
 }
 
 /// The control core's end of the path.
@@ -267,7 +267,7 @@ impl<P> ControlEnd<P> {
                 }
                 Order::Drain(drain) => ring.push_reserved(ToWorker::Drain(drain)),
                 Order::Leave(fence) => ring.push_reserved(ToWorker::Leave(fence)),
-                Order::Trace(tracing) => ring.push_reserved(ToWorker::Trace(tracing)),
+                Order::Trace(order) => ring.push_reserved(ToWorker::Trace(order)),
             };
             debug_assert!(pushed.is_ok(), "no reserved place for an order");
             self.wakes[worker].wake();
@@ -318,6 +318,11 @@ impl<P> ControlEnd<P> {
                     ToControl::Requeued(polled) => {
                         self.mover.requeued(polled);
                         self.begin_moves();
+                        continue;
+                    }
+                    ToControl::TraceExpected => {
+                        self.trace.expected();
+                        self.begin_trace();
                         continue;
                     }
                     ToControl::Traced(tracing) => {
@@ -456,8 +461,8 @@ impl<P> ControlEnd<P> {
 
     fn begin_trace(&mut self) {
         let orders = self.trace.next_orders(self.rings.len());
-        for (worker, tracing) in orders.into_iter().flatten().enumerate() {
-            self.order(worker, Order::Trace(tracing));
+        for (worker, order) in orders.into_iter().flatten().enumerate() {
+            self.order(worker, Order::Trace(order));
         }
     }
 

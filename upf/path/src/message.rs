@@ -8,7 +8,7 @@ use crate::moves::{Switch, Turn};
 use crate::requeue::Fence;
 use crate::rule::Block;
 use crate::tables::{InterfaceId, NextHopId, Polled};
-use crate::trace::Tracing;
+use crate::trace::{TraceOrder, Tracing};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::WorkerId;
@@ -36,8 +36,8 @@ pub enum ToWorker<P> {
     Drain(Drain),
     /// A receive queue goes to another worker.
     Leave(Fence),
-    /// Follow these packets from now on, or none.
-    Trace(Option<Box<Tracing>>),
+    /// About following packets.
+    Trace(TraceOrder),
 }
 
 /// A receive queue that one shard's packets do not come into any more.
@@ -72,6 +72,8 @@ pub enum ToControl<P> {
     Expecting(ShardId),
     /// The worker polls this queue now.
     Requeued(Polled),
+    /// The worker knows the tracing that it is about to follow with.
+    TraceExpected,
     /// The worker follows with this no more.
     Traced(Box<Tracing>),
 }

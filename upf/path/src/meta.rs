@@ -39,4 +39,6 @@ pub struct Meta {
     pub entry: Entry,
     /// It came in the shape that nearly all packets have (`crate::shape`).
     pub usual: bool,
+    /// Number of the tracing that the worker had who parsed it; 0: it followed nothing.
+    pub traced: u8,
 }

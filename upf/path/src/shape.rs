@@ -99,6 +99,7 @@ impl Shape {
             local: self.local,
             entry: Entry::Tunnel,
             usual: true,
+            traced: 0,
         })
     }
 
@@ -123,6 +124,7 @@ impl Shape {
             local: self.local,
             entry: Entry::Plain,
             usual: true,
+            traced: 0,
         })
     }
 

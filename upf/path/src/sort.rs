@@ -22,6 +22,9 @@ impl<I: PortIo> Worker<I> {
     /// of it stays.
     pub(crate) fn sort(&mut self, from: usize, port: PortId, now_ns: u64) {
         self.classify(from, port);
+        if self.tracer.is_on() {
+            self.mark_traced(from);
+        }
         if !self.batch.odd.is_empty() {
             self.part(from, port, now_ns);
         }

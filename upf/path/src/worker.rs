@@ -5,7 +5,7 @@ use crate::held::Held;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, WORKERS};
 use crate::line::Line;
-use crate::message::{ToControl, ToWorker, WorkerRings};
+use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
 use crate::moves::{Moves, Routes};
 use crate::path::Path;
@@ -258,11 +258,7 @@ impl<I: PortIo> Worker<I> {
                 ToWorker::Expect(shard, producer) => self.expect(shard, producer),
                 ToWorker::Drain(drain) => self.begin_drain(drain),
                 ToWorker::Leave(fence) => self.leave_queue(fence),
-                ToWorker::Trace(tracing) => {
-                    if let Some(old) = self.tracer.set(tracing) {
-                        self.tell_control(ToControl::Traced(old));
-                    }
-                }
+                ToWorker::Trace(order) => self.trace_order(order),
             }
         }
         if work > 0 {

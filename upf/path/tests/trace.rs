@@ -241,6 +241,41 @@ fn handed_over_packets_are_seen_by_both_workers() {
     end(kit);
 }
 
+/// A packet that was received before the trace is told by none of its workers; one that a worker
+/// begins to follow while the other only expects to, by both.
+#[test]
+fn what_is_between_two_workers_when_a_trace_begins_is_told_by_both_or_none() {
+    let mut seen = [0, 0];
+    // The number of turns of each worker until the packet comes, and by whom the next is.
+    for before in 0..6 {
+        for order in 0..16 {
+            let mut kit = Kit::with(2, SimPortConfig::named("n3"), SimPortConfig::named("n6"));
+            let s = kit.default_session();
+            kit.control.trace(Some(ue_filter(&s)));
+            let frame = gtpu_frame(GNB, s.teid.get(), 9, &uplink_packet());
+            for step in 0..before + 4 {
+                if step == before {
+                    kit.n3.inject(&frame);
+                }
+                kit.now_ns += 1_000;
+                kit.net.advance_to(kit.now_ns);
+                kit.workers[order >> (step % 4) & 1].turn(kit.now_ns);
+                assert!(kit.control.receive_message().is_none());
+            }
+            let records = records(&mut kit);
+            let fates: Vec<_> = records.iter().map(|r| (r.worker, r.fate)).collect();
+            match fates[..] {
+                [] => seen[0] += 1,
+                [(0, Fate::HandedOver(1)), (1, Fate::Sent)] => seen[1] += 1,
+                _ => panic!("{before}, {order:04b}: {fates:?}"),
+            }
+            assert_eq!(output(&kit.n6).len(), 1);
+            end(kit);
+        }
+    }
+    assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}
+
 #[test]
 fn a_packet_that_waits_for_its_next_hop_is_seen_again_when_it_leaves() {
     let mut kit = Kit::new();

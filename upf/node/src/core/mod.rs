@@ -266,6 +266,7 @@ impl<P: Packet> Core<P> {
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
             | ToControl::Requeued(_)
+            | ToControl::TraceExpected
             | ToControl::Traced(_) => {}
             ToControl::Packet(packet, interface) => {
                 let event = self

@@ -98,6 +98,7 @@ fn ipv4(
         local: instance.0,
         entry: Entry::Plain,
         usual: false,
+        traced: 0,
     }))
 }
 
@@ -160,6 +161,7 @@ fn to_tunnel(
         local,
         entry,
         usual: false,
+        traced: 0,
     }))
 }
 

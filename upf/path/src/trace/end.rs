@@ -1,7 +1,7 @@
 //! The control core's side: who follows what, and the records that come in.
 
 use crate::limits::TRACE_RECORDS;
-use crate::trace::{Filter, Record, Tracing};
+use crate::trace::{Filter, Record, TraceOrder, Tracing};
 use sluice_mem::ring::{Consumer, spsc};
 
 /// The records of all workers.
@@ -13,6 +13,18 @@ pub(crate) struct TraceEnd {
     /// The filter that they are to have.
     wanted: Option<Filter>,
     numbers: u32,
+    mark: u8,
+    step: Step,
+}
+
+/// How far the workers are with the last word.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Step {
+    /// They have it.
+    #[default]
+    Told,
+    /// So many have not said yet that they know of the next tracing.
+    Expecting(usize),
 }
 
 struct Ring {
@@ -28,35 +40,53 @@ impl TraceEnd {
         self.wanted = filter;
     }
 
+    /// A worker knows of the next tracing.
+    pub fn expected(&mut self) {
+        if let Step::Expecting(left) = &mut self.step {
+            *left = left.saturating_sub(1);
+        }
+    }
+
     /// What the workers have to be told, one for each of them: as long as one has not answered
     /// to the last word, there is no other.
-    pub fn next_orders(&mut self, workers: usize) -> Option<Vec<Option<Box<Tracing>>>> {
+    pub fn next_orders(&mut self, workers: usize) -> Option<Vec<TraceOrder>> {
+        match self.step {
+            Step::Expecting(0) => {
+                self.step = Step::Told;
+                return Some((0..workers).map(|_| TraceOrder::Follow).collect());
+            }
+            Step::Expecting(_) => return None,
+            Step::Told => {}
+        }
         let current = self.rings.iter().filter(|ring| !ring.is_over).count();
         let expected = if self.set.is_some() { workers } else { 0 };
         if self.wanted == self.set || current != expected {
             return None;
         }
         self.set.clone_from(&self.wanted);
-        let Some(filter) = &self.wanted else {
-            return Some((0..workers).map(|_| None).collect());
+        let Some(filter) = self.wanted.clone() else {
+            return Some((0..workers).map(|_| TraceOrder::End).collect());
         };
-        let orders = (0..workers).map(|_| {
-            let (ring, records) = spsc(TRACE_RECORDS, 0);
-            let number = self.numbers;
-            self.numbers = number.wrapping_add(1);
-            self.rings.push(Ring {
-                number,
-                records,
-                is_over: false,
-            });
-            let filter = filter.clone();
-            Some(Box::new(Tracing {
-                number,
-                filter,
-                ring,
-            }))
+        self.step = Step::Expecting(workers);
+        self.mark = self.mark % u8::MAX + 1;
+        Some((0..workers).map(|_| self.expect(&filter)).collect())
+    }
+
+    fn expect(&mut self, filter: &Filter) -> TraceOrder {
+        let (ring, records) = spsc(TRACE_RECORDS, 0);
+        let number = self.numbers;
+        self.numbers = number.wrapping_add(1);
+        self.rings.push(Ring {
+            number,
+            records,
+            is_over: false,
         });
-        Some(orders.collect())
+        TraceOrder::Expect(Box::new(Tracing {
+            number,
+            mark: self.mark,
+            filter: filter.clone(),
+            ring,
+        }))
     }
 
     /// A worker gives back what it followed with.

@@ -3,13 +3,14 @@
 use crate::drop::DropReason;
 use crate::ledger::WorkerStats;
 use crate::limits::FRAGMENTS_PER_PACKET;
+use crate::message::ToControl;
 use crate::meta::{Entry, Meta};
 use crate::path::Path;
 use crate::rule::{Body, Head};
 use crate::stage::parse::Class;
 use crate::stage::{far, pdr, session};
 use crate::tables::InterfaceId;
-use crate::trace::{Came, Fate, Key, Record, RuleSeen, Sent, Snap, Tracing};
+use crate::trace::{Came, Fate, Filter, Key, Record, RuleSeen, Sent, Snap, TraceOrder, Tracing};
 use crate::worker::{Batch, Worker, WorkerId};
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -21,7 +22,10 @@ use sluice_wire::udp::Udp;
 /// A worker's eye.
 pub(crate) struct Tracer {
     worker: WorkerId,
+    /// What packets are followed with from their beginning.
     on: Option<Box<Tracing>>,
+    /// What they will be followed with; other workers may have begun to.
+    next: Option<Box<Tracing>>,
     /// How the packets at hand came.
     came: Came,
 }
@@ -32,6 +36,7 @@ impl Tracer {
         Self {
             worker,
             on: None,
+            next: None,
             came: Came::Control,
         }
     }
@@ -39,7 +44,7 @@ impl Tracer {
     /// True while somebody looks.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
-        self.on.is_some()
+        self.on.is_some() || self.next.is_some()
     }
 
     /// The packets from here on came so.
@@ -50,15 +55,25 @@ impl Tracer {
         }
     }
 
-    /// Another tracing, or none; the old one comes back.
-    pub fn set(&mut self, tracing: Option<Box<Tracing>>) -> Option<Box<Tracing>> {
-        core::mem::replace(&mut self.on, tracing)
+    /// The mark of packets that are parsed here.
+    fn mark(&self) -> u8 {
+        self.on.as_ref().map_or(0, |tracing| tracing.mark)
+    }
+
+    /// What a packet is followed with, if the worker who parsed it followed any.
+    #[inline]
+    fn tracing_of(&self, meta: &Meta) -> Option<&Tracing> {
+        let next = self.next.as_deref();
+        match meta.traced {
+            0 => None,
+            mark => next.filter(|next| next.mark == mark).or(self.on.as_deref()),
+        }
     }
 
     /// True if a packet is followed by what it is placed by, or by its sender.
     #[inline]
     fn follows(&self, meta: &Meta) -> bool {
-        let Some(tracing) = &self.on else {
+        let Some(tracing) = self.tracing_of(meta) else {
             return false;
         };
         let filter = &tracing.filter;
@@ -74,14 +89,11 @@ impl Tracer {
     /// A quick look at a batch: false if none of its packets is followed.
     #[inline(never)]
     fn may_follow(&self, metas: &[Meta]) -> bool {
-        let Some(tracing) = &self.on else {
-            return false;
-        };
         if self.asks_rules() {
             return true;
         }
         // One key after the other over all packets: loops without a branch.
-        tracing.filter.keys.iter().any(|key| {
+        self.filters().flat_map(|filter| &filter.keys).any(|key| {
             let sought = match key {
                 Key::Ue(address) => u32::from(*address),
                 Key::Teid { teid, .. } => *teid,
@@ -91,9 +103,14 @@ impl Tracer {
         })
     }
 
+    fn filters(&self) -> impl Iterator<Item = &Filter> {
+        let tracings = self.on.iter().chain(&self.next);
+        tracings.map(|tracing| &tracing.filter)
+    }
+
     /// True if what a rule sends into a tunnel is followed.
-    fn follows_into(&self, (peer, teid): (Ipv4Addr, u32)) -> bool {
-        self.on.as_ref().is_some_and(|tracing| {
+    fn follows_into(&self, meta: &Meta, (peer, teid): (Ipv4Addr, u32)) -> bool {
+        self.tracing_of(meta).is_some_and(|tracing| {
             let filter = &tracing.filter;
             filter.peer == Some(peer) || filter.tunnel == Some((peer, teid))
         })
@@ -101,8 +118,8 @@ impl Tracer {
 
     /// True if it takes a look at a packet's rule to know whether it is followed.
     fn asks_rules(&self) -> bool {
-        let filter = self.on.as_ref().map(|tracing| &tracing.filter);
-        filter.is_some_and(|f| f.peer.is_some() || f.tunnel.is_some())
+        self.filters()
+            .any(|f| f.peer.is_some() || f.tunnel.is_some())
     }
 
     /// True if a frame is followed that *parse* or *place* refused, or that is no user traffic.
@@ -135,7 +152,7 @@ impl Tracer {
     }
 
     fn tell(&mut self, record: Record, stats: &WorkerStats) {
-        if let Some(tracing) = &mut self.on
+        if let Some(tracing) = self.on.as_mut().or(self.next.as_mut())
             && tracing.ring.push(record).is_err()
         {
             stats.trace_lost.add(1);
@@ -209,6 +226,38 @@ impl Books {
 }
 
 impl<I: PortIo> Worker<I> {
+    /// The control core's word about following.
+    #[cold]
+    pub(crate) fn trace_order(&mut self, order: TraceOrder) {
+        let tracer = &mut self.tracer;
+        let old = match order {
+            TraceOrder::Expect(tracing) => {
+                tracer.next = Some(tracing);
+                return self.tell_control(ToControl::TraceExpected);
+            }
+            TraceOrder::Follow => core::mem::replace(&mut tracer.on, tracer.next.take()),
+            TraceOrder::End => tracer.on.take(),
+        };
+        if let Some(old) = old {
+            self.tell_control(ToControl::Traced(old));
+        }
+    }
+
+    /// What was parsed here, behind the first `from` packets of the batch.
+    #[cold]
+    pub(crate) fn mark_traced(&mut self, from: usize) {
+        let mark = self.tracer.mark();
+        let Batch { metas, odd, .. } = &mut self.batch;
+        let mine = metas.get_mut(from..).unwrap_or_default();
+        let others = odd.iter_mut().filter_map(|(_, class)| match class {
+            Class::User(meta) => Some(meta),
+            _ => None,
+        });
+        mine.iter_mut()
+            .chain(others)
+            .for_each(|meta| meta.traced = mark);
+    }
+
     /// Executes the batch, those that are followed one by one.
     #[cold]
     pub(crate) fn execute_traced(&mut self, now_ns: u64) {
@@ -308,7 +357,7 @@ impl<I: PortIo> Path<'_, I> {
         }
         let rule = self.tracer.asks_rules().then(|| self.rule_seen(meta));
         let tunnel = rule.flatten().and_then(|rule| rule.tunnel);
-        tunnel.is_some_and(|tunnel| self.tracer.follows_into(tunnel))
+        tunnel.is_some_and(|tunnel| self.tracer.follows_into(meta, tunnel))
     }
 
     fn record(&self, packet: &I::Packet, meta: &Meta) -> Record {

@@ -5,6 +5,9 @@
 //! at a flag. A followed packet is executed apart from its batch, by the same code: what became of
 //! it is what the ledger says when it has gone through. Its [`Record`] goes to the control core on
 //! a ring; what finds no place there is counted as lost, and nothing waits.
+//!
+//! Whether a packet is followed is decided where it is parsed, and travels with it: so a packet that
+//! is between two workers when a tracing begins is told of by both or by none.
 
 pub(crate) mod end;
 mod follow;
@@ -49,9 +52,23 @@ pub enum Key {
     Ue(Ipv4Addr),
 }
 
+/// What a worker is told about following. All know of a tracing before the first packet is followed
+/// by it, so that none is lost sight of between two workers.
+#[derive(Debug)]
+pub enum TraceOrder {
+    /// Follow on what others began to follow with this, and say that you know of it.
+    Expect(Box<Tracing>),
+    /// All know: begin to follow with what you expect.
+    Follow,
+    /// Follow nothing.
+    End,
+}
+
 /// What a worker needs to follow packets.
 pub struct Tracing {
     pub(crate) number: u32,
+    /// Of packets that are followed with it: not 0, and another than the one before.
+    pub(crate) mark: u8,
     pub(crate) filter: Filter,
     pub(crate) ring: Producer<Record>,
 }

@@ -263,6 +263,7 @@ impl Real {
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
             | ToControl::Requeued(_)
+            | ToControl::TraceExpected
             | ToControl::Traced(_) => {}
             ToControl::UnknownTeid(n) => self.notices.push(Notice::ErrorIndication {
                 peer: n.peer,
