@@ -94,6 +94,22 @@ pub fn memif(number: u16, role: MemifRole, socket: &Path, link_id: u32) -> Strin
     format!("net_memif{number},{role},id={link_id},socket={socket},socket-abstract=no,rsize=11")
 }
 
+/// Shared memory to another process by virtio, as a guest has it: vhost-user at `socket`, where
+/// [`vhost`] or another switch waits. Packet memory must be of few files (see
+/// [`crate::EalConfig`]'s memory, whose every kind is).
+#[must_use]
+pub fn virtio_user(number: u16, socket: &Path, descriptors: u16) -> String {
+    let socket = socket.display();
+    format!("net_virtio_user{number},path={socket},queues=1,queue_size={descriptors}")
+}
+
+/// The other end of [`virtio_user`]: creates the socket and waits. A stale socket file must be
+/// removed first.
+#[must_use]
+pub fn vhost(number: u16, socket: &Path) -> String {
+    format!("net_vhost{number},iface={},queues=1", socket.display())
+}
+
 /// A new kernel interface of this name, which lives as long as the port.
 #[must_use]
 pub fn tap(number: u16, interface: &str) -> String {

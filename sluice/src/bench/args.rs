@@ -1,6 +1,7 @@
 //! The arguments of `sluice bench`.
 
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
 /// `sluice bench`
 #[derive(Clone, Debug, Args)]
@@ -19,6 +20,12 @@ pub enum BenchKind {
     /// The N4 loop on one core, its worker and the load on another
     #[command(after_help = PFCP_HELP)]
     Pfcp(PfcpArgs),
+    /// The packet path over DPDK ports, with the source in another process
+    #[command(after_help = PORT_HELP)]
+    Port(PortArgs),
+    /// The far end of `port`, which starts it
+    #[command(hide = true)]
+    Peer(PeerArgs),
     /// Moves of sessions between two workers under traffic, and the execution models
     #[command(after_help = ELASTIC_HELP)]
     Elastic(ElasticArgs),
@@ -70,12 +77,51 @@ pub struct PathArgs {
     /// Length of one repetition in seconds
     #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
     pub seconds: f64,
-    /// Measure only results with this in their names, such as ul or path/dl
+    /// Measure only results with this in their names, such as ul/ or path/dl
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub only: String,
     /// CPU to stay on; otherwise the kernel chooses
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u16>,
+}
+
+/// `sluice bench port`
+#[derive(Clone, Debug, Args)]
+pub struct PortArgs {
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// How many sessions, one measurement for each number
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1_000, 1_000_000],
+        value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub sessions: Vec<u32>,
+    /// Repetitions; median, minimum and maximum are reported
+    #[arg(long, value_name = "N", default_value = "7",
+        value_parser = clap::value_parser!(u16).range(5..))]
+    pub reps: u16,
+    /// Length of one repetition in seconds
+    #[arg(long, value_name = "S", default_value = "0.3", value_parser = seconds)]
+    pub seconds: f64,
+    /// Measure only results with this in their names, such as memif or ring/ul
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
+    /// CPU of the measured worker, CPU of the far end; otherwise the second and the first
+    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
+    pub cpus: Vec<u16>,
+}
+
+/// `sluice bench peer`
+#[derive(Clone, Debug, Args)]
+pub struct PeerArgs {
+    /// File with the sessions' flows
+    #[arg(long, value_name = "FILE")]
+    pub flows: PathBuf,
+    /// CPU to stay on
+    #[arg(long, value_name = "CPU")]
+    pub cpu: Option<u16>,
+    /// Device arguments of the ports to N3 and N6
+    #[arg(num_args = 2, required = true)]
+    pub devices: Vec<String>,
 }
 
 /// `sluice bench pfcp`
@@ -127,6 +173,26 @@ Huge pages are used where they are free; for a million sessions:
 Examples:
   sluice bench path                             1,000 and 1,000,000 sessions, as a table
   sluice bench path --json --sessions 1000000   for scripts: results[]";
+
+const PORT_HELP: &str = "\
+One worker of `sluice upf` with full default sessions, between two ports; at their other ends another
+process (for port/ring another thread) makes the packets, takes what comes back, and compares one in
+64, all bytes of it; before the clock runs, those of every session. The limit is a plain loop on the
+same ports in the same run: receive, send by the other port, look at nothing.
+
+ns is the CPU time of a packet while the rings are deep: again and again the far end fills them, then
+the measured side works them off, so that a slow source limits neither path nor limit. The figure to
+judge by is ratio_to_limit, the one by the other; the goal is 1.6 on memif. Mpps is what both ends
+make together without such breaks, and the JSON says which of them was at its end. Packets sent,
+received, transmitted and returned are counted; lost ones are shown by where they were lost.
+
+Huge pages are used where they are free; for a million sessions:
+  sysctl vm.nr_hugepages=500
+
+Examples:
+  sluice bench port                               memif, virtio-user and rings, as a table
+  sluice bench port --json --only memif           for scripts: results[], skipped[]
+  sluice bench port --sessions 1000000 --reps 9   more repetitions";
 
 const PFCP_HELP: &str = "\
 Sessions of five SMF dialects in turn. Requests (establish, modify, query, delete, heartbeat) are

@@ -5,6 +5,7 @@ pub mod elastic;
 mod machine;
 pub mod path;
 pub mod pfcp;
+pub mod port;
 mod stats;
 
 use crate::exit::Exit;
@@ -15,6 +16,8 @@ pub fn run(args: &BenchArgs) -> Exit {
     match &args.kind {
         BenchKind::Path(path) => path::run(path),
         BenchKind::Pfcp(pfcp) => pfcp::run(pfcp),
+        BenchKind::Port(port) => port::run(port),
+        BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Elastic(elastic) => elastic::run(elastic),
     }
 }

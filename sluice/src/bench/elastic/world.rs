@@ -4,7 +4,7 @@
 use super::source::{Pace, Source};
 use super::watch::Watch;
 use crate::bench::path::scene::{self, N3, N6};
-use crate::bench::path::smf::{Answers, Smf};
+use crate::bench::path::smf::{Answers, Smf, Teids};
 use crate::bench::path::traffic::Flow;
 use crate::bench::path::world::{Failure, N4_ADDRESS, Size, shuffle, time};
 use sluice_host::{clock, thread};
@@ -52,7 +52,7 @@ impl<P: Packet + Send + 'static> World<P> {
         };
         let sources = [0, 1].map(|w| Source::new(w, watch.clone(), pool_of(w, &mut pools)));
         let (mut core, mut workers) = start(sessions, sources)?;
-        let mut answers = Answers::new(sessions);
+        let mut answers = Answers::new(sessions, Teids::Ours);
         establish(sessions, &mut core, &mut workers, &mut answers)?;
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = core::mem::take(&mut answers.flows).into();
@@ -201,7 +201,7 @@ fn establish<P: Packet>(
     workers: &mut Workers<P>,
     answers: &mut Answers<P>,
 ) -> Result<(), Failure> {
-    let mut smf = Smf::new();
+    let mut smf = Smf::new(Teids::Ours);
     let mut message = [0; 2048];
     let too_long = |_| "a request is too long";
     let len = smf.associate(&mut message, time().wall).map_err(too_long)?;

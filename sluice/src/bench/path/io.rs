@@ -55,11 +55,6 @@ impl<P: Packet> BenchIo<P> {
         ));
     }
 
-    /// Whether SMFs are on a port.
-    pub fn has_n4(&self) -> bool {
-        self.n4.is_some()
-    }
-
     /// From now on packets come in these directions only.
     pub fn open(&mut self, directions: &'static [Direction]) {
         self.open = directions;

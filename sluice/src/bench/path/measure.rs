@@ -2,6 +2,7 @@
 
 use super::fifo::Check;
 use super::limit;
+use super::smf::Teids;
 use super::traffic::{Direction, OUTER_LEN};
 use super::world::{Failure, World};
 use crate::bench::stats::Summary;
@@ -24,21 +25,31 @@ pub struct Case {
     pub name: &'static str,
     /// Where packets come in.
     pub directions: &'static [Direction],
+    /// Who chose the TEIDs of the uplink.
+    pub teids: Teids,
 }
 
 /// All of them.
-pub const CASES: [Case; 3] = [
+pub const CASES: [Case; 4] = [
     Case {
         name: "path/ul/default",
         directions: &[Direction::Uplink],
+        teids: Teids::Ours,
     },
     Case {
         name: "path/dl/default",
         directions: &[Direction::Downlink],
+        teids: Teids::Ours,
     },
     Case {
         name: "path/mix/default",
         directions: &[Direction::Uplink, Direction::Downlink],
+        teids: Teids::Ours,
+    },
+    Case {
+        name: "path/ul/foreign",
+        directions: &[Direction::Uplink],
+        teids: Teids::Foreign,
     },
 ];
 

@@ -26,6 +26,7 @@ use measure::{Bench, CASES, Case, Effort, Figures};
 use observe::Observed;
 use report::{HugePages, Outcome};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
+use smf::Teids;
 use std::time::Duration;
 use world::{Failure, World};
 
@@ -89,33 +90,53 @@ type Outcomes = (Vec<Outcome>, Vec<Observed>);
 fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
     let (mut outcomes, mut observed) = (Vec::new(), Vec::new());
     for &sessions in &args.sessions {
-        eprintln!("establishing {sessions} sessions");
-        let mut world = World::build(sessions, || pool.alloc())?;
-        let huge_pages = HugePages {
-            packets: eal.huge_pages(),
-            sessions: memory::is_on_huge_pages("sluice-lines"),
-        };
-        eprintln!("comparing every byte of every session's packets");
-        world.prove()?;
-        let mut bench = Bench::new(&world)?;
-        bench.prove(&mut world)?;
-        let effort = Effort {
-            reps: args.reps.into(),
-            each: Duration::from_secs_f64(args.seconds),
-        };
-        for case in CASES
-            .into_iter()
-            .filter(|case| case.name.contains(&args.only))
-        {
-            outcomes.push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+        for teids in [Teids::Ours, Teids::Foreign] {
+            let wanted = |case: &Case| case.teids == teids && case.name.contains(&args.only);
+            let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
+            let observes = teids == Teids::Ours && observe::NAME.contains(&args.only);
+            if cases.is_empty() && !observes {
+                continue;
+            }
+            let (mut world, mut bench, huge_pages) = proven(sessions, teids, eal, pool)?;
+            let effort = Effort {
+                reps: args.reps.into(),
+                each: Duration::from_secs_f64(args.seconds),
+            };
+            for case in cases {
+                outcomes.push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+            }
+            if observes {
+                eprintln!("{} with {sessions} sessions", observe::NAME);
+                observed.push(observe::measure(&mut world, effort, huge_pages)?);
+            }
+            world.end();
         }
-        if observe::NAME.contains(&args.only) {
-            eprintln!("{} with {sessions} sessions", observe::NAME);
-            observed.push(observe::measure(&mut world, effort, huge_pages)?);
-        }
-        world.end();
     }
     Ok((outcomes, observed))
+}
+
+/// A UPF with sessions, and the limit for them; all bytes of both compared.
+fn proven(
+    sessions: u32,
+    teids: Teids,
+    eal: &Eal,
+    pool: &MbufPool,
+) -> Result<(World<Mbuf>, Bench, HugePages), Failure> {
+    let whose = match teids {
+        Teids::Ours => "",
+        Teids::Foreign => " with TEIDs that the SMF chose",
+    };
+    eprintln!("establishing {sessions} sessions{whose}");
+    let mut world = World::build(sessions, teids, || pool.alloc())?;
+    let huge_pages = HugePages {
+        packets: eal.huge_pages(),
+        sessions: memory::is_on_huge_pages("sluice-lines"),
+    };
+    eprintln!("comparing every byte of every session's packets");
+    world.prove()?;
+    let mut bench = Bench::new(&world)?;
+    bench.prove(&mut world)?;
+    Ok((world, bench, huge_pages))
 }
 
 /// One case, again and again while it is disturbed; the best attempt stands.

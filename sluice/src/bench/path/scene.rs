@@ -78,6 +78,14 @@ pub fn gnb_teid(index: u32) -> u32 {
     0x1000_0000 + index
 }
 
+/// The TEID that the SMF chooses for session `index`, where SMFs choose: spread over all that have
+/// not the form of ours, each once, and each with low bits of its own, so that the limit needs no
+/// hash table.
+pub fn foreign_teid(index: u32) -> u32 {
+    // An odd factor maps the 2^31 numbers onto themselves, and the low bits onto themselves.
+    (index + 1).wrapping_mul(0x9e37_79b1) & (u32::MAX >> 1)
+}
+
 /// The pool for `sessions` UEs, as small as it can be.
 pub fn pool(sessions: u32) -> Pool {
     let bits = sessions.next_power_of_two().trailing_zeros();

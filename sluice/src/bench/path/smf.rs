@@ -3,7 +3,7 @@
 use super::scene::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::Flow;
 use sluice_lab_smf::encode::encode_establishment;
-use sluice_lab_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel};
+use sluice_lab_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel, UplinkTeid};
 use sluice_n4::Outbox;
 use sluice_node::core::Surroundings;
 use sluice_port::Packet;
@@ -19,20 +19,32 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 250);
 /// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
 const RATE_KBPS: u64 = 10_000_000;
 
+/// Who chooses the UPF's TEIDs (TS 29.244, 5.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Teids {
+    /// The UPF.
+    #[default]
+    Ours,
+    /// The SMF: the path finds them by a hash table.
+    Foreign,
+}
+
 /// The SMF's side of N4, without a socket.
 #[derive(Debug)]
 pub struct Smf {
     cp: CpNode,
+    teids: Teids,
     network: Arc<Network>,
     sequence: u32,
 }
 
 impl Smf {
     /// An SMF that talks by the book (TS 29.244, Release 17).
-    pub fn new() -> Self {
+    pub fn new(teids: Teids) -> Self {
         let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
             cp: CpNode::new(ADDRESS),
+            teids,
             network: Arc::new(network),
             sequence: 0,
         }
@@ -68,7 +80,15 @@ impl Smf {
             uplink_kbps: RATE_KBPS,
             downlink_kbps: RATE_KBPS,
         };
+        let foreign = Teid::new(scene::foreign_teid(index)).map(|teid| Tunnel {
+            teid,
+            ipv4: scene::UPF_N3,
+        });
         let plan = SessionPlan {
+            uplink: match (self.teids, foreign) {
+                (Teids::Foreign, Some(tunnel)) => UplinkTeid::ChosenByCp(tunnel),
+                _ => UplinkTeid::ChosenByUp,
+            },
             ambr: Some(rate),
             flow_mbr: Some(rate),
             measured: true,
@@ -104,13 +124,15 @@ pub struct Answers<P> {
     pub refused: Option<String>,
     /// Whether the association stands.
     pub associated: bool,
+    teids: Teids,
     packets: core::marker::PhantomData<fn() -> P>,
 }
 
 impl<P> Answers<P> {
     /// None yet, with room for `sessions`.
-    pub fn new(sessions: u32) -> Self {
+    pub fn new(sessions: u32, teids: Teids) -> Self {
         Self {
+            teids,
             flows: vec![Flow::default(); sessions as usize],
             established: 0,
             refused: None,
@@ -137,14 +159,16 @@ impl<P> Answers<P> {
                 answer.cause, answer.offending_ie
             ));
         }
+        let index = header.seid.map_or(0, |seid| seid.0).wrapping_sub(1);
         let f_teid = answer
             .created_pdr
             .iter()
             .find_map(|pdr| pdr.local_f_teid.first());
-        let teid = f_teid
-            .and_then(|f| f.teid())
-            .ok_or("no F-TEID was chosen")?;
-        let index = header.seid.map_or(0, |seid| seid.0).wrapping_sub(1);
+        let chosen = match self.teids {
+            Teids::Ours => f_teid.and_then(|f| f.teid()),
+            Teids::Foreign => Teid::new(scene::foreign_teid(index as u32)),
+        };
+        let teid = chosen.ok_or("no F-TEID was chosen")?;
         let flow = usize::try_from(index)
             .ok()
             .and_then(|i| self.flows.get_mut(i));

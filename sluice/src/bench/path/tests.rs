@@ -6,12 +6,14 @@ use super::measure::{Bench, Effort};
 use super::observe;
 use super::report::HugePages;
 use super::scene;
+use super::smf::Teids;
 use super::traffic::{Direction, Flow, Frames, INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use super::world::World;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use sluice_port::{Burst, Packet};
 use sluice_port_sim::{HeapPacket, HeapPool};
+use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,8 +141,24 @@ fn packets_that_come_back_untouched_or_not_at_all_are_found() {
 
 #[test]
 fn sessions_made_over_n4_are_served_by_path_and_limit_byte_for_byte() {
+    for teids in [Teids::Ours, Teids::Foreign] {
+        served_byte_for_byte(teids);
+    }
+}
+
+#[test]
+fn foreign_teids_are_not_of_our_form_and_have_low_bits_of_their_own() {
+    let low: HashSet<u32> = (0..4096).map(|i| scene::foreign_teid(i) & 8191).collect();
+    assert_eq!(low.len(), 4096);
+    assert!((0..4_000_000).all(|i| (1..1 << 31).contains(&scene::foreign_teid(i))));
+}
+
+fn served_byte_for_byte(teids: Teids) {
     let pool = HeapPool::default();
-    let mut world = World::build(100, || pool.alloc()).unwrap();
+    let mut world = World::build(100, teids, || pool.alloc()).unwrap();
+    let ours = |flow: &Flow| flow.teid >> 31 == 1;
+    assert_eq!(world.flows.iter().all(ours), teids == Teids::Ours);
+    assert_eq!(world.flows.iter().any(ours), teids == Teids::Ours);
     let compared = world.prove().unwrap();
     assert!(compared >= 200, "{compared}");
     let ledger = world.ledger();
@@ -155,7 +173,7 @@ fn sessions_made_over_n4_are_served_by_path_and_limit_byte_for_byte() {
 #[test]
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
-    let mut world = World::build(100, || pool.alloc()).unwrap();
+    let mut world = World::build(100, Teids::Ours, || pool.alloc()).unwrap();
     let effort = Effort {
         reps: 1,
         each: Duration::from_millis(40),

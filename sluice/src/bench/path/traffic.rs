@@ -5,6 +5,7 @@
 //! with an independent library and compare.
 
 use super::scene::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
+use serde::{Deserialize, Serialize};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header_with_container};
 use sluice_wire::ids::Teid;
@@ -30,7 +31,7 @@ const INNER_TTL: u8 = 64;
 const INNER_PORTS: (u16, u16) = (40_000, 443);
 
 /// Which way a packet goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Direction {
     /// From the gNB to the data network.
     Uplink,
@@ -76,6 +77,23 @@ impl Flow {
             ip_sum: word(10),
             udp_sum: word(26),
         }
+    }
+
+    /// What another process needs to make the same of it.
+    pub fn to_bytes(self) -> [u8; 12] {
+        let mut out = [0; 12];
+        out[..4].copy_from_slice(&self.teid.to_be_bytes());
+        out[4..8].copy_from_slice(&self.gnb_teid.to_be_bytes());
+        out[8..].copy_from_slice(&self.ue.to_be_bytes());
+        out
+    }
+
+    /// The opposite.
+    pub fn from_bytes(bytes: [u8; 12]) -> Self {
+        let [a, b, c, d, e, f, g, h, ue @ ..] = bytes;
+        let (teid, gnb_teid) = ([a, b, c, d], [e, f, g, h]);
+        let ue = Ipv4Addr::from(ue);
+        Self::new(u32::from_be_bytes(teid), u32::from_be_bytes(gnb_teid), ue)
     }
 
     /// The gNB's number.
@@ -150,6 +168,14 @@ impl Frames {
             Direction::Uplink => out == self.uplink_out(flow),
             Direction::Downlink => self.downlink_out(flow, out).is_some_and(|want| out == want),
         }
+    }
+
+    /// Whether `out` is, in every byte, the packet of `flow` as it was sent.
+    pub fn is_sent(&self, direction: Direction, flow: &Flow, out: &[u8]) -> bool {
+        let mut want = [0; TUNNEL_LEN];
+        let want = &mut want[..direction.input_len()];
+        self.fill(direction, flow, want);
+        out == want
     }
 
     fn uplink_out(&self, flow: &Flow) -> [u8; PLAIN_LEN] {

@@ -5,7 +5,7 @@ use super::fifo::{Check, Fifo};
 use super::io::BenchIo;
 use super::memory;
 use super::scene::{self, N3, N6};
-use super::smf::{Answers, Smf};
+use super::smf::{Answers, Smf, Teids};
 use super::traffic::{Direction, Flow, Frames};
 use sluice_host::clock;
 use sluice_n4::{Instant, NodeId};
@@ -19,7 +19,7 @@ use sluice_path::limits::SHARDS;
 use sluice_path::tables::Polled;
 use sluice_path::trace::Filter;
 use sluice_path::worker::Worker;
-use sluice_port::{Packet, PortId, QueueId};
+use sluice_port::{Packet, PortId, PortIo, QueueId};
 use sluice_wire::pfcp::value::NtpTime;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -48,8 +48,12 @@ pub type Failure = String;
 
 impl<P: Packet> World<P> {
     /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
-    pub fn build(sessions: u32, mut alloc: impl FnMut() -> Option<P>) -> Result<Self, Failure> {
-        let mut answers = Answers::new(sessions);
+    pub fn build(
+        sessions: u32,
+        teids: Teids,
+        mut alloc: impl FnMut() -> Option<P>,
+    ) -> Result<Self, Failure> {
+        let mut answers = Answers::new(sessions, teids);
         let frames = Arc::new(Frames::default());
         let mut fifo = |direction| {
             let fifo = Fifo::new(direction, frames.clone(), &mut alloc);
@@ -58,7 +62,7 @@ impl<P: Packet> World<P> {
         let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
         let before_bytes = memory::used_bytes();
         let (mut core, mut worker) = start(Size::of(sessions), io)?;
-        establish(sessions, &mut core, &mut worker, &mut answers)?;
+        establish(sessions, &mut core, &mut worker, (teids, &mut answers))?;
         let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = answers.flows.into();
@@ -197,10 +201,7 @@ impl Size {
 }
 
 /// Core and worker as `sluice upf` assembles them.
-pub fn start<P: Packet>(
-    size: Size,
-    io: BenchIo<P>,
-) -> Result<(Core<P>, Worker<BenchIo<P>>), Failure> {
+pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>), Failure> {
     let Size { sessions, .. } = size;
     let pool = scene::pool(sessions);
     let foreign = sessions.saturating_mul(2);
@@ -213,7 +214,7 @@ pub fn start<P: Packet>(
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = scene::control_config(pool);
     let mut polled = vec![polled(N3), polled(N6)];
-    if io.has_n4() {
+    if io.ports().len() > usize::from(scene::N4.0) {
         interfaces.interfaces.push(scene::n4_interface());
         polled.push(self::polled(scene::N4));
     }
@@ -239,13 +240,14 @@ fn polled(port: PortId) -> Polled {
     }
 }
 
-fn establish<P: Packet>(
+/// Establishes `sessions` sessions over N4 through `core`.
+pub fn establish<I: PortIo>(
     sessions: u32,
-    core: &mut Core<P>,
-    worker: &mut Worker<BenchIo<P>>,
-    answers: &mut Answers<P>,
+    core: &mut Core<I::Packet>,
+    worker: &mut Worker<I>,
+    (teids, answers): (Teids, &mut Answers<I::Packet>),
 ) -> Result<(), Failure> {
-    let mut smf = Smf::new();
+    let mut smf = Smf::new(teids);
     let mut message = [0; 2048];
     let too_long = |_| "a request is too long";
     let len = smf.associate(&mut message, time().wall).map_err(too_long)?;
@@ -273,10 +275,10 @@ fn establish<P: Packet>(
 }
 
 /// Until all transactions have come back and their answers are out.
-fn settle<P: Packet>(
-    core: &mut Core<P>,
-    worker: &mut Worker<BenchIo<P>>,
-    answers: &mut Answers<P>,
+fn settle<I: PortIo>(
+    core: &mut Core<I::Packet>,
+    worker: &mut Worker<I>,
+    answers: &mut Answers<I::Packet>,
 ) {
     while core.end().under_way() > 0 {
         worker.turn(clock::monotonic_ns());
