@@ -4,6 +4,7 @@
 //! does no harm, because the owner of the line checks the identity again.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use sluice_mem::prefetch;
 use std::sync::Arc;
 
 /// Entries looked at before a search gives up: with at most half of the places taken, longer runs
@@ -116,7 +117,16 @@ impl ForeignReader {
         self.0.shadows.load(Ordering::Relaxed) != 0
     }
 
+    /// Fetches the place where a search for `key` begins.
+    #[inline]
+    pub fn prefetch(&self, key: ForeignKey) {
+        if let Some(entry) = self.0.entries.get(self.0.start(key.0)) {
+            prefetch::read(entry);
+        }
+    }
+
     /// The line of `key`.
+    #[inline]
     pub fn get(&self, key: ForeignKey) -> Option<u32> {
         let entry = self.0.find(key.0)?;
         Some(entry.line.load(Ordering::Acquire) as u32)

@@ -21,7 +21,11 @@ impl<I: PortIo> Worker<I> {
     /// Sorts what `batch.mine` received behind its first `from` packets, in place: as a rule all
     /// of it stays.
     pub(crate) fn sort(&mut self, from: usize, port: PortId, now_ns: u64) {
-        self.classify(from, port);
+        if self.places.foreign.is_empty() {
+            self.classify::<false>(from, port);
+        } else {
+            self.classify::<true>(from, port);
+        }
         if self.tracer.is_on() {
             self.mark_traced(from);
         }
@@ -46,20 +50,35 @@ impl<I: PortIo> Worker<I> {
         self.batch.dead.free();
     }
 
-    /// A meta for each packet that is mine; the others are remembered in `batch.odd`.
-    fn classify(&mut self, from: usize, port: PortId) {
+    /// A meta for each packet that is mine; the others are remembered in `batch.odd`. Where others
+    /// chose identifiers (`FOREIGN`), each is looked at twice: the first time so that its place in
+    /// the table is there when it is asked for.
+    fn classify<const FOREIGN: bool>(&mut self, from: usize, port: PortId) {
         let tables = self.tables.enter();
         let shapes = tables.usual.shapes(port);
         let Batch {
             mine, metas, odd, ..
         } = &mut self.batch;
         let packets = mine.as_mut_slice().get_mut(from..).unwrap_or_default();
-        for packet in packets.iter().take(PREFETCH_AHEAD) {
+        let headers_ahead = PREFETCH_AHEAD * if FOREIGN { 2 } else { 1 };
+        for packet in packets.iter().take(headers_ahead) {
             packet.prefetch();
         }
+        let announce = |packet: &I::Packet| {
+            let usual = shapes.iter().find_map(|s| s.meta(packet.data()));
+            if let Some(meta) = usual {
+                place::announce(&meta, &self.places);
+            }
+        };
+        if FOREIGN {
+            packets.iter().take(PREFETCH_AHEAD).for_each(announce);
+        }
         for i in 0..packets.len() {
-            if let Some(ahead) = packets.get(i + PREFETCH_AHEAD) {
+            if let Some(ahead) = packets.get(i + headers_ahead) {
                 ahead.prefetch();
+            }
+            if FOREIGN && let Some(ahead) = packets.get(i + PREFETCH_AHEAD) {
+                announce(ahead);
             }
             let packet = &mut packets[i];
             let class = if packet.segments() > 1 && !packet.linearize() {

@@ -14,6 +14,26 @@ pub struct Places {
     pub foreign: ForeignReader,
 }
 
+/// Fetches what [`place`] will look at, where that is a table.
+#[inline]
+pub fn announce(meta: &Meta, places: &Places) {
+    let is_arithmetic = match meta.entry {
+        Entry::Tunnel | Entry::EndMarker => {
+            places.layout.own_teid(meta.key).is_some() && !places.foreign.shadows_own()
+        }
+        Entry::Plain => {
+            let instance = InstanceId(meta.local);
+            places.layout.pool_line(instance, meta.key).is_some()
+        }
+    };
+    if !is_arithmetic {
+        places.foreign.prefetch(match meta.entry {
+            Entry::Plain => ForeignKey::ue(meta.local, meta.key),
+            _ => ForeignKey::teid(meta.local, meta.key),
+        });
+    }
+}
+
 /// Sets `meta.line`, or says that nothing can have this identifier.
 #[inline]
 pub fn place(meta: &mut Meta, places: &Places) -> Result<(), DropReason> {
@@ -35,7 +55,7 @@ fn by_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
     foreign_teid(meta, places)
 }
 
-#[cold]
+#[inline(never)]
 fn foreign_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
     places
         .foreign
@@ -53,7 +73,7 @@ fn by_ue_address(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn foreign_ue(instance: InstanceId, address: u32, places: &Places) -> Result<u32, DropReason> {
     places
         .foreign
