@@ -4,6 +4,7 @@
 //! filled with the bytes of the next session a while before it is received, so that its headers
 //! lie in the second-level cache, as after a NIC's DMA. The limit uses the very same FIFO.
 
+use super::arrivals::Arrivals;
 use super::traffic::{Direction, Flow, Frames};
 use sluice_port::{Burst, Packet};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Fifo<P: Packet> {
     next_out: usize,
     /// Room before the data of a packet that is filled.
     headroom: usize,
+    /// When packets are due; otherwise they always are.
+    arrivals: Option<Arrivals>,
     check: Check,
     compared: u64,
     wrong: u64,
@@ -85,6 +88,7 @@ impl<P: Packet> Fifo<P> {
             next_in: 0,
             next_out: 0,
             headroom,
+            arrivals: None,
             check: Check::Every,
             compared: 0,
             wrong: 0,
@@ -99,6 +103,11 @@ impl<P: Packet> Fifo<P> {
         (self.next_in, self.next_out) = (0, 0);
     }
 
+    /// From now on packets come when they are due, or always. Returns what was before.
+    pub fn set_arrivals(&mut self, arrivals: Option<Arrivals>) -> Option<Arrivals> {
+        core::mem::replace(&mut self.arrivals, arrivals)
+    }
+
     /// Whether all packets are here.
     pub fn is_at_rest(&self) -> bool {
         self.returned - self.received == PACKETS
@@ -108,7 +117,11 @@ impl<P: Packet> Fifo<P> {
     #[inline]
     pub fn receive(&mut self, burst: &mut Burst<P>, max: usize) -> usize {
         let room = max.min(burst.remaining());
-        let n = room.min(self.returned - self.received);
+        let here = room.min(self.returned - self.received);
+        let n = match &mut self.arrivals {
+            None => here,
+            Some(arrivals) => arrivals.come(self.received, here),
+        };
         self.fill_up_to(self.received + n + AHEAD);
         for at in self.received..self.received + n {
             if let Some(packet) = self.ring[at & MASK].take()
@@ -125,6 +138,9 @@ impl<P: Packet> Fifo<P> {
     #[inline]
     pub fn give_back(&mut self, burst: &mut Burst<P>) -> usize {
         let n = burst.len();
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.leave(self.returned, n);
+        }
         for packet in burst.drain() {
             if self.returned & self.check.mask() == 0 {
                 self.compare(&packet);

@@ -164,7 +164,8 @@ impl Bench {
         Ok(sum_up(&path, &limits, &source))
     }
 
-    fn limit<P: Packet>(
+    /// One turn of the limit.
+    pub fn limit<P: Packet>(
         &mut self,
         world: &mut World<P>,
         way: Direction,

@@ -3,8 +3,11 @@
 //! [`world`](self) is a UPF with established sessions between two memory FIFOs; `measure` turns
 //! its worker's loop, and the limit's on the same FIFOs; `report` tells.
 
+mod arrivals;
 pub(super) mod fifo;
+mod histogram;
 pub(super) mod io;
+mod latency;
 mod limit;
 mod measure;
 pub(super) mod memory;
@@ -23,8 +26,7 @@ use super::args::PathArgs;
 use crate::exit::Exit;
 use fifo::PACKETS;
 use measure::{Bench, CASES, Case, Effort, Figures};
-use observe::Observed;
-use report::{HugePages, Outcome};
+use report::{HugePages, Outcome, Results};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
 use smf::Teids;
 use std::time::Duration;
@@ -53,11 +55,11 @@ pub fn run(args: &PathArgs) -> Exit {
         }
     };
     match all(args, &eal, &pool) {
-        Ok((outcomes, observed)) => {
+        Ok(results) => {
             if args.json {
-                println!("{}", report::to_json(&outcomes, &observed, args.seconds));
+                println!("{}", report::to_json(&results, args.seconds));
             } else {
-                print!("{}", report::to_table(&outcomes, &observed));
+                print!("{}", report::to_table(&results));
             }
             Exit::Done
         }
@@ -85,16 +87,15 @@ fn start(args: &PathArgs) -> Result<(Eal, MbufPool), Failure> {
     Ok((eal, pool))
 }
 
-type Outcomes = (Vec<Outcome>, Vec<Observed>);
-
-fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
-    let (mut outcomes, mut observed) = (Vec::new(), Vec::new());
+fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
+    let mut results = Results::default();
     for &sessions in &args.sessions {
         for teids in [Teids::Ours, Teids::Foreign] {
             let wanted = |case: &Case| case.teids == teids && case.name.contains(&args.only);
             let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
-            let observes = teids == Teids::Ours && observe::NAME.contains(&args.only);
-            if cases.is_empty() && !observes {
+            let ours = |name: &str| teids == Teids::Ours && name.contains(&args.only);
+            let (waits, observes) = (ours(latency::NAME), ours(observe::NAME));
+            if cases.is_empty() && !waits && !observes {
                 continue;
             }
             let (mut world, mut bench, huge_pages) = proven(sessions, teids, eal, pool)?;
@@ -103,16 +104,25 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure>
                 each: Duration::from_secs_f64(args.seconds),
             };
             for case in cases {
-                outcomes.push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+                results
+                    .outcomes
+                    .push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+            }
+            if waits {
+                eprintln!("{} with {sessions} sessions", latency::NAME);
+                let latencies = latency::measure(&mut bench, &mut world, effort, huge_pages)?;
+                results.latencies.extend(latencies);
             }
             if observes {
                 eprintln!("{} with {sessions} sessions", observe::NAME);
-                observed.push(observe::measure(&mut world, effort, huge_pages)?);
+                results
+                    .observed
+                    .push(observe::measure(&mut world, effort, huge_pages)?);
             }
             world.end();
         }
     }
-    Ok((outcomes, observed))
+    Ok(results)
 }
 
 /// A UPF with sessions, and the limit for them; all bytes of both compared.
@@ -155,7 +165,7 @@ fn one(
         let outcome = Outcome {
             name: case.name,
             sessions,
-            disturbed: disturbance(&figures, sessions, huge_pages),
+            disturbed: disturbed(&figures, sessions, huge_pages),
             figures,
             attempts,
             reps: effort.reps,
@@ -181,14 +191,11 @@ fn one(
 }
 
 /// Why the figures cannot be trusted, if so.
-fn disturbance(figures: &Figures, sessions: u32, huge_pages: HugePages) -> Option<String> {
+fn disturbed(figures: &Figures, sessions: u32, huge_pages: HugePages) -> Option<String> {
     let spread = figures.path.spread().max(figures.limit.spread());
-    if spread > SPREAD_MAX {
-        return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
-    }
-    if figures.preempted > PREEMPTED_MAX {
-        let share = figures.preempted * 100.0;
-        return Some(format!("others had the CPU for {share:.0} % of the time"));
+    let why = disturbance(spread, figures.preempted);
+    if why.is_some() {
+        return why;
     }
     let mpps = 1000.0 / figures.limit.median;
     let huge = huge_pages.packets && huge_pages.sessions;
@@ -198,4 +205,13 @@ fn disturbance(figures: &Figures, sessions: u32, huge_pages: HugePages) -> Optio
         ));
     }
     None
+}
+
+/// Repetitions far apart, or others who had the CPU.
+fn disturbance(spread: f64, preempted: f64) -> Option<String> {
+    if spread > SPREAD_MAX {
+        return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
+    }
+    let share = preempted * 100.0;
+    (preempted > PREEMPTED_MAX).then(|| format!("others had the CPU for {share:.0} % of the time"))
 }

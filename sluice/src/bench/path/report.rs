@@ -1,6 +1,7 @@
 //! Results, as JSON and as a table.
 
 use super::fifo::PACKETS;
+use super::latency::{self, Latency, Times};
 use super::measure::Figures;
 use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 
 /// What metrics may cost the path.
 const LOOKING_PERCENT_MAX: f64 = 2.0;
+/// What the median of the path's times may be, by that of the limit's.
+const LATENCY_RATIO_GOAL: f64 = 2.0;
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_FOR_MEMORY: u32 = 100_000;
 
@@ -89,8 +92,24 @@ impl Outcome {
     }
 }
 
+/// All that was measured.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Times per packet.
+    pub outcomes: Vec<Outcome>,
+    /// Times from due to sent.
+    pub latencies: Vec<Latency>,
+    /// What it costs to be looked at.
+    pub observed: Vec<Observed>,
+}
+
 /// All of it as one object.
-pub fn to_json(outcomes: &[Outcome], observed: &[Observed], seconds: f64) -> Value {
+pub fn to_json(results: &Results, seconds: f64) -> Value {
+    let Results {
+        outcomes,
+        latencies,
+        observed,
+    } = results;
     json!({
         "bench": "path",
         "version": env!("CARGO_PKG_VERSION"),
@@ -99,8 +118,61 @@ pub fn to_json(outcomes: &[Outcome], observed: &[Observed], seconds: f64) -> Val
         "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
         "packets_in_flight": PACKETS,
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+        "latency": latencies.iter().map(latency_json).collect::<Vec<_>>(),
         "observed": observed.iter().map(observed_json).collect::<Vec<_>>(),
     })
+}
+
+fn latency_json(l: &Latency) -> Value {
+    let of =
+        |s: Summary| json!({ "min": round(s.min), "median": round(s.median), "max": round(s.max) });
+    let times = |t: &Times| {
+        json!({
+            "p50_ns": of(t.p50),
+            "p99_ns": of(t.p99),
+            "p99_9_ns": of(t.p999),
+            "mpps": of(t.mpps),
+        })
+    };
+    let disturbed = l.disturbed();
+    json!({
+        "name": latency_name(l),
+        "sessions": l.sessions,
+        "load_percent": l.load_percent,
+        "path": times(&l.path),
+        "limit": times(&l.limit),
+        "p50_ratio_to_limit": of(l.ratio),
+        "p50_ratio_goal": LATENCY_RATIO_GOAL,
+        "repetitions": l.reps,
+        "disturbed": disturbed.is_some(),
+        "disturbed_because": disturbed,
+        "preempted_share": round(l.preempted),
+        "huge_pages": { "packets": l.huge_pages.packets, "sessions": l.huge_pages.sessions },
+    })
+}
+
+fn latency_name(l: &Latency) -> String {
+    format!("{}/{}", latency::NAME, l.load_percent)
+}
+
+fn latency_lines(l: &Latency) -> String {
+    let us = |t: &Times| {
+        let [p50, p99, p999] = [t.p50, t.p99, t.p999].map(|s| s.median / 1000.0);
+        format!("{p50:.2}/{p99:.2}/{p999:.2}")
+    };
+    let why = l.disturbed().map(|why| format!("  disturbed: {why}\n"));
+    format!(
+        "{:<18}{:>10}  p50/p99/p99.9 us {}, limit {}, p50 ratio {:.2} ({:.2}-{:.2}) at {:.1} Mpps\n{}",
+        latency_name(l),
+        l.sessions,
+        us(&l.path),
+        us(&l.limit),
+        l.ratio.median,
+        l.ratio.min,
+        l.ratio.max,
+        l.path.mpps.median,
+        why.unwrap_or_default(),
+    )
 }
 
 fn observed_json(o: &Observed) -> Value {
@@ -144,12 +216,12 @@ fn observed_line(o: &Observed) -> String {
 }
 
 /// For people.
-pub fn to_table(outcomes: &[Outcome], observed: &[Observed]) -> String {
+pub fn to_table(results: &Results) -> String {
     let mut text = format!(
         "{:<18}{:>10}{:>8}{:>22}{:>10}{:>8}{:>12}  {}\n",
         "", "sessions", "Mpps", "ns/packet (min-max)", "limit ns", "ratio", "B/session", "pages"
     );
-    for o in outcomes {
+    for o in &results.outcomes {
         let Figures { path, limit, .. } = o.figures;
         let times = format!("{:.1} ({:.1}-{:.1})", path.median, path.min, path.max);
         let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
@@ -170,6 +242,7 @@ pub fn to_table(outcomes: &[Outcome], observed: &[Observed]) -> String {
             text += &format!("  disturbed: {why}\n");
         }
     }
-    text.extend(observed.iter().map(observed_line));
+    text.extend(results.latencies.iter().map(latency_lines));
+    text.extend(results.observed.iter().map(observed_line));
     text
 }

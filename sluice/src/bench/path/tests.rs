@@ -2,6 +2,7 @@
 //! every wrong byte, and is a session made over N4 served by path and limit alike.
 
 use super::fifo::{Check, Fifo, PACKETS};
+use super::latency;
 use super::measure::{Bench, Effort};
 use super::observe;
 use super::report::HugePages;
@@ -17,6 +18,15 @@ use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+
+const QUICK: Effort = Effort {
+    reps: 1,
+    each: Duration::from_millis(40),
+};
+const NORMAL_PAGES: HugePages = HugePages {
+    packets: false,
+    sessions: false,
+};
 
 /// The inner packet as another library builds it.
 fn inner(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), ttl: u8) -> Vec<u8> {
@@ -174,17 +184,32 @@ fn served_byte_for_byte(teids: Teids) {
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
     let mut world = World::build(100, Teids::Ours, || pool.alloc()).unwrap();
-    let effort = Effort {
-        reps: 1,
-        each: Duration::from_millis(40),
-    };
-    let normal = HugePages {
-        packets: false,
-        sessions: false,
-    };
-    let observed = observe::measure(&mut world, effort, normal).unwrap();
+    let observed = observe::measure(&mut world, QUICK, NORMAL_PAGES).unwrap();
     assert!(observed.followed > 0 && observed.pages > 0, "{observed:?}");
     assert!(world.verdict().unwrap() > 0);
+    world.end();
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
+}
+
+#[test]
+fn packets_that_come_by_the_clock_are_all_timed_and_right() {
+    let pool = HeapPool::default();
+    let mut world = World::build(100, Teids::Ours, || pool.alloc()).unwrap();
+    let mut limit = Bench::new(&world).unwrap();
+    let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
+    let loads: Vec<u32> = latencies.iter().map(|l| l.load_percent).collect();
+    assert_eq!(loads, latency::LOADS_PERCENT);
+    for l in &latencies {
+        for times in [&l.path, &l.limit] {
+            assert!(times.p50.min > 0.0 && times.mpps.min > 0.0, "{l:?}");
+            assert!(times.p50.median <= times.p99.median && times.p99.median <= times.p999.median);
+        }
+    }
+    // Eight times the load is more packets, whatever else the machine does.
+    let [low, high] = &latencies[..] else {
+        panic!("two loads");
+    };
+    assert!(low.path.mpps.max < high.path.mpps.max, "{low:?} {high:?}");
     world.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }

@@ -100,8 +100,12 @@ impl<P: Packet> World<P> {
     pub fn turn(&mut self) -> usize {
         let began_ns = clock::monotonic_ns();
         let work = self.worker.turn(began_ns);
-        self.stats.busy_turns.add(1);
-        self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        if work > 0 {
+            self.stats.busy_turns.add(1);
+            self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        } else {
+            self.stats.idle_turns.add(1);
+        }
         work
     }
 
@@ -127,14 +131,10 @@ impl<P: Packet> World<P> {
     /// Sends the packets of all sessions through both directions and compares every byte.
     pub fn prove(&mut self) -> Result<u64, Failure> {
         self.open(&[Direction::Uplink, Direction::Downlink], Check::Every);
-        let until = self.flows.len();
-        while self
-            .worker
-            .io()
-            .fifos()
-            .iter()
-            .any(|f| f.returned() < until)
-        {
+        let all = self.flows.len();
+        let until = self.worker.io().fifos().map(|fifo| fifo.returned() + all);
+        let fifos = |world: &mut Self| world.worker.io().fifos().map(|fifo| fifo.returned());
+        while fifos(self).iter().zip(until).any(|(at, until)| *at < until) {
             if self.turn() == 0 {
                 return Err(format!("the path stands still: {}", self.ledger()));
             }

@@ -46,6 +46,8 @@ pub struct Link {
     pub doors: Doors<DpdkIo>,
     /// Who is at the other end.
     pub far: Far,
+    /// Whether packets lie on huge pages.
+    pub on_huge_pages: bool,
 }
 
 impl Kind {
@@ -104,6 +106,7 @@ impl Kind {
         Ok(Link {
             doors: when_up(doors)?,
             far,
+            on_huge_pages: site.eal.huge_pages(),
         })
     }
 
@@ -146,6 +149,7 @@ fn ring(site: &Site) -> Result<Link, Failure> {
     Ok(Link {
         doors: when_up(near)?,
         far: Far::thread(site.eal, peer, site.far_cpu)?,
+        on_huge_pages: site.eal.huge_pages(),
     })
 }
 

@@ -20,7 +20,8 @@ mod tests;
 use super::args::{PeerArgs, PortArgs};
 use super::path::world::Failure;
 use crate::exit::Exit;
-use link::{Kind, Site};
+use doors::Doors;
+use link::{Kind, Link, Site};
 use measure::{CASES, Case, Effort, Figures, Pair};
 use peer::Peer;
 use report::{Outcome, Pages, Result as Outcomes, Skipped};
@@ -94,7 +95,7 @@ pub fn run_peer(args: &PeerArgs) -> Exit {
     }
 }
 
-fn peer(args: &PeerArgs) -> Result<Peer<doors::Doors<DpdkIo>>, Failure> {
+fn peer(args: &PeerArgs) -> Result<Peer<Doors<DpdkIo>>, Failure> {
     let devices = <&[String; 2]>::try_from(&args.devices[..]).map_err(|_| "two devices")?;
     let flows = far::read_flows(&args.flows)?;
     let (_eal, pool) = start(args.cpu.map(usize::from))?;
@@ -152,33 +153,31 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcom
                 flows: &flows,
                 far_cpu: cpus.far,
             };
-            match on_link(args, &mut world, (kind, &site), &cases) {
-                Ok(measured) => outcomes.measured.extend(measured),
-                Err(why) => {
-                    eprintln!("{} skipped: {why}", kind.name());
-                    outcomes.skipped.push(Skipped {
-                        kind,
-                        sessions,
-                        why,
-                    });
+            eprintln!("{}: connecting", kind.name());
+            match kind.connect(&site) {
+                Ok(link) => {
+                    let measured = on_link(args, &mut world, (kind, link), &cases);
+                    outcomes.measured.extend(measured?);
                 }
+                Err(why) => outcomes.skipped.push(Skipped {
+                    kind,
+                    sessions,
+                    why,
+                }),
             }
-            world.set_doors(doors::Doors::closed());
         }
         world.end();
     }
     Ok(outcomes)
 }
 
-/// All cases on one kind of link. An error says why there is no such link here.
+/// All cases on one link.
 fn on_link(
     args: &PortArgs,
     world: &mut World<DpdkIo>,
-    (kind, site): (Kind, &Site),
+    (kind, mut link): (Kind, Link),
     cases: &[Case],
 ) -> Result<Vec<Outcome>, Failure> {
-    eprintln!("{}: connecting", kind.name());
-    let mut link = kind.connect(site)?;
     world.set_doors(link.doors);
     let mut pair = Pair {
         world,
@@ -191,7 +190,7 @@ fn on_link(
     );
     let proven = pair.prove()?;
     let pages = Pages {
-        packets: site.eal.huge_pages(),
+        packets: link.on_huge_pages,
         sessions: pair.world.on_huge_pages,
     };
     let effort = Effort {
@@ -212,7 +211,10 @@ fn on_link(
             pages,
         })
     };
-    cases.iter().map(outcome).collect()
+    let outcomes = cases.iter().map(outcome).collect();
+    // Before the far end goes, for some drivers say goodbye to it.
+    world.set_doors(Doors::closed());
+    outcomes
 }
 
 /// One case, again and again while it is disturbed; the best attempt stands.

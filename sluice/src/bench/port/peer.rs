@@ -86,6 +86,8 @@ pub struct Peer<I: PortIo> {
     traffic: Option<Traffic>,
     first_wrong: Option<String>,
     spare: Burst<I::Packet>,
+    /// Room before the data of a fresh packet.
+    headroom: usize,
 }
 
 /// One direction.
@@ -137,6 +139,7 @@ impl<I: PortIo> Peer<I> {
             traffic: None,
             first_wrong: None,
             spare: Burst::new(),
+            headroom: 0,
         }
     }
 
@@ -200,6 +203,7 @@ impl<I: PortIo> Peer<I> {
             flows,
             lanes,
             spare,
+            headroom,
             ..
         } = self;
         let lane = &mut lanes[at];
@@ -208,13 +212,16 @@ impl<I: PortIo> Peer<I> {
         let left = traffic.at_most.saturating_sub(lane.made);
         let free = BURST.saturating_sub(lane.waiting.len()) as u64;
         for _ in 0..room.min(left).min(free) {
-            let Some(packet) = spare.pop().or_else(|| io.alloc()) else {
+            let fresh = || io.alloc().inspect(|fresh| *headroom = fresh.headroom());
+            let Some(mut packet) = spare.pop().or_else(fresh) else {
                 break;
             };
+            if !resize(&mut packet, *headroom, lane.direction.input_len()) {
+                packet.free();
+                break;
+            }
             let flow = &flows[lane.next_in];
-            let Some(packet) = filled(packet, frames, lane.direction, flow) else {
-                break;
-            };
+            frames.fill(lane.direction, flow, packet.data_mut());
             lane.next_in = after(lane.next_in, flows.len());
             lane.made += 1;
             if let Err(packet) = lane.waiting.push(packet) {
@@ -282,20 +289,16 @@ fn after(flow: usize, flows: usize) -> usize {
     if next == flows { 0 } else { next }
 }
 
-/// The next packet of `flow`, in a packet that may have been another before.
-fn filled<P: Packet>(
-    mut packet: P,
-    frames: &Frames,
-    direction: Direction,
-    flow: &Flow,
-) -> Option<P> {
-    let len = direction.input_len();
+/// Makes a packet that may have been another before as long as the next one, with the room of a
+/// fresh one before it.
+fn resize<P: Packet>(packet: &mut P, headroom: usize, len: usize) -> bool {
+    let now = packet.headroom();
+    let moved = if now > headroom {
+        packet.push_front(now - headroom).is_ok()
+    } else {
+        packet.pull_front(headroom - now).is_ok()
+    };
     packet.truncate(len);
-    let missing = len - packet.len().min(len);
-    if packet.append(missing).is_err() {
-        packet.free();
-        return None;
-    }
-    frames.fill(direction, flow, packet.data_mut());
-    Some(packet)
+    let missing = len.saturating_sub(packet.len());
+    moved && packet.append(missing).is_ok()
 }

@@ -1,0 +1,119 @@
+//! Packets that come when they come, whoever is ready for them: an open loop. Each has a time at
+//! which it is due, and how long it takes from then until it is sent is written down.
+
+use super::fifo::PACKETS;
+use super::histogram::Histogram;
+use sluice_mem::ticks;
+
+const MASK: usize = PACKETS - 1;
+/// Random gaps between packets that are drawn before; a power of two, few enough to stay in the
+/// first-level cache.
+const GAPS: usize = 1024;
+
+/// When the packets of one FIFO are due.
+pub struct Arrivals {
+    /// Exponentially distributed: packets of many senders come at random (Poisson).
+    gaps: Box<[u32; GAPS]>,
+    next_gap: usize,
+    /// When the next packet is due, in ticks.
+    next_due: u64,
+    /// When each packet under way was due, by its place in the FIFO.
+    due: Box<[u64; PACKETS]>,
+    took: Histogram,
+}
+
+impl Arrivals {
+    /// From now on, `apart_ticks` apart in the mean.
+    pub fn new(apart_ticks: f64, seed: u64) -> Self {
+        // Small seeds begin with small numbers otherwise.
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut gap = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            (-(1.0 - uniform).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32
+        };
+        let mut gaps = Box::new([0; GAPS]);
+        gaps.iter_mut().for_each(|place| *place = gap());
+        level(&mut gaps[..], apart_ticks);
+        Self {
+            gaps,
+            next_gap: 0,
+            next_due: ticks::now(),
+            due: Box::new([0; PACKETS]),
+            took: Histogram::default(),
+        }
+    }
+
+    /// How many packets are due and come in at place `first` and behind it: at most `room`.
+    #[inline]
+    pub fn come(&mut self, first: usize, room: usize) -> usize {
+        let now = ticks::now();
+        let mut n = 0;
+        while n < room && self.next_due <= now {
+            self.due[(first + n) & MASK] = self.next_due;
+            self.next_due += u64::from(self.gaps[self.next_gap % GAPS]);
+            self.next_gap = self.next_gap.wrapping_add(1);
+            n += 1;
+        }
+        n
+    }
+
+    /// `n` packets from place `first` on are sent.
+    #[inline]
+    pub fn leave(&mut self, first: usize, n: usize) {
+        let now = ticks::now();
+        for at in first..first + n {
+            self.took.add(now.saturating_sub(self.due[at & MASK]));
+        }
+    }
+
+    /// How long packets took, in ticks.
+    pub fn took(&self) -> &Histogram {
+        &self.took
+    }
+}
+
+/// Few gaps have not quite the mean that they were drawn with; their sum must not depend on chance.
+fn level(gaps: &mut [u32], apart_ticks: f64) {
+    let sum: f64 = gaps.iter().copied().map(f64::from).sum();
+    let factor = apart_ticks * gaps.len() as f64 / sum.max(1.0);
+    for gap in gaps {
+        *gap = (f64::from(*gap) * factor).round() as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_have_the_mean_asked_for_and_differ() {
+        for apart in [40.0, 1_000.0, 50_000.0] {
+            let arrivals = Arrivals::new(apart, 7);
+            let sum: f64 = arrivals.gaps.iter().copied().map(f64::from).sum();
+            let mean = sum / GAPS as f64;
+            assert!((mean / apart - 1.0).abs() < 0.02, "{mean}");
+            // Of an exponential distribution 37 % are longer than the mean.
+            let long = arrivals.gaps.iter().filter(|g| f64::from(**g) > apart);
+            assert!((300..460).contains(&long.count()));
+        }
+    }
+
+    #[test]
+    fn what_is_late_took_its_time_and_nothing_comes_early() {
+        let mut arrivals = Arrivals::new(1e9, 7);
+        arrivals.next_due = ticks::now();
+        assert_eq!(arrivals.come(0, 64), 1);
+        assert_eq!(arrivals.come(1, 64), 0);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        arrivals.leave(0, 1);
+        // No counter is slower than 1 MHz.
+        assert!(arrivals.took().percentile(0.5) >= 2_000);
+        let mut hasty = Arrivals::new(1.0, 7);
+        hasty.next_due -= 1_000_000;
+        assert_eq!(hasty.come(0, 64), 64);
+        assert_eq!(hasty.took().count(), 0);
+    }
+}
