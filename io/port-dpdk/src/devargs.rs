@@ -95,8 +95,7 @@ pub fn memif(number: u16, role: MemifRole, socket: &Path, link_id: u32) -> Strin
 }
 
 /// Shared memory to another process by virtio, as a guest has it: vhost-user at `socket`, where
-/// [`vhost`] or another switch waits. Packet memory must be of few files (see
-/// [`crate::EalConfig`]'s memory, whose every kind is).
+/// [`vhost`] or a switch waits. It is a port without kernel, NIC and privileges.
 #[must_use]
 pub fn virtio_user(number: u16, socket: &Path, descriptors: u16) -> String {
     let socket = socket.display();

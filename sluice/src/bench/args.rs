@@ -167,6 +167,13 @@ is ratio_to_limit, time per packet by that of the limit: 1 would be perfect. Ses
 established over N4; every byte of every session's packets is compared before, and those of one
 packet in 64 while the clock runs.
 
+path/ul/foreign is the uplink of sessions whose TEIDs the SMF chose, which the path finds by a hash
+table. path/latency/10 and /80 are an open loop: packets come at random (Poisson) at 10 and 80 % of
+what the path, and for its figures the limit, can do at the most; the time from when a packet is due
+until it is sent, of every packet, without the sleep of a worker that has nothing to do. When the
+machine takes the CPU away for more than 50 us, packets due meanwhile come afterwards, and those under
+way are not timed: away_share says for how long.
+
 Huge pages are used where they are free; for a million sessions:
   sysctl vm.nr_hugepages=400
 

@@ -20,11 +20,29 @@ pub struct Arrivals {
     /// When each packet under way was due, by its place in the FIFO.
     due: Box<[u64; PACKETS]>,
     took: Histogram,
+    looked: u64,
+    hiccup: u64,
+    /// Where the machine had other things to do.
+    missed: Missed,
+}
+
+/// Times in which the machine had other things to do: packets that were due then come afterwards,
+/// those that were under way are not timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// How often.
+    pub hiccups: u64,
+    /// How long together, in ticks.
+    pub ticks: u64,
+    /// Packets that were under way.
+    pub packets: u64,
 }
 
 impl Arrivals {
     /// From now on, `apart_ticks` apart in the mean.
-    pub fn new(apart_ticks: f64, seed: u64) -> Self {
+    ///
+    /// Nobody is away from the clock for `hiccup` ticks unless the machine has other things to do.
+    pub fn new(apart_ticks: f64, hiccup: u64, seed: u64) -> Self {
         // Small seeds begin with small numbers otherwise.
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut gap = || {
@@ -43,6 +61,9 @@ impl Arrivals {
             next_due: ticks::now(),
             due: Box::new([0; PACKETS]),
             took: Histogram::default(),
+            looked: ticks::now(),
+            hiccup,
+            missed: Missed::default(),
         }
     }
 
@@ -50,6 +71,7 @@ impl Arrivals {
     #[inline]
     pub fn come(&mut self, first: usize, room: usize) -> usize {
         let now = ticks::now();
+        self.was_away(now);
         let mut n = 0;
         while n < room && self.next_due <= now {
             self.due[(first + n) & MASK] = self.next_due;
@@ -64,9 +86,32 @@ impl Arrivals {
     #[inline]
     pub fn leave(&mut self, first: usize, n: usize) {
         let now = ticks::now();
+        if self.was_away(now) {
+            self.missed.packets += n as u64;
+            return;
+        }
         for at in first..first + n {
             self.took.add(now.saturating_sub(self.due[at & MASK]));
         }
+    }
+
+    /// Whether the machine had other things to do since the last look at the clock.
+    #[inline]
+    fn was_away(&mut self, now: u64) -> bool {
+        let away = now.saturating_sub(self.looked);
+        self.looked = now;
+        if away <= self.hiccup {
+            return false;
+        }
+        self.missed.hiccups += 1;
+        self.missed.ticks += away;
+        self.next_due += away;
+        true
+    }
+
+    /// What is missing in the times.
+    pub fn missed(&self) -> Missed {
+        self.missed
     }
 
     /// How long packets took, in ticks.
@@ -91,7 +136,7 @@ mod tests {
     #[test]
     fn gaps_have_the_mean_asked_for_and_differ() {
         for apart in [40.0, 1_000.0, 50_000.0] {
-            let arrivals = Arrivals::new(apart, 7);
+            let arrivals = Arrivals::new(apart, u64::MAX, 7);
             let sum: f64 = arrivals.gaps.iter().copied().map(f64::from).sum();
             let mean = sum / GAPS as f64;
             assert!((mean / apart - 1.0).abs() < 0.02, "{mean}");
@@ -103,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_late_took_its_time_and_nothing_comes_early() {
-        let mut arrivals = Arrivals::new(1e9, 7);
+        let mut arrivals = Arrivals::new(1e9, u64::MAX, 7);
         arrivals.next_due = ticks::now();
         assert_eq!(arrivals.come(0, 64), 1);
         assert_eq!(arrivals.come(1, 64), 0);
@@ -111,9 +156,26 @@ mod tests {
         arrivals.leave(0, 1);
         // No counter is slower than 1 MHz.
         assert!(arrivals.took().percentile(0.5) >= 2_000);
-        let mut hasty = Arrivals::new(1.0, 7);
+        assert_eq!(arrivals.missed(), Missed::default());
+        let mut hasty = Arrivals::new(1.0, u64::MAX, 7);
         hasty.next_due -= 1_000_000;
         assert_eq!(hasty.come(0, 64), 64);
         assert_eq!(hasty.took().count(), 0);
+    }
+
+    #[test]
+    fn what_the_machine_was_away_for_is_counted_and_not_timed() {
+        let mut arrivals = Arrivals::new(1e9, 1_000, 7);
+        let due = arrivals.next_due;
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        arrivals.come(0, 64);
+        let first = arrivals.missed();
+        assert!(first.hiccups == 1 && first.ticks >= 2_000, "{first:?}");
+        assert!(arrivals.next_due >= due + first.ticks);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        arrivals.leave(0, 3);
+        let both = arrivals.missed();
+        assert_eq!((both.hiccups, both.packets), (2, 3));
+        assert_eq!(arrivals.took().count(), 0);
     }
 }

@@ -23,6 +23,8 @@ pub const LOADS_PERCENT: [u32; 2] = [10, 80];
 const BOTH: [Direction; 2] = [Direction::Uplink, Direction::Downlink];
 /// Packets that the limit takes at a time, as many as the path.
 const STAGE: usize = STAGES[2];
+/// A full turn takes 15 us; who is away for longer than this has lost the CPU.
+const HICCUP_NS: f64 = 50_000.0;
 /// Turns between two looks at the clock.
 const TURNS: usize = 32;
 
@@ -56,6 +58,11 @@ pub struct Latency {
     pub reps: usize,
     /// Share of the time in which others had the CPU.
     pub preempted: f64,
+    /// Share of the time in which the loop was away from the clock for more than 50 us at a time:
+    /// packets due then came afterwards.
+    pub away: f64,
+    /// Packets under way then: they are not in the times.
+    pub untimed: u64,
     /// What lies on huge pages.
     pub huge_pages: HugePages,
 }
@@ -72,6 +79,8 @@ enum Who {
 struct Lap {
     percentiles: [f64; 3],
     packets: f64,
+    untimed: u64,
+    away_ns: f64,
     cpu_ns: f64,
     wall_ns: f64,
 }
@@ -82,7 +91,7 @@ impl Lap {
     }
 
     fn mpps(&self) -> f64 {
-        self.packets * 1000.0 / self.wall_ns
+        self.packets * 1000.0 / (self.wall_ns - self.away_ns)
     }
 }
 
@@ -101,12 +110,12 @@ pub fn measure<P: Packet>(
             world.open(&BOTH, Check::Sampled);
             // Packets that are all due already: the clock is read as often, so that what it costs
             // is part of what can be done at the most.
-            set_arrivals(world, 0.0, 1);
+            set_arrivals(world, (0.0, ticks_per_ns), 1);
             let ns_at_most = lap(bench, world, who, (share, ticks_per_ns))?.ns();
             for (load, laps) in LOADS_PERCENT.into_iter().zip(&mut laps) {
                 // Each direction has half of the packets.
                 let apart_ns = 2.0 * ns_at_most * 100.0 / f64::from(load);
-                set_arrivals(world, apart_ns * ticks_per_ns, rep as u64 + 1);
+                set_arrivals(world, (apart_ns, ticks_per_ns), rep as u64 + 1);
                 let lap = lap(bench, world, who, (effort.each, ticks_per_ns))?;
                 // The first one warms caches and tables up.
                 if rep > 0 {
@@ -120,6 +129,7 @@ pub fn measure<P: Packet>(
     let sum_up = |(load_percent, [path, limit]): (u32, &[Vec<Lap>; 2])| {
         let ratios = path.iter().zip(limit);
         let both = || path.iter().chain(limit);
+        let sum = |of: fn(&Lap) -> f64| both().map(of).sum::<f64>();
         Latency {
             sessions: world.flows.len() as u32,
             load_percent,
@@ -127,9 +137,9 @@ pub fn measure<P: Packet>(
             limit: Times::of(limit),
             ratio: Summary::of(ratios.map(|(p, l)| p.percentiles[0] / l.percentiles[0])),
             reps: effort.reps,
-            preempted: 1.0
-                - both().map(|lap| lap.cpu_ns).sum::<f64>()
-                    / both().map(|lap| lap.wall_ns).sum::<f64>(),
+            preempted: 1.0 - sum(|lap| lap.cpu_ns) / sum(|lap| lap.wall_ns),
+            away: sum(|lap| lap.away_ns) / sum(|lap| lap.wall_ns),
+            untimed: both().map(|lap| lap.untimed).sum(),
             huge_pages,
         }
     };
@@ -157,9 +167,11 @@ impl Times {
 }
 
 /// Packets come so far apart from now on, in each direction.
-fn set_arrivals<P: Packet>(world: &mut World<P>, apart_ticks: f64, seed: u64) {
+fn set_arrivals<P: Packet>(world: &mut World<P>, (apart_ns, ticks_per_ns): (f64, f64), seed: u64) {
+    let hiccup = (HICCUP_NS * ticks_per_ns) as u64;
     for (seed, fifo) in (2 * seed..).zip(world.worker.io().fifos()) {
-        fifo.set_arrivals(Some(Arrivals::new(apart_ticks, seed)));
+        let arrivals = Arrivals::new(apart_ns * ticks_per_ns, hiccup, seed);
+        fifo.set_arrivals(Some(arrivals));
     }
 }
 
@@ -178,19 +190,27 @@ fn lap<P: Packet>(
     }
     let (wall_ns, cpu_ns) = (began.elapsed(), clock::thread_cpu_ns() - cpu_ns);
     let packets = world.returned() - packets;
-    let mut took = Histogram::default();
+    let (mut took, mut untimed, mut away) = (Histogram::default(), 0, 0);
     for fifo in world.worker.io().fifos() {
         if let Some(arrivals) = fifo.set_arrivals(None) {
             took.merge(arrivals.took());
+            untimed += arrivals.missed().packets;
+            // Both directions' clocks see the same.
+            away = away.max(arrivals.missed().ticks);
         }
     }
-    if took.count() != packets as u64 {
-        return Err(format!("{} of {packets} packets have a time", took.count()));
+    let timed = took.count();
+    if timed + untimed != packets as u64 {
+        return Err(format!(
+            "{timed} of {packets} packets have a time, {untimed} need none"
+        ));
     }
     let ns = |share| took.percentile(share) as f64 / ticks_per_ns;
     Ok(Lap {
         percentiles: [0.5, 0.99, 0.999].map(ns),
         packets: packets as f64,
+        untimed,
+        away_ns: away as f64 / ticks_per_ns,
         cpu_ns: cpu_ns as f64,
         wall_ns: wall_ns.as_nanos() as f64,
     })

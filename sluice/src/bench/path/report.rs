@@ -147,6 +147,8 @@ fn latency_json(l: &Latency) -> Value {
         "disturbed": disturbed.is_some(),
         "disturbed_because": disturbed,
         "preempted_share": round(l.preempted),
+        "away_share": round(l.away),
+        "packets_untimed": l.untimed,
         "huge_pages": { "packets": l.huge_pages.packets, "sessions": l.huge_pages.sessions },
     })
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const UP_WITHIN: Duration = Duration::from_secs(10);
-/// Descriptors of a virtio queue: the most that virtio-user's own default path is usual with.
+/// Descriptors of a virtio queue; the default of 256 would hold two bursts.
 const VIRTIO_DESCRIPTORS: u16 = 1024;
 
 /// Kinds of links.

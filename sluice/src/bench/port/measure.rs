@@ -1,12 +1,12 @@
 //! The clock's part: path and plain io loop in turn on one link, several times.
 
+use super::balance::{Balance, ended, since};
 use super::far::Far;
-use super::peer::{Answer, Count, Traffic};
+use super::peer::{Answer, Traffic};
 use super::world::World;
 use crate::bench::path::world::Failure;
 use crate::bench::stats::Summary;
 use sluice_host::clock;
-use sluice_path::ledger::Ledger;
 use sluice_port::PortIo;
 use std::time::{Duration, Instant};
 
@@ -97,52 +97,6 @@ pub struct Free {
     pub mpps: Summary,
     /// Share of the time in which the measured side had packets.
     pub busy: Summary,
-}
-
-/// What became of all packets: of the path's, and of the plain loop's.
-#[derive(Clone, Debug, Default)]
-pub struct Balance {
-    /// The path's, as the far end counted.
-    pub path: Count,
-    /// As the path counted.
-    pub ledger: Ledger,
-    /// The plain loop's.
-    pub io: Count,
-    /// Packets that the plain loop found no room for.
-    pub io_unsent: u64,
-}
-
-impl Balance {
-    /// Path's packets lost before it, within it, behind it; and the plain loop's.
-    pub fn lost(&self) -> [u64; 4] {
-        let Ledger {
-            received,
-            transmitted,
-            ..
-        } = self.ledger;
-        [
-            self.path.sent.saturating_sub(received),
-            received.saturating_sub(transmitted),
-            transmitted.saturating_sub(self.path.returned),
-            self.io.sent.saturating_sub(self.io.returned),
-        ]
-    }
-
-    /// Why the packets are not what they should be, if so.
-    pub fn fault(&self) -> Option<String> {
-        let wrong = [&self.path, &self.io].into_iter().find(|c| c.wrong > 0);
-        if let Some(Count {
-            wrong,
-            compared,
-            first_wrong,
-            ..
-        }) = wrong
-        {
-            let first = first_wrong.as_deref().unwrap_or_default();
-            return Some(format!("{wrong} of {compared} packets are wrong; {first}"));
-        }
-        (!self.ledger.balances()).then(|| format!("the ledger does not balance: {}", self.ledger))
-    }
 }
 
 /// The measured side and the far end of one link.
@@ -377,27 +331,5 @@ impl Free {
             mpps: each(|lap| lap.packets as f64 / lap.wall_ns * 1000.0),
             busy: each(|lap| lap.busy_ns / lap.wall_ns),
         }
-    }
-}
-
-/// Packets that have come to their end.
-fn ended(ledger: &Ledger) -> u64 {
-    ledger.transmitted + ledger.dropped_total()
-}
-
-/// What a ledger says of the time since another.
-fn since(before: &Ledger, now: &Ledger) -> Ledger {
-    let dropped = now.dropped.iter().map(|(reason, n)| {
-        let before = before.dropped_for(*reason);
-        (*reason, n - before)
-    });
-    Ledger {
-        received: now.received - before.received,
-        created: now.created - before.created,
-        transmitted: now.transmitted - before.transmitted,
-        to_control: now.to_control - before.to_control,
-        merged: now.merged - before.merged,
-        held: now.held.wrapping_sub(before.held),
-        dropped: dropped.filter(|(_, n)| *n > 0).collect(),
     }
 }

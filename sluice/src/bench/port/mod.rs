@@ -5,6 +5,7 @@
 //! of port with the `far` end at work, which is a `peer` in another process or thread; `measure`
 //! turns path and plain loop, and `report` tells.
 
+mod balance;
 mod doors;
 mod far;
 mod link;

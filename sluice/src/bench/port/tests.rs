@@ -1,8 +1,8 @@
 //! The benchmark without DPDK and without a clock: both ends on simulated ports in one thread. Do
 //! path and plain loop give back what they should, and does the far end find what is wrong or lost?
 
+use super::balance::Balance;
 use super::doors::{Doors, Wire};
-use super::measure::Balance;
 use super::peer::{Answer, Peer, Traffic};
 use super::world::World;
 use crate::bench::path::scene::{N3, N6};
