@@ -14,7 +14,13 @@ const FUNCTIONS: &str = "rte_eal_cleanup|rte_dev_probe|\
     rte_thread_register|rte_thread_unregister|sdp_.*";
 
 fn main() {
-    for file in ["build.rs", "c/shim.h", "c/shim.c", "c/wrapper.h"] {
+    for file in [
+        "build.rs",
+        "c/shim.h",
+        "c/shim.c",
+        "c/steer.c",
+        "c/wrapper.h",
+    ] {
         println!("cargo:rerun-if-changed={file}");
     }
     for variable in ["SLUICE_NATIVE", "LIBCLANG_PATH"] {
@@ -66,7 +72,7 @@ fn compile_shim(dpdk: &Dpdk) {
     let native = env::var("SLUICE_NATIVE").is_ok_and(|value| value == "1");
     let mut build = cc::Build::new();
     build
-        .file("c/shim.c")
+        .files(["c/shim.c", "c/steer.c"])
         .include("c")
         .flag(if native { "-march=native" } else { &dpdk.march })
         .flag("-include")

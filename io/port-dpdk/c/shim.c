@@ -78,6 +78,7 @@ int sdp_port_caps(uint16_t port, struct sdp_port_caps *out)
 		.min_mtu = info.min_mtu,
 		.max_mtu = info.max_mtu,
 		.reta_size = info.reta_size,
+		.hash_key_size = info.hash_key_size,
 	};
 	snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name ? info.driver_name : "");
 	memcpy(out->mac, mac.addr_bytes, sizeof(out->mac));

@@ -46,6 +46,7 @@ struct sdp_port_caps {
 	uint16_t min_mtu;
 	uint16_t max_mtu;
 	uint16_t reta_size;
+	uint8_t hash_key_size;
 	uint8_t mac[6];
 };
 
@@ -81,6 +82,47 @@ extern const uint64_t sdp_rx_scatter, sdp_tx_multi_segs, sdp_rss_ip;
 /* 1 if the descriptor has left, 0 if not yet, negative errno if the driver cannot tell. `offset` is
  * counted from the place of the next packet. */
 int sdp_tx_done(uint16_t port, uint16_t queue, uint16_t offset);
+
+/* Steering: what a rule matches, and where it sends that. */
+struct sdp_flow {
+	uint32_t value;	/* of the TEID or of the IPv4 destination, host order */
+	uint32_t mask;
+	uint32_t priority;
+	uint16_t queue;
+	uint16_t vlan;
+	uint8_t tagged;
+	uint8_t item;	/* enum sdp_flow_item */
+};
+
+enum sdp_flow_item {
+	SDP_FLOW_DESTINATION,	/* IPv4 destination */
+	SDP_FLOW_GTPU,		/* TEID, as drivers of the GTPU item know it */
+	SDP_FLOW_GTP,		/* TEID, as drivers of the GTP item know it */
+};
+
+struct rte_flow;
+
+/* Each returns 0 or a negative errno, and the driver's own words in `why`. */
+int sdp_flow_try(uint16_t port, const struct sdp_flow *flow, char *why, size_t size);
+int sdp_flow_make(uint16_t port, const struct sdp_flow *flow, struct rte_flow **made, char *why,
+		  size_t size);
+int sdp_flow_end(uint16_t port, struct rte_flow *made, char *why, size_t size);
+
+/* Hash source and destination of IPv4 packets, the innermost or the outermost, with this key. */
+int sdp_hash_by(uint16_t port, int inside, uint8_t *key, uint8_t key_len);
+int sdp_set_table(uint16_t port, const uint16_t *queues, uint16_t n);
+int sdp_get_table(uint16_t port, uint16_t *queues, uint16_t n);
+
+/* Waiting for packets without polling: what the driver says, 0 or a negative errno. */
+int sdp_rx_interrupt(uint16_t port, uint16_t queue);
+int sdp_monitor_address(uint16_t port, uint16_t queue);
+/* What the processor has. */
+enum sdp_wait {
+	SDP_WAIT_MONITOR = 1,	/* sleep until a line of memory is written */
+	SDP_WAIT_PAUSE = 2,	/* sleep until a time */
+	SDP_WAIT_MONITOR_MULTI = 4,
+};
+unsigned sdp_cpu_waits(void);
 
 /* Packets */
 uint16_t sdp_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);

@@ -33,8 +33,10 @@ mod io;
 mod mbuf;
 mod pool;
 mod port;
+mod steer;
 mod sys;
 mod thread;
+mod wait;
 
 pub use eal::{Eal, EalConfig, LogLevel, Memory, free_huge_mib};
 pub use error::{EalError, Errno, PoolError, PortError, PortStep};
@@ -44,4 +46,6 @@ pub use pool::{
     DATA_ROOM_HUGE_PAGES, DATA_ROOM_NORMAL_PAGES, HEADROOM_BYTES, MbufPool, PoolConfig,
 };
 pub use port::{Port, PortConfig, Promiscuous, RxQueue, TxQueue};
+pub use steer::{DeviceRule, PortSteer};
 pub use thread::{RegisteredThread, register_thread};
+pub use wait::CpuWaits;

@@ -90,6 +90,11 @@ impl Port {
         })
     }
 
+    /// Nobody else changes a port meanwhile.
+    pub(crate) fn alone(&self) -> impl Drop + '_ {
+        self.attached.pool.eal().control()
+    }
+
     /// DPDK's number of the port.
     #[must_use]
     pub fn number(&self) -> u16 {

@@ -11,6 +11,8 @@ pub enum RssHash {
     /// The address of the UE: the source of the packet inside a G-PDU, else the
     /// destination of the packet. Of an IPv6 address the first 64 bits.
     UeAddress,
+    /// Source and destination of the packet inside a G-PDU, or of the outermost, with this key.
+    Addresses(sluice_port::steer::Hash),
     /// Anything; `None` for a frame that is not hashed.
     Custom(fn(&[u8]) -> Option<u32>),
 }
@@ -21,6 +23,7 @@ impl RssHash {
         match self {
             Self::OuterTuple => Some(outer_tuple(&ip_of_frame(frame)?)),
             Self::UeAddress => Some(ue_address(&ip_of_frame(frame)?)),
+            Self::Addresses(hash) => addresses(hash, &ip_of_frame(frame)?),
             Self::Custom(hash) => hash(frame),
         }
     }
@@ -53,6 +56,15 @@ pub fn toeplitz(key: &[u8], input: impl IntoIterator<Item = u8>) -> u32 {
 fn outer_tuple(ip: &Ip<'_>) -> u32 {
     let ports = ip.ports().unwrap_or_default();
     toeplitz(&TOEPLITZ_KEY, [ip.src, ip.dst, ports].concat())
+}
+
+/// Where an inner packet is asked for and there is none, the outer one is not hashed instead.
+fn addresses(hash: sluice_port::steer::Hash, outer: &Ip<'_>) -> Option<u32> {
+    let of = |ip: &Ip<'_>| toeplitz(&hash.key, [ip.src, ip.dst].concat());
+    match hash.inside {
+        true => outer.inside_gtpu().map(|inner| of(&inner)),
+        false => Some(of(outer)),
+    }
 }
 
 fn ue_address(outer: &Ip<'_>) -> u32 {

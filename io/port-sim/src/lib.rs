@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ability;
 mod fields;
 pub mod hash;
 mod io;

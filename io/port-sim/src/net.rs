@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sluice_port::{LinkState, PortStats, QueueId};
 
+use crate::hash::RssHash;
 use crate::link::LinkConfig;
 use crate::port::SimPortConfig;
 use crate::state::State;
@@ -177,6 +178,38 @@ impl SimPort {
     /// The first error of the writer; the file ends there.
     pub fn untap(&self) -> io::Result<()> {
         self.net.lock().ports[self.index].set_tap(None)
+    }
+
+    /// Whether a flow rule could be added; nothing changes.
+    ///
+    /// # Errors
+    /// [`SteeringError`].
+    pub fn check_rule(&self, rule: &FlowRule) -> Result<(), SteeringError> {
+        self.net.lock().ports[self.index].steering.check_rule(rule)
+    }
+
+    /// Chooses queues by another hash, after the port's delay.
+    ///
+    /// # Errors
+    /// [`SteeringError`]; nothing changes.
+    pub fn set_hash(&self, hash: RssHash) -> Result<(), SteeringError> {
+        self.change_steering(|port, at_ns| match port.config.hash_is_fixed {
+            true => Err(SteeringError::FixedHash),
+            false => {
+                port.steering.set_hash(at_ns, hash);
+                Ok(())
+            }
+        })
+    }
+
+    /// Entries of the indirection table.
+    pub fn reta_entries(&self) -> usize {
+        self.net.lock().ports[self.index].steering.reta_entries()
+    }
+
+    /// Number of receive queues.
+    pub fn rx_queues(&self) -> u16 {
+        self.net.lock().ports[self.index].config.rx_queues
     }
 
     fn change_steering<T>(&self, change: impl FnOnce(&mut crate::port::Port, u64) -> T) -> T {

@@ -40,6 +40,10 @@ pub struct SimPortConfig {
     pub hash: RssHash,
     /// Time from a change of steering to its effect.
     pub steering_delay_ns: u64,
+    /// Flow rules that the port has room for.
+    pub flow_rules_max: usize,
+    /// Whether the port can be told what to hash.
+    pub hash_is_fixed: bool,
 }
 
 impl SimPortConfig {
@@ -58,6 +62,8 @@ impl SimPortConfig {
             tx_delays_ns: Vec::new(),
             hash: RssHash::OuterTuple,
             steering_delay_ns: 0,
+            flow_rules_max: usize::MAX,
+            hash_is_fixed: false,
         }
     }
 
@@ -116,7 +122,8 @@ type Tap = io::Result<PcapWriter<Box<dyn Write + Send>>>;
 impl Port {
     pub(crate) fn new(config: SimPortConfig) -> Self {
         Self {
-            steering: Steering::new(config.rx_queues, config.hash),
+            steering: Steering::new(config.rx_queues, config.hash)
+                .limited_to(config.flow_rules_max),
             stats: PortStats::default(),
             link: None,
             state: LinkState::Up,

@@ -55,6 +55,10 @@ pub enum SteeringError {
     EmptyReta,
     /// No rule of that name, or its removal is under way.
     NoSuchRule(RuleId),
+    /// No room for a further rule.
+    Full,
+    /// The port hashes nothing but what it was made with.
+    FixedHash,
 }
 
 impl fmt::Display for SteeringError {
@@ -64,6 +68,8 @@ impl fmt::Display for SteeringError {
             Self::MaskLength => f.write_str("value and mask of a flow rule differ in length"),
             Self::EmptyReta => f.write_str("indirection table without entries"),
             Self::NoSuchRule(rule) => write!(f, "no flow rule {}", rule.0),
+            Self::Full => f.write_str("no room for a further flow rule"),
+            Self::FixedHash => f.write_str("the hash cannot be changed"),
         }
     }
 }
@@ -89,10 +95,12 @@ pub(crate) struct Steering {
     pending: Vec<(u64, Change)>,
     known: Vec<RuleId>,
     last_id: u64,
+    rules_max: usize,
 }
 
 #[derive(Debug)]
 enum Change {
+    Hash(RssHash),
     Reta(Vec<QueueId>),
     Add(RuleId, FlowRule),
     Remove(RuleId),
@@ -115,7 +123,35 @@ impl Steering {
             pending,
             known,
             last_id: 0,
+            rules_max: usize::MAX,
         }
+    }
+
+    /// No more than so many rules.
+    pub(crate) fn limited_to(self, rules_max: usize) -> Self {
+        Self { rules_max, ..self }
+    }
+
+    /// Entries of the indirection table.
+    pub(crate) fn reta_entries(&self) -> usize {
+        self.reta.len()
+    }
+
+    /// Hashes otherwise from `at_ns` on.
+    pub(crate) fn set_hash(&mut self, at_ns: u64, hash: RssHash) {
+        self.pending.push((at_ns, Change::Hash(hash)));
+    }
+
+    /// Whether a rule could be added.
+    pub(crate) fn check_rule(&self, rule: &FlowRule) -> Result<(), SteeringError> {
+        self.check(rule.queue)?;
+        if rule.value.len() != rule.mask.len() {
+            return Err(SteeringError::MaskLength);
+        }
+        if self.known.len() >= self.rules_max {
+            return Err(SteeringError::Full);
+        }
+        Ok(())
     }
 
     /// Replaces the indirection table from `at_ns` on.
@@ -130,10 +166,7 @@ impl Steering {
 
     /// Adds a rule that is in force from `at_ns` on.
     pub(crate) fn add_rule(&mut self, at_ns: u64, rule: FlowRule) -> Result<RuleId, SteeringError> {
-        self.check(rule.queue)?;
-        if rule.value.len() != rule.mask.len() {
-            return Err(SteeringError::MaskLength);
-        }
+        self.check_rule(&rule)?;
         self.last_id += 1;
         let id = RuleId(self.last_id);
         self.known.push(id);
@@ -180,6 +213,7 @@ impl Steering {
             .count();
         for (_, change) in self.pending.drain(..due) {
             match change {
+                Change::Hash(hash) => self.hash = hash,
                 Change::Reta(reta) => self.reta = reta,
                 Change::Remove(id) => self.rules.retain(|(known, _)| *known != id),
                 Change::Add(id, rule) => {

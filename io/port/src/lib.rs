@@ -9,6 +9,7 @@
 mod burst;
 mod packet;
 mod port;
+pub mod steer;
 
 pub use burst::{BURST_MAX, Burst, Drain};
 pub use packet::{Packet, PacketError};
