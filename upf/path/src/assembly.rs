@@ -8,7 +8,7 @@ use crate::ledger::{Ledger, WorkerStats};
 use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
-use crate::mover::{Begin, Mover};
+use crate::mover::{Begin, Mover, Resteer, Resteers};
 use crate::moves::{Switch, Turn};
 use crate::requeue::Fence;
 use crate::rule::Block;
@@ -121,6 +121,7 @@ pub struct ControlEnd<P> {
     backlog: Vec<VecDeque<Order>>,
     under_way: Vec<usize>,
     mover: Mover,
+    resteers: Resteers,
     trace: TraceEnd,
     wakes: Arc<[Wake]>,
     n4_next: usize,
@@ -150,6 +151,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
         backlog: (0..n).map(|_| VecDeque::new()).collect(),
         under_way: vec![0; n],
         mover: Mover::new(owners.clone(), n),
+        resteers: Resteers::default(),
         trace: TraceEnd::default(),
         wakes: (0..=n).map(|_| Wake::default()).collect(),
         stats: (0..n).map(|_| Arc::default()).collect(),
@@ -312,6 +314,7 @@ impl<P> ControlEnd<P> {
                     }
                     ToControl::Moved(shard) => {
                         self.mover.ended(shard);
+                        self.resteers.ended(shard);
                         self.begin_moves();
                         continue;
                     }
@@ -320,6 +323,7 @@ impl<P> ControlEnd<P> {
                         self.begin_moves();
                         continue;
                     }
+                    ToControl::Expecting(shard) if self.resteers.expecting(shard) => continue,
                     ToControl::TraceExpected => {
                         self.trace.expected();
                         self.begin_trace();
@@ -409,6 +413,49 @@ impl<P> ControlEnd<P> {
                 switch,
             }),
         );
+    }
+
+    /// A group of shards shall come by another queue of a port: their owners are told to expect its
+    /// poller. When all do, [`next_resteer`](Self::next_resteer) says so. False while some of the
+    /// shards or queues move, or if one worker polls both queues.
+    pub fn begin_resteer(&mut self, resteer: Resteer) -> bool {
+        let poller = |queue| self.mover.poller(resteer.queue(queue));
+        let (Some(from), Some(to)) = (poller(resteer.from), poller(resteer.to)) else {
+            return false;
+        };
+        if from == to || !self.mover.hold_group_still(resteer) {
+            return false;
+        }
+        self.resteers.begin(resteer, resteer.shards().count());
+        for shard in resteer.shards() {
+            let owner = usize::from(self.mover.owner(shard));
+            self.order(owner, Order::Expect(shard, to));
+        }
+        true
+    }
+
+    /// The next change that a port may make. Then [`resteered`](Self::resteered) is due.
+    pub fn next_resteer(&mut self) -> Option<Resteer> {
+        self.resteers.next_ready()
+    }
+
+    /// A port's change is in force, or was refused: nothing new comes to the old queue, or to the
+    /// new one. The old poller looks when it has nothing left from before.
+    pub fn resteered(&mut self, resteer: Resteer) {
+        let poller = |queue| self.mover.poller(resteer.queue(queue));
+        // They polled when it began, and queues stand still meanwhile.
+        let (Some(from), Some(to)) = (poller(resteer.from), poller(resteer.to)) else {
+            return;
+        };
+        self.resteers.changed(resteer);
+        for shard in resteer.shards() {
+            self.drain(shard, from, (resteer.port, resteer.from), to);
+        }
+    }
+
+    /// Changes of steering that are over, and under way.
+    pub fn resteers(&self) -> (u64, usize) {
+        self.resteers.progress()
     }
 
     fn order(&mut self, worker: usize, order: Order) {

@@ -10,6 +10,7 @@
 use crate::limits::SHARDS;
 use core::fmt;
 use core::net::Ipv4Addr;
+use sluice_port::steer::{Field, Traffic};
 use sluice_wire::ids::Teid;
 
 /// The top bit marks TEIDs of our own making; others are looked up as foreign.
@@ -163,6 +164,27 @@ impl Layout {
     #[inline]
     pub fn own_teid(&self, teid: u32) -> Option<u32> {
         (teid & OWN != 0).then_some(teid & ((1 << self.slot_bits) - 1))
+    }
+
+    /// G-PDUs with TEIDs of ours, as a port may see them: the low bits are the shard's.
+    pub fn tunnels(&self, vlan: Option<u16>) -> Traffic {
+        Traffic {
+            field: Field::Teid,
+            value: OWN,
+            mask: OWN,
+            vlan,
+        }
+    }
+
+    /// Packets to UEs of an instance's pools, as a port may see them: the low bits are the shard's.
+    pub fn pools(&self, instance: InstanceId, vlan: Option<u16>) -> impl Iterator<Item = Traffic> {
+        let pools = self.pools.iter().filter(move |p| p.instance == instance);
+        pools.map(move |pool| Traffic {
+            field: Field::Destination,
+            value: pool.base,
+            mask: pool.mask,
+            vlan,
+        })
     }
 
     /// The line of a UE address inside a configured pool.

@@ -30,6 +30,7 @@ pub mod rule;
 mod shape;
 mod sort;
 pub mod stage;
+pub mod steer;
 pub mod tables;
 pub mod trace;
 mod transact;

@@ -61,6 +61,11 @@ pub const RESERVED: usize = 512;
 /// handed over meanwhile, and each takes up to one token for each worker on a ring.
 pub const MOVES: usize = 32;
 
+/// Bits of a shard's number by which ports steer, as far as they have room for a flow rule for each
+/// value (or entries in a table): 256 groups of 16 shards, so that a group can be changed at a time
+/// with 32 workers ([`MOVES`]), or else 128 of 32. Workers are dealt whole groups.
+pub const STEERED_GROUP_BITS: [u32; 2] = [8, 7];
+
 /// Packets that one worker holds for shards that are on their way to it. A move takes two ring
 /// hops and at most one rest of a worker: 50 us, unless the old owner's CPU is taken away just
 /// then; so as many as wait for rings ([`HANDOVER_LATE`]). 48 bytes each: 0.8 MB for a worker.

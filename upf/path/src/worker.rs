@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::held::Held;
 use crate::ledger::WorkerStats;
-use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, WORKERS};
+use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, STEERED_GROUP_BITS, WORKERS};
 use crate::line::Line;
 use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
@@ -30,6 +30,9 @@ use std::time::Duration;
 /// A worker's number.
 pub type WorkerId = u8;
 
+/// Groups of shards that a port can steer: workers get whole ones.
+pub(crate) const GROUPS: usize = 1 << STEERED_GROUP_BITS[0];
+
 /// Nobody owns the shard.
 pub const NOBODY: WorkerId = u8::MAX;
 
@@ -43,7 +46,7 @@ impl OwnerTable {
         let workers = workers.clamp(1, WORKERS);
         let mut table = Box::new([NOBODY; SHARDS as usize]);
         for (shard, owner) in table.iter_mut().enumerate() {
-            *owner = (shard % workers) as WorkerId;
+            *owner = (shard % GROUPS % workers) as WorkerId;
         }
         Self(table)
     }

@@ -1,6 +1,10 @@
 //! The control core's part in moving shards: who owns what, what is wanted, what is under way.
 
 mod spread;
+mod steer;
+
+pub use steer::Resteer;
+pub(crate) use steer::Resteers;
 
 use crate::limits::{MOVES, RESERVED, SHARDS};
 use crate::moves::{Routes, Turn};
@@ -194,6 +198,11 @@ impl Mover {
             self.moving.push(shard);
         }
         still
+    }
+
+    /// Shards that may move, or stand still for a change of steering, at a time.
+    pub fn moves_at_a_time(&self) -> usize {
+        self.limit()
     }
 
     fn limit(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::Mover;
 use crate::limits::SHARDS;
 use crate::tables::Polled;
-use crate::worker::WorkerId;
+use crate::worker::{GROUPS, WorkerId};
 use sluice_mem::shard::ShardId;
 
 impl Mover {
@@ -33,7 +33,10 @@ impl Mover {
             room[usize::from(*worker)] = SHARDS as usize / workers.len() + extra;
         }
         let mut surplus = Vec::new();
-        for shard in (0..SHARDS as u16).map(ShardId) {
+        // Group by group, so that a port that steers by groups can follow.
+        let groups = 0..GROUPS as u16;
+        let shards = groups.flat_map(|group| (group..SHARDS as u16).step_by(GROUPS));
+        for shard in shards.map(ShardId) {
             match room.get_mut(usize::from(self.destination(shard))) {
                 Some(room) if *room > 0 => *room -= 1,
                 _ => surplus.push(shard),

@@ -42,8 +42,14 @@ const DESTINATION_AT: usize = 14 + 16;
 const RETA_ENTRIES: usize = 128;
 
 impl World {
-    pub fn new(workers: u16, Ues(ues): Ues, seed: u64) -> Self {
-        let port = |name| SimPortConfig {
+    pub fn new(workers: u16, ues: Ues, seed: u64) -> Self {
+        let ports = [Self::port("n3", workers), Self::port("n6", workers)];
+        Self::with_ports(workers, ues, seed, ports)
+    }
+
+    /// A port with a queue each way for each worker.
+    pub fn port(name: &str, workers: u16) -> SimPortConfig {
+        SimPortConfig {
             rx_queues: workers,
             tx_queues: workers,
             rx_queue_packets: 4096,
@@ -54,8 +60,16 @@ impl World {
             hash: RssHash::UeAddress,
             steering_delay_ns: 1_500,
             ..SimPortConfig::named(name)
-        };
-        let kit = Kit::with_queues(workers, port("n3"), port("n6"));
+        }
+    }
+
+    pub fn with_ports(
+        workers: u16,
+        Ues(ues): Ues,
+        seed: u64,
+        [n3, n6]: [SimPortConfig; 2],
+    ) -> Self {
+        let kit = Kit::with_queues(workers, n3, n6);
         let mut world = Self {
             kit,
             ues,
@@ -182,6 +196,20 @@ impl World {
         for queue in 0..self.kit.workers.len() as u16 {
             (0..2).for_each(|port| assert!(self.kit.control.move_queue(polled(port, queue), to)));
         }
+    }
+
+    /// All shards that a port would steer together go to a worker.
+    pub fn move_group(&mut self) {
+        let ue = self.lot(self.ues.into()) as u32;
+        let to = self.lot(self.kit.workers.len() as u64) as u8;
+        self.move_group_of(ue, to);
+    }
+
+    pub fn move_group_of(&mut self, ue: u32, to: u8) {
+        let group = usize::from(shard(ue)) % 128;
+        (group..4096)
+            .step_by(128)
+            .for_each(|shard| self.want(shard as u16, to));
     }
 
     /// A receive queue goes to another worker.

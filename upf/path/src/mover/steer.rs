@@ -1,0 +1,282 @@
+//! Changes of steering under way: a port sends a group of shards to another of its queues.
+//!
+//! The owners of the shards are told to expect the new poller, whose packets they hold; then the
+//! port is changed; when the change is in force, the old poller looks for the end of its queue, and
+//! says so. Meanwhile none of the shards moves, and no queue does.
+
+use super::Mover;
+use crate::limits::SHARDS;
+use crate::tables::Polled;
+use crate::worker::WorkerId;
+use sluice_mem::shard::ShardId;
+use sluice_port::{PortId, QueueId};
+
+/// A group of shards that is to come by another queue of a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resteer {
+    /// The port.
+    pub port: PortId,
+    /// The low bits of a shard's number that are the group's.
+    pub group_bits: u32,
+    /// The group.
+    pub group: u32,
+    /// The queue that it comes by.
+    pub from: QueueId,
+    /// The queue that it shall come by.
+    pub to: QueueId,
+}
+
+impl Resteer {
+    /// The shards of the group.
+    pub fn shards(self) -> impl Iterator<Item = ShardId> {
+        let shards = self.group..SHARDS;
+        shards
+            .step_by(1 << self.group_bits)
+            .map(|shard| ShardId(shard as u16))
+    }
+
+    fn has(self, shard: ShardId) -> bool {
+        u32::from(shard.0) % (1 << self.group_bits) == self.group
+    }
+
+    /// One of its queues.
+    pub fn queue(self, queue: QueueId) -> Polled {
+        let port = self.port;
+        Polled { port, queue }
+    }
+}
+
+/// How far a change is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// So many shards' owners do not expect the new poller yet.
+    Asked(usize),
+    /// The port may be changed.
+    Ready,
+    /// The port is being changed.
+    Changing,
+    /// So many shards still wait for the old queue's end.
+    Draining(usize),
+}
+
+/// Changes under way.
+#[derive(Debug, Default)]
+pub(crate) struct Resteers {
+    under_way: Vec<(Resteer, Stage)>,
+    done: u64,
+}
+
+impl Resteers {
+    pub fn begin(&mut self, resteer: Resteer, shards: usize) {
+        self.under_way.push((resteer, Stage::Asked(shards)));
+    }
+
+    /// An owner expects the new poller. False if that was asked by somebody else.
+    pub fn expecting(&mut self, shard: ShardId) -> bool {
+        self.count_down(shard, |stage| match stage {
+            Stage::Asked(left) => Some((left, Stage::Ready)),
+            _ => None,
+        })
+    }
+
+    /// The shard has no packets left in the old queue.
+    pub fn ended(&mut self, shard: ShardId) {
+        self.count_down(shard, |stage| match stage {
+            Stage::Draining(left) => Some((left, Stage::Draining(0))),
+            _ => None,
+        });
+        let before = self.under_way.len();
+        self.under_way
+            .retain(|(_, stage)| *stage != Stage::Draining(0));
+        self.done += (before - self.under_way.len()) as u64;
+    }
+
+    fn count_down(
+        &mut self,
+        shard: ShardId,
+        left: impl Fn(&mut Stage) -> Option<(&mut usize, Stage)>,
+    ) -> bool {
+        for (resteer, stage) in &mut self.under_way {
+            if !resteer.has(shard) {
+                continue;
+            }
+            if let Some((left, next)) = left(stage) {
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    *stage = next;
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The next one whose port may be changed.
+    pub fn next_ready(&mut self) -> Option<Resteer> {
+        let mut stages = self.under_way.iter_mut();
+        let (resteer, stage) = stages.find(|(_, stage)| *stage == Stage::Ready)?;
+        *stage = Stage::Changing;
+        Some(*resteer)
+    }
+
+    /// The port has been changed.
+    pub fn changed(&mut self, resteer: Resteer) {
+        let mut stages = self.under_way.iter_mut();
+        if let Some((_, stage)) = stages.find(|(r, _)| *r == resteer) {
+            *stage = Stage::Draining(resteer.shards().count());
+        }
+    }
+
+    pub fn progress(&self) -> (u64, usize) {
+        (self.done, self.under_way.len())
+    }
+}
+
+impl Mover {
+    /// Who polls a queue.
+    pub fn poller(&self, queue: Polled) -> Option<WorkerId> {
+        let mut pollers = self.pollers.iter();
+        pollers.find(|(q, _)| *q == queue).map(|(_, by)| *by)
+    }
+
+    /// Keeps the shards of a group where they are, if all of them, and all queues, are.
+    pub(crate) fn hold_group_still(&mut self, resteer: Resteer) -> bool {
+        let count = resteer.shards().count();
+        let is_still = self.requeue.is_empty()
+            && self.requeueing.is_empty()
+            && self.moving.len() + count <= self.limit()
+            && !resteer.shards().any(|shard| self.moving.contains(&shard));
+        if is_still {
+            self.moving.extend(resteer.shards());
+        }
+        is_still
+    }
+
+    /// A group that would save its owner a hand-over if it came by another queue: of the groups
+    /// of a port, which come by `queues`, the first from `first` on.
+    pub fn misled(
+        &self,
+        port: PortId,
+        group_bits: u32,
+        queues: &[QueueId],
+        first: u32,
+    ) -> Option<Resteer> {
+        let groups = queues.len() as u32;
+        let mut all = (0..groups).map(|n| (first + n) % groups);
+        all.find_map(|group| {
+            let from = queues[group as usize];
+            let resteer = |to| Resteer {
+                port,
+                group_bits,
+                group,
+                from,
+                to,
+            };
+            let owner = self.owner_of_most(resteer(from))?;
+            if self.poller(resteer(from).queue(from)) == Some(owner) {
+                return None;
+            }
+            // The queues of a worker are shared out among its groups.
+            let polled = self.pollers.iter();
+            let polled = polled.filter(|(q, by)| q.port == port && *by == owner);
+            let polled: Vec<QueueId> = polled.map(|(q, _)| q.queue).collect();
+            let to = polled.get(group as usize % polled.len().max(1))?;
+            Some(resteer(*to))
+        })
+    }
+
+    /// The worker that owns more than half of a group.
+    fn owner_of_most(&self, resteer: Resteer) -> Option<WorkerId> {
+        let mut owned = vec![0; self.workers];
+        let mut all = 0;
+        for shard in resteer.shards() {
+            all += 1;
+            *owned.get_mut(usize::from(self.owner(shard)))? += 1;
+        }
+        let most = owned.iter().position(|n| n * 2 > all)?;
+        Some(most as WorkerId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::STEERED_GROUP_BITS;
+    use crate::worker::OwnerTable;
+
+    const BITS: u32 = STEERED_GROUP_BITS[0];
+
+    /// Each worker polls a queue of port 0.
+    fn mover(workers: usize) -> Mover {
+        let mut mover = Mover::new(OwnerTable::dealt(workers), workers);
+        for queue in 0..workers as u16 {
+            let (port, queue) = (PortId(0), QueueId(queue));
+            mover.polls(Polled { port, queue }, queue.0 as WorkerId);
+        }
+        mover
+    }
+
+    fn dealt(workers: u16) -> Vec<QueueId> {
+        let queues = (0..workers).map(QueueId).cycle();
+        queues.take(1 << BITS).collect()
+    }
+
+    #[test]
+    fn groups_dealt_out_in_turn_come_to_their_owners() {
+        for workers in [2, 3, 5, 8] {
+            let (mover, queues) = (mover(workers.into()), dealt(workers));
+            assert_eq!(mover.misled(PortId(0), BITS, &queues, 0), None);
+        }
+    }
+
+    #[test]
+    fn a_group_follows_most_of_its_shards_to_a_queue_of_their_owner() {
+        let (mut mover, queues) = (mover(2), dealt(2));
+        let wanted = Resteer {
+            port: PortId(0),
+            group_bits: BITS,
+            group: 4,
+            from: QueueId(0),
+            to: QueueId(1),
+        };
+        let shards: Vec<ShardId> = wanted.shards().collect();
+        let half = shards.len() / 2;
+        for shard in &shards[..half] {
+            mover.owners.set(*shard, 1);
+        }
+        assert_eq!(mover.misled(PortId(0), BITS, &queues, 0), None);
+        mover.owners.set(shards[half], 1);
+        assert_eq!(mover.misled(PortId(0), BITS, &queues, 9), Some(wanted));
+        assert_eq!(mover.misled(PortId(1), BITS, &queues, 0), None, "no queues");
+        // Its shards stand still, so others' moves begin and theirs do not.
+        assert!(mover.hold_group_still(wanted));
+        assert!(!mover.hold_group_still(wanted), "already");
+        assert!(mover.want(shards[0], 0) && mover.want(ShardId(5), 0));
+        assert!(mover.begin().is_some());
+        assert_eq!(mover.begin(), None);
+    }
+
+    #[test]
+    fn a_change_goes_from_stage_to_stage() {
+        let change = Resteer {
+            port: PortId(0),
+            group_bits: 11,
+            group: 7,
+            from: QueueId(0),
+            to: QueueId(1),
+        };
+        let shards: Vec<ShardId> = change.shards().collect();
+        assert_eq!(shards, [ShardId(7), ShardId(2048 + 7)]);
+        let mut changes = Resteers::default();
+        changes.begin(change, shards.len());
+        assert!(!changes.expecting(ShardId(8)), "not of the group");
+        assert!(changes.expecting(shards[0]));
+        assert_eq!(changes.next_ready(), None);
+        assert!(changes.expecting(shards[1]));
+        assert_eq!(changes.next_ready(), Some(change));
+        assert_eq!(changes.next_ready(), None, "once");
+        changes.changed(change);
+        shards.iter().for_each(|shard| changes.ended(*shard));
+        assert_eq!(changes.progress(), (1, 0));
+    }
+}

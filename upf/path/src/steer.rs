@@ -1,0 +1,124 @@
+//! Ports follow their shards: where a port steers, a group of shards comes by a queue that their
+//! owner polls, so that nothing has to be handed over. After moves of shards or queues the port is
+//! changed, group by group, and no packet overtakes another meanwhile ([`crate::mover`]).
+
+use crate::assembly::ControlEnd;
+use crate::limits::SHARDS;
+use crate::mover::Resteer;
+use sluice_port::PortId;
+use sluice_port::steer::{Refusal, Steer, Steering};
+
+/// The ports that may steer, in the order of their ids.
+pub struct Steerer<S: Steer> {
+    ports: Vec<Port<S>>,
+    /// Asked of the ports, and not in force yet.
+    changing: Vec<Resteer>,
+    /// Moves that were over when all groups came to their owners, as far as they can.
+    looked_at: Option<u64>,
+}
+
+struct Port<S: Steer> {
+    steering: Steering<S>,
+    /// The group that is looked at next.
+    next: u32,
+    /// Why the last change was refused. There are no more then.
+    refused: Option<Refusal>,
+}
+
+impl<S: Steer> Steerer<S> {
+    /// Of all ports.
+    pub fn new(ports: Vec<Steering<S>>) -> Self {
+        let port = |steering| Port {
+            steering,
+            next: 0,
+            refused: None,
+        };
+        Self {
+            ports: ports.into_iter().map(port).collect(),
+            changing: Vec::new(),
+            looked_at: None,
+        }
+    }
+
+    /// How each port steers, and what it has refused while running.
+    pub fn ports(&self) -> impl Iterator<Item = (&Steering<S>, Option<&Refusal>)> {
+        let ports = self.ports.iter();
+        ports.map(|port| (&port.steering, port.refused.as_ref()))
+    }
+
+    /// Why the groups of a port are too large to be changed, if they are: all shards of a group
+    /// have to stand still at a time.
+    pub fn is_too_coarse(steering: &Steering<S>, moves_at_a_time: usize) -> Option<String> {
+        let shards = (SHARDS >> steering.group_bits()) as usize;
+        let too_many = || {
+            format!("a group has {shards} shards, and {moves_at_a_time} may stand still at a time")
+        };
+        (shards > moves_at_a_time).then(too_many)
+    }
+
+    /// Changes what may be changed now. Returns how many steps it took.
+    pub fn turn<P>(&mut self, end: &mut ControlEnd<P>) -> usize {
+        let mut steps = 0;
+        while let Some(resteer) = end.next_resteer() {
+            steps += 1;
+            self.change(resteer);
+        }
+        steps += self.settle(end);
+        // Where groups should go is looked at when all moves are over, and some were.
+        let (done, left) = end.mover().progress();
+        if left == 0 && self.looked_at != Some(done) {
+            let begun = self.begin(end);
+            self.looked_at = (begun == 0).then_some(done);
+            steps += begun;
+        }
+        steps
+    }
+
+    fn change(&mut self, resteer: Resteer) {
+        // Refused or not, the old queue's end frees the shards.
+        self.changing.push(resteer);
+        let Some(port) = self.ports.get_mut(usize::from(resteer.port.0)) else {
+            return;
+        };
+        if let Err(refusal) = port.steering.steer(resteer.group, resteer.to) {
+            port.refused = Some(refusal);
+        }
+    }
+
+    fn settle<P>(&mut self, end: &mut ControlEnd<P>) -> usize {
+        let ports = &mut self.ports;
+        let is_in_force = |resteer: &mut Resteer| {
+            let port = ports.get_mut(usize::from(resteer.port.0));
+            port.is_none_or(|port| port.steering.is_settled())
+        };
+        let settled = self.changing.extract_if(.., is_in_force);
+        settled.map(|resteer| end.resteered(resteer)).count()
+    }
+
+    fn begin<P>(&mut self, end: &mut ControlEnd<P>) -> usize {
+        let mut begun = 0;
+        for (id, port) in self.ports.iter_mut().enumerate() {
+            while let Some(resteer) = port.next(PortId(id as u16), end) {
+                if !end.begin_resteer(resteer) {
+                    break;
+                }
+                begun += 1;
+                port.next = resteer.group + 1;
+            }
+        }
+        begun
+    }
+}
+
+impl<S: Steer> Port<S> {
+    fn next<P>(&self, id: PortId, end: &ControlEnd<P>) -> Option<Resteer> {
+        if self.steering.is_fixed().is_some() || self.refused.is_some() {
+            return None;
+        }
+        if Steerer::is_too_coarse(&self.steering, end.mover().moves_at_a_time()).is_some() {
+            return None;
+        }
+        let (bits, queues) = (self.steering.group_bits(), self.steering.queues());
+        end.mover().misled(id, bits, queues, self.next)
+    }
+}
