@@ -8,7 +8,7 @@ use sluice_path::probe::Stage;
 pub fn text(question: &Question, answer: &Value) -> String {
     match question {
         Question::Sessions => table(answer, "sessions"),
-        Question::Ports => table(answer, "ports"),
+        Question::Ports => ports(answer),
         Question::Workers => workers(answer),
         Question::Drops => drops(answer),
         Question::Peers => ["associations", "gtpu_peers", "neighbours"]
@@ -23,6 +23,29 @@ pub fn text(question: &Question, answer: &Value) -> String {
         | Question::Move { .. }
         | Question::Scale { .. }
         | Question::Trace(_) => tree(answer, 0),
+    }
+}
+
+/// A row for each port, and behind them what takes more words.
+fn ports(answer: &Value) -> String {
+    let mut rows = answer.clone();
+    let ports = rows["ports"].as_array_mut();
+    let mut more = Map::new();
+    for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let words = ["steering", "waiting"].map(|key| (key, port.remove(key)));
+        let name = port.get("name").map_or_else(String::new, scalar);
+        let words = words.into_iter();
+        let words: Map<_, _> = words
+            .filter_map(|(key, words)| Some((key.to_owned(), words?)))
+            .collect();
+        if !words.is_empty() {
+            more.insert(name, Value::Object(words));
+        }
+    }
+    let table = table(&rows, "ports");
+    match more.is_empty() {
+        true => table,
+        false => format!("{table}\n\n{}", branches(&more, 0)),
     }
 }
 
@@ -45,6 +68,7 @@ fn workers(answer: &Value) -> String {
             "id stage ns_per_packet cycles_per_packet packets_per_batch batches_timed",
         ),
         tree(&answer["elastic"], 0),
+        tree(&answer["waiting"], 0),
     ]
     .join("\n\n")
 }
@@ -189,6 +213,16 @@ mod tests {
             "mtu   name\n1500  n3\n9000  n6-long"
         );
         assert_eq!(text(&Question::Ports, &json!({ "ports": [] })), "(none)");
+    }
+
+    #[test]
+    fn how_ports_steer_stands_behind_their_columns() {
+        let steering = json!({ "by": "software", "refused": { "hash": "no table" } });
+        let answer = json!({ "ports": [{ "name": "n3", "steering": steering }] });
+        assert_eq!(
+            text(&Question::Ports, &answer),
+            "name\nn3\n\nn3:\n  steering:\n    by: software\n    refused:\n      hash: no table"
+        );
     }
 
     #[test]

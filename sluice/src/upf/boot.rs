@@ -9,6 +9,7 @@ use super::metrics::Metrics;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
+use super::steering::Steered;
 use super::trace::Trace;
 use super::worker::{Pace, Running};
 use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
@@ -87,6 +88,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let ports = ports::open(config, &pool)?;
     let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
+    let steered = Steered::probe(config, &plan.layout, &ports);
     let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
     let control = config
         .control(&opened(&ports))
@@ -131,6 +133,8 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         trace: Trace::default(),
         port_names: config.ports.iter().map(|p| p.name.value.clone()).collect(),
         elastic,
+        steered,
+        sleep_max: Duration::from_micros(u64::from(config.workers.sleep_us_max.value)),
         next_query: 0,
         next_neighbours: Instant::now(),
         idle_turns: 0,

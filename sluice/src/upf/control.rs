@@ -7,6 +7,7 @@ use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
 use super::moves::Moves;
 use super::n4::{N4, time};
+use super::steering::Steered;
 use super::trace::Trace;
 use super::view;
 use super::worker::Running;
@@ -68,6 +69,10 @@ pub struct ControlLoop {
     pub queries: Vec<(u64, Asked)>,
     /// Scaling as the load asks for it.
     pub elastic: Scaling,
+    /// How the ports steer.
+    pub steered: Steered,
+    /// How long workers sleep at the longest.
+    pub sleep_max: Duration,
     /// Moves of shards and queues that somebody waits for.
     pub moves: Moves,
     /// Who asks for metrics, if they are served.
@@ -158,6 +163,7 @@ impl ControlLoop {
         self.balance();
         self.moves.answer(self.core.end());
         self.elastic.turn(&mut self.core);
+        work += self.steered.turn(&mut self.core);
         work += self.trace.turn(&mut self.core, &self.port_names);
         if work == 0 {
             let end = self.core.end();
@@ -177,6 +183,7 @@ impl ControlLoop {
         let snapshot = Snapshot {
             uptime_s: self.load.started.elapsed().as_secs_f64(),
             ticks_per_ns: self.load.ticks_per_ns(),
+            steering: self.steered.methods().map(|method| method.name()).collect(),
             ..Snapshot::of(&self.core, &self.ports, &self.links, &self.pool)
         };
         let _ = asker.try_send(snapshot);
@@ -264,6 +271,8 @@ impl ControlLoop {
             load: &mut self.load,
             elastic: &self.elastic,
             keeps_order: &self.keeps_order,
+            steered: &self.steered,
+            sleep_max: self.sleep_max,
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod metrics;
 mod moves;
 pub(crate) mod n4;
 mod ports;
+mod steering;
 mod trace;
 mod view;
 mod worker;

@@ -4,10 +4,13 @@ use super::ctl::{Request, error};
 use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
+use super::steering::{self, Steered};
 use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::ledger::Ledger;
+use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
+use std::time::Duration;
 
 /// What there is to look at.
 pub struct Upf<'a> {
@@ -23,6 +26,10 @@ pub struct Upf<'a> {
     pub elastic: &'a Scaling,
     /// Of each port: it tells what it has sent, so that order is kept when shards move.
     pub keeps_order: &'a [bool],
+    /// How they steer.
+    pub steered: &'a Steered,
+    /// How long workers sleep at the longest.
+    pub sleep_max: Duration,
 }
 
 /// The answer to a request.
@@ -79,37 +86,49 @@ pub fn drops(ledger: &Ledger) -> Value {
 }
 
 fn ports(upf: &Upf<'_>) -> Vec<Value> {
-    let ports = upf.ports.iter().zip(upf.links.states());
-    let order = upf.keeps_order.iter();
+    let links = upf.links.states();
+    let order = upf.keeps_order.iter().zip(upf.steered.methods());
+    let steered = upf.steered.views(upf.core);
+    let ports = upf.ports.iter().zip(links).zip(order).zip(steered);
     ports
-        .zip(order)
-        .map(|((port, link), keeps_order)| {
-            let info = port.info(sluice_port::PortId(0));
-            // A driver without counters shows zeros.
-            let stats = port.stats().unwrap_or_default();
-            json!({
-                "name": info.name,
-                "driver": port.driver(),
-                "link": link.name(),
-                "mac": sluice_wire::eth::MacAddr(info.mac).to_string(),
-                "mtu_bytes": info.mtu_bytes,
-                "rx_queues": info.rx_queues,
-                "tx_queues": info.tx_queues,
-                "order_across_moves": match keeps_order {
-                    true => "kept",
-                    false => "not guaranteed",
-                },
-                "rx_packets": stats.rx_packets,
-                "rx_bytes": stats.rx_bytes,
-                "rx_missed": stats.rx_missed,
-                "rx_errors": stats.rx_errors,
-                "rx_no_buffer": stats.rx_no_buffer,
-                "tx_packets": stats.tx_packets,
-                "tx_bytes": stats.tx_bytes,
-                "tx_errors": stats.tx_errors,
-            })
-        })
+        .map(
+            |(((port, link), (keeps_order, method)), (steering, waiting))| {
+                let info = port.info(sluice_port::PortId(0));
+                // A driver without counters shows zeros.
+                let stats = port.stats().unwrap_or_default();
+                json!({
+                    "name": info.name,
+                    "driver": port.driver(),
+                    "link": link.name(),
+                    "mac": sluice_wire::eth::MacAddr(info.mac).to_string(),
+                    "mtu_bytes": info.mtu_bytes,
+                    "rx_queues": info.rx_queues,
+                    "tx_queues": info.tx_queues,
+                    "order_across_moves": order_across_moves(*keeps_order, method),
+                    "rx_packets": stats.rx_packets,
+                    "rx_bytes": stats.rx_bytes,
+                    "rx_missed": stats.rx_missed,
+                    "rx_errors": stats.rx_errors,
+                    "rx_no_buffer": stats.rx_no_buffer,
+                    "tx_packets": stats.tx_packets,
+                    "tx_bytes": stats.tx_bytes,
+                    "tx_errors": stats.tx_errors,
+                    "steering": steering,
+                    "waiting": waiting,
+                })
+            },
+        )
         .collect()
+}
+
+/// A hash sees the UE's address only, and the shard of a UE outside of the pools is not in it: what
+/// is steered elsewhere with its group may overtake what came before.
+fn order_across_moves(port_tells: bool, method: Method) -> &'static str {
+    match (port_tells, method) {
+        (false, _) => "not guaranteed",
+        (true, Method::Hash) => "kept for UEs of the pools",
+        (true, _) => "kept",
+    }
 }
 
 /// What the workers do, and who decides how many there are.
@@ -117,6 +136,7 @@ fn workers(upf: Upf<'_>) -> Value {
     json!({
         "workers": upf.load.workers(upf.core),
         "elastic": upf.elastic.view(),
+        "waiting": steering::waiting(upf.sleep_max),
         "cycles_per_ns": upf.load.ticks_per_ns(),
     })
 }

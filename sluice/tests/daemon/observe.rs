@@ -35,6 +35,22 @@ fn workers_tell_what_packets_cost_and_how_long_they_slept() {
     let elastic = daemon.ask(&CtlQuery::Workers)["elastic"].take();
     assert_eq!(elastic["policy"], "cycles", "{elastic:#}");
     assert_eq!(elastic["working"], 1);
+    let waiting = daemon.ask(&CtlQuery::Workers)["waiting"].take();
+    assert!(waiting["processor_has_timed_pause"].is_boolean());
+    assert!(waiting["used"].as_str().unwrap().contains("wakes"));
     let ports = daemon.ask(&CtlQuery::Ports);
     assert!(ports["ports"][0]["order_across_moves"].is_string());
+    // af_packet can neither, and has one queue here.
+    let port = &ports["ports"][0];
+    assert_eq!(port["steering"]["by"], "software", "{port:#}");
+    let refused = port["steering"]["refused"].as_object().unwrap();
+    assert!(
+        refused
+            .values()
+            .all(|why| why == "it has one receive queue")
+    );
+    let no = "no: Operation not supported (os error 95)";
+    assert_eq!(port["waiting"]["receive_interrupt"], no);
+    let text = daemon.ctl(&["ports"]).out;
+    assert!(text.contains("\n  steering:\n    by: software\n"), "{text}");
 }

@@ -2,8 +2,8 @@
 
 mod dpdk;
 
-use super::UpfConfig;
 use super::interfaces::{Interface, Tunnel};
+use super::{N6, UpfConfig};
 use core::fmt;
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
@@ -234,6 +234,11 @@ impl UpfConfig {
                 prefix_len: pool.prefix.value.prefix_len(),
             })
             .collect()
+    }
+
+    /// The number of a data network's instance on the path.
+    pub fn n6_instance(&self, n6: &N6) -> InstanceId {
+        self.instance_id(&n6.network_instance.value)
     }
 
     fn instance_id(&self, name: &str) -> InstanceId {

@@ -18,6 +18,10 @@ pub struct Snapshot {
     pub ticks_per_ns: f64,
     /// Ports.
     pub ports: Vec<Reading>,
+    /// How each port steers.
+    pub steering: Vec<&'static str>,
+    /// Changes of steering that are over, and under way.
+    pub resteers: (u64, usize),
     /// Sessions.
     pub sessions: usize,
     /// What is given out of each resource.
@@ -100,6 +104,7 @@ impl Snapshot {
             lost_frames: core.lost_frames(),
             buffers: [pool.packets(), pool.available()],
             moves: mover.progress(),
+            resteers: end.resteers(),
             shares: owned.map(|(id, shards)| (shards, pollers(id))).collect(),
             transactions: end.under_way(),
             ..Self::default()

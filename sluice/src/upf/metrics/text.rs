@@ -114,6 +114,11 @@ fn ports(page: &mut Page, s: &Snapshot) {
             up.sample(&[("port", &port.name)], u8::from(is_up));
         }
     }
+    let help = "How a port chooses receive queues for packets of UEs; always 1.";
+    let mut steering = page.gauge("sluice_port_steering", help);
+    for (port, by) in s.ports.iter().zip(&s.steering) {
+        steering.sample(&[("port", &port.name), ("by", by)], 1);
+    }
     type Pick = fn(&sluice_port::PortStats) -> [u64; 2];
     let families: [(&'static str, &str, Pick); 3] = [
         ("sluice_port_packets_total", "Packets of a port.", |s| {
@@ -327,6 +332,9 @@ fn shares(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) {
     .sample(&[], done);
     page.gauge("sluice_moves_under_way", "Moves that are not.")
         .sample(&[], left);
+    let help = "Groups of shards that ports steer to another queue since.";
+    page.counter("sluice_port_steering_changes_total", help)
+        .sample(&[], s.resteers.0);
 }
 
 /// What stages take, by samples: seconds divided by packets is the cost of one.
@@ -490,6 +498,12 @@ mod tests {
                 ("peer_lost", 1),
             ],
             shares: vec![(4096, 2)],
+            steering: vec!["software"],
+            n4_ports: sluice_node::n4::PortN4Counters {
+                received: 12,
+                unsent: 3,
+                ..Default::default()
+            },
             ticks_per_ns: 2.0,
             ..Snapshot::default()
         }
@@ -526,6 +540,9 @@ mod tests {
             "sluice_port_up{port=\"n\\\"3\\\\\"} 1",
             "sluice_n4_messages_total{direction=\"receive\",type=\"heartbeat_request\"} 4",
             "sluice_n4_retransmissions_total 2",
+            "sluice_n4_port_events_total{event=\"received\"} 12",
+            "sluice_n4_port_events_total{event=\"unsent\"} 3",
+            "sluice_port_steering{port=\"n\\\"3\\\\\",by=\"software\"} 1",
             "sluice_n4_events_total{event=\"peer_lost\"} 1",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");

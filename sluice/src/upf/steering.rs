@@ -1,0 +1,148 @@
+//! How the ports steer, and how their packets can be waited for: probed at start, told to
+//! `sluice ctl ports`, and kept beside the shards while they move.
+
+use crate::config::UpfConfig;
+use serde_json::{Value, json};
+use sluice_node::core::Core;
+use sluice_path::layout::Layout;
+use sluice_path::limits::STEERED_GROUP_BITS;
+use sluice_path::steer::Steerer;
+use sluice_port::Packet;
+use sluice_port::steer::{Method, Refusal, Steering, Traffic};
+use sluice_port_dpdk::{CpuWaits, Errno, Port, PortSteer};
+use std::time::Duration;
+
+/// The ports' steering and ways of waiting.
+pub struct Steered {
+    steerer: Steerer<PortSteer>,
+    waits: Vec<Waits>,
+}
+
+/// How packets of a port can be waited for, as its driver says.
+struct Waits {
+    rx_interrupt: Result<(), Errno>,
+    monitor: Result<(), Errno>,
+}
+
+impl Steered {
+    /// Asks each port, and takes the first way of steering that works.
+    pub fn probe(config: &UpfConfig, layout: &Layout, ports: &[Port]) -> Self {
+        let of_port = |(port, given): (&Port, &crate::config::Port)| {
+            let traffic = traffic(config, layout, &given.name.value);
+            let steering = Steering::probe(PortSteer::new(port), &traffic, &STEERED_GROUP_BITS);
+            log(&given.name.value, &steering);
+            steering
+        };
+        let steerings = ports.iter().zip(&config.ports).map(of_port).collect();
+        let waits = ports.iter().map(|port| Waits {
+            rx_interrupt: port.has_rx_interrupt(0),
+            monitor: port.has_monitor_address(0),
+        });
+        Self {
+            steerer: Steerer::new(steerings),
+            waits: waits.collect(),
+        }
+    }
+
+    /// Lets the ports follow their shards. Returns how many steps that took.
+    pub fn turn<P: Packet>(&mut self, core: &mut Core<P>) -> usize {
+        self.steerer.turn(core.end_mut())
+    }
+
+    /// Of each port: how it steers.
+    pub fn methods(&self) -> impl Iterator<Item = Method> {
+        self.steerer.ports().map(|(steering, _)| steering.method())
+    }
+
+    /// Of each port: how it steers, with the reasons, and how its packets can be waited for.
+    pub fn views<P: Packet>(&self, core: &Core<P>) -> Vec<(Value, Value)> {
+        let limit = core.end().mover().moves_at_a_time();
+        let ports = self.steerer.ports().zip(&self.waits);
+        ports
+            .map(|((steering, refused), waits)| {
+                let fixed = refused
+                    .or(steering.is_fixed())
+                    .map(Refusal::to_string)
+                    .or_else(|| Steerer::is_too_coarse(steering, limit));
+                (view(steering, fixed), waits.view())
+            })
+            .collect()
+    }
+}
+
+/// What a port carries whose shard it can see.
+fn traffic(config: &UpfConfig, layout: &Layout, port: &str) -> Vec<Traffic> {
+    let mut all: Vec<Traffic> = Vec::new();
+    let on_port = config.interfaces.iter().filter(|i| i.port.value == port);
+    for interface in on_port {
+        let vlan = interface.vlan.map(|at| at.value.get());
+        let tunnels = (!interface.tunnels.is_empty()).then(|| layout.tunnels(vlan));
+        let instance = interface.n6.as_ref().map(|n6| config.n6_instance(n6));
+        let pools = instance.into_iter().flat_map(|id| layout.pools(id, vlan));
+        for traffic in tunnels.into_iter().chain(pools) {
+            if !all.contains(&traffic) {
+                all.push(traffic);
+            }
+        }
+    }
+    all
+}
+
+fn log(port: &str, steering: &Steering<PortSteer>) {
+    let refused = steering.refused().iter();
+    let refused: Vec<String> = refused
+        .map(|(method, why)| format!("no {}: {why}", method.name()))
+        .collect();
+    let because = if refused.is_empty() { "" } else { "; " };
+    tracing::info!(
+        "port {port}: steered by {}{because}{}",
+        steering.method().name(),
+        refused.join("; ")
+    );
+}
+
+fn view(steering: &Steering<PortSteer>, fixed: Option<String>) -> Value {
+    let refused = steering.refused().iter();
+    let refused: serde_json::Map<_, _> = refused
+        .map(|(method, why)| (method.name().to_owned(), json!(why.to_string())))
+        .collect();
+    let mut view = json!({ "by": steering.method().name(), "refused": refused });
+    if steering.method() != Method::Software {
+        view["groups"] = json!(steering.queues().len());
+        view["follows_moves"] = match fixed {
+            None => json!("yes"),
+            Some(why) => json!(format!("no: {why}")),
+        };
+    }
+    view
+}
+
+impl Waits {
+    fn view(&self) -> Value {
+        let tell = |has: &Result<(), Errno>| match has {
+            Ok(()) => "the driver can; not used".to_owned(),
+            Err(errno) => format!("no: {errno}"),
+        };
+        json!({
+            "receive_interrupt": tell(&self.rx_interrupt),
+            "monitored_wait": tell(&self.monitor),
+        })
+    }
+}
+
+/// How workers wait, and what the processor has for it.
+pub fn waiting(sleep_max: Duration) -> Value {
+    let cpu = CpuWaits::of_this_machine();
+    let used = match sleep_max.is_zero() {
+        true => "polling".to_owned(),
+        false => format!(
+            "sleep, longer and longer up to {} us; whoever puts something on a ring wakes",
+            sleep_max.as_micros()
+        ),
+    };
+    json!({
+        "used": used,
+        "processor_has_monitored_wait": cpu.monitor,
+        "processor_has_timed_pause": cpu.pause,
+    })
+}
