@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use sluice_node::core::Core;
 use sluice_path::layout::Layout;
 use sluice_path::limits::STEERED_GROUP_BITS;
-use sluice_path::steer::Steerer;
+use sluice_path::steer::{Port as SteeredPort, Steerer};
 use sluice_port::Packet;
-use sluice_port::steer::{Method, Refusal, Steering, Traffic};
+use sluice_port::steer::{Method, Steering, Traffic};
 use sluice_port_dpdk::{CpuWaits, Errno, Port, PortSteer};
 use std::time::Duration;
 
@@ -51,21 +51,16 @@ impl Steered {
 
     /// Of each port: how it steers.
     pub fn methods(&self) -> impl Iterator<Item = Method> {
-        self.steerer.ports().map(|(steering, _)| steering.method())
+        let ports = self.steerer.ports().iter();
+        ports.map(|port| port.steering().method())
     }
 
     /// Of each port: how it steers, with the reasons, and how its packets can be waited for.
     pub fn views<P: Packet>(&self, core: &Core<P>) -> Vec<(Value, Value)> {
         let limit = core.end().mover().moves_at_a_time();
-        let ports = self.steerer.ports().zip(&self.waits);
+        let ports = self.steerer.ports().iter().zip(&self.waits);
         ports
-            .map(|((steering, refused), waits)| {
-                let fixed = refused
-                    .or(steering.is_fixed())
-                    .map(Refusal::to_string)
-                    .or_else(|| Steerer::is_too_coarse(steering, limit));
-                (view(steering, fixed), waits.view())
-            })
+            .map(|(port, waits)| (view(port, limit), waits.view()))
             .collect()
     }
 }
@@ -101,7 +96,8 @@ fn log(port: &str, steering: &Steering<PortSteer>) {
     );
 }
 
-fn view(steering: &Steering<PortSteer>, fixed: Option<String>) -> Value {
+fn view(port: &SteeredPort<PortSteer>, moves_at_a_time: usize) -> Value {
+    let steering = port.steering();
     let refused = steering.refused().iter();
     let refused: serde_json::Map<_, _> = refused
         .map(|(method, why)| (method.name().to_owned(), json!(why.to_string())))
@@ -109,7 +105,8 @@ fn view(steering: &Steering<PortSteer>, fixed: Option<String>) -> Value {
     let mut view = json!({ "by": steering.method().name(), "refused": refused });
     if steering.method() != Method::Software {
         view["groups"] = json!(steering.queues().len());
-        view["follows_moves"] = match fixed {
+        view["changes"] = json!(port.changes());
+        view["follows_moves"] = match port.is_fixed(moves_at_a_time) {
             None => json!("yes"),
             Some(why) => json!(format!("no: {why}")),
         };

@@ -17,5 +17,6 @@ mod ports;
 mod relay;
 mod sizes;
 mod start;
+mod steering;
 mod tags;
 mod trace;

@@ -17,12 +17,13 @@ pub struct Steerer<S: Steer> {
     looked_at: Option<u64>,
 }
 
-struct Port<S: Steer> {
+/// A port that may steer.
+pub struct Port<S: Steer> {
     steering: Steering<S>,
     /// The group that is looked at next.
     next: u32,
-    /// Why the last change was refused. There are no more then.
     refused: Option<Refusal>,
+    changes: u64,
 }
 
 impl<S: Steer> Steerer<S> {
@@ -32,6 +33,7 @@ impl<S: Steer> Steerer<S> {
             steering,
             next: 0,
             refused: None,
+            changes: 0,
         };
         Self {
             ports: ports.into_iter().map(port).collect(),
@@ -40,20 +42,9 @@ impl<S: Steer> Steerer<S> {
         }
     }
 
-    /// How each port steers, and what it has refused while running.
-    pub fn ports(&self) -> impl Iterator<Item = (&Steering<S>, Option<&Refusal>)> {
-        let ports = self.ports.iter();
-        ports.map(|port| (&port.steering, port.refused.as_ref()))
-    }
-
-    /// Why the groups of a port are too large to be changed, if they are: all shards of a group
-    /// have to stand still at a time.
-    pub fn is_too_coarse(steering: &Steering<S>, moves_at_a_time: usize) -> Option<String> {
-        let shards = (SHARDS >> steering.group_bits()) as usize;
-        let too_many = || {
-            format!("a group has {shards} shards, and {moves_at_a_time} may stand still at a time")
-        };
-        (shards > moves_at_a_time).then(too_many)
+    /// How each port steers.
+    pub fn ports(&self) -> &[Port<S>] {
+        &self.ports
     }
 
     /// Changes what may be changed now. Returns how many steps it took.
@@ -80,8 +71,9 @@ impl<S: Steer> Steerer<S> {
         let Some(port) = self.ports.get_mut(usize::from(resteer.port.0)) else {
             return;
         };
-        if let Err(refusal) = port.steering.steer(resteer.group, resteer.to) {
-            port.refused = Some(refusal);
+        match port.steering.steer(resteer.group, resteer.to) {
+            Ok(()) => port.changes += 1,
+            Err(refusal) => port.refused = Some(refusal),
         }
     }
 
@@ -111,14 +103,34 @@ impl<S: Steer> Steerer<S> {
 }
 
 impl<S: Steer> Port<S> {
+    /// How it steers.
+    pub fn steering(&self) -> &Steering<S> {
+        &self.steering
+    }
+
+    /// Groups that were sent to another queue.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Why its groups stay where they are, if they do: then software hands over what has moved.
+    /// `moves_at_a_time`: the shards of a group have to stand still together.
+    pub fn is_fixed(&self, moves_at_a_time: usize) -> Option<Refusal> {
+        let shards = (SHARDS >> self.steering.group_bits()) as usize;
+        let too_many = || {
+            let may = format!("{moves_at_a_time} may stand still at a time");
+            Refusal(format!("a group has {shards} shards, and {may}"))
+        };
+        let refused = self.refused.as_ref().or(self.steering.is_fixed());
+        let refused = refused.cloned();
+        refused.or_else(|| (shards > moves_at_a_time).then(too_many))
+    }
+
     fn next<P>(&self, id: PortId, end: &ControlEnd<P>) -> Option<Resteer> {
-        if self.steering.is_fixed().is_some() || self.refused.is_some() {
-            return None;
-        }
-        if Steerer::is_too_coarse(&self.steering, end.mover().moves_at_a_time()).is_some() {
-            return None;
-        }
         let (bits, queues) = (self.steering.group_bits(), self.steering.queues());
-        end.mover().misled(id, bits, queues, self.next)
+        let may_change =
+            !queues.is_empty() && self.is_fixed(end.mover().moves_at_a_time()).is_none();
+        let misled = || end.mover().misled(id, bits, queues, self.next);
+        may_change.then(misled).flatten()
     }
 }

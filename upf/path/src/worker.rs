@@ -23,6 +23,7 @@ use crate::txn::Txn;
 use arrayvec::ArrayVec;
 use sluice_mem::publish::Reader;
 use sluice_mem::shard::{Owned, ShardId};
+use sluice_port::steer::dealt;
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +31,8 @@ use std::time::Duration;
 /// A worker's number.
 pub type WorkerId = u8;
 
-/// Groups of shards that a port can steer: workers get whole ones.
-pub(crate) const GROUPS: usize = 1 << STEERED_GROUP_BITS[0];
+/// Of the number of a group of shards that a port can steer.
+const BITS: u32 = STEERED_GROUP_BITS[0];
 
 /// Nobody owns the shard.
 pub const NOBODY: WorkerId = u8::MAX;
@@ -41,12 +42,13 @@ pub const NOBODY: WorkerId = u8::MAX;
 pub struct OwnerTable(Box<[WorkerId; SHARDS as usize]>);
 
 impl OwnerTable {
-    /// The shards dealt out in turn to `workers` workers (at least one, at most `WORKERS`).
+    /// The shards dealt out evenly to `workers` workers (at least one, at most `WORKERS`), whole
+    /// groups of those that a port can steer.
     pub fn dealt(workers: usize) -> Self {
         let workers = workers.clamp(1, WORKERS);
         let mut table = Box::new([NOBODY; SHARDS as usize]);
         for (shard, owner) in table.iter_mut().enumerate() {
-            *owner = (shard % GROUPS % workers) as WorkerId;
+            *owner = dealt(shard as u32 % (1 << BITS), BITS, workers) as WorkerId;
         }
         Self(table)
     }

@@ -374,13 +374,13 @@ fn the_end_marker_leaves_before_anything_takes_the_new_path() {
 #[test]
 fn another_workers_packets_are_handed_over_and_come_out_once() {
     let mut kit = Kit::with(3, SimPortConfig::named("n3"), SimPortConfig::named("n6"));
-    // Shard of 10.45.0.7 is 7: with three workers, worker 1 owns it.
+    // Shard of 10.45.0.7 is 7, 11100000 the last bit first: the last of three workers owns it.
     let s = kit.default_session();
     for _ in 0..10 {
         kit.gnb_sends(s.teid.get(), &udp_packet(UE, SERVER, (1, 2), b"x"));
     }
     assert_eq!(output(&kit.n6).len(), 10);
-    assert_eq!(kit.control.stats()[1].handed_in.get(), 10);
+    assert_eq!(kit.control.stats()[2].handed_in.get(), 10);
     let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
     assert_eq!(usage[0].packets, 10);
     kit.close();

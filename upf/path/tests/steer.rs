@@ -40,7 +40,11 @@ fn steerer(world: &mut World, bits: &[u32]) -> Steerer<SimPort> {
 }
 
 fn methods(steerer: &Steerer<SimPort>) -> Vec<Method> {
-    steerer.ports().map(|(port, _)| port.method()).collect()
+    steerer
+        .ports()
+        .iter()
+        .map(|port| port.steering().method())
+        .collect()
 }
 
 fn handed_over(world: &World) -> u64 {
@@ -105,10 +109,13 @@ fn moves_under_traffic(workers: u16, config: impl Fn(&str) -> SimPortConfig, exp
     rest(&mut world, &mut steerer);
     world.settle();
     rest(&mut world, &mut steerer);
-    assert!(steerer.ports().all(|(_, refused)| refused.is_none()));
+    let ports = steerer.ports();
+    assert!(ports.iter().all(|port| port.is_fixed(32).is_none()));
     let (done, left) = world.kit.control.resteers();
     println!("{workers} workers, {expected:?}: {done} changes of steering");
     assert!(done > 60 && left == 0, "{done} done, {left} left");
+    let changes = steerer.ports().iter().map(|port| port.changes());
+    assert_eq!(changes.sum::<u64>(), done);
     world.close_without_loss();
 }
 
@@ -153,7 +160,7 @@ fn with_room_for_fewer_rules_groups_are_larger() {
     };
     let mut world = World::with_ports(2, Ues(16), 3, [config("n3"), config("n6")]);
     let steerer = steerer(&mut world, &STEERED_GROUP_BITS);
-    for (port, _) in steerer.ports() {
+    for port in steerer.ports().iter().map(|port| port.steering()) {
         assert_eq!((port.method(), port.group_bits()), (Method::FlowRules, 7));
     }
     goes_straight(&mut world);
@@ -169,7 +176,7 @@ fn what_a_port_refuses_is_told_and_left_to_software() {
     };
     let mut world = World::with_ports(3, Ues(16), 3, [config("n3"), config("n6")]);
     let mut steerer = steerer(&mut world, &STEERED_GROUP_BITS);
-    for (port, _) in steerer.ports() {
+    for port in steerer.ports().iter().map(|port| port.steering()) {
         assert_eq!(port.method(), Method::Software);
         let refused: Vec<String> = port
             .refused()
@@ -204,7 +211,7 @@ fn a_rule_that_the_port_cannot_replace_leaves_its_group_to_software() {
     };
     let mut world = World::with_ports(2, Ues(16), 3, [config("n3"), config("n6")]);
     let mut steerer = steerer(&mut world, &STEERED_GROUP_BITS[..1]);
-    for (port, _) in steerer.ports() {
+    for port in steerer.ports().iter().map(|port| port.steering()) {
         assert_eq!(port.method(), Method::FlowRules);
         let why = port.is_fixed().unwrap().to_string();
         assert_eq!(why, "no room for a further flow rule");

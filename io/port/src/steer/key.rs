@@ -34,6 +34,13 @@ pub fn entry_group(entry: usize, table_bits: u32, group_bits: u32) -> u32 {
     reversed & ((1 << group_bits) - 1)
 }
 
+/// Who of `takers` takes a group (of `1 << bits`) at first. Groups that agree in their low bits go
+/// together, as far as they can: whoever sees fewer bits of a shard's number finds its owner too.
+pub fn dealt(group: u32, bits: u32, takers: usize) -> usize {
+    let reversed = entry_group(group as usize, bits, bits) as usize;
+    (reversed * takers) >> bits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +52,18 @@ mod tests {
         (0..input.len() * 8)
             .filter(|at| bit(input, *at) == 1)
             .fold(0, |hash, at| hash ^ window(at))
+    }
+
+    #[test]
+    fn groups_are_dealt_evenly_and_larger_ones_whole() {
+        for takers in 1..=16 {
+            let mut taken = vec![0; takers];
+            (0..256).for_each(|group| taken[dealt(group, 8, takers)] += 1);
+            let (most, least) = (taken.iter().max(), taken.iter().min());
+            assert!(most.unwrap() - least.unwrap() <= 1, "{taken:?}");
+            let is_split = |group: &u32| dealt(*group, 8, takers) != dealt(group + 128, 8, takers);
+            assert!((0..128).filter(is_split).count() < takers);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod key;
 mod probe;
 mod rules;
 
-pub use key::{KEY_BYTES, entry_group, picking_key};
+pub use key::{KEY_BYTES, dealt, entry_group, picking_key};
 pub use probe::{Method, Steering};
 
 use crate::QueueId;

@@ -1,6 +1,6 @@
 //! The first way of steering that works at a port, and what becomes of it.
 
-use super::key::{entry_group, picking_key};
+use super::key::{dealt, entry_group, picking_key};
 use super::rules::Rules;
 use super::{Field, Hash, Refusal, Steer, Traffic};
 use crate::QueueId;
@@ -46,7 +46,7 @@ pub struct Steering<S: Steer> {
 
 impl<S: Steer> Steering<S> {
     /// Takes the first way that works for `traffic`: with `1 << bits` groups for the first of
-    /// `group_bits` that the port has room for, dealt out to the queues in turn.
+    /// `group_bits` that the port has room for, dealt out to the queues as shards are to workers.
     pub fn probe(port: S, traffic: &[Traffic], group_bits: &[u32]) -> Self {
         let mut steering = Self {
             port,
@@ -80,8 +80,9 @@ impl<S: Steer> Steering<S> {
     }
 
     fn dealt(&self, bits: u32) -> Vec<QueueId> {
-        let queues = self.port.rx_queues();
-        (0..queues).map(QueueId).cycle().take(1 << bits).collect()
+        let queues = self.port.rx_queues().into();
+        let queue = |group| QueueId(dealt(group, bits, queues) as u16);
+        (0..1 << bits).map(queue).collect()
     }
 
     fn try_rules(&mut self, traffic: &[Traffic], group_bits: &[u32]) -> Result<(), Refusal> {

@@ -3,8 +3,9 @@
 use super::Mover;
 use crate::limits::SHARDS;
 use crate::tables::Polled;
-use crate::worker::{GROUPS, WorkerId};
+use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
+use sluice_port::steer::entry_group;
 
 impl Mover {
     /// Spreads shards and queues evenly over the workers that are `active` (one flag for each; at
@@ -34,8 +35,8 @@ impl Mover {
         }
         let mut surplus = Vec::new();
         // Group by group, so that a port that steers by groups can follow.
-        let groups = 0..GROUPS as u16;
-        let shards = groups.flat_map(|group| (group..SHARDS as u16).step_by(GROUPS));
+        let bits = SHARDS.trailing_zeros();
+        let shards = (0..SHARDS as usize).map(|n| entry_group(n, bits, bits) as u16);
         for shard in shards.map(ShardId) {
             match room.get_mut(usize::from(self.destination(shard))) {
                 Some(room) if *room > 0 => *room -= 1,

@@ -202,6 +202,7 @@ impl Mover {
 mod tests {
     use super::*;
     use crate::limits::STEERED_GROUP_BITS;
+    use crate::moves::Routes;
     use crate::worker::OwnerTable;
 
     const BITS: u32 = STEERED_GROUP_BITS[0];
@@ -217,12 +218,13 @@ mod tests {
     }
 
     fn dealt(workers: u16) -> Vec<QueueId> {
-        let queues = (0..workers).map(QueueId).cycle();
-        queues.take(1 << BITS).collect()
+        let queue = |group| sluice_port::steer::dealt(group, BITS, workers.into());
+        let queues = (0..1 << BITS).map(queue);
+        queues.map(|queue| QueueId(queue as u16)).collect()
     }
 
     #[test]
-    fn groups_dealt_out_in_turn_come_to_their_owners() {
+    fn groups_as_they_are_dealt_out_come_to_their_owners() {
         for workers in [2, 3, 5, 8] {
             let (mover, queues) = (mover(workers.into()), dealt(workers));
             assert_eq!(mover.misled(PortId(0), BITS, &queues, 0), None);
