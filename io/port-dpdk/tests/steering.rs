@@ -32,7 +32,7 @@ fn open(pool: &MbufPool, devargs: String, queues: u16) -> Port {
 }
 
 fn probe(port: &Port, traffic: &[Traffic]) -> Steering<PortSteer> {
-    Steering::probe(PortSteer::new(port), traffic, &[8, 7])
+    Steering::probe(PortSteer::new(port), traffic, &[8, 7], Method::ALL)
 }
 
 fn refusals(steering: &Steering<PortSteer>) -> Vec<(Method, String)> {

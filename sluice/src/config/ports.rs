@@ -2,6 +2,7 @@
 
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, mac, name, number, word};
+use sluice_port::steer::Method;
 use sluice_port_dpdk::Promiscuous;
 use sluice_wire::eth::MacAddr;
 
@@ -31,7 +32,17 @@ pub struct Port {
     pub mac: Option<MacAddr>,
     /// Which frames are received.
     pub promiscuous: Promiscuous,
+    /// Ways in which it may steer.
+    pub steering: &'static [Method],
 }
+
+/// What `steering` may be.
+const STEERING: &[(&str, &[Method])] = &[
+    ("auto", Method::ALL),
+    ("flow_rules", &[Method::FlowRules]),
+    ("hash", &[Method::Hash]),
+    ("software", &[]),
+];
 
 impl Port {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
@@ -51,6 +62,7 @@ impl Port {
         let mtu = read_mtu(fields);
         let mac = fields.or("mac", "auto", &auto_or(mac())).value;
         let promiscuous = fields.or("promiscuous", "auto", &modes).value;
+        let steering = fields.or("steering", "auto", &word(STEERING)).value;
         Some(Self {
             name: name?,
             device: device?,
@@ -61,6 +73,7 @@ impl Port {
             mtu,
             mac,
             promiscuous,
+            steering,
         })
     }
 

@@ -29,7 +29,12 @@ impl Steered {
     pub fn probe(config: &UpfConfig, layout: &Layout, ports: &[Port]) -> Self {
         let of_port = |(port, given): (&Port, &crate::config::Port)| {
             let traffic = traffic(config, layout, &given.name.value);
-            let steering = Steering::probe(PortSteer::new(port), &traffic, &STEERED_GROUP_BITS);
+            let steering = Steering::probe(
+                PortSteer::new(port),
+                &traffic,
+                &STEERED_GROUP_BITS,
+                given.steering,
+            );
             log(&given.name.value, &steering);
             steering
         };

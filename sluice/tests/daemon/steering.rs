@@ -10,6 +10,30 @@ use super::kit::*;
 const RULE_GROUPS: u16 = 256;
 const TABLE_GROUPS: u16 = 128;
 
+#[test]
+fn a_port_steers_no_better_than_it_is_told_to() {
+    let Some(lab) = Lab::new("nosteer") else {
+        return;
+    };
+    let mut config = Config::new();
+    config.ports = vec![
+        "name: n3, device: 'net_failsafe0,fd(none)', steering: software".to_owned(),
+        "name: n6, device: 'net_null0,no-rx=1', steering: flow_rules".to_owned(),
+    ];
+    config.more = "workers: {count: 2, share_cores: true}\n".to_owned();
+    let daemon = Daemon::start(&lab, &config);
+    for (port, why) in [
+        (0, "not wanted"),
+        (1, "Function not implemented (os error 38)"),
+    ] {
+        let steering = steering(&daemon, port);
+        assert_eq!(steering["by"], "software");
+        assert_eq!(steering["refused"]["masked flow rules"], why);
+    }
+    let order = daemon.ask(&CtlQuery::Ports)["ports"][1]["order_across_moves"].take();
+    assert_eq!(order, "kept");
+}
+
 fn steering(daemon: &Daemon, port: usize) -> Value {
     daemon.ask(&CtlQuery::Ports)["ports"][port]["steering"].take()
 }

@@ -30,7 +30,7 @@ fn steerer(world: &mut World, bits: &[u32]) -> Steerer<SimPort> {
     let ports = ports.into_iter().zip(&traffic);
     let steerer = Steerer::new(
         ports
-            .map(|(port, traffic)| Steering::probe(port, traffic, bits))
+            .map(|(port, traffic)| Steering::probe(port, traffic, bits, Method::ALL))
             .collect(),
     );
     // The first rules are there before the first packet.

@@ -17,6 +17,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// All ways in which a port may steer.
+    pub const ALL: &[Self] = &[Self::FlowRules, Self::Hash];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -45,9 +48,9 @@ pub struct Steering<S: Steer> {
 }
 
 impl<S: Steer> Steering<S> {
-    /// Takes the first way that works for `traffic`: with `1 << bits` groups for the first of
+    /// Takes the first of the `allowed` ways that works for `traffic`: with `1 << bits` groups for the first of
     /// `group_bits` that the port has room for, dealt out to the queues as shards are to workers.
-    pub fn probe(port: S, traffic: &[Traffic], group_bits: &[u32]) -> Self {
+    pub fn probe(port: S, traffic: &[Traffic], group_bits: &[u32], allowed: &[Method]) -> Self {
         let mut steering = Self {
             port,
             way: Way::Software,
@@ -61,12 +64,16 @@ impl<S: Steer> Steering<S> {
                 .into();
             return steering;
         }
-        match steering.try_rules(traffic, group_bits) {
-            Ok(()) => return steering,
-            Err(why) => steering.refused.push((Method::FlowRules, why)),
-        }
-        if let Err(why) = steering.try_hash(traffic, group_bits) {
-            steering.refused.push((Method::Hash, why));
+        for method in [Method::FlowRules, Method::Hash] {
+            let tried = match method {
+                _ if !allowed.contains(&method) => Err(Refusal("not wanted".to_owned())),
+                Method::FlowRules => steering.try_rules(traffic, group_bits),
+                _ => steering.try_hash(traffic, group_bits),
+            };
+            match tried {
+                Ok(()) => break,
+                Err(why) => steering.refused.push((method, why)),
+            }
         }
         steering
     }
