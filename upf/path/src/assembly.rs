@@ -313,8 +313,11 @@ impl<P> ControlEnd<P> {
                         self.push_backlog(worker);
                     }
                     ToControl::Moved(shard) => {
-                        self.mover.ended(shard);
-                        self.resteers.ended(shard);
+                        if self.resteers.ended(shard) {
+                            self.mover.stood_still(shard);
+                        } else {
+                            self.mover.ended(shard);
+                        }
                         self.begin_moves();
                         continue;
                     }

@@ -211,10 +211,13 @@ impl Mover {
 
     /// A move is over.
     pub(crate) fn ended(&mut self, shard: ShardId) {
-        if let Some(at) = self.moving.iter().position(|s| *s == shard) {
-            self.moving.swap_remove(at);
-            self.done += 1;
-        }
+        self.done += u64::from(self.stood_still(shard));
+    }
+
+    /// A shard that stood still may move again. False if it did not.
+    pub(crate) fn stood_still(&mut self, shard: ShardId) -> bool {
+        let at = self.moving.iter().position(|s| *s == shard);
+        at.map(|at| self.moving.swap_remove(at)).is_some()
     }
 }
 

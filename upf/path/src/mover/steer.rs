@@ -79,9 +79,9 @@ impl Resteers {
         })
     }
 
-    /// The shard has no packets left in the old queue.
-    pub fn ended(&mut self, shard: ShardId) {
-        self.count_down(shard, |stage| match stage {
+    /// The shard has no packets left in the old queue. False if it was not steered elsewhere.
+    pub fn ended(&mut self, shard: ShardId) -> bool {
+        let was_steered = self.count_down(shard, |stage| match stage {
             Stage::Draining(left) => Some((left, Stage::Draining(0))),
             _ => None,
         });
@@ -89,6 +89,7 @@ impl Resteers {
         self.under_way
             .retain(|(_, stage)| *stage != Stage::Draining(0));
         self.done += (before - self.under_way.len()) as u64;
+        was_steered
     }
 
     fn count_down(
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(changes.next_ready(), Some(change));
         assert_eq!(changes.next_ready(), None, "once");
         changes.changed(change);
-        shards.iter().for_each(|shard| changes.ended(*shard));
+        assert!(shards.iter().all(|shard| changes.ended(*shard)));
         assert_eq!(changes.progress(), (1, 0));
     }
 }
