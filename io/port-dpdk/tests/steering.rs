@@ -110,7 +110,7 @@ fn a_driver_without_rules_and_tables_leaves_all_to_software() {
 #[test]
 fn a_driver_with_flow_rules_gets_one_for_each_group_and_new_ones_before_the_old_go() {
     let pool = pool(4095);
-    let port = open(&pool, "net_failsafe74,fd(none)".to_owned(), 4);
+    let port = open(&pool, "net_failsafe74,exec(true)".to_owned(), 4);
     let mut steering = probe(&port, &[TUNNELS, POOL]);
     assert_eq!(
         (steering.method(), steering.group_bits()),
