@@ -11,7 +11,17 @@ const TABLES: u8 = 3;
 const TRANSMIT: u8 = 5;
 const RECEIVE: u8 = 6;
 const WAIT: u8 = 7;
+/// Two octets for each shard (or queue, with 0x80) and who is to have it.
+const MOVE: u8 = 7;
 const TOGETHER: u8 = 8;
+
+/// The shards of the first sessions to one worker or the other, and now and then a queue.
+const MOVES: [&[u8]; 4] = [
+    &[0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1],
+    &[0, 2, 1, 2, 2, 2, 3, 2, 1, 0x81],
+    &[0, 0, 1, 0, 2, 1, 3, 2, 0, 0x82],
+    &[0, 1, 1, 2, 0, 0x80, 1, 0x80],
+];
 
 /// The TEID of a slot in the rig.
 const fn teid(slot: u32) -> u32 {
@@ -30,6 +40,7 @@ pub(super) fn scripts() -> Vec<Entry> {
             &[(N3, 0, &uplink), (N6, 0, &downlink)],
         ),
         script("three_workers", 2, &[(N3, 0, &uplink), (N6, 0, &downlink)]),
+        moving(&uplink, &downlink),
         script(
             "narrow_ports_and_few_buffers",
             0x0c,
@@ -87,6 +98,21 @@ pub(super) fn scripts() -> Vec<Entry> {
     all.extend(fragments(&uplink));
     all.extend(every_frame());
     all
+}
+
+/// Packets of both directions, while shards and receive queues go from worker to worker.
+fn moving(uplink: &[u8], downlink: &[u8]) -> Entry {
+    let steps: Vec<Do<'_>> = (0..24)
+        .flat_map(|n| {
+            let together = if n % 3 == 0 { 0 } else { TOGETHER };
+            [
+                (N3 | TOGETHER, 0, uplink),
+                (N6 | TOGETHER, 0, downlink),
+                (MOVE | together, 0, MOVES[n % 4]),
+            ]
+        })
+        .collect();
+    script("shards_and_queues_move_meanwhile", 2, &steps)
 }
 
 /// The shard of the UE's address.

@@ -48,7 +48,8 @@ fn happen(rig: &mut Rig, step: &Step<'_>, total: &mut Totals) {
             rig.control_sends(&frame, step.octet(0));
         }
         6 => rig.control_hands_in(step.bytes, step.octet(0)),
-        _ => {}
+        // With nothing in it: only time passes.
+        _ => rig.moves(step.bytes),
     }
 }
 

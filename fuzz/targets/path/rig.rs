@@ -52,7 +52,7 @@ impl Rig {
             blocks: 3 * SHARDS,
             workers: 1 + usize::from(shape & 3) % 3,
         };
-        let (seeds, control, mut foreign) = assemble(&plan).expect("memory for a small path");
+        let (seeds, mut control, mut foreign) = assemble(&plan).expect("memory for a small path");
         let net = SimNet::new(1);
         let narrow = shape & 4 != 0;
         let ports = ["n3", "n6"].map(|name| net.add_port(port(name, narrow)));
@@ -71,6 +71,7 @@ impl Rig {
                 seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
             })
             .collect();
+        control.polls(0, &polled(0));
         let (places, ops) = sessions(&layout, &mut foreign);
         let mut rig = Self {
             net,
@@ -120,6 +121,18 @@ impl Rig {
             && let Err(packet) = self.control.receive(packet, PortId(u16::from(port & 3)))
         {
             packet.free();
+        }
+    }
+
+    /// Shards and receive queues go to other workers, by two octets each: which, and to whom.
+    pub fn moves(&mut self, octets: &[u8]) {
+        for [what, to] in octets.as_chunks::<2>().0.iter().take(8) {
+            let worker = (to & 0x7f) % self.workers.len() as u8;
+            let known = match to & 0x80 {
+                0 => self.control.move_shard(ShardId((*what).into()), worker),
+                _ => self.control.move_queue(at(u16::from(what & 1)), worker),
+            };
+            assert!(known, "shard or queue {what} to {worker}");
         }
     }
 

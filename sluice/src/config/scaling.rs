@@ -65,6 +65,16 @@ impl Scaling {
         }
     }
 
+    /// Our own policy, with at least so many workers.
+    pub fn at_least(workers: u16) -> Self {
+        let (line, value) = (0, workers);
+        Self {
+            decides: Decides::Cycles,
+            least: At { line, value },
+            most: None,
+        }
+    }
+
     /// The policy that decides, or would if it were told to.
     pub fn policy(&self) -> Box<dyn Policy + Send> {
         match self.decides {

@@ -112,7 +112,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     let metrics = serve_metrics(config, &core)?;
     thread::sleep_precisely();
-    let elastic = Scaling::new(config.workers.scaling.clone(), &core);
+    let elastic = Scaling::new(config.workers.scaling.clone(), &mut core);
     Ok(ControlLoop {
         metrics,
         pool,

@@ -219,7 +219,7 @@ impl ControlLoop {
         }
         match asked.request {
             Request::Scale { workers: None } => {
-                let answer = self.elastic.begin(&self.core);
+                let answer = self.elastic.begin(&mut self.core);
                 return asked.answer(answer);
             }
             Request::Scale { .. } => self.elastic.end(),

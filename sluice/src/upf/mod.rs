@@ -6,7 +6,7 @@
 mod boot;
 mod control;
 mod ctl;
-mod elastic;
+pub(crate) mod elastic;
 mod links;
 mod load;
 pub(crate) mod metrics;

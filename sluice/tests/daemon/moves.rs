@@ -83,6 +83,65 @@ fn about(daemon: &Daemon, ues: &[Ue], round: usize) {
     );
 }
 
+/// The counters `key` of all workers.
+fn counters(daemon: &Daemon, key: &str) -> Vec<u64> {
+    let answer = daemon.ask(&CtlQuery::Workers);
+    let workers = answer["workers"].as_array().unwrap().iter();
+    workers.map(|w| w[key].as_u64().unwrap()).collect()
+}
+
+/// What the daemon's workers did with pings of all UEs: packets handed over and sent by each.
+fn pings(lab: &Lab, daemon: &Daemon, ues: &[Ue]) -> [Vec<u64>; 2] {
+    const EACH: u32 = 25;
+    let keys = ["handed_out", "transmitted"];
+    let before = keys.map(|key| counters(daemon, key));
+    for (ue, bytes) in ues.iter().zip([84, 1_200, 84, 1_200]) {
+        assert_eq!(ue.ping(lab, EACH, bytes), EACH);
+    }
+    let mut after = keys.map(|key| counters(daemon, key));
+    for (after, before) in after.iter_mut().zip(&before) {
+        after.iter_mut().zip(before).for_each(|(a, b)| *a -= b);
+    }
+    // Each way, and back.
+    let sent: u64 = after[1].iter().sum();
+    assert!(sent >= 2 * u64::from(EACH) * ues.len() as u64, "{after:?}");
+    after
+}
+
+#[test]
+fn every_execution_model_carries_the_same_packets() {
+    let Some(lab) = Lab::new("model") else { return };
+    let mut config = three_workers();
+    for port in &mut config.ports {
+        port.push_str(", rx_queues: 1");
+    }
+    let daemon = Daemon::start(&lab, &config);
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let attach = |n| Ue::attach(&lab, &smf, gnb.handle(), n);
+    let ues: Vec<_> = (0..UES).map(attach).collect();
+    for ue in &ues {
+        assert_eq!(ue.ping(&lab, 1, 84), 1);
+    }
+    // Run-to-completion: one polls all, and all is its own.
+    assert_eq!(daemon.ctl(&["scale", "1"]).code, Some(0));
+    let [handed, sent] = pings(&lab, &daemon, &ues);
+    assert_eq!((handed, &sent[1..]), (vec![0; 3], &[0, 0][..]));
+    // A pipeline: it still polls all, and the others own every UE.
+    for (ue, to) in ues.iter().zip(["1", "2"].iter().cycle()) {
+        let said = daemon.ctl(&["move", &ue.address.to_string(), to]);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+    }
+    assert_eq!(workers(&daemon)[0].1, 2);
+    let [handed, sent] = pings(&lab, &daemon, &ues);
+    assert_eq!(handed[0], sent[1] + sent[2], "{handed:?} {sent:?}");
+    assert!(sent[1] >= 100 && sent[2] >= 100, "{sent:?}");
+    // A mixture: shards and queues are dealt out, and know nothing of each other.
+    assert_eq!(daemon.ctl(&["scale", "3"]).code, Some(0));
+    let [handed, _] = pings(&lab, &daemon, &ues);
+    assert!(handed.iter().sum::<u64>() > 0, "{handed:?}");
+    assert_eq!(daemon.ledger()["dropped_total"], 0);
+}
+
 #[test]
 fn with_little_to_do_all_but_one_worker_are_sent_to_rest() {
     let Some(lab) = Lab::new("auto") else { return };

@@ -45,7 +45,8 @@ pub struct WorkerStats {
     pub trace_lost: Counter,
     /// What each stage took, by samples: one turn in [`crate::probe::EVERY`] is timed.
     pub stages: StageStats,
-    /// Packets executed by shard, by samples: one packet of each batch stands for all of it.
+    /// Packets executed by shard, by samples: one packet of each `limits::HEAT_SAMPLE` of a batch
+    /// stands for them.
     pub heat: Box<[Counter]>,
 }
 

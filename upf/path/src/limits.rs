@@ -5,6 +5,11 @@
 /// (48 KiB, 128 lines + 128 headers = 16 KiB) begins to matter.
 pub const BURST: usize = 128;
 
+/// Packets of a batch that one of them stands for when it is counted which shards are hot. Four
+/// counts of a full batch are a fraction of a nanosecond a packet; in the millisecond in which load
+/// is levelled, a full worker makes some 300 of them.
+pub const HEAT_SAMPLE: usize = 32;
+
 /// Shards that sessions are divided into: the owner table is 4 KiB, and a move takes about
 /// 250 of a million sessions.
 pub const SHARDS: u32 = 4096;

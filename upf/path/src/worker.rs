@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::held::Held;
 use crate::ledger::WorkerStats;
-use crate::limits::{BURST, MOVE_HELD, MOVES, SHARDS, STEERED_GROUP_BITS, WORKERS};
+use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS, STEERED_GROUP_BITS, WORKERS};
 use crate::line::Line;
 use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
@@ -289,18 +289,19 @@ impl<I: PortIo> Worker<I> {
         path.execute(batch);
     }
 
-    /// One packet of the batch, each time another, stands for all of it.
+    /// One packet of each [`HEAT_SAMPLE`], each time another, stands for all of them.
     #[inline]
     fn feel_heat(&mut self) {
-        let metas = &self.batch.metas;
         self.sampled = self.sampled.wrapping_add(1);
-        let Some(meta) = metas.get(self.sampled % metas.len().max(1)) else {
-            return;
-        };
-        // An unknown TEID has a line beyond all.
-        let heat = self.stats.heat.get((meta.line % SHARDS) as usize);
-        if let Some(heat) = heat.filter(|_| meta.line < self.state.line_count()) {
-            heat.add(metas.len() as u64);
+        for metas in self.batch.metas.chunks(HEAT_SAMPLE) {
+            let Some(meta) = metas.get(self.sampled % metas.len()) else {
+                return;
+            };
+            // An unknown TEID has a line beyond all.
+            let heat = self.stats.heat.get((meta.line % SHARDS) as usize);
+            if let Some(heat) = heat.filter(|_| meta.line < self.state.line_count()) {
+                heat.add(metas.len() as u64);
+            }
         }
     }
 

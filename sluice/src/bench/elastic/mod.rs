@@ -1,22 +1,31 @@
 //! `sluice bench elastic`: what moves of shards cost the packets, and what the execution models do.
 //!
 //! Two real workers with a source and a sink inside their ports (`source`), which number and stamp
-//! each packet (`watch`); the control core runs beside the first. `measure` moves shards one by one,
-//! then lets the same two workers be run-to-completion, a pipeline and a mixture.
+//! each packet (`watch`), and a card between them (`card`); the control core runs beside the first.
+//! `measure` moves shards one by one, `models` lets the same two workers be run-to-completion, a
+//! pipeline and a mixture, `heavy` has some UEs become heavy while the daemon's scaling is on, and
+//! `virtual_time` reckons with more workers by what turns of these two took.
 
+mod card;
+mod heavy;
 mod measure;
+mod models;
 mod report;
 mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod turns;
+mod virtual_time;
 mod watch;
 mod world;
 
 use super::args::ElasticArgs;
 use super::path::world::Failure;
 use crate::exit::Exit;
-use measure::Model;
+use heavy::{FILLS, FITS};
+use measure::Pause;
+use models::Model;
 use report::Outcome;
 use sluice_host::thread;
 use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
@@ -26,6 +35,8 @@ use world::World;
 const PACKET_MEMORY_MIB: u32 = 96;
 /// Rings, queues and hold of two workers, several times over.
 const PACKETS: u32 = 32_767;
+/// Bursts of heavy UEs of a kind, on either worker in turn.
+const BURSTS: usize = 20;
 
 /// Measures and reports.
 pub fn run(args: &ElasticArgs) -> Exit {
@@ -93,11 +104,6 @@ fn all(
     let mut world = World::build(args.sessions, cpus, [alloc(), alloc()], move || {
         Box::new(register_thread(&registered).ok())
     })?;
-    let flows = world.flows.clone();
-    // As if the card steered by the first owner: moves make packets be handed over.
-    world.sources(move |worker, source| {
-        source.set_flows(flows.clone(), |shard| shard as usize % 2 == worker);
-    });
     let apart_ns = 1000.0 / args.rate_mpps;
     let pauses = measure::moves(&mut world, args.moves, apart_ns);
     world.drain();
@@ -107,15 +113,16 @@ fn all(
     let mut models = vec![];
     for model in Model::ALL {
         eprintln!("{}", model.name());
-        models.push(measure::model(
-            &mut world,
-            model,
-            args.reps.into(),
-            each,
-            apart_ns,
-        )?);
+        let reps = args.reps.into();
+        models.push(models::model(&mut world, model, reps, each, apart_ns));
     }
+    eprintln!("heavy hitters");
+    let able_mpps = models.first().map_or(1.0, |rtc| rtc.mpps.median / 2.0);
+    let mut bursts = |offer| heavy::bursts(&mut world, offer, able_mpps, BURSTS);
+    let (fits, fills) = (bursts(FITS), bursts(FILLS));
     world.end();
+    eprintln!("more workers, in virtual time");
+    let in_virtual_time = virtual_time::results(&models, &Pause::took_ns(&pauses));
     Ok(Outcome {
         sessions: args.sessions,
         cpus,
@@ -124,5 +131,8 @@ fn all(
         balance,
         drops,
         models,
+        fits,
+        fills,
+        in_virtual_time,
     })
 }

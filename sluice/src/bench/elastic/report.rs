@@ -1,6 +1,8 @@
 //! Results, as JSON and as a table.
 
-use super::measure::{Balance, ModelFigures, Pause, percentile};
+use super::heavy::{self, Burst};
+use super::measure::{Balance, Pause, percentile};
+use super::models::ModelFigures;
 use crate::bench::machine;
 use crate::bench::stats::round;
 use serde_json::{Value, json};
@@ -17,6 +19,19 @@ pub struct Outcome {
     /// What the path says of those that were lost.
     pub drops: Vec<(DropReason, u64)>,
     pub models: Vec<ModelFigures>,
+    /// Bursts that both workers together are able to do, and such as fill both.
+    pub fits: Vec<Burst>,
+    pub fills: Vec<Burst>,
+    /// Of more workers.
+    pub in_virtual_time: Vec<Value>,
+}
+
+impl Pause {
+    /// What moves took that nothing disturbed.
+    pub fn took_ns(pauses: &[Self]) -> Vec<f64> {
+        let quiet = pauses.iter().filter(|p| !p.disturbed);
+        quiet.map(|p| p.took_ns as f64).collect()
+    }
 }
 
 const SHARES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
@@ -66,7 +81,7 @@ impl Outcome {
     }
 }
 
-fn model(figures: &ModelFigures, rtc_mpps: f64) -> Value {
+fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
     let Balance {
         made,
         lost,
@@ -79,7 +94,12 @@ fn model(figures: &ModelFigures, rtc_mpps: f64) -> Value {
         "mpps_median": round(figures.mpps.median),
         "mpps_min": round(figures.mpps.min),
         "mpps_max": round(figures.mpps.max),
-        "ratio_to_rtc": round(figures.mpps.median / rtc_mpps),
+        "ratio_to_rtc": round(figures.mpps.median / rtc.mpps.median),
+        "source_limit_mpps": round(figures.source_mpps),
+        "engine_mpps": round(figures.engine_mpps()),
+        "engine_ratio_to_rtc": round(figures.engine_mpps() / rtc.engine_mpps()),
+        "engine_ns_near": round(figures.engine_ns[0]),
+        "engine_ns_far": round(figures.engine_ns[1]),
         "latency_rate_mpps": round(figures.latency_rate_mpps),
         "latency_us_p50": p50,
         "latency_us_p99": p99,
@@ -93,17 +113,29 @@ fn model(figures: &ModelFigures, rtc_mpps: f64) -> Value {
 
 /// All of it as one object.
 pub fn to_json(outcome: &Outcome) -> Value {
-    let rtc = outcome.models.first().map_or(f64::NAN, |m| m.mpps.median);
     let mut results = vec![outcome.moves()];
-    results.extend(outcome.models.iter().map(|m| model(m, rtc)));
+    let models = outcome
+        .models
+        .iter()
+        .zip(outcome.models.iter().take(1).cycle());
+    results.extend(models.map(|(m, rtc)| model(m, rtc)));
+    let sum = |key: &str| results.iter().filter_map(|r| r[key].as_u64()).sum::<u64>();
+    // Under the bursts the machine is to lose packets: that is what they are for.
+    let (lost, reordered) = (sum("lost"), sum("reordered"));
+    results.push(heavy::to_json("elastic/heavy", &outcome.fits));
+    results.push(heavy::to_json("elastic/heavy_full", &outcome.fills));
+    for result in &mut results {
+        result["virtual"] = json!(false);
+    }
+    results.extend(outcome.in_virtual_time.iter().cloned());
     json!({
         "bench": "elastic",
         "version": env!("CARGO_PKG_VERSION"),
         "machine": machine::facts(),
         "workers": "2, real threads; each with source and sink inside its ports, the control core beside the first",
         "cpus": outcome.cpus,
-        "lost": results.iter().filter_map(|r| r["lost"].as_u64()).sum::<u64>(),
-        "reordered": results.iter().filter_map(|r| r["reordered"].as_u64()).sum::<u64>(),
+        "lost": lost,
+        "reordered": reordered,
         "results": results,
     })
 }

@@ -1,7 +1,8 @@
-//! The doors of one worker: a source of packets that come at a given rate, whoever is ready for them,
-//! and a sink that looks at what leaves.
+//! The doors of one worker: a source that makes half of all packets, whoever is to get them, the
+//! worker's queue of the card, and a sink that looks at what leaves.
 
-use super::watch::{HICCUP_NS, Stamp, Watch};
+use super::card::{QUEUE, Slots, Steering};
+use super::watch::{Stamp, Watch};
 use crate::bench::path::scene::{self, N3, N6};
 use crate::bench::path::traffic::{Direction, Flow, Frames};
 use sluice_host::clock;
@@ -12,12 +13,16 @@ use sluice_port::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Packets that wait for the worker before they are missed, as in a card's queue.
-const QUEUE: u64 = 4096;
 /// While a shard is watched, one packet in so many is of it.
 const PROBES: u64 = 4;
-/// Packets under way when they come as fast as they are taken.
+/// Packets made in one turn at the most.
+const MAKE: u64 = 256;
+/// Packets under way when they come as fast as they are taken, and how many of them may lie in one
+/// of the rings that make a queue.
 const IN_FLIGHT: u64 = 2048;
+const IN_RING: usize = 256;
+/// The sink looks at all packets, or at one in so many where throughput is measured.
+const LOOK: u64 = 64;
 /// Latencies written down at the most.
 const SAMPLES: usize = 4 << 20;
 
@@ -26,10 +31,18 @@ const SAMPLES: usize = 4 << 20;
 pub enum Pace {
     /// None.
     Still,
-    /// So many nanoseconds apart, both directions together.
-    Every(f64),
+    /// So many nanoseconds apart, both directions together, from each source; and which share of
+    /// them is of the hot UEs alone.
+    Every { apart_ns: f64, hot: f64 },
     /// As fast as they are taken.
     Full,
+}
+
+impl Pace {
+    /// Of all UEs alike.
+    pub fn every(apart_ns: f64) -> Self {
+        Self::Every { apart_ns, hot: 0.0 }
+    }
 }
 
 /// Source and sink of a worker.
@@ -40,12 +53,19 @@ pub struct Source<P: Packet> {
     flows: Arc<[Flow]>,
     watch: Arc<Watch>,
     alloc: Box<dyn FnMut() -> Option<P> + Send>,
-    /// Places of its flows in `flows`, in random order, and by shard.
+    slots: Slots<P>,
+    steering: Arc<Steering>,
+    /// Places in `flows` of those that it makes packets of, in random order; by shard; by the queue
+    /// that they go to; and the hot ones.
     own: Vec<u32>,
     by_shard: Vec<Vec<u32>>,
-    next: usize,
+    by_queue: [Vec<u32>; 2],
+    hot: Vec<u32>,
+    made: u64,
+    lot: u64,
     numbers: Vec<u32>,
     pace: Pace,
+    then: Option<(u64, Pace)>,
     began_ns: u64,
     /// Packets due so far that were made or missed.
     due: u64,
@@ -53,6 +73,18 @@ pub struct Source<P: Packet> {
     lost: u64,
     looked_ns: u64,
     samples: Vec<u32>,
+    left: u64,
+    /// Time spent on making packets and looking at them, and packets polled: for those who want to
+    /// know what the engine took.
+    pub spent_ns: u64,
+    pub polled: u64,
+}
+
+/// Which flows a source makes packets of, and which of them are hot. Asked for place and flow.
+pub struct Flows<'a> {
+    pub all: Arc<[Flow]>,
+    pub own: &'a dyn Fn(usize, &Flow) -> bool,
+    pub hot: &'a dyn Fn(usize, &Flow) -> bool,
 }
 
 impl<P: Packet> Source<P> {
@@ -61,6 +93,8 @@ impl<P: Packet> Source<P> {
         worker: usize,
         watch: Arc<Watch>,
         alloc: Box<dyn FnMut() -> Option<P> + Send>,
+        slots: Slots<P>,
+        steering: Arc<Steering>,
     ) -> Self {
         Self {
             worker,
@@ -69,45 +103,71 @@ impl<P: Packet> Source<P> {
             flows: Arc::default(),
             watch,
             alloc,
+            slots,
+            steering,
             own: vec![],
             by_shard: vec![vec![]; SHARDS as usize],
-            next: 0,
+            by_queue: [vec![], vec![]],
+            hot: vec![],
+            made: 0,
+            lot: 0x2545_f491_4f6c_dd1d,
             numbers: vec![],
             pace: Pace::Still,
+            then: None,
             began_ns: 0,
             due: 0,
             lost: 0,
             looked_ns: 0,
             samples: Vec::with_capacity(SAMPLES),
+            left: 0,
+            spent_ns: 0,
+            polled: 0,
         }
     }
 
-    /// No packet is under way. From now on those of `flows` that `is_own` says (by their shard) come in here.
-    pub fn set_flows(&mut self, flows: Arc<[Flow]>, is_own: impl Fn(u32) -> bool) {
+    /// No packet is under way, and the card steers as it will. From now on packets of these flows
+    /// are made here.
+    pub fn set_flows(&mut self, flows: &Flows<'_>) {
         self.own.clear();
+        self.hot.clear();
+        self.by_queue.iter_mut().for_each(Vec::clear);
         self.by_shard.iter_mut().for_each(Vec::clear);
-        for (place, flow) in flows.iter().enumerate() {
+        let numbered = flows.all.iter().enumerate();
+        for (place, flow) in numbered.filter(|(place, flow)| (flows.own)(*place, flow)) {
             let shard = flow.ue % SHARDS;
-            if is_own(shard) {
-                self.own.push(place as u32);
-                self.by_shard[shard as usize].push(place as u32);
+            self.own.push(place as u32);
+            self.by_shard[shard as usize].push(place as u32);
+            self.by_queue[self.steering.queue(shard)].push(place as u32);
+            if (flows.hot)(place, flow) {
+                self.hot.push(place as u32);
             }
         }
         // Another source may have sent them until now.
         self.numbers = self.watch.numbers();
-        self.flows = flows;
-        self.next = 0;
+        self.flows = flows.all.clone();
     }
 
     /// Sets the pace from now on; no packet is under way.
     pub fn set_pace(&mut self, pace: Pace) {
-        (self.pace, self.began_ns, self.due) = (pace, clock::monotonic_ns(), 0);
-        self.looked_ns = self.began_ns;
+        self.then = None;
+        self.looked_ns = clock::monotonic_ns();
+        self.begin(pace, self.looked_ns);
         self.lost = self.under_way();
     }
 
+    /// Another pace from that moment on.
+    pub fn set_next_pace(&mut self, at_ns: u64, pace: Pace) {
+        self.then = Some((at_ns, pace));
+    }
+
+    fn begin(&mut self, pace: Pace, now_ns: u64) {
+        (self.pace, self.began_ns, self.due) = (pace, now_ns, 0);
+    }
+
     fn under_way(&self) -> u64 {
-        self.watch.sum(|e| &e.made) - self.watch.sum(|e| &e.left)
+        // What the other source has just made may have left before it is counted.
+        let left = self.watch.sum(|e| &e.left);
+        self.watch.sum(|e| &e.made).saturating_sub(left)
     }
 
     /// Takes the latencies written down, in nanoseconds.
@@ -115,72 +175,163 @@ impl<P: Packet> Source<P> {
         core::mem::replace(&mut self.samples, Vec::with_capacity(SAMPLES))
     }
 
-    /// How many packets are due and not made, and how far apart they came.
-    fn waiting(&mut self, now_ns: u64, max: usize) -> (u64, f64) {
+    /// Makes what is due. Returns how many.
+    fn make_due(&mut self, now_ns: u64) -> u64 {
+        if let Some((at_ns, pace)) = self.then.filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.then = None;
+            self.begin(pace, at_ns);
+        }
         match self.pace {
-            // Everything comes to the others.
-            _ if self.own.is_empty() => (0, 0.0),
-            Pace::Still => (0, 0.0),
-            Pace::Full => {
-                let room = IN_FLIGHT.saturating_sub(self.under_way() - self.lost);
-                (room.min(max as u64), 0.0)
-            }
-            Pace::Every(apart_ns) => {
-                let all = ((now_ns - self.began_ns) as f64 / apart_ns) as u64;
-                let mut waiting = all.saturating_sub(self.due);
-                if waiting > QUEUE {
-                    add(&self.watch.eyes[self.worker].missed, waiting - QUEUE);
-                    self.due += waiting - QUEUE;
-                    waiting = QUEUE;
-                }
-                (waiting.min(max as u64), apart_ns)
-            }
+            // The other source makes everything.
+            _ if self.own.is_empty() => 0,
+            Pace::Still => 0,
+            Pace::Full => self.make_all(now_ns),
+            Pace::Every { apart_ns, hot } => self.make_paced(now_ns, apart_ns, hot),
         }
     }
 
-    /// The next packet's flow: of the watched shard now and then, else one after the other.
-    fn pick(&mut self) -> Option<u32> {
-        self.next += 1;
-        if (self.next as u64).is_multiple_of(PROBES)
+    fn make_paced(&mut self, now_ns: u64, apart_ns: f64, hot: f64) -> u64 {
+        let all = (now_ns.saturating_sub(self.began_ns) as f64 / apart_ns) as u64;
+        let mut waiting = all.saturating_sub(self.due);
+        if waiting > QUEUE {
+            self.miss(waiting - QUEUE);
+            self.due += waiting - QUEUE;
+            waiting = QUEUE;
+        }
+        let mut room = self.slots.room();
+        let (mut made, hot) = (0, (hot * f64::from(u32::MAX)) as u32);
+        for _ in 0..waiting.min(MAKE) {
+            self.due += 1;
+            let due_ns = self.began_ns + (self.due as f64 * apart_ns) as u64;
+            let (lot, direction) = self.lots();
+            let place = self.pick(lot < hot);
+            match place.is_some_and(|p| self.make(p, direction, due_ns, &mut room)) {
+                true => made += 1,
+                false => self.miss(1),
+            }
+        }
+        made
+    }
+
+    /// Each queue gets so many that the worker never waits, and no queue so many that the other
+    /// gets none.
+    fn make_all(&mut self, now_ns: u64) -> u64 {
+        let in_flight = IN_FLIGHT.saturating_sub(self.under_way().saturating_sub(self.lost));
+        let mut room = self.slots.room();
+        let (least, mut left) = (QUEUE as usize / 4 - IN_RING, in_flight.min(MAKE));
+        let mut made = 0;
+        for queue in 0..2 {
+            let of_queue = self.by_queue[queue].len();
+            for _ in 0..MAKE / 4 {
+                let (_, direction) = self.lots();
+                if of_queue == 0 || left == 0 || room[queue][direction] <= least {
+                    break;
+                }
+                let place = self.by_queue[queue][self.made as usize % of_queue];
+                if !self.make(place, direction, now_ns, &mut room) {
+                    break;
+                }
+                (made, left) = (made + 1, left - 1);
+            }
+        }
+        made
+    }
+
+    /// The next packet's flow: of the watched shard now and then, of the hot ones as often as said,
+    /// else one after the other.
+    fn pick(&mut self, is_hot: bool) -> Option<u32> {
+        if self.made.is_multiple_of(PROBES)
             && let Some(shard) = self.watch.watched()
         {
             let flows = &self.by_shard[(shard % SHARDS) as usize];
             if !flows.is_empty() {
-                return Some(flows[self.next / PROBES as usize % flows.len()]);
+                return Some(flows[(self.made / PROBES) as usize % flows.len()]);
             }
         }
-        self.own.get(self.next % self.own.len().max(1)).copied()
+        let flows = if is_hot { &self.hot } else { &self.own };
+        flows.get(self.made as usize % flows.len().max(1)).copied()
     }
 
-    fn make(&mut self, direction: Direction, due_ns: u64) -> Option<P> {
-        let place = self.pick()?;
-        let mut packet = (self.alloc)()?;
-        let Ok(frame) = packet.append(direction.input_len()) else {
-            packet.free();
-            return None;
+    /// A number by lot, and a direction.
+    fn lots(&mut self) -> (u32, usize) {
+        self.lot = self
+            .lot
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        ((self.lot >> 32) as u32, (self.lot >> 31) as usize & 1)
+    }
+
+    /// False if there is no room or no buffer.
+    fn make(
+        &mut self,
+        place: u32,
+        direction: usize,
+        due_ns: u64,
+        room: &mut [[usize; 2]; 2],
+    ) -> bool {
+        self.made += 1;
+        let flow = &self.flows[place as usize];
+        let queue = self.steering.queue(flow.ue);
+        if room[queue][direction] == 0 {
+            return false;
+        }
+        let Some(mut packet) = (self.alloc)() else {
+            return false;
         };
-        self.frames
-            .fill(direction, &self.flows[place as usize], frame);
-        let flow = 2 * place + u32::from(direction == Direction::Downlink);
-        let number = &mut self.numbers[flow as usize];
-        *number += 1;
-        let number = *number;
-        Stamp {
+        let towards = [Direction::Uplink, Direction::Downlink][direction];
+        let Ok(frame) = packet.append(towards.input_len()) else {
+            packet.free();
+            return false;
+        };
+        self.frames.fill(towards, flow, frame);
+        let flow = 2 * place + direction as u32;
+        let number = self.numbers[flow as usize] + 1;
+        let stamp = Stamp {
             flow,
             number,
             due_ns,
+        };
+        stamp.write(frame);
+        if let Err(packet) = self.slots.put(queue, direction, packet) {
+            packet.free();
+            return false;
         }
-        .write(frame);
-        Some(packet)
+        room[queue][direction] -= 1;
+        self.numbers[flow as usize] = number;
+        true
     }
 
+    fn miss(&self, packets: u64) {
+        add(&self.watch.eyes[self.worker].missed, packets);
+    }
+
+    /// Sees whether the worker was away.
     fn look(&mut self, now_ns: u64) {
-        if now_ns.saturating_sub(self.looked_ns) > HICCUP_NS {
-            self.watch.eyes[self.worker]
-                .hiccup_ns
-                .store(now_ns, Relaxed);
-        }
+        self.watch.eyes[self.worker].looked(self.looked_ns, now_ns);
         self.looked_ns = now_ns;
+    }
+
+    fn sink(&mut self, burst: &mut Burst<P>) {
+        let now_ns = clock::monotonic_ns();
+        let (sampling, throughput) = (self.watch.is_sampling(), self.pace == Pace::Full);
+        for packet in burst.as_mut_slice() {
+            self.left += 1;
+            if throughput && !self.left.is_multiple_of(LOOK) {
+                continue;
+            }
+            let Some(stamp) = Stamp::read(packet.data()) else {
+                continue;
+            };
+            let flow = self.flows.get(stamp.flow as usize / 2);
+            let shard = flow.map_or(u32::MAX, |flow| flow.ue % SHARDS);
+            let took_ns = self.watch.left(self.worker, stamp, shard, now_ns);
+            if sampling && self.samples.len() < SAMPLES {
+                self.samples.push(took_ns.min(u32::MAX.into()) as u32);
+            }
+        }
+        add(&self.watch.eyes[self.worker].left, burst.len() as u64);
+        burst.free();
+        self.spent_ns += clock::monotonic_ns() - now_ns;
     }
 }
 
@@ -197,38 +348,26 @@ impl<P: Packet> PortIo for Source<P> {
 
     fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
         let direction = match port {
-            N3 => Direction::Uplink,
-            N6 => Direction::Downlink,
+            // The first that a turn polls.
+            N3 => {
+                let now_ns = clock::monotonic_ns();
+                self.look(now_ns);
+                let made = self.make_due(now_ns);
+                add(&self.watch.eyes[self.worker].made, made);
+                self.spent_ns += clock::monotonic_ns() - now_ns;
+                0
+            }
+            N6 => 1,
             _ => return 0,
         };
-        let now_ns = clock::monotonic_ns();
-        self.look(now_ns);
-        let (waiting, apart_ns) = self.waiting(now_ns, max.min(burst.remaining()));
-        // Every other packet is of the other direction: half of those that wait now.
-        let take = if direction == Direction::Uplink {
-            waiting.div_ceil(2)
-        } else {
-            waiting
-        };
-        let mut made = 0;
-        for _ in 0..take {
-            self.due += 1;
-            let due_ns = match self.pace {
-                Pace::Every(_) => self.began_ns + (self.due as f64 * apart_ns) as u64,
-                _ => now_ns,
-            };
-            match self.make(direction, due_ns) {
-                Some(packet) => {
-                    made += 1;
-                    if let Err(packet) = burst.push(packet) {
-                        packet.free();
-                    }
-                }
-                None => add(&self.watch.eyes[self.worker].missed, 1),
+        let max = max.min(burst.remaining());
+        let n = self.slots.take(direction, max, |packet| {
+            if let Err(packet) = burst.push(packet) {
+                packet.free();
             }
-        }
-        add(&self.watch.eyes[self.worker].made, made);
-        made as usize
+        });
+        self.polled += n as u64;
+        n
     }
 
     /// Packets come to whoever asks for them.
@@ -239,22 +378,8 @@ impl<P: Packet> PortIo for Source<P> {
     fn leave_rx(&mut self, _: PortId, _: QueueId) {}
 
     fn tx(&mut self, _: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
-        let now_ns = clock::monotonic_ns();
-        let sampling = self.watch.is_sampling();
-        for packet in burst.as_mut_slice() {
-            let Some(stamp) = Stamp::read(packet.data()) else {
-                continue;
-            };
-            let flow = self.flows.get(stamp.flow as usize / 2);
-            let shard = flow.map_or(u32::MAX, |flow| flow.ue % SHARDS);
-            let took_ns = self.watch.left(self.worker, stamp, shard, now_ns);
-            if sampling && self.samples.len() < SAMPLES {
-                self.samples.push(took_ns.min(u32::MAX.into()) as u32);
-            }
-        }
         let n = burst.len();
-        add(&self.watch.eyes[self.worker].left, n as u64);
-        burst.free();
+        self.sink(burst);
         n
     }
 

@@ -1,7 +1,9 @@
 //! The benchmark without DPDK, on whatever the machine has left: no figure counts, but no packet is
 //! lost without a reason or overtakes another.
 
-use super::measure::{self, Model};
+use super::heavy::{self, FILLS};
+use super::measure;
+use super::models::{self, Model};
 use super::world::World;
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
@@ -24,10 +26,6 @@ fn world() -> World<HeapPacket> {
 #[test]
 fn moves_and_models_lose_and_reorder_nothing() {
     let mut world = world();
-    let flows = world.flows.clone();
-    world.sources(move |worker, source| {
-        source.set_flows(flows.clone(), |shard| shard as usize % 2 == worker);
-    });
     let pauses = measure::moves(&mut world, 40, 2_000.0);
     let seen = pauses.iter().filter(|pause| pause.ns > 0).count();
     assert!(
@@ -36,13 +34,16 @@ fn moves_and_models_lose_and_reorder_nothing() {
     );
     world.drain();
     for model in Model::ALL {
-        let each = Duration::from_millis(20);
-        let figures = measure::model(&mut world, model, 5, each, 2_000.0).unwrap();
+        let each = Duration::from_millis(100);
+        let figures = models::model(&mut world, model, 2, each, 2_000.0);
         assert!(
             figures.mpps.median > 0.0 && figures.latency_us[0] > 0.0,
             "{figures:?}"
         );
     }
+    // No figure counts, but the daemon's scaling sees the burst, and order stays.
+    let bursts = heavy::bursts(&mut world, FILLS, 1.0, 2);
+    assert!(bursts.iter().all(|b| b.balance.made > 0), "{bursts:?}");
     let (balance, ledger) = (measure::balance(&world), world.core.ledger());
     assert!(ledger.balances(), "{ledger}");
     assert_eq!(

@@ -27,7 +27,7 @@ pub struct Watch {
 pub struct Eye {
     /// Packets made.
     pub made: AtomicU64,
-    /// Packets that no buffer was free for, or that came while 4096 waited.
+    /// Packets that came while their queue was full, or that no buffer was free for.
     pub missed: AtomicU64,
     /// Packets that left.
     pub left: AtomicU64,
@@ -37,6 +37,19 @@ pub struct Eye {
     pub longest_ns: AtomicU64,
     /// When the worker was last away for longer than [`HICCUP_NS`].
     pub hiccup_ns: AtomicU64,
+    /// The longest time between two looks at its ports, since it was set back.
+    pub gap_ns: AtomicU64,
+}
+
+impl Eye {
+    /// The worker looks at its ports, and looked before.
+    pub fn looked(&self, before_ns: u64, now_ns: u64) {
+        let gap_ns = now_ns.saturating_sub(before_ns);
+        if gap_ns > HICCUP_NS {
+            self.hiccup_ns.store(now_ns, Relaxed);
+            self.gap_ns.fetch_max(gap_ns, Relaxed);
+        }
+    }
 }
 
 impl Watch {
@@ -74,6 +87,13 @@ impl Watch {
         self.eyes
             .iter()
             .any(|eye| eye.hiccup_ns.load(Relaxed) >= since_ns)
+    }
+
+    /// The longest time that a worker was away since the last question; 0 if never longer than
+    /// [`HICCUP_NS`].
+    pub fn take_gap_ns(&self) -> u64 {
+        let gaps = self.eyes.iter().map(|eye| eye.gap_ns.swap(0, Relaxed));
+        gaps.max().unwrap_or(0)
     }
 
     /// Latencies of all packets are written down, or not.

@@ -1,19 +1,26 @@
 //! Two workers as `sluice upf` has them, one on this thread together with the control core, one on a
 //! thread of its own, and sessions established over N4.
 
-use super::source::{Pace, Source};
+use super::card::{Steering, slots};
+use super::source::{Flows, Pace, Source};
+use super::turns::{Turns, turn};
 use super::watch::Watch;
 use crate::bench::path::scene::{self, N3, N6};
 use crate::bench::path::smf::{Answers, Smf, Teids};
 use crate::bench::path::traffic::Flow;
 use crate::bench::path::world::{Failure, N4_ADDRESS, Size, shuffle, time};
+use crate::config;
+use crate::upf::elastic::Scaling;
+use serde_json::Value;
 use sluice_host::{clock, thread};
+use sluice_mem::shard::ShardId;
 use sluice_n4::NodeId;
 use sluice_node::control::Control;
 use sluice_node::core::Core;
 use sluice_node::session::{Config, UpFunction};
 use sluice_path::assembly::{Plan, assemble};
 use sluice_path::layout::Layout;
+use sluice_path::limits::SHARDS;
 use sluice_path::tables::Polled;
 use sluice_path::worker::Worker;
 use sluice_port::{Packet, QueueId};
@@ -23,19 +30,25 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// The control core has a turn after so many turns of the worker beside it.
 const CONTROL_EVERY: u32 = 4;
 
+/// By then all packets have left, whatever else the machine does.
+const DRAIN_NS: u64 = 1_000_000_000;
+
 /// Something to be done by the second worker's thread, between two turns.
-type Order<P> = Box<dyn FnOnce(&mut Worker<Source<P>>) + Send>;
+type Order<P> = Box<dyn FnOnce(&mut Worker<Source<P>>, &mut Turns) + Send>;
 
 /// Both workers and the control core.
 pub struct World<P: Packet> {
     pub core: Core<P>,
     pub watch: Arc<Watch>,
     pub flows: Arc<[Flow]>,
+    pub steering: Arc<Steering>,
     near: Worker<Source<P>>,
+    near_turns: Turns,
     far: Option<std::thread::JoinHandle<()>>,
     orders: Option<Sender<Order<P>>>,
     answers: Answers<P>,
     turns: u32,
+    scaling: Option<Scaling>,
 }
 
 impl<P: Packet + Send + 'static> World<P> {
@@ -50,13 +63,20 @@ impl<P: Packet + Send + 'static> World<P> {
         let pool_of = |at: usize, pools: &mut [_; 2]| {
             core::mem::replace(&mut pools[at], Box::new(|| None) as Box<_>)
         };
-        let sources = [0, 1].map(|w| Source::new(w, watch.clone(), pool_of(w, &mut pools)));
+        let (steering, [near, far]) = (Arc::new(Steering::new()), slots());
+        let source = |worker, slots, pools: &mut _| {
+            let pool = pool_of(worker, pools);
+            Source::new(worker, watch.clone(), pool, slots, steering.clone())
+        };
+        let sources = [source(0, near, &mut pools), source(1, far, &mut pools)];
         let (mut core, mut workers) = start(sessions, sources)?;
         let mut answers = Answers::new(sessions, Teids::Ours);
         establish(sessions, &mut core, &mut workers, &mut answers)?;
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = core::mem::take(&mut answers.flows).into();
         let [near, far] = workers;
+        let turns = |worker: usize| Turns::new(core.end().stats()[worker].clone());
+        let (near_turns, far_turns) = (turns(0), turns(1));
         thread::pin(&[cpus[0]]).map_err(|e| e.to_string())?;
         let (orders, taken) = channel();
         let far = std::thread::Builder::new()
@@ -64,28 +84,70 @@ impl<P: Packet + Send + 'static> World<P> {
             .spawn(move || {
                 let _registered = on_thread();
                 let _ = thread::pin(&[cpus[1]]);
-                run(far, &taken);
+                run(far, far_turns, &taken);
             })
             .map_err(|e| e.to_string())?;
         Ok(Self {
             core,
             watch,
             flows,
+            steering,
             near,
+            near_turns,
             far: Some(far),
             orders: Some(orders),
             answers,
             turns: 0,
+            scaling: None,
         })
     }
 
     /// A turn of the near worker, and now and then of the control core.
     pub fn turn(&mut self) {
-        self.near.turn(clock::monotonic_ns());
+        turn(&mut self.near, &mut self.near_turns);
         self.turns += 1;
         if self.turns.is_multiple_of(CONTROL_EVERY) {
             self.core.turn(time(), &mut self.answers);
+            if let Some(scaling) = &mut self.scaling {
+                scaling.turn(&mut self.core);
+            }
         }
+    }
+
+    /// From now on the load decides who owns what, by the daemon's code; or nobody does. What it
+    /// decided until now.
+    pub fn scale(&mut self, scaling: Option<config::Scaling>) -> Option<Value> {
+        let was = self.scaling.take().map(|scaling| scaling.view());
+        self.scaling = scaling.map(|config| Scaling::new(config, &mut self.core));
+        was
+    }
+
+    /// Packets of a shard come in at the queue that `queue` says, packets of each flow are made by
+    /// the source that `maker` says, and those flows are hot that `hot` says. None is under way.
+    pub fn set_flows(
+        &mut self,
+        queue: impl Fn(u32) -> usize,
+        maker: impl Fn(usize, &Flow) -> usize + Clone + Send + 'static,
+        hot: impl Fn(usize, &Flow) -> bool + Clone + Send + 'static,
+    ) {
+        self.steering.set(queue);
+        let all = self.flows.clone();
+        self.sources(move |worker, source| {
+            source.set_flows(&Flows {
+                all: all.clone(),
+                own: &|place, flow| maker(place, flow) == worker,
+                hot: &hot,
+            });
+        });
+    }
+
+    /// Lets shards go where `owner` says, and waits for it.
+    pub fn own(&mut self, owner: impl Fn(u32) -> u8) {
+        for shard in 0..SHARDS {
+            let shard_id = ShardId(shard as u16);
+            self.core.end_mut().move_shard(shard_id, owner(shard));
+        }
+        self.settle();
     }
 
     /// Turns for so long.
@@ -101,14 +163,23 @@ impl<P: Packet + Send + 'static> World<P> {
         &mut self,
         act: impl Fn(usize, &mut Source<P>) -> T + Clone + Send + 'static,
     ) -> [T; 2] {
-        let near = act(0, self.near.io());
+        self.workers(move |number, worker, _| act(number, worker.io()))
+    }
+
+    /// Does something to both workers at the same time, and waits for it.
+    pub fn workers<T: Send + 'static>(
+        &mut self,
+        act: impl Fn(usize, &mut Worker<Source<P>>, &mut Turns) -> T + Clone + Send + 'static,
+    ) -> [T; 2] {
         let (answer, answered) = channel();
-        let order: Order<P> = Box::new(move |worker| {
-            let _ = answer.send(act(1, worker.io()));
+        let far = act.clone();
+        let order: Order<P> = Box::new(move |worker, turns| {
+            let _ = answer.send(far(1, worker, turns));
         });
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }
+        let near = act(0, &mut self.near, &mut self.near_turns);
         loop {
             if let Ok(far) = answered.try_recv() {
                 return [near, far];
@@ -120,7 +191,13 @@ impl<P: Packet + Send + 'static> World<P> {
     /// Nothing comes any more, and what was under way has left.
     pub fn drain(&mut self) {
         self.sources(|_, source| source.set_pace(Pace::Still));
-        self.turn_for(2_000_000);
+        let until_ns = clock::monotonic_ns() + DRAIN_NS;
+        let mut under_way = true;
+        while under_way && clock::monotonic_ns() < until_ns {
+            self.turn_for(100_000);
+            let left = self.watch.sum(|eye| &eye.left) + self.core.ledger().dropped_total();
+            under_way = self.watch.sum(|eye| &eye.made) > left;
+        }
     }
 
     /// Until no move is under way.
@@ -142,15 +219,15 @@ impl<P: Packet + Send + 'static> World<P> {
 }
 
 /// The far worker's thread, until the world ends.
-fn run<P: Packet>(mut worker: Worker<Source<P>>, orders: &Receiver<Order<P>>) {
+fn run<P: Packet>(mut worker: Worker<Source<P>>, mut turns: Turns, orders: &Receiver<Order<P>>) {
     use std::sync::mpsc::TryRecvError::{Disconnected, Empty};
-    let mut turns = 0_u32;
+    let mut taken = 0_u32;
     loop {
-        worker.turn(clock::monotonic_ns());
-        turns = turns.wrapping_add(1);
-        if turns.is_multiple_of(64) {
+        turn(&mut worker, &mut turns);
+        taken = taken.wrapping_add(1);
+        if taken.is_multiple_of(64) {
             match orders.try_recv() {
-                Ok(order) => order(&mut worker),
+                Ok(order) => order(&mut worker, &mut turns),
                 Err(Empty) => {}
                 Err(Disconnected) => break,
             }

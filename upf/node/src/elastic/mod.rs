@@ -1,11 +1,12 @@
 //! Elastic: how many workers work, and which shards each has, as the load asks for it.
 //!
 //! Sans-IO: readings of counters and times in, decisions out. [`Elastic`] turns counters into
-//! [`Load`]s, asks a [`Policy`] how many workers are wanted, and levels what lies unevenly on them
-//! ([`level`]).
+//! [`Load`]s and asks a [`Policy`] how many workers are wanted; [`scaler::Scaler`] has it do so when
+//! it is time, and levels what lies unevenly on them ([`level`]).
 
 pub mod level;
 pub mod policy;
+pub mod scaler;
 
 use policy::{Bounds, Policy};
 

@@ -20,6 +20,7 @@ mod spec;
 mod world;
 mod wrong;
 
+use real::Model;
 use rng::Rng;
 use run::{Falsify, Honest, Pair};
 use spec::Case;
@@ -53,7 +54,7 @@ fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
 #[test]
 fn wrong_twins_are_found_out() {
     for (name, mut wrong) in wrong::all() {
-        let mut pair = Pair::new(1);
+        let mut pair = Pair::new(1, Model::Mixed);
         let mut seeds = Rng::new(7);
         let found = (0..2_000).find(|_| {
             let case = generate::case(seeds.next());
@@ -68,7 +69,7 @@ fn wrong_twins_are_found_out() {
 fn a_difference_is_shrunk_to_its_cause() {
     let differs = |case: &Case| {
         let mut wrong = wrong::all().swap_remove(0).1;
-        Pair::new(1).run(case, &mut *wrong).is_err()
+        Pair::new(1, Model::Mixed).run(case, &mut *wrong).is_err()
     };
     let case = (0..).map(generate::case).find(&differs);
     let case = shrink::shrink(case.expect("an endless series"), differs);
@@ -99,28 +100,34 @@ fn cases() -> u64 {
     given.map_or(CASES, |s| s.parse().expect("SLUICE_CASES is a number"))
 }
 
-/// Cases with seeds `seed`, `seed + 1`, ...: so one of them can be repeated alone.
+/// Cases with seeds `seed`, `seed + 1`, ...: so one of them can be repeated alone. Several workers
+/// are run-to-completion, a pipeline, a mixture or on the move by turns.
 fn series(workers: usize, seed: u64, cases: u64) {
     println!("{workers} workers, seed {seed:#x}, {cases} cases");
     let start = Instant::now();
-    let mut pair = Pair::new(workers);
+    let models = if workers > 1 {
+        &Model::ALL[..]
+    } else {
+        &[Model::Mixed]
+    };
+    let mut pairs: Vec<Pair> = models.iter().map(|m| Pair::new(workers, *m)).collect();
     for i in 0..cases {
         let seed = seed.wrapping_add(i);
         let case = generate::case(seed);
-        if let Err(difference) = attempt(&mut pair, &case, &mut Honest) {
-            tell(workers, seed, case, &difference);
+        let at = (seed % models.len() as u64) as usize;
+        if let Err(difference) = attempt(&mut pairs[at], &case, &mut Honest) {
+            tell(workers, models[at], seed, case, &difference);
         }
     }
-    let counts = &pair.counts;
-    println!(
-        "{:?}, {} frames forwarded: {counts:?}",
-        start.elapsed(),
-        pair.forwarded
-    );
-    assert!(
-        cases < 1_000 || pair.forwarded > cases,
-        "hardly a packet was forwarded"
-    );
+    for (model, pair) in models.iter().zip(&pairs) {
+        let (forwarded, counts) = (pair.forwarded, &pair.counts);
+        println!("{model:?}: {forwarded} frames forwarded: {counts:?}");
+        assert!(
+            cases < 1_000 || forwarded > cases / models.len() as u64,
+            "{model:?}: hardly a packet was forwarded"
+        );
+    }
+    println!("{:?}", start.elapsed());
 }
 
 /// Runs a case; a panic is a difference, too.
@@ -134,8 +141,8 @@ fn attempt(pair: &mut Pair, case: &Case, falsify: &mut dyn Falsify) -> Result<()
 }
 
 /// Shrinks a case that fails, and says all about it.
-fn tell(workers: usize, seed: u64, case: Case, difference: &str) -> ! {
-    let alone = |case: &Case| attempt(&mut Pair::new(workers), case, &mut Honest);
+fn tell(workers: usize, model: Model, seed: u64, case: Case, difference: &str) -> ! {
+    let alone = |case: &Case| attempt(&mut Pair::new(workers, model), case, &mut Honest);
     let repeat = format!(
         "SLUICE_SEED={seed:#x} SLUICE_CASES=1 cargo test -p sluice-twin --test differential fresh"
     );
@@ -152,9 +159,11 @@ fn tell(workers: usize, seed: u64, case: Case, difference: &str) -> ! {
         alone(case).is_err_and(|other| kind(&other) == sought)
     });
     drop(std::panic::take_hook());
-    let mut pair = Pair::new(workers);
+    let mut pair = Pair::new(workers, model);
     pair.diary = Some(Vec::new());
     let last = attempt(&mut pair, &case, &mut Honest).expect_err("it failed before");
     let diary = pair.diary.unwrap_or_default().join("\n");
-    panic!("{workers} workers, shrunk:\n{diary}\n\nDIFFERENCE: {last}\n\nTo repeat: {repeat}");
+    panic!(
+        "{workers} workers, {model:?}, shrunk:\n{diary}\n\nDIFFERENCE: {last}\n\nTo repeat: {repeat}"
+    );
 }

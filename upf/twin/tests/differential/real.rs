@@ -32,10 +32,51 @@ const START_NS: u64 = 1_000_000_000_000;
 const START_UNIX_S: u64 = 1_800_000_000;
 /// Turns after which nothing may be left to do.
 const TURNS: usize = 64;
+/// A receive queue moves with every so many shards.
+const QUEUE_EVERY: u64 = 5;
 /// Shards that are moved about.
 const SHARDS_MOVED: usize = 7;
 
+/// Who polls, who owns, and whether that changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// One worker polls all and owns all.
+    RunToCompletion,
+    /// The first polls all, the others own.
+    Pipeline,
+    /// Ports and shards are dealt out to all; what is another's is handed over.
+    Mixed,
+    /// The same, and shards and receive queues move at every step.
+    Moving,
+}
+
+impl Model {
+    pub const ALL: [Self; 4] = [
+        Self::RunToCompletion,
+        Self::Pipeline,
+        Self::Mixed,
+        Self::Moving,
+    ];
+
+    fn poller(self, port: u16, workers: usize) -> usize {
+        match self {
+            Self::RunToCompletion => workers - 1,
+            Self::Pipeline => 0,
+            Self::Mixed | Self::Moving => usize::from(port) % workers,
+        }
+    }
+
+    fn owner(self, shard: u16, workers: usize) -> usize {
+        match self {
+            Self::RunToCompletion => workers - 1,
+            Self::Pipeline if workers > 1 => 1 + usize::from(shard) % (workers - 1),
+            _ => usize::from(shard) % workers,
+        }
+    }
+}
+
 pub struct Real {
+    model: Model,
     net: SimNet,
     ports: [SimPort; 2],
     workers: Vec<Worker<SimIo>>,
@@ -82,7 +123,7 @@ pub struct Seen {
 }
 
 impl Real {
-    pub fn new(workers: usize, world: &TwinConfig) -> Self {
+    pub fn new(workers: usize, model: Model, world: &TwinConfig) -> Self {
         let layout = layout();
         let blocks = 8 * SHARDS;
         let plan = Plan {
@@ -90,7 +131,7 @@ impl Real {
             blocks,
             workers,
         };
-        let (seeds, end, foreign) = assemble(&plan).expect("memory for a small path");
+        let (seeds, mut end, foreign) = assemble(&plan).expect("memory for a small path");
         let net = SimNet::new(1);
         let ports = ["n3", "n6"].map(|name| {
             let tx_queues = workers as u16;
@@ -102,10 +143,11 @@ impl Real {
         let pool = HeapPool::new(PoolConfig::default());
         let workers = seeds.into_iter().map(|seed| {
             let id = seed.id();
-            let polled = polled(usize::from(id), workers);
+            let polled = polled(usize::from(id), model, workers);
+            end.polls(id, &polled);
             seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.into()))
         });
-        let workers = workers.collect();
+        let workers: Vec<_> = workers.collect();
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
         config.sessions = 1024;
         config.mbr_zero = match world.zero_rate_closes {
@@ -116,6 +158,7 @@ impl Real {
         n4.heartbeat_interval_ms = 0;
         let control = Control::new(control_config(world)).expect("a sound configuration");
         let mut real = Self {
+            model,
             net,
             ports,
             workers,
@@ -133,6 +176,7 @@ impl Real {
             shards: Vec::new(),
             moves: 0,
         };
+        real.arrange();
         real.associate();
         real
     }
@@ -208,9 +252,33 @@ impl Real {
         seen
     }
 
-    /// Moves one of the shards last touched to another worker: what is under way meets it.
-    fn move_a_shard(&mut self) {
+    /// Gives every shard its owner.
+    fn arrange(&mut self) {
+        let workers = self.workers.len();
+        for shard in 0..SHARDS as u16 {
+            let owner = self.model.owner(shard, workers) as WorkerId;
+            assert!(self.end.move_shard(ShardId(shard), owner));
+        }
+        while self.end.mover().progress().1 > 0 {
+            for worker in &mut self.workers {
+                worker.turn(self.now_ns);
+            }
+            assert!(self.end.receive_message().is_none(), "nothing came");
+        }
+    }
+
+    /// Moves one of the shards last touched to another worker, and now and then a receive queue:
+    /// what is under way meets it.
+    fn move_something(&mut self) {
+        if self.model != Model::Moving {
+            return;
+        }
         self.moves += 1;
+        if self.moves.is_multiple_of(QUEUE_EVERY) {
+            let port = (self.moves / QUEUE_EVERY % 2) as u16;
+            let to = self.moves / QUEUE_EVERY / 2 % self.workers.len() as u64;
+            assert!(self.end.move_queue(at(port), to as WorkerId));
+        }
         let kept = self.shards.len().saturating_sub(SHARDS_MOVED);
         self.shards.drain(..kept);
         let at = (self.moves % SHARDS_MOVED as u64) as usize;
@@ -222,7 +290,7 @@ impl Real {
 
     /// Turns until nothing happens any more.
     fn settle(&mut self) {
-        self.move_a_shard();
+        self.move_something();
         for _ in 0..TURNS {
             self.net.advance_to(self.now_ns);
             // The path must know a peer before it gets rules that name it.
@@ -325,16 +393,16 @@ fn instance_id(name: &str) -> InstanceId {
     InstanceId(if name == world::IMS { 2 } else { 1 })
 }
 
-/// Ports are dealt out to workers; with three, the last one lives on what is handed to it.
-fn polled(worker: usize, workers: usize) -> Vec<Polled> {
-    let ports = (0..2u16).filter(|port| usize::from(*port) % workers == worker);
-    let queue = QueueId(0);
-    ports
-        .map(|port| Polled {
-            port: PortId(port),
-            queue,
-        })
-        .collect()
+fn polled(worker: usize, model: Model, workers: usize) -> Vec<Polled> {
+    let ports = (0..2u16).filter(|port| model.poller(*port, workers) == worker);
+    ports.map(at).collect()
+}
+
+fn at(port: u16) -> Polled {
+    Polled {
+        port: PortId(port),
+        queue: QueueId(0),
+    }
 }
 
 /// The world in the words of the control core.

@@ -3,7 +3,7 @@
 use crate::compare::{Difference, Flows, name, same_books, same_reports};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
 use crate::frames::{self, Lookup};
-use crate::real::Real;
+use crate::real::{Model, Real};
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step};
 use crate::world;
@@ -47,11 +47,11 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(workers: usize) -> Self {
+    pub fn new(workers: usize, model: Model) -> Self {
         let world = world::world(workers == 1);
         Self {
             workers,
-            real: Real::new(workers, &world),
+            real: Real::new(workers, model, &world),
             twin: Twin::new(world.clone()),
             world,
             sessions: BTreeMap::new(),

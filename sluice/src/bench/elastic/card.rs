@@ -1,0 +1,123 @@
+//! The card that both workers' ports are on: two receive queues of bounded length, filled by both
+//! sources, and a table that says which shard's packets go to which queue.
+//!
+//! There is no third CPU here that could send packets, so the workers' own ports make them. Each
+//! makes half of them whatever the execution model, and half of what lies in a queue was made by
+//! the other CPU: so no model has a cheaper source than another, and none has all its packets in
+//! the cache of the one who polls.
+
+use sluice_mem::ring::{Consumer, Producer, spsc};
+use sluice_path::limits::SHARDS;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// Places of one of the four rings that make a receive queue: each source's, in each direction.
+const RING: usize = 1024;
+/// Packets that wait in a queue before they are missed.
+pub const QUEUE: u64 = 4 * RING as u64;
+
+/// Which queue the packets of a shard go to.
+#[derive(Debug)]
+pub struct Steering(Box<[AtomicU8]>);
+
+impl Steering {
+    /// All to the first.
+    pub fn new() -> Self {
+        Self((0..SHARDS).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    /// The queue of a shard.
+    #[inline]
+    pub fn queue(&self, shard: u32) -> usize {
+        usize::from(self.0[(shard % SHARDS) as usize].load(Relaxed)) % 2
+    }
+
+    /// From now on as `queue` says.
+    pub fn set(&self, queue: impl Fn(u32) -> usize) {
+        for (shard, place) in (0..SHARDS).zip(&self.0) {
+            place.store(queue(shard) as u8, Relaxed);
+        }
+    }
+}
+
+/// One worker's ends of the rings: what it makes goes to both queues, what it polls comes from both
+/// sources. Direction comes second.
+pub struct Slots<P> {
+    to: [[Producer<P>; 2]; 2],
+    from: [[Consumer<P>; 2]; 2],
+    first: usize,
+}
+
+/// Both workers' ends.
+pub fn slots<P: Send>() -> [Slots<P>; 2] {
+    let pair = || [(); 2].map(|()| spsc(RING, 0));
+    // By maker and queue.
+    let rings = [(); 2].map(|()| [(); 2].map(|()| pair()));
+    let [of_near, of_far] = rings.map(|of_maker| {
+        let ends = of_maker.map(|of_queue| {
+            let [(up_in, up_out), (down_in, down_out)] = of_queue;
+            ([up_in, down_in], [up_out, down_out])
+        });
+        let [(to_near, near), (to_far, far)] = ends;
+        ([to_near, to_far], near, far)
+    });
+    let slots = |to, from| Slots { to, from, first: 0 };
+    [
+        slots(of_near.0, [of_near.1, of_far.1]),
+        slots(of_far.0, [of_near.2, of_far.2]),
+    ]
+}
+
+impl<P> Slots<P> {
+    /// Packets that each queue takes still from us, by queue and direction.
+    pub fn room(&mut self) -> [[usize; 2]; 2] {
+        let mut room = [[0; 2]; 2];
+        for (room, rings) in room.iter_mut().zip(&mut self.to) {
+            for (room, ring) in room.iter_mut().zip(rings) {
+                *room = ring.room();
+            }
+        }
+        room
+    }
+
+    /// A packet for a queue; it comes back if there is no room.
+    #[inline]
+    pub fn put(&mut self, queue: usize, direction: usize, packet: P) -> Result<(), P> {
+        self.to[queue][direction].push(packet)
+    }
+
+    /// Up to `max` packets of our queue, from both sources in turn.
+    #[inline]
+    pub fn take(&mut self, direction: usize, max: usize, mut taken: impl FnMut(P)) -> usize {
+        self.first = 1 - self.first;
+        let mut n = 0;
+        for source in [self.first, 1 - self.first] {
+            for packet in self.from[source][direction].drain(max - n) {
+                n += 1;
+                taken(packet);
+            }
+        }
+        n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_has_packets_of_both_sources_and_no_more_than_fit() {
+        let [mut near, mut far] = slots::<u32>();
+        let made = |slots: &mut Slots<u32>| {
+            let put = |n: &u32| slots.put(1, 0, *n).is_ok();
+            (0..4 * RING as u32).filter(put).count()
+        };
+        assert_eq!(near.room(), [[RING; 2]; 2]);
+        assert_eq!((made(&mut near), made(&mut far)), (RING, RING));
+        assert_eq!(near.room(), [[RING; 2], [0, RING]]);
+        let mut sum = 0;
+        assert_eq!(far.take(0, 100, |n| sum += n), 100);
+        assert_eq!(far.take(0, 2 * RING, |n| sum += n), 2 * RING - 100);
+        assert_eq!(sum, (RING * (RING - 1)) as u32);
+        assert_eq!(near.take(0, 10, |_| ()) + far.take(1, 10, |_| ()), 0);
+    }
+}

@@ -1,0 +1,212 @@
+//! The execution models on two workers: run-to-completion, a pipeline, and a mixture, each with the
+//! same source.
+
+use super::measure::{Balance, balance, percentile};
+use super::source::{Pace, Source};
+use super::turns::TurnSample;
+use super::world::World;
+use crate::bench::path::scene::{N3, N6};
+use crate::bench::stats::Summary;
+use sluice_host::clock;
+use sluice_path::limits::BURST;
+use sluice_port::{Burst, Packet, PortIo, QueueId};
+use std::time::Duration;
+
+/// Who polls and who owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// Each worker polls what it owns.
+    RunToCompletion,
+    /// One polls, the other owns everything.
+    Pipeline,
+    /// One polls and owns some; the other owns the rest.
+    Mixed,
+}
+
+impl Model {
+    pub const ALL: [Self; 3] = [Self::RunToCompletion, Self::Pipeline, Self::Mixed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RunToCompletion => "elastic/rtc",
+            Self::Pipeline => "elastic/pipeline",
+            Self::Mixed => "elastic/mixed",
+        }
+    }
+
+    /// Which worker owns a shard.
+    fn owner(self, shard: u32) -> u8 {
+        match self {
+            Self::RunToCompletion => (shard % 2) as u8,
+            Self::Pipeline => 1,
+            // Polling costs about a third of a packet.
+            Self::Mixed => u8::from(shard % 8 >= 3),
+        }
+    }
+
+    /// Which worker polls the packets of a shard.
+    fn poller(self, shard: u32) -> usize {
+        match self {
+            Self::RunToCompletion => shard as usize % 2,
+            _ => 0,
+        }
+    }
+}
+
+/// A model's throughput and latency.
+#[derive(Clone, Debug)]
+pub struct ModelFigures {
+    pub model: Model,
+    /// Of both workers together, at full load.
+    pub mpps: Summary,
+    /// Of the same sources and sinks without an engine: the pollers send what they receive.
+    pub source_mpps: f64,
+    /// What the engine took of each worker for each packet of both, at full load: without source
+    /// and sink.
+    pub engine_ns: [f64; 2],
+    /// At the rate given: the median, 99 % and 99.9 % of times from arrival to departure.
+    pub latency_us: [f64; 3],
+    pub latency_rate_mpps: f64,
+    pub balance: Balance,
+    /// Some turns of each worker at full load.
+    pub turns: [Vec<TurnSample>; 2],
+}
+
+impl ModelFigures {
+    /// What the engine would do if packets cost nothing to make and to look at: as much as the
+    /// worker with most to do is able to.
+    pub fn engine_mpps(&self) -> f64 {
+        1000.0 / self.engine_ns[0].max(self.engine_ns[1])
+    }
+}
+
+/// Measures a model; the shards move to their owners first.
+pub fn model<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    model: Model,
+    reps: usize,
+    each: Duration,
+    apart_ns: f64,
+) -> ModelFigures {
+    world.drain();
+    let before = balance(world);
+    arrange(world, model);
+    let source_mpps = source_limit(world, each);
+    let full = full_load(world, reps, each);
+    let latency_us = latency(world, each, apart_ns);
+    ModelFigures {
+        model,
+        mpps: full.mpps,
+        source_mpps,
+        engine_ns: full.engine_ns,
+        latency_us,
+        latency_rate_mpps: 2000.0 / apart_ns,
+        balance: balance(world).since(before),
+        turns: full.turns,
+    }
+}
+
+/// Shards to their owners, packets to their pollers; each source makes half of everybody's.
+pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
+    world.drain();
+    world.own(|shard| model.owner(shard));
+    world.set_flows(
+        |shard| model.poller(shard),
+        |place, _| place % 2,
+        |_, _| false,
+    );
+}
+
+struct FullLoad {
+    mpps: Summary,
+    engine_ns: [f64; 2],
+    turns: [Vec<TurnSample>; 2],
+}
+
+fn full_load<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    reps: usize,
+    each: Duration,
+) -> FullLoad {
+    let mut rates = vec![];
+    world.sources(|_, source| source.set_pace(Pace::Full));
+    // The first one warms up.
+    world.turn_for(each.as_nanos() as u64);
+    world.workers(|_, _, turns| drop(turns.sample(true)));
+    let units = |world: &World<P>| {
+        let stats = world.core.end().stats();
+        [0, 1].map(|w| stats[w].received.get() + stats[w].handed_in.get())
+    };
+    let (units_before, all_before) = (units(world), world.watch.sum(|eye| &eye.left));
+    for _ in 0..reps {
+        let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+        world.turn_for(each.as_nanos() as u64);
+        let packets = world.watch.sum(|eye| &eye.left) - left;
+        rates.push(packets as f64 / (clock::monotonic_ns() - began_ns) as f64 * 1000.0);
+    }
+    let (units, all) = (units(world), world.watch.sum(|eye| &eye.left));
+    let turns = world.workers(|_, _, turns| turns.sample(false));
+    world.drain();
+    let engine_ns = [0, 1].map(|w| {
+        let (mut ns, mut seen) = (0, 0);
+        for turn in &turns[w] {
+            ns += u64::from(turn.ns);
+            seen += u64::from(turn.polled + turn.handed_in);
+        }
+        let each_ns = ns as f64 / seen.max(1) as f64;
+        each_ns * (units[w] - units_before[w]) as f64 / (all - all_before).max(1) as f64
+    });
+    FullLoad {
+        mpps: Summary::of(rates),
+        engine_ns,
+        turns,
+    }
+}
+
+/// What sources and sinks make by themselves: a loop that receives and sends takes the engine's
+/// place on both workers.
+fn source_limit<P: Packet + Send + 'static>(world: &mut World<P>, each: Duration) -> f64 {
+    world.sources(|_, source| source.set_pace(Pace::Full));
+    let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+    let until_ns = began_ns + each.as_nanos() as u64;
+    world.workers(move |_, worker, _| {
+        while clock::monotonic_ns() < until_ns {
+            forward(worker.io());
+        }
+        worker.io().set_pace(Pace::Still);
+        // The other may have made some for us still.
+        let until_ns = until_ns + 1_000_000;
+        while clock::monotonic_ns() < until_ns {
+            forward(worker.io());
+        }
+    });
+    let packets = world.watch.sum(|eye| &eye.left) - left;
+    packets as f64 / each.as_nanos() as f64 * 1000.0
+}
+
+fn forward<P: Packet>(io: &mut Source<P>) {
+    for port in [N3, N6] {
+        let mut burst = Burst::new();
+        if io.rx(port, QueueId(0), &mut burst, BURST) > 0 {
+            io.tx(port, QueueId(0), &mut burst);
+        }
+    }
+}
+
+/// At twice the rate of one source.
+fn latency<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    each: Duration,
+    apart_ns: f64,
+) -> [f64; 3] {
+    world.sources(|_, source| drop(source.take_samples()));
+    world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
+    world.turn_for(1_000_000);
+    world.watch.sample(true);
+    world.turn_for(each.as_nanos() as u64);
+    world.watch.sample(false);
+    let mut times = world.sources(|_, source| source.take_samples()).concat();
+    world.drain();
+    times.sort_unstable();
+    [0.5, 0.99, 0.999].map(|share| f64::from(percentile(&times, share)) / 1000.0)
+}

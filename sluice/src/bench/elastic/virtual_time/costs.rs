@@ -1,0 +1,146 @@
+//! What turns cost, as measured on the real workers of the same run.
+
+use super::super::models::{Model, ModelFigures};
+use super::super::turns::TurnSample;
+
+/// A turn that took longer was interrupted: its worker had lost the CPU. Full batches take some ten
+/// microseconds.
+const INTERRUPTED_NS: u32 = 300_000;
+/// Batches by size, up to 2^10 packets.
+const SIZES: usize = 11;
+
+/// Nanoseconds a packet, of turns with about so many packets: not sums or means, each is a turn that
+/// was.
+#[derive(Clone, Debug, Default)]
+pub struct Costs {
+    by_size: [Vec<f32>; SIZES],
+    /// Turns that were interrupted, and left out.
+    pub left_out: u64,
+}
+
+/// What a worker may do with a packet.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Poll it and execute it.
+    pub own: Costs,
+    /// Poll it and hand it over.
+    pub hand: Costs,
+    /// Take it from another worker and execute it.
+    pub take: Costs,
+    /// What moves took, from the order to the last token.
+    pub moves_ns: Vec<f64>,
+}
+
+impl Measured {
+    /// From the turns of the real workers, and their moves.
+    pub fn of(models: &[ModelFigures], moves_ns: &[f64]) -> Self {
+        let mut measured = Self {
+            moves_ns: moves_ns.to_vec(),
+            ..Self::default()
+        };
+        for figures in models {
+            let [near, far] = &figures.turns;
+            match figures.model {
+                Model::RunToCompletion => {
+                    let all = near.iter().chain(far);
+                    all.for_each(|turn| measured.own.add(turn, turn.polled));
+                }
+                Model::Pipeline => {
+                    near.iter()
+                        .for_each(|turn| measured.hand.add(turn, turn.polled));
+                    far.iter()
+                        .for_each(|turn| measured.take.add(turn, turn.handed_in));
+                }
+                Model::Mixed => {}
+            }
+        }
+        measured
+    }
+
+    /// Whether there is something of each kind.
+    pub fn is_complete(&self) -> bool {
+        let costs = [&self.own, &self.hand, &self.take];
+        costs.iter().all(|c| !c.is_empty()) && !self.moves_ns.is_empty()
+    }
+}
+
+impl Costs {
+    /// All turns with as many packets take so long.
+    #[cfg(test)]
+    pub fn fixed(ns: f32) -> Self {
+        Self {
+            by_size: core::array::from_fn(|_| vec![ns]),
+            left_out: 0,
+        }
+    }
+
+    fn add(&mut self, turn: &TurnSample, packets: u32) {
+        if turn.ns > INTERRUPTED_NS {
+            self.left_out += 1;
+        } else if packets > 0 {
+            self.by_size[size(packets)].push(turn.ns as f32 / packets as f32);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.by_size.iter().all(Vec::is_empty)
+    }
+
+    /// What `packets` take: as in a turn by lot that had about as many.
+    pub fn draw_ns(&self, packets: u32, lot: u64) -> f64 {
+        if packets == 0 {
+            return 0.0;
+        }
+        let at = size(packets);
+        // The nearest size that was seen.
+        let near = (0..SIZES).filter(|s| !self.by_size[*s].is_empty());
+        let near = near.min_by_key(|s| s.abs_diff(at));
+        let turns = near.map_or(&[][..], |s| &self.by_size[s]);
+        let ns = turns.get((lot % turns.len().max(1) as u64) as usize);
+        f64::from(ns.copied().unwrap_or_default()) * f64::from(packets)
+    }
+
+    /// The median for full batches.
+    pub fn full_ns(&self) -> f64 {
+        let fullest = self.by_size.iter().rev().find(|turns| turns.len() > 100);
+        let fullest = fullest.or_else(|| self.by_size.iter().rev().find(|t| !t.is_empty()));
+        let mut turns = fullest.cloned().unwrap_or_default();
+        turns.sort_by(f32::total_cmp);
+        turns
+            .get(turns.len() / 2)
+            .copied()
+            .unwrap_or_default()
+            .into()
+    }
+}
+
+fn size(packets: u32) -> usize {
+    (packets.max(1).ilog2() as usize).min(SIZES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_one_of_a_turn_of_about_that_size() {
+        let mut costs = Costs::default();
+        let turn = |polled, ns| TurnSample {
+            polled,
+            handed_in: 0,
+            handed_out: 0,
+            ns,
+        };
+        for (polled, ns) in [(1, 100), (128, 1_280), (200, 4_000), (128, 10_000_000)] {
+            costs.add(&turn(polled, ns), polled);
+        }
+        assert_eq!(costs.left_out, 1);
+        assert_eq!(costs.draw_ns(1, 7), 100.0);
+        assert_eq!(costs.draw_ns(0, 7), 0.0);
+        assert_eq!(
+            (costs.draw_ns(150, 0), costs.draw_ns(150, 1)),
+            (1_500.0, 3_000.0)
+        );
+        assert_eq!(costs.draw_ns(1_000, 0), 10_000.0);
+    }
+}

@@ -1,0 +1,116 @@
+//! Packets in virtual time: at random, or as many as are taken.
+
+use super::workers::{Arrivals, Came};
+use std::collections::VecDeque;
+
+/// What comes to one queue.
+#[derive(Clone, Debug, Default)]
+pub struct Feed {
+    /// Shards that its packets are of, and those of heavy UEs, each as often as it has UEs.
+    pub shards: Vec<u16>,
+    pub heavy: Vec<u16>,
+    /// Packets in a nanosecond; infinite: as many as are taken.
+    pub rate: f64,
+    /// The share of them that is of heavy UEs.
+    pub heavy_share: f64,
+    /// When the next one comes.
+    pub next_ns: f64,
+}
+
+impl Feed {
+    /// Another rate from then on.
+    pub fn set(&mut self, rate: f64, heavy_share: f64, now_ns: f64) {
+        (self.rate, self.heavy_share) = (rate, heavy_share);
+        self.next_ns = self.next_ns.max(now_ns);
+    }
+}
+
+/// What comes to all queues; times between packets are exponential.
+pub struct Traffic {
+    pub feeds: Vec<Feed>,
+    lot: u64,
+}
+
+impl Traffic {
+    /// By queue.
+    pub fn new(feeds: Vec<Feed>, seed: u64) -> Self {
+        Self {
+            feeds,
+            lot: seed.wrapping_mul(2) | 1,
+        }
+    }
+
+    /// From 0 to 1.
+    fn share(&mut self) -> f64 {
+        self.lot = self
+            .lot
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.lot >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn shard(&mut self, queue: usize) -> u16 {
+        let (kind, at) = (self.share(), self.share());
+        let feed = &self.feeds[queue];
+        let shards = match kind < feed.heavy_share {
+            true => &feed.heavy,
+            false => &feed.shards,
+        };
+        let at = (at * shards.len() as f64) as usize;
+        shards.get(at).copied().unwrap_or_default()
+    }
+}
+
+impl Arrivals for Traffic {
+    fn take(&mut self, queue: usize, until_ns: f64, max: usize, into: &mut VecDeque<Came>) -> u64 {
+        let rate = self.feeds[queue].rate;
+        if self.feeds[queue].shards.is_empty() || rate <= 0.0 {
+            return 0;
+        }
+        let (mut taken, mut missed) = (0, 0);
+        while (rate.is_infinite() && taken < max) || self.feeds[queue].next_ns <= until_ns {
+            let at_ns = match rate.is_infinite() {
+                true if taken == max => break,
+                true => until_ns,
+                false => self.feeds[queue].next_ns,
+            };
+            let shard = self.shard(queue);
+            if taken < max {
+                into.push_back(Came { at_ns, shard });
+                taken += 1;
+            } else {
+                missed += 1;
+            }
+            if !rate.is_infinite() {
+                self.feeds[queue].next_ns -= (1.0 - self.share()).ln() / rate;
+            }
+        }
+        missed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_come_as_the_rate_says_and_no_more_than_fit_wait() {
+        let feed = Feed {
+            shards: vec![1, 2],
+            heavy: vec![3],
+            rate: 0.01,
+            heavy_share: 0.5,
+            ..Feed::default()
+        };
+        let mut traffic = Traffic::new(vec![feed], 1);
+        let mut came = VecDeque::new();
+        let missed = traffic.take(0, 1e6, 8_000, &mut came);
+        assert!((9_500..10_500).contains(&(missed + 8_000)), "{missed}");
+        let heavy = came.iter().filter(|came| came.shard == 3).count();
+        assert!((3_700..4_300).contains(&heavy), "{heavy}");
+        assert!(came.iter().is_sorted_by(|a, b| a.at_ns <= b.at_ns));
+        traffic.feeds[0].set(f64::INFINITY, 0.0, 1e6);
+        assert_eq!(traffic.take(0, 2e6, 100, &mut came), 0);
+        assert_eq!(came.len(), 8_100);
+    }
+}
