@@ -111,11 +111,7 @@ fn pings(lab: &Lab, daemon: &Daemon, ues: &[Ue]) -> [Vec<u64>; 2] {
 #[test]
 fn every_execution_model_carries_the_same_packets() {
     let Some(lab) = Lab::new("model") else { return };
-    let mut config = three_workers();
-    for port in &mut config.ports {
-        port.push_str(", rx_queues: 1");
-    }
-    let daemon = Daemon::start(&lab, &config);
+    let daemon = Daemon::start(&lab, &three_workers());
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let attach = |n| Ue::attach(&lab, &smf, gnb.handle(), n);
     let ues: Vec<_> = (0..UES).map(attach).collect();
@@ -131,7 +127,7 @@ fn every_execution_model_carries_the_same_packets() {
         let said = daemon.ctl(&["move", &ue.address.to_string(), to]);
         assert_eq!(said.code, Some(0), "{}", said.err);
     }
-    assert_eq!(workers(&daemon)[0].1, 2);
+    assert_eq!(workers(&daemon)[0].1, 6);
     let [handed, sent] = pings(&lab, &daemon, &ues);
     assert_eq!(handed[0], sent[1] + sent[2], "{handed:?} {sent:?}");
     assert!(sent[1] >= 100 && sent[2] >= 100, "{sent:?}");

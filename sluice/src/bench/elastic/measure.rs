@@ -56,6 +56,7 @@ pub fn moves<P: Packet + Send + 'static>(
     apart_ns: f64,
 ) -> Vec<Pause> {
     world.drain();
+    world.own(|shard| (shard % 2) as u8);
     // As if the card steered by the first owner: moves make packets be handed over.
     let home = |flow: &Flow| (flow.ue % SHARDS % 2) as usize;
     world.set_flows(|s| s as usize % 2, move |_, flow| home(flow), |_, _| false);

@@ -12,6 +12,7 @@ mod measure;
 mod models;
 mod report;
 mod source;
+mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -61,7 +62,7 @@ pub fn run(args: &ElasticArgs) -> Exit {
             if args.json {
                 println!("{}", report::to_json(&outcome));
             } else {
-                print!("{}", report::to_table(&outcome));
+                print!("{}", table::to_table(&outcome));
             }
             Exit::Done
         }

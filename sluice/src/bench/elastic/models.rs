@@ -68,6 +68,8 @@ pub struct ModelFigures {
     pub latency_us: [f64; 3],
     pub latency_rate_mpps: f64,
     pub balance: Balance,
+    /// The longest time that a worker was away; 0 if never for long.
+    pub gap_ns: u64,
     /// Some turns of each worker at full load.
     pub turns: [Vec<TurnSample>; 2],
 }
@@ -91,6 +93,7 @@ pub fn model<P: Packet + Send + 'static>(
     world.drain();
     let before = balance(world);
     arrange(world, model);
+    world.watch.take_gap_ns();
     let source_mpps = source_limit(world, each);
     let full = full_load(world, reps, each);
     let latency_us = latency(world, each, apart_ns);
@@ -102,6 +105,7 @@ pub fn model<P: Packet + Send + 'static>(
         latency_us,
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),
+        gap_ns: world.watch.take_gap_ns(),
         turns: full.turns,
     }
 }

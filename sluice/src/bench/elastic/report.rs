@@ -1,4 +1,4 @@
-//! Results, as JSON and as a table.
+//! Results, as JSON.
 
 use super::heavy::{self, Burst};
 use super::measure::{Balance, Pause, percentile};
@@ -34,6 +34,8 @@ impl Pause {
     }
 }
 
+/// Repetitions that lie further apart, by the median, were disturbed.
+const DISTURBED: f64 = 0.2;
 const SHARES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
 
 impl Outcome {
@@ -100,6 +102,8 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
         "engine_ratio_to_rtc": round(figures.engine_mpps() / rtc.engine_mpps()),
         "engine_ns_near": round(figures.engine_ns[0]),
         "engine_ns_far": round(figures.engine_ns[1]),
+        "longest_gap_us": figures.gap_ns as f64 / 1000.0,
+        "disturbed": figures.mpps.spread() > DISTURBED,
         "latency_rate_mpps": round(figures.latency_rate_mpps),
         "latency_us_p50": p50,
         "latency_us_p99": p99,
@@ -138,45 +142,4 @@ pub fn to_json(outcome: &Outcome) -> Value {
         "reordered": reordered,
         "results": results,
     })
-}
-
-/// For people.
-pub fn to_table(outcome: &Outcome) -> String {
-    let object = to_json(outcome);
-    let moves = &object["results"][0];
-    let mut text = format!(
-        "{} moves at {} Mpps: {} lost, {} reordered\n{:<34}{:>9}{:>9}{:>9}\n",
-        moves["moves"],
-        moves["rate_mpps"],
-        moves["lost"],
-        moves["reordered"],
-        "microseconds",
-        "p50",
-        "p99",
-        "p99.9"
-    );
-    let rows = [
-        ("pause of an undisturbed move", "pause_us"),
-        ("pause, the disturbed included", "pause_all_us"),
-        ("from the order to the last token", "move_took_us"),
-    ];
-    for (title, key) in rows {
-        let [p50, p99, p999] = SHARES.map(|(name, _)| moves[format!("{key}_{name}")].to_string());
-        text += &format!("{title:<34}{p50:>9}{p99:>9}{p999:>9}\n");
-    }
-    text += &format!(
-        "{} moves met a gap of more than 50 us and are left out of the first and last line\n\n{:<18}{:>8}{:>10}{:>30}\n",
-        moves["moves_disturbed"], "two workers", "Mpps", "to RTC", "latency us p50, p99, p99.9"
-    );
-    for model in object["results"].as_array().into_iter().flatten().skip(1) {
-        let times = ["p50", "p99", "p999"].map(|p| model[format!("latency_us_{p}")].to_string());
-        text += &format!(
-            "{:<18}{:>8}{:>10}{:>30}\n",
-            model["name"].as_str().unwrap_or_default(),
-            model["mpps_median"].to_string(),
-            model["ratio_to_rtc"].to_string(),
-            times.join(", "),
-        );
-    }
-    text
 }

@@ -1,6 +1,7 @@
 //! Levelling: which shards go where, so that no worker has much more to do than another.
 
 use sluice_mem::shard::ShardId;
+use sluice_path::limits::STEERED_GROUP_BITS;
 use sluice_path::worker::WorkerId;
 
 /// A shard's owner and how much came for it lately, in any unit.
@@ -78,7 +79,9 @@ impl Load {
             .filter(|h| h.owner == worker)
             .copied()
             .collect();
-        shards.sort_by(|a, b| a.heat.cmp(&b.heat).then(b.shard.cmp(&a.shard)));
+        // Of those with the same load whole groups go, for a port can steer such elsewhere.
+        let group = |h: &Heat| (h.shard.0 % (1 << STEERED_GROUP_BITS[0]), h.shard);
+        shards.sort_by(|a, b| a.heat.cmp(&b.heat).then(group(b).cmp(&group(a))));
         Self {
             worker,
             sum,

@@ -18,6 +18,11 @@ pub const LOOK_NS: u64 = 1_000_000;
 pub const PERIOD_NS: u64 = 5 * LOOK_NS;
 /// Without need, load is levelled every so many looks.
 const LEVEL_EVERY: u64 = 10;
+/// Counters of all shards that were read longer ago tell of other times. They are not read at every
+/// look: they are some hundred cache lines of each worker, which it writes to all the time.
+const HEAT_FRESH_NS: u64 = 3 * LOOK_NS / 2;
+/// A full worker that could not be relieved is left alone for so many looks.
+const PAUSE: u64 = 3;
 /// Busier than this between two looks, a worker needs relief at once.
 const FULL: f64 = 0.9;
 /// When no worker is busier than this, all have time enough.
@@ -78,6 +83,10 @@ pub struct Scaler {
     /// Of each worker, between the last two looks.
     busy_ns: Vec<u64>,
     heat: Vec<u64>,
+    /// When that was read.
+    heat_ns: u64,
+    /// A full worker is not relieved before this look: the last one found no way to.
+    again: u64,
     giants: Vec<ShardId>,
     changes: u64,
     levelling_moves: u64,
@@ -105,6 +114,8 @@ impl Scaler {
             busy_ns: vec![0; readings.len()],
             last: readings,
             heat: fleet.heat(),
+            heat_ns: now_ns,
+            again: 0,
             giants: Vec::new(),
             changes: 0,
             levelling_moves: 0,
@@ -155,21 +166,34 @@ impl Scaler {
             if let Some(wanted) = self.elastic.period(now_ns, &readings) {
                 self.active = wanted;
                 self.changes += 1;
-                self.heat = fleet.heat();
+                self.read_heat(now_ns, fleet);
                 fleet.spread(wanted);
                 return Done::Workers(wanted);
             }
         }
-        let full = busiest > FULL;
-        let routine = self.looks.is_multiple_of(LEVEL_EVERY) && busiest > EASY;
-        if full || routine {
-            return self.level(full, fleet);
+        let routine = self.looks.is_multiple_of(LEVEL_EVERY);
+        let full = busiest > FULL && self.looks >= self.again;
+        if full && !routine && now_ns > self.heat_ns + HEAT_FRESH_NS {
+            // What is hot now shows by what comes until the next look.
+            self.read_heat(now_ns, fleet);
+            return Done::Nothing;
         }
-        // Levelling goes by what came between two looks, not by what came at any time before.
-        if self.looks.is_multiple_of(LEVEL_EVERY) || busiest > EASY {
-            self.heat = fleet.heat();
+        if full || routine && busiest > EASY {
+            let done = self.level(full, now_ns, fleet);
+            if full && done == Done::Nothing && !fleet.is_moving() {
+                self.again = self.looks + PAUSE;
+            }
+            return done;
+        }
+        if routine {
+            self.read_heat(now_ns, fleet);
         }
         Done::Nothing
+    }
+
+    fn read_heat(&mut self, now_ns: u64, fleet: &impl Fleet) -> Vec<u64> {
+        self.heat_ns = now_ns;
+        core::mem::replace(&mut self.heat, fleet.heat())
     }
 
     /// The share of the time since the last look that the busiest worker was busy.
@@ -185,9 +209,8 @@ impl Scaler {
 
     /// Moves shards away from workers that have too many. Not while others move: their packets are
     /// with two workers.
-    fn level(&mut self, full: bool, fleet: &mut impl Fleet) -> Done {
-        let now = fleet.heat();
-        let before = core::mem::replace(&mut self.heat, now);
+    fn level(&mut self, full: bool, now_ns: u64, fleet: &mut impl Fleet) -> Done {
+        let before = self.read_heat(now_ns, fleet);
         if fleet.is_moving() {
             return Done::Nothing;
         }
