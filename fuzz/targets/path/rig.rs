@@ -216,6 +216,7 @@ impl Rig {
                     | ToControl::Moved(_)
                     | ToControl::Expecting(_)
                     | ToControl::Requeued(_)
+                    | ToControl::TraceExpected
                     | ToControl::Traced(_) => {}
                 }
             }
