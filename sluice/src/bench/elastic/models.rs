@@ -70,7 +70,7 @@ pub struct ModelFigures {
     pub balance: Balance,
     /// The longest time that a worker was away; 0 if never for long.
     pub gap_ns: u64,
-    /// Some turns of each worker at full load.
+    /// Some turns of each worker at full load, and at the rate of the latencies.
     pub turns: [Vec<TurnSample>; 2],
 }
 
@@ -96,7 +96,11 @@ pub fn model<P: Packet + Send + 'static>(
     world.watch.take_gap_ns();
     let source_mpps = source_limit(world, each);
     let full = full_load(world, reps, each);
-    let latency_us = latency(world, each, apart_ns);
+    let (latency_us, light) = latency(world, each, apart_ns);
+    let mut turns = full.turns;
+    for (turns, light) in turns.iter_mut().zip(light) {
+        turns.extend(light);
+    }
     ModelFigures {
         model,
         mpps: full.mpps,
@@ -106,7 +110,7 @@ pub fn model<P: Packet + Send + 'static>(
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),
         gap_ns: world.watch.take_gap_ns(),
-        turns: full.turns,
+        turns,
     }
 }
 
@@ -202,15 +206,18 @@ fn latency<P: Packet + Send + 'static>(
     world: &mut World<P>,
     each: Duration,
     apart_ns: f64,
-) -> [f64; 3] {
+) -> ([f64; 3], [Vec<TurnSample>; 2]) {
     world.sources(|_, source| drop(source.take_samples()));
     world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
     world.turn_for(1_000_000);
+    world.workers(|_, _, turns| drop(turns.sample(true)));
     world.watch.sample(true);
     world.turn_for(each.as_nanos() as u64);
     world.watch.sample(false);
+    let turns = world.workers(|_, _, turns| turns.sample(false));
     let mut times = world.sources(|_, source| source.take_samples()).concat();
     world.drain();
     times.sort_unstable();
-    [0.5, 0.99, 0.999].map(|share| f64::from(percentile(&times, share)) / 1000.0)
+    let us = |share| f64::from(percentile(&times, share)) / 1000.0;
+    ([0.5, 0.99, 0.999].map(us), turns)
 }

@@ -39,6 +39,8 @@ const BEFORE_NS: f64 = 15.0 * MS;
 const BURST_NS: f64 = 40.0 * MS;
 const LEVELLED_BY_NS: f64 = 10.0 * MS;
 const LOSS_LOOK_NS: f64 = 0.1 * MS;
+/// A worker that loses more in a burst is overloaded.
+const OVERLOAD: u64 = 10_000;
 /// Bursts for each number of workers.
 const BURSTS: u64 = 5;
 
@@ -114,7 +116,8 @@ pub fn results(models: &[ModelFigures], moves_ns: &[f64]) -> Vec<Value> {
             result["ratio_to_rtc"] = json!(round(mpps / rtc_mpps));
             results.push(result);
             if model != Model::Pipeline {
-                results.push(heavy(&measured, model, workers, mpps / workers as f64));
+                let able_mpps = mpps / workers as f64 * measured.gain();
+                results.push(heavy(&measured, model, workers, able_mpps));
             }
         }
     }
@@ -194,8 +197,9 @@ struct Levelled {
 }
 
 fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> Value {
-    let burst = |seed| burst(measured, model, workers, able_mpps / 1000.0, seed);
-    let bursts: Vec<Levelled> = (1..=BURSTS).map(burst).collect();
+    let (able, lost_alone) = overload(measured, model, workers, able_mpps / 1000.0);
+    let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, able, seed, true));
+    let bursts: Vec<Levelled> = bursts.collect();
     let levelled = Summary::of(bursts.iter().filter_map(|b| b.ms));
     json!({
         "name": format!("elastic/virtual/heavy/{}", model.name()),
@@ -208,12 +212,38 @@ fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> V
         "levelled_ms_max": round(levelled.max),
         "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
         "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
+        "offered_mpps": round((EVEN * workers as f64 + ON_TOP) * able * 1000.0),
+        // Of one burst: with nothing to lose there is nothing to level.
+        "lost_without_scaling": lost_alone,
         "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,
         "throughput_to_offered_min": round(Summary::of(bursts.iter().map(|b| b.to_offered)).min),
     })
 }
 
-fn burst(measured: &Measured, model: Model, workers: usize, able: f64, seed: u64) -> Levelled {
+/// The least offer of these at which the worker with heavy UEs loses packets if nobody helps it, and
+/// how many: where all workers poll for all, it has less to do than its UEs' packets alone.
+fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (f64, u64) {
+    let offers = [1.0, 1.15, 1.3, 1.5, 1.7].map(|factor| factor * able);
+    let alone = |able: f64| {
+        let alone = burst(measured, model, workers, able, 1, false);
+        (able, alone.dropped + alone.missed)
+    };
+    let lost = offers
+        .iter()
+        .map(|able| alone(*able))
+        .find(|(_, lost)| *lost > OVERLOAD);
+    lost.unwrap_or((able, 0))
+}
+
+/// `able`: packets that a worker is able to in a nanosecond.
+fn burst(
+    measured: &Measured,
+    model: Model,
+    workers: usize,
+    able: f64,
+    seed: u64,
+    scaling: bool,
+) -> Levelled {
     let (mut all, mut traffic) = world(measured, model, workers, seed);
     let bounds = Bounds {
         least: workers,
@@ -241,7 +271,9 @@ fn burst(measured: &Measured, model: Model, workers: usize, able: f64, seed: u64
         }
         now_ns += LOSS_LOOK_NS;
         all.run(now_ns, usize::MAX, &mut traffic);
-        scaler.turn(now_ns as u64, &mut all);
+        if scaling {
+            scaler.turn(now_ns as u64, &mut all);
+        }
         if all.missed + all.dropped > lost && now_ns > BEFORE_NS {
             last_loss_ns = now_ns - BEFORE_NS;
         }
@@ -317,7 +349,11 @@ mod tests {
     #[test]
     fn a_burst_is_levelled_by_the_code_of_the_daemon() {
         for (model, workers) in [(Model::RunToCompletion, 2), (Model::Mixed, 4)] {
-            let burst = burst(&measured(), model, workers, 1.0 / 55.0, 3);
+            let (able, lost) = overload(&measured(), model, workers, 1.0 / 60.0);
+            assert!(lost > OVERLOAD, "{model:?}");
+            let alone = burst(&measured(), model, workers, able, 3, false);
+            assert_eq!((alone.ms, alone.moves), (None, 0), "{model:?}");
+            let burst = burst(&measured(), model, workers, able, 3, true);
             let ms = burst.ms.unwrap_or(f64::INFINITY);
             assert!(ms < 10.0, "{model:?}: {ms} ms, {} moves", burst.moves);
             assert!(burst.to_offered > 0.95, "{}", burst.to_offered);
