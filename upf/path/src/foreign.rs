@@ -4,7 +4,8 @@
 //! does no harm, because the owner of the line checks the identity again.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use sluice_mem::prefetch;
+use sluice_mem::arena::{Arena, ArenaError};
+use sluice_mem::{prefetch, zeroable_struct};
 use std::sync::Arc;
 
 /// Entries looked at before a search gives up: with at most half of the places taken, longer runs
@@ -36,13 +37,18 @@ impl ForeignKey {
     }
 }
 
-struct Entry {
-    key: AtomicU64,
-    line: AtomicU64,
+zeroable_struct! {
+    /// Without key, at the start.
+    #[repr(C)]
+    struct Entry {
+        key: AtomicU64,
+        line: AtomicU64,
+    }
 }
 
 struct Table {
-    entries: Box<[Entry]>,
+    /// On huge pages where there are any: what is looked up lies anywhere.
+    entries: Arena<Entry>,
     live: AtomicUsize,
     shadows: AtomicUsize,
 }
@@ -59,36 +65,36 @@ pub struct ForeignReader(Arc<Table>);
 pub struct ForeignFull;
 
 /// A table for `capacity` keys.
-pub fn table(capacity: usize) -> (ForeignWriter, ForeignReader) {
+pub fn table(capacity: usize) -> Result<(ForeignWriter, ForeignReader), ArenaError> {
     let places = (capacity.max(32) * 2).next_power_of_two();
     let table = Arc::new(Table {
-        entries: (0..places)
-            .map(|_| Entry {
-                key: AtomicU64::new(EMPTY),
-                line: AtomicU64::new(0),
-            })
-            .collect(),
+        entries: Arena::new("sluice-foreign", places)?,
         live: AtomicUsize::new(0),
         shadows: AtomicUsize::new(0),
     });
-    (ForeignWriter(table.clone()), ForeignReader(table))
+    Ok((ForeignWriter(table.clone()), ForeignReader(table)))
 }
 
 impl Table {
+    #[inline]
+    fn entries(&self) -> &[Entry] {
+        self.entries.as_slice()
+    }
+
     fn start(&self, key: u64) -> usize {
         // Fibonacci hashing: the top bits of the product are well mixed.
         let mixed = (key ^ key >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as usize & (self.entries.len() - 1)
+        (mixed >> 32) as usize & (self.entries().len() - 1)
     }
 
     fn probe(&self, key: u64) -> impl Iterator<Item = &Entry> {
         let start = self.start(key);
-        (0..PROBES.min(self.entries.len()))
-            .map(move |i| &self.entries[(start + i) & (self.entries.len() - 1)])
+        (0..PROBES.min(self.entries().len()))
+            .map(move |i| &self.entries()[(start + i) & (self.entries().len() - 1)])
     }
 
     fn place_of(&self, entry: &Entry) -> usize {
-        let from_start = core::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr();
+        let from_start = core::ptr::from_ref(entry).addr() - self.entries().as_ptr().addr();
         from_start / size_of::<Entry>()
     }
 
@@ -120,7 +126,7 @@ impl ForeignReader {
     /// Fetches the place where a search for `key` begins.
     #[inline]
     pub fn prefetch(&self, key: ForeignKey) {
-        if let Some(entry) = self.0.entries.get(self.0.start(key.0)) {
+        if let Some(entry) = self.0.entries().get(self.0.start(key.0)) {
             prefetch::read(entry);
         }
     }
@@ -182,8 +188,8 @@ impl ForeignWriter {
     /// ever stands before an empty place, and none is left when the last key has gone. Each mark is
     /// cleared once, and a reader that comes by sees a search end that would end in vain.
     fn clear_marks(&mut self, last: usize) {
-        let mask = self.0.entries.len() - 1;
-        let key = |at: usize| &self.0.entries[at & mask].key;
+        let mask = self.0.entries().len() - 1;
+        let key = |at: usize| &self.0.entries()[at & mask].key;
         let is = |at: usize, what: u64| key(at).load(Ordering::Relaxed) == what;
         let mut at = last;
         while is(at, TOMB) && is(at.wrapping_add(1), EMPTY) {
@@ -201,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_foreign_teid_of_our_form_is_announced() {
-        let (mut w, r) = table(8);
+        let (mut w, r) = table(8).unwrap();
         w.insert(ForeignKey::teid(0, 5), 1).unwrap();
         w.insert(ForeignKey::ue(0, 0xc0a8_0001), 1).unwrap();
         assert!(!r.shadows_own());
@@ -213,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_full_probe_run_refuses() {
-        let (mut w, _) = table(8);
+        let (mut w, _) = table(8).unwrap();
         let refused = (1..200)
             .filter(|&t| w.insert(ForeignKey::teid(0, t), t).is_err())
             .count();
@@ -222,12 +228,12 @@ mod tests {
 
     fn marks(w: &ForeignWriter) -> usize {
         let taken = |e: &&Entry| e.key.load(Ordering::Relaxed) != EMPTY;
-        w.0.entries.iter().filter(taken).count()
+        w.0.entries().iter().filter(taken).count()
     }
 
     #[test]
     fn the_last_key_that_goes_touches_its_own_run_alone_and_leaves_no_mark() {
-        let (mut w, r) = table(64);
+        let (mut w, r) = table(64).unwrap();
         for t in 1..60 {
             w.insert(ForeignKey::teid(0, t), t).unwrap();
         }
@@ -247,7 +253,7 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_like_a_map(ops in prop::collection::vec((any::<bool>(), 1u32..64, any::<u32>()), 1..400)) {
-            let (mut w, r) = table(64);
+            let (mut w, r) = table(64).unwrap();
             let mut model = HashMap::new();
             for (add, teid, line) in ops {
                 let key = ForeignKey::teid(3, teid);
