@@ -11,6 +11,7 @@ use sluice_port_dpdk::devargs::{self, MemifRole};
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool, Port, PortConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 const UP_WITHIN: Duration = Duration::from_secs(10);
@@ -138,7 +139,10 @@ pub fn direct_doors(pool: &MbufPool, devices: &[String; 2]) -> Result<Doors<Dpdk
 /// A ring port gives back what it is sent, so each direction of each port takes one, of which one
 /// side has the sending end and the other the receiving end.
 fn ring(site: &Site) -> Result<Link, Failure> {
-    let ports = open(site.pool, &[0, 1, 2, 3].map(devargs::ring))?;
+    // DPDK keeps the rings of a port that has gone, and complains when one of its name is made again.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = NEXT.fetch_add(4, Ordering::Relaxed);
+    let ports = open(site.pool, &[0, 1, 2, 3].map(|n| devargs::ring(first + n)))?;
     let wire = |rx, tx| Wire {
         rx: PortId(rx),
         tx: PortId(tx),
