@@ -40,7 +40,7 @@ impl UpFunction {
         if !session.stands {
             return;
         }
-        let created = self.state.created_again(&session, request.body);
+        let created = self.state.created_again(name, request.body);
         let reply = Reply {
             to: request.reply,
             cp_seid: session.cp.seid,
@@ -59,7 +59,7 @@ impl State {
         let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
         let (name, session) = self.store.by_cp((request.association, cp))?;
-        (session.request == self.hash(request.body)).then_some((name, *session))
+        (session.request == self.hash(request.body)).then_some((name, session))
     }
 
     /// Hash of a request behind its header.
@@ -68,7 +68,7 @@ impl State {
     }
 
     /// The F-TEIDs that were chosen for the PDRs of the request, as far as they still stand.
-    fn created_again(&mut self, session: &Session, body: &[u8]) -> Created {
+    fn created_again(&mut self, session: SessionRef, body: &[u8]) -> Created {
         self.store.load(session, &mut self.installed);
         let mut created = Created::new();
         let pdrs = &self.installed.pdrs;

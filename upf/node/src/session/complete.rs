@@ -50,9 +50,7 @@ impl UpFunction {
         match &record.answer {
             Answer::None => {}
             Answer::Established(reply, created) => {
-                if let Some(session) = self.state.store.get_mut(record.session) {
-                    session.stands = true;
-                }
+                self.state.store.set_stands(record.session);
                 self.answer_establishment(at, record.session, reply, created, out);
             }
             Answer::Modified(reply, created, reference) => {
@@ -74,14 +72,14 @@ impl UpFunction {
     /// they have come in. False if there is no such session, or no room for a transaction.
     pub fn query<E: Effects>(&mut self, seid: u64, token: u64, out: &mut E) -> bool {
         let name = SessionRef::from_seid(Seid(seid));
-        let Some(session) = self.state.store.get(name).copied() else {
+        let Some(session) = self.state.store.get(name) else {
             return false;
         };
         if !self.state.pending.has_room() {
             return false;
         }
         let state = &mut self.state;
-        state.store.load(&session, &mut state.installed);
+        state.store.load(name, &mut state.installed);
         let mut txn = state.pending.txn(u32::from(session.shard));
         let mut record = state.pending.record(name);
         record.answer = Answer::Queried(token);

@@ -94,7 +94,7 @@ impl State {
     /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
     /// was admitted fits one transaction.
     pub(super) fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
-        self.store.load(session, &mut self.installed);
+        self.store.load(name, &mut self.installed);
         self.draft.clear();
         let mut drafted = Drafted {
             txn: self.pending.txn(u32::from(session.shard)),
@@ -119,7 +119,7 @@ impl State {
         }));
         let peers = self.installed.fars.iter().filter_map(|f| f.peer);
         drafted.record.peers.extend(peers);
-        self.commit(name, at.seconds());
+        self.settle(name, at.seconds());
         self.store.remove(name);
         drafted
     }

@@ -7,7 +7,7 @@ use crate::session::pending::{Due, Pending};
 use crate::session::refusal::Refusal;
 use crate::session::rules::{Rules, Urr};
 use crate::session::state::{Moment, State};
-use crate::session::store::{Session, SessionRef};
+use crate::session::store::SessionRef;
 use crate::session::work::{Created, Policy, Work};
 use arrayvec::ArrayVec;
 use sluice_path::limits::TXN_OPS;
@@ -30,9 +30,9 @@ pub struct Drafted {
 }
 
 /// Where a draft begins.
-pub struct Base<'s> {
+pub struct Base {
     /// The session as it is; `None` for a new one.
-    pub session: Option<(SessionRef, &'s Session)>,
+    pub session: Option<SessionRef>,
     /// Its shard.
     pub shard: u32,
     /// RESTI: F-TEIDs of ours come back.
@@ -45,7 +45,7 @@ impl State {
     pub fn draft<N: Network>(
         &mut self,
         at: Moment,
-        base: Base<'_>,
+        base: Base,
         net: &mut N,
         admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
     ) -> Result<Drafted, Refusal> {
@@ -53,10 +53,10 @@ impl State {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
         }
         match base.session {
-            Some((_, session)) => self.store.load(session, &mut self.installed),
+            Some(session) => self.store.load(session, &mut self.installed),
             None => self.installed.clear(),
         }
-        let name = base.session.map_or(SessionRef { at: 0, check: 0 }, |s| s.0);
+        let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });
         let mut drafted = Drafted {
             txn: self.pending.txn(base.shard),
             record: self.pending.record(name),
@@ -77,7 +77,7 @@ impl State {
     fn fill<N: Network>(
         &mut self,
         at: Moment,
-        base: &Base<'_>,
+        base: &Base,
         net: &mut N,
         admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
         drafted: &mut Drafted,
@@ -118,7 +118,7 @@ impl State {
 
     fn write(
         &mut self,
-        base: &Base<'_>,
+        base: &Base,
         queried: &[u32],
         drafted: &mut Drafted,
     ) -> Result<(), Refusal> {
@@ -144,8 +144,7 @@ impl State {
         delta
             .write(&self.before, &self.after, Wanted::Meters(&meters))
             .map_err(|_| full)?;
-        let session = base.session.map(|s| s.1);
-        match self.store.has_room(session, &self.draft) {
+        match self.store.has_room(base.session, &self.draft) {
             true => Ok(()),
             false => Err(full),
         }

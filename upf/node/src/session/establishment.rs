@@ -7,7 +7,7 @@ use crate::session::ground::shard_of;
 use crate::session::pending::{Answer, Reply};
 use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
-use crate::session::store::{CpSession, Digits, SessionRef, User};
+use crate::session::store::{CpSession, Digits, NewSession, SessionRef, User};
 use crate::session::work::{Created, Work};
 use core::net::{IpAddr, Ipv4Addr};
 use sluice_n4::SessionRequest;
@@ -159,19 +159,21 @@ impl State {
             ipv4: head.cp_f_seid.ipv4,
             ipv6: head.cp_f_seid.ipv6,
         };
-        let check = self.new_check();
+        let new = NewSession {
+            association,
+            cp,
+            shard,
+            check: self.new_check(),
+            request: self.hash(body),
+            user: head.user_id.as_ref().map(read_user).unwrap_or_default(),
+        };
         // There is room: the draft was checked against the store.
-        let hash = self.hash(body);
-        let place = (shard, check);
-        let Some(session) = self.store.insert(association, cp, place, hash) else {
+        let Some(session) = self.store.insert(&new, &self.draft) else {
             self.undo(net);
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         };
         drafted.record.session = session;
-        self.commit(session, at.seconds());
-        if let (Some(user), Some(s)) = (&head.user_id, self.store.get_mut(session)) {
-            s.user = read_user(user);
-        }
+        self.settle(session, at.seconds());
         Ok(drafted)
     }
 

@@ -134,7 +134,7 @@ impl UpFunction {
             && self.state.pending.has_room()
         {
             let session = self.state.store.of(id).next();
-            let Some((name, session)) = session.map(|(name, session)| (name, *session)) else {
+            let Some((name, session)) = session else {
                 return;
             };
             self.state

@@ -3,6 +3,7 @@
 
 use crate::session::function::UpFunction;
 use crate::session::rules::{Key, RemoteTunnel, Rules};
+use crate::session::state::State;
 use crate::session::store::SessionRef;
 use core::net::Ipv4Addr;
 use sluice_path::limits::BLOCK_RULES;
@@ -63,37 +64,39 @@ impl UpFunction {
     }
 
     /// The session in a place, if it has to do with what is sought.
-    pub fn followed(&self, place: u32, sought: Sought) -> Option<Followed> {
-        let store = &self.state.store;
+    pub fn followed(&mut self, place: u32, sought: Sought) -> Option<Followed> {
+        let State {
+            store, installed, ..
+        } = &mut self.state;
         let name = store.named(place)?;
+        store.load(name, installed);
+        let rules = &**installed;
         let into = |found: &dyn Fn(RemoteTunnel) -> bool| {
-            store.fars(name).any(|far| far.tunnel().is_some_and(found))
+            let mut fars = rules.fars.iter();
+            fars.any(|far| far.tunnel().is_some_and(found))
         };
         let is_sought = match sought {
             Sought::Ue(address) => {
-                let mut pdrs = store.pdrs(name);
+                let mut pdrs = rules.pdrs.iter();
                 pdrs.any(|pdr| pdr.ue.is_some_and(|ue| ue.address == address))
             }
-            Sought::Teid { local, teid } => {
-                let mut endpoints = store.endpoints(name);
-                endpoints.any(|e| e.key == Key::Tunnel { local, teid })
-            }
+            Sought::Teid { local, teid } => rules.endpoint(Key::Tunnel { local, teid }).is_some(),
             Sought::Tunnel(peer, teid) => into(&|t| (t.address, t.teid) == (peer, teid)),
             Sought::Peer(peer) => into(&|t| t.address == peer),
         };
-        let endpoints = || store.endpoints(name).filter(|e| e.key != Key::Spare);
         is_sought.then(|| Followed {
             seid: name.seid(),
-            keys: endpoints().filter_map(|e| key(e.key)).collect(),
-            lines: endpoints().map(|e| e.line).collect(),
+            keys: rules.lines().filter_map(|e| key(e.key)).collect(),
+            lines: rules.lines().map(|e| e.line).collect(),
         })
     }
 
     /// The names of a rule of a session: the line's own, or one in an extension block.
     pub fn rule_names(&self, seid: Seid, line: u32, at: Option<At>) -> Option<RuleNames> {
-        let session = self.state.store.get(SessionRef::from_seid(seid))?;
+        let name = SessionRef::from_seid(seid);
+        self.state.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.state.store.load(session, &mut rules);
+        self.state.store.load(name, &mut rules);
         let endpoint = *rules.lines().find(|e| e.line == line)?;
         let place = match at {
             None => 0,

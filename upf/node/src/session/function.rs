@@ -96,16 +96,16 @@ impl UpFunction {
 
     /// The same some time later: asks for the session's rules.
     pub fn foresee_rules(&self, bytes: &[u8]) {
-        if let Some(session) = named_by(bytes).and_then(|name| self.state.store.get(name)) {
-            self.state.store.prefetch_rules(session);
+        if let Some(name) = named_by(bytes) {
+            self.state.store.prefetch_rules(name);
         }
     }
 
     /// The same later still: asks for what the rules lead to.
     pub fn foresee_ground(&self, bytes: &[u8]) {
-        if let Some(session) = named_by(bytes).and_then(|name| self.state.store.get(name)) {
-            for urr in self.state.store.urrs_of(session) {
-                self.state.ground.meters.prefetch_at(urr.meter);
+        if let Some(name) = named_by(bytes) {
+            for meter in self.state.store.meters_of(name) {
+                self.state.ground.meters.prefetch_at(meter);
             }
         }
     }

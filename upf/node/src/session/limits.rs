@@ -28,9 +28,12 @@ pub const RULES: usize = 2 * PDRS;
 /// network, peers notice a lost tunnel within a minute.
 pub const TEID_REST_S: u32 = 60;
 
-/// Rules of each kind for a session on average, in the arenas that all sessions share: a default
-/// session has two to four.
-pub const RULES_PER_SESSION: usize = 4;
+/// URRs for a session on average, each with a meter: a default session has one or two.
+pub const URRS_PER_SESSION: usize = 4;
+
+/// Lines of 64 octets for a session's record on average: a default session takes three, one with
+/// six flows eight. They are reserved, and touched when sessions need them.
+pub const RECORD_LINES_PER_SESSION: usize = 16;
 
 /// Names of network instances that rules may use; a configuration has a few.
 pub const NAMES: usize = 4096;

@@ -96,7 +96,7 @@ impl State {
     pub(super) fn find(&self, request: &SessionRequest<'_>) -> Option<(SessionRef, Session)> {
         let name = SessionRef::from_seid(request.header.seid?);
         let session = self.store.get(name)?;
-        (session.association == request.association).then_some((name, *session))
+        (session.association == request.association).then_some((name, session))
     }
 
     fn modify<N: Network>(
@@ -109,7 +109,7 @@ impl State {
     ) -> Result<Drafted, Refusal> {
         refuse_unsupported(body)?;
         let base = Base {
-            session: Some((name, session)),
+            session: Some(name),
             shard: u32::from(session.shard),
             restores: false,
         };

@@ -11,6 +11,16 @@ pub struct NameId(u16);
 impl NameId {
     /// The rule names no network instance.
     pub const NONE: Self = Self(0);
+
+    /// As a number, to be kept.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The name that was kept so.
+    pub fn from_number(number: u16) -> Self {
+        Self(number)
+    }
 }
 
 /// The names that rules of sessions use or used. Only names that the configuration knows get

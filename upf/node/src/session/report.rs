@@ -33,10 +33,18 @@ impl UpFunction {
             address: peer,
         };
         let mut sessions: ArrayVec<SessionRef, REPORTS_PER_INDICATION> = ArrayVec::new();
-        let (state, all) = (&self.state, self.state.remotes.of(tunnel));
-        let silent = all
-            .filter_map(|at| state.store.named(at))
-            .filter(|name| state.is_unreported(*name, tunnel));
+        let State {
+            remotes,
+            store,
+            installed,
+            ..
+        } = &mut self.state;
+        let all = remotes.of(tunnel).filter_map(|at| store.named(at));
+        let silent = all.filter(|name| {
+            store.load(*name, installed);
+            let mut fars = installed.fars.iter();
+            fars.any(|far| far.tunnel() == Some(tunnel) && !far.reported)
+        });
         sessions.extend(silent.take(REPORTS_PER_INDICATION));
         for name in sessions {
             self.report_tunnel(at, name, tunnel, out);
@@ -132,11 +140,6 @@ pub(super) fn cp_station(cp: CpSession, primary: SocketAddr) -> Option<SocketAdd
 }
 
 impl State {
-    fn is_unreported(&self, name: SessionRef, tunnel: RemoteTunnel) -> bool {
-        let mut fars = self.store.fars(name);
-        fars.any(|far| far.tunnel() == Some(tunnel) && !far.reported)
-    }
-
     /// Marks the FARs that send into `tunnel` (or all) as reported or not; true if one changed.
     fn set_reported(
         &mut self,
@@ -144,14 +147,23 @@ impl State {
         tunnel: Option<RemoteTunnel>,
         reported: bool,
     ) -> bool {
+        if self.store.get(name).is_none() {
+            return false;
+        }
+        let Self {
+            store, installed, ..
+        } = self;
+        store.load(name, installed);
         let mut changed = false;
-        self.store.each_far(name, |far| {
+        for far in &mut installed.fars {
             let meant = tunnel.is_none() || far.tunnel() == tunnel;
             if meant && far.reported != reported {
                 far.reported = reported;
                 changed = true;
             }
-        });
+        }
+        // One bit: the record stays as long as it is.
+        store.put(name, installed);
         changed
     }
 }

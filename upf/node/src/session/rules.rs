@@ -76,6 +76,11 @@ impl<const N: usize> IdList<N> {
         true
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
     /// True if `id` is there.
     pub fn contains(&self, id: u32) -> bool {
         self.as_slice().contains(&id)

@@ -6,7 +6,7 @@ use crate::session::config::Config;
 use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::hash::Seeded;
-use crate::session::limits::RULES_PER_SESSION;
+use crate::session::limits::URRS_PER_SESSION;
 use crate::session::names::Names;
 use crate::session::notice::Notice;
 use crate::session::pending::PendingTable;
@@ -87,7 +87,7 @@ pub struct State {
 
 impl State {
     pub fn new(config: Config, associations: usize, foreign: ForeignWriter) -> Self {
-        let meters = config.sessions.saturating_mul(RULES_PER_SESSION);
+        let meters = config.sessions.saturating_mul(URRS_PER_SESSION);
         let random = Random::new(config.seed);
         let layout = config.layout.clone();
         Self {
@@ -149,12 +149,17 @@ impl State {
 
     /// Makes the draft the session's rules: from here on nothing can fail.
     pub fn commit(&mut self, session: SessionRef, now_s: u32) {
+        self.settle(session, now_s);
+        self.store.put(session, &self.draft);
+    }
+
+    /// What the session takes and gives back by the draft is its own, or is gone.
+    pub fn settle(&mut self, session: SessionRef, now_s: u32) {
         let Self {
             installed,
             draft,
             ground,
             remotes,
-            store,
             ..
         } = self;
         ground_what_is_gone(ground, installed, draft, now_s);
@@ -174,8 +179,6 @@ impl State {
                 (meter.method, meter.information) = (urr.method, urr.information);
             }
         }
-        draft.qers.iter_mut().for_each(|q| q.is_new = false);
-        store.put(session, installed, draft);
         self.claims.keep();
     }
 

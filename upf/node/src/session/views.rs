@@ -4,7 +4,7 @@ use crate::network::Side;
 use crate::session::function::UpFunction;
 use crate::session::ground::InUse;
 use crate::session::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, Urr};
-use crate::session::store::{Session, SessionRef};
+use crate::session::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr};
 use serde::{Serialize, Serializer};
 use sluice_n4::AssociationId;
@@ -183,8 +183,9 @@ impl UpFunction {
         let ids = self.endpoint.associations().map(|(id, _)| id);
         let all = ids.flat_map(|id| self.state.store.of(id));
         all.map(|(name, session)| {
-            self.state.store.load(session, &mut rules);
-            session_line(name, session, &rules)
+            self.state.store.load(name, &mut rules);
+            let user = self.state.store.user(name);
+            session_line(name, &session, &user, &rules)
         })
         .collect()
     }
@@ -194,13 +195,15 @@ impl UpFunction {
         let name = SessionRef::from_seid(Seid(seid));
         let session = self.state.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.state.store.load(session, &mut rules);
+        self.state.store.load(name, &mut rules);
+        let user = self.state.store.user(name);
+        let [uplink, downlink] = self.state.store.usage(name);
         rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
         Some(SessionView {
-            line: session_line(name, session, &rules),
-            msisdn: session.user.msisdn.to_string(),
-            uplink: session.usage[0].into(),
-            downlink: session.usage[1].into(),
+            line: session_line(name, &session, &user, &rules),
+            msisdn: user.msisdn.to_string(),
+            uplink: uplink.into(),
+            downlink: downlink.into(),
             pdr: rules.pdrs.iter().map(|p| self.pdr_view(p)).collect(),
             far: rules.fars.iter().map(|f| self.far_view(f)).collect(),
             qer: rules.qers.iter().map(qer_view).collect(),
@@ -283,14 +286,14 @@ fn hexadecimal<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{seid:#x}"))
 }
 
-fn session_line(name: SessionRef, session: &Session, rules: &Rules) -> SessionLine {
+fn session_line(name: SessionRef, session: &Session, user: &User, rules: &Rules) -> SessionLine {
     let ipv4 = session.cp.ipv4.map(IpAddr::V4);
     SessionLine {
         seid: name.seid().0,
         cp_seid: session.cp.seid.0,
         cp_address: ipv4.or(session.cp.ipv6.map(IpAddr::V6)),
         association: session.association.to_string(),
-        imsi: session.user.imsi.to_string(),
+        imsi: user.imsi.to_string(),
         ue_address: rules.ue_address(),
         shard: session.shard,
         pdrs: rules.pdrs.len(),

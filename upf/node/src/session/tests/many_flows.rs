@@ -73,7 +73,7 @@ fn one_choose_id_is_one_tunnel_with_a_chain_of_rules() {
 fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
     let mut bench = Bench::new();
     let done = bench.establish(CP, &two_flows());
-    let find = |sought| {
+    let mut find = |sought| {
         let mut places = 0..bench.up.places();
         places.find_map(|place| bench.up.followed(place, sought))
     };

@@ -1,0 +1,507 @@
+//! All sessions: who they belong to, and their rules.
+//!
+//! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
+//! the rest is a record that moves when it grows (`record`).
+
+mod index;
+mod record;
+mod runs;
+mod user;
+
+use crate::session::hash::Seeded;
+use crate::session::limits::RECORD_LINES_PER_SESSION;
+use crate::session::rules::Rules;
+use crate::session::slab::Slab;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use index::{Index, Key};
+use record::RECORD_MAX;
+use runs::{Run, Runs, lines_for};
+use sluice_n4::AssociationId;
+use sluice_path::txn::Usage;
+use sluice_wire::ids::Seid;
+use std::collections::HashMap;
+
+pub use user::{Digits, User};
+
+/// A session without its rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Session {
+    /// Whose session it is.
+    pub association: AssociationId,
+    /// The session at the CP function.
+    pub cp: CpSession,
+    /// Where all its lines and blocks lie.
+    pub shard: u16,
+    /// The path has carried its establishment out.
+    pub stands: bool,
+    /// Hash of the request that established it, so that the request is known when it comes again.
+    pub request: u64,
+}
+
+/// CP F-SEID.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CpSession {
+    /// Its SEID.
+    pub seid: Seid,
+    /// Its IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+}
+
+/// A session to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSession {
+    /// Whose session it is.
+    pub association: AssociationId,
+    /// The session at the CP function.
+    pub cp: CpSession,
+    /// Where all its lines and blocks lie.
+    pub shard: u32,
+    /// Upper half of the UP SEID, not 0.
+    pub check: u32,
+    /// Hash of the request that established it.
+    pub request: u64,
+    /// Who the user is.
+    pub user: User,
+}
+
+/// What of a session stands in its place.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// 0 in a vacant place.
+    check: u32,
+    association: AssociationId,
+    cp_seid: Seid,
+    /// IPv4 address of the CP F-SEID, if it has one.
+    cp_ipv4: u32,
+    request: u64,
+    record: Run,
+    previous: u32,
+    next: u32,
+    shard: u16,
+    state: State,
+}
+
+/// What is true of a session, as bits.
+#[derive(Clone, Copy, Debug)]
+struct State(u8);
+
+impl State {
+    /// The CP F-SEID has an IPv4 address.
+    const IPV4: Self = Self(1);
+    /// The CP F-SEID has an IPv6 address.
+    const IPV6: Self = Self(1 << 1);
+    /// It is to be removed; nobody can name it any more.
+    const DOOMED: Self = Self(1 << 2);
+    /// The path has carried its establishment out.
+    const STANDS: Self = Self(1 << 3);
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn set(&mut self, other: Self, on: bool) {
+        self.0 = self.0 & !other.0 | if on { other.0 } else { 0 };
+    }
+}
+
+impl Head {
+    fn is_doomed(&self) -> bool {
+        self.state.has(State::DOOMED)
+    }
+}
+
+/// No session.
+const NONE: u32 = u32::MAX;
+
+/// Names a session from inside: its place and check, so that a place's next user is told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionRef {
+    /// The place.
+    pub at: u32,
+    /// The check.
+    pub check: u32,
+}
+
+impl SessionRef {
+    /// From a SEID of ours.
+    pub fn from_seid(seid: Seid) -> Self {
+        Self {
+            at: seid.0 as u32,
+            check: (seid.0 >> 32) as u32,
+        }
+    }
+
+    /// The UP SEID.
+    pub fn seid(self) -> Seid {
+        Seid(u64::from(self.check) << 32 | u64::from(self.at))
+    }
+}
+
+/// The sessions.
+#[derive(Debug)]
+pub struct Store {
+    heads: Slab<Head>,
+    records: Runs,
+    /// By place: the IPv6 address of a CP F-SEID. Few have one.
+    ipv6: HashMap<u32, Ipv6Addr, Seeded>,
+    /// First session of each association, by its index.
+    first: Vec<u32>,
+    first_doomed: u32,
+    by_cp: Index,
+    /// A record being written.
+    scratch: Box<[u8; RECORD_MAX]>,
+}
+
+impl Store {
+    /// Room for `sessions` sessions of `associations` associations.
+    pub fn new(sessions: usize, associations: usize, hash: Seeded) -> Self {
+        let lines = sessions.saturating_mul(RECORD_LINES_PER_SESSION);
+        Self {
+            heads: Slab::new(sessions),
+            records: Runs::new(lines),
+            ipv6: HashMap::with_hasher(hash),
+            first: vec![NONE; associations],
+            first_doomed: NONE,
+            by_cp: Index::new(sessions, hash),
+            scratch: Box::new([0; RECORD_MAX]),
+        }
+    }
+
+    /// The session of an association that the CP function calls so.
+    pub fn by_cp(&self, key: Key) -> Option<(SessionRef, Session)> {
+        let Self {
+            heads, ipv6, by_cp, ..
+        } = self;
+        let name = self.named(by_cp.find(key, |at| key_of(heads, ipv6, at))?)?;
+        Some((name, self.get(name)?))
+    }
+
+    /// The CP function calls a session otherwise from now on.
+    pub fn rename(&mut self, name: SessionRef, cp: CpSession) {
+        let Some(old) = self.get(name).filter(|old| old.cp != cp) else {
+            return;
+        };
+        self.by_cp.forget((old.association, old.cp), name.at);
+        if let Some(head) = self.heads.get_mut(name.at) {
+            (head.cp_seid, head.cp_ipv4) = (cp.seid, cp.ipv4.map_or(0, u32::from));
+            head.state.set(State::IPV4, cp.ipv4.is_some());
+            head.state.set(State::IPV6, cp.ipv6.is_some());
+        }
+        self.call(name.at, (old.association, cp));
+    }
+
+    /// Whoever looks for the key finds this place.
+    fn call(&mut self, at: u32, key: Key) {
+        match key.1.ipv6 {
+            Some(address) => {
+                self.ipv6.insert(at, address);
+            }
+            // Nothing is hashed as long as there are none.
+            None if self.ipv6.is_empty() => {}
+            None => {
+                self.ipv6.remove(&at);
+            }
+        }
+        let Self {
+            heads, ipv6, by_cp, ..
+        } = self;
+        by_cp.set(key, at, |at| key_of(heads, ipv6, at));
+    }
+
+    /// Sessions, counted with those that are being removed.
+    pub fn len(&self) -> usize {
+        self.heads.used()
+    }
+
+    /// Asks the caches for a session.
+    pub fn prefetch(&self, name: SessionRef) {
+        self.heads.prefetch_at(name.at);
+    }
+
+    /// Asks the caches for the rules of a session.
+    pub fn prefetch_rules(&self, name: SessionRef) {
+        if let Some(head) = self.heads.get(name.at) {
+            self.records.prefetch(head.record);
+        }
+    }
+
+    /// The meters of a session's URRs.
+    pub fn meters_of(&self, name: SessionRef) -> impl Iterator<Item = u32> {
+        record::meters(self.record(name))
+    }
+
+    fn record(&self, name: SessionRef) -> &[u8] {
+        let head = self.heads.get(name.at);
+        let head = head.filter(|head| head.check == name.check && name.check != 0);
+        head.map_or(&[], |head| self.records.octets(head.record))
+    }
+
+    fn head_of(&self, name: SessionRef) -> Option<&Head> {
+        let head = self.heads.get(name.at)?;
+        (name.check != 0 && head.check == name.check && !head.is_doomed()).then_some(head)
+    }
+
+    /// A session that can be named.
+    pub fn get(&self, name: SessionRef) -> Option<Session> {
+        self.head_of(name).map(|head| self.session(name.at, head))
+    }
+
+    fn session(&self, at: u32, head: &Head) -> Session {
+        Session {
+            association: head.association,
+            cp: cp_of(&self.ipv6, at, head),
+            shard: head.shard,
+            stands: head.state.has(State::STANDS),
+            request: head.request,
+        }
+    }
+
+    /// The path has carried the establishment of a session out.
+    pub fn set_stands(&mut self, name: SessionRef) {
+        if self.head_of(name).is_some()
+            && let Some(head) = self.heads.get_mut(name.at)
+        {
+            head.state.set(State::STANDS, true);
+        }
+    }
+
+    /// The session in a place, if it can be named.
+    pub fn named(&self, at: u32) -> Option<SessionRef> {
+        let check = self.heads.get(at)?.check;
+        let name = SessionRef { at, check };
+        self.head_of(name).map(|_| name)
+    }
+
+    /// Places of sessions that were ever used.
+    pub fn places(&self) -> u32 {
+        self.heads.places()
+    }
+
+    /// Copies the rules of a session, also of one that is to be removed; none if it is not there.
+    pub fn load(&self, name: SessionRef, rules: &mut Rules) {
+        record::read(self.record(name), rules);
+    }
+
+    /// Who the user of a session is.
+    pub fn user(&self, name: SessionRef) -> User {
+        record::read_user(self.record(name))
+    }
+
+    /// Usage of all rules since the establishment, uplink and downlink, as far as it was taken.
+    pub fn usage(&self, name: SessionRef) -> [Usage; 2] {
+        record::usage(self.record(name))
+    }
+
+    /// True if a session's rules (or none, for a new one) may be replaced by `rules`.
+    pub fn has_room(&mut self, session: Option<SessionRef>, rules: &Rules) -> bool {
+        let lines = lines_for(record::len_at_most(rules));
+        let head = session.and_then(|name| self.head_of(name));
+        let stays = head.is_some_and(|head| lines <= head.record.len());
+        let has_place = head.is_some() || self.heads.has_room();
+        stays || has_place && self.records.has_room(lines)
+    }
+
+    /// A new session, if there [is room](Self::has_room).
+    pub fn insert(&mut self, new: &NewSession, rules: &Rules) -> Option<SessionRef> {
+        let NewSession {
+            association,
+            cp,
+            check,
+            ..
+        } = *new;
+        let mut state = State(0);
+        state.set(State::IPV4, cp.ipv4.is_some());
+        state.set(State::IPV6, cp.ipv6.is_some());
+        let head = Head {
+            check,
+            association,
+            cp_seid: cp.seid,
+            cp_ipv4: cp.ipv4.map_or(0, u32::from),
+            request: new.request,
+            record: Run::default(),
+            previous: NONE,
+            next: NONE,
+            shard: new.shard as u16,
+            state,
+        };
+        let at = self.heads.insert(head)?;
+        let name = SessionRef { at, check };
+        record::set_usage(&mut self.scratch[..], Default::default());
+        self.write(name, &new.user, rules);
+        self.call(at, (association, cp));
+        self.link(at);
+        Some(name)
+    }
+
+    /// Replaces the rules of a session.
+    pub fn put(&mut self, name: SessionRef, rules: &Rules) {
+        let (user, usage) = (self.user(name), self.usage(name));
+        record::set_usage(&mut self.scratch[..], usage);
+        self.write(name, &user, rules);
+    }
+
+    /// Writes a record behind the usage that stands in the scratch.
+    fn write(&mut self, name: SessionRef, user: &User, rules: &Rules) {
+        let Self {
+            scratch,
+            records,
+            heads,
+            ..
+        } = self;
+        let len = record::write(&mut scratch[..], user, rules);
+        let Some(head) = heads.get_mut(name.at) else {
+            return;
+        };
+        // Where there is no room for a shorter one the old one serves as well.
+        if head.record.len() != lines_for(len)
+            && let Some(run) = records.take(lines_for(len))
+        {
+            records.give(core::mem::replace(&mut head.record, run));
+        }
+        let record = records.octets_mut(head.record).get_mut(..len);
+        debug_assert!(record.is_some(), "the caller made sure of room");
+        if let (Some(record), Some(written)) = (record, scratch.get(..len)) {
+            record.copy_from_slice(written);
+        }
+    }
+
+    /// Removes a session and its rules.
+    pub fn remove(&mut self, name: SessionRef) {
+        self.unlink(name.at);
+        self.forget(name.at);
+        if let Some(head) = self.heads.get_mut(name.at) {
+            head.check = 0;
+            self.records.give(core::mem::take(&mut head.record));
+            self.heads.remove(name.at);
+        }
+    }
+
+    /// Nobody finds the session by its F-SEID any more.
+    fn forget(&mut self, at: u32) {
+        if let Some(head) = self.heads.get(at) {
+            let cp = cp_of(&self.ipv6, at, head);
+            self.by_cp.forget((head.association, cp), at);
+            if cp.ipv6.is_some() {
+                self.ipv6.remove(&at);
+            }
+        }
+    }
+
+    /// Dooms the sessions of an association for which `ends` holds: nobody can name them from
+    /// now on. Returns how many.
+    pub fn doom(&mut self, association: AssociationId, ends: impl Fn(&Session) -> bool) -> usize {
+        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
+        let mut count = 0;
+        while let Some(head) = self.heads.get(at) {
+            let next = head.next;
+            if head.association == association && ends(&self.session(at, head)) {
+                self.doom_one(at);
+                count += 1;
+            }
+            at = next;
+        }
+        count
+    }
+
+    /// Dooms one session.
+    pub fn doom_one(&mut self, at: u32) {
+        self.unlink(at);
+        self.forget(at);
+        if let Some(head) = self.heads.get_mut(at) {
+            head.state.set(State::DOOMED, true);
+            self.link(at);
+        }
+    }
+
+    /// A session that is to be removed.
+    pub fn doomed(&self) -> Option<(SessionRef, Session)> {
+        let at = self.first_doomed;
+        let head = self.heads.get(at)?;
+        let check = head.check;
+        Some((SessionRef { at, check }, self.session(at, head)))
+    }
+
+    /// Adds usage to a session's totals, if it still exists.
+    pub fn add_usage(&mut self, name: SessionRef, uplink: bool, usage: Usage) {
+        let Some(run) = self.head_of(name).map(|head| head.record) else {
+            return;
+        };
+        let record = self.records.octets_mut(run);
+        let mut both = record::usage(record);
+        let sum = &mut both[usize::from(!uplink)];
+        sum.bytes += usage.bytes;
+        sum.packets += usage.packets;
+        record::set_usage(record, both);
+    }
+
+    /// All sessions of an association.
+    pub fn of(&self, association: AssociationId) -> impl Iterator<Item = (SessionRef, Session)> {
+        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
+        let all = core::iter::from_fn(move || {
+            let head = self.heads.get(at)?;
+            let check = head.check;
+            let name = SessionRef { at, check };
+            let session = self.session(at, head);
+            at = head.next;
+            Some((name, session))
+        });
+        all.filter(move |(_, s)| s.association == association)
+    }
+
+    fn head(&mut self, at: u32) -> Option<&mut u32> {
+        let head = self.heads.get(at)?;
+        match head.is_doomed() {
+            true => Some(&mut self.first_doomed),
+            false => self.first.get_mut(head.association.index()),
+        }
+    }
+
+    fn link(&mut self, at: u32) {
+        let Some(head) = self.head(at) else {
+            return;
+        };
+        let next = core::mem::replace(head, at);
+        if let Some(next) = self.heads.get_mut(next) {
+            next.previous = at;
+        }
+        if let Some(session) = self.heads.get_mut(at) {
+            (session.previous, session.next) = (NONE, next);
+        }
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Some(Head { previous, next, .. }) = self.heads.get(at).copied() else {
+            return;
+        };
+        match self.heads.get_mut(previous) {
+            Some(before) => before.next = next,
+            None => {
+                if let Some(head) = self.head(at) {
+                    *head = next;
+                }
+            }
+        }
+        if let Some(after) = self.heads.get_mut(next) {
+            after.previous = previous;
+        }
+    }
+}
+
+fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpSession {
+    let has = |state| head.state.has(state);
+    CpSession {
+        seid: head.cp_seid,
+        ipv4: has(State::IPV4).then(|| head.cp_ipv4.into()),
+        ipv6: has(State::IPV6).then(|| ipv6.get(&at).copied()).flatten(),
+    }
+}
+
+fn key_of(heads: &Slab<Head>, ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32) -> Option<Key> {
+    let head = heads.get(at)?;
+    Some((head.association, cp_of(ipv6, at, head)))
+}
+
+#[cfg(test)]
+mod tests;
