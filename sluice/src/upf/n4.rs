@@ -74,7 +74,8 @@ impl N4 {
     pub fn new(sockets: Vec<UdpSocket>, pool: MbufPool) -> Result<Self, HostError> {
         let door = |socket| Door {
             socket,
-            out: SendBatch::new(BATCH, MESSAGE_MAX),
+            // Responses find their requests by sequence number, whatever their order.
+            out: SendBatch::new(BATCH, MESSAGE_MAX).in_any_order(),
         };
         let doors: Vec<_> = sockets.into_iter().map(door).collect();
         let poller = Poller::new().map_err(os("make a poller"))?;

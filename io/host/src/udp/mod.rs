@@ -20,6 +20,13 @@ pub use send::{Flushed, SendBatch};
 /// Most datagrams that one system call moves.
 pub const BATCH_MAX: usize = 64;
 
+/// From one slot of a batch to the next, for slots of `room` bytes: an odd number of cache lines, so
+/// that the first lines of slots do not all fall on the same places of a cache.
+fn apart(room: usize) -> usize {
+    const LINE: usize = 64;
+    (room.div_ceil(LINE) | 1) * LINE
+}
+
 /// Receive and send buffer that a socket asks for: at 1 Gbit/s a thread may sleep 60 ms.
 const BUFFER_BYTES: usize = 8 << 20;
 

@@ -5,14 +5,15 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, RawFd};
 
-use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, from_in_addr, from_sockaddr};
+use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, apart, from_in_addr, from_sockaddr};
 
 /// Room for received datagrams, and the datagrams in it.
 #[derive(Debug)]
 pub struct RecvBatch {
-    /// `capacity` slots of `stride` bytes.
+    /// `capacity` slots of `room` bytes, one every `stride`.
     slab: Box<[u8]>,
     stride: usize,
+    room: usize,
     received: Vec<Received>,
     /// The kernel or its sandbox has no recvmmsg.
     one_by_one: bool,
@@ -43,10 +44,12 @@ impl RecvBatch {
     /// Room for `capacity` datagrams (1 to [`BATCH_MAX`]; others are brought into that range)
     /// of `stride` bytes each.
     pub fn new(capacity: usize, stride: usize) -> Self {
-        let (capacity, stride) = (capacity.clamp(1, BATCH_MAX), stride.max(1));
+        let (capacity, room) = (capacity.clamp(1, BATCH_MAX), stride.max(1));
+        let stride = apart(room);
         Self {
             slab: vec![0; capacity * stride].into_boxed_slice(),
             stride,
+            room,
             received: Vec::with_capacity(capacity),
             one_by_one: false,
         }
@@ -80,7 +83,7 @@ impl RecvBatch {
             .zip(&mut headers)
         {
             vector.iov_base = slot.as_mut_ptr().cast();
-            vector.iov_len = slot.len();
+            vector.iov_len = self.room;
             header.msg_hdr = describe(name, control, vector);
             count += 1;
         }
@@ -94,7 +97,7 @@ impl RecvBatch {
         };
         for (header, name) in headers.iter().zip(&names).take(arrived) {
             self.received.push(Received {
-                length: (header.msg_len as usize).min(self.stride),
+                length: (header.msg_len as usize).min(self.room),
                 from: from_sockaddr(name),
                 to: destination(&header.msg_hdr).unwrap_or(Ipv4Addr::UNSPECIFIED),
                 truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
