@@ -146,6 +146,12 @@ impl Endpoint {
         counters
     }
 
+    /// Octets that requests received, and their responses, take so far, to be known when they come
+    /// again; [`Limits::cache_bytes`](crate::Limits::cache_bytes) at the most.
+    pub fn cache_bytes(&self) -> usize {
+        self.courier.inbound.touched_bytes()
+    }
+
     /// Own requests without response now.
     pub fn in_flight(&self) -> u32 {
         self.courier.outbound.in_flight()

@@ -58,6 +58,11 @@ impl ByteRing {
         Some(Position(position))
     }
 
+    /// Octets of it that have been used so far.
+    pub fn touched_bytes(&self) -> usize {
+        usize::try_from(self.head).map_or(self.bytes.len(), |head| head.min(self.bytes.len()))
+    }
+
     /// The record at `position`, or `None` if it has given way.
     pub fn get(&self, position: Position) -> Option<&[u8]> {
         if position.0 < self.tail || position.0 >= self.head {

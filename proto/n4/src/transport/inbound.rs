@@ -156,6 +156,13 @@ impl Inbound {
         self.evicted_responses
     }
 
+    /// Octets of memory that have been used so far.
+    pub fn touched_bytes(&self) -> usize {
+        size_of_val(&self.entries[..])
+            + size_of_val(&self.newest[..])
+            + self.responses.touched_bytes()
+    }
+
     fn find(&self, now: Instant, bucket: usize, same: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         let mut number = *self.newest.get(bucket)?;
         // Numbers fall along the chain, so the first dead one ends it.

@@ -1,5 +1,8 @@
 //! Memory of this process, as the kernel counts it.
 
+use sluice_node::core::Core;
+use sluice_port::Packet;
+
 /// Resident memory and touched huge pages, in bytes.
 pub fn used_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -12,6 +15,34 @@ fn used_kib(status: &str) -> u64 {
     counted
         .filter_map(|(_, value)| value.split_whitespace().next()?.parse::<u64>().ok())
         .sum()
+}
+
+/// What a UPF took for its sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct Grown {
+    /// For each session, with all that it takes to find and to change it, in bytes; NaN where
+    /// nobody measured it.
+    pub per_session: f64,
+    /// The memory of recent requests and their responses, which does not grow with sessions.
+    pub n4_cache: usize,
+}
+
+impl Grown {
+    /// Nobody measured it.
+    pub const UNKNOWN: Self = Self {
+        per_session: f64::NAN,
+        n4_cache: 0,
+    };
+
+    /// Since there were `before` bytes and no sessions.
+    pub fn since<P: Packet>(before: u64, core: &Core<P>, sessions: u32) -> Self {
+        let n4_cache = core.up.endpoint().cache_bytes();
+        let grown = used_bytes().saturating_sub(before + n4_cache as u64);
+        Self {
+            per_session: grown as f64 / f64::from(sessions),
+            n4_cache,
+        }
+    }
 }
 
 /// Whether the arena of this name lies on huge pages, as the kernel shows it.

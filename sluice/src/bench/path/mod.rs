@@ -169,7 +169,7 @@ fn one(
             figures,
             attempts,
             reps: effort.reps,
-            bytes_per_session: world.bytes_per_session,
+            memory: world.memory,
             compared: world.verdict()?,
             huge_pages,
         };

@@ -3,6 +3,7 @@
 use super::fifo::PACKETS;
 use super::latency::{self, Latency, Times};
 use super::measure::Figures;
+use super::memory::Grown;
 use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use crate::bench::machine;
@@ -31,8 +32,8 @@ pub struct Outcome {
     pub attempts: usize,
     /// Repetitions of each.
     pub reps: usize,
-    /// Memory of a session.
-    pub bytes_per_session: f64,
+    /// Memory of sessions.
+    pub memory: Grown,
     /// Packets whose bytes were compared.
     pub compared: u64,
     /// What lies on huge pages.
@@ -55,7 +56,7 @@ impl Outcome {
     }
 
     fn bytes(&self) -> Option<f64> {
-        (self.sessions >= SESSIONS_FOR_MEMORY).then_some(self.bytes_per_session.round())
+        (self.sessions >= SESSIONS_FOR_MEMORY).then_some(self.memory.per_session.round())
     }
 
     fn to_json(&self) -> Value {
@@ -86,6 +87,7 @@ impl Outcome {
             "attempts": self.attempts,
             "preempted_share": round(preempted),
             "bytes_per_session": self.bytes(),
+            "n4_cache_bytes": self.memory.n4_cache,
             "packets_compared": self.compared,
             "huge_pages": { "packets": self.huge_pages.packets, "sessions": self.huge_pages.sessions },
         })

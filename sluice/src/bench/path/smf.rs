@@ -116,7 +116,7 @@ fn seid_of(index: u32) -> Seid {
 /// What comes back from the UPF.
 #[derive(Debug)]
 pub struct Answers<P> {
-    /// By session; the default where no answer came yet.
+    /// By session; of no meaning where no answer came yet.
     pub flows: Vec<Flow>,
     /// Sessions established.
     pub established: usize,
@@ -133,7 +133,8 @@ impl<P> Answers<P> {
     pub fn new(sessions: u32, teids: Teids) -> Self {
         Self {
             teids,
-            flows: vec![Flow::default(); sessions as usize],
+            // Not zero, so that its memory is there and no session's.
+            flows: vec![Flow::new(0, 0, Ipv4Addr::UNSPECIFIED); sessions as usize],
             established: 0,
             refused: None,
             associated: false,

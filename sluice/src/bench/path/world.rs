@@ -39,8 +39,8 @@ pub struct World<P: Packet> {
     pub frames: Arc<Frames>,
     /// The sessions in the random order in which they send.
     pub flows: Arc<[Flow]>,
-    /// Memory that a session takes, with all that it takes to serve N4.
-    pub bytes_per_session: f64,
+    /// Memory that sessions take.
+    pub memory: memory::Grown,
 }
 
 /// A UPF that is not what it should be.
@@ -63,7 +63,7 @@ impl<P: Packet> World<P> {
         let before_bytes = memory::used_bytes();
         let (mut core, mut worker) = start(Size::of(sessions), io)?;
         establish(sessions, &mut core, &mut worker, (teids, &mut answers))?;
-        let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
+        let grown = memory::Grown::since(before_bytes, &core, sessions);
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = answers.flows.into();
         for fifo in worker.io().fifos() {
@@ -75,7 +75,7 @@ impl<P: Packet> World<P> {
             worker,
             frames,
             flows,
-            bytes_per_session: grown_bytes as f64 / f64::from(sessions),
+            memory: grown,
         })
     }
 
@@ -91,7 +91,7 @@ impl<P: Packet> World<P> {
             worker,
             frames: Arc::default(),
             flows,
-            bytes_per_session: f64::NAN,
+            memory: memory::Grown::UNKNOWN,
         }
     }
 

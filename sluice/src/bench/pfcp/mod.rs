@@ -140,11 +140,11 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
     let counters = world.core.up.endpoint().counters();
-    let bytes_per_session = world.bytes_per_session;
+    let memory = world.memory;
     let proven = world.subscribers.flows()?.len();
     let run = Run {
         cpus,
-        bytes_per_session,
+        memory,
         flow,
         proven,
         compared: world.prove()?,

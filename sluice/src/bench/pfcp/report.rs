@@ -4,6 +4,7 @@ use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::world::Cpus;
 use crate::bench::machine;
+use crate::bench::path::memory::Grown;
 use crate::bench::stats::{Summary, round};
 use serde_json::{Map, Value, json};
 
@@ -30,8 +31,8 @@ pub struct Outcome {
 pub struct Run {
     /// Who ran where.
     pub cpus: Cpus,
-    /// Memory of a session when all were established.
-    pub bytes_per_session: f64,
+    /// Memory of sessions when all were established.
+    pub memory: Grown,
     /// Packets beside modifications.
     pub flow: Option<FlowFigures>,
     /// Sessions that stood at the end.
@@ -122,7 +123,7 @@ fn placement(cpus: Cpus) -> String {
 
 /// All of it as one object.
 pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
-    let bytes = (sessions >= SESSIONS_FOR_MEMORY).then_some(run.bytes_per_session.round());
+    let bytes = (sessions >= SESSIONS_FOR_MEMORY).then_some(run.memory.per_session.round());
     json!({
         "bench": "pfcp",
         "version": env!("CARGO_PKG_VERSION"),
@@ -130,6 +131,7 @@ pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
         "placement": placement(run.cpus),
         "dialects": sluice_lab_smf::Dialect::ALL.map(|d| d.to_string()),
         "bytes_per_session": bytes,
+        "n4_cache_bytes": run.memory.n4_cache,
         "flow": run.flow.as_ref().map(flow_json),
         "sessions_proven": run.proven,
         "packets_compared": run.compared,

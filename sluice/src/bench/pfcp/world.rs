@@ -43,8 +43,8 @@ pub struct World<P: Packet> {
     /// The SMFs' side.
     pub subscribers: Subscribers,
     cpus: Cpus,
-    /// Memory that a session takes, with all that it takes to serve N4.
-    pub bytes_per_session: f64,
+    /// Memory that sessions take.
+    pub memory: memory::Grown,
 }
 
 /// What a lap cost the N4 loop.
@@ -100,7 +100,7 @@ impl<P: Packet> World<P> {
             worker,
             subscribers,
             cpus,
-            bytes_per_session: f64::NAN,
+            memory: memory::Grown::UNKNOWN,
         })
     }
 
@@ -131,8 +131,7 @@ impl<P: Packet> World<P> {
             script.establishing(&mut self.subscribers, first, SERIES.min(count - first));
             self.serve(door, wire, &script, &mut log)?;
         }
-        let grown_bytes = memory::used_bytes().saturating_sub(before_bytes);
-        self.bytes_per_session = grown_bytes as f64 / f64::from(count);
+        self.memory = memory::Grown::since(before_bytes, &self.core, count);
         self.connect_all(door, wire)
     }
 

@@ -1,5 +1,6 @@
 //! Where the usage of a URR adds up until it is reported.
 
+use crate::session::slab::Node;
 use sluice_path::txn::Usage;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::UsageReport;
@@ -8,15 +9,38 @@ use sluice_wire::pfcp::value::{
     VolumeMeasurement,
 };
 
+/// What a URR wants to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// Measurement Method: volume.
+    volume: bool,
+    /// Measurement Information: numbers of packets (MNOP).
+    packets: bool,
+    /// Measurement Information: usage before QoS enforcement (MBQE).
+    before_qos: bool,
+}
+
+impl Told {
+    /// As the URR says.
+    pub fn by(method: MeasurementMethod, information: MeasurementInformation) -> Self {
+        Self {
+            volume: method.contains(MeasurementMethod::VOLUM),
+            packets: information.contains(MeasurementInformation::MNOP),
+            before_qos: information.contains(MeasurementInformation::MBQE),
+        }
+    }
+}
+
+// There is one for each URR of each session.
+const _: () = assert!(size_of::<Node<Meter>>() == 48);
+
 /// Usage of one URR since its last report.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Meter {
     /// The URR.
     pub urr: UrrId,
-    /// Measurement Method.
-    pub method: MeasurementMethod,
-    /// Measurement Information.
-    pub information: MeasurementInformation,
+    /// What is reported of it.
+    pub told: Told,
     /// UR-SEQN of the next report.
     pub sequence: u32,
     /// When this measurement began.
@@ -27,16 +51,10 @@ pub struct Meter {
 
 impl Meter {
     /// A meter at zero.
-    pub fn new(
-        urr: UrrId,
-        method: MeasurementMethod,
-        information: MeasurementInformation,
-        start: NtpTime,
-    ) -> Self {
+    pub fn new(urr: UrrId, told: Told, start: NtpTime) -> Self {
         Self {
             urr,
-            method,
-            information,
+            told,
             sequence: 0,
             start,
             usage: [Usage::default(); 2],
@@ -56,24 +74,22 @@ impl Meter {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let start = core::mem::replace(&mut self.start, end);
-        let before_qos = self.information.contains(MeasurementInformation::MBQE);
-        let measures_volume = self.method.contains(MeasurementMethod::VOLUM);
         UsageReport {
             urr_id: self.urr,
             ur_seqn: sequence,
             usage_report_trigger: trigger,
             start_time: Some(start),
             end_time: Some(end),
-            volume_measurement: measures_volume.then(|| self.volume(uplink, downlink)),
+            volume_measurement: self.told.volume.then(|| self.volume(uplink, downlink)),
             // Usage is counted after QoS enforcement; whoever asked for the other is told.
-            usage_information: before_qos.then_some(UsageInformation::UAE),
+            usage_information: self.told.before_qos.then_some(UsageInformation::UAE),
             ..UsageReport::default()
         }
     }
 
     /// Octets always; packets where the URR asks for them (MNOP).
     fn volume(&self, uplink: Usage, downlink: Usage) -> VolumeMeasurement {
-        let packets = self.information.contains(MeasurementInformation::MNOP);
+        let packets = self.told.packets;
         VolumeMeasurement {
             total: Some(uplink.bytes + downlink.bytes),
             uplink: Some(uplink.bytes),
@@ -93,15 +109,15 @@ mod tests {
         Usage { bytes, packets }
     }
 
+    fn meter(information: MeasurementInformation, start_s: u32) -> Meter {
+        let told = Told::by(MeasurementMethod::VOLUM, information);
+        Meter::new(UrrId(3), told, NtpTime(start_s))
+    }
+
     #[test]
     fn a_report_starts_the_next_measurement() {
         let information = MeasurementInformation::MNOP;
-        let mut meter = Meter::new(
-            UrrId(3),
-            MeasurementMethod::VOLUM,
-            information,
-            NtpTime(100),
-        );
+        let mut meter = meter(information, 100);
         meter.add(true, usage(50, 1));
         meter.add(false, usage(700, 2));
         let report = meter.report(UsageReportTrigger::IMMER, NtpTime(160));
@@ -120,7 +136,7 @@ mod tests {
     #[test]
     fn a_urr_that_wants_usage_before_qos_is_told_what_it_gets() {
         let information = MeasurementInformation::MBQE;
-        let mut meter = Meter::new(UrrId(3), MeasurementMethod::VOLUM, information, NtpTime(0));
+        let mut meter = meter(information, 0);
         let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1));
         assert_eq!(report.usage_information, Some(UsageInformation::UAE));
     }
@@ -128,7 +144,7 @@ mod tests {
     #[test]
     fn packets_are_reported_where_the_urr_asks() {
         let information = MeasurementInformation::default();
-        let mut meter = Meter::new(UrrId(3), MeasurementMethod::VOLUM, information, NtpTime(0));
+        let mut meter = meter(information, 0);
         let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1));
         assert_eq!(report.volume_measurement.unwrap().total_packets, None);
     }

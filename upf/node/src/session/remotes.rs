@@ -5,14 +5,17 @@
 
 use crate::session::hash::Seeded;
 use crate::session::rules::RemoteTunnel;
+use core::hash::BuildHasher;
 use std::collections::{BTreeSet, HashMap};
 
 /// Sessions by tunnel.
 #[derive(Debug)]
 pub struct Remotes {
-    first: HashMap<RemoteTunnel, u32, Seeded>,
+    /// By a hash of the tunnel, which may be that of two: then the second is among the others.
+    first: HashMap<u32, u32, Seeded>,
     /// Those that came to a tunnel that was taken.
     others: BTreeSet<(RemoteTunnel, u32)>,
+    hash: Seeded,
 }
 
 impl Remotes {
@@ -21,19 +24,26 @@ impl Remotes {
         Self {
             first: HashMap::with_capacity_and_hasher(tunnels, hash),
             others: BTreeSet::new(),
+            hash,
         }
+    }
+
+    fn mark(&self, tunnel: RemoteTunnel) -> u32 {
+        self.hash.hash_one(tunnel) as u32
     }
 
     /// The session sends into the tunnel from now on.
     pub fn add(&mut self, tunnel: RemoteTunnel, session: u32) {
-        if *self.first.entry(tunnel).or_insert(session) != session {
+        let mark = self.mark(tunnel);
+        if *self.first.entry(mark).or_insert(session) != session {
             self.others.insert((tunnel, session));
         }
     }
 
     /// The session no longer does.
     pub fn remove(&mut self, tunnel: RemoteTunnel, session: u32) {
-        if self.first.get(&tunnel) != Some(&session) {
+        let mark = self.mark(tunnel);
+        if self.first.get(&mark) != Some(&session) {
             self.others.remove(&(tunnel, session));
             return;
         }
@@ -41,17 +51,17 @@ impl Remotes {
         match next {
             Some(next) => {
                 self.others.remove(&(tunnel, next));
-                self.first.insert(tunnel, next);
+                self.first.insert(mark, next);
             }
             None => {
-                self.first.remove(&tunnel);
+                self.first.remove(&mark);
             }
         }
     }
 
-    /// All sessions that do.
+    /// All sessions that do; the first may send into another tunnel.
     pub fn of(&self, tunnel: RemoteTunnel) -> impl Iterator<Item = u32> {
-        let first = self.first.get(&tunnel).copied();
+        let first = self.first.get(&self.mark(tunnel)).copied();
         first.into_iter().chain(self.others_of(tunnel))
     }
 

@@ -8,11 +8,13 @@ use sluice_mem::prefetch;
 /// No record.
 const NONE: u32 = u32::MAX;
 
+/// A place. Where `T` has a bit pattern to spare it is no larger than `T`.
 #[derive(Clone, Debug)]
-struct Node<T> {
-    /// In a free one: the next free one.
-    next: u32,
-    value: T,
+pub enum Node<T> {
+    /// Nobody's; the next one of these.
+    Free(u32),
+    /// Somebody's.
+    Used(T),
 }
 
 /// The arena.
@@ -61,10 +63,11 @@ impl<T> Slab<T> {
     /// One more record, or `None` if the arena is full.
     pub fn insert(&mut self, value: T) -> Option<u32> {
         let at = self.free;
-        let node = Node { next: NONE, value };
+        let node = Node::Used(value);
         if let Some(free) = self.nodes.get_mut(at as usize) {
-            self.free = free.next;
-            *free = node;
+            if let Node::Free(next) = core::mem::replace(free, node) {
+                self.free = next;
+            }
             self.used += 1;
             return Some(at);
         }
@@ -78,8 +81,8 @@ impl<T> Slab<T> {
 
     /// Frees a record.
     pub fn remove(&mut self, at: u32) {
-        if let Some(node) = self.nodes.get_mut(at as usize) {
-            node.next = self.free;
+        if let Some(node @ Node::Used(_)) = self.nodes.get_mut(at as usize) {
+            *node = Node::Free(self.free);
             self.free = at;
             self.used -= 1;
         }
@@ -87,12 +90,18 @@ impl<T> Slab<T> {
 
     /// A record.
     pub fn get(&self, at: u32) -> Option<&T> {
-        Some(&self.nodes.get(at as usize)?.value)
+        match self.nodes.get(at as usize)? {
+            Node::Free(_) => None,
+            Node::Used(value) => Some(value),
+        }
     }
 
     /// A record.
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
-        Some(&mut self.nodes.get_mut(at as usize)?.value)
+        match self.nodes.get_mut(at as usize)? {
+            Node::Free(_) => None,
+            Node::Used(value) => Some(value),
+        }
     }
 }
 
@@ -106,6 +115,8 @@ mod tests {
         let places = ['x', 'y'].map(|value| slab.insert(value).unwrap());
         assert_eq!((slab.insert('z'), slab.has_room()), (None, false));
         places.into_iter().for_each(|at| slab.remove(at));
+        slab.remove(places[0]);
+        assert_eq!(slab.get(places[0]), None);
         assert_eq!((slab.used(), slab.has_room()), (0, true));
         assert_eq!(slab.insert('z'), Some(places[1]));
         assert_eq!(slab.get(places[1]), Some(&'z'));

@@ -7,6 +7,7 @@ use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::hash::Seeded;
 use crate::session::limits::URRS_PER_SESSION;
+use crate::session::meter::Told;
 use crate::session::names::Names;
 use crate::session::notice::Notice;
 use crate::session::pending::PendingTable;
@@ -176,7 +177,7 @@ impl State {
         }
         for urr in &draft.urrs {
             if let Some(meter) = ground.meters.get_mut(urr.meter) {
-                (meter.method, meter.information) = (urr.method, urr.information);
+                meter.told = Told::by(urr.method, urr.information);
             }
         }
         self.claims.keep();

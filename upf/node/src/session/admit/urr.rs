@@ -10,7 +10,7 @@
 
 use super::pdr::first_present;
 use crate::network::Network;
-use crate::session::meter::Meter;
+use crate::session::meter::{Meter, Told};
 use crate::session::refusal::{self, Refusal, RuleId};
 use crate::session::rules::Urr;
 use crate::session::work::Work;
@@ -41,7 +41,8 @@ impl<N: Network> Work<'_, N> {
         )?;
         let information = ie.measurement_information.unwrap_or_default();
         self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
-        let meter = Meter::new(ie.urr_id, ie.measurement_method, information, self.wall);
+        let told = Told::by(ie.measurement_method, information);
+        let meter = Meter::new(ie.urr_id, told, self.wall);
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
         let urr = Urr {
             id: ie.urr_id,

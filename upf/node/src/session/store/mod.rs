@@ -11,8 +11,9 @@ mod user;
 use crate::session::hash::Seeded;
 use crate::session::limits::RECORD_LINES_PER_SESSION;
 use crate::session::rules::Rules;
-use crate::session::slab::Slab;
+use crate::session::slab::{Node, Slab};
 use core::net::{Ipv4Addr, Ipv6Addr};
+use core::num::NonZeroU32;
 use index::{Index, Key};
 use record::RECORD_MAX;
 use runs::{Run, Runs, lines_for};
@@ -69,19 +70,21 @@ pub struct NewSession {
 /// What of a session stands in its place.
 #[derive(Clone, Copy, Debug)]
 struct Head {
-    /// 0 in a vacant place.
-    check: u32,
+    check: NonZeroU32,
     association: AssociationId,
     cp_seid: Seid,
     /// IPv4 address of the CP F-SEID, if it has one.
     cp_ipv4: u32,
     request: u64,
-    record: Run,
+    record_at: u32,
     previous: u32,
     next: u32,
     shard: u16,
+    record_lines: u8,
     state: State,
 }
+
+const _: () = assert!(size_of::<Node<Head>>() == 48);
 
 /// What is true of a session, as bits.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +110,17 @@ impl State {
 }
 
 impl Head {
+    fn record(&self) -> Run {
+        Run::of(self.record_at, self.record_lines)
+    }
+
+    /// Gives the run that was there.
+    fn replace_record(&mut self, run: Run) -> Run {
+        let old = self.record();
+        (self.record_at, self.record_lines) = run.parts();
+        old
+    }
+
     fn is_doomed(&self) -> bool {
         self.state.has(State::DOOMED)
     }
@@ -215,6 +229,12 @@ impl Store {
         self.heads.used()
     }
 
+    /// Lines that the records of all sessions take.
+    #[cfg(test)]
+    pub fn record_lines(&self) -> usize {
+        self.records.used()
+    }
+
     /// Asks the caches for a session.
     pub fn prefetch(&self, name: SessionRef) {
         self.heads.prefetch_at(name.at);
@@ -223,7 +243,7 @@ impl Store {
     /// Asks the caches for the rules of a session.
     pub fn prefetch_rules(&self, name: SessionRef) {
         if let Some(head) = self.heads.get(name.at) {
-            self.records.prefetch(head.record);
+            self.records.prefetch(head.record());
         }
     }
 
@@ -234,13 +254,13 @@ impl Store {
 
     fn record(&self, name: SessionRef) -> &[u8] {
         let head = self.heads.get(name.at);
-        let head = head.filter(|head| head.check == name.check && name.check != 0);
-        head.map_or(&[], |head| self.records.octets(head.record))
+        let head = head.filter(|head| head.check.get() == name.check);
+        head.map_or(&[], |head| self.records.octets(head.record()))
     }
 
     fn head_of(&self, name: SessionRef) -> Option<&Head> {
         let head = self.heads.get(name.at)?;
-        (name.check != 0 && head.check == name.check && !head.is_doomed()).then_some(head)
+        (head.check.get() == name.check && !head.is_doomed()).then_some(head)
     }
 
     /// A session that can be named.
@@ -269,7 +289,7 @@ impl Store {
 
     /// The session in a place, if it can be named.
     pub fn named(&self, at: u32) -> Option<SessionRef> {
-        let check = self.heads.get(at)?.check;
+        let check = self.heads.get(at)?.check.get();
         let name = SessionRef { at, check };
         self.head_of(name).map(|_| name)
     }
@@ -298,7 +318,7 @@ impl Store {
     pub fn has_room(&mut self, session: Option<SessionRef>, rules: &Rules) -> bool {
         let lines = lines_for(record::len_at_most(rules));
         let head = session.and_then(|name| self.head_of(name));
-        let stays = head.is_some_and(|head| lines <= head.record.len());
+        let stays = head.is_some_and(|head| lines <= head.record().len());
         let has_place = head.is_some() || self.heads.has_room();
         stays || has_place && self.records.has_room(lines)
     }
@@ -315,12 +335,13 @@ impl Store {
         state.set(State::IPV4, cp.ipv4.is_some());
         state.set(State::IPV6, cp.ipv6.is_some());
         let head = Head {
-            check,
+            check: NonZeroU32::new(check)?,
             association,
             cp_seid: cp.seid,
             cp_ipv4: cp.ipv4.map_or(0, u32::from),
             request: new.request,
-            record: Run::default(),
+            record_at: 0,
+            record_lines: 0,
             previous: NONE,
             next: NONE,
             shard: new.shard as u16,
@@ -355,12 +376,12 @@ impl Store {
             return;
         };
         // Where there is no room for a shorter one the old one serves as well.
-        if head.record.len() != lines_for(len)
+        if head.record().len() != lines_for(len)
             && let Some(run) = records.take(lines_for(len))
         {
-            records.give(core::mem::replace(&mut head.record, run));
+            records.give(head.replace_record(run));
         }
-        let record = records.octets_mut(head.record).get_mut(..len);
+        let record = records.octets_mut(head.record()).get_mut(..len);
         debug_assert!(record.is_some(), "the caller made sure of room");
         if let (Some(record), Some(written)) = (record, scratch.get(..len)) {
             record.copy_from_slice(written);
@@ -371,9 +392,8 @@ impl Store {
     pub fn remove(&mut self, name: SessionRef) {
         self.unlink(name.at);
         self.forget(name.at);
-        if let Some(head) = self.heads.get_mut(name.at) {
-            head.check = 0;
-            self.records.give(core::mem::take(&mut head.record));
+        if let Some(head) = self.heads.get(name.at) {
+            self.records.give(head.record());
             self.heads.remove(name.at);
         }
     }
@@ -419,13 +439,13 @@ impl Store {
     pub fn doomed(&self) -> Option<(SessionRef, Session)> {
         let at = self.first_doomed;
         let head = self.heads.get(at)?;
-        let check = head.check;
+        let check = head.check.get();
         Some((SessionRef { at, check }, self.session(at, head)))
     }
 
     /// Adds usage to a session's totals, if it still exists.
     pub fn add_usage(&mut self, name: SessionRef, uplink: bool, usage: Usage) {
-        let Some(run) = self.head_of(name).map(|head| head.record) else {
+        let Some(run) = self.head_of(name).map(Head::record) else {
             return;
         };
         let record = self.records.octets_mut(run);
@@ -441,7 +461,7 @@ impl Store {
         let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
         let all = core::iter::from_fn(move || {
             let head = self.heads.get(at)?;
-            let check = head.check;
+            let check = head.check.get();
             let name = SessionRef { at, check };
             let session = self.session(at, head);
             at = head.next;

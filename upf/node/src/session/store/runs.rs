@@ -32,14 +32,24 @@ pub struct Runs {
     given_since_join: usize,
 }
 
-/// A run of adjacent lines; of none at first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// A run of adjacent lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     at: u32,
     len: u8,
 }
 
 impl Run {
+    /// The run of these [parts](Self::parts).
+    pub fn of(at: u32, len: u8) -> Self {
+        Self { at, len }
+    }
+
+    /// Its first line, and how many there are.
+    pub fn parts(self) -> (u32, u8) {
+        (self.at, self.len)
+    }
+
     /// Lines in it.
     pub fn len(self) -> usize {
         usize::from(self.len)

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use sluice_path::line::Line;
 use sluice_path::rule::Flags;
 use sluice_path::txn::{Clock, Op};
-use sluice_wire::ids::{FarId, Seid, Teid};
+use sluice_wire::ids::{FarId, QerId, Seid, Teid, UrrId};
 use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::SessionModificationRequest;
@@ -44,6 +44,29 @@ fn handover(teid: u32, gnb: Ipv4Addr, end_marker: bool) -> SessionModificationRe
         ..Default::default()
     });
     request
+}
+
+/// With its user, a URR and the QERs of flow and session.
+#[test]
+fn a_default_session_is_kept_in_three_lines_at_the_most() {
+    let mut bench = Bench::new();
+    let mut request = default_session(UE, 77);
+    request
+        .create_qer
+        .push(qer(2, Some((50_000, 50_000)), None));
+    request.create_urr.push(urr(1));
+    for pdr in &mut request.create_pdr {
+        pdr.qer_id.push(QerId(2));
+        pdr.urr_id.push(UrrId(1));
+    }
+    let user = UserId {
+        imsi: Some(&[0x00, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0xf1]),
+        ..UserId::default()
+    };
+    request.user_id = Some(user);
+    assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
+    assert_eq!(bench.up.sessions()[0].imsi, "001010000000001");
+    assert_eq!(bench.up.state.store.record_lines(), 3);
 }
 
 #[test]
