@@ -131,6 +131,12 @@ impl ForeignReader {
         }
     }
 
+    /// True if `key` is known. While none is, the table is not looked at, and so takes no memory.
+    #[inline]
+    pub fn knows(&self, key: ForeignKey) -> bool {
+        !self.is_empty() && self.get(key).is_some()
+    }
+
     /// The line of `key`.
     #[inline]
     pub fn get(&self, key: ForeignKey) -> Option<u32> {

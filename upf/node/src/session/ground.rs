@@ -151,7 +151,7 @@ impl Ground {
                 break;
             };
             let teid = teid.get();
-            if teid != last && self.known.get(ForeignKey::teid(local, teid)).is_none() {
+            if teid != last && !self.known.knows(ForeignKey::teid(local, teid)) {
                 self.set_teid(slot, teid);
                 return Ok((teid, slot_endpoint(local, teid, slot)));
             }
@@ -176,7 +176,7 @@ impl Ground {
             let congruent = slot % SHARDS == shard;
             let key = ForeignKey::teid(local, teid);
             if congruent
-                && self.known.get(key).is_none()
+                && !self.known.knows(key)
                 && let Some(taken) = self.slots.take_named(slot)
             {
                 claims.push(Claim::Slot(taken)).map_err(Denied::from)?;
@@ -227,7 +227,7 @@ impl Ground {
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<u32, Denied> {
-        if self.known.get(key).is_some() {
+        if self.known.knows(key) {
             return Err(Denied::InUse);
         }
         let taken = self.lines.take(shard, now_s).ok_or(Denied::Exhausted)?;
