@@ -26,6 +26,15 @@ pub fn write<T: ?Sized>(value: &T) {
     hint_write((value as *const T).cast());
 }
 
+/// Asks for the first `lines` cache lines of `value`, to be written.
+#[inline(always)]
+pub fn write_first<T>(value: &T, lines: usize) {
+    let first = (value as *const T).cast::<u8>();
+    for at in (0..size_of::<T>()).step_by(CACHE_LINE).take(lines) {
+        hint_write(first.wrapping_add(at));
+    }
+}
+
 /// Asks for the cache line of the first byte of `bytes`, to be read.
 #[inline(always)]
 pub fn read_bytes(bytes: &[u8]) {

@@ -112,6 +112,7 @@ impl<P: Packet> Core<P> {
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
+        self.up.foresee_transactions(datagrams.len());
         for (peer, bytes) in datagrams {
             self.up.foresee(*peer, bytes);
         }

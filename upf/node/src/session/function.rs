@@ -94,7 +94,13 @@ impl UpFunction {
         }
     }
 
-    /// The same some time later: asks for the session's rules.
+    /// So many datagrams will be handled soon: asks the caches for the transactions that they
+    /// become.
+    pub fn foresee_transactions(&self, datagrams: usize) {
+        self.state.pending.prefetch_next(datagrams);
+    }
+
+    /// Some time after [`foresee`](Self::foresee): asks for the session's rules.
     pub fn foresee_rules(&self, bytes: &[u8]) {
         if let Some(name) = named_by(bytes) {
             self.state.store.prefetch_rules(name);

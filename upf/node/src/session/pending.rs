@@ -130,6 +130,12 @@ impl PendingTable {
         }
     }
 
+    /// Asks the caches for the transactions that are used next.
+    pub fn prefetch_next(&self, count: usize) {
+        let next = self.txns.iter().rev().take(count);
+        next.for_each(|txn| txn.prefetch_to_write());
+    }
+
     /// Keeps the record until the transaction comes back; names the transaction.
     pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
         let slot = self.free.pop().unwrap_or_else(|| {
