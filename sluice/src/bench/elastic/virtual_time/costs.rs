@@ -57,12 +57,6 @@ impl Measured {
         measured
     }
 
-    /// See [`Costs::gain`]: the most of any kind.
-    pub fn gain(&self) -> f64 {
-        let gains = [&self.own, &self.hand, &self.take].map(Costs::gain);
-        gains.into_iter().fold(1.0, f64::max)
-    }
-
     /// Whether there is something of each kind.
     pub fn is_complete(&self) -> bool {
         let costs = [&self.own, &self.hand, &self.take];
@@ -104,17 +98,6 @@ impl Costs {
         let turns = near.map_or(&[][..], |s| &self.by_size[s]);
         let ns = turns.get((lot % turns.len().max(1) as u64) as usize);
         f64::from(ns.copied().unwrap_or_default()) * f64::from(packets)
-    }
-
-    /// How much less a packet costs in batches of the cheapest size than in full ones: a worker is
-    /// able to so much more than at full load. 1 if full ones are the cheapest.
-    pub fn gain(&self) -> f64 {
-        let mean = |turns: &Vec<f32>| turns.iter().sum::<f32>() / turns.len().max(1) as f32;
-        let known = || self.by_size.iter().filter(|turns| turns.len() > 100);
-        let least = known().map(mean).min_by(f32::total_cmp);
-        let full = known().next_back().map(mean);
-        let gain = full.zip(least).map(|(full, least)| full / least.max(0.1));
-        f64::from(gain.unwrap_or(1.0)).max(1.0)
     }
 
     /// The median for full batches.
@@ -159,9 +142,5 @@ mod tests {
             (1_500.0, 3_000.0)
         );
         assert_eq!(costs.draw_ns(1_000, 0), 10_000.0);
-        assert_eq!(costs.gain(), 1.0);
-        (0..101).for_each(|_| costs.add(&turn(64, 640), 64));
-        (0..101).for_each(|_| costs.add(&turn(256, 5_120), 256));
-        assert_eq!(costs.gain(), 2.0);
     }
 }

@@ -116,7 +116,7 @@ pub fn results(models: &[ModelFigures], moves_ns: &[f64]) -> Vec<Value> {
             result["ratio_to_rtc"] = json!(round(mpps / rtc_mpps));
             results.push(result);
             if model != Model::Pipeline {
-                let able_mpps = mpps / workers as f64 * measured.gain();
+                let able_mpps = mpps / workers as f64;
                 results.push(heavy(&measured, model, workers, able_mpps));
             }
         }
@@ -223,7 +223,7 @@ fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> V
 /// The least offer of these at which the worker with heavy UEs loses packets if nobody helps it, and
 /// how many: where all workers poll for all, it has less to do than its UEs' packets alone.
 fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (f64, u64) {
-    let offers = [1.0, 1.15, 1.3, 1.5, 1.7].map(|factor| factor * able);
+    let offers = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0].map(|factor| factor * able);
     let alone = |able: f64| {
         let alone = burst(measured, model, workers, able, 1, false);
         (able, alone.dropped + alone.missed)
