@@ -3,7 +3,9 @@
 //! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
 //! the rest is a record that moves when it grows (`record`).
 
+mod head;
 mod index;
+mod lists;
 mod record;
 mod runs;
 mod user;
@@ -11,147 +13,18 @@ mod user;
 use crate::session::hash::Seeded;
 use crate::session::limits::RECORD_LINES_PER_SESSION;
 use crate::session::rules::Rules;
-use crate::session::slab::{Node, Slab};
-use core::net::{Ipv4Addr, Ipv6Addr};
+use crate::session::slab::Slab;
+use core::net::Ipv6Addr;
 use core::num::NonZeroU32;
+use head::{Head, NONE, State, cp_of, key_of};
 use index::{Index, Key};
 use record::RECORD_MAX;
-use runs::{Run, Runs, lines_for};
-use sluice_n4::AssociationId;
+use runs::{Runs, lines_for};
 use sluice_path::txn::Usage;
-use sluice_wire::ids::Seid;
 use std::collections::HashMap;
 
+pub use head::{CpSession, NewSession, Session, SessionRef};
 pub use user::{Digits, User};
-
-/// A session without its rules.
-#[derive(Clone, Copy, Debug)]
-pub struct Session {
-    /// Whose session it is.
-    pub association: AssociationId,
-    /// The session at the CP function.
-    pub cp: CpSession,
-    /// Where all its lines and blocks lie.
-    pub shard: u16,
-    /// The path has carried its establishment out.
-    pub stands: bool,
-    /// Hash of the request that established it, so that the request is known when it comes again.
-    pub request: u64,
-}
-
-/// CP F-SEID.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct CpSession {
-    /// Its SEID.
-    pub seid: Seid,
-    /// Its IPv4 address.
-    pub ipv4: Option<Ipv4Addr>,
-    /// Its IPv6 address.
-    pub ipv6: Option<Ipv6Addr>,
-}
-
-/// A session to be kept.
-#[derive(Clone, Copy, Debug)]
-pub struct NewSession {
-    /// Whose session it is.
-    pub association: AssociationId,
-    /// The session at the CP function.
-    pub cp: CpSession,
-    /// Where all its lines and blocks lie.
-    pub shard: u32,
-    /// Upper half of the UP SEID, not 0.
-    pub check: u32,
-    /// Hash of the request that established it.
-    pub request: u64,
-    /// Who the user is.
-    pub user: User,
-}
-
-/// What of a session stands in its place.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    check: NonZeroU32,
-    association: AssociationId,
-    cp_seid: Seid,
-    /// IPv4 address of the CP F-SEID, if it has one.
-    cp_ipv4: u32,
-    request: u64,
-    record_at: u32,
-    previous: u32,
-    next: u32,
-    shard: u16,
-    record_lines: u8,
-    state: State,
-}
-
-const _: () = assert!(size_of::<Node<Head>>() == 48);
-
-/// What is true of a session, as bits.
-#[derive(Clone, Copy, Debug)]
-struct State(u8);
-
-impl State {
-    /// The CP F-SEID has an IPv4 address.
-    const IPV4: Self = Self(1);
-    /// The CP F-SEID has an IPv6 address.
-    const IPV6: Self = Self(1 << 1);
-    /// It is to be removed; nobody can name it any more.
-    const DOOMED: Self = Self(1 << 2);
-    /// The path has carried its establishment out.
-    const STANDS: Self = Self(1 << 3);
-
-    fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    fn set(&mut self, other: Self, on: bool) {
-        self.0 = self.0 & !other.0 | if on { other.0 } else { 0 };
-    }
-}
-
-impl Head {
-    fn record(&self) -> Run {
-        Run::of(self.record_at, self.record_lines)
-    }
-
-    /// Gives the run that was there.
-    fn replace_record(&mut self, run: Run) -> Run {
-        let old = self.record();
-        (self.record_at, self.record_lines) = run.parts();
-        old
-    }
-
-    fn is_doomed(&self) -> bool {
-        self.state.has(State::DOOMED)
-    }
-}
-
-/// No session.
-const NONE: u32 = u32::MAX;
-
-/// Names a session from inside: its place and check, so that a place's next user is told apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SessionRef {
-    /// The place.
-    pub at: u32,
-    /// The check.
-    pub check: u32,
-}
-
-impl SessionRef {
-    /// From a SEID of ours.
-    pub fn from_seid(seid: Seid) -> Self {
-        Self {
-            at: seid.0 as u32,
-            check: (seid.0 >> 32) as u32,
-        }
-    }
-
-    /// The UP SEID.
-    pub fn seid(self) -> Seid {
-        Seid(u64::from(self.check) << 32 | u64::from(self.at))
-    }
-}
 
 /// The sessions.
 #[derive(Debug)]
@@ -331,7 +204,7 @@ impl Store {
             check,
             ..
         } = *new;
-        let mut state = State(0);
+        let mut state = State::default();
         state.set(State::IPV4, cp.ipv4.is_some());
         state.set(State::IPV6, cp.ipv6.is_some());
         let head = Head {
@@ -409,40 +282,6 @@ impl Store {
         }
     }
 
-    /// Dooms the sessions of an association for which `ends` holds: nobody can name them from
-    /// now on. Returns how many.
-    pub fn doom(&mut self, association: AssociationId, ends: impl Fn(&Session) -> bool) -> usize {
-        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
-        let mut count = 0;
-        while let Some(head) = self.heads.get(at) {
-            let next = head.next;
-            if head.association == association && ends(&self.session(at, head)) {
-                self.doom_one(at);
-                count += 1;
-            }
-            at = next;
-        }
-        count
-    }
-
-    /// Dooms one session.
-    pub fn doom_one(&mut self, at: u32) {
-        self.unlink(at);
-        self.forget(at);
-        if let Some(head) = self.heads.get_mut(at) {
-            head.state.set(State::DOOMED, true);
-            self.link(at);
-        }
-    }
-
-    /// A session that is to be removed.
-    pub fn doomed(&self) -> Option<(SessionRef, Session)> {
-        let at = self.first_doomed;
-        let head = self.heads.get(at)?;
-        let check = head.check.get();
-        Some((SessionRef { at, check }, self.session(at, head)))
-    }
-
     /// Adds usage to a session's totals, if it still exists.
     pub fn add_usage(&mut self, name: SessionRef, uplink: bool, usage: Usage) {
         let Some(run) = self.head_of(name).map(Head::record) else {
@@ -455,72 +294,6 @@ impl Store {
         sum.packets += usage.packets;
         record::set_usage(record, both);
     }
-
-    /// All sessions of an association.
-    pub fn of(&self, association: AssociationId) -> impl Iterator<Item = (SessionRef, Session)> {
-        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
-        let all = core::iter::from_fn(move || {
-            let head = self.heads.get(at)?;
-            let check = head.check.get();
-            let name = SessionRef { at, check };
-            let session = self.session(at, head);
-            at = head.next;
-            Some((name, session))
-        });
-        all.filter(move |(_, s)| s.association == association)
-    }
-
-    fn head(&mut self, at: u32) -> Option<&mut u32> {
-        let head = self.heads.get(at)?;
-        match head.is_doomed() {
-            true => Some(&mut self.first_doomed),
-            false => self.first.get_mut(head.association.index()),
-        }
-    }
-
-    fn link(&mut self, at: u32) {
-        let Some(head) = self.head(at) else {
-            return;
-        };
-        let next = core::mem::replace(head, at);
-        if let Some(next) = self.heads.get_mut(next) {
-            next.previous = at;
-        }
-        if let Some(session) = self.heads.get_mut(at) {
-            (session.previous, session.next) = (NONE, next);
-        }
-    }
-
-    fn unlink(&mut self, at: u32) {
-        let Some(Head { previous, next, .. }) = self.heads.get(at).copied() else {
-            return;
-        };
-        match self.heads.get_mut(previous) {
-            Some(before) => before.next = next,
-            None => {
-                if let Some(head) = self.head(at) {
-                    *head = next;
-                }
-            }
-        }
-        if let Some(after) = self.heads.get_mut(next) {
-            after.previous = previous;
-        }
-    }
-}
-
-fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpSession {
-    let has = |state| head.state.has(state);
-    CpSession {
-        seid: head.cp_seid,
-        ipv4: has(State::IPV4).then(|| head.cp_ipv4.into()),
-        ipv6: has(State::IPV6).then(|| ipv6.get(&at).copied()).flatten(),
-    }
-}
-
-fn key_of(heads: &Slab<Head>, ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32) -> Option<Key> {
-    let head = heads.get(at)?;
-    Some((head.association, cp_of(ipv6, at, head)))
 }
 
 #[cfg(test)]

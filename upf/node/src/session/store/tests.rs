@@ -4,7 +4,8 @@ use super::*;
 use crate::network::Side;
 use crate::session::rules::{Action, Forwarding};
 use crate::session::rules::{Far, RemoteTunnel};
-use sluice_wire::ids::FarId;
+use sluice_n4::AssociationId;
+use sluice_wire::ids::{FarId, Seid};
 
 fn association() -> AssociationId {
     let mut up = sluice_n4::Endpoint::new(

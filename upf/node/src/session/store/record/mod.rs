@@ -5,15 +5,19 @@
 //! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
+mod form;
 mod kinds;
 mod pen;
-mod rules;
+mod reader;
+mod scribe;
 
 use crate::session::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
 use crate::session::rules::{Rules, UeAddress};
 use crate::session::store::user::User;
 pub use kinds::Kinds;
 pub use pen::{Eye, Pen};
+use reader::{Reader, read_ue};
+use scribe::{Scribe, write_ue};
 use sluice_path::txn::Usage;
 
 /// Octets of the usage at the start.
@@ -27,11 +31,11 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + HEAD_LEN
     + 2 * DIGITS_LEN
     + UE_LEN
-    + URRS * rules::URR_MAX
-    + ENDPOINTS * rules::ENDPOINT_MAX
-    + PDRS * rules::PDR_MAX
-    + FARS * rules::FAR_MAX
-    + QERS * rules::QER_MAX;
+    + URRS * form::URR_MAX
+    + ENDPOINTS * form::ENDPOINT_MAX
+    + PDRS * form::PDR_MAX
+    + FARS * form::FAR_MAX
+    + QERS * form::QER_MAX;
 
 const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::runs::LINE);
 // Each count is one octet.
@@ -55,9 +59,9 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     user.write(kinds, pen);
     let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
     if let Some(ue) = ue {
-        rules::write_ue(pen, ue);
+        write_ue(pen, ue);
     }
-    let writer = rules::Scribe { kinds, ue, rules };
+    let writer = Scribe { kinds, ue, rules };
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
@@ -80,11 +84,11 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + UE_LEN
         + chains
         + lists
-        + rules.urrs.len() * rules::URR_MAX
-        + rules.endpoints.len() * rules::ENDPOINT_MIN
-        + rules.pdrs.len() * rules::PDR_MIN
-        + rules.fars.len() * rules::FAR_MAX
-        + rules.qers.len() * rules::QER_MAX
+        + rules.urrs.len() * form::URR_MAX
+        + rules.endpoints.len() * form::ENDPOINT_MIN
+        + rules.pdrs.len() * form::PDR_MIN
+        + rules.fars.len() * form::FAR_MAX
+        + rules.qers.len() * form::QER_MAX
 }
 
 /// What stands before the rules.
@@ -120,8 +124,8 @@ pub fn read(record: &[u8], rules: &mut Rules) {
     } = Front::read(record);
     let eye = &mut eye;
     User::pass(kinds, eye);
-    let ue: Option<UeAddress> = kinds.has(Kinds::UE).then(|| rules::read_ue(eye));
-    let reader = rules::Reader { kinds, ue };
+    let ue: Option<UeAddress> = kinds.has(Kinds::UE).then(|| read_ue(eye));
+    let reader = Reader { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
     rules
         .endpoints
@@ -148,8 +152,8 @@ pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
         mut eye,
     } = Front::read(record);
     User::pass(kinds, &mut eye);
-    let ue = kinds.has(Kinds::UE).then(|| rules::read_ue(&mut eye));
-    let reader = rules::Reader { kinds, ue };
+    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let reader = Reader { kinds, ue };
     (0..urrs).map(move |_| reader.urr(&mut eye).meter)
 }
 

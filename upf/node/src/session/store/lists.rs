@@ -1,0 +1,93 @@
+//! The sessions of each association, and those that are to be removed.
+
+use super::head::{Head, NONE, State};
+use super::{Session, SessionRef, Store};
+use sluice_n4::AssociationId;
+
+impl Store {
+    /// Dooms the sessions of an association for which `ends` holds: nobody can name them from
+    /// now on. Returns how many.
+    pub fn doom(&mut self, association: AssociationId, ends: impl Fn(&Session) -> bool) -> usize {
+        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
+        let mut count = 0;
+        while let Some(head) = self.heads.get(at) {
+            let next = head.next;
+            if head.association == association && ends(&self.session(at, head)) {
+                self.doom_one(at);
+                count += 1;
+            }
+            at = next;
+        }
+        count
+    }
+
+    /// Dooms one session.
+    pub fn doom_one(&mut self, at: u32) {
+        self.unlink(at);
+        self.forget(at);
+        if let Some(head) = self.heads.get_mut(at) {
+            head.state.set(State::DOOMED, true);
+            self.link(at);
+        }
+    }
+
+    /// A session that is to be removed.
+    pub fn doomed(&self) -> Option<(SessionRef, Session)> {
+        let at = self.first_doomed;
+        let head = self.heads.get(at)?;
+        let check = head.check.get();
+        Some((SessionRef { at, check }, self.session(at, head)))
+    }
+
+    /// All sessions of an association.
+    pub fn of(&self, association: AssociationId) -> impl Iterator<Item = (SessionRef, Session)> {
+        let mut at = self.first.get(association.index()).copied().unwrap_or(NONE);
+        let all = core::iter::from_fn(move || {
+            let head = self.heads.get(at)?;
+            let check = head.check.get();
+            let name = SessionRef { at, check };
+            let session = self.session(at, head);
+            at = head.next;
+            Some((name, session))
+        });
+        all.filter(move |(_, s)| s.association == association)
+    }
+
+    fn head(&mut self, at: u32) -> Option<&mut u32> {
+        let head = self.heads.get(at)?;
+        match head.is_doomed() {
+            true => Some(&mut self.first_doomed),
+            false => self.first.get_mut(head.association.index()),
+        }
+    }
+
+    pub(super) fn link(&mut self, at: u32) {
+        let Some(head) = self.head(at) else {
+            return;
+        };
+        let next = core::mem::replace(head, at);
+        if let Some(next) = self.heads.get_mut(next) {
+            next.previous = at;
+        }
+        if let Some(session) = self.heads.get_mut(at) {
+            (session.previous, session.next) = (NONE, next);
+        }
+    }
+
+    pub(super) fn unlink(&mut self, at: u32) {
+        let Some(Head { previous, next, .. }) = self.heads.get(at).copied() else {
+            return;
+        };
+        match self.heads.get_mut(previous) {
+            Some(before) => before.next = next,
+            None => {
+                if let Some(head) = self.head(at) {
+                    *head = next;
+                }
+            }
+        }
+        if let Some(after) = self.heads.get_mut(next) {
+            after.previous = previous;
+        }
+    }
+}
