@@ -19,7 +19,7 @@ pub struct Port {
     /// Device arguments or PCI address.
     pub device: At<String>,
     /// Receive queues; `None`: one for each worker.
-    pub rx_queues: Option<u16>,
+    pub rx_queues: Option<At<u16>>,
     /// Transmit queues; `None`: one for each worker.
     pub tx_queues: Option<At<u16>>,
     /// Packets that a receive queue holds.
@@ -55,7 +55,7 @@ impl Port {
         let descriptors = number(64, 32_768, "packets");
         let name = fields.required("name", &name());
         let device = fields.required("device", &device());
-        let rx_queues = fields.or("rx_queues", "auto", &queues).value;
+        let rx_queues = fields.or("rx_queues", "auto", &queues).given();
         let tx_queues = fields.or("tx_queues", "auto", &queues).given();
         let rx_descriptors = fields.or("rx_descriptors", "1024", &descriptors).value;
         let tx_descriptors = fields.or("tx_descriptors", "1024", &descriptors).value;
@@ -90,6 +90,26 @@ impl Port {
     /// The kernel's interface that the device makes, if it does and its arguments name it.
     pub fn made_interface(&self) -> Option<&str> {
         self.interface_of(&["net_tap"])
+    }
+
+    /// Receive and transmit queues where the file leaves them to so many workers.
+    pub fn queues(&self, workers: u16) -> [u16; 2] {
+        let tx = self.tx_queues.map_or(workers, |at| at.value);
+        let rx = self.rx_queues.map_or(workers, |at| at.value);
+        match (self.rx_queues, self.packet_sockets(rx.max(tx))) {
+            (None, Some(sockets)) => [sockets, tx],
+            _ => [rx, tx],
+        }
+    }
+
+    /// Sockets among which the kernel deals the interface's packets, whether or not somebody reads
+    /// them, if it has such: net_af_packet has one for each pair of queues.
+    pub fn packet_sockets(&self, pairs: u16) -> Option<u16> {
+        let arguments = self.device.value.split(',').skip(1);
+        let mut told = arguments.filter_map(|argument| argument.strip_prefix("qpairs="));
+        let told = told.next().and_then(|told| told.parse().ok());
+        self.is_one_of(&["net_af_packet"])
+            .then(|| told.unwrap_or(pairs))
     }
 
     /// Whether nothing beneath the device knows of an MTU: both ends must only agree. DPDK takes

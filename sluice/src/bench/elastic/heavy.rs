@@ -99,6 +99,7 @@ fn burst<P: Packet + Send + 'static>(
     // Each source makes half.
     world.sources(move |_, source| {
         source.set_pace(Pace::every(2000.0 / before));
+        source.look_seldom();
         let (apart_ns, hot) = (2000.0 / all, heavy / all);
         source.set_next_pace(begins_ns, Pace::Every { apart_ns, hot });
     });

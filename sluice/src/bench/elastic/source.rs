@@ -65,6 +65,8 @@ pub struct Source<P: Packet> {
     lot: u64,
     numbers: Vec<u32>,
     pace: Pace,
+    /// The sink looks at one packet in so many.
+    look: u64,
     then: Option<(u64, Pace)>,
     began_ns: u64,
     /// Packets due so far that were made or missed.
@@ -113,6 +115,7 @@ impl<P: Packet> Source<P> {
             lot: 0x2545_f491_4f6c_dd1d,
             numbers: vec![],
             pace: Pace::Still,
+            look: 1,
             then: None,
             began_ns: 0,
             due: 0,
@@ -151,8 +154,15 @@ impl<P: Packet> Source<P> {
     pub fn set_pace(&mut self, pace: Pace) {
         self.then = None;
         self.looked_ns = clock::monotonic_ns();
+        self.look = if pace == Pace::Full { LOOK } else { 1 };
         self.begin(pace, self.looked_ns);
         self.lost = self.under_way();
+    }
+
+    /// The sink looks at as few packets as at full load, so that a packet costs what it costs
+    /// there, until the next [`set_pace`](Self::set_pace).
+    pub fn look_seldom(&mut self) {
+        self.look = LOOK;
     }
 
     /// Another pace from that moment on.
@@ -313,10 +323,10 @@ impl<P: Packet> Source<P> {
 
     fn sink(&mut self, burst: &mut Burst<P>) {
         let now_ns = clock::monotonic_ns();
-        let (sampling, throughput) = (self.watch.is_sampling(), self.pace == Pace::Full);
+        let sampling = self.watch.is_sampling();
         for packet in burst.as_mut_slice() {
             self.left += 1;
-            if throughput && !self.left.is_multiple_of(LOOK) {
+            if !self.left.is_multiple_of(self.look) {
                 continue;
             }
             let Some(stamp) = Stamp::read(packet.data()) else {

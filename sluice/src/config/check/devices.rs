@@ -86,6 +86,18 @@ pub(super) fn queues(config: &UpfConfig, report: &mut Report) {
             let expected = format!("auto, or at least {workers}");
             report.problem(queues.line, key, what, expected);
         }
+        let [rx, tx] = port.queues(u16::try_from(workers).unwrap_or(u16::MAX));
+        if let (Some(queues), Some(sockets)) = (port.rx_queues, port.packet_sockets(rx.max(tx)))
+            && queues.value < sockets
+        {
+            let key = format!("ports[{i}].rx_queues");
+            let what = format!(
+                "{} for {sockets} queue pairs, to each of which the kernel deals packets",
+                queues.value
+            );
+            let expected = format!("auto, or {sockets}");
+            report.problem(queues.line, key, what, expected);
+        }
     }
 }
 

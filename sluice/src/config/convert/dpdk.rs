@@ -46,8 +46,7 @@ impl UpfConfig {
 
     fn port_config(&self, port: &Port) -> PortConfig {
         let workers = u16::try_from(self.placement.workers.len()).unwrap_or(u16::MAX);
-        let rx_queues = port.rx_queues.unwrap_or(workers);
-        let tx_queues = port.tx_queues.map_or(workers, |at| at.value);
+        let [rx_queues, tx_queues] = port.queues(workers);
         PortConfig {
             rx_queues,
             tx_queues,

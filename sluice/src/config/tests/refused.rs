@@ -239,6 +239,26 @@ fn ports_have_a_use_and_a_queue_for_each_worker() {
         "upf.yaml:5: ports[1].tx_queues: 2 for 3 workers; expected auto, or at least 3"
     );
     assert!(load(&format!("workers: {{count: 2}}\n{queues}")).is_ok());
+    let queues = short_with("{name: p1,", "{name: p1, rx_queues: 1,");
+    assert_eq!(
+        refusal(&format!("workers: {{count: 3}}\n{queues}")),
+        "upf.yaml:5: ports[1].rx_queues: 1 for 3 queue pairs, to each of which the kernel deals \
+         packets; expected auto, or 3"
+    );
+    assert!(load(&format!("workers: {{count: 1}}\n{queues}")).is_ok());
+}
+
+#[test]
+fn each_socket_of_af_packet_is_read() {
+    let more = short_with("{name: p1,", "{name: p1, tx_queues: 4,");
+    let config = load(&format!("workers: {{count: 2}}\n{more}")).unwrap();
+    let queues: Vec<_> = config
+        .config
+        .port_configs()
+        .iter()
+        .map(|port| (port.rx_queues, port.tx_queues))
+        .collect();
+    assert_eq!(queues, [(2, 2), (4, 4)]);
 }
 
 #[test]
