@@ -35,11 +35,13 @@ pub struct Offer {
     pub heavy: f64,
 }
 
-/// Both workers together are able to do it, one alone is not.
+/// Both workers together are able to do it, one alone is not. The card goes on sending the heavy
+/// UEs' packets to the worker that had them, so what the other does has to be handed over: two
+/// thirds of what both can do without that is what they can do with it.
 pub const FITS: Offer = Offer {
-    before: 0.4,
-    even: 0.4,
-    heavy: 0.75,
+    before: 0.3,
+    even: 0.15,
+    heavy: 0.95,
 };
 /// More than both are able to do, before and behind: what they do is all that they can.
 pub const FILLS: Offer = Offer {
