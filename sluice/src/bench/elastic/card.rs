@@ -6,36 +6,72 @@
 //! the other CPU: so no model has a cheaper source than another, and none has all its packets in
 //! the cache of the one who polls.
 
+use super::steered::Table;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_path::limits::SHARDS;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Places of one of the four rings that make a receive queue: each source's, in each direction.
 const RING: usize = 1024;
 /// Packets that wait in a queue before they are missed.
 pub const QUEUE: u64 = 4 * RING as u64;
 
-/// Which queue the packets of a shard go to.
+/// Which queue the packets of a shard go to, in each direction.
 #[derive(Debug)]
-pub struct Steering(Box<[AtomicU8]>);
+pub struct Steering {
+    queues: [Box<[AtomicU8]>; 2],
+    /// How often they were changed, and how far each source knows.
+    changes: AtomicU32,
+    known: [AtomicU32; 2],
+}
 
 impl Steering {
     /// All to the first.
     pub fn new() -> Self {
-        Self((0..SHARDS).map(|_| AtomicU8::new(0)).collect())
+        Self {
+            queues: [(); 2].map(|()| (0..SHARDS).map(|_| AtomicU8::new(0)).collect()),
+            changes: AtomicU32::new(0),
+            known: Default::default(),
+        }
     }
 
     /// The queue of a shard.
     #[inline]
-    pub fn queue(&self, shard: u32) -> usize {
-        usize::from(self.0[(shard % SHARDS) as usize].load(Relaxed)) % 2
+    pub fn queue(&self, shard: u32, direction: usize) -> usize {
+        usize::from(self.queues[direction][(shard % SHARDS) as usize].load(Relaxed)) % 2
     }
 
-    /// From now on as `queue` says.
+    /// From now on as `queue` says, in both directions.
     pub fn set(&self, queue: impl Fn(u32) -> usize) {
-        for (shard, place) in (0..SHARDS).zip(&self.0) {
+        (0..2).for_each(|direction| self.set_one(direction, &queue));
+    }
+
+    /// As [`set`](Self::set), in one direction.
+    pub fn set_one(&self, direction: usize, queue: impl Fn(u32) -> usize) {
+        for (shard, place) in (0..SHARDS).zip(&self.queues[direction]) {
             place.store(queue(shard) as u8, Relaxed);
         }
+        self.changes.store(self.changes.load(Relaxed) + 1, Release);
+    }
+
+    /// A source will ask for queues from now on, and not use what it was told before.
+    #[inline]
+    pub fn learn(&self, source: usize) {
+        self.known[source].store(self.changes.load(Acquire), Release);
+    }
+
+    /// Whether both sources know of all changes.
+    pub fn is_known(&self) -> bool {
+        let changes = self.changes.load(Relaxed);
+        self.known
+            .iter()
+            .all(|known| known.load(Acquire) == changes)
+    }
+
+    /// The table of one direction, as a port that can be asked to steer has it.
+    pub fn table(self: &std::sync::Arc<Self>, direction: usize) -> Table {
+        Table::new(self.clone(), direction)
     }
 }
 
@@ -44,7 +80,8 @@ impl Steering {
 pub struct Slots<P> {
     to: [[Producer<P>; 2]; 2],
     from: [[Consumer<P>; 2]; 2],
-    first: usize,
+    /// By direction: the source that is asked first the next time.
+    first: [usize; 2],
 }
 
 /// Both workers' ends.
@@ -60,7 +97,11 @@ pub fn slots<P: Send>() -> [Slots<P>; 2] {
         let [(to_near, near), (to_far, far)] = ends;
         ([to_near, to_far], near, far)
     });
-    let slots = |to, from| Slots { to, from, first: 0 };
+    let slots = |to, from| Slots {
+        to,
+        from,
+        first: [0; 2],
+    };
     [
         slots(of_near.0, [of_near.1, of_far.1]),
         slots(of_far.0, [of_near.2, of_far.2]),
@@ -85,12 +126,14 @@ impl<P> Slots<P> {
         self.to[queue][direction].push(packet)
     }
 
-    /// Up to `max` packets of our queue, from both sources in turn.
+    /// Up to `max` packets of our queue, from both sources in turn: none waits behind more packets
+    /// than the queue holds, on which changes of steering count.
     #[inline]
     pub fn take(&mut self, direction: usize, max: usize, mut taken: impl FnMut(P)) -> usize {
-        self.first = 1 - self.first;
+        let first = self.first[direction];
+        self.first[direction] = 1 - first;
         let mut n = 0;
-        for source in [self.first, 1 - self.first] {
+        for source in [first, 1 - first] {
             for packet in self.from[source][direction].drain(max - n) {
                 n += 1;
                 taken(packet);
@@ -119,5 +162,20 @@ mod tests {
         assert_eq!(far.take(0, 2 * RING, |n| sum += n), 2 * RING - 100);
         assert_eq!(sum, (RING * (RING - 1)) as u32);
         assert_eq!(near.take(0, 10, |_| ()) + far.take(1, 10, |_| ()), 0);
+    }
+    /// Polling the other direction between changes nothing of that.
+    #[test]
+    fn no_packet_waits_behind_more_than_the_queue_holds() {
+        for lone in [0, 1] {
+            let mut both = slots::<u32>();
+            assert!(both[lone].put(0, 0, 1).is_ok());
+            let (mut polled, mut is_out) = (0, false);
+            while !is_out {
+                while both[1 - lone].put(0, 0, 0).is_ok() {}
+                polled += both[0].take(0, 128, |n| is_out |= n == 1) as u64;
+                both[0].take(1, 128, |_| ());
+                assert!(polled < QUEUE, "source {lone}");
+            }
+        }
     }
 }

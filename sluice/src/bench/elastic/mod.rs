@@ -12,6 +12,7 @@ mod measure;
 mod models;
 mod report;
 mod source;
+mod steered;
 mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -140,7 +140,7 @@ impl<P: Packet> Source<P> {
             let shard = flow.ue % SHARDS;
             self.own.push(place as u32);
             self.by_shard[shard as usize].push(place as u32);
-            self.by_queue[self.steering.queue(shard)].push(place as u32);
+            self.by_queue[self.steering.queue(shard, 0)].push(place as u32);
             if (flows.hot)(place, flow) {
                 self.hot.push(place as u32);
             }
@@ -281,7 +281,7 @@ impl<P: Packet> Source<P> {
     ) -> bool {
         self.made += 1;
         let flow = &self.flows[place as usize];
-        let queue = self.steering.queue(flow.ue);
+        let queue = self.steering.queue(flow.ue, direction);
         if room[queue][direction] == 0 {
             return false;
         }
@@ -362,6 +362,7 @@ impl<P: Packet> PortIo for Source<P> {
             N3 => {
                 let now_ns = clock::monotonic_ns();
                 self.look(now_ns);
+                self.steering.learn(self.worker);
                 let made = self.make_due(now_ns);
                 add(&self.watch.eyes[self.worker].made, made);
                 self.spent_ns += clock::monotonic_ns() - now_ns;

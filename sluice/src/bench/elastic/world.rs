@@ -3,6 +3,7 @@
 
 use super::card::{Steering, slots};
 use super::source::{Flows, Pace, Source};
+use super::steered::{Table, steerer};
 use super::turns::{Turns, turn};
 use super::watch::Watch;
 use crate::bench::path::scene::{self, N3, N6};
@@ -21,6 +22,7 @@ use sluice_node::session::{Config, UpFunction};
 use sluice_path::assembly::{Plan, assemble};
 use sluice_path::layout::Layout;
 use sluice_path::limits::SHARDS;
+use sluice_path::steer::Steerer;
 use sluice_path::tables::Polled;
 use sluice_path::worker::Worker;
 use sluice_port::{Packet, QueueId};
@@ -29,6 +31,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// The control core has a turn after so many turns of the worker beside it.
 const CONTROL_EVERY: u32 = 4;
+
+/// So many turns without a step are the end of what the card was asked for.
+const QUIET_TURNS: u32 = 64;
 
 /// By then all packets have left, whatever else the machine does.
 const DRAIN_NS: u64 = 1_000_000_000;
@@ -49,6 +54,7 @@ pub struct World<P: Packet> {
     answers: Answers<P>,
     turns: u32,
     scaling: Option<Scaling>,
+    steerer: Option<Steerer<Table>>,
 }
 
 impl<P: Packet + Send + 'static> World<P> {
@@ -99,6 +105,7 @@ impl<P: Packet + Send + 'static> World<P> {
             answers,
             turns: 0,
             scaling: None,
+            steerer: None,
         })
     }
 
@@ -111,15 +118,39 @@ impl<P: Packet + Send + 'static> World<P> {
             if let Some(scaling) = &mut self.scaling {
                 scaling.turn(&mut self.core);
             }
+            if let Some(steerer) = &mut self.steerer {
+                steerer.turn(self.core.end_mut());
+            }
         }
     }
 
-    /// From now on the load decides who owns what, by the daemon's code; or nobody does. What it
+    /// From now on the load decides who owns what, and the card follows, by the daemon's code; or
+    /// nobody decides. Shards lie as they are dealt at first, and no packet is under way. What was
     /// decided until now.
     pub fn scale(&mut self, scaling: Option<config::Scaling>) -> Option<Value> {
         let was = self.scaling.take().map(|scaling| scaling.view());
+        self.let_the_card_follow();
+        self.steerer = scaling.is_some().then(|| steerer(&self.steering));
         self.scaling = scaling.map(|config| Scaling::new(config, &mut self.core));
         was
+    }
+
+    /// What the card is being asked for comes into force: a group on its way would stay there.
+    fn let_the_card_follow(&mut self) {
+        let mut quiet = 0;
+        while self.steerer.is_some() && quiet < QUIET_TURNS {
+            self.turn();
+            let steps = self
+                .steerer
+                .as_mut()
+                .map_or(0, |steerer| steerer.turn(self.core.end_mut()));
+            let left = self.core.end().mover().progress().1;
+            quiet = if steps == 0 && left == 0 {
+                quiet + 1
+            } else {
+                0
+            };
+        }
     }
 
     /// Packets of a shard come in at the queue that `queue` says, packets of each flow are made by
