@@ -35,9 +35,8 @@ pub struct Offer {
     pub heavy: f64,
 }
 
-/// Both workers together are able to do it, one alone is not. The card goes on sending the heavy
-/// UEs' packets to the worker that had them, so what the other does has to be handed over: two
-/// thirds of what both can do without that is what they can do with it.
+/// Both workers together are able to do it, one alone is not. Until the card follows, what has moved
+/// is handed over: two thirds of what both can do without that is what they can do with it.
 pub const FITS: Offer = Offer {
     before: 0.3,
     even: 0.15,
