@@ -70,7 +70,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     USAGE_LEN + pen.len()
 }
 
-/// Octets that [`write`] needs at the most.
+/// Octets that [`write()`] needs at the most.
 pub fn len_at_most(rules: &Rules) -> usize {
     let chains: usize = rules.endpoints.iter().map(|e| 4 * e.blocks().count()).sum();
     let lists: usize = rules
