@@ -429,7 +429,7 @@ impl<P> ControlEnd<P> {
         if from == to || !self.mover.hold_group_still(resteer) {
             return false;
         }
-        self.resteers.begin(resteer, resteer.shards().count());
+        self.resteers.begin(resteer);
         for shard in resteer.shards() {
             let owner = usize::from(self.mover.owner(shard));
             self.order(owner, Order::Expect(shard, to));

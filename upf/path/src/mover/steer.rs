@@ -35,10 +35,6 @@ impl Resteer {
             .map(|shard| ShardId(shard as u16))
     }
 
-    fn has(self, shard: ShardId) -> bool {
-        u32::from(shard.0) % (1 << self.group_bits) == self.group
-    }
-
     /// One of its queues.
     pub fn queue(self, queue: QueueId) -> Polled {
         let port = self.port;
@@ -49,82 +45,90 @@ impl Resteer {
 /// How far a change is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// So many shards' owners do not expect the new poller yet.
-    Asked(usize),
+    /// Owners of some shards do not expect the new poller yet.
+    Asked,
     /// The port may be changed.
     Ready,
     /// The port is being changed.
     Changing,
-    /// So many shards still wait for the old queue's end.
-    Draining(usize),
+    /// Some shards still wait for the old queue's end.
+    Draining,
+}
+
+#[derive(Debug)]
+struct Change {
+    resteer: Resteer,
+    stage: Stage,
+    /// The shards that the stage waits for. Others of the group may move by then, so they count by
+    /// name.
+    left: Vec<ShardId>,
 }
 
 /// Changes under way.
 #[derive(Debug, Default)]
 pub(crate) struct Resteers {
-    under_way: Vec<(Resteer, Stage)>,
+    under_way: Vec<Change>,
     done: u64,
 }
 
 impl Resteers {
-    pub fn begin(&mut self, resteer: Resteer, shards: usize) {
-        self.under_way.push((resteer, Stage::Asked(shards)));
+    pub fn begin(&mut self, resteer: Resteer) {
+        self.under_way.push(Change {
+            resteer,
+            stage: Stage::Asked,
+            left: resteer.shards().collect(),
+        });
     }
 
     /// An owner expects the new poller. False if that was asked by somebody else.
     pub fn expecting(&mut self, shard: ShardId) -> bool {
-        self.count_down(shard, |stage| match stage {
-            Stage::Asked(left) => Some((left, Stage::Ready)),
-            _ => None,
-        })
+        let Some(at) = self.take(Stage::Asked, shard) else {
+            return false;
+        };
+        let change = &mut self.under_way[at];
+        if change.left.is_empty() {
+            change.stage = Stage::Ready;
+        }
+        true
     }
 
     /// The shard has no packets left in the old queue. False if it was not steered elsewhere.
     pub fn ended(&mut self, shard: ShardId) -> bool {
-        let was_steered = self.count_down(shard, |stage| match stage {
-            Stage::Draining(left) => Some((left, Stage::Draining(0))),
-            _ => None,
-        });
-        let before = self.under_way.len();
-        self.under_way
-            .retain(|(_, stage)| *stage != Stage::Draining(0));
-        self.done += (before - self.under_way.len()) as u64;
-        was_steered
+        let Some(at) = self.take(Stage::Draining, shard) else {
+            return false;
+        };
+        if self.under_way[at].left.is_empty() {
+            self.under_way.swap_remove(at);
+            self.done += 1;
+        }
+        true
     }
 
-    fn count_down(
-        &mut self,
-        shard: ShardId,
-        left: impl Fn(&mut Stage) -> Option<(&mut usize, Stage)>,
-    ) -> bool {
-        for (resteer, stage) in &mut self.under_way {
-            if !resteer.has(shard) {
-                continue;
-            }
-            if let Some((left, next)) = left(stage) {
-                *left = left.saturating_sub(1);
-                if *left == 0 {
-                    *stage = next;
-                }
-                return true;
-            }
-        }
-        false
+    /// The change that waits for this shard in this stage; from now on it does not.
+    fn take(&mut self, stage: Stage, shard: ShardId) -> Option<usize> {
+        let mut changes = self.under_way.iter_mut().enumerate();
+        changes.find_map(|(at, change)| {
+            let waits = change.left.iter().position(|s| *s == shard);
+            let place = waits.filter(|_| change.stage == stage)?;
+            change.left.swap_remove(place);
+            Some(at)
+        })
     }
 
     /// The next one whose port may be changed.
     pub fn next_ready(&mut self) -> Option<Resteer> {
-        let mut stages = self.under_way.iter_mut();
-        let (resteer, stage) = stages.find(|(_, stage)| *stage == Stage::Ready)?;
-        *stage = Stage::Changing;
-        Some(*resteer)
+        let mut changes = self.under_way.iter_mut();
+        let change = changes.find(|change| change.stage == Stage::Ready)?;
+        change.stage = Stage::Changing;
+        Some(change.resteer)
     }
 
     /// The port has been changed.
     pub fn changed(&mut self, resteer: Resteer) {
-        let mut stages = self.under_way.iter_mut();
-        if let Some((_, stage)) = stages.find(|(r, _)| *r == resteer) {
-            *stage = Stage::Draining(resteer.shards().count());
+        let mut changes = self.under_way.iter_mut();
+        if let Some(change) = changes.find(|change| change.resteer == resteer) {
+            change.stage = Stage::Draining;
+            change.left = resteer.shards().collect();
         }
     }
 
@@ -271,7 +275,7 @@ mod tests {
         let shards: Vec<ShardId> = change.shards().collect();
         assert_eq!(shards, [ShardId(7), ShardId(2048 + 7)]);
         let mut changes = Resteers::default();
-        changes.begin(change, shards.len());
+        changes.begin(change);
         assert!(!changes.expecting(ShardId(8)), "not of the group");
         assert!(changes.expecting(shards[0]));
         assert_eq!(changes.next_ready(), None);
@@ -279,7 +283,10 @@ mod tests {
         assert_eq!(changes.next_ready(), Some(change));
         assert_eq!(changes.next_ready(), None, "once");
         changes.changed(change);
-        assert!(shards.iter().all(|shard| changes.ended(*shard)));
+        assert!(changes.ended(shards[0]));
+        assert!(!changes.ended(shards[0]), "this was a move of its own");
+        assert_eq!(changes.progress(), (0, 1));
+        assert!(changes.ended(shards[1]));
         assert_eq!(changes.progress(), (1, 0));
     }
 }
