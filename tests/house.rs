@@ -22,6 +22,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-twin",
     ],
     &["sluice-node", "sluice-lab-smf", "sluice-lab-ran"],
+    &["sluice-lab-load"],
     &["sluice"],
     &["sluice-tests", "sluice-fuzz"],
 ];

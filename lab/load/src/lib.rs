@@ -1,0 +1,27 @@
+//! User-plane generator and sink, for any UPF.
+//!
+//! ```text
+//!   plan -> Lane -> N3 port ---> UPF ---> N6 port -> Sink -> Report
+//!                   N6 port ---> UPF ---> N3 port
+//! ```
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`source`] | when packets are due, whose they are, how long they are |
+//! | [`stamp`] | what every packet carries: flow, sequence, times |
+//! | [`engine`] | the source and the sink, on any two ports |
+//! | [`report`] | loss, duplicates, order, latency, jitter |
+#![forbid(unsafe_code)]
+
+pub mod engine;
+mod error;
+mod flows;
+mod frames;
+pub mod report;
+mod sink;
+pub mod source;
+pub mod stamp;
+
+pub use error::LoadError;
+pub use flows::{Direction, Flow, Flows, TunnelEnds};
+pub use sink::{TimeSummary, Times};

@@ -1,0 +1,137 @@
+//! What a received frame is.
+
+use std::net::Ipv4Addr;
+
+use sluice_wire::arp::Arp;
+use sluice_wire::eth::{Eth, EtherType, MacAddr};
+use sluice_wire::gtpu::{self, GPdu, Message};
+use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::udp::Udp;
+
+use crate::stamp::Stamp;
+
+/// A received frame, as far as it concerns us.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Seen<'a> {
+    /// One of our packets.
+    Stamped(Stamped),
+    /// ARP.
+    Arp(Arp),
+    /// A GTP-U message that is no packet of ours.
+    Gtpu {
+        /// Who sent it: Ethernet and IP address, and UDP port.
+        from: (MacAddr, Ipv4Addr, u16),
+        /// To which of our addresses.
+        to: Ipv4Addr,
+        /// What it says.
+        message: Message<'a>,
+    },
+    /// A part of a packet.
+    Fragment,
+    /// A header that is not what it should be.
+    Malformed,
+    /// Anything else.
+    Other,
+}
+
+/// One of our packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stamped {
+    pub(crate) stamp: Stamp,
+    /// The tunnel in which it came, if in one.
+    pub(crate) tunnel: Option<(Teid, Option<Qfi>)>,
+    /// Addresses of the UE's packet.
+    pub(crate) source: Ipv4Addr,
+    pub(crate) destination: Ipv4Addr,
+    /// Length of the UE's packet.
+    pub(crate) ip_bytes: u16,
+}
+
+/// Reads a frame.
+pub(crate) fn read(frame: &[u8]) -> Seen<'_> {
+    let Ok(eth) = Eth::parse(frame) else {
+        return Seen::Malformed;
+    };
+    match eth.ethertype() {
+        EtherType::IPV4 => ipv4(&eth),
+        EtherType::ARP => Arp::parse(eth.payload()).map_or(Seen::Malformed, Seen::Arp),
+        _ => Seen::Other,
+    }
+}
+
+fn ipv4<'a>(eth: &Eth<'a>) -> Seen<'a> {
+    let Ok(ip) = Ipv4::parse(eth.payload()) else {
+        return Seen::Malformed;
+    };
+    if ip.is_fragment() {
+        return Seen::Fragment;
+    }
+    if ip.protocol() != Protocol::UDP {
+        return Seen::Other;
+    }
+    let Ok(udp) = Udp::parse(ip.payload()) else {
+        return Seen::Malformed;
+    };
+    if udp.destination_port() == gtpu::PORT {
+        return tunnelled(eth, &ip, &udp);
+    }
+    stamped(&ip, &udp, None)
+}
+
+fn tunnelled<'a>(eth: &Eth<'a>, ip: &Ipv4<'a>, udp: &Udp<'a>) -> Seen<'a> {
+    let payload = udp.payload();
+    let Ok(g_pdu) = GPdu::parse(payload) else {
+        let from = (eth.source(), ip.source(), udp.source_port());
+        return match Message::parse(payload) {
+            Ok(message) => Seen::Gtpu {
+                from,
+                to: ip.destination(),
+                message,
+            },
+            Err(_) => Seen::Malformed,
+        };
+    };
+    let inner = g_pdu.payload(payload).and_then(|packet| {
+        let ip = Ipv4::parse(packet).ok()?;
+        let whole = !ip.is_fragment() && ip.protocol() == Protocol::UDP;
+        let udp = whole.then(|| Udp::parse(ip.payload()).ok()).flatten();
+        Some((ip, udp))
+    });
+    match inner {
+        Some((ip, Some(udp))) => stamped(&ip, &udp, Some((g_pdu.teid, g_pdu.qfi))),
+        Some((_, None)) => Seen::Other,
+        None => Seen::Malformed,
+    }
+}
+
+fn stamped<'a>(ip: &Ipv4<'a>, udp: &Udp<'a>, tunnel: Option<(Teid, Option<Qfi>)>) -> Seen<'a> {
+    match Stamp::read(udp.payload()) {
+        Some(stamp) => Seen::Stamped(Stamped {
+            stamp,
+            tunnel,
+            source: ip.source(),
+            destination: ip.destination(),
+            ip_bytes: ip.total_len(),
+        }),
+        None => Seen::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_frame_can_be_read(mut frame in proptest::collection::vec(any::<u8>(), 0..120), ip: bool) {
+            if ip && frame.len() > 40 {
+                frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+                frame[23] = 17;
+                frame[36..38].copy_from_slice(&gtpu::PORT.to_be_bytes());
+            }
+            let _ = read(&frame);
+        }
+    }
+}
