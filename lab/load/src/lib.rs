@@ -11,13 +11,17 @@
 //! | [`stamp`] | what every packet carries: flow, sequence, times |
 //! | [`engine`] | the source and the sink, on any two ports |
 //! | [`report`] | loss, duplicates, order, latency, jitter |
+//! | [`search`] | the highest rate without loss (RFC 2544) |
+//! | [`n4`] | sessions by PFCP, before and under the traffic |
 #![forbid(unsafe_code)]
 
 pub mod engine;
 mod error;
 mod flows;
 mod frames;
+pub mod n4;
 pub mod report;
+pub mod search;
 mod sink;
 pub mod source;
 pub mod stamp;

@@ -36,5 +36,5 @@ pub use machine::{
 };
 pub use names::{Imsi, Network, NetworkName};
 pub use plan::{GateStatus, SessionPlan, Tunnel, UplinkTeid};
-pub use smf::{Smf, SmfConfig, SmfHandle};
+pub use smf::{Smf, SmfConfig, SmfHandle, Wire};
 pub use usage::{Traffic, UrrUsage, Usage};

@@ -2,6 +2,7 @@
 
 mod batch;
 mod handle;
+mod wire;
 mod worker;
 
 use std::net::SocketAddrV4;
@@ -14,6 +15,7 @@ use sluice_n4::{Config, Counters, Limits, NodeId};
 use sluice_wire::pfcp::value::NtpTime;
 
 pub use handle::SmfHandle;
+pub use wire::Wire;
 
 use crate::encode::CpNode;
 use crate::{Dialect, Machine, SmfError};
@@ -58,6 +60,18 @@ impl SmfConfig {
         }
     }
 
+    /// The machine and its way to the UPF, for whoever brings a loop of its own.
+    pub fn build(&self) -> Result<(Machine, UdpSocket), SmfError> {
+        let socket = UdpSocket::bind(&self.ns, self.n4)?;
+        let mut cp = CpNode::new(*socket.local().ip());
+        if let Some(node_id) = &self.node_id {
+            cp.node_id = node_id.clone();
+        }
+        let endpoint = self.endpoint(&cp);
+        let machine = Machine::new(self.dialect, cp, self.upf.into(), endpoint);
+        Ok((machine, socket))
+    }
+
     fn endpoint(&self, cp: &CpNode) -> Config {
         let wall = clock::wall();
         let mut config = Config::new(cp.node_id.clone(), NtpTime::from_unix_s(wall.as_secs()));
@@ -85,14 +99,8 @@ impl Smf {
     /// Binds N4 and starts the thread. It answers and sends heartbeats from the association on,
     /// and sleeps while nothing happens.
     pub fn start(config: &SmfConfig) -> Result<Self, SmfError> {
-        let socket = UdpSocket::bind(&config.ns, config.n4)?;
+        let (machine, socket) = config.build()?;
         let local = socket.local();
-        let mut cp = CpNode::new(*local.ip());
-        if let Some(node_id) = &config.node_id {
-            cp.node_id = node_id.clone();
-        }
-        let endpoint = config.endpoint(&cp);
-        let machine = Machine::new(config.dialect, cp, config.upf.into(), endpoint);
         let (worker, control) = Worker::new(machine, socket).map_err(SmfError::Start)?;
         let thread = std::thread::Builder::new()
             .name(format!("smf-{}", config.dialect))

@@ -2,29 +2,22 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use sluice_host::clock;
 use sluice_host::poll::{Poller, Ready, Waker};
-use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
-use sluice_n4::{Counters, Instant, Outbox};
+use sluice_host::udp::{RecvBatch, UdpSocket};
+use sluice_n4::{Counters, Instant};
 use sluice_wire::ids::Seid;
 
 use super::batch::Batch;
 use super::handle::Control;
+use super::wire::Wire;
 use crate::{Change, Done, Machine, SessionPlan, SmfError, Ticket};
 
 const WAKE: u64 = 0;
 const N4: u64 = 1;
-
-/// Octets of a request in the send batch; longer messages are sent one by one.
-const SEND_STRIDE: usize = 2048;
-/// The longest UDP payload of IPv4.
-const RECV_STRIDE: usize = 65_507;
-/// How long a full send buffer is waited for; what is not sent then is retransmitted later.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Something that the UPF must answer.
 pub(super) enum Work {
@@ -66,12 +59,6 @@ pub(super) struct Worker {
     last_batch: u64,
 }
 
-/// The socket, and datagrams that wait to be sent.
-struct Wire {
-    socket: UdpSocket,
-    outgoing: SendBatch,
-}
-
 impl Worker {
     pub fn new(machine: Machine, socket: UdpSocket) -> io::Result<(Self, Control)> {
         let (poller, waker) = (Poller::new()?, Waker::new()?);
@@ -84,10 +71,7 @@ impl Worker {
         };
         let worker = Self {
             machine,
-            wire: Wire {
-                socket,
-                outgoing: SendBatch::new(BATCH_MAX, SEND_STRIDE),
-            },
+            wire: Wire::new(socket),
             poller,
             waker,
             commands,
@@ -101,7 +85,7 @@ impl Worker {
 
     /// Works until it is told to stop.
     pub fn run(mut self) -> Counters {
-        let mut incoming = RecvBatch::new(BATCH_MAX, RECV_STRIDE);
+        let mut incoming = Wire::room();
         let mut ready = Ready::with_capacity(2);
         while !self.stopping {
             if self.poller.wait(&mut ready, self.timeout()).is_err() {
@@ -129,8 +113,7 @@ impl Worker {
     }
 
     fn receive(&mut self, incoming: &mut RecvBatch) {
-        // What is pending, as an error of an earlier send, is taken by the call.
-        let count = self.wire.socket.recv(incoming).unwrap_or(0);
+        let count = self.wire.receive(incoming);
         let now = now();
         for datagram in incoming.iter().take(count) {
             self.machine
@@ -200,27 +183,6 @@ impl Worker {
                 }
                 None => {}
             }
-        }
-    }
-}
-
-impl Wire {
-    fn flush(&mut self) {
-        // PFCP sends again what was lost (TS 29.244, 6.4).
-        self.socket.flush(&mut self.outgoing, PATIENCE, |_, _| {});
-    }
-}
-
-impl Outbox for Wire {
-    fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
-        let SocketAddr::V4(to) = to else { return };
-        if self.outgoing.is_full() {
-            self.flush();
-        }
-        if !self.outgoing.push_bytes(bytes, to, None) {
-            self.flush();
-            // As above.
-            let _ = self.socket.send(bytes, to, None);
         }
     }
 }
