@@ -104,9 +104,78 @@ pub fn groups<'a, T: Element<'a>>(
     })
 }
 
+/// The body of a message, and which types of IE stand in it: those that do not need not be looked
+/// for.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<'a> {
+    octets: &'a [u8],
+    /// One bit for each type that is [told apart](TOLD_APART).
+    types: [u64; TOLD_APART / 64],
+}
+
+/// Types of IE below this number are told apart; all others may stand in any body. Those of
+/// TS 29.244, Release 17, end at 309.
+const TOLD_APART: usize = 320;
+
+impl<'a> Body<'a> {
+    /// Looks `octets` through.
+    pub fn new(octets: &'a [u8]) -> Self {
+        let mut types = [0; TOLD_APART / 64];
+        let mut ies = Ies::new(octets);
+        while let Some(Ie { ie_type, .. }) = ies.next_whole() {
+            if let Some(word) = types.get_mut(usize::from(ie_type.0) / 64) {
+                *word |= 1 << (ie_type.0 % 64);
+            }
+        }
+        Self { octets, types }
+    }
+
+    /// False if no IE of this type is there.
+    #[inline]
+    pub fn may_have(&self, ie_type: IeType) -> bool {
+        let word = self.types.get(usize::from(ie_type.0) / 64);
+        word.is_none_or(|word| word >> (ie_type.0 % 64) & 1 != 0)
+    }
+
+    /// True if IEs of some of these types may be there.
+    pub fn may_have_any(&self, ie_types: &[IeType]) -> bool {
+        ie_types.iter().any(|ie_type| self.may_have(*ie_type))
+    }
+
+    /// [`groups`] of it.
+    #[inline]
+    pub fn groups<T: Element<'a>>(
+        &self,
+        ie_type: IeType,
+        max: usize,
+    ) -> impl Iterator<Item = Result<T, Reject>> + use<'a, T> {
+        let octets = match self.may_have(ie_type) {
+            true => self.octets,
+            false => &[],
+        };
+        groups(octets, ie_type, max)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_knows_what_stands_in_it() {
+        let octets = [0, 56, 0, 2, 0, 7, 0x80, 1, 0, 3, 0, 1, 9, 1, 0x3f, 0, 0];
+        let body = Body::new(&octets);
+        assert!(body.may_have(IeType::PDR_ID));
+        assert!(body.may_have(IeType(319)));
+        assert!(!body.may_have(IeType::FAR_ID));
+        assert!(!body.may_have(IeType(318)));
+        // One of a vendor, and any other beyond.
+        assert!(body.may_have(IeType(0x8001)) && body.may_have(IeType(320)));
+        assert!(!body.may_have_any(&[IeType::FAR_ID, IeType::URR_ID]));
+        assert!(body.may_have_any(&[IeType::FAR_ID, IeType::PDR_ID]));
+        let read = |ie_type| body.groups::<crate::ids::PdrId>(ie_type, 1).count();
+        assert_eq!((read(IeType::PDR_ID), read(IeType::FAR_ID)), (1, 0));
+    }
 
     #[test]
     fn ies_follow_each_other() {

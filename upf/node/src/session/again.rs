@@ -17,6 +17,7 @@ use sluice_n4::SessionRequest;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::CreatePdr;
+use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionEstablishmentHead;
 use sluice_wire::pfcp::value::{FSeid, FTeid};
 
@@ -73,7 +74,7 @@ impl State {
         let mut created = Created::new();
         let pdrs = &self.installed.pdrs;
         let read = each(
-            body,
+            &Body::new(body),
             IeType::CREATE_PDR,
             PDRS_PER_MESSAGE,
             |ie: CreatePdr<'_>| {

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::session::compile::diff::{Delta, Wanted};
-use crate::session::draft::Drafted;
+use crate::session::draft::{Drafted, Scope};
 use crate::session::establishment::put;
 use crate::session::function::{Effects, UpFunction};
 use crate::session::pending::{Answer, Due, Pending, Reply};
@@ -102,6 +102,7 @@ impl State {
             created: Created::new(),
             chosen_by_cp: false,
             unserved_triggers: false,
+            scope: Scope::Rules,
         };
         self.after.clear();
         let mut delta = Delta {

@@ -3,9 +3,10 @@
 
 use crate::network::Network;
 use crate::session::compile::diff::{Delta, Wanted};
+use crate::session::compile::ways::Ways;
 use crate::session::pending::{Due, Pending};
 use crate::session::refusal::Refusal;
-use crate::session::rules::{Rules, Urr};
+use crate::session::rules::{Endpoint, Rules, Urr};
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
 use crate::session::work::{Created, Policy, Work};
@@ -27,6 +28,17 @@ pub struct Drafted {
     pub chosen_by_cp: bool,
     /// A URR asks for reports that are not made yet.
     pub unserved_triggers: bool,
+    /// What of the session it changes.
+    pub scope: Scope,
+}
+
+/// What of a session's rules a message changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Any of them.
+    Rules,
+    /// FARs alone.
+    Ways,
 }
 
 /// Where a draft begins.
@@ -47,7 +59,7 @@ impl State {
         at: Moment,
         base: Base,
         net: &mut N,
-        admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
+        admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
     ) -> Result<Drafted, Refusal> {
         if !self.pending.has_room() {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
@@ -63,6 +75,7 @@ impl State {
             created: Created::new(),
             chosen_by_cp: false,
             unserved_triggers: false,
+            scope: Scope::Rules,
         };
         let result = self.fill(at, &base, net, admit, &mut drafted);
         if let Err(refusal) = result {
@@ -79,7 +92,7 @@ impl State {
         at: Moment,
         base: &Base,
         net: &mut N,
-        admit: impl FnOnce(&mut Work<'_, N>) -> Result<(), Refusal>,
+        admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
         drafted: &mut Drafted,
     ) -> Result<(), Refusal> {
         self.draft.copy_from(&self.installed);
@@ -104,24 +117,39 @@ impl State {
             chosen_by_cp: false,
             unserved_triggers: false,
         };
-        admit(&mut work)?;
-        work.resolve()?;
-        work.place()?;
+        let scope = admit(&mut work)?;
+        let ways = Ways {
+            old: &self.installed,
+            new: work.draft,
+        };
+        drafted.scope = match scope {
+            Scope::Ways if ways.keep_directions() => Scope::Ways,
+            _ => Scope::Rules,
+        };
+        match drafted.scope {
+            Scope::Ways => work.resolve_ways(&self.installed)?,
+            Scope::Rules => {
+                work.resolve()?;
+                work.place()?;
+            }
+        }
         drafted.created = core::mem::take(&mut work.created);
         drafted.chosen_by_cp = work.chosen_by_cp;
         drafted.unserved_triggers = work.unserved_triggers;
         drafted.record.peers.extend(work.dropped_peers.drain(..));
         drafted.txn.end_markers.extend(work.end_markers.drain(..));
         let queried = core::mem::take(&mut work.queried);
-        self.write(base, &queried, drafted)
+        match drafted.scope {
+            Scope::Ways => self.write_ways(drafted)?,
+            Scope::Rules => self.write(&queried, drafted)?,
+        }
+        match self.store.has_room(base.session, &self.draft) {
+            true => Ok(()),
+            false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
+        }
     }
 
-    fn write(
-        &mut self,
-        base: &Base,
-        queried: &[u32],
-        drafted: &mut Drafted,
-    ) -> Result<(), Refusal> {
+    fn write(&mut self, queried: &[u32], drafted: &mut Drafted) -> Result<(), Refusal> {
         let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
         due_reports(&self.installed, &self.draft, queried, &mut drafted.record);
         let meters = self
@@ -143,11 +171,51 @@ impl State {
         };
         delta
             .write(&self.before, &self.after, Wanted::Meters(&meters))
+            .map_err(|_| full)
+    }
+
+    /// [`write`](Self::write) where only FARs were updated, and no usage is asked for.
+    fn write_ways(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
+        let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
+        let Self {
+            installed, draft, ..
+        } = self;
+        let ways = Ways {
+            old: installed,
+            new: draft,
+        };
+        let changed = |endpoint: &Endpoint| ways.differ_behind(endpoint);
+        let before = self.before.render_lines(installed, changed);
+        let after = self.after.render_lines(draft, changed);
+        before.and(after).map_err(|_| full)?;
+        let mut delta = Delta {
+            ops: &mut drafted.txn.ops,
+            credits: &mut drafted.record.credits,
+        };
+        delta
+            .write(&self.before, &self.after, Wanted::None)
             .map_err(|_| full)?;
-        match self.store.has_room(base.session, &self.draft) {
-            true => Ok(()),
-            false => Err(full),
-        }
+        #[cfg(test)]
+        self.assert_written_whole(drafted);
+        Ok(())
+    }
+
+    /// The long way would write the same.
+    #[cfg(test)]
+    fn assert_written_whole(&mut self, drafted: &Drafted) {
+        use crate::session::compile::diff::{Credits, Ops};
+        let (mut ops, mut credits) = (Ops::new(), Credits::new());
+        let mut delta = Delta {
+            ops: &mut ops,
+            credits: &mut credits,
+        };
+        self.before.render(&self.installed).unwrap();
+        self.after.render(&self.draft).unwrap();
+        delta
+            .write(&self.before, &self.after, Wanted::None)
+            .unwrap();
+        assert_eq!(format!("{ops:?}"), format!("{:?}", drafted.txn.ops));
+        assert_eq!(credits, drafted.record.credits);
     }
 }
 

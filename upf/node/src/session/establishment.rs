@@ -1,7 +1,7 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
 use crate::network::Network;
-use crate::session::draft::{Base, Drafted};
+use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::ground::shard_of;
 use crate::session::pending::{Answer, Reply};
@@ -13,6 +13,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionEstablishmentHead;
 use sluice_wire::pfcp::value::{
     FSeid, FTeid, PdnType, SessionEstablishmentRequestFlags, UeIpAddress, UserId,
@@ -145,7 +146,8 @@ impl State {
         if self.is_leaving(request.association) {
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         }
-        refuse_unsupported(head, body)?;
+        let rules = Body::new(body);
+        refuse_unsupported(head, &rules)?;
         let flags = head.pfcpsereq_flags.unwrap_or_default();
         let base = Base {
             session: None,
@@ -153,7 +155,7 @@ impl State {
             restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
         };
         let shard = base.shard;
-        let mut drafted = self.draft(at, base, net, |work| create_all(work, body))?;
+        let mut drafted = self.draft(at, base, net, |work| create_all(work, &rules))?;
         let cp = CpSession {
             seid: head.cp_f_seid.seid,
             ipv4: head.cp_f_seid.ipv4,
@@ -198,24 +200,25 @@ fn first_ue_address(body: &[u8]) -> Option<Ipv4Addr> {
     addresses.find_map(|value| UeIpAddress::decode(value).ok()?.ipv4)
 }
 
-fn create_all<N: Network>(work: &mut Work<'_, N>, body: &[u8]) -> Result<(), Refusal> {
+fn create_all<N: Network>(work: &mut Work<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
     for rule in [IeType::CREATE_PDR, IeType::CREATE_FAR] {
-        if ie::first(body, rule).is_none() {
+        if !body.may_have(rule) {
             return Err(Reject::mandatory_missing(rule).into());
         }
     }
-    work.create_rules(body)
+    work.create_rules(body)?;
+    Ok(Scope::Rules)
 }
 
 /// BARs are admitted and without effect, as nothing is buffered; so are traces and the
 /// inactivity timer, which change nothing for packets.
-fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &[u8]) -> Result<(), Refusal> {
+fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> Result<(), Refusal> {
     let refused = |cause, ie| Refusal {
         offending_ie: Some(ie),
         ..Refusal::of(cause)
     };
     for ie in [IeType::CREATE_TRAFFIC_ENDPOINT, IeType::CREATE_MAR] {
-        if ie::first(body, ie).is_some() {
+        if body.may_have(ie) {
             return Err(refused(Cause::SERVICE_NOT_SUPPORTED, ie));
         }
     }

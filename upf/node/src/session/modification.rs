@@ -2,7 +2,8 @@
 
 use crate::network::Network;
 use crate::session::admit::each;
-use crate::session::draft::{Base, Drafted};
+use crate::session::compile::ways;
+use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::establishment::{put, write_created};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::pending::{Answer, Pending, Reply};
@@ -14,9 +15,10 @@ use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::limits::URRS_PER_MESSAGE;
 use sluice_wire::pfcp::group::QueryUrr;
+use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionModificationHead;
 use sluice_wire::pfcp::value::{FSeid, SessionModificationRequestFlags};
-use sluice_wire::pfcp::{Cause, IeType, ie};
+use sluice_wire::pfcp::{Cause, IeType};
 
 impl UpFunction {
     /// Modifies a session, or says why not.
@@ -35,7 +37,8 @@ impl UpFunction {
         let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
         let modified = head.and_then(|head| {
             let target = (name, &session);
-            let drafted = self.state.modify(at, target, &head, request.body, net)?;
+            let body = Body::new(request.body);
+            let drafted = self.state.modify(at, target, &head, &body, net)?;
             Ok((drafted, head))
         });
         match modified {
@@ -104,7 +107,7 @@ impl State {
         at: Moment,
         (name, session): (SessionRef, &Session),
         head: &SessionModificationHead<'_>,
-        body: &[u8],
+        body: &Body<'_>,
         net: &mut N,
     ) -> Result<Drafted, Refusal> {
         refuse_unsupported(body)?;
@@ -114,7 +117,7 @@ impl State {
             restores: false,
         };
         let drafted = self.draft(at, base, net, |work| apply_all(work, head, body))?;
-        self.commit(name, at.seconds());
+        self.commit(name, drafted.scope, at.seconds());
         if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
             self.store.rename(name, CpSession { seid, ipv4, ipv6 });
         }
@@ -127,19 +130,23 @@ impl State {
 fn apply_all<N: Network>(
     work: &mut Work<'_, N>,
     head: &SessionModificationHead<'_>,
-    body: &[u8],
-) -> Result<(), Refusal> {
+    body: &Body<'_>,
+) -> Result<Scope, Refusal> {
     query(work, head, body)?;
     work.remove_rules(body)?;
     work.create_rules(body)?;
-    work.update_rules(body)
+    work.update_rules(body)?;
+    Ok(match ways::are_all(body) && work.queried.is_empty() {
+        true => Scope::Ways,
+        false => Scope::Rules,
+    })
 }
 
 /// Query URR and QAURR mean the URRs from before the message.
 fn query<N: Network>(
     work: &mut Work<'_, N>,
     head: &SessionModificationHead<'_>,
-    body: &[u8],
+    body: &Body<'_>,
 ) -> Result<(), Refusal> {
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::QAURR) {
@@ -156,13 +163,13 @@ fn query<N: Network>(
     })
 }
 
-fn refuse_unsupported(body: &[u8]) -> Result<(), Refusal> {
+fn refuse_unsupported(body: &Body<'_>) -> Result<(), Refusal> {
     let ies = [
         IeType::CREATE_TRAFFIC_ENDPOINT,
         IeType::UPDATE_TRAFFIC_ENDPOINT,
         IeType::REMOVE_TRAFFIC_ENDPOINT,
     ];
-    match ies.iter().find(|ie| ie::first(body, **ie).is_some()) {
+    match ies.iter().find(|ie| body.may_have(**ie)) {
         Some(ie) => Err(Refusal {
             offending_ie: Some(*ie),
             ..Refusal::of(Cause::SERVICE_NOT_SUPPORTED)

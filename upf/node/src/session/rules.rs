@@ -242,6 +242,13 @@ pub struct Qer {
     pub is_new: bool,
 }
 
+impl Qer {
+    /// It has no shared buckets any more.
+    pub fn drop_buckets(&mut self) {
+        self.buckets = [BucketRef::NONE; 2];
+    }
+}
+
 /// A Usage Reporting Rule.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Urr {
@@ -305,6 +312,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// True if rules or buckets of it stand in extension blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks[0] != 0
+    }
+
     /// Its extension blocks.
     pub fn blocks(&self) -> impl Iterator<Item = u32> {
         self.blocks.into_iter().take_while(|b| *b != 0)

@@ -3,6 +3,7 @@
 use crate::network::Network;
 use crate::session::compile::render::Image;
 use crate::session::config::Config;
+use crate::session::draft::Scope;
 use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::hash::Seeded;
@@ -149,8 +150,11 @@ impl State {
     }
 
     /// Makes the draft the session's rules: from here on nothing can fail.
-    pub fn commit(&mut self, session: SessionRef, now_s: u32) {
-        self.settle(session, now_s);
+    pub fn commit(&mut self, session: SessionRef, scope: Scope, now_s: u32) {
+        match scope {
+            Scope::Rules => self.settle(session, now_s),
+            Scope::Ways => self.settle_ways(session),
+        }
         self.store.put(session, &self.draft);
     }
 
@@ -160,10 +164,25 @@ impl State {
             installed,
             draft,
             ground,
-            remotes,
             ..
         } = self;
         ground_what_is_gone(ground, installed, draft, now_s);
+        for urr in &draft.urrs {
+            if let Some(meter) = ground.meters.get_mut(urr.meter) {
+                meter.told = Told::by(urr.method, urr.information);
+            }
+        }
+        self.settle_ways(session);
+    }
+
+    /// The same where only FARs were updated.
+    fn settle_ways(&mut self, session: SessionRef) {
+        let Self {
+            installed,
+            draft,
+            remotes,
+            ..
+        } = self;
         let has = |rules: &Rules, tunnel| rules.fars.iter().any(|f| f.tunnel() == Some(tunnel));
         for tunnel in installed.fars.iter().filter_map(|f| f.tunnel()) {
             if !has(draft, tunnel) {
@@ -173,11 +192,6 @@ impl State {
         for tunnel in draft.fars.iter().filter_map(|f| f.tunnel()) {
             if !has(installed, tunnel) {
                 remotes.add(tunnel, session.at);
-            }
-        }
-        for urr in &draft.urrs {
-            if let Some(meter) = ground.meters.get_mut(urr.meter) {
-                meter.told = Told::by(urr.method, urr.information);
             }
         }
         self.claims.keep();

@@ -12,12 +12,12 @@ use crate::session::work::Work;
 use sluice_wire::limits;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::group::{CreateBar, RemoveBar, UpdateBar};
-use sluice_wire::pfcp::ie::groups;
+use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::{IeType, Reject};
 
 impl<N: Network> Work<'_, N> {
     /// All rules that a message creates. What others refer to comes first.
-    pub fn create_rules(&mut self, body: &[u8]) -> Result<(), Refusal> {
+    pub fn create_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
         each(body, IeType::CREATE_FAR, fars, |ie| self.create_far(&ie))?;
@@ -28,7 +28,7 @@ impl<N: Network> Work<'_, N> {
     }
 
     /// All rules that a message changes.
-    pub fn update_rules(&mut self, body: &[u8]) -> Result<(), Refusal> {
+    pub fn update_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
         each(body, IeType::UPDATE_FAR, fars, |ie| self.update_far(&ie))?;
@@ -38,7 +38,7 @@ impl<N: Network> Work<'_, N> {
     }
 
     /// All rules that a message removes.
-    pub fn remove_rules(&mut self, body: &[u8]) -> Result<(), Refusal> {
+    pub fn remove_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
         each(body, IeType::REMOVE_PDR, pdrs, |ie| self.remove_pdr(&ie))?;
@@ -50,21 +50,22 @@ impl<N: Network> Work<'_, N> {
 
 /// Decodes the IEs of a type one after the other, so that only one lies in memory at a time.
 pub fn each<'a, T: Element<'a>>(
-    body: &'a [u8],
+    body: &Body<'a>,
     ie_type: IeType,
     max: usize,
     mut admit: impl FnMut(T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
-    for element in groups(body, ie_type, max) {
+    for element in body.groups(ie_type, max) {
         admit(element?)?;
     }
     Ok(())
 }
 
 /// BARs are without effect, as nothing is buffered, but they must be BARs.
-fn check_bars(body: &[u8]) -> Result<(), Refusal> {
-    fn check<'a, T: Element<'a>>(body: &'a [u8], ie_type: IeType) -> Result<(), Reject> {
-        groups::<T>(body, ie_type, limits::BARS_PER_MESSAGE).try_for_each(|bar| bar.map(drop))
+fn check_bars(body: &Body<'_>) -> Result<(), Refusal> {
+    fn check<'a, T: Element<'a>>(body: &Body<'a>, ie_type: IeType) -> Result<(), Reject> {
+        let mut bars = body.groups::<T>(ie_type, limits::BARS_PER_MESSAGE);
+        bars.try_for_each(|bar| bar.map(drop))
     }
     check::<CreateBar<'_>>(body, IeType::CREATE_BAR)?;
     let update = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod place;
 pub mod render;
 pub mod resolve;
+pub mod ways;
 
 use crate::session::limits::RULES;
 use crate::session::rules::{Endpoint, IdList, Key, Pdr, Qer, Rules};
@@ -49,12 +50,10 @@ impl Rules {
 
     /// The QERs of a PDR that limit a rate in its direction.
     pub fn limiters(&self, pdr: &Pdr) -> IdList<QERS_PER_PDR> {
+        let uplink = self.is_uplink(pdr);
         let ids = pdr.qers.as_slice().iter().copied();
-        ids.filter(|id| {
-            let qer = self.qer(*id);
-            qer.is_some_and(|q| rate_kbps(q, self.is_uplink(pdr)).is_some_and(|r| r > 0))
-        })
-        .collect()
+        ids.filter(|id| self.qer(*id).is_some_and(|qer| limits(qer, uplink)))
+            .collect()
     }
 
     /// How many compiled rules of a direction draw on a QER.
@@ -97,16 +96,15 @@ impl Rules {
         limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, uplink) > 1)
     }
 
-    /// True if a rate of a QER has to stand in a shared bucket.
+    /// True if a rate of a QER has to stand in a shared bucket: one of its rules stands in a block.
     pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
-        let limits = rate_kbps(qer, uplink).is_some_and(|r| r > 0);
         let uses =
-            |p: &&Pdr| p.is_live() && self.is_uplink(p) == uplink && p.qers.contains(qer.id.0);
-        limits
-            && self.pdrs.iter().filter(uses).any(|p| {
-                let key = p.key().filter(|key| self.endpoint(*key).is_some());
-                key.is_some_and(|key| self.is_extended(key))
-            })
+            |p: &&Pdr| p.is_live() && p.qers.contains(qer.id.0) && self.is_uplink(p) == uplink;
+        let in_block = |p: &Pdr| {
+            let endpoint = p.key().and_then(|key| self.endpoint(key));
+            endpoint.is_some_and(Endpoint::has_blocks)
+        };
+        limits(qer, uplink) && self.pdrs.iter().filter(uses).any(in_block)
     }
 
     /// The endpoints that are lines.
@@ -136,6 +134,11 @@ fn qfis(pdr: &Pdr) -> impl Iterator<Item = Option<u8>> {
 /// How many rules a PDR compiles into.
 fn rules_len(pdr: &Pdr) -> usize {
     pdr.qfis.count_ones().max(1) as usize
+}
+
+/// True if a QER limits a rate of a direction.
+fn limits(qer: &Qer, uplink: bool) -> bool {
+    rate_kbps(qer, uplink).is_some_and(|rate| rate > 0)
 }
 
 /// A QER's maximum bit rate of a direction.

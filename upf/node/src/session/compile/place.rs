@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::session::ground::spare;
 use crate::session::refusal::Refusal;
-use crate::session::rules::{Endpoint, Key};
+use crate::session::rules::{Endpoint, Key, Qer};
 use crate::session::work::Work;
 use sluice_path::limits::{BLOCK_BUCKETS, BLOCK_RULES};
 use sluice_path::rule::BucketRef;
@@ -16,6 +16,11 @@ impl<N: Network> Work<'_, N> {
         self.drop_unused_lines();
         for at in 0..self.draft.endpoints.len() {
             self.place_blocks(at)?;
+        }
+        if !self.draft.endpoints.iter().any(Endpoint::has_blocks) {
+            // Buckets are shared in blocks alone.
+            self.draft.qers.iter_mut().for_each(Qer::drop_buckets);
+            return Ok(());
         }
         self.drop_lost_buckets();
         for uplink in [true, false] {

@@ -138,10 +138,7 @@ impl Image {
 
     /// Renders the rules.
     pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
-        self.clear();
-        for endpoint in rules.lines() {
-            self.render_line(rules, endpoint)?;
-        }
+        self.render_lines(rules, |_| true)?;
         for qer in &rules.qers {
             for uplink in [true, false] {
                 let at = qer.buckets[usize::from(!uplink)];
@@ -152,6 +149,19 @@ impl Image {
                     self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Renders some of the lines, and no shared buckets.
+    pub fn render_lines(
+        &mut self,
+        rules: &Rules,
+        wanted: impl Fn(&Endpoint) -> bool,
+    ) -> Result<(), TooLarge> {
+        self.clear();
+        for endpoint in rules.lines().filter(|e| wanted(e)) {
+            self.render_line(rules, endpoint)?;
         }
         Ok(())
     }

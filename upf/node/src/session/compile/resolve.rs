@@ -52,7 +52,7 @@ impl<N: Network> Work<'_, N> {
     }
 
     /// What shares a line must agree on what the line holds once: side and UE address.
-    fn check_line(&self, pdr: &Pdr) -> Result<(), Refusal> {
+    pub fn check_line(&self, pdr: &Pdr) -> Result<(), Refusal> {
         let rule = refusal::pdr(pdr.id);
         let Some(key) = pdr.key() else {
             return Err(Refusal::rule(rule, IeType::PDI));
@@ -78,7 +78,8 @@ impl<N: Network> Work<'_, N> {
         Ok(())
     }
 
-    fn resolve_far(&mut self, at: usize) -> Result<(), Refusal> {
+    /// Finds the way out of a FAR.
+    pub fn resolve_far(&mut self, at: usize) -> Result<(), Refusal> {
         let Some(mut far) = self.draft.fars.get(at).copied() else {
             return Ok(());
         };
