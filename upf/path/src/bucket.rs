@@ -37,9 +37,9 @@ impl Rate {
         // A byte costs mantissa * 2^(SHIFT - exponent). From 1 bit/s (2^39 units) to the fastest
         // rate of a QER (2^40 kbit/s, 2^-11 units) the exponent is 3 to 53.
         let cost = 8e9 * UNITS_PER_NS as f64 / rate_bps as f64;
-        let exponent = i32::from(MANTISSA_BITS) - 1 + SHIFT - cost.log2().floor() as i32;
+        let exponent = i32::from(MANTISSA_BITS) - 1 + SHIFT - floor_log2(cost);
         let exponent = exponent.clamp(0, EXPONENT_MASK as i32);
-        let mantissa = (cost * f64::from(exponent - SHIFT).exp2()) as u32;
+        let mantissa = (cost * power_of_2(exponent - SHIFT)) as u32;
         let mantissa = mantissa.clamp(1, (1 << MANTISSA_BITS) - 1);
         Some(Self {
             cost_bits: mantissa << EXPONENT_BITS | exponent as u32,
@@ -58,6 +58,21 @@ impl Rate {
         let product = u64::from(bytes) * u64::from(self.cost_bits >> EXPONENT_BITS);
         (product << SHIFT) >> (self.cost_bits & EXPONENT_MASK)
     }
+}
+
+/// Exponent bits of a double (IEEE 754, 3.4): below them 52 bits of fraction.
+const F64_FRACTION_BITS: u32 = 52;
+const F64_BIAS: i32 = 1023;
+
+/// Of a positive number that is not as small as 2^-1022: its exponent. Rates are drawn with every
+/// message of N4, and the logarithm of the library takes as long as a wait for the second cache.
+fn floor_log2(value: f64) -> i32 {
+    (value.to_bits() >> F64_FRACTION_BITS) as i32 - F64_BIAS
+}
+
+/// 2^`exponent`, for exponents between -1022 and 1023.
+fn power_of_2(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + F64_BIAS) as u64) << F64_FRACTION_BITS)
 }
 
 zeroable_struct! {
@@ -98,6 +113,16 @@ mod tests {
             }
         }
         carried
+    }
+
+    #[test]
+    fn exponents_are_those_of_the_numbers() {
+        for exponent in -40..60 {
+            let power = f64::from(exponent).exp2();
+            assert_eq!(power_of_2(exponent), power);
+            assert_eq!(floor_log2(power), exponent);
+            assert_eq!(floor_log2(power * 1.999), exponent);
+        }
     }
 
     #[test]

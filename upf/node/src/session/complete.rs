@@ -49,13 +49,12 @@ impl UpFunction {
         }
         match &record.answer {
             Answer::None => {}
-            Answer::Established(reply, created) => {
+            Answer::Established(reply) => {
                 self.state.store.set_stands(record.session);
-                self.answer_establishment(at, record.session, reply, created, out);
+                self.answer_establishment(at, record.session, reply, &record.created, out);
             }
-            Answer::Modified(reply, created, reference) => {
-                let what = (&*record, created, *reference);
-                self.answer_modification(at, reply, what, out);
+            Answer::Modified(reply, reference) => {
+                self.answer_modification(at, reply, (&*record, *reference), out);
             }
             Answer::Deleted(reply) => self.answer_deletion(at, reply, &record, out),
             Answer::Last(last) => self.report_last(at, *last, &record, out),

@@ -9,7 +9,6 @@ use crate::session::pending::{Answer, Due, Pending, Reply};
 use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
 use crate::session::store::{Session, SessionRef};
-use crate::session::work::Created;
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::UsageReportTrigger;
@@ -99,7 +98,6 @@ impl State {
         let mut drafted = Drafted {
             txn: self.pending.txn(u32::from(session.shard)),
             record: self.pending.record(name),
-            created: Created::new(),
             chosen_by_cp: false,
             unserved_triggers: false,
             scope: Scope::Rules,

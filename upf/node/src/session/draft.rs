@@ -9,7 +9,7 @@ use crate::session::refusal::Refusal;
 use crate::session::rules::{Endpoint, Rules, Urr};
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
-use crate::session::work::{Created, Policy, Work};
+use crate::session::work::{Policy, Work};
 use arrayvec::ArrayVec;
 use sluice_path::limits::TXN_OPS;
 use sluice_path::txn::Txn;
@@ -22,8 +22,6 @@ pub struct Drafted {
     pub txn: Box<Txn>,
     /// For the return of the transaction; its session is the caller's to set.
     pub record: Box<Pending>,
-    /// For Created PDR.
-    pub created: Created,
     /// The message named a TEID of the CP function's own choice.
     pub chosen_by_cp: bool,
     /// A URR asks for reports that are not made yet.
@@ -72,7 +70,6 @@ impl State {
         let mut drafted = Drafted {
             txn: self.pending.txn(base.shard),
             record: self.pending.record(name),
-            created: Created::new(),
             chosen_by_cp: false,
             unserved_triggers: false,
             scope: Scope::Rules,
@@ -96,6 +93,7 @@ impl State {
         drafted: &mut Drafted,
     ) -> Result<(), Refusal> {
         self.draft.copy_from(&self.installed);
+        let record = &mut *drafted.record;
         let mut work = Work {
             net,
             ground: &mut self.ground,
@@ -110,10 +108,10 @@ impl State {
             now_s: at.seconds(),
             wall: at.wall,
             chosen: ArrayVec::new(),
-            created: Created::new(),
-            dropped_peers: ArrayVec::new(),
-            end_markers: ArrayVec::new(),
-            queried: ArrayVec::new(),
+            created: &mut record.created,
+            dropped_peers: &mut record.peers,
+            end_markers: &mut drafted.txn.end_markers,
+            queried: &mut record.queried,
             chosen_by_cp: false,
             unserved_triggers: false,
         };
@@ -133,15 +131,11 @@ impl State {
                 work.place()?;
             }
         }
-        drafted.created = core::mem::take(&mut work.created);
         drafted.chosen_by_cp = work.chosen_by_cp;
         drafted.unserved_triggers = work.unserved_triggers;
-        drafted.record.peers.extend(work.dropped_peers.drain(..));
-        drafted.txn.end_markers.extend(work.end_markers.drain(..));
-        let queried = core::mem::take(&mut work.queried);
         match drafted.scope {
             Scope::Ways => self.write_ways(drafted)?,
-            Scope::Rules => self.write(&queried, drafted)?,
+            Scope::Rules => self.write(drafted)?,
         }
         match self.store.has_room(base.session, &self.draft) {
             true => Ok(()),
@@ -149,9 +143,10 @@ impl State {
         }
     }
 
-    fn write(&mut self, queried: &[u32], drafted: &mut Drafted) -> Result<(), Refusal> {
+    fn write(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
         let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
-        due_reports(&self.installed, &self.draft, queried, &mut drafted.record);
+        due_reports(&self.installed, &self.draft, &mut drafted.record);
+        let queried = &drafted.record.queried;
         let meters = self
             .installed
             .urrs
@@ -221,14 +216,14 @@ impl State {
 
 /// The reports that the response carries: on removal of a URR and when the last PDR leaves it
 /// (termination), and when it is asked for (immediate) (TS 29.244, 5.2.2.3, 7.5.5.2).
-fn due_reports(installed: &Rules, draft: &Rules, queried: &[u32], record: &mut Pending) {
+fn due_reports(installed: &Rules, draft: &Rules, record: &mut Pending) {
     let is_used = |rules: &Rules, urr: &Urr| rules.pdrs.iter().any(|p| p.urrs.contains(urr.id.0));
     for urr in &installed.urrs {
         let ends = draft.urrs.iter().all(|u| u.meter != urr.meter);
         let left = is_used(installed, urr) && !is_used(draft, urr);
         let trigger = match ends || left {
             true => UsageReportTrigger::TERMR,
-            false if queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
+            false if record.queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
             false => continue,
         };
         record.due.push(Due {

@@ -47,8 +47,7 @@ impl UpFunction {
                     to: request.reply,
                     cp_seid: cp_f_seid.seid,
                 };
-                let created = core::mem::take(&mut drafted.created);
-                drafted.record.answer = Answer::Established(reply, created);
+                drafted.record.answer = Answer::Established(reply);
                 self.launch(at, drafted, net, out);
             }
             Err(refusal) => self.refuse_establishment(at, request, &refusal, out),

@@ -28,11 +28,13 @@ impl Folding {
 
 impl Hasher for Folding {
     fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let word = part
-                .iter()
-                .fold(0, |sum, octet| sum << 8 | u64::from(*octet));
-            self.fold(word);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.fold(u64::from_be_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let shift = |sum, octet: &u8| sum << 8 | u64::from(*octet);
+            self.fold(rest.iter().fold(0, shift));
         }
     }
 

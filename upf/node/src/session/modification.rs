@@ -10,7 +10,7 @@ use crate::session::pending::{Answer, Pending, Reply};
 use crate::session::refusal::{self, Refusal};
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, Session, SessionRef};
-use crate::session::work::{Created, Work};
+use crate::session::work::Work;
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::limits::URRS_PER_MESSAGE;
@@ -49,9 +49,7 @@ impl UpFunction {
                     to: request.reply,
                     cp_seid,
                 };
-                let created = core::mem::take(&mut drafted.created);
-                let reference = head.query_urr_reference;
-                drafted.record.answer = Answer::Modified(reply, created, reference);
+                drafted.record.answer = Answer::Modified(reply, head.query_urr_reference);
                 self.launch(at, drafted, net, out);
             }
             Err(refusal) => {
@@ -79,7 +77,7 @@ impl UpFunction {
         &mut self,
         at: Moment,
         reply: &Reply,
-        (record, created, reference): (&Pending, &Created, Option<u32>),
+        (record, reference): (&Pending, Option<u32>),
         out: &mut E,
     ) {
         let Self { endpoint, state } = self;
@@ -87,7 +85,7 @@ impl UpFunction {
         // A peer that is gone needs no answer.
         let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
             put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
-            write_created(w, created)?;
+            write_created(w, &record.created)?;
             let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
             state.write_reports(at, record, reference, ie, w)
         });
@@ -150,7 +148,7 @@ fn query<N: Network>(
 ) -> Result<(), Refusal> {
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::QAURR) {
-        work.queried = work.draft.urrs.iter().map(|u| u.id.0).collect();
+        work.queried.extend(work.draft.urrs.iter().map(|u| u.id.0));
         return Ok(());
     }
     each(body, IeType::QUERY_URR, URRS_PER_MESSAGE, |ie: QueryUrr| {

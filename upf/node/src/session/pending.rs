@@ -22,8 +22,12 @@ pub struct Pending {
     pub credits: Credits,
     /// Peers that the path no longer uses afterwards.
     pub peers: ArrayVec<PeerId, { 2 * FARS }>,
+    /// URRs whose usage the message asks for.
+    pub queried: ArrayVec<u32, URRS>,
     /// Reports that the answer carries.
     pub due: ArrayVec<Due, URRS>,
+    /// F-TEIDs that the answer tells.
+    pub created: Created,
     /// The answer.
     pub answer: Answer,
 }
@@ -45,9 +49,9 @@ pub enum Answer {
     /// Nothing.
     None,
     /// Session Establishment Response.
-    Established(Reply, Created),
+    Established(Reply),
     /// Session Modification Response, and the Query URR Reference that the reports repeat.
-    Modified(Reply, Created, Option<u32>),
+    Modified(Reply, Option<u32>),
     /// Session Deletion Response.
     Deleted(Reply),
     /// Session Report Request with the last usage of a session that we ended.
@@ -112,7 +116,9 @@ impl PendingTable {
                 session,
                 credits: Credits::new(),
                 peers: ArrayVec::new(),
+                queried: ArrayVec::new(),
                 due: ArrayVec::new(),
+                created: Created::new(),
                 answer: Answer::None,
             }),
         }
@@ -172,7 +178,9 @@ impl PendingTable {
     pub fn recycle(&mut self, mut record: Box<Pending>) {
         record.credits.clear();
         record.peers.clear();
+        record.queried.clear();
         record.due.clear();
+        record.created.clear();
         record.answer = Answer::None;
         self.spare.push(record);
     }

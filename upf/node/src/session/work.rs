@@ -37,13 +37,13 @@ pub struct Work<'a, N> {
     /// F-TEIDs given for the CHOOSE IDs of this message.
     pub chosen: ArrayVec<Chosen, PDRS_PER_MESSAGE>,
     /// What the response tells in Created PDR.
-    pub created: Created,
+    pub created: &'a mut Created,
     /// Peers that FARs no longer need; the path may still use them until it has changed.
-    pub dropped_peers: ArrayVec<PeerId, { 2 * FARS }>,
+    pub dropped_peers: &'a mut ArrayVec<PeerId, { 2 * FARS }>,
     /// End markers to send.
-    pub end_markers: ArrayVec<EndMarker, { sluice_path::limits::TXN_END_MARKERS }>,
+    pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_path::limits::TXN_END_MARKERS }>,
     /// URRs whose usage is asked for.
-    pub queried: ArrayVec<u32, URRS>,
+    pub queried: &'a mut ArrayVec<u32, URRS>,
     /// The message named a TEID of the CP function's own choice.
     pub chosen_by_cp: bool,
     /// A URR asks for reports that are not made yet.
