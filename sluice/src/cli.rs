@@ -6,8 +6,9 @@
 pub mod args;
 
 use crate::bench::args::BenchArgs;
+use crate::load::args::{LOAD_EXAMPLES, LoadArgs};
 use crate::logging::Verbosity;
-use crate::{bench, ctl, demo, upf};
+use crate::{bench, ctl, demo, load, upf};
 use args::{BridgeArgs, CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,6 +38,9 @@ pub enum Command {
     /// Joins DPDK ports in pairs; the demo starts it for a UPF on memif
     #[command(hide = true)]
     Bridge(BridgeArgs),
+    /// User-plane generator and sink, for this UPF or any other
+    #[command(after_help = LOAD_EXAMPLES, args_override_self = true)]
+    Load(Box<LoadArgs>),
     /// Figures, each beside the limit of this machine
     Bench(BenchArgs),
 }
@@ -52,6 +56,14 @@ Exit codes:
   3  the environment lacks something; the message says what and how to get it";
 
 impl Cli {
+    /// The arguments of `sluice load`, if it was asked for.
+    pub(crate) fn into_load(self) -> Option<LoadArgs> {
+        match self.command {
+            Command::Load(args) => Some(*args),
+            _ => None,
+        }
+    }
+
     /// Does what was asked for.
     pub fn run(self) -> ExitCode {
         match self.command {
@@ -59,6 +71,7 @@ impl Cli {
             Command::Ctl(args) => ctl::run(&args),
             Command::Demo(args) => demo::run(&args),
             Command::Bridge(args) => demo::bridge::run(&args),
+            Command::Load(args) => load::run(&args),
             Command::Bench(args) => bench::run(&args),
         }
         .into()

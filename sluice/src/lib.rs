@@ -10,5 +10,6 @@ pub mod config;
 pub mod ctl;
 pub mod demo;
 pub mod exit;
+pub mod load;
 pub mod logging;
 pub mod upf;

@@ -24,7 +24,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod workers;
-mod yaml;
+pub(crate) mod yaml;
 
 pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};

@@ -7,6 +7,7 @@
 mod ctl;
 mod kit;
 mod life;
+mod load;
 mod memif;
 mod metrics;
 mod moves;

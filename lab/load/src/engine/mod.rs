@@ -21,7 +21,7 @@ pub use side::{NextHop, SideConfig};
 use crate::LoadError;
 use crate::flows::{Direction, Flows};
 use crate::frames::Frames;
-use crate::report::{Report, Strays};
+use crate::report::{Interval, Report, Strays};
 use crate::sink::{Seen, Stamped, read};
 use crate::source::{Plan, Popularity, Sizes};
 use run::Run;
@@ -267,6 +267,11 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
     pub fn progress(&self) -> Option<Report> {
         let run = self.run.as_ref()?;
         Some(run.report(&self.strays))
+    }
+
+    /// The intervals of the run that are over; cheap to look at while it runs.
+    pub fn timeline(&self) -> &[Interval] {
+        self.run.as_ref().map_or(&[], Run::timeline)
     }
 
     /// Ends the run, and tells what came of it.

@@ -120,6 +120,10 @@ impl<P: Packet> Run<P> {
         self.mirror
     }
 
+    pub(super) fn timeline(&self) -> &[Interval] {
+        &self.intervals
+    }
+
     pub(super) fn phase(&self) -> Phase {
         self.phase
     }

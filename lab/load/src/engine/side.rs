@@ -100,14 +100,19 @@ impl Side {
         if self.asked_ns.is_some_and(too_early) {
             return 0;
         }
-        self.asked_ns = Some(now_ns);
+        let is_first = self.asked_ns.replace(now_ns).is_none();
         let missing = self.neighbours.iter().filter(|(_, mac)| mac.is_none());
-        let frames: Vec<_> = missing
-            .map(|(address, _)| {
-                let request = Arp::request(self.mac, self.asker, *address);
-                self.ethernet(MacAddr::BROADCAST, EtherType::ARP, &request.to_bytes())
-            })
-            .collect();
+        let missing: Vec<Ipv4Addr> = missing.map(|(address, _)| *address).collect();
+        let request = |from, target| {
+            let request = Arp::request(self.mac, from, target).to_bytes();
+            self.ethernet(MacAddr::BROADCAST, EtherType::ARP, &request)
+        };
+        let mut frames: Vec<_> = missing.iter().map(|to| request(self.asker, *to)).collect();
+        if let (true, Some(to)) = (is_first, missing.first()) {
+            // Whoever is asked learns who asks (RFC 826), and need not ask back when packets come.
+            let others = self.addresses.iter().filter(|from| **from != self.asker);
+            frames.extend(others.map(|from| request(*from, *to)));
+        }
         frames.iter().filter(|frame| self.send(io, frame)).count()
     }
 

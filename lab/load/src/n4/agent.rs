@@ -124,6 +124,13 @@ impl Agent {
         self.bulk(Procedure::Delete, all.into_iter(), &mut tell)
     }
 
+    /// Answers and sends heartbeats until `stop` says so.
+    pub fn idle(&mut self, mut stop: impl FnMut() -> bool) {
+        while !stop() {
+            self.pump(WAIT);
+        }
+    }
+
     /// Ends the association, and with it whatever is left of sessions.
     ///
     /// # Errors
