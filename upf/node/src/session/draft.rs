@@ -63,7 +63,7 @@ impl State {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
         }
         match base.session {
-            Some(session) => self.store.load(session, &mut self.installed),
+            Some(session) => self.ways_at = self.store.load(session, &mut self.installed),
             None => self.installed.clear(),
         }
         let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });

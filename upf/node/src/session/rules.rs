@@ -63,6 +63,16 @@ impl<const N: usize> IdList<N> {
         self.ids.get(..usize::from(self.len)).unwrap_or_default()
     }
 
+    /// So many identifiers of which no two are the same.
+    pub fn of_distinct(len: usize, mut next: impl FnMut() -> u32) -> Self {
+        let mut list = Self::default();
+        for id in list.ids.iter_mut().take(len) {
+            *id = next();
+            list.len += 1;
+        }
+        list
+    }
+
     /// One more, unless it is there already; false if the list is full.
     pub fn push(&mut self, id: u32) -> bool {
         if self.as_slice().contains(&id) {

@@ -72,6 +72,8 @@ pub struct State {
     /// The session's rules before and after the message at hand.
     pub installed: Box<Rules>,
     pub draft: Box<Rules>,
+    /// Where in the session's record its FARs begin.
+    pub ways_at: usize,
     /// What the path has and what it is to have.
     pub before: Box<Image>,
     pub after: Box<Image>,
@@ -103,6 +105,7 @@ impl State {
             notices: VecDeque::with_capacity(NOTICES),
             installed: Box::default(),
             draft: Box::default(),
+            ways_at: 0,
             before: Box::new(Image::new(config.mbr_zero)),
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
@@ -152,10 +155,27 @@ impl State {
     /// Makes the draft the session's rules: from here on nothing can fail.
     pub fn commit(&mut self, session: SessionRef, scope: Scope, now_s: u32) {
         match scope {
-            Scope::Rules => self.settle(session, now_s),
-            Scope::Ways => self.settle_ways(session),
+            Scope::Rules => {
+                self.settle(session, now_s);
+                self.store.put(session, &self.draft);
+            }
+            Scope::Ways => {
+                self.settle_ways(session);
+                self.store.put_ways(session, &self.draft, self.ways_at);
+            }
         }
-        self.store.put(session, &self.draft);
+        #[cfg(test)]
+        self.assert_kept(session);
+    }
+
+    /// What was written is what will be read.
+    #[cfg(test)]
+    fn assert_kept(&mut self, session: SessionRef) {
+        let mut kept = Rules::default();
+        self.store.load(session, &mut kept);
+        let mut draft = self.draft.clone();
+        draft.qers.iter_mut().for_each(|qer| qer.is_new = false);
+        assert_eq!(kept, *draft);
     }
 
     /// What the session takes and gives back by the draft is its own, or is gone.

@@ -115,7 +115,7 @@ impl Rules {
     /// The PDR with more limiting QERs than a rule can name.
     pub fn overlimited(&self) -> Option<&Pdr> {
         let mut live = self.pdrs.iter().filter(|p| p.is_live());
-        live.find(|p| self.limiters(p).as_slice().len() > RULE_QERS)
+        live.find(|p| p.qers.len() > RULE_QERS && self.limiters(p).len() > RULE_QERS)
     }
 }
 

@@ -173,8 +173,9 @@ impl Store {
     }
 
     /// Copies the rules of a session, also of one that is to be removed; none if it is not there.
-    pub fn load(&self, name: SessionRef, rules: &mut Rules) {
-        record::read(self.record(name), rules);
+    /// Gives the place of its FARs, for [`put_ways`](Self::put_ways).
+    pub fn load(&self, name: SessionRef, rules: &mut Rules) -> usize {
+        record::read(self.record(name), rules)
     }
 
     /// Who the user of a session is.
@@ -234,6 +235,31 @@ impl Store {
         let (user, usage) = (self.user(name), self.usage(name));
         record::set_usage(&mut self.scratch[..], usage);
         self.write(name, &user, rules);
+    }
+
+    fn write_ways(&mut self, name: SessionRef, rules: &Rules) -> usize {
+        let run = self.head_of(name).map(Head::record);
+        let Self {
+            scratch, records, ..
+        } = self;
+        let record = run.map_or(&[][..], |run| records.octets(run));
+        record::write_ways(&mut scratch[..], record, rules)
+    }
+
+    /// Replaces the FARs of a session; `rules` has no other change. `ways_at` is their place.
+    pub fn put_ways(&mut self, name: SessionRef, rules: &Rules, ways_at: usize) {
+        let len = self.write_ways(name, rules);
+        let Some(run) = self.head_of(name).map(Head::record) else {
+            return;
+        };
+        if run.len() != lines_for(ways_at + len) {
+            return self.put(name, rules);
+        }
+        let record = self.records.octets_mut(run);
+        let place = record.get_mut(ways_at..ways_at + len);
+        if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
+            place.copy_from_slice(ways);
+        }
     }
 
     /// Writes a record behind the usage that stands in the scratch.

@@ -114,8 +114,20 @@ impl<'r> Front<'r> {
     }
 }
 
-/// Reads all rules.
-pub fn read(record: &[u8], rules: &mut Rules) {
+/// Writes what stands in a record from its FARs on, and gives its length. All before depends on
+/// other rules alone.
+pub fn write_ways(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
+    let Front { kinds, .. } = Front::read(record);
+    let pen = &mut Pen::new(room);
+    let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
+    let writer = Scribe { kinds, ue, rules };
+    rules.fars.iter().for_each(|far| writer.far(pen, far));
+    rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
+    pen.len()
+}
+
+/// Reads all rules. Gives the place where the FARs begin.
+pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     rules.clear();
     let Front {
         kinds,
@@ -134,8 +146,10 @@ pub fn read(record: &[u8], rules: &mut Rules) {
         let pdr = reader.pdr(eye, &rules.endpoints);
         rules.pdrs.push(pdr);
     }
+    let ways_at = record.len() - eye.left();
     rules.fars.extend((0..fars).map(|_| reader.far(eye)));
     rules.qers.extend((0..qers).map(|_| reader.qer(eye)));
+    ways_at
 }
 
 /// Reads the user.

@@ -74,6 +74,11 @@ impl<'r> Eye<'r> {
         *head
     }
 
+    /// Octets that are left.
+    pub fn left(&self) -> usize {
+        self.0.len()
+    }
+
     #[inline(always)]
     pub fn u8(&mut self) -> u8 {
         let [octet] = self.get();

@@ -108,7 +108,7 @@ impl Reader {
     }
 
     fn ids<const N: usize>(&self, eye: &mut Eye<'_>, len: u16) -> IdList<N> {
-        (0..len & 15).map(|_| self.id(eye)).collect()
+        IdList::of_distinct(usize::from(len & 15), || self.id(eye))
     }
 
     pub fn far(&self, eye: &mut Eye<'_>) -> Far {
