@@ -98,6 +98,8 @@ fn neighbours_are_asked_for_until_they_answer() {
         "{error}"
     );
     station.send(EtherType::ARP, &again[0].reply_from(PEER).to_bytes());
+    // A turn asks before it listens.
+    station.turn();
     assert!(station.arps().is_empty());
     assert!(station.engine.unresolved().is_none());
     station.engine.start(&trial).unwrap();
