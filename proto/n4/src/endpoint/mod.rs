@@ -87,6 +87,12 @@ impl Endpoint {
         inbound.foresee(peer, header.sequence.get());
     }
 
+    /// Some time after [`foresee`](Self::foresee): asks for what the first look leads to.
+    pub fn foresee_entry(&self, peer: SocketAddr, header: &Header) {
+        let inbound = &self.courier.inbound;
+        inbound.foresee_entry(peer, header.sequence.get());
+    }
+
     /// The next event in order.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()

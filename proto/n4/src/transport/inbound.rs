@@ -103,6 +103,15 @@ impl Inbound {
         prefetch::read_index(&self.newest, self.bucket(key));
     }
 
+    /// Some time after [`foresee`](Self::foresee): asks for the request that is looked at first.
+    pub fn foresee_entry(&self, peer: SocketAddr, sequence: u32) {
+        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+        let newest = self.newest.get(self.bucket(key));
+        if let Some(entry) = newest.and_then(|number| self.live(*number)) {
+            prefetch::read(entry);
+        }
+    }
+
     /// Tells whether the request `message` from `peer` is new, and remembers it if so.
     pub fn admit(
         &mut self,

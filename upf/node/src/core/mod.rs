@@ -116,8 +116,8 @@ impl<P: Packet> Core<P> {
         for (peer, bytes) in datagrams {
             self.up.foresee(*peer, bytes);
         }
-        for (_, bytes) in datagrams {
-            self.up.foresee_rules(bytes);
+        for (peer, bytes) in datagrams {
+            self.up.foresee_rules(*peer, bytes);
         }
         for (_, bytes) in datagrams {
             self.up.foresee_ground(bytes);

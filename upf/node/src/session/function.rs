@@ -101,9 +101,13 @@ impl UpFunction {
     }
 
     /// Some time after [`foresee`](Self::foresee): asks for the session's rules.
-    pub fn foresee_rules(&self, bytes: &[u8]) {
-        if let Some(name) = named_by(bytes) {
-            self.state.store.prefetch_rules(name);
+    pub fn foresee_rules(&self, peer: SocketAddr, bytes: &[u8]) {
+        let Ok((header, _)) = Header::parse(bytes) else {
+            return;
+        };
+        self.endpoint.foresee_entry(peer, &header);
+        if let Some(seid) = header.seid {
+            self.state.store.prefetch_rules(SessionRef::from_seid(seid));
         }
     }
 
