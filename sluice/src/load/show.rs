@@ -119,17 +119,20 @@ pub fn n4(what: &str, report: &N4Report) -> String {
     text
 }
 
+/// What a row of the table tells of a lane.
+type Cell<'a> = &'a dyn Fn(&LaneReport) -> String;
+
 /// A run.
 pub fn report(report: &Report) -> String {
     let mut text = format!("sent for {:.1} s\n", report.sending_s);
-    let row = |name: &str, cell: &dyn Fn(&LaneReport) -> String| {
+    let row = |name: &str, cell: Cell| {
         let cells = report
             .lanes
             .iter()
             .map(|lane| format!("{:>18}", cell(lane)));
         format!("{name:<26}{}\n", cells.collect::<String>())
     };
-    let rows: [(&str, &dyn Fn(&LaneReport) -> String); 21] = [
+    let rows: [(&str, Cell); 21] = [
         ("", &|lane| lane.lane.text().to_owned()),
         ("sent, packets", &|lane| lane.sent.to_string()),
         ("sent", &|lane| si(lane.sent_pps, "pps")),
