@@ -62,7 +62,7 @@ impl Steered {
 
     /// Of each port: how it steers, with the reasons, and how its packets can be waited for.
     pub fn views<P: Packet>(&self, core: &Core<P>) -> Vec<(Value, Value)> {
-        let limit = core.end().mover().moves_at_a_time();
+        let limit = core.end().mover().still_at_a_time();
         let ports = self.steerer.ports().iter().zip(&self.waits);
         ports
             .map(|(port, waits)| (view(port, limit), waits.view()))
@@ -101,7 +101,7 @@ fn log(port: &str, steering: &Steering<PortSteer>) {
     );
 }
 
-fn view(port: &SteeredPort<PortSteer>, moves_at_a_time: usize) -> Value {
+fn view(port: &SteeredPort<PortSteer>, still_at_a_time: usize) -> Value {
     let steering = port.steering();
     let refused = steering.refused().iter();
     let refused: serde_json::Map<_, _> = refused
@@ -111,7 +111,7 @@ fn view(port: &SteeredPort<PortSteer>, moves_at_a_time: usize) -> Value {
     if steering.method() != Method::Software {
         view["groups"] = json!(steering.queues().len());
         view["changes"] = json!(port.changes());
-        view["follows_moves"] = match port.is_fixed(moves_at_a_time) {
+        view["follows_moves"] = match port.is_fixed(still_at_a_time) {
             None => json!("yes"),
             Some(why) => json!(format!("no: {why}")),
         };

@@ -5,7 +5,9 @@ use crate::foreign::{self, ForeignWriter};
 use crate::late::Outbox;
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
-use crate::limits::{CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TRACES, WORKERS};
+use crate::limits::{
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACES, WORKERS,
+};
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
 use crate::mover::{Begin, Mover, Resteer, Resteers};
@@ -225,7 +227,7 @@ fn mesh<P: Send>(n: usize) -> Vec<(Out<P>, In<P>)> {
         .collect();
     for from in 0..n {
         for to in (0..n).filter(|to| *to != from) {
-            let (producer, consumer) = spsc(HANDOVER_RING, RESERVED);
+            let (producer, consumer) = spsc(HANDOVER_RING, TOKENS);
             ends[from].0[to] = Some(producer);
             ends[to].1[from] = Some(consumer);
         }

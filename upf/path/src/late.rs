@@ -7,7 +7,7 @@
 //! nobody else notices. Ring and list are one queue: while anything waits here, packets and tokens go
 //! behind it, so every order stays as if the ring were longer.
 
-use crate::limits::{HANDOVER_LATE, RESERVED};
+use crate::limits::{HANDOVER_LATE, TOKENS};
 use crate::message::Handover;
 use crate::moves::hold::{Hold, List};
 use crate::worker::WorkerId;
@@ -29,7 +29,7 @@ impl<P> Outbox<P> {
         let others = rings.iter().flatten().count();
         let places = match others {
             0 => 0,
-            others => HANDOVER_LATE + RESERVED * others,
+            others => HANDOVER_LATE + TOKENS * others,
         };
         Self {
             lists: vec![List::default(); rings.len()],
@@ -135,7 +135,7 @@ mod tests {
     const PLACES: usize = 512;
 
     fn outbox() -> (Outbox<u32>, Consumer<Handover<u32>>) {
-        let (producer, consumer) = spsc(PLACES + RESERVED, RESERVED);
+        let (producer, consumer) = spsc(PLACES + TOKENS, TOKENS);
         (Outbox::new(vec![None, Some(producer)]), consumer)
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let (mut outbox, mut consumer) = outbox();
         let (mut sent, mut came, mut seed, mut late) = (0, 0, 1_u32, 0);
         let mut tokens = 0;
-        while sent < 16_000 {
+        while sent < 32_000 {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             match seed >> 29 {
                 0..=4 => outbox.put(1, packet(sent)).unwrap_or_else(|_| panic!()),
@@ -176,7 +176,7 @@ mod tests {
                 _ => {
                     outbox.flush(|to| assert_eq!(to, 1));
                     // Now it is away, now it takes more than comes.
-                    let taken = if sent / 2_000 % 2 == 0 { 0 } else { 12 };
+                    let taken = if sent / 4_000 % 2 == 0 { 0 } else { 12 };
                     for _ in 0..taken {
                         let Some(what) = consumer.pop() else { break };
                         assert_eq!(number(&what), came);
@@ -208,7 +208,7 @@ mod tests {
         }
         let ring = sent as usize - outbox.late();
         assert!(ring >= PLACES && outbox.late() == HANDOVER_LATE);
-        (0..RESERVED).for_each(|n| assert!(outbox.put_token(1, token(n as u16))));
+        (0..TOKENS).for_each(|n| assert!(outbox.put_token(1, token(n as u16))));
         let mut came = 0;
         while outbox.late() > 0 {
             outbox.flush(|_| ());
@@ -216,7 +216,7 @@ mod tests {
                 came += 1;
             }
         }
-        assert_eq!(came, sent as usize + RESERVED);
+        assert_eq!(came, sent as usize + TOKENS);
         assert!(outbox.put(0, packet(0)).is_err() && !outbox.put_token(2, token(0)));
     }
 

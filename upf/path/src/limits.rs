@@ -42,14 +42,14 @@ pub const TXN_END_MARKERS: usize = 8;
 
 /// Places in the ring to the control core. What the path cannot place there is dropped as
 /// `ControlQueueFull`: a flood of signalling must not hold packets back.
-pub const CONTROL_RING: usize = 2048;
+pub const CONTROL_RING: usize = 4096;
 
 /// Places in the ring of PFCP packets to the control core, beside the other so that a storm of
 /// requests holds back no ARP: at 2 us a request, 1024 are 2 ms of work; what comes on top is
 /// dropped as `N4QueueFull`, and its sender repeats it.
 pub const N4_RING: usize = 1024;
 
-/// Places in a ring between two workers, tokens and transactions not counted.
+/// Places in a ring between two workers, those kept free for tokens ([`TOKENS`]) included.
 pub const HANDOVER_RING: usize = 4096;
 
 /// Packets that wait at one worker for places in the rings to all others, so that a worker whose
@@ -58,17 +58,23 @@ pub const HANDOVER_RING: usize = 4096;
 pub const HANDOVER_LATE: usize = 16_384;
 
 /// Places kept free in the rings of the control core for transactions, and so the most that may
-/// be under way with one worker (and as many places between two workers for the tokens of moves):
-/// at 2 us a round trip 512 carry 256 M transactions a second.
+/// be under way with one worker: at 2 us a round trip 512 carry 256 M transactions a second.
 pub const RESERVED: usize = 512;
 
-/// Moves of shards under way at a time. Each worker looks through them for every packet that is
-/// handed over meanwhile, and each takes up to one token for each worker on a ring.
-pub const MOVES: usize = 32;
+/// Shards that move, or stand still while a port is changed, at a time. A worker that is full takes
+/// a millisecond until its queue is empty, for which every change of steering waits: to level a burst
+/// in 10 ms all shards that leave a worker, half of its 2048 at the most as a rule, have to be changed
+/// together. As many places are kept free in the rings between a worker and the control core, for
+/// each says one word about each shard at a time.
+pub const MOVES: usize = 1024;
+
+/// Places kept free in a ring between two workers for the tokens of moves. A shard that moves takes
+/// up to one for each worker, one whose steering changes a single one.
+pub const TOKENS: usize = 1024;
 
 /// Bits of a shard's number by which ports steer, as far as they have room for a flow rule for each
-/// value (or entries in a table): 256 groups of 16 shards, so that a group can be changed at a time
-/// with 32 workers ([`MOVES`]), or else 128 of 32. Workers are dealt whole groups.
+/// value (or entries in a table): 256 groups of 16 shards, so that a change of a group holds
+/// back few shards, or else 128 of 32. Workers are dealt whole groups.
 pub const STEERED_GROUP_BITS: [u32; 2] = [8, 7];
 
 /// Packets that one worker holds for shards that are on their way to it. A move takes two ring

@@ -143,29 +143,32 @@ impl<I: PortIo> Worker<I> {
             Turned::Tell(to, switch) => self.send_token(to, Handover::Switch(switch)),
             Turned::Give(to) => {
                 let marks = self.lanes.iter().map(|lane| lane.accepted(&mut self.io));
-                self.giving.push(Giving {
+                self.giving.push_back(Giving {
                     shard: turn.shard,
                     to,
                     marks: marks.collect(),
                     until_ns: now_ns + GIVE_WITHIN_NS,
                 });
-                self.give_shards(now_ns);
             }
         }
     }
 
-    /// Gives away the shards whose packets have all left. Returns how many.
+    /// Gives away the shards whose packets have all left. Returns how many. Who was turned later has
+    /// later packets on the same lanes, so behind one that waits all do.
     #[cold]
     pub(crate) fn give_shards(&mut self, now_ns: u64) -> usize {
-        let (lanes, io) = (&self.lanes, &mut self.io);
-        let mut has_left = |giving: &mut Giving| {
-            let mut lanes = lanes.iter().zip(&giving.marks);
-            giving.until_ns <= now_ns || lanes.all(|(lane, mark)| lane.has_sent(io, *mark))
-        };
-        let ready: Vec<Giving> = self.giving.extract_if(.., &mut has_left).collect();
-        let given = ready.len();
-        for giving in ready {
+        let mut given = 0;
+        while let Some(giving) = self.giving.pop_front() {
+            let mut lanes = self.lanes.iter().zip(&giving.marks);
+            let io = &mut self.io;
+            let has_left =
+                giving.until_ns <= now_ns || lanes.all(|(lane, mark)| lane.has_sent(io, *mark));
+            if !has_left {
+                self.giving.push_front(giving);
+                break;
+            }
             self.give(&giving);
+            given += 1;
         }
         given
     }

@@ -114,22 +114,22 @@ impl<S: Steer> Port<S> {
     }
 
     /// Why its groups stay where they are, if they do: then software hands over what has moved.
-    /// `moves_at_a_time`: the shards of a group have to stand still together.
-    pub fn is_fixed(&self, moves_at_a_time: usize) -> Option<Refusal> {
+    /// `still_at_a_time`: the shards of a group have to stand still together.
+    pub fn is_fixed(&self, still_at_a_time: usize) -> Option<Refusal> {
         let shards = (SHARDS >> self.steering.group_bits()) as usize;
         let too_many = || {
-            let may = format!("{moves_at_a_time} may stand still at a time");
+            let may = format!("{still_at_a_time} may stand still at a time");
             Refusal(format!("a group has {shards} shards, and {may}"))
         };
         let refused = self.refused.as_ref().or(self.steering.is_fixed());
         let refused = refused.cloned();
-        refused.or_else(|| (shards > moves_at_a_time).then(too_many))
+        refused.or_else(|| (shards > still_at_a_time).then(too_many))
     }
 
     fn next<P>(&self, id: PortId, end: &ControlEnd<P>) -> Option<Resteer> {
         let (bits, queues) = (self.steering.group_bits(), self.steering.queues());
         let may_change =
-            !queues.is_empty() && self.is_fixed(end.mover().moves_at_a_time()).is_none();
+            !queues.is_empty() && self.is_fixed(end.mover().still_at_a_time()).is_none();
         let misled = || end.mover().misled(id, bits, queues, self.next);
         may_change.then(misled).flatten()
     }

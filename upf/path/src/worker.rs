@@ -25,6 +25,7 @@ use sluice_mem::publish::Reader;
 use sluice_mem::shard::{Owned, ShardId};
 use sluice_port::steer::dealt;
 use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,7 +113,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
     pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
-    pub(crate) giving: Vec<Giving>,
+    pub(crate) giving: VecDeque<Giving>,
     pub(crate) draining: Vec<Draining>,
     pub(crate) arriving: Vec<Arriving>,
     pub(crate) probe: Probe,
@@ -145,8 +146,8 @@ impl<I: PortIo> Worker<I> {
             .collect();
         let workers = parts.rings.to_workers.workers();
         Self {
-            moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES),
-            giving: Vec::with_capacity(MOVES),
+            moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES, SHARDS as usize),
+            giving: VecDeque::with_capacity(MOVES),
             draining: Vec::with_capacity(MOVES),
             arriving: Vec::with_capacity(MOVES),
             probe: Probe::default(),
@@ -268,6 +269,8 @@ impl<I: PortIo> Worker<I> {
         }
         if work > 0 {
             self.path_and_batch(now_ns).0.flush();
+            // Of shards that were turned all at once.
+            self.give_shards(now_ns);
         }
         work
     }

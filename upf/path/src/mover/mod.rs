@@ -6,7 +6,7 @@ mod steer;
 pub use steer::Resteer;
 pub(crate) use steer::Resteers;
 
-use crate::limits::{MOVES, RESERVED, SHARDS};
+use crate::limits::{MOVES, SHARDS, TOKENS};
 use crate::moves::{Routes, Turn};
 use crate::requeue::Fence;
 use crate::tables::Polled;
@@ -23,13 +23,28 @@ pub struct Mover {
     wanted: Box<[WorkerId]>,
     /// Shards with a wish, oldest first.
     queue: VecDeque<ShardId>,
-    moving: Vec<ShardId>,
+    /// What each shard does.
+    states: Box<[State]>,
+    /// How many move, and how many stand still.
+    moving: usize,
+    still: usize,
     done: u64,
     /// Who polls which queue.
     pollers: Vec<(Polled, WorkerId)>,
     /// Queues that are to have another poller.
     requeue: VecDeque<(Polled, WorkerId)>,
     requeueing: Vec<Polled>,
+}
+
+/// What a shard does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It is its owner's, and may begin to move.
+    Quiet,
+    /// It goes to its next owner.
+    Moving,
+    /// It may not move: its packets are being steered elsewhere.
+    Still,
 }
 
 /// What may begin now.
@@ -48,7 +63,9 @@ impl Mover {
             workers,
             wanted: vec![NOBODY; SHARDS as usize].into(),
             queue: VecDeque::new(),
-            moving: Vec::with_capacity(MOVES),
+            states: vec![State::Quiet; SHARDS as usize].into(),
+            moving: 0,
+            still: 0,
             done: 0,
             pollers: Vec::new(),
             requeue: VecDeque::new(),
@@ -81,7 +98,7 @@ impl Mover {
 
     /// Moves over (of shards and of queues), and those under way or waiting.
     pub fn progress(&self) -> (u64, usize) {
-        let shards = self.moving.len() + self.queue.len();
+        let shards = self.under_way() + self.queue.len();
         (
             self.done,
             shards + self.requeue.len() + self.requeueing.len(),
@@ -110,7 +127,13 @@ impl Mover {
 
     /// Whether a shard is on its way, or steered elsewhere just now.
     pub fn is_moving(&self, shard: ShardId) -> bool {
-        self.moving.contains(&shard)
+        let state = self.states.get(usize::from(shard.0));
+        state.is_some_and(|state| *state != State::Quiet)
+    }
+
+    /// Shards that move or stand still.
+    fn under_way(&self) -> usize {
+        self.moving + self.still
     }
 
     /// Whether a shard is moving, or about to.
@@ -139,7 +162,7 @@ impl Mover {
         if self.requeue.is_empty() && self.requeueing.is_empty() {
             return self.begin_shard().map(Begin::Shard);
         }
-        if !self.moving.is_empty() || self.requeueing.len() >= self.limit() {
+        if self.under_way() > 0 || self.requeueing.len() >= MOVES.min(TOKENS / self.workers) {
             return None;
         }
         self.begin_queue()
@@ -169,13 +192,12 @@ impl Mover {
     }
 
     fn begin_shard(&mut self) -> Option<Turn> {
-        let limit = self.limit();
         for _ in 0..self.queue.len() {
-            if self.moving.len() >= limit {
+            if !self.has_room_for(1, self.workers) {
                 return None;
             }
             let shard = self.queue.pop_front()?;
-            if self.moving.contains(&shard) {
+            if self.is_moving(shard) {
                 self.queue.push_back(shard);
                 continue;
             }
@@ -183,7 +205,8 @@ impl Mover {
             let from = self.owners.of(shard);
             if from != to {
                 self.owners.set(shard, to);
-                self.moving.push(shard);
+                self.states[usize::from(shard.0)] = State::Moving;
+                self.moving += 1;
                 return Some(Turn { shard, from, to });
             }
         }
@@ -193,31 +216,46 @@ impl Mover {
     /// Keeps a shard where it is until [`ended`](Self::ended). False if it is moving, or too
     /// many others are.
     pub(crate) fn hold_still(&mut self, shard: ShardId) -> bool {
-        let still = !self.moving.contains(&shard) && self.moving.len() < self.limit();
-        if still {
-            self.moving.push(shard);
+        let may = !self.is_moving(shard) && self.has_room_for(1, 1);
+        if may {
+            self.states[usize::from(shard.0)] = State::Still;
+            self.still += 1;
         }
-        still
+        may
     }
 
-    /// Shards that may move, or stand still for a change of steering, at a time.
-    pub fn moves_at_a_time(&self) -> usize {
-        self.limit()
+    /// Shards that may stand still for changes of steering at a time.
+    pub fn still_at_a_time(&self) -> usize {
+        MOVES.min(TOKENS)
     }
 
-    fn limit(&self) -> usize {
-        MOVES.min(RESERVED / self.workers)
+    /// Whether so many shards more may be under way, each with so many tokens on a ring.
+    fn has_room_for(&self, shards: usize, tokens: usize) -> bool {
+        let taken = self.moving * self.workers + self.still;
+        self.under_way() + shards <= MOVES && taken + shards * tokens <= TOKENS
     }
 
-    /// A move is over.
+    /// A move is over, or the shard need not stand still any more.
     pub(crate) fn ended(&mut self, shard: ShardId) {
-        self.done += u64::from(self.stood_still(shard));
+        self.done += u64::from(self.settle(shard));
     }
 
-    /// A shard that stood still may move again. False if it did not.
-    pub(crate) fn stood_still(&mut self, shard: ShardId) -> bool {
-        let at = self.moving.iter().position(|s| *s == shard);
-        at.map(|at| self.moving.swap_remove(at)).is_some()
+    /// A shard that stood still may move again.
+    pub(crate) fn stood_still(&mut self, shard: ShardId) {
+        self.settle(shard);
+    }
+
+    /// Whether it did anything.
+    fn settle(&mut self, shard: ShardId) -> bool {
+        let Some(state) = self.states.get_mut(usize::from(shard.0)) else {
+            return false;
+        };
+        match core::mem::replace(state, State::Quiet) {
+            State::Quiet => return false,
+            State::Moving => self.moving -= 1,
+            State::Still => self.still -= 1,
+        }
+        true
     }
 }
 
@@ -246,7 +284,14 @@ mod tests {
         let mut mover = Mover::new(OwnerTable::dealt(2), 2);
         (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), 1)));
         let begun = std::iter::from_fn(|| mover.begin_shard()).count();
-        assert_eq!(begun, MOVES);
-        assert_eq!(mover.owned(), [2048 - 32, 2048 + 32]);
+        assert_eq!(begun, TOKENS / 2, "each takes a token for each worker");
+        let begun = begun as u32;
+        assert_eq!(mover.owned(), [2048 - begun, 2048 + begun]);
+        // There is no token left for shards that stand still, until a move is over.
+        assert!(!mover.hold_still(ShardId(4095)));
+        mover.ended(ShardId(0));
+        mover.ended(ShardId(0));
+        assert!(mover.hold_still(ShardId(4095)) && mover.hold_still(ShardId(4093)));
+        assert!(!mover.hold_still(ShardId(4091)));
     }
 }

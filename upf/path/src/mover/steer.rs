@@ -35,6 +35,11 @@ impl Resteer {
             .map(|shard| ShardId(shard as u16))
     }
 
+    /// Whether a shard is of the group.
+    fn has(self, shard: ShardId) -> bool {
+        u32::from(shard.0) % (1 << self.group_bits) == self.group
+    }
+
     /// One of its queues.
     pub fn queue(self, queue: QueueId) -> Polled {
         let port = self.port;
@@ -108,6 +113,9 @@ impl Resteers {
     fn take(&mut self, stage: Stage, shard: ShardId) -> Option<usize> {
         let mut changes = self.under_way.iter_mut().enumerate();
         changes.find_map(|(at, change)| {
+            if !change.resteer.has(shard) {
+                return None;
+            }
             let waits = change.left.iter().position(|s| *s == shard);
             let place = waits.filter(|_| change.stage == stage)?;
             change.left.swap_remove(place);
@@ -149,12 +157,9 @@ impl Mover {
         let count = resteer.shards().count();
         let is_still = self.requeue.is_empty()
             && self.requeueing.is_empty()
-            && self.moving.len() + count <= self.limit()
-            && !resteer.shards().any(|shard| self.moving.contains(&shard));
-        if is_still {
-            self.moving.extend(resteer.shards());
-        }
-        is_still
+            && self.has_room_for(count, 1)
+            && !resteer.shards().any(|shard| self.is_moving(shard));
+        is_still && resteer.shards().all(|shard| self.hold_still(shard))
     }
 
     /// A group that would save its owner a hand-over if it came by another queue: of the groups

@@ -33,6 +33,9 @@ use std::collections::VecDeque;
 /// In an owner table: ours soon, but what we poll has to wait still.
 pub const HELD: WorkerId = u8::MAX - 1;
 
+/// No place: the shard is not moving.
+const QUIET: u16 = u16::MAX;
+
 /// "From now on your packets of `shard` go to `to`." From the control core to every producer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Turn {
@@ -111,7 +114,9 @@ enum Part<T> {
 pub struct Moves<H, T> {
     me: WorkerId,
     workers: u8,
-    /// Few at a time: the control core bounds them.
+    /// Of each shard its place in `shards`, or [`QUIET`].
+    places: Box<[u16]>,
+    /// As many at a time as the control core allows.
     shards: Vec<ShardId>,
     /// Beside `shards`.
     parts: Vec<Part<T>>,
@@ -119,11 +124,13 @@ pub struct Moves<H, T> {
 }
 
 impl<H, T> Moves<H, T> {
-    /// For worker `me` of `workers`, with room for `hold` waiting packets and `moves` moves.
-    pub fn new(me: WorkerId, workers: usize, hold: usize, moves: usize) -> Self {
+    /// For worker `me` of `workers`, with room for `hold` waiting packets, and `moves` moves at a
+    /// time of so many `shards`.
+    pub fn new(me: WorkerId, workers: usize, hold: usize, moves: usize, shards: usize) -> Self {
         Self {
             me,
             workers: workers as u8,
+            places: vec![QUIET; shards].into(),
             shards: Vec::with_capacity(moves),
             parts: Vec::with_capacity(moves),
             hold: Hold::new(hold),
@@ -313,18 +320,25 @@ impl<H, T> Moves<H, T> {
 
     #[inline]
     fn find(&self, shard: ShardId) -> Option<usize> {
-        self.shards.iter().position(|s| *s == shard)
+        let place = self.places.get(usize::from(shard.0)).copied();
+        place.filter(|at| *at != QUIET).map(usize::from)
     }
 
     fn begin(&mut self, shard: ShardId, part: Part<T>) -> usize {
+        let at = self.shards.len();
+        self.places[usize::from(shard.0)] = at as u16;
         self.shards.push(shard);
         self.parts.push(part);
-        self.shards.len() - 1
+        at
     }
 
     fn forget(&mut self, at: usize) {
-        self.shards.swap_remove(at);
+        let gone = self.shards.swap_remove(at);
         self.parts.swap_remove(at);
+        self.places[usize::from(gone.0)] = QUIET;
+        if let Some(last) = self.shards.get(at) {
+            self.places[usize::from(last.0)] = at as u16;
+        }
     }
 
     /// Whether we have turned, and the switches that have to come by yet.

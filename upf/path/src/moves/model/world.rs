@@ -103,7 +103,7 @@ impl World {
         room: usize,
     ) -> Self {
         let worker = |me: usize| Worker {
-            moves: Moves::new(me as WorkerId, workers, room, 2),
+            moves: Moves::new(me as WorkerId, workers, room, 2, owners.len()),
             routes: Table(owners.to_vec()),
             owned: owners.iter().map(|o| usize::from(*o) == me).collect(),
             queue: VecDeque::new(),
