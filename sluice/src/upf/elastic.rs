@@ -103,6 +103,8 @@ impl<P: Packet> Fleet for Workers<'_, P> {
         let reading = |stats: &WorkerStats| Reading {
             busy_ns: stats.busy_ns.get(),
             busy_turns: stats.busy_turns.get(),
+            idle_ns: stats.idle_ns.get(),
+            idle_turns: stats.idle_turns.get(),
             packets: stats.received.get() + stats.handed_in.get(),
             waiting: stats.waiting.get(),
         };

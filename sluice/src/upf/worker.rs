@@ -79,12 +79,11 @@ fn run(eal: &Eal, mut worker: Worker<DpdkIo>, stats: &WorkerStats, pace: &Pace, 
     let mut rest = Rest::new(pace.rest_max);
     while !stop.load(Ordering::Acquire) {
         let began_ns = clock::monotonic_ns();
-        if worker.turn(began_ns) > 0 {
-            stats.busy_turns.add(1);
-            stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        let work = worker.turn(began_ns);
+        stats.count_turn(work, clock::monotonic_ns() - began_ns);
+        if work > 0 {
             rest.reset();
         } else {
-            stats.idle_turns.add(1);
             rest.idle(&mut worker, stats);
         }
     }

@@ -35,6 +35,8 @@ pub struct WorkerStats {
     pub idle_turns: Counter,
     /// Time spent on turns that found work.
     pub busy_ns: Counter,
+    /// Time spent on turns that found none: what a turn costs by itself.
+    pub idle_ns: Counter,
     /// Packets that waited in the rings from other workers in the last turn.
     pub waiting: Counter,
     /// Drops by reason.
@@ -66,6 +68,7 @@ impl Default for WorkerStats {
             busy_turns: zero(),
             idle_turns: zero(),
             busy_ns: zero(),
+            idle_ns: zero(),
             waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
             asleep_ns: zero(),
@@ -77,6 +80,17 @@ impl Default for WorkerStats {
 }
 
 impl WorkerStats {
+    /// A turn that found so much work is over.
+    #[inline]
+    pub fn count_turn(&self, work: usize, took_ns: u64) {
+        let (turns, ns) = match work {
+            0 => (&self.idle_turns, &self.idle_ns),
+            _ => (&self.busy_turns, &self.busy_ns),
+        };
+        turns.add(1);
+        ns.add(took_ns);
+    }
+
     /// Count a drop.
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {

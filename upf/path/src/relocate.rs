@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::held::Waiting;
-use crate::limits::GIVE_WITHIN_NS;
+use crate::limits::{BURST, GIVE_WITHIN_NS};
 use crate::line::Line;
 use crate::message::{Drain, Handover, ToControl};
 use crate::meta::Meta;
@@ -16,6 +16,9 @@ use crate::worker::{Worker, WorkerId};
 use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{ShardId, ShardOwner};
 use sluice_port::PortIo;
+
+/// Packets that a driver is asked for at the least, so that none means that it has none.
+const ASK: usize = 32;
 
 /// A shard that will be given away when its last packets have left.
 #[derive(Debug)]
@@ -227,17 +230,30 @@ impl<I: PortIo> Worker<I> {
         self.draining.push(Draining { drain, left });
     }
 
-    /// After `n` packets were polled from a queue. Some drivers give fewer than they have, so only
-    /// none at all means that it was empty.
+    /// Polls on after `n` packets, to see whether the queue is empty behind them: a worker whose turns
+    /// are long finds some each time, and would never know. Some drivers give fewer than they have, so
+    /// only none at all means that it was; and some give none to who asks for a few.
     #[cold]
-    pub(crate) fn drained(&mut self, at: Polled, n: usize, now_ns: u64) {
+    pub(crate) fn poll_to_the_end(&mut self, at: Polled, n: &mut usize) -> bool {
+        let mut last = *n;
+        while last > 0 && *n + ASK <= BURST {
+            let room = BURST - *n;
+            last = self.io.rx(at.port, at.queue, &mut self.batch.mine, room);
+            *n += last;
+        }
+        last == 0
+    }
+
+    /// After `n` packets were polled from a queue, and it was found empty or not.
+    #[cold]
+    pub(crate) fn drained(&mut self, at: Polled, n: usize, is_empty: bool, now_ns: u64) {
         let mut is_empty = |draining: &mut Draining| {
             let Drain { port, queue, .. } = draining.drain;
             if (port, queue) != (at.port, at.queue) {
                 return false;
             }
             draining.left = draining.left.saturating_sub(n as u32);
-            n == 0 || draining.left == 0
+            is_empty || draining.left == 0
         };
         let empty: Vec<Draining> = self.draining.extract_if(.., &mut is_empty).collect();
         for Draining { drain, .. } in empty {

@@ -227,7 +227,9 @@ impl<I: PortIo> Worker<I> {
     }
 
     fn poll(&mut self, at: Polled, now_ns: u64) -> usize {
-        let n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
+        let mut n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
+        let is_draining = !self.draining.is_empty();
+        let is_empty = is_draining && self.poll_to_the_end(at, &mut n);
         self.probe.lap(&self.stats, Stage::Receive, n);
         if n > 0 {
             self.stats.received.add(n as u64);
@@ -239,8 +241,8 @@ impl<I: PortIo> Worker<I> {
             self.probe.lap(&self.stats, Stage::Sort, n);
             self.execute(now_ns);
         }
-        if !self.draining.is_empty() {
-            self.drained(at, n, now_ns);
+        if is_draining {
+            self.drained(at, n, is_empty, now_ns);
         }
         n
     }

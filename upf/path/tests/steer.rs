@@ -162,6 +162,32 @@ fn after_a_whole_group_has_moved_its_packets_go_straight_again() {
 }
 
 #[test]
+fn a_queue_that_is_never_found_empty_is_drained_all_the_same() {
+    let mut world = World::with_ports(2, Ues(48), 7, [port("n3", 2), port("n6", 2)]);
+    let mut steerer = steerer(&mut world, &STEERED_GROUP_BITS);
+    let mut longest = 0;
+    for _ in 0..10 {
+        world.move_group();
+        let mut turns = 0;
+        while turns == 0 || world.kit.control.mover().progress().1 > 0 || turns < 20 {
+            world.inject(24);
+            world.some_turns(1);
+            steerer.turn(&mut world.kit.control);
+            turns += 1;
+            assert!(turns < 10_000, "a change does not end");
+        }
+        longest = longest.max(turns);
+    }
+    let (done, left) = world.kit.control.resteers();
+    assert!(done >= 2 && left == 0, "{done} done, {left} left");
+    assert!(
+        longest < 100,
+        "{longest} turns, as if the queue had to be filled"
+    );
+    world.close_without_loss();
+}
+
+#[test]
 fn with_room_for_fewer_rules_groups_are_larger() {
     let config = |name: &str| SimPortConfig {
         flow_rules_max: 150,

@@ -8,7 +8,7 @@
 
 use super::steered::Table;
 use sluice_mem::ring::{Consumer, Producer, spsc};
-use sluice_path::limits::SHARDS;
+use sluice_path::limits::{BURST, SHARDS};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32};
 const RING: usize = 1024;
 /// Packets that wait in a queue before they are missed.
 pub const QUEUE: u64 = 4 * RING as u64;
+/// Packets that were polled of a direction when one that waited in it is out for certain: those of
+/// both its rings, and a batch of the ring that is asked first.
+pub const HOLDS: u64 = 2 * RING as u64 + BURST as u64;
 
 /// Which queue the packets of a shard go to, in each direction.
 #[derive(Debug)]
@@ -168,13 +171,14 @@ mod tests {
     fn no_packet_waits_behind_more_than_the_queue_holds() {
         for lone in [0, 1] {
             let mut both = slots::<u32>();
+            (1..RING).for_each(|_| assert!(both[lone].put(0, 0, 0).is_ok()));
             assert!(both[lone].put(0, 0, 1).is_ok());
             let (mut polled, mut is_out) = (0, false);
             while !is_out {
                 while both[1 - lone].put(0, 0, 0).is_ok() {}
                 polled += both[0].take(0, 128, |n| is_out |= n == 1) as u64;
                 both[0].take(1, 128, |_| ());
-                assert!(polled < QUEUE, "source {lone}");
+                assert!(polled < HOLDS, "source {lone}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The doors of one worker: a source that makes half of all packets, whoever is to get them, the
 //! worker's queue of the card, and a sink that looks at what leaves.
 
-use super::card::{QUEUE, Slots, Steering};
+use super::card::{HOLDS, QUEUE, Slots, Steering};
 use super::watch::{Stamp, Watch};
 use crate::bench::path::scene::{self, N3, N6};
 use crate::bench::path::traffic::{Direction, Flow, Frames};
@@ -100,7 +100,7 @@ impl<P: Packet> Source<P> {
     ) -> Self {
         Self {
             worker,
-            infos: scene::ports(QUEUE as u16),
+            infos: scene::ports(HOLDS as u16),
             frames: Arc::default(),
             flows: Arc::default(),
             watch,

@@ -62,12 +62,7 @@ pub fn turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
 
 fn count(stats: &WorkerStats, work: usize, began_ns: u64) -> u64 {
     let took_ns = clock::monotonic_ns() - began_ns;
-    if work > 0 {
-        stats.busy_turns.add(1);
-        stats.busy_ns.add(took_ns);
-    } else {
-        stats.idle_turns.add(1);
-    }
+    stats.count_turn(work, took_ns);
     took_ns
 }
 

@@ -31,6 +31,9 @@ const GIANT: f64 = 1.25;
 /// worker's thousands of shards takes hundreds of moves; at a microsecond or two each they are over
 /// before the next look.
 const MOVES_MAX: usize = 1024;
+/// All moves of a levelling, of shards as hot as its next one, have to carry at least one in so many
+/// of the gap.
+const WORTH: u64 = 8;
 
 /// Levels the loads of the workers that work: what each has to do, of which `heats` (in the same
 /// unit) can go to others. Differences below `tolerance`, as a share of the mean and on either side of
@@ -52,9 +55,9 @@ pub fn level(heats: &[Heat], loads: &[(WorkerId, u64)], tolerance: f64) -> Level
         else {
             break;
         };
-        // Shards cooler than a noise would take many moves for nothing.
+        // With shards so cool all moves together would be for next to nothing.
         let pick = loads[from].next(gap / 2);
-        let Some(pick) = pick.filter(|h| h.heat * 2 * MOVES_MAX as u64 > gap) else {
+        let Some(pick) = pick.filter(|h| h.heat * WORTH * MOVES_MAX as u64 > gap) else {
             break;
         };
         levelling.moves.push((pick.shard, loads[to].worker));
@@ -152,6 +155,14 @@ mod tests {
         assert!(sums[0].abs_diff(sums[1]) <= 1_100, "{sums:?}");
         assert!(levelling.moves.len() < 10, "few moves: {levelling:?}");
         assert!(levelling.giants.is_empty());
+    }
+
+    #[test]
+    fn a_worker_without_work_gets_half_of_what_is_spread_over_all_shards_of_the_other() {
+        let heats = heats(&[(0, 10); 2048]);
+        let levelling = levelled(&heats, 2);
+        let sums = sums(&heats, &levelling, 2);
+        assert!(sums[1] >= 9_500, "{sums:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! [`Load`]s and asks a [`Policy`] how many workers are wanted; [`scaler::Scaler`] has it do so when
 //! it is time, and levels what lies unevenly on them ([`level`]).
 
+pub mod effort;
 pub mod level;
 pub mod policy;
 pub mod scaler;
@@ -17,6 +18,10 @@ pub struct Reading {
     pub busy_ns: u64,
     /// Such turns.
     pub busy_turns: u64,
+    /// Time spent on turns that found none, without sleep.
+    pub idle_ns: u64,
+    /// Such turns.
+    pub idle_turns: u64,
     /// Packets from receive queues and from other workers.
     pub packets: u64,
     /// What waited in its rings from other workers in its last turn.
@@ -181,6 +186,7 @@ mod tests {
             busy_turns: 4,
             packets: 256,
             waiting: 1024,
+            ..Reading::default()
         };
         let load = share(
             Reading::default(),

@@ -5,6 +5,7 @@
 //! every [`LOOK_NS`] instead: a worker that can do no more loses packets as soon as its queue is
 //! full, which at some Mpps takes a millisecond, and a move of a shard costs microseconds.
 
+use super::effort::Effort;
 use super::level::{Heat, Levelling, level};
 use super::policy::{Bounds, Policy};
 use super::{Elastic, Load, Reading, Sizes};
@@ -21,10 +22,12 @@ const LEVEL_EVERY: u64 = 10;
 /// Counters of all shards that were read longer ago tell of other times. They are not read at every
 /// look: they are some hundred cache lines of each worker, which it writes to all the time.
 const HEAT_FRESH_NS: u64 = 3 * LOOK_NS / 2;
-/// A full worker that could not be relieved is left alone for so many looks.
+/// A full worker that could not be relieved is left alone for so many looks; and one that was, from
+/// when its shards are gone: it has its queue to work off, and looks full until then.
 const PAUSE: u64 = 3;
-/// Busier than this between two looks, a worker needs relief at once.
-const FULL: f64 = 0.9;
+/// Busier than this between two looks, a worker needs relief at once. One that does all that it can
+/// shows less than 1: its turns cost something by themselves.
+const FULL: f64 = 0.85;
 /// When no worker is busier than this, all have time enough.
 const EASY: f64 = 0.5;
 /// Differences that are left alone, as a share of the mean: as a rule, and while a worker is full.
@@ -79,6 +82,7 @@ pub struct Scaler {
     looked_ns: u64,
     period_ns: u64,
     active: usize,
+    effort: Effort,
     last: Vec<Reading>,
     /// Of each worker, between the last two looks.
     busy_ns: Vec<u64>,
@@ -87,6 +91,10 @@ pub struct Scaler {
     heat_ns: u64,
     /// A full worker is not relieved before this look: the last one found no way to.
     again: u64,
+    /// Workers that shards were taken from the last time, and the look from which on that counts no
+    /// more.
+    relieved: Vec<bool>,
+    rested_at: u64,
     giants: Vec<ShardId>,
     changes: u64,
     levelling_moves: u64,
@@ -101,7 +109,9 @@ impl Scaler {
         fleet: &impl Fleet,
         now_ns: u64,
     ) -> Self {
-        let readings = fleet.readings();
+        let mut effort = Effort::default();
+        let readings = effort.of(fleet.readings());
+        let workers = readings.len();
         let active = fleet.owned().iter().filter(|n| **n > 0).count();
         Self {
             elastic: Elastic::new(policy, bounds, sizes, &readings, active, now_ns),
@@ -112,10 +122,13 @@ impl Scaler {
             period_ns: now_ns + PERIOD_NS,
             active,
             busy_ns: vec![0; readings.len()],
+            effort,
             last: readings,
             heat: fleet.heat(),
             heat_ns: now_ns,
             again: 0,
+            relieved: vec![false; workers],
+            rested_at: 0,
             giants: Vec::new(),
             changes: 0,
             levelling_moves: 0,
@@ -159,8 +172,11 @@ impl Scaler {
         }
         self.next_ns = now_ns + LOOK_NS;
         self.looks += 1;
-        let readings = fleet.readings();
-        let busiest = self.busiest(now_ns, &readings);
+        let readings = self.effort.of(fleet.readings());
+        let elapsed_ns = self.take_busy(now_ns, &readings);
+        if fleet.is_moving() {
+            self.rested_at = self.looks + PAUSE;
+        }
         if now_ns >= self.period_ns {
             self.period_ns = now_ns + PERIOD_NS;
             if let Some(wanted) = self.elastic.period(now_ns, &readings) {
@@ -172,13 +188,13 @@ impl Scaler {
             }
         }
         let routine = self.looks.is_multiple_of(LEVEL_EVERY);
-        let full = busiest > FULL && self.looks >= self.again;
+        let full = self.is_full(elapsed_ns) && self.looks >= self.again;
         if full && !routine && now_ns > self.heat_ns + HEAT_FRESH_NS {
             // What is hot now shows by what comes until the next look.
             self.read_heat(now_ns, fleet);
             return Done::Nothing;
         }
-        if full || routine && busiest > EASY {
+        if full || routine && self.busiest_ns() > EASY * elapsed_ns {
             let done = self.level(full, now_ns, fleet);
             if full && done == Done::Nothing && !fleet.is_moving() {
                 self.again = self.looks + PAUSE;
@@ -196,15 +212,26 @@ impl Scaler {
         core::mem::replace(&mut self.heat, fleet.heat())
     }
 
-    /// The share of the time since the last look that the busiest worker was busy.
-    fn busiest(&mut self, now_ns: u64, readings: &[Reading]) -> f64 {
+    /// How long each worker was busy since the last look. Returns how long that was ago.
+    fn take_busy(&mut self, now_ns: u64, readings: &[Reading]) -> f64 {
         let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1) as f64;
         self.looked_ns = now_ns;
         for ((busy, last), now) in self.busy_ns.iter_mut().zip(&self.last).zip(readings) {
             *busy = now.busy_ns.saturating_sub(last.busy_ns);
         }
         self.last.copy_from_slice(readings);
-        self.busy_ns.iter().copied().max().unwrap_or(0) as f64 / elapsed_ns
+        elapsed_ns
+    }
+
+    fn busiest_ns(&self) -> f64 {
+        self.busy_ns.iter().copied().max().unwrap_or(0) as f64
+    }
+
+    /// Whether a worker is, for another reason than that it was.
+    fn is_full(&self, elapsed_ns: f64) -> bool {
+        let rests = |relieved: bool| relieved && self.looks < self.rested_at;
+        let mut workers = self.busy_ns.iter().zip(&self.relieved);
+        workers.any(|(busy_ns, relieved)| *busy_ns as f64 > FULL * elapsed_ns && !rests(*relieved))
     }
 
     /// Moves shards away from workers that have too many. Not while others move: their packets are
@@ -223,7 +250,14 @@ impl Scaler {
         let new = self.giants.iter().filter(|giant| !told.contains(giant));
         let giants: Vec<ShardId> = new.copied().collect();
         self.levelling_moves += moves.len() as u64;
+        if !moves.is_empty() {
+            self.relieved.fill(false);
+            self.rested_at = self.looks + PAUSE;
+        }
         for (shard, to) in &moves {
+            if let Some(from) = self.relieved.get_mut(usize::from(fleet.owner(*shard))) {
+                *from = true;
+            }
             fleet.move_shard(*shard, *to);
         }
         match moves.len() {
@@ -288,6 +322,8 @@ mod tests {
         readings: Vec<Reading>,
         moves: usize,
         lot: u64,
+        /// What a turn costs by itself; none: a worker with time left has turns without work.
+        turn_ns: Option<u64>,
     }
 
     /// A worker does so many packets between two looks, and no more.
@@ -303,6 +339,7 @@ mod tests {
                 readings: vec![Reading::default(); 2],
                 moves: 0,
                 lot: 1,
+                turn_ns: None,
             }
         }
 
@@ -323,7 +360,13 @@ mod tests {
             let worker = usize::from(self.owners[*first]);
             let all: f64 = own.iter().map(|(_, demand)| demand).sum();
             let done = all.min(ABLE);
-            self.readings[worker].busy_ns += (done / ABLE * LOOK_NS as f64) as u64;
+            let mut busy_ns = (done / ABLE * LOOK_NS as f64) as u64;
+            if let Some(turn_ns) = self.turn_ns {
+                // Each of its turns finds a packet or two.
+                self.readings[worker].busy_turns += (LOOK_NS - busy_ns) / turn_ns;
+                busy_ns = LOOK_NS;
+            }
+            self.readings[worker].busy_ns += busy_ns;
             for _ in 0..done as u64 / SAMPLE {
                 self.lot = self
                     .lot
@@ -384,7 +427,10 @@ mod tests {
     /// Looks, one after the other: after how many no worker has more than it can do any more, and
     /// how many moves there were behind that.
     fn looks(n: u64, demand: impl Fn(usize) -> f64) -> (u64, usize) {
-        let mut two = Two::new();
+        looks_at(Two::new(), n, demand)
+    }
+
+    fn looks_at(mut two: Two, n: u64, demand: impl Fn(usize) -> f64) -> (u64, usize) {
         let mut scaler = scaler(&two);
         let (mut level_at, mut moves) = (0, 0);
         for look in 1..=n {
@@ -401,6 +447,18 @@ mod tests {
     fn heavy_ues_in_all_shards_of_a_worker_are_levelled_within_ten_looks() {
         // 1.25 of what worker 0 is able to, and 0.45.
         let (looks, _) = looks(200, |s| if s % 2 == 0 { 4.9 } else { 1.75 });
+        assert!(looks < 10, "{looks} looks");
+    }
+
+    #[test]
+    fn a_worker_whose_turns_all_find_a_little_is_not_full() {
+        let mut two = Two::new();
+        two.turn_ns = Some(500);
+        for reading in &mut two.readings {
+            (reading.idle_turns, reading.idle_ns) = (100, 100 * 500);
+        }
+        let demand = |s| if s % 2 == 0 { 4.9 } else { 1.75 };
+        let (looks, _) = looks_at(two, 200, demand);
         assert!(looks < 10, "{looks} looks");
     }
 

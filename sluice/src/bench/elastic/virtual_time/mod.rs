@@ -213,6 +213,10 @@ fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> V
         "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
         "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
         "offered_mpps": round((EVEN * workers as f64 + ON_TOP) * able * 1000.0),
+        // Of what all workers can do with their shards dealt evenly: above 1 nobody can level it.
+        "offered_to_able": round(
+            (EVEN + ON_TOP / workers as f64) * able * 1000.0 / able_mpps,
+        ),
         // Of one burst: with nothing to lose there is nothing to level.
         "lost_without_scaling": lost_alone,
         "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,

@@ -36,6 +36,7 @@ struct Worker {
     rings: Vec<VecDeque<(f64, Came)>>,
     busy_ns: f64,
     turns: u64,
+    idle_turns: u64,
     packets: u64,
     sampled: usize,
 }
@@ -141,6 +142,7 @@ impl Workers {
         let work = own.len() + others.len() + taken.len();
         worker.packets += work as u64;
         worker.turns += u64::from(work > 0);
+        worker.idle_turns += u64::from(work == 0);
         worker.busy_ns += cost_ns;
         worker.free_ns = now_ns + if work > 0 { cost_ns } else { IDLE_NS };
         let end_ns = worker.free_ns;
@@ -202,6 +204,8 @@ impl Fleet for Workers {
         let reading = |w: &Worker| Reading {
             busy_ns: w.busy_ns as u64,
             busy_turns: w.turns,
+            idle_ns: w.idle_turns * IDLE_NS as u64,
+            idle_turns: w.idle_turns,
             packets: w.packets,
             waiting: waiting(w),
         };

@@ -1,0 +1,118 @@
+//! The time that packets take, without what turns cost by themselves.
+//!
+//! A worker polls on while it has time, so with few packets each of its turns finds some of them, and
+//! it is busy all the time without being anywhere near its limit: with more packets it would find more
+//! in each turn. What a turn costs by itself is what a turn costs that finds nothing; the rest of a
+//! busy turn grows with its packets, and as a share of all time is what a worker does of what it
+//! could.
+
+use super::Reading;
+
+/// Turns without work between two readings whose mean counts: one that was interrupted must not make
+/// it.
+const TURNS: u64 = 16;
+/// What a turn costs may have grown by this between two readings: less is believed at once, more
+/// slowly, for an interruption makes a turn long and nothing makes it short.
+const GROWTH: f64 = 1.02;
+
+/// Of each worker.
+#[derive(Clone, Debug, Default)]
+pub struct Effort {
+    workers: Vec<Worker>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Worker {
+    last: Reading,
+    /// Without what turns cost by themselves.
+    busy_ns: u64,
+    /// What a turn costs by itself; none if that was not seen yet.
+    turn_ns: Option<f64>,
+}
+
+impl Effort {
+    /// The same readings; busy is only the time that packets took.
+    pub fn of(&mut self, mut readings: Vec<Reading>) -> Vec<Reading> {
+        self.workers.resize(readings.len(), Worker::default());
+        for (worker, reading) in self.workers.iter_mut().zip(&mut readings) {
+            reading.busy_ns = worker.read(*reading);
+        }
+        readings
+    }
+}
+
+impl Worker {
+    fn read(&mut self, now: Reading) -> u64 {
+        let last = core::mem::replace(&mut self.last, now);
+        let since = |of: fn(&Reading) -> u64| of(&now).saturating_sub(of(&last));
+        let idle_turns = since(|r| r.idle_turns);
+        if idle_turns >= TURNS {
+            let mean_ns = since(|r| r.idle_ns) as f64 / idle_turns as f64;
+            let most_ns = self.turn_ns.map_or(mean_ns, |ns| ns * GROWTH);
+            self.turn_ns = Some(mean_ns.min(most_ns));
+        }
+        let turns_ns = since(|r| r.busy_turns) as f64 * self.turn_ns.unwrap_or_default();
+        self.busy_ns += since(|r| r.busy_ns).saturating_sub(turns_ns as u64);
+        self.busy_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A millisecond of turns that cost 200 ns and 50 ns for each packet, of which `rate` come in
+    /// a nanosecond.
+    fn pass(reading: &mut Reading, rate: f64) {
+        let (mut left_ns, mut come) = (1_000_000.0, 0.0);
+        while left_ns > 0.0 {
+            let packets = f64::min(come, 256.0).floor();
+            let ns = 200.0 + 50.0 * packets;
+            let (all_ns, turns) = match packets {
+                0.0 => (&mut reading.idle_ns, &mut reading.idle_turns),
+                _ => (&mut reading.busy_ns, &mut reading.busy_turns),
+            };
+            *all_ns += ns as u64;
+            *turns += 1;
+            come += ns * rate - packets;
+            left_ns -= ns;
+        }
+    }
+
+    fn load(effort: &mut Effort, reading: &mut Reading, rate: f64) -> f64 {
+        let before = effort.of(vec![*reading])[0].busy_ns;
+        pass(reading, rate);
+        (effort.of(vec![*reading])[0].busy_ns - before) as f64 / 1e6
+    }
+
+    #[test]
+    fn load_is_the_share_of_the_packets_that_a_worker_could_do() {
+        let (mut effort, mut reading) = (Effort::default(), Reading::default());
+        for share in [0.01, 0.1, 0.3, 0.6, 0.9] {
+            let load = load(&mut effort, &mut reading, share / 50.0);
+            assert!((load - share).abs() < 0.03, "{load} of {share}");
+        }
+        // All turns find something, and most of their time is not the packets'.
+        let busy_ns = reading.busy_ns;
+        let load = load(&mut effort, &mut reading, 0.3 / 50.0);
+        assert!(reading.busy_ns - busy_ns > 900_000, "{load}");
+        assert!(load < 0.35, "{load}");
+    }
+
+    #[test]
+    fn an_interruption_does_not_make_turns_dear() {
+        let (mut effort, mut reading) = (Effort::default(), Reading::default());
+        load(&mut effort, &mut reading, 0.01 / 50.0);
+        reading.idle_ns += 4_000_000;
+        reading.idle_turns += 1;
+        let load = load(&mut effort, &mut reading, 0.5 / 50.0);
+        assert!((load - 0.5).abs() < 0.03, "{load}");
+    }
+
+    #[test]
+    fn before_any_turn_was_idle_all_time_counts() {
+        let (mut effort, mut reading) = (Effort::default(), Reading::default());
+        let load = load(&mut effort, &mut reading, 2.0 / 50.0);
+        assert!(load > 0.98, "{load}");
+    }
+}
