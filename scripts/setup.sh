@@ -7,7 +7,8 @@ set -euo pipefail
 # What compiles: a C compiler for the DPDK shim, DPDK, libclang for its bindings.
 BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev curl ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both.
-TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light)
+# The font writes into plots of the lab.
+TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core)
 
 DPDK_WANTED=22.11
 # Where the rustup project keeps its installer (sh.rustup.rs is a script that fetches it there).

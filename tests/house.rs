@@ -21,7 +21,12 @@ const FLOORS: &[&[&str]] = &[
         "sluice-path",
         "sluice-twin",
     ],
-    &["sluice-node", "sluice-lab-smf", "sluice-lab-ran"],
+    &[
+        "sluice-node",
+        "sluice-lab-smf",
+        "sluice-lab-ran",
+        "sluice-lab-experiments",
+    ],
     &["sluice-lab-load"],
     &["sluice"],
     &["sluice-tests", "sluice-fuzz"],

@@ -6,9 +6,10 @@
 pub mod args;
 
 use crate::bench::args::BenchArgs;
+use crate::lab::args::LabArgs;
 use crate::load::args::{LOAD_EXAMPLES, LoadArgs};
 use crate::logging::Verbosity;
-use crate::{bench, ctl, demo, load, upf};
+use crate::{bench, ctl, demo, lab, load, upf};
 use args::{BridgeArgs, CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ pub enum Command {
     Load(Box<LoadArgs>),
     /// Figures, each beside the limit of this machine
     Bench(BenchArgs),
+    /// The papers' experiments, repeated: theirs and ours side by side
+    Lab(LabArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -73,6 +76,7 @@ impl Cli {
             Command::Bridge(args) => demo::bridge::run(&args),
             Command::Load(args) => load::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Lab(args) => lab::run(&args),
         }
         .into()
     }

@@ -10,6 +10,7 @@ pub mod config;
 pub mod ctl;
 pub mod demo;
 pub mod exit;
+pub mod lab;
 pub mod load;
 pub mod logging;
 pub mod upf;

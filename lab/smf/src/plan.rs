@@ -21,6 +21,9 @@ pub struct SessionPlan {
     pub imsi: Option<Imsi>,
     /// The QoS flow.
     pub qfi: Qfi,
+    /// Whether packets in tunnels have a PDU Session Container: without, no rule of dialects that
+    /// leave the choice names the QFI, and outer headers are 36 octets as in the EPC.
+    pub container: bool,
     /// Session AMBR, kilobits per second.
     pub ambr: Option<BitRate>,
     /// The flow's own maximum rate, kilobits per second.
@@ -46,6 +49,7 @@ impl SessionPlan {
             slice: SNssai { sst: 1, sd: None },
             imsi: None,
             qfi,
+            container: true,
             ambr: None,
             flow_mbr: None,
             gates: GateStatus::OPEN,

@@ -2,7 +2,7 @@
 
 pub mod args;
 pub mod elastic;
-mod machine;
+pub(crate) mod machine;
 pub mod path;
 pub mod pfcp;
 pub mod port;

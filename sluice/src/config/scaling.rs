@@ -75,6 +75,14 @@ impl Scaling {
         }
     }
 
+    /// This policy, with at least so many workers.
+    pub fn decided_by(decides: Decides, least: u16) -> Self {
+        Self {
+            decides,
+            ..Self::at_least(least)
+        }
+    }
+
     /// The policy that decides, or would if it were told to.
     pub fn policy(&self) -> Box<dyn Policy + Send> {
         match self.decides {

@@ -16,6 +16,7 @@ impl<'a> Scene<'a> {
     pub(super) fn qers(&self, direction: Option<Direction>) -> Pair<CreateQer<'a>> {
         let [first, second] = self.qer_ids();
         let (ambr, qfi, flow_mbr) = (self.plan.ambr, Some(self.plan.qfi), self.plan.flow_mbr);
+        let qfi = qfi.filter(|_| self.plan.container);
         match self.profile.qer {
             QerStyle::SessionAndFlow { session_qfi_0, .. } => {
                 let session = self.qer(first, ambr, Qfi::new(0).filter(|_| session_qfi_0));

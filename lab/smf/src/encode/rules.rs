@@ -47,7 +47,8 @@ impl<'a> Scene<'a> {
             Direction::Uplink => {
                 pdi.source_interface = SourceInterface::ACCESS;
                 pdi.local_f_teid = Some(self.uplink_f_teid(self.profile.f_teid.choose_id));
-                pdi.qfi.extend(style.uplink_qfi.then_some(self.plan.qfi));
+                let named = style.uplink_qfi && self.plan.container;
+                pdi.qfi.extend(named.then_some(self.plan.qfi));
                 pdi.source_interface_type = style.uplink_type;
                 false
             }

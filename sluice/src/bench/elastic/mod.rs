@@ -6,21 +6,22 @@
 //! pipeline and a mixture, `heavy` has some UEs become heavy while the daemon's scaling is on, and
 //! `virtual_time` reckons with more workers by what turns of these two took.
 
-mod card;
+pub(crate) mod card;
 mod heavy;
-mod measure;
-mod models;
+pub(crate) mod measure;
+pub(crate) mod models;
+pub(crate) mod mould;
 mod report;
-mod source;
+pub(crate) mod source;
 mod steered;
 mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-mod turns;
-mod virtual_time;
-mod watch;
-mod world;
+pub(crate) mod turns;
+pub(crate) mod virtual_time;
+pub(crate) mod watch;
+pub(crate) mod world;
 
 use super::args::ElasticArgs;
 use super::path::world::Failure;
@@ -103,7 +104,7 @@ fn all(
     };
     eprintln!("establishing {} sessions", args.sessions);
     let registered = eal.clone();
-    let mut world = World::build(args.sessions, cpus, [alloc(), alloc()], move || {
+    let mut world = World::build(args.sessions, cpus, true, [alloc(), alloc()], move || {
         Box::new(register_thread(&registered).ok())
     })?;
     let apart_ns = 1000.0 / args.rate_mpps;

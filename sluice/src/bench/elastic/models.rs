@@ -125,13 +125,15 @@ pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
     );
 }
 
-struct FullLoad {
-    mpps: Summary,
-    engine_ns: [f64; 2],
-    turns: [Vec<TurnSample>; 2],
+/// What the workers do when packets come as fast as they are taken.
+pub struct FullLoad {
+    pub mpps: Summary,
+    pub engine_ns: [f64; 2],
+    pub turns: [Vec<TurnSample>; 2],
 }
 
-fn full_load<P: Packet + Send + 'static>(
+/// As arranged; one repetition more comes before those that count.
+pub fn full_load<P: Packet + Send + 'static>(
     world: &mut World<P>,
     reps: usize,
     each: Duration,

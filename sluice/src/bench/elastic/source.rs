@@ -2,9 +2,10 @@
 //! worker's queue of the card, and a sink that looks at what leaves.
 
 use super::card::{HOLDS, QUEUE, Slots, Steering};
+use super::mould::Mould;
 use super::watch::{Stamp, Watch};
 use crate::bench::path::scene::{self, N3, N6};
-use crate::bench::path::traffic::{Direction, Flow, Frames};
+use crate::bench::path::traffic::{Direction, Flow};
 use sluice_host::clock;
 use sluice_path::limits::SHARDS;
 use sluice_port::{
@@ -49,7 +50,9 @@ impl Pace {
 pub struct Source<P: Packet> {
     worker: usize,
     infos: Vec<PortInfo>,
-    frames: Arc<Frames>,
+    mould: Arc<Mould>,
+    /// Packets of so many in 2^32 go up.
+    uplink: u64,
     flows: Arc<[Flow]>,
     watch: Arc<Watch>,
     alloc: Box<dyn FnMut() -> Option<P> + Send>,
@@ -101,7 +104,8 @@ impl<P: Packet> Source<P> {
         Self {
             worker,
             infos: scene::ports(HOLDS as u16),
-            frames: Arc::default(),
+            mould: Arc::default(),
+            uplink: 1 << 31,
             flows: Arc::default(),
             watch,
             alloc,
@@ -148,6 +152,12 @@ impl<P: Packet> Source<P> {
         // Another source may have sent them until now.
         self.numbers = self.watch.numbers();
         self.flows = flows.all.clone();
+    }
+
+    /// From now on packets look like this, and this share of them goes up.
+    pub fn set_mould(&mut self, mould: Arc<Mould>, uplink: f64) {
+        self.mould = mould;
+        self.uplink = (uplink.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
     }
 
     /// Sets the pace from now on; no packet is under way.
@@ -268,7 +278,8 @@ impl<P: Packet> Source<P> {
             .lot
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        ((self.lot >> 32) as u32, (self.lot >> 31) as usize & 1)
+        let goes_down = self.lot >> 20 & u64::from(u32::MAX) >= self.uplink;
+        ((self.lot >> 32) as u32, usize::from(goes_down))
     }
 
     /// False if there is no room or no buffer.
@@ -289,11 +300,11 @@ impl<P: Packet> Source<P> {
             return false;
         };
         let towards = [Direction::Uplink, Direction::Downlink][direction];
-        let Ok(frame) = packet.append(towards.input_len()) else {
+        let Ok(frame) = packet.append(self.mould.len(towards, self.made)) else {
             packet.free();
             return false;
         };
-        self.frames.fill(towards, flow, frame);
+        self.mould.fill(towards, flow, self.made, frame);
         let flow = 2 * place + direction as u32;
         let number = self.numbers[flow as usize] + 1;
         let stamp = Stamp {

@@ -20,7 +20,7 @@ fn world() -> World<HeapPacket> {
     };
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = [allowed[0], *allowed.last().unwrap()];
-    World::build(4_096, cpus, [alloc(), alloc()], || Box::new(())).unwrap()
+    World::build(4_096, cpus, true, [alloc(), alloc()], || Box::new(())).unwrap()
 }
 
 #[test]

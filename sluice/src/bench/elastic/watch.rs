@@ -20,8 +20,8 @@ pub struct Watch {
     pub eyes: Vec<Eye>,
 }
 
-/// What one worker has seen: written by it alone, but for `longest_ns`, which is set back by the one
-/// who measures.
+/// What one worker has seen: written by it alone, but for `longest_ns` and `slowest_ns`, which are set
+/// back by the one who measures.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Eye {
@@ -35,6 +35,8 @@ pub struct Eye {
     pub reordered: AtomicU64,
     /// The longest time of a packet of the watched shard.
     pub longest_ns: AtomicU64,
+    /// The longest time of any packet looked at, since it was set back.
+    pub slowest_ns: AtomicU64,
     /// When the worker was last away for longer than [`HICCUP_NS`].
     pub hiccup_ns: AtomicU64,
     /// The longest time between two looks at its ports, since it was set back.
@@ -96,6 +98,12 @@ impl Watch {
         gaps.max().unwrap_or(0)
     }
 
+    /// The longest time of any packet looked at since the last question.
+    pub fn take_slowest_ns(&self) -> u64 {
+        let slowest = self.eyes.iter().map(|eye| eye.slowest_ns.swap(0, Relaxed));
+        slowest.max().unwrap_or(0)
+    }
+
     /// Latencies of all packets are written down, or not.
     pub fn sample(&self, on: bool) {
         self.sampling.store(on, Relaxed);
@@ -127,6 +135,9 @@ impl Watch {
                     .store(eye.reordered.load(Relaxed) + 1, Relaxed);
             }
             last.store(stamp.number, Relaxed);
+        }
+        if took_ns > eye.slowest_ns.load(Relaxed) {
+            eye.slowest_ns.store(took_ns, Relaxed);
         }
         if shard == self.shard.load(Relaxed) && took_ns > eye.longest_ns.load(Relaxed) {
             eye.longest_ns.store(took_ns, Relaxed);

@@ -58,10 +58,12 @@ pub struct World<P: Packet> {
 }
 
 impl<P: Packet + Send + 'static> World<P> {
-    /// Establishes the sessions and starts the second worker on `cpus[1]`.
+    /// Establishes the sessions, whose packets have a PDU Session Container or none, and starts the
+    /// second worker on `cpus[1]`.
     pub fn build(
         sessions: u32,
         cpus: [usize; 2],
+        container: bool,
         mut pools: [Box<dyn FnMut() -> Option<P> + Send>; 2],
         on_thread: impl FnOnce() -> Box<dyn std::any::Any> + Send + 'static,
     ) -> Result<Self, Failure> {
@@ -77,7 +79,7 @@ impl<P: Packet + Send + 'static> World<P> {
         let sources = [source(0, near, &mut pools), source(1, far, &mut pools)];
         let (mut core, mut workers) = start(sessions, sources)?;
         let mut answers = Answers::new(sessions, Teids::Ours);
-        establish(sessions, &mut core, &mut workers, &mut answers)?;
+        establish((sessions, container), &mut core, &mut workers, &mut answers)?;
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = core::mem::take(&mut answers.flows).into();
         let [near, far] = workers;
@@ -128,9 +130,21 @@ impl<P: Packet + Send + 'static> World<P> {
     /// nobody decides. Shards lie as they are dealt at first, and no packet is under way. What was
     /// decided until now.
     pub fn scale(&mut self, scaling: Option<config::Scaling>) -> Option<Value> {
-        let was = self.scaling.take().map(|scaling| scaling.view());
+        self.scale_with(scaling, true)
+    }
+
+    /// What scaling has decided so far, while it is on.
+    pub fn scaling(&self) -> Option<Value> {
+        self.scaling.as_ref().map(Scaling::view)
+    }
+
+    /// As [`scale`](Self::scale); the card follows, or stays as it is.
+    pub fn scale_with(&mut self, scaling: Option<config::Scaling>, follows: bool) -> Option<Value> {
+        let was = self.scaling();
+        self.scaling = None;
         self.let_the_card_follow();
-        self.steerer = scaling.is_some().then(|| steerer(&self.steering));
+        let follows = follows && scaling.is_some();
+        self.steerer = follows.then(|| steerer(&self.steering));
         self.scaling = scaling.map(|config| Scaling::new(config, &mut self.core));
         was
     }
@@ -304,12 +318,13 @@ fn start<P: Packet>(
 }
 
 fn establish<P: Packet>(
-    sessions: u32,
+    (sessions, container): (u32, bool),
     core: &mut Core<P>,
     workers: &mut Workers<P>,
     answers: &mut Answers<P>,
 ) -> Result<(), Failure> {
     let mut smf = Smf::new(Teids::Ours);
+    smf.set_container(container);
     let mut message = [0; 2048];
     let too_long = |_| "a request is too long";
     let len = smf.associate(&mut message, time().wall).map_err(too_long)?;

@@ -4,19 +4,19 @@
 //! its worker's loop, and the limit's on the same FIFOs; `report` tells.
 
 mod arrivals;
-pub(super) mod fifo;
+pub(crate) mod fifo;
 mod histogram;
-pub(super) mod io;
+pub(crate) mod io;
 mod latency;
 mod limit;
 mod measure;
-pub(super) mod memory;
+pub(crate) mod memory;
 mod observe;
 mod report;
-pub(super) mod scene;
-pub(super) mod smf;
-pub(super) mod traffic;
-pub(super) mod world;
+pub(crate) mod scene;
+pub(crate) mod smf;
+pub(crate) mod traffic;
+pub(crate) mod world;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -35,6 +35,7 @@ pub struct Smf {
     cp: CpNode,
     teids: Teids,
     network: Arc<Network>,
+    container: bool,
     sequence: u32,
 }
 
@@ -46,8 +47,14 @@ impl Smf {
             cp: CpNode::new(ADDRESS),
             teids,
             network: Arc::new(network),
+            container: true,
             sequence: 0,
         }
+    }
+
+    /// Sessions from now on have packets without PDU Session Container, or with one.
+    pub fn set_container(&mut self, container: bool) {
+        self.container = container;
     }
 
     /// Where its datagrams come from.
@@ -92,6 +99,7 @@ impl Smf {
             ambr: Some(rate),
             flow_mbr: Some(rate),
             measured: true,
+            container: self.container,
             gnb: Teid::new(gnb_teid).map(|teid| Tunnel {
                 teid,
                 ipv4: scene::gnb_address(gnb_teid as usize % GNBS),

@@ -4,18 +4,18 @@
 //! encoded before the clock runs; `load` sends it by one of the two ways of `doors`, `world` turns
 //! the measured loop meanwhile, and `report` tells.
 
-mod doors;
+pub(crate) mod doors;
 mod flow;
-mod lifecycle;
+pub(crate) mod lifecycle;
 mod limit;
-mod load;
-mod measure;
+pub(crate) mod load;
+pub(crate) mod measure;
 pub mod port;
 mod report;
 mod ring;
-mod script;
-mod subscribers;
-mod world;
+pub(crate) mod script;
+pub(crate) mod subscribers;
+pub(crate) mod world;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

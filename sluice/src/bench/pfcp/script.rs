@@ -9,6 +9,7 @@ use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
 };
 use sluice_wire::pfcp::{Cause, Header, MessageType};
+use std::ops::Range;
 
 /// Longest request; those of the dialects have up to some 700 octets.
 pub const REQUEST_MAX: usize = 1400;
@@ -71,9 +72,14 @@ impl Script {
 
     /// An establishment of each subscriber from `first` on, `count` of them.
     pub fn establishing(&mut self, subscribers: &mut Subscribers, first: u32, count: u32) {
+        self.each(subscribers, first..first + count, Act::Establish);
+    }
+
+    /// The same request of each of these subscribers.
+    pub fn each(&mut self, subscribers: &mut Subscribers, which: Range<u32>, act: Act) {
         self.clear();
-        for index in first..first + count {
-            self.add(subscribers, index, Act::Establish);
+        for index in which {
+            self.add(subscribers, index, act);
         }
     }
 

@@ -39,22 +39,26 @@ impl Measured {
             ..Self::default()
         };
         for figures in models {
-            let [near, far] = &figures.turns;
-            match figures.model {
-                Model::RunToCompletion => {
-                    let all = near.iter().chain(far);
-                    all.for_each(|turn| measured.own.add(turn, turn.polled));
-                }
-                Model::Pipeline => {
-                    near.iter()
-                        .for_each(|turn| measured.hand.add(turn, turn.polled));
-                    far.iter()
-                        .for_each(|turn| measured.take.add(turn, turn.handed_in));
-                }
-                Model::Mixed => {}
-            }
+            measured.add(figures.model, &figures.turns);
         }
         measured
+    }
+
+    /// Adds turns of both workers in this model.
+    pub fn add(&mut self, model: Model, [near, far]: &[Vec<TurnSample>; 2]) {
+        match model {
+            Model::RunToCompletion => {
+                let all = near.iter().chain(far);
+                all.for_each(|turn| self.own.add(turn, turn.polled));
+            }
+            Model::Pipeline => {
+                near.iter()
+                    .for_each(|turn| self.hand.add(turn, turn.polled));
+                far.iter()
+                    .for_each(|turn| self.take.add(turn, turn.handed_in));
+            }
+            Model::Mixed => {}
+        }
     }
 
     /// Whether there is something of each kind.

@@ -4,9 +4,9 @@
 //! share a memory bus and a last-level cache. So it tells how models, rings and scaling behave, not
 //! what a processor with so many cores makes.
 
-mod costs;
-mod traffic;
-mod workers;
+pub(crate) mod costs;
+pub(crate) mod traffic;
+pub(crate) mod workers;
 
 use super::measure::percentile;
 use super::models::ModelFigures;
@@ -44,8 +44,9 @@ const OVERLOAD: u64 = 10_000;
 /// Bursts for each number of workers.
 const BURSTS: u64 = 5;
 
+/// Who polls and who owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Model {
+pub enum Model {
     /// The card knows the shards.
     RunToCompletion,
     /// Some poll, the others own.
@@ -66,7 +67,7 @@ impl Model {
     }
 
     /// How many workers poll: of a pipeline as many as keep the others busy.
-    fn pollers(self, workers: usize, measured: &Measured) -> usize {
+    pub fn pollers(self, workers: usize, measured: &Measured) -> usize {
         let (hand, take) = (measured.hand.full_ns(), measured.take.full_ns());
         match self {
             Self::Pipeline => {
@@ -138,7 +139,8 @@ fn costs(measured: &Measured) -> Value {
     })
 }
 
-fn world(measured: &Measured, model: Model, workers: usize, seed: u64) -> (Workers, Traffic) {
+/// All workers before anything comes, and the traffic, which is still.
+pub fn world(measured: &Measured, model: Model, workers: usize, seed: u64) -> (Workers, Traffic) {
     let pollers = model.pollers(workers, measured);
     let owner = |shard| model.owner(shard, workers, pollers);
     let traffic = Traffic::new(model.feeds(workers, pollers), seed);
@@ -148,7 +150,8 @@ fn world(measured: &Measured, model: Model, workers: usize, seed: u64) -> (Worke
     )
 }
 
-fn throughput(measured: &Measured, model: Model, workers: usize) -> f64 {
+/// Packets in a microsecond when they come as fast as they are taken.
+pub fn throughput(measured: &Measured, model: Model, workers: usize) -> f64 {
     let (mut all, mut traffic) = world(measured, model, workers, 1);
     traffic
         .feeds

@@ -1,0 +1,72 @@
+//! From YAML to a checked [`Experiment`]; whatever is wrong is told with file and line.
+
+use super::{Experiment, check};
+use std::path::{Path, PathBuf};
+
+/// A plan that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{file}{}: {what}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct Bad {
+    /// The file.
+    pub file: String,
+    /// From 1; none where the whole file is meant.
+    pub line: Option<u64>,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+/// One experiment of a text; `file` is for messages.
+pub fn from_text(file: &str, text: &str) -> Result<Experiment, Bad> {
+    let read: Result<Experiment, _> = serde_saphyr::from_str(text);
+    let experiment = read.map_err(|error| {
+        let error = error.without_snippet();
+        Bad {
+            file: file.to_owned(),
+            line: error.location().map(|at| at.line()),
+            what: first_line(&error.to_string()),
+        }
+    })?;
+    match check::problem(&experiment) {
+        None => Ok(experiment),
+        Some(problem) => Err(Bad {
+            file: file.to_owned(),
+            line: problem.line_of(text),
+            what: problem.what,
+        }),
+    }
+}
+
+/// All experiments of the `*.yaml` files in a folder, by name.
+pub fn from_folder(folder: &Path) -> Result<Vec<Experiment>, Bad> {
+    let cannot = |path: &Path, why: std::io::Error| Bad {
+        file: path.display().to_string(),
+        line: None,
+        what: format!("cannot be read: {why}"),
+    };
+    let entries = std::fs::read_dir(folder).map_err(|why| cannot(folder, why))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    files.sort();
+    let mut all: Vec<Experiment> = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(|why| cannot(&path, why))?;
+        let file = path.display().to_string();
+        let experiment = from_text(&file, &text)?;
+        if all.iter().any(|one| one.name == experiment.name) {
+            let what = format!("there is another experiment named '{}'", experiment.name);
+            return Err(Bad {
+                file,
+                line: None,
+                what,
+            });
+        }
+        all.push(experiment);
+    }
+    Ok(all)
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,113 @@
+//! Points: where on its axes an experiment was measured, and what came out.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A value on an axis, or of something held.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// In the axis' unit.
+    Number(f64),
+    /// A name, such as an execution model's.
+    Text(String),
+}
+
+impl Scalar {
+    /// If it is a number.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// If it is a name.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Number(_) => None,
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A place on all axes, by the axis' name.
+pub type At = BTreeMap<String, Scalar>;
+
+/// As people read it: `model=rtc, payload=64`.
+pub fn show(at: &At) -> String {
+    let parts = at.iter().map(|(axis, value)| format!("{axis}={value}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Minimum, median and maximum of some repetitions.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// The least.
+    pub min: f64,
+    /// The one in the middle; of an even number the mean of both.
+    pub median: f64,
+    /// The greatest.
+    pub max: f64,
+    /// How many there were.
+    pub repeats: usize,
+}
+
+impl Summary {
+    /// Of at least one finite value; none otherwise.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        Some(Self {
+            min: sorted[0],
+            median: f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]),
+            max: sorted[last],
+            repeats: sorted.len(),
+        })
+    }
+}
+
+/// A moment of a timeline.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Mark {
+    /// Where on the x axis.
+    pub at: f64,
+    /// What happened.
+    pub says: String,
+}
+
+/// What came out at one point.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Measured {
+    /// By the series' name.
+    pub series: BTreeMap<String, Summary>,
+    /// Timelines and distributions, by the curve's name: x and y.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub curves: BTreeMap<String, Vec<[f64; 2]>>,
+    /// Moments on the timelines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Why the figures cannot be trusted, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
+}
+
+impl Measured {
+    /// Adds a series; nothing if no value is finite.
+    pub fn add(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        if let Some(summary) = Summary::of(values) {
+            self.series.insert(name.to_owned(), summary);
+        }
+    }
+}

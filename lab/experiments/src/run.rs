@@ -1,0 +1,239 @@
+//! Point after point: what is there is left alone, what is missing is measured and kept.
+
+use crate::plan::Experiment;
+use crate::point::{At, Measured, Scalar, show};
+use crate::store::{Found, Made, Point, Store, hash_of_plan};
+use std::time::{Duration, Instant};
+
+/// Why a point was not measured.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// Somebody wants the end.
+    #[error("interrupted")]
+    Interrupted,
+    /// It went wrong.
+    #[error("{0}")]
+    Failed(String),
+    /// The machine lacks something; the message says what and how to get it.
+    #[error("{0}")]
+    Lacking(String),
+}
+
+/// What is to be measured.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Of which experiment.
+    pub experiment: &'a Experiment,
+    /// Where on its axes.
+    pub at: &'a At,
+    /// About a minute for everything.
+    pub quick: bool,
+    /// Whether somebody wants the end: to be asked between repetitions.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl Job<'_> {
+    /// A number: on the axes, else held.
+    pub fn number(&self, name: &str) -> Result<f64, Problem> {
+        let value = self.value(name).and_then(Scalar::number);
+        value.ok_or_else(|| self.lacks(name, "a number"))
+    }
+
+    /// A name: on the axes, else held.
+    pub fn text(&self, name: &str) -> Result<&str, Problem> {
+        let value = self.value(name).and_then(Scalar::text);
+        value.ok_or_else(|| self.lacks(name, "a name"))
+    }
+
+    /// Ends it if somebody wants that.
+    pub fn go_on(&self) -> Result<(), Problem> {
+        match (self.stop)() {
+            true => Err(Problem::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&Scalar> {
+        let held = || self.experiment.held(name, self.quick);
+        self.at.get(name).or_else(held)
+    }
+
+    fn lacks(&self, name: &str, what: &str) -> Problem {
+        let experiment = &self.experiment.name;
+        Problem::Failed(format!(
+            "experiment '{experiment}': its runner needs {what} '{name}', as an axis or under `held`"
+        ))
+    }
+}
+
+/// Who measures.
+pub trait Runner {
+    /// Whether there is a runner of this name.
+    fn knows(&self, runner: &str) -> bool;
+
+    /// Measures one point.
+    fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem>;
+}
+
+/// What happens meanwhile, for people.
+pub trait Progress {
+    /// One line.
+    fn say(&mut self, line: &str);
+}
+
+/// What became of an experiment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ran {
+    /// Its points, in the order of the plan.
+    pub points: Vec<Point>,
+    /// How many of them were there before.
+    pub kept: usize,
+    /// What was not measured, and why.
+    pub failed: Vec<(At, String)>,
+    /// Somebody wanted the end.
+    pub interrupted: bool,
+    /// The environment lacks something.
+    pub lacking: bool,
+}
+
+/// How far the whole run is.
+pub struct Course<'a> {
+    /// Where results are kept.
+    pub store: &'a Store,
+    /// The program and the machine; the experiment is filled in.
+    pub made: Made,
+    /// Whether somebody wants the end.
+    pub stop: &'a dyn Fn() -> bool,
+    /// For people.
+    pub progress: &'a mut dyn Progress,
+    /// Points of all experiments that are still to be measured.
+    pub left: usize,
+    /// Measured so far, and how long that took.
+    pub done: (usize, Duration),
+}
+
+impl Course<'_> {
+    /// With what points of this experiment are measured.
+    pub fn made(&self, experiment: &Experiment) -> Made {
+        let experiment = hash_of_plan(experiment);
+        Made {
+            experiment,
+            ..self.made.clone()
+        }
+    }
+
+    /// How many points of an experiment are missing.
+    pub fn missing(&self, experiment: &Experiment) -> usize {
+        let made = self.made(experiment);
+        let points = experiment.points(self.made.quick);
+        let is_here =
+            |at: &&At| matches!(self.store.find(&experiment.name, at, &made), Found::Here(_));
+        points.len() - points.iter().filter(is_here).count()
+    }
+
+    /// Measures what is missing of one experiment.
+    pub fn run(
+        &mut self,
+        experiment: &Experiment,
+        runner: &mut dyn Runner,
+    ) -> Result<Ran, std::io::Error> {
+        let name = &experiment.name;
+        let plan = serde_json::to_string_pretty(experiment)?;
+        self.store.write(name, "plan.json", plan.as_bytes())?;
+        let (made, quick) = (self.made(experiment), self.made.quick);
+        let mut ran = Ran {
+            points: vec![],
+            kept: 0,
+            failed: vec![],
+            interrupted: false,
+            lacking: false,
+        };
+        let mut stale: Vec<&'static str> = vec![];
+        for at in experiment.points(quick) {
+            match self.store.find(name, &at, &made) {
+                Found::Here(point) => {
+                    ran.kept += 1;
+                    ran.points.push(*point);
+                    continue;
+                }
+                Found::Stale(why) => stale.push(why),
+                Found::Missing => {}
+            }
+            if let [why] = stale[..] {
+                let line = format!("{name}: points measured before are measured again: {why}");
+                self.progress.say(&line);
+                stale.push(why);
+            }
+            let job = Job {
+                experiment,
+                at: &at,
+                quick,
+                stop: self.stop,
+            };
+            match self.one(&job, runner, &made) {
+                Ok(point) => {
+                    self.store.keep(name, &point)?;
+                    ran.points.push(point);
+                }
+                Err(Problem::Interrupted) => {
+                    ran.interrupted = true;
+                    break;
+                }
+                Err(Problem::Lacking(why)) => {
+                    ran.lacking = true;
+                    ran.failed.push((at, why));
+                    break;
+                }
+                Err(Problem::Failed(why)) => {
+                    self.progress.say(&format!("{name}: {}: {why}", show(&at)));
+                    ran.failed.push((at, why));
+                }
+            }
+        }
+        if ran.kept > 0 {
+            let line = format!("{name}: {} points were there already", ran.kept);
+            self.progress.say(&line);
+        }
+        Ok(ran)
+    }
+
+    fn one(
+        &mut self,
+        job: &Job<'_>,
+        runner: &mut dyn Runner,
+        made: &Made,
+    ) -> Result<Point, Problem> {
+        job.go_on()?;
+        let line = format!(
+            "{}: {} ({})",
+            job.experiment.name,
+            show(job.at),
+            self.left()
+        );
+        self.progress.say(&line);
+        let began = Instant::now();
+        let measured = runner.measure(job);
+        let took = began.elapsed();
+        self.left = self.left.saturating_sub(1);
+        self.done = (self.done.0 + 1, self.done.1 + took);
+        // What was measured while somebody wanted the end is not whole.
+        job.go_on()?;
+        Ok(Point {
+            at: job.at.clone(),
+            measured: measured?,
+            took_s: took.as_secs_f64(),
+            made: made.clone(),
+        })
+    }
+
+    fn left(&self) -> String {
+        let points = format!("{} points left", self.left);
+        match self.done {
+            (0, _) => points,
+            (done, took) => {
+                let each = took.as_secs_f64() / done as f64;
+                format!("{points}, about {:.0} s", each * self.left as f64)
+            }
+        }
+    }
+}

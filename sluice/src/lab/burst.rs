@@ -1,0 +1,190 @@
+//! A burst of one worker's UEs in virtual time, with the daemon's scaling or without.
+
+use crate::bench::elastic::virtual_time::costs::Measured as Costs;
+use crate::bench::elastic::virtual_time::traffic::{Feed, Traffic};
+use crate::bench::elastic::virtual_time::workers::Workers;
+use crate::bench::elastic::virtual_time::{Model, throughput};
+use sluice_mem::shard::ShardId;
+use sluice_node::elastic::policy::{Bounds, Cycles};
+use sluice_node::elastic::scaler::{Fleet, Scaler};
+use sluice_node::elastic::{Reading, Sizes};
+use sluice_path::limits::{BURST, HANDOVER_RING, SHARDS};
+use sluice_path::worker::WorkerId;
+
+const MS: f64 = 1_000_000.0;
+/// Evenly before, then the burst; what it comes to is counted behind the time for levelling.
+const BEFORE_NS: f64 = 5.0 * MS;
+const LEVELLED_NS: f64 = 20.0 * MS;
+const COUNTED_NS: f64 = 15.0 * MS;
+const LOOK_NS: f64 = 0.1 * MS;
+/// UEs of a shard.
+const UES: u64 = 24;
+
+/// What happens.
+pub struct Scene {
+    pub model: Model,
+    /// Sessions move by the load.
+    pub levels: bool,
+    /// Workers that execute; a pipeline has pollers besides.
+    pub owners: usize,
+    /// Load of each worker's UEs, and that of the first one's once it bursts, by what a worker is
+    /// able to.
+    pub other_load: f64,
+    pub hot_load: f64,
+    /// Which share of the first worker's UEs makes the burst.
+    pub share_of_ues: f64,
+}
+
+/// What came of it, behind the time for levelling.
+pub struct Outcome {
+    pub offered_mpps: f64,
+    pub sent_mpps: f64,
+    /// Of packets that were sent; sorted.
+    pub times_ns: Vec<u32>,
+    pub p99_ns: u32,
+}
+
+/// Reckons it.
+pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> Outcome {
+    let pollers = pollers(costs, scene);
+    let able = able(costs, scene, pollers);
+    let owner = |shard: u32| pollers + shard as usize % scene.owners;
+    let mut all = Workers::new(costs.clone(), pollers + scene.owners, owner, seed);
+    let mut traffic = Traffic::new(feeds(scene, pollers), seed);
+    let even = scene.other_load * able * scene.owners as f64;
+    let on_top = (scene.hot_load - scene.other_load).max(0.0) * able;
+    set(&mut traffic, scene, pollers, (even, 0.0), 0.0);
+    let sizes = Sizes {
+        burst: BURST as u64,
+        rings: (HANDOVER_RING * (pollers + scene.owners - 1)) as u64,
+    };
+    let bounds = Bounds {
+        least: scene.owners,
+        most: scene.owners,
+    };
+    let first = Owners(&mut all, pollers);
+    let mut scaler = Scaler::new(Box::new(Cycles::default()), bounds, sizes, &first, 0);
+    let (mut now_ns, mut bursts, mut executed) = (0.0, false, 0);
+    while now_ns < BEFORE_NS + LEVELLED_NS + COUNTED_NS {
+        if now_ns >= BEFORE_NS && !bursts {
+            bursts = true;
+            set(&mut traffic, scene, pollers, (even, on_top), now_ns);
+            become_heavy(&mut traffic, scene, pollers, seed);
+        }
+        if now_ns >= BEFORE_NS + LEVELLED_NS && all.times_ns.is_none() {
+            all.times_ns = Some(vec![]);
+            executed = all.executed;
+        }
+        now_ns += LOOK_NS;
+        all.run(now_ns, usize::MAX, &mut traffic);
+        if scene.levels {
+            scaler.turn(now_ns as u64, &mut Owners(&mut all, pollers));
+        }
+    }
+    let times = all.times_ns.take().unwrap_or_default();
+    let mut times_ns: Vec<u32> = times.into_iter().map(|ns| ns as u32).collect();
+    times_ns.sort_unstable();
+    let p99 = (times_ns.len() as f64 * 0.99) as usize;
+    Outcome {
+        offered_mpps: (even + on_top) * 1000.0,
+        sent_mpps: (all.executed - executed) as f64 / COUNTED_NS * 1000.0,
+        p99_ns: times_ns.get(p99).copied().unwrap_or_default(),
+        times_ns,
+    }
+}
+
+/// As many as keep the others busy; none but in a pipeline.
+fn pollers(costs: &Costs, scene: &Scene) -> usize {
+    let (hand, take) = (costs.hand.full_ns(), costs.take.full_ns());
+    match scene.model {
+        // One more than full workers would need: pollers are never what is short.
+        Model::Pipeline => (scene.owners as f64 * hand / take).ceil() as usize + 1,
+        _ => 0,
+    }
+}
+
+/// Packets that a worker is able to in a nanosecond.
+fn able(costs: &Costs, scene: &Scene, pollers: usize) -> f64 {
+    match pollers {
+        0 => throughput(costs, scene.model, scene.owners) / scene.owners as f64 / 1000.0,
+        _ => 1.0 / costs.take.full_ns(),
+    }
+}
+
+fn feeds(scene: &Scene, pollers: usize) -> Vec<Feed> {
+    let comes = |queue: usize, shard: u16| match pollers {
+        0 => usize::from(shard) % scene.owners == queue,
+        _ => queue < pollers,
+    };
+    let feed = |queue| Feed {
+        shards: (0..SHARDS as u16).filter(|s| comes(queue, *s)).collect(),
+        ..Feed::default()
+    };
+    (0..pollers + scene.owners).map(feed).collect()
+}
+
+/// Even load to all queues, and so much on top for the first worker's UEs.
+fn set(traffic: &mut Traffic, scene: &Scene, pollers: usize, (even, top): (f64, f64), now_ns: f64) {
+    let queues = if pollers == 0 { scene.owners } else { pollers };
+    for (queue, feed) in traffic.feeds.iter_mut().enumerate().take(queues) {
+        let top = match pollers {
+            0 if queue > 0 => 0.0,
+            0 => top,
+            _ => top / pollers as f64,
+        };
+        let rate = even / queues as f64 + top;
+        feed.set(rate, top / rate.max(f64::MIN_POSITIVE), now_ns);
+    }
+}
+
+fn become_heavy(traffic: &mut Traffic, scene: &Scene, pollers: usize, seed: u64) {
+    let is_heavy = |ue: u64| {
+        let lot = (ue + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (lot as f64) < scene.share_of_ues * 4_294_967_296.0
+    };
+    let of_worker = (0..SHARDS as u16).filter(|s| usize::from(*s) % scene.owners == 0);
+    let heavy: Vec<u16> = of_worker
+        .flat_map(|shard| (0..UES).map(move |ue| (shard, u64::from(shard) * UES + ue)))
+        .filter(|(_, ue)| is_heavy(*ue))
+        .map(|(shard, _)| shard)
+        .collect();
+    let queues = if pollers == 0 { 1 } else { pollers };
+    for feed in &mut traffic.feeds[..queues] {
+        feed.heavy.clone_from(&heavy);
+    }
+}
+
+/// The workers that execute: sessions never move to those that poll.
+struct Owners<'a>(&'a mut Workers, usize);
+
+impl Fleet for Owners<'_> {
+    fn readings(&self) -> Vec<Reading> {
+        self.0.readings().split_off(self.1)
+    }
+
+    fn heat(&self) -> Vec<u64> {
+        self.0.heat()
+    }
+
+    fn owner(&self, shard: ShardId) -> WorkerId {
+        self.0.owner(shard) - self.1 as WorkerId
+    }
+
+    fn owned(&self) -> Vec<u32> {
+        self.0.owned().split_off(self.1)
+    }
+
+    fn is_moving(&self) -> bool {
+        self.0.is_moving()
+    }
+
+    fn spread(&mut self, workers: usize) {
+        for shard in 0..SHARDS as u16 {
+            self.move_shard(ShardId(shard), (usize::from(shard) % workers) as WorkerId);
+        }
+    }
+
+    fn move_shard(&mut self, shard: ShardId, to: WorkerId) {
+        self.0.move_shard(shard, to + self.1 as WorkerId);
+    }
+}

@@ -1,0 +1,100 @@
+//! `models`: throughput at full load in one execution model, and latency at saturation.
+//! `profiles`: the same with a load of so much of that beside it.
+
+use super::rig::{
+    Load, Rig, add_distribution, at_full_load, at_mpps, away, each, engine_mpps, model, offer,
+    repeats, sessions,
+};
+use crate::bench::elastic::models::FullLoad;
+use crate::bench::elastic::source::Pace;
+use crate::bench::elastic::world::World;
+use sluice_host::clock;
+use sluice_lab_experiments::{Job, Measured, Problem};
+use sluice_port::Packet;
+
+/// Throughput at full load.
+pub fn models<P: Packet + Send + 'static>(
+    rig: &mut Rig<P>,
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
+    let load = Load::of(job)?;
+    let model = model(job.text("model")?)?;
+    let world = rig.world(sessions(job)?, &load)?;
+    let all = at_full_load(world, model, job)?;
+    let mut measured = Measured::default();
+    add_full(&mut measured, &all, &load);
+    measured.disturbed = away(world);
+    if job.text("latency").is_ok() {
+        add_latency(&mut measured, world, job)?;
+    }
+    world.drain();
+    Ok(measured)
+}
+
+/// Latency when packets come as fast as they are taken.
+fn add_latency<P: Packet + Send + 'static>(
+    measured: &mut Measured,
+    world: &mut World<P>,
+    job: &Job<'_>,
+) -> Result<(), Problem> {
+    let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
+    for _ in 0..repeats(job)? {
+        job.go_on()?;
+        let offered = offer(world, Pace::Full, each(job)?);
+        p50.push(offered.us(0.5));
+        p99.push(offered.us(0.99));
+        times = offered.times_ns;
+    }
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
+    add_distribution(measured, &times);
+    Ok(())
+}
+
+fn add_full(measured: &mut Measured, all: &[FullLoad], load: &Load) {
+    let bits = load.tunnel_frame() * 8.0;
+    measured.add("mpps", all.iter().map(|one| one.mpps.median));
+    measured.add("engine_mpps", all.iter().map(engine_mpps));
+    measured.add(
+        "gbps",
+        all.iter().map(|one| engine_mpps(one) * bits / 1000.0),
+    );
+}
+
+/// Throughput, then workers' load, latency and order at a share of it.
+pub fn profiles<P: Packet + Send + 'static>(
+    rig: &mut Rig<P>,
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
+    let load = Load::of(job)?;
+    let model = model(job.text("model")?)?;
+    let share = job.number("load")?;
+    let world = rig.world(sessions(job)?, &load)?;
+    let all = at_full_load(world, model, job)?;
+    let mut measured = Measured::default();
+    add_full(&mut measured, &all, &load);
+    measured.disturbed = away(world);
+    let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
+    let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..repeats(job)? {
+        job.go_on()?;
+        let busy_ns = |world: &World<P>| -> u64 {
+            let stats = world.core.end().stats();
+            stats.iter().map(|worker| worker.busy_ns.get()).sum()
+        };
+        let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
+        let offered = offer(world, at_mpps(share * most), each(job)?);
+        // Draining is idle, and short.
+        let wall_ns = (clock::monotonic_ns() - began_ns).min(each(job)?.as_nanos() as u64);
+        busy.push((busy_ns(world) - before) as f64 / (2 * wall_ns) as f64 * 100.0);
+        p50.push(offered.us(0.5));
+        p99.push(offered.us(0.99));
+        reordered.push(offered.balance.reordered as f64);
+        measured.disturbed = measured.disturbed.or(offered.away);
+    }
+    measured.add("worker_load", busy);
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
+    measured.add("reordered", reordered);
+    Ok(measured)
+}
