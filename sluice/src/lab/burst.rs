@@ -1,9 +1,9 @@
 //! A burst of one worker's UEs in virtual time, with the daemon's scaling or without.
 
+use crate::bench::elastic::virtual_time::Model;
 use crate::bench::elastic::virtual_time::costs::Measured as Costs;
 use crate::bench::elastic::virtual_time::traffic::{Feed, Traffic};
 use crate::bench::elastic::virtual_time::workers::Workers;
-use crate::bench::elastic::virtual_time::{Model, throughput};
 use sluice_mem::shard::ShardId;
 use sluice_node::elastic::policy::{Bounds, Cycles};
 use sluice_node::elastic::scaler::{Fleet, Scaler};
@@ -17,6 +17,9 @@ const BEFORE_NS: f64 = 5.0 * MS;
 const LEVELLED_NS: f64 = 20.0 * MS;
 const COUNTED_NS: f64 = 15.0 * MS;
 const LOOK_NS: f64 = 0.1 * MS;
+/// What a worker is able to is counted for so long, with so many packets in rings for each.
+const ABLE_NS: f64 = 3.0 * MS;
+const IN_FLIGHT: usize = 1024;
 /// UEs of a shard.
 const UES: u64 = 24;
 
@@ -103,12 +106,20 @@ fn pollers(costs: &Costs, scene: &Scene) -> usize {
     }
 }
 
-/// Packets that a worker is able to in a nanosecond.
+/// Packets that a worker is able to in a nanosecond: of those that execute, when packets come as fast
+/// as they are taken.
 fn able(costs: &Costs, scene: &Scene, pollers: usize) -> f64 {
-    match pollers {
-        0 => throughput(costs, scene.model, scene.owners) / scene.owners as f64 / 1000.0,
-        _ => 1.0 / costs.take.full_ns(),
+    let owner = |shard: u32| pollers + shard as usize % scene.owners;
+    let all = pollers + scene.owners;
+    let mut workers = Workers::new(costs.clone(), all, owner, 1);
+    let mut traffic = Traffic::new(feeds(scene, pollers), 1);
+    for feed in &mut traffic.feeds {
+        feed.set(f64::INFINITY, 0.0, 0.0);
     }
+    workers.run(MS, IN_FLIGHT * all, &mut traffic);
+    let before = workers.executed;
+    workers.run(MS + ABLE_NS, IN_FLIGHT * all, &mut traffic);
+    (workers.executed - before) as f64 / ABLE_NS / scene.owners as f64
 }
 
 fn feeds(scene: &Scene, pollers: usize) -> Vec<Feed> {

@@ -131,7 +131,7 @@ fn runners_measure_what_their_experiments_say() {
         );
         let found = measured(&small, |job| fleet::skew(&mut rig, &mut known, job));
         let sent = found.series["sent_percent"].median;
-        assert!((90.0..110.0).contains(&sent), "{model}: {sent}");
+        assert!((80.0..120.0).contains(&sent), "{model}: {sent}");
     }
 }
 
