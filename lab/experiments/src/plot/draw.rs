@@ -119,17 +119,22 @@ fn all(root: &Area<'_>, figure: &Figure, strip: u32) -> Done {
         0 => Scale::of(&xs, figure.log_x, false, NUMBERS_X),
         _ => Scale::of(&[0.0, 1.0], false, true, 2),
     };
-    for (area, panel) in charts
-        .split_evenly((figure.panels.len(), 1))
-        .iter()
-        .zip(&figure.panels)
-    {
-        one(area, &marks, figure, panel, &x)?;
+    let areas = charts.split_evenly((figure.panels.len(), 1));
+    for (n, (area, panel)) in areas.iter().zip(&figure.panels).enumerate() {
+        // Words for moments stand once, above the first panel.
+        let words = (n == 0).then_some(&marks);
+        one(area, words, figure, panel, &x)?;
     }
     draw_legend(&legend, figure, strip)
 }
 
-fn one(area: &Area<'_>, strip: &Area<'_>, figure: &Figure, panel: &Panel, x: &Scale) -> Done {
+fn one(
+    area: &Area<'_>,
+    strip: Option<&Area<'_>>,
+    figure: &Figure,
+    panel: &Panel,
+    x: &Scale,
+) -> Done {
     let ys = panel.curves.iter().flat_map(|c| &c.places);
     let ys: Vec<f64> = ys.flat_map(|place| [place.y.min, place.y.max]).collect();
     let y = Scale::of(&ys, panel.log_y, true, NUMBERS_Y);
@@ -222,7 +227,7 @@ fn draw_bars(chart: &mut Chart<'_, '_>, curve: &Curve, all: usize, y: &Scale) ->
 /// A line through the panel for each moment, and its words in the strip above the first one.
 fn draw_marks(
     chart: &mut Chart<'_, '_>,
-    strip: &Area<'_>,
+    strip: Option<&Area<'_>>,
     figure: &Figure,
     (x, y): (&Scale, &Scale),
 ) -> Done {
@@ -234,6 +239,9 @@ fn draw_marks(
         }
         let line = PathElement::new([(at, y.from), (at, y.to)], GREY.stroke_width(1));
         chart.draw_series([line])?;
+        let Some(strip) = strip else {
+            continue;
+        };
         let pixel = chart.backend_coord(&(at, y.from)).0;
         // Towards the side where there is more room.
         let is_left = pixel < strip.dim_in_pixel().0 as i32 / 2;

@@ -20,7 +20,9 @@ fn an_interrupted_run_goes_on_from_every_point() {
         let (ran, _) = run(&store, &experiment, &mut first, made());
         assert!(ran.interrupted && ran.points.len() == end_after);
         // Half a file, as a machine that lost power leaves it, is no point.
-        let torn = store.folder("toy").join("points/model=rtc,size=256.json");
+        let torn = store
+            .folder("toy")
+            .join("points/model=pipeline,size=256.json");
         std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
         std::fs::write(&torn, "{\"at\":").unwrap();
         let mut second = Toy::new(1.4);
