@@ -28,7 +28,8 @@ const PACKETS: u32 = 32_767;
 
 /// All that measures; DPDK starts with the first point.
 pub struct Lab {
-    cpus: Vec<u16>,
+    /// Asked for before DPDK starts, which binds this thread to one of them.
+    cpus: Vec<usize>,
     ready: Option<Ready>,
 }
 
@@ -42,10 +43,11 @@ struct Ready {
 impl Lab {
     /// On these CPUs, or the first two.
     pub fn new(cpus: &[u16]) -> Self {
-        Self {
-            cpus: cpus.to_vec(),
-            ready: None,
-        }
+        let cpus = match cpus {
+            [] => thread::allowed_cpus().unwrap_or_default(),
+            asked => asked.iter().map(|cpu| usize::from(*cpu)).collect(),
+        };
+        Self { cpus, ready: None }
     }
 
     /// Ends what stands.
@@ -55,10 +57,8 @@ impl Lab {
 
     /// Two CPUs.
     fn cpus(&self) -> Result<[usize; 2], Problem> {
-        let allowed = thread::allowed_cpus().unwrap_or_default();
-        match (&self.cpus[..], &allowed[..]) {
-            ([near, far], _) => Ok([usize::from(*near), usize::from(*far)]),
-            (_, [near, far, ..]) => Ok([*near, *far]),
+        match self.cpus[..] {
+            [near, far, ..] => Ok([near, far]),
             _ => Err(Problem::Lacking(
                 "two CPUs are needed, one for each worker".to_owned(),
             )),

@@ -19,8 +19,8 @@ const BIT_MIN_NS: u64 = 1_000_000;
 const AROUND_NS: u64 = 20_000_000;
 /// The load of one worker before the first step, and how long it may take to send the other to
 /// rest.
-const LIGHT: f64 = 0.1;
-const REST_NS: u64 = 5_000_000_000;
+const LIGHT: f64 = 0.03;
+const REST_NS: u64 = 10_000_000_000;
 
 /// One run.
 pub fn scaling<P: Packet + Send + 'static>(
@@ -105,7 +105,7 @@ fn wait_for_rest<P: Packet + Send + 'static>(
             return Ok(());
         }
     }
-    let why = "the second worker never went to rest at a tenth of the load";
+    let why = "the second worker never went to rest at 3 % of the load";
     Err(Problem::Failed(why.to_owned()))
 }
 

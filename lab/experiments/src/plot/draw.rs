@@ -11,7 +11,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const WIDTH: u32 = 960;
 const TITLE: u32 = 44;
-const PANEL: u32 = 290;
+const PANEL: u32 = 306;
+/// What a panel shows, in a line of its own above it: words of any length fit there.
+const HEAD: u32 = 22;
 const STRIP: u32 = 20;
 /// The font's size, and what a letter takes at the most, in pixels.
 const FONT: u32 = 13;
@@ -147,12 +149,17 @@ fn one(
             at: (0..figure.names.len()).map(|n| n as f64 + 0.5).collect(),
         },
     };
-    let mut chart = ChartBuilder::on(area)
+    let (head, area) = area.split_vertically(HEAD);
+    let says = TextStyle::from(("sans-serif", FONT).into_font());
+    let says = says.pos(Pos::new(HPos::Left, VPos::Center));
+    let place = (16, HEAD as i32 / 2);
+    head.draw(&Text::new(panel.y_says.clone(), place, says))?;
+    let mut chart = ChartBuilder::on(&area)
         .margin_left(10)
         .margin_right(18)
         .margin_top(10)
         .x_label_area_size(46)
-        .y_label_area_size(74)
+        .y_label_area_size(58)
         .build_cartesian_2d(along, Axis::of(&y))?;
     let x_label = |at: &f64| match figure.names.get(*at as usize) {
         Some(name) if !figure.names.is_empty() => name.clone(),
@@ -165,11 +172,10 @@ fn one(
         .bold_line_style(LIGHT)
         .axis_style(GREY)
         .x_desc(figure.x_says.clone())
-        .y_desc(panel.y_says.clone())
         .x_label_formatter(&x_label)
         .y_label_formatter(&|at| y.label(*at))
         .label_style(text.clone())
-        .axis_desc_style(("sans-serif", upright(&panel.y_says)).into_font())
+        .axis_desc_style(text)
         .draw()?;
     draw_marks(&mut chart, strip, figure, (x, &y))?;
     for curve in &panel.curves {
@@ -179,12 +185,6 @@ fn one(
         }
     }
     Ok(())
-}
-
-/// The font's size with which words fit beside a panel.
-fn upright(words: &str) -> u32 {
-    let room = (PANEL - 60) * 10 / 6;
-    (room / words.chars().count().max(1) as u32).clamp(8, FONT)
 }
 
 fn colour(of: usize) -> RGBColor {
