@@ -56,7 +56,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
     /// CPUs of the two workers; otherwise the first two
-    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
+    #[arg(long, value_name = "CPU,CPU", value_delimiter = ',')]
     pub cpus: Vec<u16>,
 }
 
@@ -75,7 +75,7 @@ pub struct ReportArgs {
 #[derive(Clone, Debug, Args)]
 pub struct PlaceArgs {
     /// CPUs of the workers
-    #[arg(long, value_delimiter = ',', num_args = 2, required = true)]
+    #[arg(long, value_delimiter = ',', required = true)]
     pub cpus: Vec<u16>,
     /// Sessions
     #[arg(long)]

@@ -139,6 +139,10 @@ fn asked(names: &[String], all: &[Experiment]) -> Result<Vec<Experiment>, (Exit,
 fn measure(args: &RunArgs) -> Done {
     let failed = |why: String| (Exit::Failed, why);
     let asked = asked(&args.names, &plans(args.plans.as_deref())?)?;
+    if !matches!(args.cpus.len(), 0 | 2) {
+        let why = format!("--cpus: {} given; expected two, as 2,3", args.cpus.len());
+        return Err((Exit::Usage, why));
+    }
     let shutdown = Shutdown::install().map_err(|e| failed(e.to_string()))?;
     let store = Store::new(&args.out);
     let chart = Chart::new(args.quick, &asked);
