@@ -43,7 +43,7 @@ pub struct RunArgs {
     /// Names as `sluice lab list` has them, or all
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// About a minute for all: few points, short repetitions, few sessions
+    /// Few points, short repetitions, few sessions
     #[arg(long)]
     pub quick: bool,
     /// Where results go, and where those of an interrupted run are taken up
@@ -105,7 +105,7 @@ result.json, result.csv and the plots as SVG and PNG.
 Exit code 1: an expectation does not hold, or a point could not be measured; each is named.
 
 Examples:
-  sluice lab run all --quick --out /tmp/lab     a minute, to see that everything works
+  sluice lab run all --quick --out /tmp/lab     to see that everything works
   sluice lab run all                            the real thing, on a quiet machine
   sluice lab run b-payload c-steering           some of them
   sluice lab run mine --plans my-experiments    your own (docs/lab.md)";
