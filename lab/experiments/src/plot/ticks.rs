@@ -114,7 +114,7 @@ fn label(value: f64) -> String {
         _ => (value, ""),
     };
     let digits = match value.abs() {
-        v if v >= 100.0 || v < 1e-9 => 0,
+        v if !(1e-9..100.0).contains(&v) => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
         v => (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
