@@ -26,14 +26,14 @@ const SERVER_PORT: u16 = 443;
 #[derive(Debug)]
 pub enum Mould {
     /// As in `sluice bench path`.
-    Usual(Frames),
+    Usual(Box<Frames>),
     /// These, one after the other.
     Shapes(Vec<Shape>),
 }
 
 impl Default for Mould {
     fn default() -> Self {
-        Self::Usual(Frames::default())
+        Self::Usual(Box::default())
     }
 }
 
