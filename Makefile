@@ -21,7 +21,7 @@ demo: ## Run a core, a UPF and a RAN in namespaces of this machine; ARGS="--once
 test: ## Run all tests; ends with "N passed, N failed"
 	@scripts/test.sh
 
-bench: ## Measure, side by side with the limit of this machine; ARGS="path --json" for one of them
+bench: ## Measure beside the limit of this machine, and tell what became slower; ARGS="path --json" for one
 	@scripts/bench.sh $(ARGS)
 
 lint: ## Format, clippy, rustdoc, shell scripts, licences

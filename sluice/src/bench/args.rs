@@ -1,6 +1,11 @@
 //! The arguments of `sluice bench`.
 
+use super::help::{COMPARE_HELP, ELASTIC_HELP, PATH_HELP, PFCP_HELP, PORT_HELP};
+use super::watch::WatchArgs;
+use super::watch::command::CompareArgs;
+use super::watch::run::Asked;
 use clap::{Args, Subcommand};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// `sluice bench`
@@ -29,6 +34,9 @@ pub enum BenchKind {
     /// Moves of sessions between two workers under traffic, and the execution models
     #[command(after_help = ELASTIC_HELP)]
     Elastic(ElasticArgs),
+    /// Runs that --history kept, one beside the other: what became slower
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
 }
 
 /// `sluice bench elastic`
@@ -49,15 +57,18 @@ pub struct ElasticArgs {
     #[arg(long, value_name = "MPPS", default_value = "1", value_parser = mpps)]
     pub rate_mpps: f64,
     /// Repetitions at full load; median, minimum and maximum are reported
-    #[arg(long, value_name = "N", default_value = "5",
+    #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(5..))]
     pub reps: u16,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.12", value_parser = seconds)]
     pub seconds: f64,
     /// CPUs of the two workers; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
+    /// Whether it is kept, and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
 /// `sluice bench path`
@@ -71,11 +82,11 @@ pub struct PathArgs {
         value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub sessions: Vec<u32>,
     /// Repetitions; median, minimum and maximum are reported
-    #[arg(long, value_name = "N", default_value = "7",
+    #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(5..))]
     pub reps: u16,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.12", value_parser = seconds)]
     pub seconds: f64,
     /// Measure only results with this in their names, such as ul/ or path/dl
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -83,6 +94,9 @@ pub struct PathArgs {
     /// CPU to stay on; otherwise the kernel chooses
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u16>,
+    /// Whether it is kept, and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
 /// `sluice bench port`
@@ -96,11 +110,11 @@ pub struct PortArgs {
         value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub sessions: Vec<u32>,
     /// Repetitions; median, minimum and maximum are reported
-    #[arg(long, value_name = "N", default_value = "7",
+    #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(5..))]
     pub reps: u16,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.3", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = seconds)]
     pub seconds: f64,
     /// Measure only results with this in their names, such as memif or ring/ul
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -108,6 +122,9 @@ pub struct PortArgs {
     /// CPU of the measured worker, CPU of the far end; otherwise the second and the first
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
+    /// Whether it is kept, and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
 /// `sluice bench peer`
@@ -135,11 +152,11 @@ pub struct PfcpArgs {
         value_parser = clap::value_parser!(u32).range(1_000..=4_000_000))]
     pub sessions: u32,
     /// Requests of one repetition
-    #[arg(long, value_name = "N", default_value = "300000",
+    #[arg(long, value_name = "N", default_value = "60000",
         value_parser = clap::value_parser!(u32).range(1_000..=8_000_000))]
     pub messages: u32,
     /// Repetitions; median, minimum and maximum are reported
-    #[arg(long, value_name = "N", default_value = "5",
+    #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(3..))]
     pub reps: u16,
     /// Requests under way at a time in the closed loop
@@ -158,82 +175,76 @@ pub struct PfcpArgs {
     /// CPU of the N4 loop, CPU of worker and generator; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
+    /// Whether it is kept, and compared
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
-const PATH_HELP: &str = "\
-Each repetition measures in turn the worker's loop of `sluice upf`, the limit (the cheapest loop
-that could do the same work, src/bench/path/limit.rs) and the source alone. The figure to judge by
-is ratio_to_limit, time per packet by that of the limit: 1 would be perfect. Sessions are
-established over N4; every byte of every session's packets is compared before, and those of one
-packet in 64 while the clock runs.
+impl PathArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> Asked {
+        let cpu: Vec<u16> = self.cpu.into_iter().collect();
+        Asked {
+            bench: "path",
+            conditions: conditions([("seconds", self.seconds)], &cpu),
+            selection: selection(&self.sessions, &self.only),
+        }
+    }
+}
 
-path/ul/foreign is the uplink of sessions whose TEIDs the SMF chose, which the path finds by a hash
-table. path/latency/10 and /80 are an open loop: packets come at random (Poisson) at 10 and 80 % of
-what the path, and for its figures the limit, can do at the most; the time from when a packet is due
-until it is sent, of every packet, without the sleep of a worker that has nothing to do. When the
-machine takes the CPU away for more than 50 us, packets due meanwhile come afterwards, and those under
-way are not timed: away_share says for how long.
+impl PortArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> Asked {
+        Asked {
+            bench: "port",
+            conditions: conditions([("seconds", self.seconds)], &self.cpus),
+            selection: selection(&self.sessions, &self.only),
+        }
+    }
+}
 
-Huge pages are used where they are free; for a million sessions:
-  sysctl vm.nr_hugepages=400
+impl PfcpArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> Asked {
+        let numbers = [
+            ("messages", self.messages.into()),
+            ("window", self.window.into()),
+            ("port_rate", self.port_rate),
+            ("socket_rate", self.socket_rate),
+        ];
+        Asked {
+            bench: "pfcp",
+            conditions: conditions(numbers, &self.cpus),
+            selection: selection(&[self.sessions], &self.only),
+        }
+    }
+}
 
-Examples:
-  sluice bench path                             1,000 and 1,000,000 sessions, as a table
-  sluice bench path --json --sessions 1000000   for scripts: results[]";
+impl ElasticArgs {
+    /// What makes figures comparable.
+    pub fn asked(&self) -> Asked {
+        let numbers = [("rate_mpps", self.rate_mpps), ("seconds", self.seconds)];
+        Asked {
+            bench: "elastic",
+            conditions: conditions(numbers, &self.cpus),
+            selection: selection(&[self.sessions], ""),
+        }
+    }
+}
 
-const PORT_HELP: &str = "\
-One worker of `sluice upf` with full default sessions, between two ports; at their other ends another
-process (for port/ring another thread) makes the packets, takes what comes back, and compares one in
-64, all bytes of it; before the clock runs, those of every session. The limit is a plain loop on the
-same ports in the same run: receive, send by the other port, look at nothing.
+fn conditions<const N: usize>(numbers: [(&str, f64); N], cpus: &[u16]) -> BTreeMap<String, String> {
+    let numbers = numbers.map(|(key, value)| (key.to_owned(), value.to_string()));
+    let cpus = match cpus {
+        [] => "as they come".to_owned(),
+        cpus => format!("{cpus:?}"),
+    };
+    let all = numbers.into_iter().chain([("cpus".to_owned(), cpus)]);
+    all.collect()
+}
 
-ns is the CPU time of a packet while the rings are deep: again and again the far end fills them, then
-the measured side works them off, so that a slow source limits neither path nor limit. The figure to
-judge by is ratio_to_limit, the one by the other; the goal is 1.6 on memif. Mpps is what both ends
-make together without such breaks, and the JSON says which of them was at its end. Packets sent,
-received, transmitted and returned are counted; lost ones are shown by where they were lost.
-
-Huge pages are used where they are free; for a million sessions:
-  sysctl vm.nr_hugepages=500
-
-Examples:
-  sluice bench port                               memif, virtio-user and rings, as a table
-  sluice bench port --json --only memif           for scripts: results[], skipped[]
-  sluice bench port --sessions 1000000 --reps 9   more repetitions";
-
-const PFCP_HELP: &str = "\
-Sessions of five SMF dialects in turn. Requests (establish, modify, query, delete, heartbeat) are
-encoded before the clock runs; each goes through the daemon's N4 loop (parse, validate, recognise
-retransmissions, compile, send to the owning worker, answer when it has applied the change), and
-every answer is read. messages_per_s is of a closed loop, rtt_us of an open loop at the given rate,
-ns the time of the N4 thread for a message without its idle turns. The limit is the cheapest loop
-that could answer: receive, header parse, fixed answer. In the end a packet each way through every
-session that stands is compared byte by byte.
-
-port comes by a ring of buffers, dpdk by whole frames on a port in the process, socket by kernel UDP.
-dpdk/flow sends packets through one half of the sessions while 100,000 modifications a second change
-the other: lost packets, and the worker's time for a packet with and without.
-
-Worker and generator share the second CPU, so with the limit the generator is what limits; judge
-by ns, limit_ns and ratio_to_limit.
-
-Examples:
-  sluice bench pfcp                             a million sessions, as a table
-  sluice bench pfcp --json --only socket        for scripts: results[]";
-
-const ELASTIC_HELP: &str = "\
-Two workers, each on a CPU of its own, with a source and a sink inside their ports; every packet is
-numbered and stamped with the time when it was due. First shards move one after the other under
-load, as by `sluice ctl move`: pause_us is the longest time that a packet of the moved shard took
-from due to sent, from the order to 30 us after the last token; one packet in four is of that shard.
-A move during which a worker was away for more than 50 us (another program had its CPU) counts as
-disturbed: pause_us leaves it out, pause_all_us does not. Lost and reordered count all packets.
-Then the same two workers run to completion, as a pipeline (one polls, one owns all sessions), and
-mixed: throughput at full load, latency at the given rate.
-
-Examples:
-  sluice bench elastic                          20,000 moves, as a table
-  sluice bench elastic --json --moves 1000000   the long soak, for scripts";
+fn selection(sessions: &[u32], only: &str) -> String {
+    format!("sessions {sessions:?}, only '{only}'")
+}
 
 fn mpps(text: &str) -> Result<f64, String> {
     match text.parse() {

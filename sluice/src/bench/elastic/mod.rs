@@ -25,7 +25,7 @@ pub(crate) mod world;
 
 use super::args::ElasticArgs;
 use super::path::world::Failure;
-use crate::exit::Exit;
+use super::watch::{Failed, Measured};
 use heavy::{FILLS, FITS};
 use measure::Pause;
 use models::Model;
@@ -41,38 +41,25 @@ const PACKETS: u32 = 32_767;
 /// Bursts of heavy UEs of a kind, on either worker in turn.
 const BURSTS: usize = 20;
 
-/// Measures and reports.
-pub fn run(args: &ElasticArgs) -> Exit {
+/// Measures.
+pub fn run(args: &ElasticArgs) -> Result<Measured, Failed> {
     let allowed = thread::allowed_cpus().unwrap_or_default();
     let cpus = match (&args.cpus[..], &allowed[..]) {
         ([near, far], _) => [usize::from(*near), usize::from(*far)],
         (_, [near, far, ..]) => [*near, *far],
         _ => {
-            eprintln!("sluice bench elastic: two CPUs are needed, one for each worker");
-            return Exit::Lacking;
+            let why = "two CPUs are needed, one for each worker";
+            return Err(Failed::Lacking(why.to_owned()));
         }
     };
-    let (eal, pool) = match start(cpus[0]) {
-        Ok(started) => started,
-        Err(why) => {
-            eprintln!("sluice bench elastic: {why}");
-            return Exit::Lacking;
-        }
-    };
-    match all(args, cpus, &eal, &pool) {
-        Ok(outcome) => {
-            if args.json {
-                println!("{}", report::to_json(&outcome));
-            } else {
-                print!("{}", table::to_table(&outcome));
-            }
-            Exit::Done
-        }
-        Err(why) => {
-            eprintln!("sluice bench elastic: {why}");
-            Exit::Failed
-        }
-    }
+    let (eal, pool) = start(cpus[0]).map_err(Failed::Lacking)?;
+    let outcome = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
+    Ok(Measured {
+        json: report::to_json(&outcome),
+        table: table::to_table(&outcome),
+        series: outcome.series(),
+        fault: None,
+    })
 }
 
 fn start(cpu: usize) -> Result<(Eal, MbufPool), Failure> {

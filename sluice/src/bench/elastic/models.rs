@@ -61,6 +61,8 @@ pub struct ModelFigures {
     pub mpps: Summary,
     /// Of the same sources and sinks without an engine: the pollers send what they receive.
     pub source_mpps: f64,
+    /// The one by the other, by repetition.
+    pub ratios: Vec<f64>,
     /// What the engine took of each worker for each packet of both, at full load: without source
     /// and sink.
     pub engine_ns: [f64; 2],
@@ -94,18 +96,35 @@ pub fn model<P: Packet + Send + 'static>(
     let before = balance(world);
     arrange(world, model);
     world.watch.take_gap_ns();
-    let source_mpps = source_limit(world, each);
-    let full = full_load(world, reps, each);
+    let (mut sources, mut fulls) = (vec![], vec![]);
+    // Side by side, for the machine's speed changes meanwhile.
+    for _ in 0..reps {
+        sources.push(source_limit(world, each));
+        fulls.push(full_load(world, 1, each));
+    }
     let (latency_us, light) = latency(world, each, apart_ns);
-    let mut turns = full.turns;
-    for (turns, light) in turns.iter_mut().zip(light) {
-        turns.extend(light);
+    let rates = fulls.iter().map(|full| full.mpps.median);
+    let ratios = rates
+        .clone()
+        .zip(&sources)
+        .map(|(full, source)| full / source);
+    let ratios = ratios.collect();
+    let mpps = Summary::of(rates);
+    let mean = |w: usize| fulls.iter().map(|f| f.engine_ns[w]).sum::<f64>() / reps.max(1) as f64;
+    let engine_ns = [0, 1].map(mean);
+    let mut turns: [Vec<TurnSample>; 2] = Default::default();
+    for more in fulls.into_iter().map(|full| full.turns).chain([light]) {
+        turns
+            .iter_mut()
+            .zip(more)
+            .for_each(|(all, more)| all.extend(more));
     }
     ModelFigures {
         model,
-        mpps: full.mpps,
-        source_mpps,
-        engine_ns: full.engine_ns,
+        mpps,
+        source_mpps: Summary::of(sources).median,
+        ratios,
+        engine_ns,
         latency_us,
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),

@@ -4,7 +4,8 @@ use super::heavy::{self, Burst};
 use super::measure::{Balance, Pause, percentile};
 use super::models::ModelFigures;
 use crate::bench::machine;
-use crate::bench::stats::round;
+use crate::bench::stats::{Summary, round};
+use crate::bench::watch::series::Series;
 use serde_json::{Value, json};
 use sluice_path::drop::DropReason;
 
@@ -36,6 +37,8 @@ impl Pause {
 
 /// Repetitions that lie further apart, by the median, were disturbed.
 const DISTURBED: f64 = 0.2;
+/// Moves follow one another: so many parts of them stand for repetitions.
+const PAUSE_BLOCKS: usize = 11;
 const SHARES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
 
 impl Outcome {
@@ -45,6 +48,34 @@ impl Outcome {
         let mut us: Vec<f64> = counted.map(|p| p.ns as f64 / 1000.0).collect();
         us.sort_by(f64::total_cmp);
         us
+    }
+
+    /// What is kept to be compared with. Pauses have no limit beside them.
+    pub fn series(&self) -> Vec<Series> {
+        let sessions = self.sessions;
+        let model = |m: &ModelFigures| {
+            let name = format!("{}/{sessions}", m.model.name());
+            let ratios = m.ratios.iter().copied();
+            Series::ratio(name, "Mpps by the sources' alone", ratios).higher()
+        };
+        let mut all: Vec<Series> = self.models.iter().map(model).collect();
+        let quiet: Vec<f64> = self
+            .pauses
+            .iter()
+            .filter(|p| !p.disturbed)
+            .map(|p| p.ns as f64)
+            .collect();
+        let blocks = quiet.chunks(quiet.len().div_ceil(PAUSE_BLOCKS).max(1));
+        let medians = blocks.map(|ns| Summary::of(ns.iter().copied()).median / 1000.0);
+        let name = format!("elastic/move/{sessions}/pause_p50");
+        all.push(Series::shown(name, "us", medians));
+        let levelled = self.fits.iter().filter(|burst| !burst.disturbed);
+        let levelled = levelled
+            .filter_map(|b| b.levelled_ns)
+            .map(|ns| ns as f64 / 1e6);
+        let name = format!("elastic/heavy/{sessions}/levelled");
+        all.push(Series::shown(name, "ms", levelled));
+        all
     }
 
     fn took_us(&self) -> Vec<f64> {

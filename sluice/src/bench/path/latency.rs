@@ -54,6 +54,8 @@ pub struct Latency {
     pub limit: Times,
     /// Medians, the one by the other, by repetition.
     pub ratio: Summary,
+    /// Medians and times that 99 of 100 stay below, the one by the other, by repetition.
+    pub ratios: [Vec<f64>; 2],
     /// Repetitions.
     pub reps: usize,
     /// Share of the time in which others had the CPU.
@@ -127,7 +129,12 @@ pub fn measure<P: Packet>(
     }
     let loads = LOADS_PERCENT.into_iter().zip(&laps);
     let sum_up = |(load_percent, [path, limit]): (u32, &[Vec<Lap>; 2])| {
-        let ratios = path.iter().zip(limit);
+        let ratios = [0, 1].map(|at| -> Vec<f64> {
+            let pairs = path.iter().zip(limit);
+            pairs
+                .map(|(p, l)| p.percentiles[at] / l.percentiles[at])
+                .collect()
+        });
         let both = || path.iter().chain(limit);
         let sum = |of: fn(&Lap) -> f64| both().map(of).sum::<f64>();
         Latency {
@@ -135,7 +142,8 @@ pub fn measure<P: Packet>(
             load_percent,
             path: Times::of(path),
             limit: Times::of(limit),
-            ratio: Summary::of(ratios.map(|(p, l)| p.percentiles[0] / l.percentiles[0])),
+            ratio: Summary::of(ratios[0].iter().copied()),
+            ratios,
             reps: effort.reps,
             preempted: 1.0 - sum(|lap| lap.cpu_ns) / sum(|lap| lap.wall_ns),
             away: sum(|lap| lap.away_ns) / sum(|lap| lap.wall_ns),

@@ -63,7 +63,7 @@ pub struct Effort {
 }
 
 /// Times per packet, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Figures {
     /// The path.
     pub path: Summary,
@@ -73,6 +73,8 @@ pub struct Figures {
     pub limit_stage: usize,
     /// Source and sink alone.
     pub source: Summary,
+    /// The path's time by that of the limit, by repetition.
+    pub ratios: Vec<f64>,
     /// Share of the time in which another thread had the CPU.
     pub preempted: f64,
 }
@@ -247,6 +249,8 @@ fn sum_up(path: &[Lap], limits: &[Vec<Lap>], source: &[Lap]) -> Figures {
         .map(|(stage, laps)| (stage, summary(laps)));
     let best = by_stage.min_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let (limit_stage, limit) = best.unwrap_or((0, summary(&[])));
+    let at = STAGES.iter().position(|stage| *stage == limit_stage);
+    let beside = at.and_then(|at| limits.get(at)).into_iter().flatten();
     let all = || path.iter().chain(limits.iter().flatten());
     let (cpu_ns, wall_ns) = all().fold((0.0, 0.0), |sum, lap| {
         (sum.0 + lap.cpu_ns, sum.1 + lap.wall_ns)
@@ -256,6 +260,11 @@ fn sum_up(path: &[Lap], limits: &[Vec<Lap>], source: &[Lap]) -> Figures {
         limit,
         limit_stage,
         source: summary(source),
+        ratios: path
+            .iter()
+            .zip(beside)
+            .map(|(p, l)| p.ns() / l.ns())
+            .collect(),
         preempted: 1.0 - cpu_ns / wall_ns,
     }
 }

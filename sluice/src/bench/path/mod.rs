@@ -23,7 +23,7 @@ pub(crate) mod world;
 mod tests;
 
 use super::args::PathArgs;
-use crate::exit::Exit;
+use super::watch::{Failed, Measured};
 use fifo::PACKETS;
 use measure::{Bench, CASES, Case, Effort, Figures};
 use report::{HugePages, Outcome, Results};
@@ -45,29 +45,16 @@ const PREEMPTED_MAX: f64 = 0.05;
 const LIMIT_MPPS_MIN: f64 = 48.0;
 const MANY_SESSIONS: u32 = 1_000_000;
 
-/// Measures and reports.
-pub fn run(args: &PathArgs) -> Exit {
-    let (eal, pool) = match start(args) {
-        Ok(started) => started,
-        Err(why) => {
-            eprintln!("sluice bench path: {why}");
-            return Exit::Lacking;
-        }
-    };
-    match all(args, &eal, &pool) {
-        Ok(results) => {
-            if args.json {
-                println!("{}", report::to_json(&results, args.seconds));
-            } else {
-                print!("{}", report::to_table(&results));
-            }
-            Exit::Done
-        }
-        Err(why) => {
-            eprintln!("sluice bench path: {why}");
-            Exit::Failed
-        }
-    }
+/// Measures.
+pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
+    let (eal, pool) = start(args).map_err(Failed::Lacking)?;
+    let results = all(args, &eal, &pool).map_err(Failed::Midway)?;
+    Ok(Measured {
+        json: report::to_json(&results, args.seconds),
+        table: report::to_table(&results),
+        series: results.series(),
+        fault: None,
+    })
 }
 
 fn start(args: &PathArgs) -> Result<(Eal, MbufPool), Failure> {
@@ -178,7 +165,7 @@ fn one(
         }
         if best
             .as_ref()
-            .is_none_or(|b| figures.limit.median < b.figures.limit.median)
+            .is_none_or(|b| outcome.figures.limit.median < b.figures.limit.median)
         {
             best = Some(outcome);
         }

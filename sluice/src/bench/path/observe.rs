@@ -38,6 +38,8 @@ pub struct Observed {
     pub scraped_share: Summary,
     /// What following adds, by repetition.
     pub traced_share: Summary,
+    /// With, by without, by repetition: scraped and traced.
+    pub ratios: [Vec<f64>; 2],
     /// Pages made, and packets followed.
     pub pages: u64,
     /// See there.
@@ -75,10 +77,11 @@ pub fn measure<P: Packet>(
         }
     }
     world.verdict()?;
-    let share = |way: usize| {
+    let ratios = [1, 2].map(|way: usize| -> Vec<f64> {
         let pairs = times[way].iter().zip(&times[0]);
-        Summary::of(pairs.map(|(with, without)| with / without - 1.0))
-    };
+        pairs.map(|(with, without)| with / without).collect()
+    });
+    let share = |way: usize| Summary::of(ratios[way - 1].iter().map(|ratio| ratio - 1.0));
     let summary = |way: usize| Summary::of(times[way].iter().copied());
     Ok(Observed {
         sessions: world.flows.len() as u32,
@@ -87,6 +90,7 @@ pub fn measure<P: Packet>(
         traced: summary(2),
         scraped_share: share(1),
         traced_share: share(2),
+        ratios,
         pages,
         followed,
         huge_pages,

@@ -1,5 +1,6 @@
 //! Results, as JSON and as a table.
 
+use super::disturbance;
 use super::fifo::PACKETS;
 use super::latency::{self, Latency, Times};
 use super::measure::Figures;
@@ -8,6 +9,7 @@ use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use crate::bench::machine;
 use crate::bench::stats::{Summary, round};
+use crate::bench::watch::series::Series;
 use serde_json::{Value, json};
 
 /// What metrics may cost the path.
@@ -66,6 +68,7 @@ impl Outcome {
             limit_stage,
             source,
             preempted,
+            ..
         } = self.figures;
         json!({
             "name": self.name,
@@ -103,6 +106,60 @@ pub struct Results {
     pub latencies: Vec<Latency>,
     /// What it costs to be looked at.
     pub observed: Vec<Observed>,
+}
+
+impl Results {
+    /// What is kept to be compared with.
+    pub fn series(&self) -> Vec<Series> {
+        let mut all: Vec<Series> = self.outcomes.iter().map(Outcome::series).collect();
+        for l in &self.latencies {
+            let name = latency_name(l);
+            for (share, ratios) in ["p50", "p99"].into_iter().zip(&l.ratios) {
+                let name = format!("{name}/{}/{share}", l.sessions);
+                let series = Series::ratio(name, "ns by the limit's", ratios.iter().copied());
+                let disturbed = disturbance(0.0, l.preempted);
+                all.push(l.huge_pages.of(series.disturbed(disturbed)));
+            }
+        }
+        for o in &self.observed {
+            for (who, ratios) in ["scraped", "traced"].into_iter().zip(&o.ratios) {
+                let name = format!("{}/{}/{who}", observe::NAME, o.sessions);
+                let series = Series::ratio(name, "ns by those without", ratios.iter().copied());
+                all.push(o.huge_pages.of(series));
+            }
+        }
+        let memory = self.outcomes.iter().find_map(|o| {
+            let name = format!("path/bytes_per_session/{}", o.sessions);
+            Some(Series::shown(name, "octets", [o.bytes()?]))
+        });
+        all.extend(memory);
+        all
+    }
+}
+
+impl Outcome {
+    fn series(&self) -> Series {
+        let ratios = self.figures.ratios.iter().copied();
+        let name = format!("{}/{}", self.name, self.sessions);
+        let series = Series::ratio(name, "ns by the limit's", ratios);
+        let disturbed = disturbance(0.0, self.figures.preempted);
+        self.huge_pages.of(series.disturbed(disturbed))
+    }
+}
+
+impl HugePages {
+    fn name(self) -> &'static str {
+        match (self.packets, self.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        }
+    }
+
+    /// Comparable only on the same pages.
+    fn of(self, series: Series) -> Series {
+        series.under("pages", self.name())
+    }
 }
 
 /// All of it as one object.
@@ -229,11 +286,7 @@ pub fn to_table(results: &Results) -> String {
         let Figures { path, limit, .. } = o.figures;
         let times = format!("{:.1} ({:.1}-{:.1})", path.median, path.min, path.max);
         let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
-        let pages = match (o.huge_pages.packets, o.huge_pages.sessions) {
-            (true, true) => "huge",
-            (false, false) => "normal",
-            _ => "partly huge",
-        };
+        let pages = o.huge_pages.name();
         text += &format!(
             "{:<18}{:>10}{:>8.1}{times:>22}{:>10.1}{:>8.2}{bytes:>12}  {pages}\n",
             o.name,

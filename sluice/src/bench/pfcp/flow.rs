@@ -24,12 +24,14 @@ pub const RATE_PER_S: f64 = 100_000.0;
 const MODIFICATIONS: usize = 20_000;
 
 /// What came of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowFigures {
     /// CPU time of the worker for a packet while nothing is modified, nanoseconds.
     pub quiet_ns: Summary,
     /// The same while sessions are modified, all that their messages take of the worker included.
     pub busy_ns: Summary,
+    /// The one by the other, by repetition.
+    pub ratios: Vec<f64>,
     /// Modifications answered a second.
     pub rate_per_s: Summary,
     /// Packets that did not come out, or came out wrong.
@@ -82,7 +84,9 @@ pub fn measure<P: Packet, W: Wire + Send>(
         }
     }
     let wrong = close(world.io())?;
+    let pairs = busy.iter().zip(&quiet);
     Ok(FlowFigures {
+        ratios: pairs.map(|(busy, quiet)| busy / quiet).collect(),
         quiet_ns: Summary::of(quiet),
         busy_ns: Summary::of(busy),
         rate_per_s: Summary::of(rates),

@@ -48,6 +48,12 @@ pub struct Figures {
     pub busy_ns: Summary,
     /// The same of the limit.
     pub limit_busy_ns: Summary,
+    /// Time of the N4 thread for a message by that of the limit, by repetition.
+    pub ratios: Vec<f64>,
+    /// Answers per second, closed loop, by those of the limit, by repetition.
+    pub rate_ratios: Vec<f64>,
+    /// Medians of the round trips of the open loop in microseconds, by repetition.
+    pub open_p50_us: Vec<f64>,
     /// Share of its time in which the N4 thread had something to do, closed loop.
     pub busy_share: Summary,
     /// Round trips of the closed loop, medians over the repetitions.
@@ -144,6 +150,9 @@ fn sum_up(laps: &Laps, case: &Case, shares: [(&'static str, f64); 5]) -> Figures
         limit_rate_per_s: Summary::of(laps.limit.iter().map(rate)),
         busy_ns: Summary::of(closed().map(busy)),
         limit_busy_ns: Summary::of(laps.limit.iter().map(busy)),
+        ratios: by_limit(laps, busy),
+        rate_ratios: by_limit(laps, rate),
+        open_p50_us: laps.open.iter().map(|(_, trips)| trips.p50).collect(),
         busy_share: Summary::of(closed().map(share)),
         closed: median_of(&laps.closed),
         open: median_of(&laps.open),
@@ -152,6 +161,14 @@ fn sum_up(laps: &Laps, case: &Case, shares: [(&'static str, f64); 5]) -> Figures
         request_octets: laps.octets as f64 / laps.requests as f64,
         shares,
     }
+}
+
+/// A figure of each repetition's closed loop by that of its limit.
+fn by_limit(laps: &Laps, of: impl Fn(&Spent) -> f64) -> Vec<f64> {
+    let pairs = laps.closed.iter().zip(&laps.limit);
+    pairs
+        .map(|((spent, _), limit)| of(spent) / of(limit))
+        .collect()
 }
 
 fn median_of(laps: &[(Spent, Trips)]) -> Trips {

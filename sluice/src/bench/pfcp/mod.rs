@@ -24,7 +24,7 @@ mod tests;
 use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
 use super::path::world::Failure;
-use crate::exit::Exit;
+use super::watch::{Failed, Measured};
 use doors::{Door, RingDoor, SocketWire};
 use load::Wire;
 use measure::{Case, Figures, measure};
@@ -45,30 +45,17 @@ const SPREAD_MAX: f64 = 0.2;
 /// Beyond this share of time for others the caches are theirs, too.
 const PREEMPTED_MAX: f64 = 0.05;
 
-/// Measures and reports.
-pub fn run(args: &PfcpArgs) -> Exit {
-    let started = cpus(args).and_then(|cpus| Ok((cpus, start(cpus)?)));
-    let (cpus, (_eal, pool)) = match started {
-        Ok(started) => started,
-        Err(why) => {
-            eprintln!("sluice bench pfcp: {why}");
-            return Exit::Lacking;
-        }
-    };
-    match all(args, cpus, &pool) {
-        Ok((outcomes, run)) => {
-            if args.json {
-                println!("{}", report::to_json(&outcomes, &run, args.sessions));
-            } else {
-                print!("{}", report::to_table(&outcomes, &run));
-            }
-            Exit::Done
-        }
-        Err(why) => {
-            eprintln!("sluice bench pfcp: {why}");
-            Exit::Failed
-        }
-    }
+/// Measures.
+pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
+    let cpus = cpus(args).map_err(Failed::Lacking)?;
+    let (_eal, pool) = start(cpus).map_err(Failed::Lacking)?;
+    let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;
+    Ok(Measured {
+        json: report::to_json(&outcomes, &run, args.sessions),
+        table: report::to_table(&outcomes, &run),
+        series: report::series(&outcomes, &run, args.sessions),
+        fault: None,
+    })
 }
 
 fn cpus(args: &PfcpArgs) -> Result<Cpus, Failure> {
@@ -229,9 +216,11 @@ fn disturbance(figures: &Figures) -> Option<String> {
     if spread > SPREAD_MAX {
         return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
     }
-    if figures.preempted > PREEMPTED_MAX {
-        let share = figures.preempted * 100.0;
-        return Some(format!("others had the CPUs for {share:.0} % of the time"));
-    }
-    None
+    away(figures.preempted)
+}
+
+/// Others had the CPUs for too much of the time.
+fn away(preempted: f64) -> Option<String> {
+    let share = preempted * 100.0;
+    (preempted > PREEMPTED_MAX).then(|| format!("others had the CPUs for {share:.0} % of the time"))
 }

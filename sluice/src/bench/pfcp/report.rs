@@ -1,11 +1,13 @@
 //! Results, as JSON and as a table.
 
+use super::away;
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::world::Cpus;
 use crate::bench::machine;
 use crate::bench::path::memory::Grown;
 use crate::bench::stats::{Summary, round};
+use crate::bench::watch::series::Series;
 use serde_json::{Map, Value, json};
 
 /// At fewer sessions the fixed part of the memory would stand for them.
@@ -27,7 +29,7 @@ pub struct Outcome {
 }
 
 /// What holds for all outcomes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// Who ran where.
     pub cpus: Cpus,
@@ -110,6 +112,43 @@ impl Outcome {
             .map(|(name, share)| ((*name).to_owned(), json!(round(*share))))
             .collect::<Map<_, _>>()
             .into()
+    }
+}
+
+/// What is kept to be compared with.
+pub fn series(outcomes: &[Outcome], run: &Run, sessions: u32) -> Vec<Series> {
+    let mut all: Vec<Series> = outcomes.iter().flat_map(Outcome::series).collect();
+    all.extend(run.flow.as_ref().map(|flow| {
+        let name = format!("pfcp/dpdk/flow/{sessions}");
+        let ratios = flow.ratios.iter().copied();
+        Series::ratio(
+            name,
+            "worker's ns a packet by those without modifications",
+            ratios,
+        )
+    }));
+    all
+}
+
+impl Outcome {
+    fn series(&self) -> [Series; 3] {
+        let Figures {
+            ratios,
+            rate_ratios,
+            open_p50_us,
+            preempted,
+            ..
+        } = &self.figures;
+        let name = format!("{}/{}", self.case.name, self.sessions);
+        let [ns, rate, rtt] = [ratios, rate_ratios, open_p50_us].map(|all| all.iter().copied());
+        let rates = format!("{name}/rate");
+        let trips = format!("{name}/rtt_p50");
+        let all = [
+            Series::ratio(name, "ns a message by the limit's", ns),
+            Series::ratio(rates, "messages/s by the limit's", rate).higher(),
+            Series::shown(trips, "us", rtt),
+        ];
+        all.map(|series| series.disturbed(away(*preempted)))
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Figures {
     pub io_stage: usize,
     /// The one by the other, by repetition.
     pub ratio: Summary,
+    /// The same, each of them.
+    pub ratios: Vec<f64>,
     /// Packets that a turn of the path found then.
     pub fill: f64,
     /// Both ends as fast as they can.
@@ -305,7 +307,9 @@ impl Laps {
         });
         let best = best.unwrap_or_default();
         let io = &self.io[best];
-        let ratios = self.path.iter().zip(io);
+        let pairs = self.path.iter().zip(io);
+        let ratios = pairs.map(|(path, io)| path[0].ns() / io[0].ns());
+        let ratios: Vec<f64> = ratios.collect();
         let all = || self.path.iter().chain(self.io.iter().flatten()).flatten();
         let sum = |of: fn(&Lap) -> f64| all().map(of).sum::<f64>();
         let deep = |of: fn(&Lap) -> u64| self.path.iter().map(|l| of(&l[0])).sum::<u64>() as f64;
@@ -313,7 +317,8 @@ impl Laps {
             path_ns: ns(&self.path),
             io_ns: ns(io),
             io_stage: STAGES[best],
-            ratio: Summary::of(ratios.map(|(path, io)| path[0].ns() / io[0].ns())),
+            ratio: Summary::of(ratios.iter().copied()),
+            ratios,
             fill: deep(|lap| lap.packets) / deep(|lap| lap.turns),
             path_free: Free::of(&self.path),
             io_free: Free::of(io),

@@ -20,6 +20,7 @@ mod tests;
 
 use super::args::{PeerArgs, PortArgs};
 use super::path::world::Failure;
+use super::watch::{Failed, Measured};
 use crate::exit::Exit;
 use doors::Doors;
 use link::{Kind, Link, Site};
@@ -50,36 +51,17 @@ pub struct Cpus {
     pub far: usize,
 }
 
-/// Measures and reports.
-pub fn run(args: &PortArgs) -> Exit {
-    let started = cpus(args).and_then(|cpus| Ok((cpus, start(Some(cpus.worker))?)));
-    let (cpus, (eal, pool)) = match started {
-        Ok(started) => started,
-        Err(why) => {
-            eprintln!("sluice bench port: {why}");
-            return Exit::Lacking;
-        }
-    };
-    match all(args, cpus, &eal, &pool) {
-        Ok(outcomes) => {
-            if args.json {
-                println!("{}", report::to_json(&outcomes, cpus, args.seconds));
-            } else {
-                print!("{}", report::to_table(&outcomes));
-            }
-            match outcomes.measured.iter().find_map(Outcome::fault) {
-                None => Exit::Done,
-                Some(why) => {
-                    eprintln!("sluice bench port: {why}");
-                    Exit::Failed
-                }
-            }
-        }
-        Err(why) => {
-            eprintln!("sluice bench port: {why}");
-            Exit::Failed
-        }
-    }
+/// Measures.
+pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
+    let cpus = cpus(args).map_err(Failed::Lacking)?;
+    let (eal, pool) = start(Some(cpus.worker)).map_err(Failed::Lacking)?;
+    let outcomes = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
+    Ok(Measured {
+        json: report::to_json(&outcomes, cpus, args.seconds),
+        table: report::to_table(&outcomes),
+        series: outcomes.measured.iter().map(Outcome::series).collect(),
+        fault: outcomes.measured.iter().find_map(Outcome::fault),
+    })
 }
 
 /// `sluice bench peer`: the far end in a process of its own.
@@ -247,6 +229,11 @@ fn disturbance(figures: &Figures) -> Option<String> {
     if spread > SPREAD_MAX {
         return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
     }
+    apart_from_spread(figures)
+}
+
+/// The machine's speed may change from repetition to repetition: ratios need not mind.
+fn apart_from_spread(figures: &Figures) -> Option<String> {
     let away = figures.preempted.max(figures.far_preempted);
     if away > PREEMPTED_MAX {
         return Some(format!(

@@ -1,11 +1,12 @@
 //! Results, as JSON and as a table.
 
-use super::Cpus;
 use super::link::Kind;
 use super::measure::{Case, Figures, Free};
+use super::{Cpus, apart_from_spread};
 use crate::bench::machine;
 use crate::bench::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
 use crate::bench::stats::{Summary, round};
+use crate::bench::watch::series::Series;
 use serde_json::{Value, json};
 
 /// What the path over a port may cost, by the plain loop on the same port.
@@ -63,6 +64,20 @@ impl Outcome {
     pub fn fault(&self) -> Option<String> {
         let why = self.figures.balance.fault()?;
         Some(format!("{}: {why}", self.name()))
+    }
+
+    /// What is kept to be compared with.
+    pub fn series(&self) -> Series {
+        let name = format!("{}/{}", self.name(), self.sessions);
+        let pages = match (self.pages.packets, self.pages.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        };
+        let ratios = self.figures.ratios.iter().copied();
+        Series::ratio(name, "ns by the plain loop's", ratios)
+            .under("pages", pages)
+            .disturbed(apart_from_spread(&self.figures))
     }
 
     fn to_json(&self) -> Value {
