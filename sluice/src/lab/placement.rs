@@ -114,9 +114,10 @@ pub fn child(args: &PlaceArgs) -> Done {
     Ok(Exit::Done)
 }
 
-/// A cgroup for the container; it goes with this.
+/// A cgroup for the container; it goes with this, and then what was switched on for it.
 struct Room {
     cgroup: PathBuf,
+    _switch: Option<Switch>,
 }
 
 impl Room {
@@ -131,13 +132,14 @@ impl Room {
             true => PathBuf::from(CGROUPS),
             false => Path::new(CGROUPS).join("cpuset"),
         };
-        let switch = parent.join("cgroup.subtree_control");
-        if switch.exists() {
-            fs::write(&switch, "+cpuset").map_err(|why| lacks(&switch, why))?;
-        }
+        let control = parent.join("cgroup.subtree_control");
+        let switch = Switch::on(&control).map_err(|why| lacks(&control, why))?;
         let cgroup = parent.join(format!("sluice-lab-{}", std::process::id()));
         fs::create_dir(&cgroup).map_err(|why| lacks(&cgroup, why))?;
-        let room = Self { cgroup };
+        let room = Self {
+            cgroup,
+            _switch: switch,
+        };
         // Version 1 has no memory nodes unless it is told.
         let nodes = fs::read_to_string(parent.join("cpuset.mems")).unwrap_or_default();
         let nodes = Some(nodes.trim()).filter(|nodes| !nodes.is_empty());
@@ -171,5 +173,58 @@ impl Drop for Room {
             std::thread::sleep(Duration::from_millis(20));
         }
         eprintln!("{}: cannot be removed", self.cgroup.display());
+    }
+}
+
+/// The cpuset controller of a cgroup's children, where version 2 had it off; off again with this.
+struct Switch {
+    control: PathBuf,
+}
+
+impl Switch {
+    /// None if it is on already, or if there is no such file, as in version 1.
+    fn on(control: &Path) -> std::io::Result<Option<Self>> {
+        if !control.exists() {
+            return Ok(None);
+        }
+        let before = fs::read_to_string(control)?;
+        if before.split_whitespace().any(|name| name == "cpuset") {
+            return Ok(None);
+        }
+        fs::write(control, "+cpuset")?;
+        let control = control.to_owned();
+        Ok(Some(Self { control }))
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        if let Err(why) = fs::write(&self.control, "-cpuset") {
+            let control = self.control.display();
+            eprintln!("{control}: cpuset was off before and cannot be switched off again: {why}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would be told: a plain file keeps the last word.
+    #[test]
+    fn the_controller_is_left_as_it_was_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = folder.path().join("cgroup.subtree_control");
+        assert!(Switch::on(&control).unwrap().is_none(), "version 1");
+        fs::write(&control, "cpu memory\n").unwrap();
+        let switch = Switch::on(&control).unwrap();
+        assert_eq!(fs::read_to_string(&control).unwrap(), "+cpuset");
+        drop(switch);
+        assert_eq!(fs::read_to_string(&control).unwrap(), "-cpuset");
+        for on in ["cpuset cpu\n", "cpu cpuset"] {
+            fs::write(&control, on).unwrap();
+            drop(Switch::on(&control).unwrap());
+            assert_eq!(fs::read_to_string(&control).unwrap(), on);
+        }
     }
 }
