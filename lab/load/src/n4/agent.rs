@@ -228,19 +228,9 @@ impl Agent {
 
     /// Sends, waits for datagrams at most `wait`, and deals with them. Gives what has ended.
     pub(super) fn pump(&mut self, wait: Duration) -> Vec<Ended> {
-        self.wire.flush();
         let deadline = self.machine.next_deadline();
         let rest = deadline.map_or(wait, |at| Duration::from_nanos(at.ns_since(now())));
-        // A poll that fails is one that found nothing.
-        let _ = self.wire.wait(wait.min(rest));
-        let came = self.wire.receive(&mut self.incoming);
-        let now = now();
-        for datagram in self.incoming.iter().take(came) {
-            let from = datagram.from.into();
-            self.machine
-                .handle(now, from, datagram.bytes, &mut self.wire);
-        }
-        self.machine.tick(now, &mut self.wire);
+        self.exchange(wait.min(rest));
         let mut ended = Vec::new();
         while let Some((ticket, outcome)) = self.machine.next_outcome() {
             if let Some(asked) = self.asked.remove(&ticket) {
@@ -315,14 +305,15 @@ impl Agent {
                     return outcome.map_err(LoadError::from);
                 }
             }
-            self.pump_signalling();
+            self.exchange(WAIT);
         }
     }
 
-    /// The same as [`Self::pump`], and leaves outcomes where they are.
-    fn pump_signalling(&mut self) {
+    /// Sends, waits for datagrams at most `wait`, and hands them to the machine, where outcomes stay.
+    fn exchange(&mut self, wait: Duration) {
         self.wire.flush();
-        let _ = self.wire.wait(WAIT);
+        // A poll that fails is one that found nothing.
+        let _ = self.wire.wait(wait);
         let came = self.wire.receive(&mut self.incoming);
         let now = now();
         for datagram in self.incoming.iter().take(came) {
