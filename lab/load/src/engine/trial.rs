@@ -1,0 +1,72 @@
+//! What an engine is given, and what a measurement is.
+
+use std::net::Ipv4Addr;
+
+use super::SideConfig;
+use crate::source::{Plan, Popularity, Sizes};
+
+/// What the engine is given once.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// Where gNBs are; none: no uplink is sent, and no downlink seen.
+    pub n3: Option<SideConfig>,
+    /// Where servers are; none: no downlink is sent, and uplink is seen only if a mirror elsewhere
+    /// sends it back.
+    pub n6: Option<SideConfig>,
+    /// The address with which UEs speak.
+    pub server: Ipv4Addr,
+    /// Whether packets must arrive for whom they were sent: off where nothing is between both
+    /// sides, or where the UPF translates addresses.
+    pub check_delivery: bool,
+}
+
+/// What one direction sends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LanePlan {
+    /// When.
+    pub plan: Plan,
+    /// How long packets are.
+    pub sizes: Sizes,
+    /// Whose they are.
+    pub popularity: Popularity,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Uplink, if any.
+    pub uplink: Option<LanePlan>,
+    /// Downlink, if any.
+    pub downlink: Option<LanePlan>,
+    /// Whether uplink packets are sent back where they arrive, at our own N6.
+    pub mirror: bool,
+    /// Whether uplink packets come back at all, by our mirror or by another: what is on its way in
+    /// closed loops is counted by returns.
+    pub expect_returns: bool,
+    /// What random numbers depend on.
+    pub seed: u64,
+    /// Later than this after its due time, a packet counts as late.
+    pub late_after_ns: u64,
+    /// How long a port may have no room for a packet.
+    pub patience_ns: u64,
+    /// What has not arrived when nothing has come for so long after the last packet is lost.
+    pub settle_ns: u64,
+    /// From one line of the timeline to the next.
+    pub interval_ns: u64,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            uplink: None,
+            downlink: None,
+            mirror: false,
+            expect_returns: false,
+            seed: 1,
+            late_after_ns: 100_000,
+            patience_ns: 1_000_000,
+            settle_ns: 300_000_000,
+            interval_ns: 1_000_000_000,
+        }
+    }
+}
