@@ -15,6 +15,7 @@ mod report;
 mod ring;
 pub(crate) mod script;
 pub(crate) mod subscribers;
+mod table;
 pub(crate) mod world;
 
 #[cfg(test)]
@@ -52,7 +53,7 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
     let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&outcomes, &run, args.sessions),
-        table: report::to_table(&outcomes, &run),
+        table: table::to_table(&outcomes, &run),
         series: report::series(&outcomes, &run, args.sessions),
         fault: None,
     })

@@ -6,7 +6,7 @@ use super::measure::{Case, Figures};
 use super::world::Cpus;
 use crate::bench::machine;
 use crate::bench::path::memory::Grown;
-use crate::bench::stats::{Summary, round};
+use crate::bench::stats::round;
 use crate::bench::watch::series::Series;
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,8 @@ pub struct Run {
 }
 
 impl Outcome {
-    fn ratio(&self) -> f64 {
+    /// Time of the N4 thread for a message by that of the limit.
+    pub fn ratio(&self) -> f64 {
         self.figures.busy_ns.median / self.figures.limit_busy_ns.median
     }
 
@@ -153,7 +154,7 @@ impl Outcome {
 }
 
 /// Who runs where, in words.
-fn placement(cpus: Cpus) -> String {
+pub fn placement(cpus: Cpus) -> String {
     format!(
         "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
         cpus.n4, cpus.worker
@@ -193,65 +194,4 @@ fn flow_json(flow: &FlowFigures) -> Value {
         "packets": flow.packets,
         "lost": flow.lost,
     })
-}
-
-/// For people.
-pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
-    let mut text = format!(
-        "{:<18}{:>10}{:>22}{:>20}{:>10}{:>8}{:>24}\n",
-        "",
-        "sessions",
-        "messages/s (min-max)",
-        "ns/message",
-        "limit ns",
-        "ratio",
-        "rtt us p50/p99 at rate"
-    );
-    for o in outcomes {
-        let Figures {
-            rate_per_s,
-            busy_ns,
-            open,
-            ..
-        } = &o.figures;
-        text += &format!(
-            "{:<18}{:>10}{:>22}{:>20}{:>10.0}{:>8.2}{:>24}\n",
-            o.case.name,
-            o.sessions,
-            spread(rate_per_s),
-            spread(busy_ns),
-            o.figures.limit_busy_ns.median,
-            o.ratio(),
-            format!(
-                "{:.1}/{:.1} at {:.0}",
-                open.p50, open.p99, o.case.rate_per_s
-            ),
-        );
-        text += &format!("  {}\n", o.case.carried_by);
-        if let Some(why) = &o.disturbed {
-            text += &format!("  disturbed: {why}\n");
-        }
-    }
-    if let Some(flow) = &run.flow {
-        text += &format!(
-            "pfcp/dpdk/flow    {:.0} modifications/s beside {} packets: {} lost, {} ns a packet \
-             instead of {} ({:+.1} %)\n",
-            flow.rate_per_s.median,
-            flow.packets,
-            flow.lost,
-            spread(&flow.busy_ns),
-            spread(&flow.quiet_ns),
-            flow.slowdown() * 100.0,
-        );
-    }
-    text += &format!("{}\n", placement(run.cpus));
-    text += &format!(
-        "{} sessions stood at the end; {} packets compared\n",
-        run.proven, run.compared
-    );
-    text
-}
-
-fn spread(s: &Summary) -> String {
-    format!("{:.0} ({:.0}-{:.0})", s.median, s.min, s.max)
 }
