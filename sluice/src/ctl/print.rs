@@ -56,7 +56,7 @@ fn workers(answer: &Value) -> String {
     [
         columns(
             workers,
-            "id core busy_share asleep_share shards rx_queues ring_waiting packets_per_turn \
+            "id core busy_share asleep_share away_share shards rx_queues ring_waiting packets_per_turn \
              ns_per_packet cycles_per_packet",
         ),
         columns(

@@ -7,9 +7,11 @@
 pub mod args;
 mod burst;
 mod fleet;
+mod housekeeping;
 mod models;
 mod pfcp;
 mod placement;
+mod quiet;
 mod report;
 mod rig;
 mod runners;

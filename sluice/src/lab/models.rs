@@ -1,8 +1,9 @@
 //! `models`: throughput at full load in one execution model, and latency at saturation.
 //! `profiles`: the same with a load of so much of that beside it.
 
+use super::quiet::undisturbed;
 use super::rig::{
-    Load, Rig, add_distribution, at_full_load, at_mpps, away, each, engine_mpps, model, offer,
+    Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
     repeats, sessions,
 };
 use crate::bench::elastic::models::FullLoad;
@@ -11,6 +12,7 @@ use crate::bench::elastic::world::World;
 use sluice_host::clock;
 use sluice_lab_experiments::{Job, Measured, Problem};
 use sluice_port::Packet;
+use std::time::Duration;
 
 /// Throughput at full load.
 pub fn models<P: Packet + Send + 'static>(
@@ -20,10 +22,12 @@ pub fn models<P: Packet + Send + 'static>(
     let load = Load::of(job)?;
     let model = model(job.text("model")?)?;
     let world = rig.world(sessions(job)?, &load)?;
-    let all = at_full_load(world, model, job)?;
-    let mut measured = Measured::default();
+    let (all, disturbed) = at_full_load(world, model, job)?;
+    let mut measured = Measured {
+        disturbed,
+        ..Measured::default()
+    };
     add_full(&mut measured, &all, &load);
-    measured.disturbed = away(world);
     if job.text("latency").is_ok() {
         add_latency(&mut measured, world, job)?;
     }
@@ -38,9 +42,11 @@ fn add_latency<P: Packet + Send + 'static>(
     job: &Job<'_>,
 ) -> Result<(), Problem> {
     let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
+    let each = each(job)?;
     for _ in 0..repeats(job)? {
-        job.go_on()?;
-        let offered = offer(world, Pace::Full, each(job)?);
+        let seen = undisturbed(world, job, |world| offer(world, Pace::Full, each))?;
+        let offered = seen.what;
+        measured.disturbed = measured.disturbed.take().or(seen.disturbed);
         p50.push(offered.us(0.5));
         p99.push(offered.us(0.99));
         times = offered.times_ns;
@@ -61,6 +67,24 @@ fn add_full(measured: &mut Measured, all: &[FullLoad], load: &Load) {
     );
 }
 
+/// Offers packets, and says for which share of the time the workers were busy.
+fn with_load<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    pace: Pace,
+    each: Duration,
+) -> (Offered, f64) {
+    let busy_ns = |world: &World<P>| -> u64 {
+        let stats = world.core.end().stats();
+        stats.iter().map(|worker| worker.busy_ns.get()).sum()
+    };
+    let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
+    let offered = offer(world, pace, each);
+    // Draining is idle, and short.
+    let wall_ns = (clock::monotonic_ns() - began_ns).min(each.as_nanos() as u64);
+    let load = (busy_ns(world) - before) as f64 / (2 * wall_ns) as f64;
+    (offered, load)
+}
+
 /// Throughput, then workers' load, latency and order at a share of it.
 pub fn profiles<P: Packet + Send + 'static>(
     rig: &mut Rig<P>,
@@ -70,27 +94,24 @@ pub fn profiles<P: Packet + Send + 'static>(
     let model = model(job.text("model")?)?;
     let share = job.number("load")?;
     let world = rig.world(sessions(job)?, &load)?;
-    let all = at_full_load(world, model, job)?;
-    let mut measured = Measured::default();
+    let (all, disturbed) = at_full_load(world, model, job)?;
+    let mut measured = Measured {
+        disturbed,
+        ..Measured::default()
+    };
     add_full(&mut measured, &all, &load);
-    measured.disturbed = away(world);
+    let each = each(job)?;
     let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
     let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);
     for _ in 0..repeats(job)? {
-        job.go_on()?;
-        let busy_ns = |world: &World<P>| -> u64 {
-            let stats = world.core.end().stats();
-            stats.iter().map(|worker| worker.busy_ns.get()).sum()
-        };
-        let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
-        let offered = offer(world, at_mpps(share * most), each(job)?);
-        // Draining is idle, and short.
-        let wall_ns = (clock::monotonic_ns() - began_ns).min(each(job)?.as_nanos() as u64);
-        busy.push((busy_ns(world) - before) as f64 / (2 * wall_ns) as f64 * 100.0);
+        let pace = at_mpps(share * most);
+        let seen = undisturbed(world, job, |world| with_load(world, pace, each))?;
+        let (offered, load) = seen.what;
+        busy.push(load * 100.0);
         p50.push(offered.us(0.5));
         p99.push(offered.us(0.99));
         reordered.push(offered.balance.reordered as f64);
-        measured.disturbed = measured.disturbed.or(offered.away);
+        measured.disturbed = measured.disturbed.or(seen.disturbed);
     }
     measured.add("worker_load", busy);
     measured.add("latency_us_p50", p50);

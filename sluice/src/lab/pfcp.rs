@@ -6,7 +6,7 @@ use crate::bench::pfcp::doors::{Door, RingDoor, SocketWire};
 use crate::bench::pfcp::lifecycle::Act;
 use crate::bench::pfcp::load::{Log, Pace, Wire};
 use crate::bench::pfcp::measure::{Case, measure};
-use crate::bench::pfcp::port::{self, PortDoor};
+use crate::bench::pfcp::port::{self, N4Port, PortDoor};
 use crate::bench::pfcp::script::Script;
 use crate::bench::pfcp::world::{Cpus, Loop, World};
 use sluice_lab_experiments::{Job, Measured, Problem};
@@ -27,10 +27,8 @@ pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Mea
     };
     let fresh = || -> Pool<Mbuf> { (ground.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let sessions = job.number("sessions")? as u32;
-    let mut world = World::build(sessions, fresh(), n4_port, cpus).map_err(failed)?;
+    let mut world = world_of(ground, job, n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
-    world.populate(&mut door, &mut wire).map_err(failed)?;
     let measured = match job.text("via")? {
         "port" => all(&mut world, &mut PortDoor::new(fresh()), &mut n4_wire, job),
         "socket" => {
@@ -43,6 +41,22 @@ pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Mea
     world.connect_all(&mut door, &mut wire).map_err(failed)?;
     world.prove().map_err(failed)?;
     Ok(measured)
+}
+
+/// A UPF with the point's sessions, all of them connected.
+pub fn world_of(
+    ground: &Ground<Mbuf>,
+    job: &Job<'_>,
+    n4: N4Port<Mbuf>,
+    cpus: Cpus,
+) -> Result<World<Mbuf>, Problem> {
+    let sessions = job.number("sessions")? as u32;
+    let world = World::build(sessions, (ground.pool)(), n4, cpus);
+    let mut world = world.map_err(Problem::Failed)?;
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    let populated = world.populate(&mut door, &mut wire);
+    populated.map_err(Problem::Failed)?;
+    Ok(world)
 }
 
 fn all(

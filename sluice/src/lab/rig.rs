@@ -1,6 +1,7 @@
 //! Between experiments and the worlds of `sluice bench`: one world at a time, with what a point
 //! varies set in it.
 
+use super::quiet::undisturbed;
 use crate::bench::elastic::measure::{Balance, balance, percentile};
 use crate::bench::elastic::models::{FullLoad, Model, arrange, full_load};
 use crate::bench::elastic::mould::Mould;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A worker that was away for longer has lost packets, or time, for that alone.
-const AWAY_NS: u64 = 1_000_000;
+pub const AWAY_NS: u64 = 1_000_000;
 /// An Ethernet header, and the frame check sequence that the papers count.
 pub const ETH: usize = 14;
 pub const FCS: usize = 4;
@@ -219,20 +220,21 @@ pub fn repeats(job: &Job<'_>) -> Result<usize, Problem> {
     Ok((job.number("repeats")? as usize).max(1))
 }
 
-/// As many repetitions at full load as the job asks for, in this model.
+/// As many repetitions at full load as the job asks for, in this model; and what disturbed one, if so.
 pub fn at_full_load<P: Packet + Send + 'static>(
     world: &mut World<P>,
     model: Model,
     job: &Job<'_>,
-) -> Result<Vec<FullLoad>, Problem> {
+) -> Result<(Vec<FullLoad>, Option<String>), Problem> {
     arrange(world, model);
     let each = each(job)?;
-    let mut all = vec![];
+    let (mut all, mut disturbed) = (vec![], None);
     for _ in 0..repeats(job)? {
-        job.go_on()?;
-        all.push(full_load(world, 1, each));
+        let lap = undisturbed(world, job, |world| full_load(world, 1, each))?;
+        all.push(lap.what);
+        disturbed = disturbed.or(lap.disturbed);
     }
-    Ok(all)
+    Ok((all, disturbed))
 }
 
 /// What the engine would do if packets cost nothing to make and to look at, in Mpps.
@@ -271,7 +273,7 @@ pub fn at_mpps(mpps: f64) -> Pace {
 }
 
 /// Whether a worker was away for long since the last question.
-pub fn away<P: Packet>(world: &World<P>) -> Option<String> {
+fn away<P: Packet>(world: &World<P>) -> Option<String> {
     let gap_ns = world.watch.take_gap_ns();
     let ms = gap_ns as f64 / 1e6;
     (gap_ns > AWAY_NS).then(|| format!("a worker was away for {ms:.1} ms"))

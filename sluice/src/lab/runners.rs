@@ -2,7 +2,7 @@
 
 use super::fleet::{self, Known};
 use super::rig::{Ground, Rig};
-use super::{models, pfcp, placement, scaling, zero_loss};
+use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
 use crate::bench::path::io::Pool;
 use sluice_host::thread;
 use sluice_lab_experiments::{Job, Measured, Problem, Runner};
@@ -11,7 +11,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// All runners.
-pub const RUNNERS: [&str; 8] = [
+pub const RUNNERS: [&str; 9] = [
     "zero-loss",
     "models",
     "profiles",
@@ -19,6 +19,7 @@ pub const RUNNERS: [&str; 8] = [
     "skew",
     "scaling",
     "pfcp",
+    "housekeeping",
     "placement",
 ];
 
@@ -143,6 +144,11 @@ impl Runner for Lab {
                 rig.clear();
                 let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
                 pfcp::pfcp(&ground, &ready.pool, job)
+            }
+            "housekeeping" => {
+                rig.clear();
+                let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
+                housekeeping::housekeeping(&ground, job)
             }
             other => Err(Problem::Failed(format!("there is no runner '{other}'"))),
         }

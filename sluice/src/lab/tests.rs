@@ -44,6 +44,7 @@ fn small(name: &str, with: &[(&str, Scalar)]) -> (Experiment, At) {
         ("repeats", 1.0),
         ("steps", 2.0),
         ("step_seconds", 0.1),
+        ("top_load", 3.0),
     ] {
         if one.held.contains_key(what) {
             one.held_quick
@@ -135,24 +136,18 @@ fn runners_measure_what_their_experiments_say() {
     }
 }
 
-/// On a busy machine the second worker may never be idle enough to rest, which is told.
+/// What the workers are able to is measured first, and less than they are if others have the CPUs at
+/// that moment: so the second may not be needed, but not again and again.
 #[test]
-fn a_worker_comes_in_under_load_or_it_is_said_why_not() {
+fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
     let mut rig = Rig::new(ground());
-    let (experiment, at) = small("c-scaleout", &[("design", text("steer"))]);
-    let job = Job {
-        experiment: &experiment,
-        at: &at,
-        quick: true,
-        stop: &|| false,
-    };
-    match scaling(&mut rig, &job) {
-        Ok(measured) => {
-            assert!(measured.curves["rate"].len() > 20);
-            assert!(measured.series.contains_key("scale_outs"));
-        }
-        Err(why) => assert!(why.to_string().contains("never went to rest"), "{why}"),
-    }
+    let scaleout = small("c-scaleout", &[("design", text("steer"))]);
+    let came_in = (0..5).any(|_| {
+        let found = measured(&scaleout, |job| scaling(&mut rig, job));
+        assert!(found.curves["rate"].len() > 20);
+        found.series["scale_outs"].median == 1.0
+    });
+    assert!(came_in);
 }
 
 #[test]

@@ -34,10 +34,10 @@ const LAST_REPORTS: Duration = Duration::from_secs(5);
 /// How long workers get at the end to send what is for SMFs behind ports.
 const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// Longest wait while a transaction is on its way: its answer waits with us.
-const WAIT_BUSY: Duration = Duration::from_micros(20);
+pub const WAIT_BUSY: Duration = Duration::from_micros(20);
 /// Turns without work before we sleep where PFCP comes by ports only: some 10 us, so that a request
 /// right behind another finds us awake.
-const TURNS_BEFORE_REST: u32 = 20;
+pub const TURNS_BEFORE_REST: u32 = 20;
 /// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
 const WAIT_IDLE: Duration = Duration::from_millis(1);
 

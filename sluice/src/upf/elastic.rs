@@ -105,6 +105,7 @@ impl<P: Packet> Fleet for Workers<'_, P> {
             busy_turns: stats.busy_turns.get(),
             idle_ns: stats.idle_ns.get(),
             idle_turns: stats.idle_turns.get(),
+            away_ns: stats.away_ns.get(),
             packets: stats.received.get() + stats.handed_in.get(),
             waiting: stats.waiting.get(),
         };

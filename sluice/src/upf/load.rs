@@ -29,6 +29,7 @@ struct Reading {
     busy_turns: u64,
     packets: u64,
     asleep_ns: u64,
+    away_ns: u64,
     stages: [Timed; Stage::ALL.len()],
     heat: Vec<u64>,
 }
@@ -111,6 +112,7 @@ impl Reading {
             busy_turns: stats.busy_turns.get(),
             packets: stats.received.get() + stats.handed_in.get(),
             asleep_ns: stats.asleep_ns.get(),
+            away_ns: stats.away_ns.get(),
             stages: Stage::ALL.map(timed),
             heat: stats.heat.iter().map(|heat| heat.get()).collect(),
         }
@@ -128,9 +130,11 @@ impl Reading {
         let turns = self.busy_turns.saturating_sub(last.busy_turns);
         let share = |ns: u64| json!((ns as f64 / elapsed_ns).min(1.0));
         let asleep_ns = self.asleep_ns.saturating_sub(last.asleep_ns);
+        let away_ns = self.away_ns.saturating_sub(last.away_ns);
         let ns = ratio(busy_ns as f64, packets);
         line.insert("busy_share".into(), share(busy_ns));
         line.insert("asleep_share".into(), share(asleep_ns));
+        line.insert("away_share".into(), share(away_ns));
         line.insert("ns_per_packet".into(), json!(ns));
         line.insert(
             "cycles_per_packet".into(),
@@ -196,6 +200,7 @@ mod tests {
         stats.busy_ns.add(50_000);
         stats.busy_turns.add(10);
         stats.asleep_ns.add(400_000);
+        stats.away_ns.add(100_000);
         stats.heat[7].add(300);
         stats.heat[9].add(100);
         let execute = stats.stages.of(Stage::Execute);
@@ -205,7 +210,7 @@ mod tests {
         let mut line = Map::new();
         Reading::of(&stats).describe(&before, (1_000_000.0, 3.0), &mut line);
         let want = json!({
-            "busy_share": 0.05, "asleep_share": 0.4,
+            "busy_share": 0.05, "asleep_share": 0.4, "away_share": 0.1,
             "ns_per_packet": 50.0, "cycles_per_packet": 150.0, "packets_per_turn": 100.0,
             "hottest": [{ "shard": 7, "share": 0.75 }, { "shard": 9, "share": 0.25 }],
             "stages": { "execute": {

@@ -4,7 +4,7 @@
 //! one that listens for `sluice ctl`, one that listens for Prometheus.
 
 mod boot;
-mod control;
+pub mod control;
 mod ctl;
 pub(crate) mod elastic;
 mod links;

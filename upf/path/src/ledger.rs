@@ -8,6 +8,10 @@ use crate::probe::StageStats;
 use core::fmt;
 use sluice_mem::counter::Counter;
 
+/// Packets take no turn longer than this: 256 of them at a microsecond each. What is beyond that, others
+/// had of the CPU.
+pub const TURN_MOST_NS: u64 = 250_000;
+
 /// Counters of one worker. Written by it alone, read by anyone.
 #[repr(align(128))]
 pub struct WorkerStats {
@@ -37,6 +41,8 @@ pub struct WorkerStats {
     pub busy_ns: Counter,
     /// Time spent on turns that found none: what a turn costs by itself.
     pub idle_ns: Counter,
+    /// Time beyond [`TURN_MOST_NS`] of single turns: others had the CPU. Neither busy nor idle.
+    pub away_ns: Counter,
     /// Packets that waited in the rings from other workers in the last turn.
     pub waiting: Counter,
     /// Drops by reason.
@@ -69,6 +75,7 @@ impl Default for WorkerStats {
             idle_turns: zero(),
             busy_ns: zero(),
             idle_ns: zero(),
+            away_ns: zero(),
             waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
             asleep_ns: zero(),
@@ -88,7 +95,10 @@ impl WorkerStats {
             _ => (&self.busy_turns, &self.busy_ns),
         };
         turns.add(1);
-        ns.add(took_ns);
+        ns.add(took_ns.min(TURN_MOST_NS));
+        if took_ns > TURN_MOST_NS {
+            self.away_ns.add(took_ns - TURN_MOST_NS);
+        }
     }
 
     /// Count a drop.

@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = files![
     "b-cores.yaml",
     "b-skew.yaml",
     "b-scaling.yaml",
+    "b-housekeeping.yaml",
     "c-steering.yaml",
     "c-scaleout.yaml",
     "c-heavy-hitters.yaml",

@@ -178,7 +178,7 @@ pub fn full_load<P: Packet + Send + 'static>(
     world.drain();
     let engine_ns = [0, 1].map(|w| {
         let (mut ns, mut seen) = (0, 0);
-        for turn in &turns[w] {
+        for turn in turns[w].iter().filter(|turn| !turn.was_interrupted()) {
             ns += u64::from(turn.ns);
             seen += u64::from(turn.polled + turn.handed_in);
         }

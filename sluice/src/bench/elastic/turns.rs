@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use sluice_host::clock;
-use sluice_path::ledger::WorkerStats;
+use sluice_path::ledger::{TURN_MOST_NS, WorkerStats};
 use sluice_path::worker::Worker;
 use sluice_port::Packet;
 use std::sync::Arc;
@@ -22,6 +22,13 @@ pub struct TurnSample {
     /// Packets to the other worker.
     pub handed_out: u32,
     pub ns: u32,
+}
+
+impl TurnSample {
+    /// Whether others had the CPU meanwhile: packets never take so long.
+    pub fn was_interrupted(&self) -> bool {
+        u64::from(self.ns) > TURN_MOST_NS
+    }
 }
 
 /// What is counted and written down of one worker's turns.

@@ -20,7 +20,7 @@ pub struct Watch {
     pub eyes: Vec<Eye>,
 }
 
-/// What one worker has seen: written by it alone, but for `longest_ns` and `slowest_ns`, which are set
+/// What one worker has seen: written by it alone, but for what is set
 /// back by the one who measures.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -41,6 +41,8 @@ pub struct Eye {
     pub hiccup_ns: AtomicU64,
     /// The longest time between two looks at its ports, since it was set back.
     pub gap_ns: AtomicU64,
+    /// All times longer than [`HICCUP_NS`] together, since they were set back.
+    pub away_ns: AtomicU64,
 }
 
 impl Eye {
@@ -50,6 +52,7 @@ impl Eye {
         if gap_ns > HICCUP_NS {
             self.hiccup_ns.store(now_ns, Relaxed);
             self.gap_ns.fetch_max(gap_ns, Relaxed);
+            self.away_ns.fetch_add(gap_ns, Relaxed);
         }
     }
 }
@@ -96,6 +99,12 @@ impl Watch {
     pub fn take_gap_ns(&self) -> u64 {
         let gaps = self.eyes.iter().map(|eye| eye.gap_ns.swap(0, Relaxed));
         gaps.max().unwrap_or(0)
+    }
+
+    /// How long the worker was away that was so the longest, since the last question.
+    pub fn take_away_ns(&self) -> u64 {
+        let away = self.eyes.iter().map(|eye| eye.away_ns.swap(0, Relaxed));
+        away.max().unwrap_or(0)
     }
 
     /// The longest time of any packet looked at since the last question.

@@ -16,12 +16,22 @@ use sluice_path::worker::Worker;
 use sluice_port::Packet;
 use std::sync::Arc;
 
-/// Modifications a second.
+/// What is asked for meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Modifications a second.
+    pub rate_per_s: f64,
+    /// What the N4 side does.
+    pub what: Loop,
+    /// How often, besides once to warm up.
+    pub reps: usize,
+}
+
+/// Modifications a second that slow the path by a tenth at the most.
 pub const RATE_PER_S: f64 = 100_000.0;
-/// Modifications of a repetition: a fifth of a second of them, or fewer where there are fewer
-/// sessions. Some dialects leave URRs behind with each turn from idle to active, and a session has
-/// no endless room for them.
-const MODIFICATIONS: usize = 20_000;
+/// A repetition takes so long, or less where there are few sessions: some dialects leave URRs behind
+/// with each turn from idle to active, and a session has no endless room for them.
+const SECONDS: f64 = 0.2;
 
 /// What came of it.
 #[derive(Clone, Debug)]
@@ -34,6 +44,10 @@ pub struct FlowFigures {
     pub ratios: Vec<f64>,
     /// Modifications answered a second.
     pub rate_per_s: Summary,
+    /// Packets meanwhile, millions a second by the clock on the wall.
+    pub mpps: Summary,
+    /// Times to the answers of all modifications, sorted.
+    pub trips_ns: Vec<u32>,
     /// Packets that did not come out, or came out wrong.
     pub lost: u64,
     /// Packets sent while sessions were modified.
@@ -52,24 +66,26 @@ impl FlowFigures {
 pub fn measure<P: Packet, W: Wire + Send>(
     world: &mut World<P>,
     (door, wire): (&mut impl Door<Around: Surroundings<Packet = P>>, &mut W),
-    reps: usize,
+    asked: Asked,
 ) -> Result<FlowFigures, Failure> {
     let half = world.subscribers.all.len() / 2;
     let mut flows = world.subscribers.flows_below(half)?;
     shuffle(&mut flows);
     open(world.io(), flows.into());
     let dropped = world.core.ledger().dropped_total();
-    let count = MODIFICATIONS.min(2 * half);
+    let count = (asked.rate_per_s * SECONDS) as usize;
+    let count = count.clamp(1, 2 * half);
     let (mut script, mut log) = (Script::default(), Log::new(count));
     let (mut quiet, mut busy, mut rates) = (Vec::new(), Vec::new(), Vec::new());
-    let mut packets = 0;
-    for rep in 0..=reps {
+    let (mut mpps, mut trips_ns, mut packets) = (Vec::new(), Vec::new(), 0);
+    for rep in 0..=asked.reps {
         script.modifying(&mut world.subscribers, half, count);
         let mut taken = [Turns::default(); 2];
         let [calm, moved] = &mut taken;
-        let pace = Pace::Open(RATE_PER_S);
-        let spent = world.lap_while((door, wire), Loop::N4, |wire, worker| {
-            idle(worker, calm, count);
+        let pace = Pace::Open(asked.rate_per_s);
+        let calm_ns = (count as f64 * 1e9 / asked.rate_per_s) as u64;
+        let spent = world.lap_while((door, wire), asked.what, |wire, worker| {
+            idle(worker, calm, calm_ns);
             let lap = drive(wire, &script, pace, &mut log, || moved.turn(worker));
             settle(worker);
             lap
@@ -80,16 +96,21 @@ pub fn measure<P: Packet, W: Wire + Send>(
             quiet.push(calm.ns_per_packet());
             busy.push(moved.ns_per_packet());
             rates.push(script.len() as f64 * 1e9 / spent.lap.wall_ns as f64);
+            mpps.push(moved.packets as f64 * 1000.0 / spent.lap.wall_ns as f64);
             packets += moved.packets;
+            trips_ns.extend_from_slice(&log.rtt_ns);
         }
     }
     let wrong = close(world.io())?;
     let pairs = busy.iter().zip(&quiet);
+    trips_ns.sort_unstable();
     Ok(FlowFigures {
         ratios: pairs.map(|(busy, quiet)| busy / quiet).collect(),
         quiet_ns: Summary::of(quiet),
         busy_ns: Summary::of(busy),
         rate_per_s: Summary::of(rates),
+        mpps: Summary::of(mpps),
+        trips_ns,
         lost: world.core.ledger().dropped_total() - dropped + wrong,
         packets,
     })
@@ -121,8 +142,7 @@ fn returned<P: Packet>(worker: &mut Worker<BenchIo<P>>) -> u64 {
 }
 
 /// As many packets as come during the modifications, about.
-fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, turns: &mut Turns, count: usize) {
-    let until_ns = (count as f64 * 1e9 / RATE_PER_S) as u64;
+fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, turns: &mut Turns, until_ns: u64) {
     worker.io().open(&[Direction::Uplink, Direction::Downlink]);
     while turns.cpu_ns < until_ns {
         turns.turn(worker);

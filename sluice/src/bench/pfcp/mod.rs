@@ -5,7 +5,7 @@
 //! the measured loop meanwhile, and `report` tells.
 
 pub(crate) mod doors;
-mod flow;
+pub mod flow;
 pub(crate) mod lifecycle;
 mod limit;
 pub(crate) mod load;
@@ -35,7 +35,7 @@ use sluice_host::thread;
 use sluice_n4::counters::Counter;
 use sluice_node::core::Surroundings;
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
-use world::{Cpus, World};
+use world::{Cpus, Loop, World};
 
 /// Packet memory, in MiB.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -122,7 +122,11 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         flow = Some(flow::measure(
             &mut world,
             (&mut n4, &mut n4_wire),
-            args.reps.into(),
+            flow::Asked {
+                rate_per_s: flow::RATE_PER_S,
+                what: Loop::N4,
+                reps: args.reps.into(),
+            },
         )?);
     }
     eprintln!("connecting all sessions and sending packets through each");

@@ -66,7 +66,12 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
     // Packets of one half flow while the other half is modified.
     world.connect_all(&mut door, &mut wire).unwrap();
-    let flow = flow::measure(&mut world, (&mut port, &mut frames), 1).unwrap();
+    let asked = flow::Asked {
+        rate_per_s: flow::RATE_PER_S,
+        what: Loop::Housekeeping,
+        reps: 1,
+    };
+    let flow = flow::measure(&mut world, (&mut port, &mut frames), asked).unwrap();
     assert_eq!(flow.lost, 0);
     assert!(flow.packets > 0 && flow.quiet_ns.median > 0.0, "{flow:?}");
     world.connect_all(&mut door, &mut wire).unwrap();

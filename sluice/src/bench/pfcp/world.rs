@@ -11,6 +11,7 @@ use crate::bench::path::memory;
 use crate::bench::path::scene::N4_SMF;
 use crate::bench::path::traffic::Direction;
 use crate::bench::path::world::{Failure, Size, World as PathWorld, start, time};
+use crate::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use sluice_host::{clock, thread};
 use sluice_node::core::{Core, Surroundings};
 use sluice_path::worker::Worker;
@@ -65,6 +66,8 @@ pub struct Spent {
 pub enum Loop {
     /// All that the daemon does.
     N4,
+    /// The same, and it sleeps when nothing comes, as the daemon does: its CPU may be the worker's.
+    Housekeeping,
     /// The cheapest that could answer.
     Limit,
 }
@@ -204,6 +207,10 @@ impl<P: Packet> World<P> {
             thread::pin(&[cpus.n4]).map_err(|e| e.to_string())?;
             let mut spent = match what {
                 Loop::N4 => spend(&done, || turn(core, door)),
+                Loop::Housekeeping => {
+                    let mut idle = 0;
+                    spend(&done, || turn_or_rest(core, door, &mut idle))
+                }
                 Loop::Limit => spend(&done, || door.limit(core)),
             };
             let lap = generator.join().map_err(|_| "the generator panicked")?;
@@ -251,6 +258,20 @@ fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
     work += core.turn(now, door.around());
     door.flush();
     while core.up.next_notice().is_some() {}
+    work
+}
+
+/// The same, and the daemon's rest behind some turns without work.
+fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+    core: &mut Core<P>,
+    door: &mut D,
+    idle_turns: &mut u32,
+) -> usize {
+    let work = turn(core, door);
+    *idle_turns = if work > 0 { 0 } else { *idle_turns + 1 };
+    if *idle_turns >= TURNS_BEFORE_REST {
+        core.end().sleep(WAIT_BUSY);
+    }
     work
 }
 

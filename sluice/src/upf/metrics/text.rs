@@ -275,7 +275,7 @@ fn workers(page: &mut Page, stats: &[Arc<WorkerStats>]) {
             family.sample(&[("worker", &id)], pick(worker));
         }
     }
-    let seconds: [(&'static str, &str, Pick); 2] = [
+    let seconds: [(&'static str, &str, Pick); 3] = [
         (
             "sluice_worker_busy_seconds_total",
             "Time on turns that found work.",
@@ -285,6 +285,11 @@ fn workers(page: &mut Page, stats: &[Arc<WorkerStats>]) {
             "sluice_worker_asleep_seconds_total",
             "Time slept for lack of work.",
             |w| w.asleep_ns.get(),
+        ),
+        (
+            "sluice_worker_away_seconds_total",
+            "Time in which others had the worker's CPU in the middle of a turn.",
+            |w| w.away_ns.get(),
         ),
     ];
     for (name, help, pick) in seconds {

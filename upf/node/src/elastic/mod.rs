@@ -22,16 +22,26 @@ pub struct Reading {
     pub idle_ns: u64,
     /// Such turns.
     pub idle_turns: u64,
+    /// Time in which others had its CPU.
+    pub away_ns: u64,
     /// Packets from receive queues and from other workers.
     pub packets: u64,
     /// What waited in its rings from other workers in its last turn.
     pub waiting: u64,
 }
 
+impl Reading {
+    /// For how much of the time since then the worker had its CPU. What others had of it is known when it
+    /// is over, and some of that may have been before then: less than nothing may be left.
+    fn own_ns(&self, last: &Self, elapsed_ns: f64) -> f64 {
+        elapsed_ns - self.away_ns.saturating_sub(last.away_ns) as f64
+    }
+}
+
 /// How much one worker has to do, each as a share: 0 nothing, 1 all that it can.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Load {
-    /// Time with packets, of all time.
+    /// Time with packets, of the time in which it had its CPU.
     pub busy: f64,
     /// Packets that a busy turn finds, of the most that it takes.
     pub burst_fill: f64,
@@ -53,8 +63,9 @@ pub struct Elastic {
     policy: Box<dyn Policy + Send>,
     bounds: Bounds,
     sizes: Sizes,
-    last: Vec<Reading>,
-    read_ns: u64,
+    /// Of each worker, and when that was read.
+    last: Vec<(Reading, u64)>,
+    asked_ns: u64,
     loads: Vec<Load>,
     active: usize,
 }
@@ -73,8 +84,8 @@ impl Elastic {
             policy,
             bounds,
             sizes,
-            last: readings.to_vec(),
-            read_ns: now_ns,
+            last: readings.iter().map(|reading| (*reading, now_ns)).collect(),
+            asked_ns: now_ns,
             loads: vec![Load::default(); readings.len()],
             active,
         }
@@ -92,11 +103,17 @@ impl Elastic {
 
     /// A period is over: how many workers are to work from now on, if that changes.
     pub fn period(&mut self, now_ns: u64, readings: &[Reading]) -> Option<usize> {
-        let elapsed_ns = now_ns.saturating_sub(self.read_ns).max(1) as f64;
-        self.read_ns = now_ns;
-        for ((load, last), now) in self.loads.iter_mut().zip(&mut self.last).zip(readings) {
-            *load = share(*last, *now, self.sizes, elapsed_ns);
-            *last = *now;
+        let period_ns = now_ns.saturating_sub(self.asked_ns).max(1) as f64;
+        self.asked_ns = now_ns;
+        for ((load, (last, read_ns)), now) in
+            self.loads.iter_mut().zip(&mut self.last).zip(readings)
+        {
+            let elapsed_ns = now_ns.saturating_sub(*read_ns).max(1) as f64;
+            // Of one that hardly had its CPU nothing is known yet.
+            if now.own_ns(last, elapsed_ns) >= period_ns / 2.0 {
+                *load = share(*last, *now, self.sizes, elapsed_ns);
+                (*last, *read_ns) = (*now, now_ns);
+            }
         }
         let working = &self.loads[..self.active.min(self.loads.len())];
         let wanted = self.policy.wanted(now_ns, working);
@@ -114,7 +131,7 @@ fn share(last: Reading, now: Reading, sizes: Sizes, elapsed_ns: f64) -> Load {
     let turns = now.busy_turns.saturating_sub(last.busy_turns).max(1) as f64;
     let packets = now.packets.saturating_sub(last.packets) as f64;
     Load {
-        busy: (busy_ns / elapsed_ns).min(1.0),
+        busy: (busy_ns / now.own_ns(&last, elapsed_ns).max(1.0)).min(1.0),
         burst_fill: (packets / turns / sizes.burst as f64).min(1.0),
         ring_occupancy: (now.waiting as f64 / sizes.rings.max(1) as f64).min(1.0),
     }
@@ -177,6 +194,42 @@ mod tests {
             Some(&4),
             "no more than there are"
         );
+    }
+
+    #[test]
+    fn who_had_the_cpu_for_a_tenth_of_the_time_and_was_busy_in_it_is_full() {
+        let now = Reading {
+            busy_ns: 100,
+            away_ns: 900,
+            ..Reading::default()
+        };
+        let sizes = Sizes { burst: 1, rings: 1 };
+        assert_eq!(share(Reading::default(), now, sizes, 1000.0).busy, 1.0);
+        let idle = Reading { busy_ns: 10, ..now };
+        let load = share(Reading::default(), idle, sizes, 1000.0);
+        assert_eq!(load.busy, 0.1, "what others did is not its load");
+    }
+
+    #[test]
+    fn what_others_had_of_a_cpu_does_not_bring_workers_in_or_keep_them() {
+        let (bounds, sizes) = (Bounds { least: 1, most: 2 }, Sizes { burst: 1, rings: 1 });
+        let mut readings = [Reading::default(); 2];
+        let mut elastic = Elastic::new(Box::new(Cycles::default()), bounds, sizes, &readings, 2, 0);
+        // Each is busy for a tenth of its time, but others have the CPU in turns of three periods.
+        let mut active = 2;
+        for ms in 1..3_000 {
+            for (worker, reading) in readings.iter_mut().enumerate() {
+                let turn = (ms + 4 * worker) % 8;
+                if turn < 5 {
+                    reading.busy_ns += MS / 10;
+                } else if turn == 7 {
+                    reading.busy_ns += MS / 4;
+                    reading.away_ns += 3 * MS - MS / 4;
+                }
+            }
+            active = elastic.period(ms as u64 * MS, &readings).unwrap_or(active);
+        }
+        assert_eq!(active, 1);
     }
 
     #[test]

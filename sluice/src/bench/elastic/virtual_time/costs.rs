@@ -3,9 +3,6 @@
 use super::super::models::{Model, ModelFigures};
 use super::super::turns::TurnSample;
 
-/// A turn that took longer was interrupted: its worker had lost the CPU. Full batches take some ten
-/// microseconds.
-const INTERRUPTED_NS: u32 = 300_000;
 /// Batches by size, up to 2^10 packets.
 const SIZES: usize = 11;
 
@@ -79,7 +76,7 @@ impl Costs {
     }
 
     fn add(&mut self, turn: &TurnSample, packets: u32) {
-        if turn.ns > INTERRUPTED_NS {
+        if turn.was_interrupted() {
             self.left_out += 1;
         } else if packets > 0 {
             self.by_size[size(packets)].push(turn.ns as f32 / packets as f32);

@@ -208,6 +208,7 @@ impl Fleet for Workers {
             idle_turns: w.idle_turns,
             packets: w.packets,
             waiting: waiting(w),
+            ..Reading::default()
         };
         self.workers.iter().map(reading).collect()
     }

@@ -212,12 +212,16 @@ impl Scaler {
         core::mem::replace(&mut self.heat, fleet.heat())
     }
 
-    /// How long each worker was busy since the last look. Returns how long that was ago.
+    /// How long each worker would have been busy since the last look, had it had its CPU for all of that
+    /// time. Returns how long that was ago.
     fn take_busy(&mut self, now_ns: u64, readings: &[Reading]) -> f64 {
         let elapsed_ns = now_ns.saturating_sub(self.looked_ns).max(1) as f64;
         self.looked_ns = now_ns;
         for ((busy, last), now) in self.busy_ns.iter_mut().zip(&self.last).zip(readings) {
-            *busy = now.busy_ns.saturating_sub(last.busy_ns);
+            // From less than half of the time nothing can be said of the rest.
+            let own_ns = now.own_ns(last, elapsed_ns).max(elapsed_ns / 2.0);
+            let busy_ns = now.busy_ns.saturating_sub(last.busy_ns) as f64;
+            *busy = (busy_ns * elapsed_ns / own_ns).min(elapsed_ns) as u64;
         }
         self.last.copy_from_slice(readings);
         elapsed_ns
