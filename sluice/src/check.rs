@@ -53,7 +53,8 @@ fn accepted_json(file: &Path, loaded: &Loaded) -> String {
     format!("{object:#}\n")
 }
 
-fn refused_json(refused: &Refused) -> String {
+/// What `--json` writes of a file that cannot be used.
+pub(crate) fn refused_json(refused: &Refused) -> String {
     let object = json!({
         "file": refused.file.display().to_string(),
         "ok": false,
@@ -62,7 +63,8 @@ fn refused_json(refused: &Refused) -> String {
     format!("{object:#}\n")
 }
 
-fn problems_json(problems: &[Problem]) -> Value {
+/// Problems or warnings, each with line, key, problem and what was expected.
+pub(crate) fn problems_json(problems: &[Problem]) -> Value {
     let object = |problem: &Problem| {
         json!({
             "line": problem.line,
@@ -75,7 +77,7 @@ fn problems_json(problems: &[Problem]) -> Value {
 }
 
 /// A reader that went away, such as `head`, is no error of ours.
-fn write_out(text: &str) {
+pub(crate) fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -9,7 +9,8 @@ use crate::bench::args::BenchArgs;
 use crate::lab::args::LabArgs;
 use crate::load::args::{LOAD_EXAMPLES, LoadArgs};
 use crate::logging::Verbosity;
-use crate::{bench, ctl, demo, lab, load, upf};
+use crate::ran::args::{RAN_EXAMPLES, RanArgs};
+use crate::{bench, ctl, demo, lab, load, ran, upf};
 use args::{BridgeArgs, CtlArgs, DemoArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -42,6 +43,9 @@ pub enum Command {
     /// User-plane generator and sink, for this UPF or any other
     #[command(after_help = LOAD_EXAMPLES, args_override_self = true)]
     Load(Box<LoadArgs>),
+    /// Emulated gNBs and UEs that attach, talk, move and go by a script, with checks
+    #[command(after_help = RAN_EXAMPLES)]
+    Ran(RanArgs),
     /// Figures, each beside the limit of this machine
     Bench(BenchArgs),
     /// The papers' experiments, repeated: theirs and ours side by side
@@ -75,6 +79,7 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Bridge(args) => demo::bridge::run(&args),
             Command::Load(args) => load::run(&args),
+            Command::Ran(args) => ran::run(&args, self.verbosity),
             Command::Bench(args) => bench::run(&args),
             Command::Lab(args) => lab::run(&args),
         }

@@ -13,4 +13,6 @@ pub mod exit;
 pub mod lab;
 pub mod load;
 pub mod logging;
+pub mod ran;
+pub(crate) mod screen;
 pub mod upf;

@@ -10,6 +10,7 @@
 //! | [`netns`] | named namespaces of this process, work and commands inside them |
 //! | [`link`], [`veth`], [`tun`] | interfaces, their offloads, routes, neighbours and counters |
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
+//! | [`icmp`] | ICMP messages of one address |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`process`] | children that end with us |
 //! | [`capture`], [`stream`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
@@ -22,6 +23,7 @@ pub mod cap;
 pub mod capture;
 pub mod clock;
 mod error;
+pub mod icmp;
 pub mod judge;
 pub mod link;
 pub mod netns;

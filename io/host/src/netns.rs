@@ -209,6 +209,14 @@ pub fn names() -> Result<Vec<String>, HostError> {
     Ok(names.filter(|name| owner(name).is_some()).collect())
 }
 
+/// Deletes the name of a namespace of this process whose owner cannot, as the process ends.
+pub fn forget(name: &str) -> Result<(), HostError> {
+    match owner(name) {
+        Some(pid) if pid == std::process::id() => delete_named(name),
+        _ => Ok(()),
+    }
+}
+
 fn check_label(label: &str) -> Result<(), HostError> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if (1..=32).contains(&label.len()) && label.chars().all(legal) {

@@ -11,6 +11,14 @@ use crate::tool::{ToolError, command_line};
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_millis(500);
 
+/// Memory of this process that is resident, in bytes (proc(5), status); 0 where that is not told.
+pub fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    kib.unwrap_or(0u64) * 1024
+}
+
 /// A running child process; dropping it ends it (SIGTERM, then SIGKILL) and reaps it.
 #[derive(Debug)]
 pub struct Process {
@@ -112,6 +120,14 @@ impl Drop for Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_touched_is_resident() {
+        let before = resident_bytes();
+        let touched = std::hint::black_box(vec![1u8; 32 << 20]);
+        assert!(resident_bytes() > before + (16 << 20));
+        drop(touched);
+    }
 
     #[test]
     fn a_dropped_process_is_gone() {

@@ -25,6 +25,12 @@ pub enum TunRoute {
         /// Number of the table; each device needs its own.
         table: u32,
     },
+    /// Everything that the routing table of that number is asked for; the caller has rules that
+    /// lead there, which outlive the device.
+    Table {
+        /// Number of the table; each device needs its own.
+        table: u32,
+    },
     /// Nothing; the caller sets routes.
     None,
 }
@@ -134,6 +140,9 @@ fn setup_lines(config: &TunConfig) -> String {
             "route replace default dev {name} src {address} table {table}\n\
              rule add from {address} lookup {table}\n"
         ),
+        TunRoute::Table { table } => {
+            format!("route replace default dev {name} src {address} table {table}\n")
+        }
         TunRoute::None => String::new(),
     };
     device + &route

@@ -43,15 +43,19 @@ pub enum DropReason {
     ForeignDestination,
     /// Downlink: the UE's TUN device does not take it.
     TunRefused,
+    /// Downlink: the gNB is mute ([`crate::Mute::All`]).
+    Muted,
     /// Uplink: the UE sent more bytes than the gNB has room for.
     PacketTooLong,
     /// Uplink: the kernel did not send it.
     SendFailed,
+    /// Uplink: the gNB is mute ([`crate::Mute::All`]).
+    MutedUplink,
 }
 
 impl DropReason {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Malformed,
         Self::DatagramTooLong,
         Self::UnknownMessage,
@@ -62,13 +66,38 @@ impl DropReason {
         Self::NotDownlink,
         Self::ForeignDestination,
         Self::TunRefused,
+        Self::Muted,
         Self::PacketTooLong,
         Self::SendFailed,
+        Self::MutedUplink,
     ];
+
+    /// Its name in results, such as `unknown_teid`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::DatagramTooLong => "datagram_too_long",
+            Self::UnknownMessage => "unknown_message",
+            Self::UnsupportedExtension => "unsupported_extension",
+            Self::UnknownTeid => "unknown_teid",
+            Self::Late => "late",
+            Self::NoContainer => "no_container",
+            Self::NotDownlink => "not_downlink",
+            Self::ForeignDestination => "foreign_destination",
+            Self::TunRefused => "tun_refused",
+            Self::Muted => "muted",
+            Self::PacketTooLong => "packet_too_long",
+            Self::SendFailed => "send_failed",
+            Self::MutedUplink => "muted_uplink",
+        }
+    }
 
     /// Whether it happens to what comes from the UE.
     pub fn is_uplink(self) -> bool {
-        matches!(self, Self::PacketTooLong | Self::SendFailed)
+        matches!(
+            self,
+            Self::PacketTooLong | Self::SendFailed | Self::MutedUplink
+        )
     }
 }
 
@@ -181,6 +210,8 @@ pub struct GnbCounters {
     pub notifications_sent: u64,
     /// Answers not sent because their peers cause too many, or the kernel would not.
     pub answers_withheld: u64,
+    /// Echo Requests that a mute gNB left without an answer.
+    pub echoes_withheld: u64,
     /// Receive calls on N3 that failed.
     pub receive_errors: u64,
 }

@@ -8,7 +8,7 @@ use sluice_wire::ids::Qfi;
 
 use crate::ue::Ue;
 use crate::worker::Worker;
-use crate::{DropReason, UeId};
+use crate::{DropReason, Mute, UeId};
 
 /// Bursts in a row before UEs get their turn.
 const BURSTS: usize = 4;
@@ -36,6 +36,9 @@ impl Worker {
 
     fn datagram(&mut self, datagram: &Datagram<'_>) {
         self.counters.received.add(datagram.bytes.len());
+        if self.mute == Mute::All {
+            return self.drop_packet(None, DropReason::Muted);
+        }
         if datagram.truncated {
             return self.drop_packet(None, DropReason::DatagramTooLong);
         }

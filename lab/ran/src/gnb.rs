@@ -38,6 +38,18 @@ impl GnbConfig {
     }
 }
 
+/// What a gNB keeps to itself, to see what others make of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mute {
+    /// Nothing.
+    #[default]
+    No,
+    /// Answers to Echo Requests.
+    Echo,
+    /// Everything, either way, as if it had no power; packets are dropped under a name.
+    All,
+}
+
 /// A running gNB; dropping it stops the thread and takes its UEs' devices down.
 #[derive(Debug)]
 pub struct Gnb {

@@ -2,16 +2,18 @@
 //! between two bursts.
 
 use std::net::Ipv4Addr;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_host::poll::Waker;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::ue::Ue;
 use crate::worker::{AfterRelease, Worker};
-use crate::{Detached, FTeid, GnbCounters, RanError, TunnelCounters, UeConfig, UeId, UeReport};
+use crate::{
+    Detached, FTeid, GnbCounters, Mute, RanError, TunnelCounters, UeConfig, UeId, UeReport,
+};
 
 /// Work for the gNB's thread.
 pub(crate) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
@@ -39,6 +41,29 @@ pub struct HandoverTarget {
     /// The UPF's endpoint for its uplink; mostly the old one.
     pub uplink: FTeid,
 }
+
+/// The answer to an Echo Request, which may come.
+#[derive(Debug)]
+pub struct EchoAnswer {
+    answer: Receiver<Duration>,
+    deadline: Instant,
+}
+
+impl EchoAnswer {
+    /// The time until the answer; `Err` when none came in time, `Ok(None)` while it may come.
+    pub fn poll(&self) -> Result<Option<Duration>, NoAnswer> {
+        match self.answer.try_recv() {
+            Ok(took) => Ok(Some(took)),
+            Err(TryRecvError::Empty) if Instant::now() < self.deadline => Ok(None),
+            Err(_) => Err(NoAnswer),
+        }
+    }
+}
+
+/// No Echo Response came in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no Echo Response came in time")]
+pub struct NoAnswer;
 
 impl GnbHandle {
     pub(crate) fn new(name: String, n3: Ipv4Addr, control: Control) -> Self {
@@ -132,14 +157,27 @@ impl GnbHandle {
 
     /// Sends an Echo Request (TS 29.281, 7.2.1) and gives the time until the answer.
     pub fn echo(&self, peer: Ipv4Addr, timeout: Duration) -> Result<Duration, RanError> {
-        let (sender, answer) = channel();
-        self.ask(move |worker| worker.send_echo(peer, timeout, sender))?;
+        let answer = self.begin_echo(peer, timeout)?;
         let gnb = || self.name().to_owned();
-        answer.recv_timeout(timeout).map_err(|_| RanError::NoEcho {
+        let came = answer.answer.recv_timeout(timeout);
+        came.map_err(|_| RanError::NoEcho {
             gnb: gnb(),
             peer,
             timeout,
         })
+    }
+
+    /// Sends an Echo Request and does not wait for the answer, which counts until `timeout`.
+    pub fn begin_echo(&self, peer: Ipv4Addr, timeout: Duration) -> Result<EchoAnswer, RanError> {
+        let (sender, answer) = channel();
+        self.ask(move |worker| worker.send_echo(peer, timeout, sender))?;
+        let deadline = Instant::now() + timeout;
+        Ok(EchoAnswer { answer, deadline })
+    }
+
+    /// Keeps things to itself from now on, or speaks again.
+    pub fn set_mute(&self, mute: Mute) -> Result<(), RanError> {
+        self.ask(move |worker| worker.mute = mute)
     }
 
     pub(crate) fn request_stop(&self) {

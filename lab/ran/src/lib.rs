@@ -30,6 +30,6 @@ mod worker;
 
 pub use counters::{DropReason, Drops, Flow, GnbCounters, Signalling, TunnelCounters, UeCounters};
 pub use error::RanError;
-pub use gnb::{Gnb, GnbConfig};
-pub use handle::{GnbHandle, HandoverTarget};
+pub use gnb::{Gnb, GnbConfig, Mute};
+pub use handle::{EchoAnswer, GnbHandle, HandoverTarget, NoAnswer};
 pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

@@ -10,7 +10,7 @@ use sluice_wire::gtpu::{self, ErrorIndication, GtpuError, Message};
 use sluice_wire::ids::Teid;
 
 use crate::worker::Worker;
-use crate::{DropReason, FTeid};
+use crate::{DropReason, FTeid, Mute};
 
 /// An Echo Request without its answer yet.
 #[derive(Debug)]
@@ -29,6 +29,10 @@ impl Worker {
         match Message::parse(datagram.bytes) {
             Ok(Message::EchoRequest { sequence }) => {
                 counters.echo_requests += 1;
+                if self.mute != Mute::No {
+                    self.counters.echoes_withheld += 1;
+                    return;
+                }
                 self.answer(&gtpu::echo_response(sequence), datagram.from);
             }
             Ok(Message::EchoResponse { sequence }) => {

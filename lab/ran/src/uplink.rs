@@ -7,7 +7,7 @@ use sluice_host::udp::BATCH_MAX;
 use sluice_wire::gtpu::{self, ShortContainer, g_pdu_header_with_container};
 
 use crate::worker::Worker;
-use crate::{DropReason, UeId};
+use crate::{DropReason, Mute, UeId};
 
 /// GTP-U header with a PDU Session Container of four octets.
 pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
@@ -45,6 +45,10 @@ impl Worker {
                 return false;
             }
         };
+        if self.mute == Mute::All {
+            self.drop_packet(Some(id), DropReason::MutedUplink);
+            return true;
+        }
         let container = ShortContainer::uplink(ue.config.qfi);
         match g_pdu_header_with_container(ue.config.uplink.teid, container, length) {
             Ok(made) if length <= usize::from(self.largest_pdu_bytes) => {

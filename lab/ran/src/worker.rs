@@ -14,7 +14,7 @@ use crate::rate::RateLimit;
 use crate::signalling::PendingEcho;
 use crate::ue::Ue;
 use crate::uplink::G_PDU_HEADER_BYTES;
-use crate::{DropReason, GnbConfig, GnbCounters, RanError, TunnelCounters, UeId};
+use crate::{DropReason, GnbConfig, GnbCounters, Mute, RanError, TunnelCounters, UeId};
 
 /// Tokens of the poller; a UE's token is its number, which has 32 bits.
 const WAKE: u64 = u64::MAX;
@@ -41,6 +41,7 @@ pub(crate) struct Worker {
     pub(crate) echoes: Vec<PendingEcho>,
     pub(crate) echo_sequence: u16,
     pub(crate) answers: RateLimit,
+    pub(crate) mute: Mute,
 }
 
 /// A tunnel endpoint of the gNB.
@@ -87,6 +88,7 @@ impl Worker {
             echoes: Vec::new(),
             echo_sequence: 0,
             answers: RateLimit::new(config.answers_per_second, clock::monotonic_ns()),
+            mute: Mute::No,
         };
         Ok((worker, control))
     }

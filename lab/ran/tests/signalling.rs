@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sluice_host::capture::Capture;
 use sluice_host::judge::judge;
 use sluice_host::tool;
-use sluice_lab_ran::{DropReason, GnbCounters, RanError, UeId};
+use sluice_lab_ran::{DropReason, GnbCounters, Mute, RanError, UeId};
 use sluice_wire::gtpu::{
     self, ErrorIndication, ShortContainer, g_pdu_header, g_pdu_header_with_container,
 };
@@ -330,4 +330,35 @@ fn what_cannot_be_served_is_refused_by_name() {
         sluice_lab_ran::Gnb::start(&sluice_lab_ran::GnbConfig::new("gnb-b2", &lab.ns_b, GNB_B));
     let text = second.expect_err("the address is in use").to_string();
     assert!(text.contains("bind UDP 10.60.2.2:2152"), "{text}");
+}
+
+#[test]
+fn a_mute_gnb_keeps_its_answers_and_accounts_for_what_it_does_not_take() {
+    if !is_root() {
+        return;
+    }
+    let lab = Lab::new("mute");
+    lab.attach_1();
+    let handle = lab.gnb_a.handle();
+    handle.set_mute(Mute::Echo).expect("mute");
+    lab.upf.send(&gtpu::echo_request(1), GNB_A);
+    let counters = wait_received(&lab, 1);
+    assert_eq!(counters.echoes_withheld, 1);
+    handle.set_mute(Mute::All).expect("mute");
+    let container = ShortContainer::downlink(qfi(5), false);
+    lab.upf
+        .send(&with_container(0xa1, container, &inner(true)), GNB_A);
+    let counters = wait_received(&lab, 2);
+    assert_eq!(counters.drops.get(DropReason::Muted), 1);
+    assert_eq!((counters.downlink.packets, counters.unaccounted()), (0, 0));
+    handle.set_mute(Mute::No).expect("speak");
+    let answer = handle.begin_echo(UPF_A, Duration::from_secs(5));
+    let answer = answer.expect("sent");
+    let mut took = None;
+    wait_until("Echo Response", || {
+        took = answer.poll().expect("in time");
+        took.is_some()
+    });
+    lab.upf.send(&gtpu::echo_request(2), GNB_A);
+    wait_until("Echo Response", || lab.upf.seen().echo_responses == [2]);
 }

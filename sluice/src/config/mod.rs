@@ -7,17 +7,19 @@
 mod check;
 mod convert;
 mod dpdk;
-mod fields;
+#[cfg(test)]
+pub(crate) mod example;
+pub(crate) mod fields;
 mod interfaces;
 mod ipv4;
-mod kind;
+pub(crate) mod kind;
 mod limits;
 mod machine;
 mod metrics;
 mod n4;
 mod pools;
 mod ports;
-mod problem;
+pub(crate) mod problem;
 mod scaling;
 mod suggest;
 mod summary;
@@ -100,15 +102,7 @@ impl UpfConfig {
     /// # Errors
     /// All that is wrong with it, each with line, key, problem and what was expected.
     pub fn load(file: &Path, machine: &Machine) -> Result<Loaded, Refused> {
-        let text = read_text(file).map_err(|what| Refused {
-            file: file.to_owned(),
-            problems: vec![Problem {
-                line: 0,
-                key: String::new(),
-                what,
-                expected: "a readable YAML file of at most 1 MiB".to_owned(),
-            }],
-        })?;
+        let text = read_text(file)?;
         Self::from_text(file, &text, machine)
     }
 
@@ -172,7 +166,20 @@ impl UpfConfig {
     }
 }
 
-fn read_text(file: &Path) -> Result<String, String> {
+/// The text of a file that is small enough to be a configuration.
+pub(crate) fn read_text(file: &Path) -> Result<String, Refused> {
+    bounded_text(file).map_err(|what| Refused {
+        file: file.to_owned(),
+        problems: vec![Problem {
+            line: 0,
+            key: String::new(),
+            what,
+            expected: "a readable YAML file of at most 1 MiB".to_owned(),
+        }],
+    })
+}
+
+fn bounded_text(file: &Path) -> Result<String, String> {
     let cannot = |e: std::io::Error| format!("cannot be read: {e}");
     let opened = File::open(file).map_err(cannot)?;
     // Devices and pipes do not tell how much they have to say.

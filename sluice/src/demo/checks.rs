@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::screen::Screen;
+use crate::screen::Screen;
 
 /// One promise.
 #[derive(Clone, Debug, Serialize)]

@@ -10,7 +10,7 @@
 //! | `traffic` | ping, curl, iperf3 and what they say |
 //! | `captures`, `headers` | every message that passed, judged from outside |
 //! | `checks`, `report` | what must hold, and the outcome |
-//! | `screen`, `watch` | progress and the live table |
+//! | `watch` | the live table |
 
 use std::io::Write as _;
 
@@ -33,7 +33,6 @@ mod plan;
 mod ran;
 mod report;
 mod run;
-mod screen;
 mod servers;
 mod topology;
 mod traffic;
@@ -47,7 +46,7 @@ pub use self::plan::UES_MAX;
 use self::child::Stop;
 use self::error::DemoError;
 use self::report::Report;
-use self::screen::Screen;
+use crate::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {

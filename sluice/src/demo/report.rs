@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::captures::Judgement;
 use super::checks::Checks;
-use super::screen::Screen;
 use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
 use super::upf::{Ledger, PortCounters, WorkerLoad};
+use crate::screen::Screen;
 
 /// Everything that is told at the end.
 #[derive(Debug, Serialize)]

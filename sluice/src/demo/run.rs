@@ -11,7 +11,6 @@ use super::error::{DemoError, InStep as _};
 use super::plan;
 use super::ran::Ran;
 use super::report::{Report, UeReport};
-use super::screen::Screen;
 use super::servers::Servers;
 use super::topology::Topology;
 use super::upf::Upf;
@@ -19,6 +18,7 @@ use super::upf_config;
 use super::watch::Watch;
 use super::workdir::WorkDir;
 use crate::cli::args::{DemoArgs, Driver};
+use crate::screen::Screen;
 
 /// Lines of the UPF's log that are shown when something went wrong.
 const LOG_LINES: usize = 30;

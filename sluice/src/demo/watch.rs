@@ -8,8 +8,8 @@ use sluice_host::link::{Link, LinkCounters};
 
 use super::error::DemoError;
 use super::ran::Ue;
-use super::screen::Screen;
 use super::upf::{Ctl, Ledger, WorkerLoad};
+use crate::screen::Screen;
 
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(500);
 /// For a log.

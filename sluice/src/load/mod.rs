@@ -14,9 +14,9 @@ mod drive;
 mod run;
 mod scenario;
 mod sessions;
-mod show;
+pub(crate) mod show;
 mod trial;
-mod units;
+pub(crate) mod units;
 mod world;
 
 use std::ffi::OsString;

@@ -15,6 +15,7 @@ mod n4;
 mod observe;
 mod peers;
 mod ports;
+mod ran;
 mod relay;
 mod sizes;
 mod start;

@@ -1,9 +1,8 @@
 //! The example file is the schema's documentation: it must work, name every key and no other,
 //! and tell the defaults that the code has.
 
-use super::super::yaml::{self, Node, Value};
+use super::super::example::{is_explained, shown_keys, with_alternatives};
 use super::{SHORT, accepted};
-use std::collections::BTreeMap;
 
 const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
 
@@ -77,56 +76,4 @@ fn a_short_file_has_the_defaults_that_the_example_shows() {
     );
     assert_eq!(short.control_socket, example.control_socket);
     assert_eq!(short.log, example.log);
-}
-
-/// Lines like `#vlan: 30` without their `#`.
-fn with_alternatives(text: &str) -> String {
-    let line = |line: &str| {
-        let body = line.trim_start();
-        let indent = &line[..line.len() - body.len()];
-        match body.strip_prefix('#') {
-            Some(key) if key.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                format!("{indent}{key}\n")
-            }
-            _ => format!("{line}\n"),
-        }
-    };
-    text.lines().map(line).collect()
-}
-
-/// Every key of a file by its path, such as `ports[].mtu`, with the lines where it stands.
-fn shown_keys(text: &str) -> BTreeMap<String, Vec<u32>> {
-    let mut keys = BTreeMap::new();
-    collect(&yaml::parse(text).unwrap(), "", &mut keys);
-    keys
-}
-
-fn collect(node: &Node, path: &str, keys: &mut BTreeMap<String, Vec<u32>>) {
-    match &node.value {
-        Value::Map(entries) => {
-            for entry in entries {
-                let path = match path {
-                    "" => entry.key.clone(),
-                    path => format!("{path}.{}", entry.key),
-                };
-                keys.entry(path.clone()).or_default().push(entry.line);
-                collect(&entry.value, &path, keys);
-            }
-        }
-        Value::List(items) => {
-            for item in items {
-                collect(item, &format!("{path}[]"), keys);
-            }
-        }
-        Value::Null | Value::Scalar(_) => {}
-    }
-}
-
-/// Whether the paragraph of a line begins with a comment.
-fn is_explained(lines: &[&str], line: usize) -> bool {
-    let paragraph = lines[..line]
-        .iter()
-        .rev()
-        .take_while(|l| !l.trim().is_empty());
-    paragraph.take(12).any(|l| l.trim_start().starts_with('#'))
 }

@@ -13,7 +13,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 /// Where progress is shown; clones show it at the same place.
 #[derive(Clone, Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     inner: Arc<Inner>,
 }
 
@@ -34,7 +34,7 @@ enum Kind {
 }
 
 impl Screen {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of(if stderr().is_terminal() {
             Kind::Terminal
         } else {
@@ -44,7 +44,7 @@ impl Screen {
 
     /// Shows nothing.
     #[cfg(test)]
-    pub(super) fn silent() -> Self {
+    pub(crate) fn silent() -> Self {
         Self::of(Kind::Silent)
     }
 
@@ -59,23 +59,23 @@ impl Screen {
     }
 
     /// Whether a table can be drawn anew.
-    pub(super) fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         self.inner.kind == Kind::Terminal
     }
 
     /// Announces a step, with the time since the beginning.
-    pub(super) fn step(&self, what: &str) {
+    pub(crate) fn step(&self, what: &str) {
         let elapsed_s = self.inner.started.elapsed().as_secs_f32();
         self.say(&format!("[{elapsed_s:5.1} s] {what}"));
     }
 
     /// Writes a line that stays.
-    pub(super) fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         self.draw(Some(line), None);
     }
 
     /// Replaces the table.
-    pub(super) fn show(&self, table: Vec<String>) {
+    pub(crate) fn show(&self, table: Vec<String>) {
         self.draw(None, Some(table));
     }
 

@@ -1,0 +1,94 @@
+//! ICMP messages of one address of a namespace, by a raw socket (raw(7), icmp(7)): echoes of
+//! many addresses without a process for each.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, ipproto, recv, sendto,
+    socket_with, sockopt,
+};
+
+use crate::HostError;
+use crate::netns::Ns;
+
+/// Sends from, and hears what comes to, one address; never blocks.
+#[derive(Debug)]
+pub struct IcmpSocket {
+    socket: OwnedFd,
+}
+
+impl IcmpSocket {
+    /// Opens it in `ns`, which must have the address. Needs CAP_NET_RAW. What is sent is never
+    /// fragmented.
+    pub fn open(ns: &Ns, local: Ipv4Addr) -> Result<Self, HostError> {
+        let socket = ns.run(|| open(local))?;
+        let what = || format!("open an ICMP socket of {local} in {}", ns.describe());
+        Ok(Self {
+            socket: socket.map_err(HostError::os(what()))?,
+        })
+    }
+
+    /// Sends an ICMP message; the kernel puts the IPv4 header before it.
+    pub fn send(&self, message: &[u8], to: Ipv4Addr) -> io::Result<()> {
+        let to = SocketAddrV4::new(to, 0);
+        Ok(sendto(&self.socket, message, SendFlags::empty(), &to).map(|_| ())?)
+    }
+
+    /// Takes a message with its IPv4 header; `None` when there is none now. What is longer than
+    /// `room` is cut.
+    pub fn recv(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
+        match recv(&self.socket, room, RecvFlags::empty()) {
+            Ok((_, length)) => Ok(Some(length)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for IcmpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn open(local: Ipv4Addr) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let kind = SocketType::RAW;
+    let socket = socket_with(AddressFamily::INET, kind, flags, Some(ipproto::ICMP))?;
+    sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
+    bind(&socket, &SocketAddrV4::new(local, 0))?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cap, poll};
+    use std::time::Duration;
+
+    /// Type 8, code 0, the checksum of the rest, identifier 1, sequence 1 (RFC 792).
+    const REQUEST: [u8; 8] = [8, 0, 0xf7, 0xfd, 0, 1, 0, 1];
+
+    #[test]
+    fn the_kernel_answers_an_echo_at_loopback() {
+        if !cap::is_network_admin() {
+            println!("skipped: needs root");
+            return;
+        }
+        let ns = Ns::current().expect("namespace");
+        let socket = IcmpSocket::open(&ns, Ipv4Addr::LOCALHOST).expect("socket");
+        socket.send(&REQUEST, Ipv4Addr::LOCALHOST).expect("send");
+        let mut room = [0; 128];
+        // On loopback our own request is heard too; others may ping meanwhile.
+        for _ in 0..100 {
+            poll::wait_readable(&socket, Duration::from_secs(5)).expect("poll");
+            let length = socket.recv(&mut room).expect("recv").expect("message");
+            if room.get(20..length) == Some(&[0, 0, 0xff, 0xfd, 0, 1, 0, 1]) {
+                return;
+            }
+        }
+        panic!("no answer");
+    }
+}

@@ -1,0 +1,75 @@
+//! What a scenario amounts to, for `--check`.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Act, Scenario, Step};
+
+impl Scenario {
+    /// For people.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        let n4 = match &self.n4 {
+            Some(n4) => format!("SMF {} ({}), UPF {}", n4.smf, n4.dialect, n4.upf),
+            None => "no N4: tunnels are given".to_owned(),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{n4}");
+        for group in &self.gnbs {
+            let (count, name, n3) = (group.count, &group.name, group.n3);
+            let _ = writeln!(text, "gNBs: {count} x {name}, N3 from {n3} on");
+        }
+        for group in &self.ues {
+            let (count, name, first) = (group.count, &group.name, group.address);
+            let _ = writeln!(text, "UEs: {count} x {name}, addresses from {first} on");
+        }
+        let (steps, checks) = count(&self.steps);
+        let end = match self.ends() {
+            true => "and ends",
+            false => "then goes on until Ctrl-C",
+        };
+        let _ = writeln!(
+            text,
+            "script: {steps} steps, {checks} figures checked, {end}"
+        );
+        text
+    }
+
+    /// For scripts.
+    pub fn summary_json(&self) -> Value {
+        let (steps, checks) = count(&self.steps);
+        json!({
+            "gnbs": self.names.gnb_count(),
+            "ues": self.names.ue_count(),
+            "steps": steps,
+            "checks": checks,
+            "ends": self.ends(),
+        })
+    }
+
+    /// Whether the script says where it ends.
+    pub fn ends(&self) -> bool {
+        ends(&self.steps)
+    }
+}
+
+fn ends(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.act {
+        Act::End => true,
+        Act::Repeat(repeat) => ends(&repeat.steps),
+        _ => false,
+    })
+}
+
+/// Steps and expectations, as they stand in the file.
+fn count(steps: &[Step]) -> (usize, usize) {
+    steps.iter().fold((0, 0), |(steps, checks), step| {
+        let (more_steps, more_checks) = match &step.act {
+            Act::Repeat(repeat) => count(&repeat.steps),
+            Act::Check(check) => (0, check.expectations.len()),
+            _ => (0, 0),
+        };
+        (steps + 1 + more_steps, checks + more_checks)
+    })
+}

@@ -1,0 +1,167 @@
+//! A gNB with what outlives its restarts.
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use sluice_host::netns::Ns;
+use sluice_lab_ran::{Gnb, GnbConfig, GnbHandle, Mute, RanError};
+use sluice_wire::ids::Teid;
+
+use super::super::Failure;
+use super::super::metrics::{self, OF_GNB};
+use super::super::scenario::Scenario;
+use super::super::show::Row;
+use super::World;
+use super::places::Places;
+
+/// A UE's packet, and what a new one's header may be: the longest MTU of UEs.
+const LARGEST_PDU_BYTES: u16 = 9000;
+/// Prefix length of addresses that we add to an interface.
+const ADDED_PREFIX: u8 = 24;
+
+/// A gNB.
+pub struct Station {
+    config: GnbConfig,
+    gnb: Option<Gnb>,
+    handle: GnbHandle,
+    /// What earlier lives counted.
+    past: [f64; OF_GNB],
+    next_teid: u32,
+    /// UEs here.
+    pub served: usize,
+    /// What it keeps to itself.
+    pub mute: Mute,
+    /// Lives after the first.
+    pub restarts: u64,
+}
+
+/// Starts all gNBs.
+pub fn all(scenario: &Scenario, places: &mut Places) -> Result<Vec<Station>, Failure> {
+    let mut stations = Vec::new();
+    for group in &scenario.gnbs {
+        let ns = places.existing(&group.namespace)?;
+        let address = |n: usize| Ipv4Addr::from_bits(group.n3.to_bits() + n as u32);
+        if let Some(interface) = &group.interface {
+            let (mut add, mut delete) = (String::new(), String::new());
+            for n in 0..group.count {
+                let what = format!("{}/{ADDED_PREFIX} dev {interface}", address(n));
+                // Writing to a String cannot fail.
+                let _ = writeln!(add, "addr add {what}");
+                let _ = writeln!(delete, "addr del {what}");
+            }
+            places.set(&ns, &add, delete)?;
+        }
+        for (n, name) in group.names().iter().enumerate() {
+            let number = stations.len();
+            stations.push(Station::start(name, &ns, address(n), number)?);
+        }
+    }
+    Ok(stations)
+}
+
+impl Station {
+    fn start(name: &str, ns: &Ns, n3: Ipv4Addr, number: usize) -> Result<Self, Failure> {
+        let mut config = GnbConfig::new(name, ns, n3);
+        config.largest_pdu_bytes = LARGEST_PDU_BYTES;
+        let gnb = Gnb::start(&config).map_err(Failure::lacking)?;
+        Ok(Self {
+            handle: gnb.handle().clone(),
+            gnb: Some(gnb),
+            config,
+            past: [0.0; OF_GNB],
+            // gNBs' TEIDs differ, so that one that went astray is seen.
+            next_teid: ((number as u32 + 1) << 20) + 1,
+            served: 0,
+            mute: Mute::No,
+            restarts: 0,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Its address on N3.
+    pub fn n3(&self) -> Ipv4Addr {
+        self.config.n3
+    }
+
+    /// Controls the gNB of now.
+    pub fn handle(&self) -> &GnbHandle {
+        &self.handle
+    }
+
+    /// A TEID that was not given for long.
+    pub fn teid(&mut self) -> Teid {
+        loop {
+            let teid = Teid::new(self.next_teid);
+            self.next_teid = self.next_teid.wrapping_add(1);
+            if let Some(teid) = teid {
+                return teid;
+            }
+        }
+    }
+
+    /// Counters of all lives.
+    pub fn figures(&self) -> [f64; OF_GNB] {
+        let counters = self.handle.counters().unwrap_or_default();
+        let mut figures = metrics::of_gnb(&counters, self.served);
+        for (figure, past) in figures.iter_mut().zip(self.past) {
+            *figure += past;
+        }
+        figures
+    }
+
+    /// For the live table.
+    pub fn row(&self) -> Row {
+        Row {
+            name: self.name().to_owned(),
+            ues: self.served,
+            mute: self.mute,
+            counters: self.handle.counters().unwrap_or_default(),
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), RanError> {
+        let counters = match self.gnb.take() {
+            Some(gnb) => gnb.stop()?,
+            None => return Err(RanError::Stopped(self.name().to_owned())),
+        };
+        let figures = metrics::of_gnb(&counters, 0);
+        for (past, figure) in self.past.iter_mut().zip(figures) {
+            *past += figure;
+        }
+        let gnb = Gnb::start(&self.config)?;
+        self.handle = gnb.handle().clone();
+        self.gnb = Some(gnb);
+        self.restarts += 1;
+        self.mute = Mute::No;
+        Ok(())
+    }
+}
+
+impl World {
+    /// A gNB stops and starts again; it has forgotten its UEs, and nobody is told.
+    pub fn restart_gnb(&mut self, index: usize) {
+        self.strand_ues_of(index);
+        let Some(station) = self.stations.get_mut(index) else {
+            return;
+        };
+        if let Err(error) = station.restart() {
+            self.fail(format!("restart: {error}"));
+        }
+        self.left.retain(|left| left.gnb != index);
+    }
+
+    /// A gNB keeps things to itself.
+    pub fn mute_gnb(&mut self, index: usize, mute: Mute) {
+        let Some(station) = self.stations.get_mut(index) else {
+            return;
+        };
+        station.mute = mute;
+        if let Err(error) = station.handle.set_mute(mute) {
+            self.fail(error);
+        }
+    }
+}
