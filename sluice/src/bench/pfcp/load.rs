@@ -142,8 +142,9 @@ pub fn drive(
         let may = match pace {
             Pace::Closed(window) => room(window),
             Pace::Open(per_s) => {
-                let due = (now_ns - began_ns) as f64 * per_s / 1e9;
-                (due as usize).saturating_sub(sent).min(room(UNDER_WAY_MAX))
+                // The first one at once, each other an interval later.
+                let due = 1 + ((now_ns - began_ns) as f64 * per_s / 1e9) as usize;
+                due.saturating_sub(sent).min(room(UNDER_WAY_MAX))
             }
         };
         for _ in 0..may.min(BURST).min(script.len() - sent) {

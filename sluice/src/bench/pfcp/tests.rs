@@ -81,6 +81,23 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }
 
+/// A request is sent when it is due, not an interval later: its wait would count as the UPF's.
+#[test]
+fn an_open_loop_sends_each_request_when_it_is_due() {
+    const EACH_NS: u32 = 50_000_000;
+    let pool = HeapPool::default();
+    let (mut world, _) = world(&pool);
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    world.populate(&mut door, &mut wire).unwrap();
+    let (mut script, mut log) = (Script::default(), Log::new(4));
+    script.mixed(&mut world.subscribers, 4);
+    let pace = Pace::Open(1e9 / f64::from(EACH_NS));
+    let ends = (&mut door, &mut wire);
+    world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
+    let quickest_ns = log.rtt_ns.iter().min().unwrap();
+    assert!(*quickest_ns < EACH_NS / 2, "{quickest_ns}");
+}
+
 #[test]
 fn an_answer_that_is_missing_wrong_or_given_twice_is_found() {
     let pool = HeapPool::default();
