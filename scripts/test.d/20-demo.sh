@@ -30,10 +30,31 @@ result() { # status name
     if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
 }
 
+# Runs the demo to its end; its process is $demo. Where the machine took the CPUs away meanwhile,
+# packets get lost for that alone: then it is run again, twice at the most. On a quiet machine the
+# first run counts.
+to_the_end() { # arguments
+    local attempt status stolen
+    for attempt in 1 2 3; do
+        stolen=$(stolen_ticks)
+        SECONDS=0
+        "$SLUICE" demo --once --json "$@" >"$WORK/demo.json" 2>"$WORK/demo.err" &
+        demo=$!
+        wait "$demo"
+        status=$?
+        stolen=$(($(stolen_ticks) - stolen))
+        # A tick is a hundredth of a second: 2 % of all CPUs' time.
+        [ "$status" -eq 1 ] && [ "$stolen" -gt $((2 * SECONDS * $(nproc))) ] || return "$status"
+        echo "# attempt $attempt: somebody else had $stolen ticks of our CPUs in $SECONDS s"
+    done
+    return "$status"
+}
+
+stolen_ticks() { awk '$1 == "cpu" { print $9 }' /proc/stat; }
+
 whole() {
-    "$SLUICE" demo --once --json >"$WORK/demo.json" 2>"$WORK/demo.err" &
-    local pid=$! status
-    wait "$pid"
+    local status
+    to_the_end
     status=$?
     [ "$status" -eq 0 ] || cat "$WORK/demo.err"
     result "$status" "the demo ends well"
@@ -41,14 +62,14 @@ whole() {
     result $? "no packet is lost"
     jq -e '.checks_failed == 0 and .checks_passed > 50' "$WORK/demo.json" >/dev/null
     result $? "no check fails ($(jq .checks_passed "$WORK/demo.json") hold)"
-    nothing_left "$pid"
+    nothing_left "$demo"
     result $? "the demo leaves nothing"
 }
 
 # Only huge pages can be given to the kernel; the demo itself says whether there are enough.
 over_xdp_sockets() {
     local name="the demo ends well over XDP sockets" status
-    "$SLUICE" demo --once --json --driver af_xdp >"$WORK/demo.json" 2>"$WORK/demo.err"
+    to_the_end --driver af_xdp
     status=$?
     case $status in
     0) jq -e '.loss_packets == 0 and .checks_failed == 0' "$WORK/demo.json" >/dev/null
@@ -60,13 +81,11 @@ over_xdp_sockets() {
 
 over_memif() {
     local name="the demo ends well over memif" status
-    "$SLUICE" demo --once --json --driver memif >"$WORK/demo.json" 2>"$WORK/demo.err" &
-    local pid=$!
-    wait "$pid"
+    to_the_end --driver memif
     status=$?
     [ "$status" -eq 0 ] || cat "$WORK/demo.err"
     [ "$status" -eq 0 ] && jq -e '.loss_packets == 0 and .checks_failed == 0' "$WORK/demo.json" >/dev/null &&
-        nothing_left "$pid"
+        nothing_left "$demo"
     result $? "$name"
 }
 

@@ -144,10 +144,17 @@ fn a_veth_pair_has_every_offload_off_and_passes_packets() {
     assert_eq!(veth.a().mac().expect("mac"), [2, 0, 0, 0, 0, 1]);
     veth.set_static_neighbours(A, B).expect("neighbours");
     let before = veth.b().counters().expect("counters");
-    tool::run(
-        a.command("ping")
-            .args(["-c", "2", "-i", "0.01", "-s", "56", &B.to_string()]),
-    )
+    tool::run(a.command("ping").args([
+        "-c",
+        "2",
+        "-l",
+        "2",
+        "-i",
+        "5",
+        "-s",
+        "56",
+        &B.to_string(),
+    ]))
     .expect("ping");
     let after = veth.b().counters().expect("counters");
     // Two echo requests: 14 Ethernet + 20 IP + 8 ICMP + 56; no ARP, no IPv6.

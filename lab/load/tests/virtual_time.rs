@@ -192,6 +192,20 @@ fn a_generator_that_stops_is_late_and_says_what_it_never_sent() {
 }
 
 #[test]
+fn a_generator_that_was_away_at_the_end_sends_the_rest_late() {
+    let mut world = World::new(1, link(0));
+    world.engine.start(&uplink_only(10_000.0)).unwrap();
+    world.go_until(970 * MS);
+    world.net.advance_to(1_030 * MS);
+    world.go_until(2 * S);
+    let report = world.engine.finish().unwrap();
+    let lane = of(&report, LaneName::Uplink);
+    assert_eq!((lane.sent, lane.unsent, lane.lost), (10_000, 0, 0));
+    assert!(lane.late.abs_diff(300) < 20, "{}", lane.late);
+    assert!(!lane.is_generator_bound());
+}
+
+#[test]
 fn a_closed_loop_keeps_its_window_and_survives_loss() {
     let plan = Plan::Window {
         packets: 16,

@@ -41,7 +41,9 @@ fn a_ping_between_two_ues_is_counted_to_the_byte_on_every_side() {
     let lab = Lab::new("ping");
     let (ue1, ue2) = (lab.attach_1(), lab.attach_2());
     let target = UE_2.to_string();
-    let ping = ["-c", "20", "-i", "0.01", "-s", "100", "-W", "2", &target];
+    let ping = [
+        "-c", "20", "-l", "20", "-i", "5", "-s", "100", "-W", "5", &target,
+    ];
     let text = tool::run(lab.ns_ue1.command("ping").args(ping)).expect("ping");
     assert!(text.contains(" 0% packet loss"), "{text}");
     let flow = Flow {

@@ -8,7 +8,7 @@ use sluice_mem::shard::ShardId;
 use sluice_node::elastic::policy::{Bounds, Cycles};
 use sluice_node::elastic::scaler::{Fleet, Scaler};
 use sluice_node::elastic::{Reading, Sizes};
-use sluice_path::limits::{BURST, HANDOVER_RING, SHARDS};
+use sluice_path::limits::{BURST, HANDOVER_RING, MOVES, SHARDS, STEERED_GROUP_BITS};
 use sluice_path::worker::WorkerId;
 
 const MS: f64 = 1_000_000.0;
@@ -17,6 +17,8 @@ const BEFORE_NS: f64 = 5.0 * MS;
 const LEVELLED_NS: f64 = 20.0 * MS;
 const COUNTED_NS: f64 = 15.0 * MS;
 const LOOK_NS: f64 = 0.1 * MS;
+/// Groups of shards that a card steers, and shards whose packets change their queue between two looks.
+const GROUPS: u16 = 1 << STEERED_GROUP_BITS[0];
 /// What a worker is able to is counted for so long, with so many packets in rings for each.
 const ABLE_NS: f64 = 3.0 * MS;
 const IN_FLIGHT: usize = 1024;
@@ -65,6 +67,7 @@ pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> Outcome {
         least: scene.owners,
         most: scene.owners,
     };
+    let mut card = Card::of(scene.owners);
     let first = Owners(&mut all, pollers);
     let mut scaler = Scaler::new(Box::new(Cycles::default()), bounds, sizes, &first, 0);
     let (mut now_ns, mut bursts, mut executed) = (0.0, false, 0);
@@ -82,6 +85,9 @@ pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> Outcome {
         all.run(now_ns, usize::MAX, &mut traffic);
         if scene.levels {
             scaler.turn(now_ns as u64, &mut Owners(&mut all, pollers));
+            if pollers == 0 {
+                card.follow(&all, &mut traffic, now_ns);
+            }
         }
     }
     let times = all.times_ns.take().unwrap_or_default();
@@ -165,6 +171,42 @@ fn become_heavy(traffic: &mut Traffic, scene: &Scene, pollers: usize, seed: u64)
     }
 }
 
+/// The card of workers that poll for themselves: groups of shards come to the queue of who owns most of
+/// their shards, as the daemon steers them.
+struct Card {
+    queues: Vec<usize>,
+}
+
+impl Card {
+    /// As the shards are dealt at first.
+    fn of(owners: usize) -> Self {
+        let queues = (0..GROUPS).map(|group| usize::from(group) % owners);
+        Self {
+            queues: queues.collect(),
+        }
+    }
+
+    /// Steers groups whose shards have moved, when no shard moves any more.
+    fn follow(&mut self, all: &Workers, traffic: &mut Traffic, now_ns: f64) {
+        if all.is_moving() {
+            return;
+        }
+        let shards_of = |group: u16| (group..SHARDS as u16).step_by(GROUPS.into());
+        let mut left = MOVES / (SHARDS as usize / usize::from(GROUPS));
+        for group in 0..GROUPS {
+            let queue = &mut self.queues[usize::from(group)];
+            let mut owned = vec![0; all.owned().len()];
+            shards_of(group).for_each(|shard| owned[usize::from(all.owner(ShardId(shard)))] += 1);
+            let most = owned.iter().position(|n| n * 2 > shards_of(group).count());
+            if let Some(to) = most.filter(|to| to != queue && left > 0) {
+                traffic.resteer(|shard| shard % GROUPS == group, [*queue, to], now_ns);
+                *queue = to;
+                left -= 1;
+            }
+        }
+    }
+}
+
 /// The workers that execute: sessions never move to those that poll.
 struct Owners<'a>(&'a mut Workers, usize);
 
@@ -197,5 +239,46 @@ impl Fleet for Owners<'_> {
 
     fn move_shard(&mut self, shard: ShardId, to: WorkerId) {
         self.0.move_shard(shard, to + self.1 as WorkerId);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::elastic::virtual_time::costs::Costs as Each;
+
+    fn sent(model: Model, levels: bool, hot_load: f64) -> f64 {
+        let costs = Costs {
+            own: Each::fixed(200.0),
+            hand: Each::fixed(120.0),
+            take: Each::fixed(230.0),
+            idle_ns: vec![150],
+            moves_ns: vec![2_000.0],
+        };
+        let scene = Scene {
+            model,
+            levels,
+            owners: 4,
+            other_load: 0.4,
+            hot_load,
+            share_of_ues: 0.2,
+        };
+        let outcome = run(&costs, &scene, 1);
+        outcome.sent_mpps / outcome.offered_mpps
+    }
+
+    /// A poller that hands over pays more than half of what executing costs, so moves alone would not
+    /// do for run-to-completion: the card has to follow.
+    #[test]
+    fn a_burst_is_levelled_where_sessions_move_and_nowhere_else() {
+        let rtc = Model::RunToCompletion;
+        assert!((0.97..1.03).contains(&sent(rtc, false, 0.5)));
+        assert!(sent(rtc, false, 1.75) < 0.8);
+        for hot_load in [1.25, 1.75] {
+            for model in [rtc, Model::Pipeline] {
+                let share = sent(model, true, hot_load);
+                assert!(share > 0.97, "{model:?} at {hot_load}: {share}");
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::rig::{Load, Rig, add_distribution, at_mpps, bad, each, engine_mpps, repeats, sessions};
 use crate::bench::elastic::measure::{Pause, moves};
-use crate::bench::elastic::models::{self, FullLoad, arrange, full_load};
+use crate::bench::elastic::models::{self, arrange, full_load};
 use crate::bench::elastic::turns::TurnSample;
 use crate::bench::elastic::virtual_time::costs::Measured as Costs;
 use crate::bench::elastic::virtual_time::{Model, throughput};
@@ -14,6 +14,9 @@ use sluice_port::Packet;
 /// Moves that are looked at, with packets so far apart at each worker.
 const MOVES: u32 = 100;
 const APART_NS: f64 = 1000.0;
+
+/// Shares of full load at which turns with fewer packets are looked at.
+const LIGHT: [f64; 3] = [0.25, 0.6, 0.9];
 
 /// Costs of the packets of the moment, and what the real workers made.
 pub struct Known {
@@ -148,11 +151,13 @@ fn measure<P: Packet + Send + 'static>(
         arrange(world, *model);
         let full = full_load(world, repeats(job)?, each);
         *engine = engine_mpps(&full);
-        let light = light_turns(world, &full, each);
         costs.add(*model, &full.turns);
-        costs.add(*model, &light);
+        for share in LIGHT {
+            costs.add(*model, &light_turns(world, share * full.mpps.median, each));
+        }
         world.drain();
     }
+    let costs = costs.settled();
     if !costs.is_complete() {
         let why = "the real workers took no turns of some kind; nothing can be reckoned from them";
         return Err(Problem::Failed(why.to_owned()));
@@ -160,16 +165,16 @@ fn measure<P: Packet + Send + 'static>(
     Ok(Known { of, costs, real })
 }
 
-/// Turns with few packets, at a third of full load.
+/// Turns with fewer packets.
 fn light_turns<P: Packet + Send + 'static>(
     world: &mut World<P>,
-    full: &FullLoad,
+    mpps: f64,
     each: std::time::Duration,
 ) -> [Vec<TurnSample>; 2] {
-    let pace = at_mpps(full.mpps.median / 3.0);
+    let pace = at_mpps(mpps);
     world.sources(move |_, source| source.set_pace(pace));
     world.workers(|_, _, turns| drop(turns.sample(true)));
-    world.turn_for(each.as_nanos() as u64 / 2);
+    world.turn_for(each.as_nanos() as u64 / LIGHT.len() as u64);
     world.workers(|_, _, turns| turns.sample(false))
 }
 

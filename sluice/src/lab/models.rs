@@ -9,8 +9,10 @@ use super::rig::{
 use crate::bench::elastic::models::FullLoad;
 use crate::bench::elastic::source::Pace;
 use crate::bench::elastic::world::World;
+use crate::upf::elastic::readings;
 use sluice_host::clock;
 use sluice_lab_experiments::{Job, Measured, Problem};
+use sluice_node::elastic::effort::Effort;
 use sluice_port::Packet;
 use std::time::Duration;
 
@@ -67,16 +69,24 @@ fn add_full(measured: &mut Measured, all: &[FullLoad], load: &Load) {
     );
 }
 
-/// Offers packets, and says for which share of the time the workers were busy.
+/// Turns without packets, which tell what a turn costs by itself.
+const IDLE_NS: u64 = 1_000_000;
+
+/// Offers packets, and says for which share of the time the workers' packets kept them busy, as the
+/// daemon's scaling sees it.
 fn with_load<P: Packet + Send + 'static>(
     world: &mut World<P>,
     pace: Pace,
     each: Duration,
 ) -> (Offered, f64) {
-    let busy_ns = |world: &World<P>| -> u64 {
-        let stats = world.core.end().stats();
-        stats.iter().map(|worker| worker.busy_ns.get()).sum()
+    let mut effort = Effort::default();
+    let mut busy_ns = |world: &World<P>| -> u64 {
+        let readings = effort.of(readings(&world.core)).into_iter();
+        readings.map(|worker| worker.busy_ns).sum()
     };
+    world.drain();
+    busy_ns(world);
+    world.turn_for(IDLE_NS);
     let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
     let offered = offer(world, pace, each);
     // Draining is idle, and short.

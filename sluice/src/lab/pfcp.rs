@@ -1,5 +1,6 @@
 //! `pfcp`: messages per second through the daemon's N4 loop, and procedures of three.
 
+use super::quiet::best_of;
 use super::rig::{Ground, bad, repeats};
 use crate::bench::path::io::Pool;
 use crate::bench::pfcp::doors::{Door, RingDoor, SocketWire};
@@ -84,19 +85,20 @@ fn all(
     job.go_on()?;
     let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
     let look = measure(world, (&mut *door, &mut *wire), &look).map_err(Problem::Failed)?;
-    job.go_on()?;
     let timed = case(messages, TIMED * look.rate_per_s.median, repeats(job)?);
-    let figures = measure(world, (&mut *door, &mut *wire), &timed).map_err(Problem::Failed)?;
+    let seen = best_of(|| {
+        job.go_on()?;
+        let figures = measure(world, (&mut *door, &mut *wire), &timed);
+        let figures = figures.map_err(Problem::Failed)?;
+        let share = figures.preempted;
+        Ok((figures, share))
+    })?;
+    let figures = seen.what;
+    measured.disturbed = seen.disturbed;
     let rate = figures.rate_per_s;
     measured.add("messages_per_s", [rate.min, rate.median, rate.max]);
     measured.add("latency_us_p50", [figures.open.p50]);
     measured.add("latency_us_p99", [figures.open.p99]);
-    if figures.preempted > 0.05 {
-        let percent = figures.preempted * 100.0;
-        measured.disturbed = Some(format!(
-            "others had the CPUs for {percent:.0} % of the time"
-        ));
-    }
     Ok(measured)
 }
 

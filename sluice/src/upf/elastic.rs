@@ -95,22 +95,27 @@ impl Scaling {
     }
 }
 
+/// What was counted on each worker so far.
+pub fn readings<P: Packet>(core: &Core<P>) -> Vec<Reading> {
+    let reading = |stats: &WorkerStats| Reading {
+        busy_ns: stats.busy_ns.get(),
+        busy_turns: stats.busy_turns.get(),
+        idle_ns: stats.idle_ns.get(),
+        idle_turns: stats.idle_turns.get(),
+        away_ns: stats.away_ns.get(),
+        packets: stats.received.get() + stats.handed_in.get(),
+        waiting: stats.waiting.get(),
+    };
+    let stats = core.end().stats().iter();
+    stats.map(|stats| reading(stats)).collect()
+}
+
 /// The workers of a control core.
 struct Workers<'a, P: Packet>(&'a mut Core<P>);
 
 impl<P: Packet> Fleet for Workers<'_, P> {
     fn readings(&self) -> Vec<Reading> {
-        let reading = |stats: &WorkerStats| Reading {
-            busy_ns: stats.busy_ns.get(),
-            busy_turns: stats.busy_turns.get(),
-            idle_ns: stats.idle_ns.get(),
-            idle_turns: stats.idle_turns.get(),
-            away_ns: stats.away_ns.get(),
-            packets: stats.received.get() + stats.handed_in.get(),
-            waiting: stats.waiting.get(),
-        };
-        let stats = self.0.end().stats().iter();
-        stats.map(|stats| reading(stats)).collect()
+        readings(self.0)
     }
 
     /// By shard, over all workers.

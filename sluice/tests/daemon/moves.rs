@@ -42,7 +42,7 @@ fn shards_and_queues_move_and_no_packet_is_lost() {
     let answers: Vec<u32> = thread::scope(|scope| {
         let pings = ues
             .iter()
-            .map(|ue| scope.spawn(|| ue.ping(&lab, PINGS, 200)));
+            .map(|ue| scope.spawn(|| ue.ping_for_a_while(&lab, PINGS, 200)));
         let pings: Vec<_> = pings.collect();
         let mut round = 0;
         while !pings.iter().all(|ping| ping.is_finished()) {
@@ -153,7 +153,8 @@ fn with_little_to_do_all_but_one_worker_are_sent_to_rest() {
         pings = (pings.0 + 10, pings.1 + ue.ping(&lab, 10, 84));
         workers(&daemon)[1..] == [(0, 0), (0, 0)]
     });
-    assert_eq!(pings.0, pings.1);
+    let told = || (daemon.ledger(), daemon.ask(&CtlQuery::Ports));
+    assert_eq!(pings.0, pings.1, "{:#?}", told());
     // A number ends it.
     assert_eq!(daemon.ctl(&["scale", "3"]).code, Some(0));
     std::thread::sleep(std::time::Duration::from_secs(2));

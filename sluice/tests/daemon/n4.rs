@@ -91,7 +91,9 @@ fn the_address_answers_ping_and_refuses_other_ports_and_strangers() {
     let daemon = Daemon::start(&lab, &on_a_port(&lab));
     let mut ping = lab.smf.command("ping");
     let address = N4_UPF.to_string();
-    let output = ping.args(["-q", "-c3", "-i0.02", "-W5", &address]).output();
+    let output = ping
+        .args(["-q", "-c3", "-l3", "-i5", "-W5", &address])
+        .output();
     assert!(output.unwrap().status.success());
     let before = counter(&daemon, "n4", "not_allowed");
     // A stranger on the link, whom `peers` does not name, and a message cut short.

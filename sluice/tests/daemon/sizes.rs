@@ -79,7 +79,7 @@ fn fragments_of_tunnel_packets_are_joined() {
 fn ping(from: &Ns, arguments: &[&str]) -> String {
     let mut command = from.command("ping");
     command
-        .args(["-c3", "-i", "0.05", "-W", "10"])
+        .args(["-c3", "-l3", "-i5", "-W", "10"])
         .args(arguments);
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].concat();

@@ -8,9 +8,10 @@ use crate::probe::StageStats;
 use core::fmt;
 use sluice_mem::counter::Counter;
 
-/// Packets take no turn longer than this: 256 of them at a microsecond each. What is beyond that, others
-/// had of the CPU.
-pub const TURN_MOST_NS: u64 = 250_000;
+/// Packets take no turn as long as this, even where memory is slow: others had the CPU.
+pub const TURN_MOST_NS: u64 = 1_000_000;
+/// What a turn counts for that took longer.
+const TURN_USUAL_NS: u64 = 100_000;
 
 /// Counters of one worker. Written by it alone, read by anyone.
 #[repr(align(128))]
@@ -41,7 +42,8 @@ pub struct WorkerStats {
     pub busy_ns: Counter,
     /// Time spent on turns that found none: what a turn costs by itself.
     pub idle_ns: Counter,
-    /// Time beyond [`TURN_MOST_NS`] of single turns: others had the CPU. Neither busy nor idle.
+    /// What turns longer than [`TURN_MOST_NS`] took beyond the usual: others had the CPU. Neither busy
+    /// nor idle.
     pub away_ns: Counter,
     /// Packets that waited in the rings from other workers in the last turn.
     pub waiting: Counter,
@@ -95,9 +97,13 @@ impl WorkerStats {
             _ => (&self.busy_turns, &self.busy_ns),
         };
         turns.add(1);
-        ns.add(took_ns.min(TURN_MOST_NS));
-        if took_ns > TURN_MOST_NS {
-            self.away_ns.add(took_ns - TURN_MOST_NS);
+        let own_ns = match took_ns {
+            0..=TURN_MOST_NS => took_ns,
+            _ => TURN_USUAL_NS,
+        };
+        ns.add(own_ns);
+        if own_ns < took_ns {
+            self.away_ns.add(took_ns - own_ns);
         }
     }
 

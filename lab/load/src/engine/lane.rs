@@ -14,8 +14,10 @@ use crate::stamp::{SEQUENCES, STAMP_BYTES, Stamp};
 
 /// Packets made at a time.
 const BURST: usize = 32;
-/// How long after the end of the plan packets are still made that were due before.
+/// How long packets are still made that were due before the plan's end, from when the end is seen.
 const GRACE_NS: u64 = 10_000_000;
+/// By then the end has to be seen: a machine may take the CPU away just then, but not for as long.
+const SEEN_NS: u64 = 100_000_000;
 
 /// Makes and sends.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Lane<P: Packet> {
     pub(crate) counts: LaneCounts,
     pub(crate) lateness: Times,
     end_ns: u64,
+    /// When the plan's end was seen with packets left to make.
+    end_seen_ns: Option<u64>,
     late_after_ns: u64,
     patience_ns: u64,
     is_over: bool,
@@ -92,6 +96,7 @@ impl<P: Packet> Lane<P> {
             port,
             run: common.run,
             end_ns: common.origin_ns + plan.plan.duration_ns(),
+            end_seen_ns: None,
             pace: Pace::new(plan.plan.clone())?,
             sizes: SizeDraw::new(&plan.sizes)?,
             mean_bytes: plan.sizes.mean_bytes(),
@@ -153,9 +158,12 @@ impl<P: Packet> Lane<P> {
             if due_ns > now_ns {
                 break;
             }
-            if now_ns > self.end_ns + GRACE_NS {
-                self.give_up();
-                break;
+            if now_ns > self.end_ns {
+                let seen_ns = *self.end_seen_ns.get_or_insert(now_ns);
+                if now_ns > seen_ns.min(self.end_ns + SEEN_NS) + GRACE_NS {
+                    self.give_up();
+                    break;
+                }
             }
             if self.make_one(due_ns, flows, frames, io).is_none() {
                 self.counts.no_packet += 1;

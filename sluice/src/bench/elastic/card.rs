@@ -11,6 +11,7 @@ use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_path::limits::{BURST, SHARDS};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places of one of the four rings that make a receive queue: each source's, in each direction.
 const RING: usize = 1024;
@@ -73,42 +74,78 @@ impl Steering {
     }
 
     /// The table of one direction, as a port that can be asked to steer has it.
-    pub fn table(self: &std::sync::Arc<Self>, direction: usize) -> Table {
+    pub fn table(self: &Arc<Self>, direction: usize) -> Table {
         Table::new(self.clone(), direction)
     }
 }
 
-/// One worker's ends of the rings: what it makes goes to both queues, what it polls comes from both
-/// sources. Direction comes second.
-pub struct Slots<P> {
-    to: [[Producer<P>; 2]; 2],
-    from: [[Consumer<P>; 2]; 2],
-    /// By direction: the source that is asked first the next time.
-    first: [usize; 2],
+/// One receive queue in one direction: a ring from each source.
+struct RxQueue<P> {
+    from: [Consumer<P>; 2],
+    /// The source that is asked first the next time.
+    first: usize,
 }
 
-/// Both workers' ends.
+impl<P> RxQueue<P> {
+    /// Up to `max` packets from both sources in turn: none waits behind more packets than the queue
+    /// holds, on which changes of steering count.
+    #[inline]
+    fn take(&mut self, max: usize, mut taken: impl FnMut(P)) -> usize {
+        let first = self.first;
+        self.first = 1 - first;
+        let mut n = 0;
+        for source in [first, 1 - first] {
+            for packet in self.from[source].drain(max - n) {
+                n += 1;
+                taken(packet);
+            }
+        }
+        n
+    }
+}
+
+/// Queues that nobody polls, by queue and direction.
+type Left<P> = Arc<[[Mutex<Option<RxQueue<P>>>; 2]; 2]>;
+
+/// One worker's ends of the rings: what it makes goes to both queues, what it polls comes from the
+/// queues that it has. Direction comes second.
+pub struct Slots<P> {
+    to: [[Producer<P>; 2]; 2],
+    has: [[Option<RxQueue<P>>; 2]; 2],
+    left: Left<P>,
+}
+
+/// Both workers' ends; each has the queue of its number.
 pub fn slots<P: Send>() -> [Slots<P>; 2] {
-    let pair = || [(); 2].map(|()| spsc(RING, 0));
-    // By maker and queue.
-    let rings = [(); 2].map(|()| [(); 2].map(|()| pair()));
+    // By maker, queue and direction.
+    let rings = [(); 2].map(|()| [(); 2].map(|()| [(); 2].map(|()| spsc(RING, 0))));
     let [of_near, of_far] = rings.map(|of_maker| {
         let ends = of_maker.map(|of_queue| {
             let [(up_in, up_out), (down_in, down_out)] = of_queue;
             ([up_in, down_in], [up_out, down_out])
         });
         let [(to_near, near), (to_far, far)] = ends;
-        ([to_near, to_far], near, far)
+        ([to_near, to_far], [near, far])
     });
-    let slots = |to, from| Slots {
+    let ((to_of_near, from_near), (to_of_far, from_far)) = (of_near, of_far);
+    let queues = from_near.into_iter().zip(from_far).map(|(near, far)| {
+        let mut both = near.into_iter().zip(far);
+        [(); 2].map(|()| {
+            let (near, far) = both.next()?;
+            let from = [near, far];
+            Some(RxQueue { from, first: 0 })
+        })
+    });
+    let left: Left<P> = Arc::default();
+    let mut all = [to_of_near, to_of_far].map(|to| Slots {
         to,
-        from,
-        first: [0; 2],
-    };
-    [
-        slots(of_near.0, [of_near.1, of_far.1]),
-        slots(of_far.0, [of_near.2, of_far.2]),
-    ]
+        has: Default::default(),
+        left: left.clone(),
+    });
+    for (number, queue) in queues.enumerate() {
+        all[number].has[number] = queue;
+    }
+    all
 }
 
 impl<P> Slots<P> {
@@ -129,21 +166,40 @@ impl<P> Slots<P> {
         self.to[queue][direction].push(packet)
     }
 
-    /// Up to `max` packets of our queue, from both sources in turn: none waits behind more packets
-    /// than the queue holds, on which changes of steering count.
+    /// Up to `max` packets of a queue; none if another worker has it.
     #[inline]
-    pub fn take(&mut self, direction: usize, max: usize, mut taken: impl FnMut(P)) -> usize {
-        let first = self.first[direction];
-        self.first[direction] = 1 - first;
-        let mut n = 0;
-        for source in [first, 1 - first] {
-            for packet in self.from[source][direction].drain(max - n) {
-                n += 1;
-                taken(packet);
-            }
+    pub fn take(
+        &mut self,
+        queue: usize,
+        direction: usize,
+        max: usize,
+        taken: impl FnMut(P),
+    ) -> usize {
+        match &mut self.has[queue][direction] {
+            Some(queue) => queue.take(max, taken),
+            None => 0,
         }
-        n
     }
+
+    /// The other worker may have this queue.
+    pub fn leave(&mut self, queue: usize, direction: usize) {
+        if let Some(was) = self.has[queue][direction].take() {
+            *lock(&self.left[queue][direction]) = Some(was);
+        }
+    }
+
+    /// False if the other worker has it still.
+    pub fn adopt(&mut self, queue: usize, direction: usize) -> bool {
+        if self.has[queue][direction].is_none() {
+            self.has[queue][direction] = lock(&self.left[queue][direction]).take();
+        }
+        self.has[queue][direction].is_some()
+    }
+}
+
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is done under the lock that could leave it half done.
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -161,11 +217,26 @@ mod tests {
         assert_eq!((made(&mut near), made(&mut far)), (RING, RING));
         assert_eq!(near.room(), [[RING; 2], [0, RING]]);
         let mut sum = 0;
-        assert_eq!(far.take(0, 100, |n| sum += n), 100);
-        assert_eq!(far.take(0, 2 * RING, |n| sum += n), 2 * RING - 100);
+        assert_eq!(far.take(1, 0, 100, |n| sum += n), 100);
+        assert_eq!(far.take(1, 0, 2 * RING, |n| sum += n), 2 * RING - 100);
         assert_eq!(sum, (RING * (RING - 1)) as u32);
-        assert_eq!(near.take(0, 10, |_| ()) + far.take(1, 10, |_| ()), 0);
+        assert_eq!(near.take(0, 0, 10, |_| ()) + far.take(1, 1, 10, |_| ()), 0);
     }
+
+    #[test]
+    fn a_queue_goes_from_worker_to_worker_with_what_lies_in_it() {
+        let [mut near, mut far] = slots::<u32>();
+        assert!(near.put(1, 0, 7).is_ok());
+        assert!(!near.adopt(1, 0), "the other worker has it");
+        assert_eq!(near.take(1, 0, 8, |_| ()), 0);
+        far.leave(1, 0);
+        assert!(near.adopt(1, 0) && near.adopt(1, 0) && !far.adopt(1, 0));
+        let mut seen = vec![];
+        assert_eq!(near.take(1, 0, 8, |n| seen.push(n)), 1);
+        assert_eq!(seen, [7]);
+        assert!(near.adopt(0, 0) && far.adopt(1, 1), "as they were dealt");
+    }
+
     /// Polling the other direction between changes nothing of that.
     #[test]
     fn no_packet_waits_behind_more_than_the_queue_holds() {
@@ -176,8 +247,8 @@ mod tests {
             let (mut polled, mut is_out) = (0, false);
             while !is_out {
                 while both[1 - lone].put(0, 0, 0).is_ok() {}
-                polled += both[0].take(0, 128, |n| is_out |= n == 1) as u64;
-                both[0].take(1, 128, |_| ());
+                polled += both[0].take(0, 0, 128, |n| is_out |= n == 1) as u64;
+                both[0].take(0, 1, 128, |_| ());
                 assert!(polled < HOLDS, "source {lone}");
             }
         }

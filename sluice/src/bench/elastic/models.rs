@@ -136,6 +136,7 @@ pub fn model<P: Packet + Send + 'static>(
 /// Shards to their owners, packets to their pollers; each source makes half of everybody's.
 pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
     world.drain();
+    world.poll_own_queues();
     world.own(|shard| model.owner(shard));
     world.set_flows(
         |shard| model.poller(shard),
@@ -178,7 +179,7 @@ pub fn full_load<P: Packet + Send + 'static>(
     world.drain();
     let engine_ns = [0, 1].map(|w| {
         let (mut ns, mut seen) = (0, 0);
-        for turn in turns[w].iter().filter(|turn| !turn.was_interrupted()) {
+        for turn in turns[w].iter().filter(|turn| turn.counts()) {
             ns += u64::from(turn.ns);
             seen += u64::from(turn.polled + turn.handed_in);
         }
@@ -198,25 +199,27 @@ fn source_limit<P: Packet + Send + 'static>(world: &mut World<P>, each: Duration
     world.sources(|_, source| source.set_pace(Pace::Full));
     let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
     let until_ns = began_ns + each.as_nanos() as u64;
-    world.workers(move |_, worker, _| {
+    world.workers(move |number, worker, _| {
+        let queue = QueueId(number as u16);
         while clock::monotonic_ns() < until_ns {
-            forward(worker.io());
+            forward(worker.io(), queue);
         }
         worker.io().set_pace(Pace::Still);
         // The other may have made some for us still.
         let until_ns = until_ns + 1_000_000;
         while clock::monotonic_ns() < until_ns {
-            forward(worker.io());
+            forward(worker.io(), queue);
         }
     });
     let packets = world.watch.sum(|eye| &eye.left) - left;
     packets as f64 / each.as_nanos() as f64 * 1000.0
 }
 
-fn forward<P: Packet>(io: &mut Source<P>) {
+fn forward<P: Packet>(io: &mut Source<P>, queue: QueueId) {
+    io.work();
     for port in [N3, N6] {
         let mut burst = Burst::new();
-        if io.rx(port, QueueId(0), &mut burst, BURST) > 0 {
+        if io.rx(port, queue, &mut burst, BURST) > 0 {
             io.tx(port, QueueId(0), &mut burst);
         }
     }

@@ -195,7 +195,18 @@ impl<P: Packet> Source<P> {
         core::mem::replace(&mut self.samples, Vec::with_capacity(SAMPLES))
     }
 
-    /// Makes what is due. Returns how many.
+    /// Looks around and makes what is due. A worker at rest, which polls nothing, makes its half as
+    /// well.
+    pub fn work(&mut self) {
+        let now_ns = clock::monotonic_ns();
+        self.look(now_ns);
+        self.steering.learn(self.worker);
+        let made = self.make_due(now_ns);
+        add(&self.watch.eyes[self.worker].made, made);
+        self.spent_ns += clock::monotonic_ns() - now_ns;
+    }
+
+    /// Returns how many.
     fn make_due(&mut self, now_ns: u64) -> u64 {
         if let Some((at_ns, pace)) = self.then.filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.then = None;
@@ -356,6 +367,12 @@ impl<P: Packet> Source<P> {
     }
 }
 
+/// Where the card has the packets of a port's queue: queue and direction.
+fn place(port: PortId, queue: QueueId) -> Option<(usize, usize)> {
+    let direction = [N3, N6].iter().position(|of| *of == port)?;
+    (queue.0 < 2).then_some((queue.0.into(), direction))
+}
+
 fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Relaxed) + n, Relaxed);
 }
@@ -367,23 +384,12 @@ impl<P: Packet> PortIo for Source<P> {
         &self.infos
     }
 
-    fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
-        let direction = match port {
-            // The first that a turn polls.
-            N3 => {
-                let now_ns = clock::monotonic_ns();
-                self.look(now_ns);
-                self.steering.learn(self.worker);
-                let made = self.make_due(now_ns);
-                add(&self.watch.eyes[self.worker].made, made);
-                self.spent_ns += clock::monotonic_ns() - now_ns;
-                0
-            }
-            N6 => 1,
-            _ => return 0,
+    fn rx(&mut self, port: PortId, queue: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
+        let Some((queue, direction)) = place(port, queue) else {
+            return 0;
         };
         let max = max.min(burst.remaining());
-        let n = self.slots.take(direction, max, |packet| {
+        let n = self.slots.take(queue, direction, max, |packet| {
             if let Err(packet) = burst.push(packet) {
                 packet.free();
             }
@@ -392,12 +398,15 @@ impl<P: Packet> PortIo for Source<P> {
         n
     }
 
-    /// Packets come to whoever asks for them.
-    fn take_rx(&mut self, _: PortId, _: QueueId) -> bool {
-        true
+    fn take_rx(&mut self, port: PortId, queue: QueueId) -> bool {
+        place(port, queue).is_some_and(|(queue, direction)| self.slots.adopt(queue, direction))
     }
 
-    fn leave_rx(&mut self, _: PortId, _: QueueId) {}
+    fn leave_rx(&mut self, port: PortId, queue: QueueId) {
+        if let Some((queue, direction)) = place(port, queue) {
+            self.slots.leave(queue, direction);
+        }
+    }
 
     fn tx(&mut self, _: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
         let n = burst.len();

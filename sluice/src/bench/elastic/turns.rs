@@ -25,6 +25,16 @@ pub struct TurnSample {
 }
 
 impl TurnSample {
+    /// Whether it found nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.polled + self.handed_in == 0
+    }
+
+    /// Whether it tells what packets take.
+    pub fn counts(&self) -> bool {
+        !self.is_idle() && !self.was_interrupted()
+    }
+
     /// Whether others had the CPU meanwhile: packets never take so long.
     pub fn was_interrupted(&self) -> bool {
         u64::from(self.ns) > TURN_MOST_NS
@@ -63,7 +73,8 @@ pub fn turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
         return sampled_turn(worker, turns);
     }
     let began_ns = clock::monotonic_ns();
-    let work = worker.turn(began_ns);
+    worker.io().work();
+    let work = worker.turn(clock::monotonic_ns());
     count(&turns.stats, work, began_ns);
 }
 
@@ -78,7 +89,8 @@ fn sampled_turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
     let before = (worker.io().spent_ns, worker.io().polled);
     let handed = (stats.handed_in.get(), stats.handed_out.get());
     let began_ns = clock::monotonic_ns();
-    let work = worker.turn(began_ns);
+    worker.io().work();
+    let work = worker.turn(clock::monotonic_ns());
     let took_ns = count(&stats, work, began_ns);
     let source_ns = worker.io().spent_ns - before.0;
     let sample = TurnSample {
@@ -87,11 +99,7 @@ fn sampled_turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
         handed_out: (stats.handed_out.get() - handed.1) as u32,
         ns: took_ns.saturating_sub(source_ns).min(u32::MAX.into()) as u32,
     };
-    if let Some(samples) = turns
-        .samples
-        .as_mut()
-        .filter(|s| work > 0 && s.len() < SAMPLES)
-    {
+    if let Some(samples) = turns.samples.as_mut().filter(|s| s.len() < SAMPLES) {
         samples.push(sample);
     }
 }

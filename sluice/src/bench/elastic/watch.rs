@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A worker that was away longer than this has met somebody else on its CPU.
 pub const HICCUP_NS: u64 = 50_000;
+/// No turn full of packets takes as long: then others had the CPU for certain.
+const AWAY_NS: u64 = 1_000_000;
 /// No shard is watched.
 const NOBODY: u32 = u32::MAX;
 
@@ -41,7 +43,7 @@ pub struct Eye {
     pub hiccup_ns: AtomicU64,
     /// The longest time between two looks at its ports, since it was set back.
     pub gap_ns: AtomicU64,
-    /// All times longer than [`HICCUP_NS`] together, since they were set back.
+    /// All times longer than [`AWAY_NS`] together, since they were set back.
     pub away_ns: AtomicU64,
 }
 
@@ -52,6 +54,8 @@ impl Eye {
         if gap_ns > HICCUP_NS {
             self.hiccup_ns.store(now_ns, Relaxed);
             self.gap_ns.fetch_max(gap_ns, Relaxed);
+        }
+        if gap_ns > AWAY_NS {
             self.away_ns.fetch_add(gap_ns, Relaxed);
         }
     }

@@ -195,6 +195,17 @@ impl<P: Packet + Send + 'static> World<P> {
         self.settle();
     }
 
+    /// Each worker polls the queues of its number again, whatever scaling made of that.
+    pub fn poll_own_queues(&mut self) {
+        for (worker, port) in [(0, N3), (0, N6), (1, N3), (1, N6)] {
+            let queue = QueueId(worker.into());
+            self.core
+                .end_mut()
+                .move_queue(Polled { port, queue }, worker);
+        }
+        self.settle();
+    }
+
     /// Turns for so long.
     pub fn turn_for(&mut self, ns: u64) {
         let until = clock::monotonic_ns() + ns;

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sluice_host::link::LinkCounters;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
@@ -9,7 +10,7 @@ use sluice_lab_ran::{FTeid, GnbHandle, UeConfig, UeId};
 use sluice_lab_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
 use sluice_wire::ids::{Qfi, Seid, Teid};
 
-use super::{Lab, SERVER, ue_address};
+use super::{Lab, SERVER, SOON, ue_address};
 
 /// With its tunnel, a packet of it fits into a frame of N3.
 const MTU: u16 = 1400;
@@ -122,27 +123,39 @@ impl Ue {
     /// Pings the server with packets of `bytes` in all, header included; says how many answers
     /// came.
     pub fn ping(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
-        self.ping_for(lab, count, bytes, 10)
+        // All at once: behind its last packet `ping` waits for twice the longest time so far, or for
+        // the interval, and a machine that is away for longer would make it count a loss.
+        let all = count.to_string();
+        self.ping_for(lab, count, bytes, &["-i5", "-W10", "-l", &all])
+    }
+
+    /// Pings 20 ms apart; says how many answers its device has got in the end.
+    pub fn ping_for_a_while(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
+        let before = self.counters().rx_packets;
+        self.ping_for(lab, count, bytes, &["-i0.02", "-W10"]);
+        let mut came = 0;
+        let mut is_all = || {
+            came = (self.counters().rx_packets - before) as u32;
+            came >= count
+        };
+        let until = Instant::now() + SOON;
+        while !is_all() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        came
     }
 
     /// The same with packets that nobody is expected to answer.
     pub fn ping_in_vain(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
-        self.ping_for(lab, count, bytes, 1)
+        self.ping_for(lab, count, bytes, &["-i0.02", "-W1"])
     }
 
-    fn ping_for(&self, lab: &Lab, count: u32, bytes: u16, wait_s: u32) -> u32 {
+    fn ping_for(&self, lab: &Lab, count: u32, bytes: u16, times: &[&str]) -> u32 {
         let (count, payload) = (count.to_string(), (bytes - 28).to_string());
-        let wait_s = wait_s.to_string();
         let mut command = lab.ue.command("ping");
-        command.args(["-q", "-i", "0.02", "-W", &wait_s, "-M", "do"]);
-        command.args([
-            "-c",
-            &count,
-            "-s",
-            &payload,
-            "-I",
-            &self.address.to_string(),
-        ]);
+        command.args(["-q", "-M", "do"]).args(times);
+        command.args(["-c", &count, "-s", &payload]);
+        command.args(["-I", &self.address.to_string()]);
         let output = command.arg(SERVER.to_string()).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let received = text

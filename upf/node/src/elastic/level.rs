@@ -50,6 +50,7 @@ pub fn level(heats: &[Heat], loads: &[(WorkerId, u64)], tolerance: f64) -> Level
     levelling.giants = giants.map(|h| h.shard).collect();
     let mut loads: Vec<Load> = loads.iter().map(|l| Load::of(*l, heats)).collect();
     let tolerance = (even as f64 * tolerance) as u64;
+    let mut last = None;
     while levelling.moves.len() < MOVES_MAX {
         let Some((from, to, gap)) = extremes(&loads).filter(|(.., gap)| *gap > 2 * tolerance)
         else {
@@ -60,11 +61,26 @@ pub fn level(heats: &[Heat], loads: &[(WorkerId, u64)], tolerance: f64) -> Level
         let Some(pick) = pick.filter(|h| h.heat * WORTH * MOVES_MAX as u64 > gap) else {
             break;
         };
+        let to = along(last, pick, from, &loads).unwrap_or(to);
+        last = Some((group(pick.shard), to));
         levelling.moves.push((pick.shard, loads[to].worker));
         loads[from].sum = loads[from].sum.saturating_sub(pick.heat);
         loads[to].sum += pick.heat;
     }
     levelling
+}
+
+/// Shards that a port steers together.
+fn group(shard: ShardId) -> u16 {
+    shard.0 % (1 << STEERED_GROUP_BITS[0])
+}
+
+/// Where the last shard went, if this one is of its group: a port follows a group only that has most of
+/// its shards at one worker. Not if that worker had more to do then than the one it comes from.
+fn along(last: Option<(u16, usize)>, pick: Heat, from: usize, loads: &[Load]) -> Option<usize> {
+    let (_, to) = last.filter(|(of, _)| *of == group(pick.shard))?;
+    let fits = loads[to].sum + pick.heat <= loads[from].sum.saturating_sub(pick.heat);
+    (to != from && fits).then_some(to)
 }
 
 /// What one worker has.
@@ -83,8 +99,8 @@ impl Load {
             .copied()
             .collect();
         // Of those with the same load whole groups go, for a port can steer such elsewhere.
-        let group = |h: &Heat| (h.shard.0 % (1 << STEERED_GROUP_BITS[0]), h.shard);
-        shards.sort_by(|a, b| a.heat.cmp(&b.heat).then(group(b).cmp(&group(a))));
+        let place = |h: &Heat| (group(h.shard), h.shard);
+        shards.sort_by(|a, b| a.heat.cmp(&b.heat).then(place(b).cmp(&place(a))));
         Self {
             worker,
             sum,
@@ -163,6 +179,31 @@ mod tests {
         let levelling = levelled(&heats, 2);
         let sums = sums(&heats, &levelling, 2);
         assert!(sums[1] >= 9_500, "{sums:?}");
+    }
+
+    #[test]
+    fn groups_that_a_port_steers_go_whole_whoever_has_least_meanwhile() {
+        let mut of = vec![(0, 100); 4096];
+        for (shard, heat) in of.iter_mut().enumerate() {
+            *heat = ((shard % 4) as u8, if shard % 4 == 0 { 40 } else { 10 });
+        }
+        let heats = heats(&of);
+        let levelling = levelled(&heats, 4);
+        let sums = sums(&heats, &levelling, 4);
+        assert!(
+            sums.iter().all(|sum| (17_000..19_200).contains(sum)),
+            "{sums:?}"
+        );
+        let mut split = 0;
+        for of in 0..1 << STEERED_GROUP_BITS[0] {
+            let moves = levelling.moves.iter();
+            let to: Vec<_> = moves
+                .filter(|(s, _)| group(*s) == of)
+                .map(|m| m.1)
+                .collect();
+            split += usize::from(to.iter().any(|worker| *worker != to[0]));
+        }
+        assert!(split <= 3, "{split} groups are split");
     }
 
     #[test]

@@ -3,6 +3,13 @@
 use super::super::models::{Model, ModelFigures};
 use super::super::turns::TurnSample;
 
+/// So many turns of a size make it known.
+const KNOWN: usize = 8;
+/// What took so many times the median of its size was interrupted, if not for long.
+const OUTLIER: f32 = 4.0;
+/// A turn that finds nothing, if none was seen.
+const IDLE_NS: u32 = 100;
+
 /// Batches by size, up to 2^10 packets.
 const SIZES: usize = 11;
 
@@ -24,6 +31,8 @@ pub struct Measured {
     pub hand: Costs,
     /// Take it from another worker and execute it.
     pub take: Costs,
+    /// Find nothing.
+    pub idle_ns: Vec<u32>,
     /// What moves took, from the order to the last token.
     pub moves_ns: Vec<f64>,
 }
@@ -38,11 +47,13 @@ impl Measured {
         for figures in models {
             measured.add(figures.model, &figures.turns);
         }
-        measured
+        measured.settled()
     }
 
     /// Adds turns of both workers in this model.
     pub fn add(&mut self, model: Model, [near, far]: &[Vec<TurnSample>; 2]) {
+        let idle = near.iter().chain(far).filter(|turn| turn.is_idle());
+        self.idle_ns.extend(idle.map(|turn| turn.ns));
         match model {
             Model::RunToCompletion => {
                 let all = near.iter().chain(far);
@@ -56,6 +67,21 @@ impl Measured {
             }
             Model::Mixed => {}
         }
+    }
+
+    /// All was added: without what single turns only tell.
+    pub fn settled(mut self) -> Self {
+        self.idle_ns.sort_unstable();
+        for costs in [&mut self.own, &mut self.hand, &mut self.take] {
+            costs.settle();
+        }
+        self
+    }
+
+    /// The median of a turn that finds nothing.
+    pub fn idle_turn_ns(&self) -> f64 {
+        let median = self.idle_ns.get(self.idle_ns.len() / 2);
+        median.copied().unwrap_or(IDLE_NS).max(1).into()
     }
 
     /// Whether there is something of each kind.
@@ -80,6 +106,21 @@ impl Costs {
             self.left_out += 1;
         } else if packets > 0 {
             self.by_size[size(packets)].push(turn.ns as f32 / packets as f32);
+        }
+    }
+
+    fn settle(&mut self) {
+        let known = |turns: &Vec<f32>| turns.len() >= KNOWN;
+        let keep_all = !self.by_size.iter().any(known);
+        for turns in &mut self.by_size {
+            if !keep_all && !known(turns) {
+                turns.clear();
+            }
+            turns.sort_by(f32::total_cmp);
+            let most = turns.get(turns.len() / 2).map_or(0.0, |ns| ns * OUTLIER);
+            let kept = turns.partition_point(|ns| *ns <= most);
+            self.left_out += (turns.len() - kept) as u64;
+            turns.truncate(kept);
         }
     }
 
@@ -143,5 +184,22 @@ mod tests {
             (1_500.0, 3_000.0)
         );
         assert_eq!(costs.draw_ns(1_000, 0), 10_000.0);
+    }
+
+    #[test]
+    fn sizes_of_single_turns_and_turns_far_from_all_others_do_not_count() {
+        let mut costs = Costs::default();
+        costs.by_size[3] = vec![900.0];
+        costs.by_size[5] = [vec![100.0; 9], vec![1_000.0]].concat();
+        costs.settle();
+        assert_eq!(costs.left_out, 1);
+        assert_eq!(
+            (costs.draw_ns(8, 5), costs.draw_ns(32, 9)),
+            (800.0, 3_200.0)
+        );
+        let mut few = Costs::default();
+        few.by_size[3] = vec![900.0];
+        few.settle();
+        assert_eq!(few.draw_ns(8, 0), 7_200.0);
     }
 }

@@ -336,6 +336,7 @@ mod tests {
             own: Costs::fixed(50.0),
             hand: Costs::fixed(20.0),
             take: Costs::fixed(40.0),
+            idle_ns: vec![100],
             moves_ns: vec![5_000.0],
         }
     }

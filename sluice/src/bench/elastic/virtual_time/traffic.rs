@@ -40,6 +40,32 @@ impl Traffic {
         }
     }
 
+    /// From now on packets of these shards come to queue `to` instead of `from`.
+    pub fn resteer(&mut self, shards: impl Fn(u16) -> bool, [from, to]: [usize; 2], now_ns: f64) {
+        let old = &mut self.feeds[from];
+        let [heavy, all] = [old.heavy_share * old.rate, old.rate];
+        let take = |of: &mut Vec<u16>, rate: f64| {
+            let had = of.len().max(1) as f64;
+            let gone: Vec<u16> = of.extract_if(.., |shard| shards(*shard)).collect();
+            let share = gone.len() as f64 / had;
+            (gone, rate * share)
+        };
+        let (shards, even_gone) = take(&mut old.shards, all - heavy);
+        let (hot, heavy_gone) = take(&mut old.heavy, heavy);
+        let left = all - even_gone - heavy_gone;
+        old.set(
+            left,
+            (heavy - heavy_gone) / left.max(f64::MIN_POSITIVE),
+            now_ns,
+        );
+        let new = &mut self.feeds[to];
+        let heavy = new.heavy_share * new.rate + heavy_gone;
+        let all = new.rate + even_gone + heavy_gone;
+        new.shards.extend(shards);
+        new.heavy.extend(hot);
+        new.set(all, heavy / all.max(f64::MIN_POSITIVE), now_ns);
+    }
+
     /// From 0 to 1.
     fn share(&mut self) -> f64 {
         self.lot = self
@@ -109,6 +135,18 @@ mod tests {
         let heavy = came.iter().filter(|came| came.shard == 3).count();
         assert!((3_700..4_300).contains(&heavy), "{heavy}");
         assert!(came.iter().is_sorted_by(|a, b| a.at_ns <= b.at_ns));
+        let other = Feed::default();
+        traffic.feeds.push(other);
+        traffic.resteer(|shard| shard > 1, [0, 1], 1e6);
+        let [old, new] = &traffic.feeds[..] else {
+            panic!("two queues")
+        };
+        assert_eq!(
+            (&old.shards[..], &new.shards[..], &new.heavy[..]),
+            (&[1][..], &[2][..], &[3][..])
+        );
+        assert!((old.rate - 0.0025).abs() < 1e-9 && old.heavy_share.abs() < 1e-9);
+        assert!((new.rate - 0.0075).abs() < 1e-9 && (new.heavy_share - 2.0 / 3.0).abs() < 1e-9);
         traffic.feeds[0].set(f64::INFINITY, 0.0, 1e6);
         assert_eq!(traffic.take(0, 2e6, 100, &mut came), 0);
         assert_eq!(came.len(), 8_100);

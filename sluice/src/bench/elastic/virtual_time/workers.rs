@@ -13,8 +13,6 @@ use std::collections::VecDeque;
 const QUEUE: usize = 4096;
 /// Both ports are polled in a turn.
 const POLL: usize = 2 * BURST;
-/// A turn that finds nothing.
-const IDLE_NS: f64 = 100.0;
 
 /// A packet: when it came, and its shard.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +42,7 @@ struct Worker {
 /// All workers, and the control core's view of them.
 pub struct Workers {
     costs: Measured,
+    idle_ns: f64,
     workers: Vec<Worker>,
     owners: Vec<WorkerId>,
     heat: Vec<u64>,
@@ -67,6 +66,7 @@ impl Workers {
             ..Worker::default()
         };
         Self {
+            idle_ns: costs.idle_turn_ns(),
             costs,
             workers: (0..workers).map(|_| worker()).collect(),
             owners: (0..SHARDS).map(|s| owner(s) as WorkerId).collect(),
@@ -144,7 +144,7 @@ impl Workers {
         worker.turns += u64::from(work > 0);
         worker.idle_turns += u64::from(work == 0);
         worker.busy_ns += cost_ns;
-        worker.free_ns = now_ns + if work > 0 { cost_ns } else { IDLE_NS };
+        worker.free_ns = now_ns + if work > 0 { cost_ns } else { self.idle_ns };
         let end_ns = worker.free_ns;
         self.execute(me, end_ns, own.iter().chain(&taken));
         for came in others {
@@ -204,7 +204,7 @@ impl Fleet for Workers {
         let reading = |w: &Worker| Reading {
             busy_ns: w.busy_ns as u64,
             busy_turns: w.turns,
-            idle_ns: w.idle_turns * IDLE_NS as u64,
+            idle_ns: (w.idle_turns as f64 * self.idle_ns) as u64,
             idle_turns: w.idle_turns,
             packets: w.packets,
             waiting: waiting(w),
