@@ -4,6 +4,7 @@
 use super::quiet::undisturbed;
 use super::rig::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions};
 use crate::bench::elastic::models::{arrange, full_load};
+use crate::bench::elastic::source::{Pace, Source};
 use crate::bench::elastic::world::World;
 use crate::config::{Decides, Scaling};
 use sluice_host::clock;
@@ -92,7 +93,7 @@ fn climb<P: Packet + Send + 'static>(
     able_mpps: f64,
 ) -> Result<Measured, Problem> {
     let light = at_mpps(LIGHT * able_mpps);
-    world.sources(move |_, source| source.set_pace(light));
+    world.sources(move |_, source| set(source, light));
     wait_for_rest(world, job)?;
     let (steps, top) = (
         job.number("steps")?.max(1.0) as u64,
@@ -109,7 +110,7 @@ fn climb<P: Packet + Send + 'static>(
         job.go_on()?;
         let mpps = top * able_mpps * step as f64 / steps as f64;
         let pace = at_mpps(mpps);
-        world.sources(move |_, source| source.set_pace(pace));
+        world.sources(move |_, source| set(source, pace));
         let until_ns = course.began_ns + step * step_ns;
         while clock::monotonic_ns() < until_ns {
             world.turn();
@@ -117,6 +118,12 @@ fn climb<P: Packet + Send + 'static>(
         }
     }
     Ok(course.end())
+}
+
+/// Packets cost what they cost at full load, which was measured first.
+fn set<P: Packet>(source: &mut Source<P>, pace: Pace) {
+    source.set_pace(pace);
+    source.look_seldom();
 }
 
 /// Until one worker does all.

@@ -1,5 +1,7 @@
 //! Where an axis has its numbers.
 
+const DECADE: f64 = 10.0;
+
 /// An axis: what is seen of it, and where its numbers stand. All in the axis' own measure: that of
 /// the values, or their logarithms.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,20 +16,19 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// For these values; `most` numbers at the most. Axes that are not logarithmic begin at 0 if
-    /// `from_zero` says so.
+    /// For these values; `most` numbers at the most. Logarithmic only where they reach over a decade,
+    /// as a part of one has too few round numbers. Axes that are not begin at 0 if `from_zero` says
+    /// so, and number whole values by whole numbers.
     pub fn of(values: &[f64], log: bool, from_zero: bool, most: usize) -> Self {
         let finite = || values.iter().copied().filter(|v| v.is_finite());
         let least = finite().reduce(f64::min).unwrap_or(0.0);
         let greatest = finite().reduce(f64::max).unwrap_or(1.0);
-        match log {
-            true => Self::log(values, least, greatest, most),
-            false => Self::linear(
-                if from_zero { least.min(0.0) } else { least },
-                greatest,
-                most,
-            ),
+        if log && least > 0.0 && greatest >= DECADE * least {
+            return Self::log(values, least, greatest, most);
         }
+        let whole = finite().all(|value| value.fract() == 0.0);
+        let least = if from_zero { least.min(0.0) } else { least };
+        Self::linear(least, greatest, if whole { 1.0 } else { 0.0 }, most)
     }
 
     /// Where a value stands.
@@ -44,7 +45,7 @@ impl Scale {
         label(value)
     }
 
-    fn linear(least: f64, greatest: f64, most: usize) -> Self {
+    fn linear(least: f64, greatest: f64, finest: f64, most: usize) -> Self {
         let span = match greatest - least {
             span if span > 0.0 => span,
             _ => greatest.abs().max(1.0),
@@ -55,7 +56,8 @@ impl Scale {
             .map(|n| n * power)
             .into_iter()
             .find(|step| *step >= wide * 0.999)
-            .unwrap_or(wide);
+            .unwrap_or(wide)
+            .max(finest);
         let first = (least / step).floor() * step;
         let count = ((least + span - first) / step).ceil() as usize;
         let at: Vec<f64> = (0..=count).map(|n| first + n as f64 * step).collect();
@@ -169,5 +171,9 @@ mod tests {
         let own = Scale::of(&[64.0, 256.0, 1024.0], true, false, 8);
         let labels: Vec<String> = own.at.iter().map(|at| own.label(*at)).collect();
         assert_eq!(labels, ["64", "256", "1024"]);
+        let cores = Scale::of(&[1.0, 2.0, 4.0, 6.0], false, false, 12);
+        assert_eq!(cores.at, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let percent = Scale::of(&[72.0, 100.0], true, true, 8);
+        assert_eq!((percent.from, percent.log), (0.0, false));
     }
 }
