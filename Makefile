@@ -1,6 +1,6 @@
 # `make` explains itself. Everything is done by scripts/, which also run alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench lint docs fuzz
+.PHONY: help setup build demo test bench lab lint docs fuzz
 SHELL := /bin/bash
 
 # Arguments for the command behind a target, such as ARGS="--once --json".
@@ -23,6 +23,9 @@ test: ## Run all tests; ends with "N passed, N failed"
 
 bench: ## Measure beside the limit of this machine, and tell what became slower; ARGS="path --json" for one
 	@scripts/bench.sh $(ARGS)
+
+lab: ## Repeat the papers' experiments, quickly: target/lab/report.html; ARGS="all" takes its time
+	@scripts/lab.sh $(ARGS)
 
 lint: ## Format, clippy, rustdoc, shell scripts, licences
 	@scripts/lint.sh
