@@ -16,6 +16,9 @@ use sluice_port_dpdk::{Mbuf, MbufPool};
 
 /// The share of the closed loop's rate at which answers are timed.
 const TIMED: f64 = 0.1;
+/// If others had the CPUs for more of the time, it is measured again. The kernel's own work for sockets
+/// takes some.
+const PREEMPTED_MOST: f64 = 0.05;
 /// A first look at that rate takes so many of the messages.
 const LOOK: usize = 4;
 
@@ -85,20 +88,25 @@ fn all(
     job.go_on()?;
     let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
     let look = measure(world, (&mut *door, &mut *wire), &look).map_err(Problem::Failed)?;
-    let timed = case(messages, TIMED * look.rate_per_s.median, repeats(job)?);
-    let seen = best_of(|| {
-        job.go_on()?;
-        let figures = measure(world, (&mut *door, &mut *wire), &timed);
-        let figures = figures.map_err(Problem::Failed)?;
-        let share = figures.preempted;
-        Ok((figures, share))
-    })?;
-    let figures = seen.what;
-    measured.disturbed = seen.disturbed;
-    let rate = figures.rate_per_s;
-    measured.add("messages_per_s", [rate.min, rate.median, rate.max]);
-    measured.add("latency_us_p50", [figures.open.p50]);
-    measured.add("latency_us_p99", [figures.open.p99]);
+    // One repetition at a time, so that Ctrl-C is heard between them.
+    let timed = case(messages, TIMED * look.rate_per_s.median, 1);
+    let (mut rates, mut p50, mut p99) = (vec![], vec![], vec![]);
+    for _ in 0..repeats(job)? {
+        let seen = best_of(PREEMPTED_MOST, || {
+            job.go_on()?;
+            let figures = measure(world, (&mut *door, &mut *wire), &timed);
+            let figures = figures.map_err(Problem::Failed)?;
+            let share = figures.preempted;
+            Ok((figures, share))
+        })?;
+        rates.push(seen.what.rate_per_s.median);
+        p50.push(seen.what.open.p50);
+        p99.push(seen.what.open.p99);
+        measured.disturbed = measured.disturbed.or(seen.disturbed);
+    }
+    measured.add("messages_per_s", rates);
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
     Ok(measured)
 }
 
