@@ -212,7 +212,8 @@ fn draw_bars(chart: &mut Chart<'_, '_>, curve: &Curve, all: usize, y: &Scale) ->
     let colour = colour(curve.of);
     let width = 0.7 / all.max(1) as f64;
     for place in &curve.places {
-        let left = place.x + 0.15 + width * curve.of as f64;
+        // In the middle of its share of the width.
+        let left = place.x + 0.15 + width * (curve.of as f64 + 0.05);
         let [low, middle, high] = [place.y.min, place.y.median, place.y.max].map(|v| y.place(v));
         let corners = [(left, y.from), (left + 0.9 * width, middle)];
         let bar = Rectangle::new(corners, colour.mix(0.75).filled());
