@@ -17,7 +17,7 @@ const BEFORE_NS: f64 = 5.0 * MS;
 const LEVELLED_NS: f64 = 20.0 * MS;
 const COUNTED_NS: f64 = 15.0 * MS;
 const LOOK_NS: f64 = 0.1 * MS;
-/// Groups of shards that a card steers, and shards whose packets change their queue between two looks.
+/// Groups of shards that a card steers.
 const GROUPS: u16 = 1 << STEERED_GROUP_BITS[0];
 /// What a worker is able to is counted for so long, with so many packets in rings for each.
 const ABLE_NS: f64 = 3.0 * MS;

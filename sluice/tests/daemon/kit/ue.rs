@@ -145,7 +145,7 @@ impl Ue {
         came
     }
 
-    /// The same with packets that nobody is expected to answer.
+    /// Pings that nobody is expected to answer; says how many answers came all the same.
     pub fn ping_in_vain(&self, lab: &Lab, count: u32, bytes: u16) -> u32 {
         self.ping_for(lab, count, bytes, &["-i0.02", "-W1"])
     }
