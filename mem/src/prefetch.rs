@@ -41,6 +41,12 @@ pub fn read_bytes(bytes: &[u8]) {
     hint_read(bytes.as_ptr());
 }
 
+/// Asks for all cache lines of `bytes`, to be read.
+#[inline(always)]
+pub fn read_all_bytes(bytes: &[u8]) {
+    bytes.chunks(CACHE_LINE).for_each(read_bytes);
+}
+
 /// Asks for the first cache line of `slice[index]`, to be read; does nothing if
 /// there is no such element.
 #[inline(always)]

@@ -6,33 +6,46 @@
 
 use std::net::SocketAddr;
 
-const MUL_A: u64 = 0x9e37_79b9_7f4a_7c15;
-const MUL_B: u64 = 0xd6e8_feb8_6659_fd93;
+/// Octets of a row: a word for each of four hashes that run side by side, as one multiplication
+/// would wait for the one before.
+const ROW: usize = 32;
+
+const MULTIPLIERS: [u64; 4] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xd6e8_feb8_6659_fd93,
+    0xa076_1d64_78bd_642f,
+    0xe703_7ed1_a0b4_28db,
+];
 
 /// Fingerprint of `bytes` under `seed`.
 pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
-    let (mut low, mut high) = (seed ^ MUL_A, seed.rotate_left(32) ^ MUL_B);
-    let (words, rest) = bytes.as_chunks::<8>();
-    let (pairs, odd) = words.as_chunks::<2>();
-    for [first, second] in pairs {
-        low = fold(low ^ word(first), MUL_A);
-        high = fold(high ^ word(second), MUL_B);
+    let [a, b, c, d] = MULTIPLIERS;
+    let mut sums = [
+        seed ^ a,
+        seed.rotate_left(16) ^ b,
+        seed.rotate_left(32) ^ c,
+        seed.rotate_left(48) ^ d,
+    ];
+    let (rows, rest) = bytes.as_chunks::<ROW>();
+    for row in rows {
+        add(&mut sums, row);
     }
-    let mut tail = [0u8; 8];
-    for (to, from) in tail.iter_mut().zip(rest) {
+    let mut last = [0; ROW];
+    for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    // What is left over begins in the half where the next octets would have stood.
-    let (first, second) = match odd {
-        [whole] => (word(whole), word(&tail)),
-        _ => (word(&tail), 0),
-    };
-    low = fold(low ^ first, MUL_A);
-    high = fold(high ^ second, MUL_B);
-    fold(
-        low ^ high.rotate_left(29) ^ bytes.len() as u64,
-        MUL_A ^ MUL_B,
-    )
+    add(&mut sums, &last);
+    let [first, second, third, fourth] = sums;
+    let one = fold(first ^ second.rotate_left(29) ^ bytes.len() as u64, a);
+    let other = fold(third ^ fourth.rotate_left(31), b);
+    fold(one ^ other.rotate_left(23), c)
+}
+
+fn add(sums: &mut [u64; 4], row: &[u8; ROW]) {
+    let (words, _) = row.as_chunks::<8>();
+    for ((sum, octets), multiplier) in sums.iter_mut().zip(words).zip(MULTIPLIERS) {
+        *sum = fold(*sum ^ word(octets), multiplier);
+    }
 }
 
 /// Hash of a peer's socket address and a sequence number under `seed`.

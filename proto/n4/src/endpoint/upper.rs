@@ -135,6 +135,13 @@ impl Endpoint {
         let Some(node_id) = codec::node_id(body) else {
             return by_address;
         };
+        let is_its = |id: &AssociationId| {
+            let association = self.associations.get(*id);
+            association.and_then(|a| a.node_id()) == Some(&node_id)
+        };
+        if let Some(id) = by_address.filter(is_its) {
+            return Some(id);
+        }
         let named = self.associations.by_node_id(&node_id);
         match named.filter(|id| self.is_established(*id)) {
             None => {

@@ -11,6 +11,7 @@ use crate::n4::{PortN4, PortN4Counters};
 use crate::session::UpFunction;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
+use sluice_mem::prefetch;
 use sluice_n4::{Instant, Outbox};
 use sluice_path::assembly::ControlEnd;
 use sluice_path::ledger::Ledger;
@@ -112,6 +113,10 @@ impl<P: Packet> Core<P> {
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
+        // Whoever brought them wrote them on another core.
+        for (_, bytes) in datagrams {
+            prefetch::read_all_bytes(bytes);
+        }
         self.up.foresee_transactions(datagrams.len());
         for (peer, bytes) in datagrams {
             self.up.foresee(*peer, bytes);

@@ -6,6 +6,7 @@ use crate::control::frame::Frames;
 use crate::n4::Arrival;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use sluice_mem::prefetch;
 use sluice_path::tables::InterfaceId;
 use sluice_port::{Packet, PortId};
 
@@ -31,6 +32,9 @@ impl<P: Packet> Core<P> {
         });
         if packets.is_empty() {
             return 0;
+        }
+        for (packet, _) in &packets {
+            prefetch::read_all_bytes(packet.data());
         }
         let mut datagrams = ArrayVec::<_, N4_BATCH>::new();
         let mut fragments = ArrayVec::<usize, N4_BATCH>::new();

@@ -12,8 +12,7 @@ use crate::session::pending::Reply;
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, Session, SessionRef};
 use crate::session::work::Created;
-use core::hash::BuildHasher;
-use sluice_n4::SessionRequest;
+use sluice_n4::{SessionRequest, fingerprint};
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::CreatePdr;
@@ -65,7 +64,7 @@ impl State {
 
     /// Hash of a request behind its header.
     pub(super) fn hash(&self, body: &[u8]) -> u64 {
-        self.hash.hash_one(body)
+        fingerprint::of_bytes(self.hash.0, body)
     }
 
     /// The F-TEIDs that were chosen for the PDRs of the request, as far as they still stand.

@@ -62,6 +62,7 @@ impl State {
         if !self.pending.has_room() {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
         }
+        self.claims.begin();
         match base.session {
             Some(session) => self.ways_at = self.store.load(session, &mut self.installed),
             None => self.installed.clear(),

@@ -4,6 +4,7 @@ use crate::network::Network;
 use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::ground::shard_of;
+use crate::session::learned::Procedure;
 use crate::session::pending::{Answer, Reply};
 use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
@@ -29,6 +30,11 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
+        let leaving = self.state.is_leaving(request.association);
+        let asked = (request.association, request.body);
+        if !leaving && let Some(done) = self.state.replay_establishment(at, asked, net) {
+            return self.established(at, request, done, net, out);
+        }
         let head = SessionEstablishmentHead::parse(request.body).map_err(Refusal::from);
         if let Ok(head) = &head
             && let Some(known) = self.state.known(request, head)
@@ -40,18 +46,27 @@ impl UpFunction {
             Ok((drafted, head.cp_f_seid))
         });
         match established {
-            Ok((mut drafted, cp_f_seid)) => {
-                self.learn_cp_address(request, &cp_f_seid);
-                self.note(request.association, &drafted);
-                let reply = Reply {
-                    to: request.reply,
-                    cp_seid: cp_f_seid.seid,
-                };
-                drafted.record.answer = Answer::Established(reply);
-                self.launch(at, drafted, net, out);
-            }
+            Ok(done) => self.established(at, request, done, net, out),
             Err(refusal) => self.refuse_establishment(at, request, &refusal, out),
         }
+    }
+
+    fn established<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        (mut drafted, cp_f_seid): (Drafted, FSeid),
+        net: &mut N,
+        out: &mut E,
+    ) {
+        self.learn_cp_address(request, &cp_f_seid);
+        self.note(request.association, &drafted);
+        let reply = Reply {
+            to: request.reply,
+            cp_seid: cp_f_seid.seid,
+        };
+        drafted.record.answer = Answer::Established(reply);
+        self.launch(at, drafted, net, out);
     }
 
     /// Requests about the session may come from the address in its F-SEID (5.6.2).
@@ -145,6 +160,7 @@ impl State {
         if self.is_leaving(request.association) {
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         }
+        let before = self.look(Procedure::Establish, body, None);
         let rules = Body::new(body);
         refuse_unsupported(head, &rules)?;
         let flags = head.pfcpsereq_flags.unwrap_or_default();
@@ -175,6 +191,7 @@ impl State {
         };
         drafted.record.session = session;
         self.settle(session, at.seconds());
+        self.learn((Procedure::Establish, body), before, &drafted, session);
         Ok(drafted)
     }
 
@@ -230,7 +247,8 @@ fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> R
     }
 }
 
-fn read_user(user: &UserId<'_>) -> User {
+/// Who the user is, as far as it is kept.
+pub(super) fn read_user(user: &UserId<'_>) -> User {
     User {
         imsi: user
             .imsi

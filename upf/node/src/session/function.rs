@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::session::config::Config;
+use crate::session::learned::LearnedCounters;
 use crate::session::notice::Notice;
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
@@ -194,6 +195,11 @@ impl UpFunction {
     /// Transactions under way.
     pub fn under_way(&self) -> usize {
         self.state.pending.len()
+    }
+
+    /// How many messages went the short way of forms that were learned.
+    pub fn learned(&self) -> LearnedCounters {
+        self.state.learned.counters()
     }
 
     /// The PFCP endpoint, for its counters.

@@ -1,9 +1,10 @@
 //! What sessions are built on: TEID slots, lines, blocks, peers and meters, and the list of what
 //! one message has taken, so that a refused one leaves everything as it was.
 
-use crate::network::Network;
+use crate::network::{Network, Side};
 use crate::session::limits::TEID_REST_S;
 use crate::session::meter::Meter;
+use crate::session::names::NameId;
 use crate::session::places::{Places, Taken};
 use crate::session::random::Random;
 use crate::session::rules::{Endpoint, Key, Origin};
@@ -37,7 +38,8 @@ pub struct Ground {
 /// Something that a message took.
 #[derive(Clone, Copy, Debug)]
 enum Claim {
-    Slot(Taken),
+    /// With the TEID that it was last given out under.
+    Slot(Taken, u32),
     Line(Taken),
     Block(Taken),
     Pool(u32),
@@ -52,7 +54,69 @@ const CLAIMS: usize = 512;
 
 /// All that the message at hand took so far.
 #[derive(Debug, Default)]
-pub struct Claims(ArrayVec<Claim, CLAIMS>);
+pub struct Claims {
+    /// What would be given back.
+    claims: ArrayVec<Claim, CLAIMS>,
+    /// The same as it was asked for; it stays after the message, for those who learn from it.
+    steps: ArrayVec<Step, CLAIMS>,
+}
+
+/// Something that was asked for, and what was given.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Step {
+    /// A TEID of ours.
+    NewTeid {
+        /// Number of the address.
+        local: u8,
+        /// The TEID.
+        teid: u32,
+        /// Its line.
+        line: u32,
+    },
+    /// A TEID that the CP function named.
+    NamedTeid {
+        /// Number of the address.
+        local: u8,
+        /// The TEID.
+        teid: u32,
+        /// Its line.
+        line: u32,
+        /// Where the line comes from.
+        origin: Origin,
+    },
+    /// The line of a UE address.
+    UeLine {
+        /// The network instance.
+        instance: u8,
+        /// The address.
+        address: u32,
+        /// The line.
+        line: u32,
+        /// Where the line comes from.
+        origin: Origin,
+    },
+    /// An extension block.
+    Block {
+        /// The block.
+        block: u32,
+    },
+    /// A meter.
+    Meter {
+        /// The meter.
+        meter: u32,
+    },
+    /// A peer.
+    Peer {
+        /// Side of the FAR.
+        side: Side,
+        /// Network instance of the FAR.
+        instance: NameId,
+        /// The peer's address.
+        address: u32,
+        /// The peer.
+        peer: PeerId,
+    },
+}
 
 /// An allocator has nothing left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +175,16 @@ impl Ground {
         }
     }
 
+    /// Where the random numbers are, to [go on](Self::go_on_from) from there again.
+    pub fn random_state(&self) -> Random {
+        self.random.clone()
+    }
+
+    /// Random numbers go on from there, as if none had been drawn since.
+    pub fn go_on_from(&mut self, random: Random) {
+        self.random = random;
+    }
+
     /// A random number.
     pub fn random(&mut self) -> u32 {
         self.random.next_u32()
@@ -142,9 +216,9 @@ impl Ground {
         claims: &mut Claims,
     ) -> Result<(u32, Endpoint), Exhausted> {
         let taken = self.slots.take(shard, now_s).ok_or(Exhausted)?;
-        claims.push(Claim::Slot(taken))?;
         let slot = taken.place();
         let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+        claims.push(Claim::Slot(taken, last))?;
         for _ in 0..16 {
             let check = self.random.next_u32();
             let Some(teid) = self.layout.teid(slot, check) else {
@@ -153,6 +227,8 @@ impl Ground {
             let teid = teid.get();
             if teid != last && !self.known.knows(ForeignKey::teid(local, teid)) {
                 self.set_teid(slot, teid);
+                let line = slot;
+                claims.note(Step::NewTeid { local, teid, line });
                 return Ok((teid, slot_endpoint(local, teid, slot)));
             }
         }
@@ -169,6 +245,23 @@ impl Ground {
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
+        let endpoint = self.named_endpoint(shard, (local, teid), now_s, claims)?;
+        claims.note(Step::NamedTeid {
+            local,
+            teid,
+            line: endpoint.line,
+            origin: endpoint.origin,
+        });
+        Ok(endpoint)
+    }
+
+    fn named_endpoint(
+        &mut self,
+        shard: u32,
+        (local, teid): (u8, u32),
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<Endpoint, Denied> {
         if let Some(slot) = self.layout.own_teid(teid) {
             if self.slots.is_used(slot) && self.teids.get(slot as usize) == Some(&teid) {
                 return Err(Denied::InUse);
@@ -179,7 +272,10 @@ impl Ground {
                 && !self.known.knows(key)
                 && let Some(taken) = self.slots.take_named(slot)
             {
-                claims.push(Claim::Slot(taken)).map_err(Denied::from)?;
+                let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+                claims
+                    .push(Claim::Slot(taken, last))
+                    .map_err(Denied::from)?;
                 self.set_teid(slot, teid);
                 return Ok(slot_endpoint(local, teid, slot));
             }
@@ -194,6 +290,23 @@ impl Ground {
         shard: u32,
         instance: u8,
         address: u32,
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<Endpoint, Denied> {
+        let endpoint = self.ue_endpoint(shard, (instance, address), now_s, claims)?;
+        claims.note(Step::UeLine {
+            instance,
+            address,
+            line: endpoint.line,
+            origin: endpoint.origin,
+        });
+        Ok(endpoint)
+    }
+
+    fn ue_endpoint(
+        &mut self,
+        shard: u32,
+        (instance, address): (u8, u32),
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
@@ -245,13 +358,16 @@ impl Ground {
     pub fn block(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
         let taken = self.blocks.take(shard, 0).ok_or(Exhausted)?;
         claims.push(Claim::Block(taken))?;
-        Ok(taken.place())
+        let block = taken.place();
+        claims.note(Step::Block { block });
+        Ok(block)
     }
 
     /// A meter.
     pub fn meter(&mut self, meter: Meter, claims: &mut Claims) -> Result<u32, Exhausted> {
         let at = self.meters.insert(meter).ok_or(Exhausted)?;
         claims.push(Claim::Meter(at))?;
+        claims.note(Step::Meter { meter: at });
         Ok(at)
     }
 
@@ -290,9 +406,12 @@ impl Ground {
 
     /// Takes everything back that a refused message took, the last first.
     pub fn undo(&mut self, claims: &mut Claims, net: &mut impl Network) {
-        while let Some(claim) = claims.0.pop() {
+        while let Some(claim) = claims.claims.pop() {
             match claim {
-                Claim::Slot(taken) => self.slots.untake(taken),
+                Claim::Slot(taken, last) => {
+                    self.set_teid(taken.place(), last);
+                    self.slots.untake(taken);
+                }
                 Claim::Line(taken) => self.lines.untake(taken),
                 Claim::Block(taken) => self.blocks.untake(taken),
                 Claim::Pool(line) => self.clear_pool(line),
@@ -320,12 +439,27 @@ impl Ground {
 
 impl Claims {
     fn push(&mut self, claim: Claim) -> Result<(), Exhausted> {
-        self.0.try_push(claim).map_err(|_| Exhausted)
+        self.claims.try_push(claim).map_err(|_| Exhausted)
+    }
+
+    /// A message begins.
+    pub fn begin(&mut self) {
+        self.steps.clear();
+    }
+
+    /// Notes what was asked for. There are no more steps than claims.
+    pub fn note(&mut self, step: Step) {
+        let _ = self.steps.try_push(step);
+    }
+
+    /// What the message, or the last one, asked for.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// The message was accepted: what it took is the session's.
     pub fn keep(&mut self) {
-        self.0.clear();
+        self.claims.clear();
     }
 }
 

@@ -6,6 +6,8 @@ use crate::session::compile::ways;
 use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::establishment::{put, write_created};
 use crate::session::function::{Effects, UpFunction};
+use crate::session::learned::Procedure;
+use crate::session::learned::replay::Replayed;
 use crate::session::pending::{Answer, Pending, Reply};
 use crate::session::refusal::{self, Refusal};
 use crate::session::state::{Moment, State};
@@ -34,28 +36,46 @@ impl UpFunction {
             // 7.2.2.4.2: the CP function's SEID is not known.
             return self.refuse_modification(at, request, Seid(0), &refusal, out);
         };
+        let target = (name, &session);
+        if let Some(done) = self
+            .state
+            .replay_modification(at, target, request.body, net)
+        {
+            let Replayed { drafted, reference } = done;
+            return self.modified(at, request, (drafted, reference, session.cp.seid), net, out);
+        }
         let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
         let modified = head.and_then(|head| {
-            let target = (name, &session);
-            let body = Body::new(request.body);
-            let drafted = self.state.modify(at, target, &head, &body, net)?;
+            let drafted = self.state.modify(at, target, &head, request.body, net)?;
             Ok((drafted, head))
         });
         match modified {
-            Ok((mut drafted, head)) => {
-                self.note(request.association, &drafted);
+            Ok((drafted, head)) => {
                 let cp_seid = head.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid);
-                let reply = Reply {
-                    to: request.reply,
-                    cp_seid,
-                };
-                drafted.record.answer = Answer::Modified(reply, head.query_urr_reference);
-                self.launch(at, drafted, net, out);
+                let done = (drafted, head.query_urr_reference, cp_seid);
+                self.modified(at, request, done, net, out);
             }
             Err(refusal) => {
                 self.refuse_modification(at, request, session.cp.seid, &refusal, out);
             }
         }
+    }
+
+    fn modified<N: Network, E: Effects>(
+        &mut self,
+        at: Moment,
+        request: &SessionRequest<'_>,
+        (mut drafted, reference, cp_seid): (Drafted, Option<u32>, Seid),
+        net: &mut N,
+        out: &mut E,
+    ) {
+        self.note(request.association, &drafted);
+        let reply = Reply {
+            to: request.reply,
+            cp_seid,
+        };
+        drafted.record.answer = Answer::Modified(reply, reference);
+        self.launch(at, drafted, net, out);
     }
 
     fn refuse_modification<E: Effects>(
@@ -105,9 +125,11 @@ impl State {
         at: Moment,
         (name, session): (SessionRef, &Session),
         head: &SessionModificationHead<'_>,
-        body: &Body<'_>,
+        octets: &[u8],
         net: &mut N,
     ) -> Result<Drafted, Refusal> {
+        let body = &Body::new(octets);
+        let before = self.look(Procedure::Modify, octets, Some(name));
         refuse_unsupported(body)?;
         let base = Base {
             session: Some(name),
@@ -116,6 +138,7 @@ impl State {
         };
         let drafted = self.draft(at, base, net, |work| apply_all(work, head, body))?;
         self.commit(name, drafted.scope, at.seconds());
+        self.learn((Procedure::Modify, octets), before, &drafted, name);
         if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
             self.store.rename(name, CpSession { seid, ipv4, ipv6 });
         }

@@ -109,7 +109,10 @@ impl Remotes {
             self.others.remove(&(tunnel, session));
             return;
         }
-        let next = self.others_of(tunnel).next();
+        let next = match self.others.is_empty() {
+            true => None,
+            false => self.others_of(tunnel).next(),
+        };
         match next {
             Some(next) => {
                 self.others.remove(&(tunnel, next));

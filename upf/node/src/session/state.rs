@@ -7,6 +7,7 @@ use crate::session::draft::Scope;
 use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::hash::Seeded;
+use crate::session::learned::Learned;
 use crate::session::limits::URRS_PER_SESSION;
 use crate::session::meter::Told;
 use crate::session::names::Names;
@@ -15,6 +16,7 @@ use crate::session::pending::PendingTable;
 use crate::session::random::Random;
 use crate::session::remotes::Remotes;
 use crate::session::rules::Rules;
+use crate::session::settle;
 use crate::session::store::{SessionRef, Store};
 use sluice_n4::{AssociationId, Instant};
 use sluice_path::foreign::ForeignWriter;
@@ -78,6 +80,8 @@ pub struct State {
     pub before: Box<Image>,
     pub after: Box<Image>,
     pub claims: Box<Claims>,
+    /// What messages did to sessions before.
+    pub learned: Learned,
     /// The UP function is about to end.
     pub releasing: bool,
     /// An association has sessions to end, or their reports are on the way.
@@ -109,6 +113,7 @@ impl State {
             before: Box::new(Image::new(config.mbr_zero)),
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
+            learned: Learned::new(Seeded(config.seed[1])),
             releasing: false,
             farewells: false,
             hash: Seeded(config.seed[1]),
@@ -186,7 +191,12 @@ impl State {
             ground,
             ..
         } = self;
-        ground_what_is_gone(ground, installed, draft, now_s);
+        for line in settle::gone_lines(installed, draft) {
+            ground.release(line, now_s);
+        }
+        for block in settle::gone_blocks(installed, draft) {
+            ground.release_block(block);
+        }
         for urr in &draft.urrs {
             if let Some(meter) = ground.meters.get_mut(urr.meter) {
                 meter.told = Told::by(urr.method, urr.information);
@@ -203,15 +213,10 @@ impl State {
             remotes,
             ..
         } = self;
-        let has = |rules: &Rules, tunnel| rules.fars.iter().any(|f| f.tunnel() == Some(tunnel));
-        for tunnel in installed.fars.iter().filter_map(|f| f.tunnel()) {
-            if !has(draft, tunnel) {
-                remotes.remove(tunnel, session.at);
-            }
-        }
-        for tunnel in draft.fars.iter().filter_map(|f| f.tunnel()) {
-            if !has(installed, tunnel) {
-                remotes.add(tunnel, session.at);
+        for (sends, tunnel) in settle::tunnels(installed, draft) {
+            match sends {
+                true => remotes.add(tunnel, session.at),
+                false => remotes.remove(tunnel, session.at),
             }
         }
         self.claims.keep();
@@ -220,21 +225,5 @@ impl State {
     /// Leaves everything as it was before the message.
     pub fn undo(&mut self, net: &mut impl Network) {
         self.ground.undo(&mut self.claims, net);
-    }
-}
-
-/// Gives back lines and blocks that the draft no longer has.
-fn ground_what_is_gone(ground: &mut Ground, installed: &Rules, draft: &Rules, now_s: u32) {
-    for old in &installed.endpoints {
-        let is_line = old.key != crate::session::rules::Key::Spare;
-        if is_line && draft.endpoint(old.key).is_none() {
-            ground.release(old, now_s);
-        }
-        for block in old.blocks() {
-            let mut kept = draft.endpoints.iter().flat_map(|e| e.blocks());
-            if !kept.any(|b| b == block) {
-                ground.release_block(block);
-            }
-        }
     }
 }

@@ -109,6 +109,27 @@ impl State {
 }
 
 impl Head {
+    /// Of a session without record, in no list.
+    pub fn of(new: &NewSession) -> Option<Self> {
+        let cp = &new.cp;
+        let mut state = State::default();
+        state.set(State::IPV4, cp.ipv4.is_some());
+        state.set(State::IPV6, cp.ipv6.is_some());
+        Some(Self {
+            check: NonZeroU32::new(new.check)?,
+            association: new.association,
+            cp_seid: cp.seid,
+            cp_ipv4: cp.ipv4.map_or(0, u32::from),
+            request: new.request,
+            record_at: 0,
+            record_lines: 0,
+            previous: NONE,
+            next: NONE,
+            shard: new.shard as u16,
+            state,
+        })
+    }
+
     /// Where its record is.
     pub fn record(&self) -> Run {
         Run::of(self.record_at, self.record_lines)

@@ -5,17 +5,18 @@
 
 mod head;
 mod index;
+mod learned;
 mod lists;
-mod record;
+pub mod record;
 mod runs;
 mod user;
 
 use crate::session::hash::Seeded;
+use crate::session::learned::domain::FormId;
 use crate::session::limits::RECORD_LINES_PER_SESSION;
 use crate::session::rules::Rules;
 use crate::session::slab::Slab;
 use core::net::Ipv6Addr;
-use core::num::NonZeroU32;
 use head::{Head, NONE, State, cp_of, key_of};
 use index::{Index, Key};
 use record::RECORD_MAX;
@@ -205,23 +206,7 @@ impl Store {
             check,
             ..
         } = *new;
-        let mut state = State::default();
-        state.set(State::IPV4, cp.ipv4.is_some());
-        state.set(State::IPV6, cp.ipv6.is_some());
-        let head = Head {
-            check: NonZeroU32::new(check)?,
-            association,
-            cp_seid: cp.seid,
-            cp_ipv4: cp.ipv4.map_or(0, u32::from),
-            request: new.request,
-            record_at: 0,
-            record_lines: 0,
-            previous: NONE,
-            next: NONE,
-            shard: new.shard as u16,
-            state,
-        };
-        let at = self.heads.insert(head)?;
+        let at = self.heads.insert(Head::of(new)?)?;
         let name = SessionRef { at, check };
         record::set_usage(&mut self.scratch[..], Default::default());
         self.write(name, &new.user, rules);
@@ -256,6 +241,7 @@ impl Store {
             return self.put(name, rules);
         }
         let record = self.records.octets_mut(run);
+        record::set_form(record, FormId::UNKNOWN);
         let place = record.get_mut(ways_at..ways_at + len);
         if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
             place.copy_from_slice(ways);

@@ -2,7 +2,7 @@
 //! go through a worker and come back.
 
 mod again;
-mod bench;
+pub mod bench;
 mod default_session;
 mod direction;
 mod farewell;
@@ -11,6 +11,6 @@ mod many_flows;
 mod oracle;
 mod property;
 mod refusals;
-mod requests;
+pub mod requests;
 mod tolerance;
 mod usage;

@@ -227,6 +227,75 @@ fn change(step: &Step) -> SessionModificationRequest<'static> {
     change
 }
 
+/// Few kinds of messages, so that they come again.
+fn common_step() -> impl Strategy<Value = Step> {
+    let at = || 0..12usize;
+    let teid = prop_oneof![3 => Just(None), 1 => (1u32..4000).prop_map(Some)];
+    prop_oneof![
+        6 => (1u8..200, 0u8..3, teid).prop_map(|(ue, flows, chosen)| {
+            Step::Establish { ue, flows, chosen }
+        }),
+        2 => (at(), 1u16..4, 0u8..2, any::<bool>()).prop_map(|(at, id, qfi, shared)| {
+            Step::AddFlow { at, id: 40 + id, qfi, shared }
+        }),
+        2 => (at(), 1u16..4).prop_map(|(at, id)| Step::RemovePdr { at, id: 40 + id }),
+        3 => (at(), any::<bool>()).prop_map(|(at, buffer)| Step::Idle { at, buffer }),
+        4 => (at(), 1u32..200).prop_map(|(at, teid)| Step::Handover { at, teid }),
+        1 => (at(), 1u64..3).prop_map(|(at, kbps)| Step::Rate { at, qer: 1, kbps }),
+        2 => (at(), 1u32..3, any::<bool>()).prop_map(|(at, id, remove)| {
+            Step::Urr { at, id, remove }
+        }),
+        1 => at().prop_map(|at| Step::Query { at }),
+        4 => at().prop_map(|at| Step::Delete { at }),
+        1 => (0u64..90).prop_map(|s| Step::Later { s }),
+    ]
+}
+
+/// All that others see of a bench since it was last asked.
+fn seen(bench: &mut Bench) -> String {
+    let spoken = std::mem::take(&mut bench.spoken);
+    let ops = std::mem::take(&mut bench.ops);
+    let markers = std::mem::take(&mut bench.end_markers);
+    format!("{spoken:x?}\n{ops:?}\n{markers:?}\n{}", bench.fingerprint())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Octets, operations, end markers and what is held: all is as by the long way.
+    #[test]
+    fn forms_that_were_learned_change_nothing(
+        steps in proptest::collection::vec(common_step(), 100..300),
+    ) {
+        let traffic = sluice_path::txn::Usage { bytes: 1000, packets: 2 };
+        let mut worlds = [false, true].map(|learns| {
+            let mut bench = Bench::new();
+            bench.traffic = traffic;
+            if !learns {
+                bench.up.state.learned.turn_off();
+            }
+            World { bench, sessions: Vec::new() }
+        });
+        for (i, step) in steps.iter().enumerate() {
+            let [long, short] = worlds.each_mut().map(|world| {
+                world.run(step);
+                seen(&mut world.bench)
+            });
+            prop_assert_eq!(long, short, "step {}: {:?}", i, step);
+        }
+        let counters = worlds[1].bench.up.learned();
+        prop_assert!(counters.replayed > counters.long_way / 4, "{:?}", counters);
+        prop_assert_eq!(worlds[0].bench.up.learned().replayed, 0);
+        for world in worlds {
+            let World { mut bench, sessions } = world;
+            for seid in sessions {
+                prop_assert_eq!(bench.delete(CP, seid).0, Cause::REQUEST_ACCEPTED);
+            }
+            bench.assert_vacant();
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -3,7 +3,7 @@
 
 use crate::session::limits::ENDPOINTS;
 use crate::session::rules::{Key, UeAddress};
-use sluice_path::limits::BLOCK_CHAIN;
+use sluice_path::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
@@ -11,7 +11,7 @@ pub const URR_MAX: usize = 4 + 1 + 2 + 4 + 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2;
-pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 8;
+pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, UE address, QFIs.
 pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 10 + 5 + 8;
 /// The same without blocks.
@@ -47,6 +47,10 @@ pub const QER_MBR: u8 = 1 << 2;
 pub const QER_GBR: u8 = 1 << 3;
 pub const QER_QFI: u8 = 1 << 4;
 pub const QER_BUCKETS: u8 = 1 << 5;
+
+/// In place of a bucket's number in its block: there is none.
+pub const NO_BUCKET: u8 = u8::MAX;
+const _: () = assert!(BLOCK_BUCKETS < NO_BUCKET as usize);
 
 /// Bits of an endpoint's octet: two of the key's kind, two of the origin, then the blocks.
 pub const KEY_SPARE: u8 = 0;

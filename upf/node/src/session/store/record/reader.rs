@@ -11,7 +11,7 @@ use crate::session::rules::{
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
-use sluice_path::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
+use sluice_path::limits::BLOCK_CHAIN;
 use sluice_path::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::{
@@ -119,7 +119,7 @@ impl Reader {
         let instance = has(FAR_FORWARDING).then(|| NameId::from_number(eye.u16()));
         let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
             teid: eye.u32(),
-            address: Ipv4Addr::from(eye.get()),
+            address: Ipv4Addr::from(eye.u32()),
         });
         Far {
             id,
@@ -152,7 +152,7 @@ impl Reader {
         let gbr = has(QER_GBR).then(|| rate(eye));
         let qfi = has(QER_QFI).then(|| eye.u8());
         let buckets = match has(QER_BUCKETS) {
-            true => [eye.u32(), eye.u32()].map(bucket),
+            true => [(); 2].map(|()| bucket(eye)),
             false => [BucketRef::NONE; 2],
         };
         Qer {
@@ -173,7 +173,7 @@ impl Reader {
 /// Reads a UE address.
 pub fn read_ue(eye: &mut Eye<'_>) -> UeAddress {
     UeAddress {
-        address: Ipv4Addr::from(eye.get()),
+        address: Ipv4Addr::from(eye.u32()),
         instance: eye.u8(),
     }
 }
@@ -186,7 +186,7 @@ fn read_tunnel(eye: &mut Eye<'_>, endpoints: &ArrayVec<Endpoint, ENDPOINTS>) -> 
     };
     LocalTunnel {
         teid,
-        address: Ipv4Addr::from(eye.get()),
+        address: Ipv4Addr::from(eye.u32()),
         local,
     }
 }
@@ -198,11 +198,10 @@ fn rate(eye: &mut Eye<'_>) -> BitRate {
     }
 }
 
-fn bucket(number: u32) -> BucketRef {
-    const IN_BLOCK: u32 = BLOCK_BUCKETS as u32;
-    match number {
-        0 => BucketRef::NONE,
-        number => BucketRef::new(number / IN_BLOCK, (number % IN_BLOCK) as u8),
+fn bucket(eye: &mut Eye<'_>) -> BucketRef {
+    match eye.u8() {
+        NO_BUCKET => BucketRef::NONE,
+        at => BucketRef::new(eye.u32(), at),
     }
 }
 

@@ -3,10 +3,10 @@
 use super::form::*;
 use super::{Kinds, Pen};
 use crate::network::Side;
+use crate::session::learned::domain::Domain;
 use crate::session::rules::{
     Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, UeAddress, Urr,
 };
-use sluice_path::limits::BLOCK_BUCKETS;
 use sluice_path::rule::BucketRef;
 use sluice_wire::pfcp::value::Gate;
 
@@ -19,19 +19,19 @@ pub struct Scribe<'r> {
 
 impl Scribe<'_> {
     #[inline(always)]
-    fn id(&self, pen: &mut Pen<'_>, id: u32) {
+    fn id(&self, pen: &mut Pen<'_>, domain: Domain, id: u32) {
         match self.kinds.has(Kinds::WIDE) {
-            true => pen.u32(id),
-            false => pen.u16(id as u16),
+            true => pen.name(domain, id),
+            false => pen.short_name(domain, id as u16),
         }
     }
 
     pub fn urr(&self, pen: &mut Pen<'_>, urr: &Urr) {
-        self.id(pen, urr.id.0);
+        self.id(pen, Domain::Urr, urr.id.0);
         pen.u8(urr.method.0);
         pen.u16(urr.information.0);
         pen.u32(urr.triggers.0);
-        pen.u32(urr.meter);
+        pen.name(Domain::Meter, urr.meter);
     }
 
     pub fn endpoint(&self, pen: &mut Pen<'_>, endpoint: &Endpoint) {
@@ -48,17 +48,18 @@ impl Scribe<'_> {
             Key::Tunnel { local, teid } => {
                 pen.u8(KEY_TUNNEL | rest);
                 pen.u8(local);
-                pen.u32(teid);
+                pen.name(Domain::LocalTeid, teid);
             }
             key if self.ue.is_some_and(|ue| key == ue_key(ue)) => pen.u8(KEY_OWN_UE | rest),
             Key::Ue { instance, address } => {
                 pen.u8(KEY_UE | rest);
                 pen.u8(instance);
-                pen.u32(address);
+                pen.name(Domain::UeAddress, address);
             }
         }
-        pen.u32(endpoint.line);
-        endpoint.blocks().for_each(|block| pen.u32(block));
+        pen.name(Domain::Line, endpoint.line);
+        let blocks = endpoint.blocks();
+        blocks.for_each(|block| pen.name(Domain::Block, block));
     }
 
     pub fn pdr(&self, pen: &mut Pen<'_>, pdr: &Pdr) {
@@ -73,11 +74,14 @@ impl Scribe<'_> {
             | bit(PDR_QFIS, pdr.qfis != 0)
             | (qers.len() as u16) << PDR_QERS
             | (urrs.len() as u16) << PDR_URRS;
-        pen.u16(pdr.id.0);
+        pen.short_name(Domain::Pdr, pdr.id.0);
         pen.u16(bits);
-        self.id(pen, pdr.precedence);
+        match self.kinds.has(Kinds::WIDE) {
+            true => pen.u32(pdr.precedence),
+            false => pen.u16(pdr.precedence as u16),
+        }
         pen.u16(pdr.instance.number());
-        self.id(pen, pdr.far.0);
+        self.id(pen, Domain::Far, pdr.far.0);
         if let Some(tunnel) = pdr.tunnel {
             self.tunnel(pen, tunnel);
         }
@@ -87,7 +91,8 @@ impl Scribe<'_> {
         if pdr.qfis != 0 {
             pen.u64(pdr.qfis);
         }
-        qers.iter().chain(urrs).for_each(|id| self.id(pen, *id));
+        qers.iter().for_each(|id| self.id(pen, Domain::Qer, *id));
+        urrs.iter().for_each(|id| self.id(pen, Domain::Urr, *id));
     }
 
     /// TEID and number of the address stand in the endpoint.
@@ -104,10 +109,10 @@ impl Scribe<'_> {
             None => {
                 pen.u8(NO_ENDPOINT);
                 pen.u8(local);
-                pen.u32(teid);
+                pen.name(Domain::LocalTeid, teid);
             }
         }
-        pen.put(address.octets());
+        pen.u32(address.into());
     }
 
     pub fn far(&self, pen: &mut Pen<'_>, far: &Far) {
@@ -124,20 +129,22 @@ impl Scribe<'_> {
             | bit(FAR_PEER, far.peer.is_some())
             | bit(FAR_EGRESS, far.egress.is_some())
             | bit(FAR_REPORTED, far.reported);
-        self.id(pen, far.id.0);
+        self.id(pen, Domain::Far, far.id.0);
         pen.u16(bits);
         pen.u16(far.flags);
         if let Some(forwarding) = far.forwarding {
             pen.u16(forwarding.instance.number());
         }
         if let Some(tunnel) = far.tunnel() {
-            pen.u32(tunnel.teid);
-            pen.put(tunnel.address.octets());
+            pen.name(Domain::RemoteTeid, tunnel.teid);
+            pen.name(Domain::RemoteAddress, tunnel.address.into());
         }
-        far.peer
-            .into_iter()
-            .chain(far.egress)
-            .for_each(|id| pen.u16(id));
+        if let Some(peer) = far.peer {
+            pen.short_name(Domain::Peer, peer);
+        }
+        if let Some(egress) = far.egress {
+            pen.u16(egress);
+        }
     }
 
     pub fn qer(&self, pen: &mut Pen<'_>, qer: &Qer) {
@@ -148,7 +155,7 @@ impl Scribe<'_> {
             | bit8(QER_GBR, qer.gbr.is_some())
             | bit8(QER_QFI, qer.qfi.is_some())
             | bit8(QER_BUCKETS, shared);
-        self.id(pen, qer.id.0);
+        self.id(pen, Domain::Qer, qer.id.0);
         pen.u8(bits);
         for rate in qer.mbr.into_iter().chain(qer.gbr) {
             pen.u40(rate.uplink_kbps);
@@ -159,8 +166,13 @@ impl Scribe<'_> {
         }
         if shared {
             for bucket in qer.buckets {
-                let number = |(block, at)| block * BLOCK_BUCKETS as u32 + at as u32;
-                pen.u32(bucket.get().map_or(0, number));
+                match bucket.get() {
+                    Some((block, at)) => {
+                        pen.u8(at as u8);
+                        pen.name(Domain::Block, block);
+                    }
+                    None => pen.u8(NO_BUCKET),
+                }
             }
         }
     }
@@ -168,7 +180,7 @@ impl Scribe<'_> {
 
 /// Writes a UE address.
 pub fn write_ue(pen: &mut Pen<'_>, ue: UeAddress) {
-    pen.put(ue.address.octets());
+    pen.name(Domain::UeAddress, ue.address.into());
     pen.u8(ue.instance);
 }
 

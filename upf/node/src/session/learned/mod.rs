@@ -1,0 +1,121 @@
+//! Forms that were learned: what the same message did to another session is done again without
+//! reading rules.
+//!
+//! SMFs send the same few messages for a million sessions; only identifiers and addresses in them
+//! differ. Procedures do nothing with those values but compare them with each other and pass them
+//! on ([`domain`]). So when a message of some form has been dealt with by the long way, everything
+//! that it did can be written down with the places of the values in it ([`recipe`], found by
+//! [`bind`]). When a message of that form comes for a session whose record has the same form, and
+//! the same of its values are equal, the same is done: take what was taken, put the values into
+//! record and operations ([`replay`]). Whatever does not fit goes the long way. Nothing is assumed
+//! that is not checked; what can fail (an address in use, no line left) is done for real.
+//!
+//! Memory is taken when something is learned, up to fixed limits; then nothing more is learned.
+
+pub mod bind;
+pub mod domain;
+pub mod message;
+pub mod recipe;
+pub mod replay;
+pub mod session;
+mod study;
+
+use crate::session::hash::Seeded;
+use domain::FormId;
+use message::MessageForm;
+use recipe::Recipe;
+use session::SessionForms;
+use std::collections::HashMap;
+
+/// The most forms of messages.
+const MESSAGES_MAX: usize = 1024;
+
+/// The most recipes of one form: sessions of different forms, and values that are equal or not.
+const RECIPES_MAX: usize = 32;
+
+/// A form of which so many messages could not be learned is given up.
+const FAILURES_MAX: u8 = 8;
+
+/// What a message asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Procedure {
+    /// Session Establishment.
+    Establish,
+    /// Session Modification.
+    Modify,
+}
+
+/// A form of messages and what they do.
+#[derive(Debug)]
+struct Lesson {
+    form: MessageForm,
+    recipes: Vec<Recipe>,
+    failures: u8,
+}
+
+/// How often it was of use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LearnedCounters {
+    /// Messages dealt with by a recipe.
+    pub replayed: u64,
+    /// Messages dealt with by the long way.
+    pub long_way: u64,
+    /// Recipes that are known.
+    pub recipes: u64,
+    /// Forms of messages that are known.
+    pub messages: u64,
+    /// Forms of sessions that are known.
+    pub sessions: u64,
+}
+
+/// All that was learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// By procedure and length.
+    by_length: HashMap<(Procedure, usize), Vec<u16>, Seeded>,
+    lessons: Vec<Lesson>,
+    sessions: SessionForms,
+    /// By the session's form: what its deletion does.
+    deletions: HashMap<FormId, Recipe, Seeded>,
+    counters: LearnedCounters,
+    /// Nothing is learned and nothing replayed.
+    off: bool,
+}
+
+impl Learned {
+    /// Nothing yet.
+    pub fn new(hash: Seeded) -> Self {
+        Self {
+            by_length: HashMap::with_hasher(hash),
+            lessons: Vec::new(),
+            sessions: SessionForms::default(),
+            deletions: HashMap::with_hasher(hash),
+            counters: LearnedCounters::default(),
+            off: false,
+        }
+    }
+
+    /// From now on everything goes the long way.
+    #[cfg(test)]
+    pub fn turn_off(&mut self) {
+        self.off = true;
+    }
+
+    /// How often it was of use.
+    pub fn counters(&self) -> LearnedCounters {
+        let recipes = self.lessons.iter().map(|l| l.recipes.len()).sum::<usize>();
+        LearnedCounters {
+            recipes: (recipes + self.deletions.len()) as u64,
+            messages: self.lessons.len() as u64,
+            sessions: self.sessions.len() as u64,
+            ..self.counters
+        }
+    }
+
+    /// The lesson whose form a message has.
+    fn find(&self, procedure: Procedure, body: &[u8]) -> Option<usize> {
+        let those = self.by_length.get(&(procedure, body.len()))?;
+        let mut those = those.iter().map(|at| usize::from(*at));
+        those.find(|at| self.lessons.get(*at).is_some_and(|l| l.form.fits(body)))
+    }
+}

@@ -1,0 +1,172 @@
+//! What the long way did is written down, as far as it may be of use again.
+
+use super::bind::Done;
+use super::domain::{Domain, FormId};
+use super::message::MessageForm;
+use super::session::{Place, Written};
+use super::{FAILURES_MAX, Learned, Lesson, MESSAGES_MAX, Procedure, RECIPES_MAX};
+use crate::session::draft::Drafted;
+use crate::session::state::State;
+use crate::session::store::SessionRef;
+use crate::session::store::record::USAGE_LEN;
+
+/// The most recipes for deletions.
+const DELETIONS_MAX: usize = 4096;
+
+/// What a session was before a message.
+pub struct Before {
+    form: FormId,
+    values: Vec<(Domain, u32)>,
+}
+
+impl Learned {
+    fn may_learn(&self, procedure: Procedure, body: &[u8]) -> bool {
+        match self
+            .find(procedure, body)
+            .and_then(|at| self.lessons.get(at))
+        {
+            Some(lesson) => lesson.failures < FAILURES_MAX && lesson.recipes.len() < RECIPES_MAX,
+            None => self.lessons.len() < MESSAGES_MAX,
+        }
+    }
+
+    /// The lesson whose form the message has; it begins if there is none.
+    fn lesson(&mut self, procedure: Procedure, body: &[u8]) -> Option<&mut Lesson> {
+        let at = match self.find(procedure, body) {
+            Some(at) => at,
+            None => self.begin(procedure, body)?,
+        };
+        self.lessons.get_mut(at)
+    }
+
+    fn begin(&mut self, procedure: Procedure, body: &[u8]) -> Option<usize> {
+        if self.lessons.len() >= MESSAGES_MAX {
+            return None;
+        }
+        let form = MessageForm::of(body)?;
+        debug_assert!(form.fits(body));
+        let at = self.lessons.len();
+        let those = self.by_length.entry((procedure, body.len())).or_default();
+        those.push(at as u16);
+        self.lessons.push(Lesson {
+            form,
+            recipes: Vec::new(),
+            failures: 0,
+        });
+        Some(at)
+    }
+}
+
+impl State {
+    /// What the session is before the long way; none if nothing can be learned from the message.
+    pub fn look(
+        &mut self,
+        procedure: Procedure,
+        body: &[u8],
+        session: Option<SessionRef>,
+    ) -> Option<Before> {
+        self.learned.counters.long_way += 1;
+        if self.learned.off || !self.learned.may_learn(procedure, body) {
+            return None;
+        }
+        self.before(session)
+    }
+
+    fn before(&self, session: Option<SessionRef>) -> Option<Before> {
+        let Some(name) = session else {
+            return Some(Before {
+                form: FormId::NO_SESSION,
+                values: Vec::new(),
+            });
+        };
+        let form = self.store.form(name);
+        let marks = &self.learned.sessions.get(form)?.marks;
+        let record = self.store.octets(name);
+        let values = marks
+            .iter()
+            .map(|m| Some((m.domain, Place::of(m).read(record)?)));
+        let values = values.collect::<Option<_>>()?;
+        Some(Before { form, values })
+    }
+
+    /// The long way has brought the session where it is: finds out its form, and what the message
+    /// does to others.
+    pub fn learn(
+        &mut self,
+        (procedure, body): (Procedure, &[u8]),
+        before: Option<Before>,
+        drafted: &Drafted,
+        name: SessionRef,
+    ) {
+        if self.learned.off || !self.learned.sessions.has_room() {
+            return;
+        }
+        let mut written = Written::default();
+        let user = self.store.user(name);
+        let Written { octets, marks, .. } = &mut written;
+        written.user = self.store.write_marked(&user, &self.draft, marks, octets);
+        let form = self.learned.sessions.keep(&written, USAGE_LEN);
+        self.store.set_form(name, form);
+        let (Some(before), Some(now)) = (before, self.learned.sessions.get(form)) else {
+            return;
+        };
+        let wide = now.wide;
+        let Some(lesson) = self.learned.lesson(procedure, body) else {
+            return;
+        };
+        let mut values = before.values;
+        let of_session = values.len();
+        values.extend(lesson.form.marks.iter().filter_map(|m| {
+            let value = m.value(body).filter(|v| m.domain.is_plain(*v));
+            Some((m.domain, value?))
+        }));
+        let is_whole = values.len() == of_session + lesson.form.marks.len();
+        let done = Done {
+            before: before.form,
+            values,
+            of_session,
+            steps: self.claims.steps(),
+            installed: &self.installed,
+            draft: &self.draft,
+            drafted,
+            after: Some((&written, form)),
+            wide,
+            usage_len: USAGE_LEN,
+        };
+        match is_whole.then(|| done.bind()).flatten() {
+            Some(recipe) => lesson.recipes.push(recipe),
+            None => lesson.failures += 1,
+        }
+    }
+
+    /// What a session is before its end by the long way; none if nothing can be learned.
+    pub fn look_at_end(&mut self, name: SessionRef) -> Option<Before> {
+        self.learned.counters.long_way += 1;
+        let known = &self.learned.deletions;
+        let full = known.len() >= DELETIONS_MAX || known.contains_key(&self.store.form(name));
+        if self.learned.off || full {
+            return None;
+        }
+        self.before(Some(name))
+    }
+
+    /// The same for the end of a session.
+    pub fn learn_end(&mut self, before: Before, drafted: &Drafted) {
+        let of_session = before.values.len();
+        let done = Done {
+            before: before.form,
+            values: before.values,
+            of_session,
+            steps: &[],
+            installed: &self.installed,
+            draft: &self.draft,
+            drafted,
+            after: None,
+            wide: true,
+            usage_len: USAGE_LEN,
+        };
+        if let Some(recipe) = done.bind() {
+            self.learned.deletions.insert(before.form, recipe);
+        }
+    }
+}
