@@ -32,12 +32,39 @@ pub fn judge(experiment: &Experiment, points: &[Point]) -> Vec<Verdict> {
     all.map(|expectation| one(expectation, points)).collect()
 }
 
+/// The points that decide about expectations which do not hold.
+pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
+    let all = experiment.expectations.iter();
+    let failing = all.filter(|e| {
+        let verdict = one(e, points);
+        !verdict.passed && verdict.ours.is_some()
+    });
+    let selects: Vec<&Select> = failing
+        .flat_map(|e| core::iter::once(&e.left).chain(&e.right))
+        .collect();
+    let takes = |select: &Select, at: &At| {
+        let mut wanted = select.at.iter();
+        wanted.all(|(axis, value)| at.get(axis) == Some(value))
+    };
+    let decide = points.iter().map(|point| &point.at);
+    let decide = decide.filter(|at| selects.iter().any(|select| takes(select, at)));
+    decide.cloned().collect()
+}
+
 fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
     let ratios = ratios(expectation, points);
     let (ours, note, passed) = match ratios {
         Err(why) => (None, why, false),
         Ok(ratios) if ratios.is_empty() => (None, "nothing was measured".to_owned(), false),
         Ok(ratios) => decide(expectation, &ratios),
+    };
+    let attempts = points.iter().map(|p| p.attempts).max().unwrap_or(1);
+    let note = match attempts {
+        1 => note,
+        _ => format!(
+            "{note}{}measured {attempts} times",
+            if note.is_empty() { "" } else { "; " }
+        ),
     };
     Verdict {
         name: expectation.name.clone(),

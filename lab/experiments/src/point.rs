@@ -104,6 +104,37 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The same point measured several times: medians of the medians, the least and the greatest of
+    /// all. Curves and moments are those of the first.
+    pub fn of_several(attempts: &[Self]) -> Self {
+        let mut all = attempts.first().cloned().unwrap_or_default();
+        for (name, summary) in &mut all.series {
+            let others = attempts.iter().filter_map(|a| a.series.get(name));
+            let Some(medians) = Summary::of(others.clone().map(|s| s.median)) else {
+                continue;
+            };
+            *summary = Summary {
+                min: others.clone().map(|s| s.min).fold(f64::INFINITY, f64::min),
+                median: medians.median,
+                max: others
+                    .clone()
+                    .map(|s| s.max)
+                    .fold(f64::NEG_INFINITY, f64::max),
+                repeats: others.map(|s| s.repeats).sum(),
+            };
+        }
+        let disturbed: Vec<&String> = attempts
+            .iter()
+            .filter_map(|a| a.disturbed.as_ref())
+            .collect();
+        let most = 2 * disturbed.len() > attempts.len();
+        all.disturbed = disturbed
+            .first()
+            .filter(|_| most)
+            .map(|why| why.to_string());
+        all
+    }
+
     /// Adds a series; nothing if no value is finite.
     pub fn add(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         if let Some(summary) = Summary::of(values) {

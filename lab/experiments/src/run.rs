@@ -1,9 +1,13 @@
 //! Point after point: what is there is left alone, what is missing is measured and kept.
 
+use crate::expect::doubtful;
 use crate::plan::Experiment;
 use crate::point::{At, Measured, Scalar, show};
 use crate::store::{Found, Made, Point, Store, hash_of_plan};
 use std::time::{Duration, Instant};
+
+/// How often a point is measured that decides about an expectation which does not hold.
+const ATTEMPTS: usize = 3;
 
 /// Why a point was not measured.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -190,11 +194,65 @@ impl Course<'_> {
                 }
             }
         }
+        if !ran.interrupted && !ran.lacking {
+            self.doubt(experiment, runner, &mut ran)?;
+        }
         if ran.kept > 0 {
             let line = format!("{name}: {} points were there already", ran.kept);
             self.progress.say(&line);
         }
         Ok(ran)
+    }
+
+    /// What does not hold at first is measured twice more, side by side, before it is said: a shared
+    /// machine changes its speed from one minute to the next. All of it counts, whatever comes out.
+    fn doubt(
+        &mut self,
+        experiment: &Experiment,
+        runner: &mut dyn Runner,
+        ran: &mut Ran,
+    ) -> Result<(), std::io::Error> {
+        let doubtful = doubtful(experiment, &ran.points);
+        let once = |point: &&mut Point| point.attempts == 1 && doubtful.contains(&point.at);
+        let mut points: Vec<&mut Point> = ran.points.iter_mut().filter(once).collect();
+        if points.is_empty() {
+            return Ok(());
+        }
+        let (name, made) = (&experiment.name, self.made(experiment));
+        let line = format!("{name}: an expectation does not hold, its points are measured again");
+        self.progress.say(&line);
+        self.left += points.len() * (ATTEMPTS - 1);
+        let mut all: Vec<Vec<Measured>> = points.iter().map(|p| vec![p.measured.clone()]).collect();
+        for _ in 1..ATTEMPTS {
+            for (point, attempts) in points.iter_mut().zip(&mut all) {
+                let job = Job {
+                    experiment,
+                    at: &point.at,
+                    quick: self.made.quick,
+                    stop: self.stop,
+                };
+                match self.one(&job, runner, &made) {
+                    Ok(again) => {
+                        point.took_s += again.took_s;
+                        attempts.push(again.measured);
+                    }
+                    Err(Problem::Interrupted) => {
+                        ran.interrupted = true;
+                        return Ok(());
+                    }
+                    Err(Problem::Lacking(why) | Problem::Failed(why)) => {
+                        self.progress
+                            .say(&format!("{name}: {}: {why}", show(&point.at)));
+                    }
+                }
+            }
+        }
+        for (point, attempts) in points.into_iter().zip(&all) {
+            point.measured = Measured::of_several(attempts);
+            point.attempts = ATTEMPTS;
+            self.store.keep(name, point)?;
+        }
+        Ok(())
     }
 
     fn one(
@@ -221,6 +279,7 @@ impl Course<'_> {
         Ok(Point {
             at: job.at.clone(),
             measured: measured?,
+            attempts: 1,
             took_s: took.as_secs_f64(),
             made: made.clone(),
         })

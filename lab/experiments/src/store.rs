@@ -48,10 +48,17 @@ pub struct Point {
     pub at: At,
     /// What came out.
     pub measured: Measured,
+    /// How often it was measured; if more than once, figures are of all of them.
+    #[serde(default = "once")]
+    pub attempts: usize,
     /// How long it took.
     pub took_s: f64,
     /// With what.
     pub made: Made,
+}
+
+fn once() -> usize {
+    1
 }
 
 /// What a folder says of a point.

@@ -46,6 +46,8 @@ plots:
 struct Toy {
     measured: usize,
     rtc: f64,
+    /// At first, for so many points, both are as fast.
+    slow: usize,
     end_after: usize,
     stop: std::rc::Rc<Cell<bool>>,
 }
@@ -55,6 +57,7 @@ impl Toy {
         Self {
             measured: 0,
             rtc,
+            slow: 0,
             end_after: usize::MAX,
             stop: Default::default(),
         }
@@ -72,7 +75,8 @@ impl Runner for Toy {
             return Err(Problem::Interrupted);
         }
         self.measured += 1;
-        let faster = if job.text("model")? == "rtc" {
+        let is_slow = self.measured <= self.slow;
+        let faster = if job.text("model")? == "rtc" && !is_slow {
             self.rtc
         } else {
             1.0

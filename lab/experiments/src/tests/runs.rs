@@ -88,9 +88,48 @@ fn what_another_program_machine_or_plan_measured_is_measured_again() {
     let mut words = experiment.clone();
     run(&store, &words, &mut toy, last.clone());
     words.title = "Other words".to_owned();
-    words.expectations[0].at_least = Some(5.0);
+    words.expectations[0].at_least = Some(1.1);
     let (ran, _) = run(&store, &words, &mut toy, last);
     assert_eq!((ran.kept, toy.measured), (6, 6));
+}
+#[test]
+fn what_does_not_hold_at_first_is_measured_twice_more_and_all_of_it_counts() {
+    let experiment = toy_plan();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let mut toy = Toy {
+        slow: 6,
+        ..Toy::new(1.4)
+    };
+    let (ran, said) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(toy.measured, 6 + 2 * 6);
+    assert!(said.iter().any(|l| l.contains("does not hold")), "{said:?}");
+    let verdicts = judge(&experiment, &ran.points);
+    assert!(verdicts.iter().all(|v| v.passed), "{verdicts:?}");
+    assert!(
+        verdicts[0].note.contains("measured 3 times"),
+        "{verdicts:?}"
+    );
+    let rtc = ran
+        .points
+        .iter()
+        .find(|p| p.at["model"] == Scalar::Text("rtc".to_owned()));
+    let rate = rtc.unwrap().measured.series["mpps"];
+    assert_eq!(rate.repeats, 9);
+    assert!(
+        rate.min < 9.0 && (rate.median - 13.936).abs() < 1e-9,
+        "{rate:?}"
+    );
+
+    // What does not hold after that is said, and not measured again and again.
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let mut toy = Toy::new(1.1);
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(toy.measured, 18);
+    assert!(!judge(&experiment, &ran.points)[0].passed);
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!((ran.kept, toy.measured), (6, 18));
 }
 #[test]
 fn expectations_hold_and_fail_as_they_should() {
