@@ -204,6 +204,8 @@ pub struct Strays {
     pub arp: u64,
     /// GTP-U Echo Requests, answered.
     pub echo_requests: u64,
+    /// ICMP "fragmentation needed" (RFC 792): a packet was too long for a link behind.
+    pub too_big: u64,
     /// GTP-U Error Indications: the UPF does not know a tunnel.
     pub error_indications: u64,
     /// GTP-U End Markers.

@@ -55,7 +55,7 @@ pub struct Found {
 pub struct Throughput {
     /// The lowest rate that was found.
     pub min: f64,
-    /// The one in the middle.
+    /// The one in the middle; of an even number the mean of both.
     pub median: f64,
     /// The highest.
     pub max: f64,
@@ -78,10 +78,11 @@ impl Search {
         let mut rates: Vec<f64> = searches.iter().map(|found| found.rate).collect();
         rates.sort_by(f64::total_cmp);
         let at = |place: usize| rates.get(place).copied().unwrap_or(0.0);
+        let last = rates.len() - 1;
         Some(Throughput {
             min: at(0),
-            median: at(rates.len() / 2),
-            max: at(rates.len() - 1),
+            median: f64::midpoint(at(last / 2), at(last.div_ceil(2))),
+            max: at(last),
             is_generators: searches.iter().any(|found| found.is_generators),
             searches,
         })
@@ -209,6 +210,24 @@ mod tests {
         for (is, want) in [(found.min, 1e6), (found.median, 2e6), (found.max, 3e6)] {
             assert!(is <= want && is > want * 0.98, "{is}, want {want}");
         }
+    }
+
+    #[test]
+    fn the_middle_of_two_is_between_them() {
+        let (mut trials, search) = (
+            0,
+            Search {
+                repeats: 2,
+                ..SEARCH
+            },
+        );
+        let found = search.run(|rate| {
+            trials += u32::from(rate == 1e7);
+            trial(if trials == 1 { 1e6 } else { 3e6 }, 1e9)(rate)
+        });
+        let found = found.unwrap();
+        assert_eq!(found.median, f64::midpoint(found.min, found.max));
+        assert!(found.max > 2.9e6 && found.min < 1.1e6, "{found:?}");
     }
 
     #[test]

@@ -220,7 +220,8 @@ Examples:
       --gnb 198.18.3.11 --server 198.18.6.2 --n6-via 198.18.6.1 --ues 10000 --rate 1Mpps
   sluice load -c scenario.yaml --rate 3Mpps      a file, and one thing otherwise
   sluice load -c scenario.yaml --rate 20Mpps --search --duration 5s
-  sluice load --n4 198.18.4.2 --upf 198.18.4.1 --ues 100 --churn 500,500,500   N4 alone
+  sluice load --n4 198.18.4.2 --upf 198.18.4.1 --gnb 198.18.3.11 --ues 100 --churn 500,500,500
+                                                 N4 alone
 
 docs/load.md: measure any UPF in ten minutes.";
 

@@ -33,6 +33,8 @@ pub struct Watch<'a> {
     pub rests: bool,
     /// Whether people read along.
     pub shows: bool,
+    /// Whether a search is told trial by trial.
+    pub tells: bool,
 }
 
 /// Finds all neighbours.
@@ -135,6 +137,15 @@ pub fn search<I: PortIo, C: Clock>(
     };
     let mut failure = None;
     let mut last_good = None;
+    let mut begun = 0;
+    if watch.tells {
+        let trials = args.repeats.max(1) * (1.0 / args.resolution.max(1e-6)).log2().ceil() as u32;
+        let about_s = f64::from(trials) * args.duration.as_secs_f64();
+        eprintln!(
+            "searching below {}: some {about_s:.0} s",
+            show::si(highest, show::unit_text(unit))
+        );
+    }
     let found = search.run(|rate| {
         if watch.shutdown.is_requested() {
             return None;
@@ -144,8 +155,10 @@ pub fn search<I: PortIo, C: Clock>(
             Ok(report) if report.stopped_early => None,
             Ok(report) => {
                 let outcome = outcome(&report);
-                if watch.shows {
-                    show::tried(rate, unit, &outcome);
+                // Each search begins at the top.
+                begun += u32::from(rate == highest);
+                if watch.tells {
+                    show::tried((begun, args.repeats.max(1)), rate, unit, &outcome);
                 }
                 let lost = outcome.lost as f64 / outcome.sent.max(1) as f64;
                 if !outcome.generator_bound && lost <= args.tolerance {

@@ -63,6 +63,7 @@ pub fn all(args: &LoadArgs) -> Result<Exit, Failure> {
         shutdown: &shutdown,
         rests: args.rest,
         shows: !args.json && std::io::stderr().is_terminal(),
+        tells: !args.json,
     };
     let ended = match sessions::agent(args)? {
         None => traffic(args, &recipe, None, &watch, &mut result),
@@ -91,7 +92,6 @@ fn check(args: &LoadArgs) -> Result<(), Failure> {
             "nothing to do: --n3 and --n6 name ports, --n4 a UPF, --self-test measures the generator",
         ));
     }
-    let needs_gnb = args.n4.is_some() || args.n3.is_some();
     for (is_wrong, why) in [
         (
             args.n4.is_some() != args.upf.is_some(),
@@ -102,8 +102,9 @@ fn check(args: &LoadArgs) -> Result<(), Failure> {
             "--churn needs --n4 and --upf",
         ),
         (
-            needs_gnb && args.gnb.is_none(),
-            "--gnb is missing: our address on N3, where downlink packets go",
+            (args.n4.is_some() || args.n3.is_some()) && args.gnb.is_none(),
+            "--gnb is missing: our address on N3, where downlink packets go; the UPF must have a route \
+             to it, also if no packets are sent",
         ),
         (
             has_ports && args.server.is_none(),
@@ -153,8 +154,12 @@ fn with_sessions(
     }
     if missing > 0 {
         let why = report.first_failure.unwrap_or_default();
+        let hint = match why.contains("Network Instance") {
+            true => sessions::instance_hint(args),
+            false => String::new(),
+        };
         return Err(Failure::failed(format!(
-            "{missing} of {} sessions were not established: {why}",
+            "{missing} of {} sessions were not established: {why}{hint}",
             args.ues
         )));
     }
@@ -281,12 +286,8 @@ fn packets(
                 "search",
                 json!({"refused": true, "searches": found.searches}),
             );
-            result.problem(
-                "no figure: the highest rate was still without loss, or the generator itself could \
-                 not make more. Raise --rate; if the generator is at its limit, a faster one is \
-                 needed"
-                    .to_owned(),
-            );
+            let reached = drive::packets_per_s(&report);
+            result.problem(show::refusal(&found, args.rate, reached, own_per_s));
             return Ok(());
         }
         result.say(show::throughput(&found, args.rate));
@@ -298,6 +299,9 @@ fn packets(
     let trial = recipe.trial(args);
     let report = drive::run(&mut engine, &trial, watch)?;
     result.say(show::report(&report));
+    let remarks = show::remarks(&report);
+    remarks.iter().for_each(|remark| result.say(remark));
+    result.put("remarks", &remarks);
     judge(args, &report, result);
     result.put("run", &report);
     Ok(())

@@ -7,12 +7,25 @@ use std::sync::Arc;
 use sluice_host::netns::Ns;
 use sluice_lab_load::n4::{Agent, AgentConfig};
 use sluice_lab_load::{Flow, Flows, TunnelEnds};
+use sluice_lab_smf::dialect::profile::NamedBy;
 use sluice_lab_smf::{Imsi, Network, SessionPlan, SmfConfig, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::pfcp;
 
 use super::Failure;
 use super::args::LoadArgs;
+
+/// What names the UPF may not know.
+pub fn instance_hint(args: &LoadArgs) -> String {
+    let names = match args.dialect.profile().network_instance.names {
+        NamedBy::Dnn => format!("\"{}\" on both sides (--dnn)", args.dnn),
+        NamedBy::Side => format!(
+            "\"{}\" towards gNBs (--access), \"{}\" towards servers (--core)",
+            args.access, args.core
+        ),
+    };
+    format!("; we named the network instance {names}")
+}
 
 /// The UE with this number.
 fn ue(args: &LoadArgs, number: u32) -> Ipv4Addr {

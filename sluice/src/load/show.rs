@@ -53,31 +53,36 @@ pub fn interval(interval: &Interval) {
 }
 
 /// A trial of the search.
-pub fn tried(rate: f64, unit: Unit, outcome: &Outcome) {
+pub fn tried(at: (u32, u32), rate: f64, unit: Unit, outcome: &Outcome) {
     let bound = match outcome.generator_bound {
         true => ", generator too slow",
         false => "",
     };
     let rate = si(rate, unit_text(unit));
     eprintln!(
-        "tried {rate}: {} of {} lost{bound}",
-        outcome.lost, outcome.sent
+        "search {} of {}: {rate}: {} of {} lost{bound}",
+        at.0, at.1, outcome.lost, outcome.sent
     );
 }
 
-fn unit_text(unit: Unit) -> &'static str {
+/// How a unit is written.
+pub fn unit_text(unit: Unit) -> &'static str {
     match unit {
         Unit::Packets => "pps",
         Unit::Bits => "bps",
     }
 }
 
-/// What the search has found.
-pub fn throughput(found: &Throughput, rate: Rate) -> String {
-    let unit = match rate {
+fn search_unit(rate: Rate) -> &'static str {
+    match rate {
         Rate::Open(_, unit) => unit_text(unit),
         Rate::Window(_) | Rate::Max => "pps",
-    };
+    }
+}
+
+/// What the search has found.
+pub fn throughput(found: &Throughput, rate: Rate) -> String {
+    let unit = search_unit(rate);
     format!(
         "highest rate without loss: {} (median of {}; lowest {}, highest {}), both directions together",
         si(found.median, unit),
@@ -173,6 +178,62 @@ pub fn report(report: &Report) -> String {
     text
 }
 
+/// What the figures of a run should not be read without.
+pub fn remarks(report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for lane in &report.lanes {
+        let name = lane.lane.text();
+        if lane.refused > 0 {
+            remarks.push(format!(
+                "{name}: {} of the {} lost were refused by the port: what is measured did not fetch \
+                 them for a millisecond (it is busy, or was not given its CPU)",
+                lane.refused, lane.lost
+            ));
+        }
+        if lane.late * 100 > lane.sent * LATE_PERCENT {
+            let percent = 100.0 * lane.late as f64 / lane.sent as f64;
+            remarks.push(format!(
+                "{name}: {percent:.0} % left late: this machine had no time for the generator, and \
+                 latencies from due count that; --cpu gives it a CPU of its own"
+            ));
+        }
+    }
+    remarks
+}
+
+/// More late packets than this are worth a word.
+const LATE_PERCENT: u64 = 5;
+
+/// Why a search has no figure.
+pub fn refusal(found: &Throughput, rate: Rate, reached_pps: f64, own_pps: f64) -> String {
+    let unit = search_unit(rate);
+    let each = |own: bool| {
+        let of_kind = found.searches.iter().filter(|f| f.is_generators == own);
+        let rates = of_kind.map(|f| si(f.rate, unit)).collect::<Vec<_>>();
+        rates.join(", ")
+    };
+    let (own, theirs) = (each(true), each(false));
+    let without_loss = found.searches.iter().any(|f| f.trials.len() == 1);
+    if without_loss {
+        return "no figure: the highest rate was still without loss; raise --rate".to_owned();
+    }
+    let mut text = match found.is_generators {
+        true => format!(
+            "no figure: {own} without loss, and above that the generator itself was too slow"
+        ),
+        false => format!(
+            "no figure: {} is more than 80 % of the {} that the generator makes by itself",
+            si(reached_pps, "pps"),
+            si(own_pps, "pps")
+        ),
+    };
+    if found.is_generators && !theirs.is_empty() {
+        let _ = write!(text, " (other searches found {theirs})");
+    }
+    text + ". If the generator is at its limit, a faster one is needed: a CPU of its own (--cpu), \
+            longer packets (--size)"
+}
+
 fn measured(lane: &LaneReport, count: u64) -> String {
     match lane.measured {
         true => count.to_string(),
@@ -180,7 +241,7 @@ fn measured(lane: &LaneReport, count: u64) -> String {
     }
 }
 
-fn strays(report: &Report) -> [(&'static str, u64); 8] {
+fn strays(report: &Report) -> [(&'static str, u64); 9] {
     let strays = &report.strays;
     [
         (
@@ -190,6 +251,11 @@ fn strays(report: &Report) -> [(&'static str, u64); 8] {
         ("packets of an earlier run", strays.stale),
         ("malformed frames", strays.malformed),
         ("fragments, which are not put together", strays.fragments),
+        (
+            "ICMP fragmentation needed: the MTU of a link behind is too small (N3 needs 44 octets \
+             more than the longest packet)",
+            strays.too_big,
+        ),
         (
             "GTP-U Error Indications: the UPF does not know a tunnel",
             strays.error_indications,

@@ -57,6 +57,7 @@ impl<I: PortIo, C: Clock> Engine<I, C> {
                 }
                 false
             }
+            Seen::TooBig => self.stray(|strays| &mut strays.too_big),
             Seen::Fragment => self.stray(|strays| &mut strays.fragments),
             Seen::Malformed => self.stray(|strays| &mut strays.malformed),
             Seen::Other => self.stray(|strays| &mut strays.other),

@@ -11,6 +11,9 @@ use sluice_wire::udp::Udp;
 
 use crate::stamp::Stamp;
 
+/// ICMP type and code: destination unreachable, fragmentation needed and DF set (RFC 792).
+const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
+
 /// A received frame, as far as it concerns us.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Seen<'a> {
@@ -27,6 +30,8 @@ pub(crate) enum Seen<'a> {
         /// What it says.
         message: Message<'a>,
     },
+    /// ICMP: a packet of ours was too long for a link behind.
+    TooBig,
     /// A part of a packet.
     Fragment,
     /// A header that is not what it should be.
@@ -66,6 +71,9 @@ fn ipv4<'a>(eth: &Eth<'a>) -> Seen<'a> {
     };
     if ip.is_fragment() {
         return Seen::Fragment;
+    }
+    if ip.protocol() == Protocol::ICMP && ip.payload().starts_with(&FRAGMENTATION_NEEDED) {
+        return Seen::TooBig;
     }
     if ip.protocol() != Protocol::UDP {
         return Seen::Other;
@@ -122,6 +130,24 @@ fn stamped<'a>(ip: &Ipv4<'a>, udp: &Udp<'a>, tunnel: Option<(Teid, Option<Qfi>)>
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sluice_wire::eth::EthHeader;
+    use sluice_wire::ipv4::Ipv4Header;
+
+    #[test]
+    fn a_packet_that_was_too_long_is_told() {
+        let eth = EthHeader {
+            destination: MacAddr([2, 0, 0, 0, 0, 1]),
+            source: MacAddr([2, 0, 0, 0, 0, 2]),
+            ethertype: EtherType::IPV4,
+        };
+        let (from, to) = (Ipv4Addr::new(198, 18, 6, 1), Ipv4Addr::new(198, 18, 6, 2));
+        let ip = Ipv4Header::new(Protocol::ICMP, from, to)
+            .to_bytes(8)
+            .unwrap();
+        let frame = |code| [&eth.to_bytes()[..], &ip, &[3, code, 0, 0, 0, 0, 5, 220]].concat();
+        assert_eq!(read(&frame(4)), Seen::TooBig);
+        assert_eq!(read(&frame(1)), Seen::Other);
+    }
 
     proptest! {
         #[test]

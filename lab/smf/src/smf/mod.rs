@@ -12,6 +12,7 @@ use sluice_host::clock;
 use sluice_host::netns::Ns;
 use sluice_host::udp::UdpSocket;
 use sluice_n4::{Config, Counters, Limits, NodeId};
+use sluice_wire::pfcp::SequenceNumber;
 use sluice_wire::pfcp::value::NtpTime;
 
 pub use handle::SmfHandle;
@@ -75,6 +76,11 @@ impl SmfConfig {
     fn endpoint(&self, cp: &CpNode) -> Config {
         let wall = clock::wall();
         let mut config = Config::new(cp.node_id.clone(), NtpTime::from_unix_s(wall.as_secs()));
+        // Two of these one after the other within a second must not ask with the same numbers: the
+        // UPF would take the second's requests for the first's, sent again.
+        let within_s = wall.subsec_nanos() / (1_000_000_000 >> 12);
+        let first = config.first_sequence.get().wrapping_add(within_s);
+        config.first_sequence = SequenceNumber::wrapping(first);
         config.hash_seed = u64::from(wall.subsec_nanos()) ^ clock::monotonic_ns();
         config.t1_ms = self.t1_ms;
         config.n1 = self.n1;
