@@ -414,6 +414,10 @@ fn n4(page: &mut Page, s: &Snapshot) {
     {
         events.sample(&[("event", name)], n);
     }
+    let help = "Session requests carried out by a learned form, or by the long way.";
+    let mut ways = page.counter("sluice_n4_session_requests_total", help);
+    ways.sample(&[("way", &"learned")], s.learned.replayed);
+    ways.sample(&[("way", &"long")], s.learned.long_way);
     let p = &s.n4_ports;
     let ports = [
         ("received", p.received),
