@@ -3,8 +3,8 @@
 
 use super::domain::{Domain, FormId};
 use super::recipe::{
-    Check, CreatedForm, CreditForm, DueForm, Field, GoneLine, OpForm, Recipe, Record, Source, Take,
-    TunnelChange, VALUES,
+    Check, CreatedForm, CreditForm, DueForm, GoneLine, Recipe, Record, Source, Take, TunnelChange,
+    VALUES,
 };
 use super::session::{Place, Written, first_same};
 use crate::session::compile::render::Credit;
@@ -13,8 +13,6 @@ use crate::session::ground::Step;
 use crate::session::meter::Told;
 use crate::session::rules::{Endpoint, Key, Pdr, RemoteTunnel, Rules};
 use crate::session::settle;
-use sluice_path::rule::{Body, BucketRef, Flags, Rule};
-use sluice_path::txn::{Clock, Op};
 
 /// What a procedure did.
 pub struct Done<'a> {
@@ -107,7 +105,8 @@ impl Done<'_> {
         })
     }
 
-    fn find(&self, domain: Domain, value: u32) -> Option<Source> {
+    /// Where a value came from.
+    pub fn find(&self, domain: Domain, value: u32) -> Option<Source> {
         let at = self.values.iter().position(|v| *v == (domain, value));
         at.map(|at| at as Source)
     }
@@ -283,94 +282,6 @@ impl Done<'_> {
             address: self.find(Domain::RemoteAddress, tunnel.address.into())?,
         })
     }
-
-    fn op(&self, op: &Op) -> Option<OpForm> {
-        let mut values = Vec::new();
-        let mut put = |field, domain, value| {
-            let source = self.find(domain, value);
-            source.map(|source| values.push((field, source)))
-        };
-        match op {
-            Op::Line { at, image, clocks } => {
-                put(Field::At, Domain::Line, *at)?;
-                if image.key != 0 {
-                    let domain = match image.head.flags.has(Flags::TUNNEL) {
-                        true => Domain::LocalTeid,
-                        false => Domain::UeAddress,
-                    };
-                    put(Field::Key, domain, image.key)?;
-                }
-                if image.ue_ip != 0 {
-                    put(Field::UeIp, Domain::UeAddress, image.ue_ip)?;
-                }
-                match image.head.flags.has(Flags::EXTENDED) {
-                    true if image.body.teid != 0 => {
-                        put(Field::Teid, Domain::Block, image.body.teid)?;
-                    }
-                    true => {}
-                    false => self.body(&image.body, &mut put)?,
-                }
-                for (i, clock) in (0..).zip(clocks) {
-                    put_clock(Field::Clock(i), clock, &mut put)?;
-                }
-            }
-            Op::TakeLine { at } => put(Field::At, Domain::Line, *at)?,
-            Op::Rule { block, image, .. } => {
-                put(Field::At, Domain::Block, *block)?;
-                let Rule { buckets, body, .. } = image;
-                for (i, bucket) in (0..).zip(buckets) {
-                    if let Some((block, _)) = bucket.get() {
-                        put(Field::Bucket(i), Domain::Block, block)?;
-                    }
-                }
-                self.body(body, &mut put)?;
-            }
-            Op::TakeRule { block, .. } => put(Field::At, Domain::Block, *block)?,
-            Op::Chain { block, next, .. } => {
-                put(Field::At, Domain::Block, *block)?;
-                if *next != 0 {
-                    put(Field::Next, Domain::Block, *next)?;
-                }
-            }
-            Op::Bucket { at, clock, .. } => {
-                put(Field::At, Domain::Block, block_of(*at)?)?;
-                put_clock(Field::Clock(0), clock, &mut put)?;
-            }
-        }
-        Some(OpForm {
-            op: *op,
-            values: values.into(),
-        })
-    }
-
-    /// A peer and its TEID stand together or not at all.
-    fn body(
-        &self,
-        body: &Body,
-        put: &mut impl FnMut(Field, Domain, u32) -> Option<()>,
-    ) -> Option<()> {
-        if body.teid == 0 {
-            return Some(());
-        }
-        put(Field::Peer, Domain::Peer, body.peer.into())?;
-        put(Field::Teid, Domain::RemoteTeid, body.teid)
-    }
-}
-
-fn put_clock(
-    field: Field,
-    clock: &Clock,
-    put: &mut impl FnMut(Field, Domain, u32) -> Option<()>,
-) -> Option<()> {
-    match clock {
-        Clock::Full => Some(()),
-        Clock::Line(line, _) => put(field, Domain::Line, *line),
-        Clock::Shared(bucket) => put(field, Domain::Block, block_of(*bucket)?),
-    }
-}
-
-fn block_of(bucket: BucketRef) -> Option<u32> {
-    bucket.get().map(|(block, _)| block)
 }
 
 /// All of them bound, or none.

@@ -13,12 +13,16 @@
 //! Memory is taken when something is learned, up to fixed limits; then nothing more is learned.
 
 pub mod bind;
+mod bind_op;
+mod choose;
 pub mod domain;
+mod effects;
 pub mod message;
 pub mod recipe;
 pub mod replay;
 pub mod session;
 mod study;
+mod take;
 
 use crate::session::hash::Seeded;
 use domain::FormId;
@@ -29,6 +33,9 @@ use std::collections::HashMap;
 
 /// The most forms of messages.
 const MESSAGES_MAX: usize = 1024;
+
+/// The most forms of messages of one length, which are compared one after the other.
+const SAME_LENGTH_MAX: usize = 16;
 
 /// The most recipes of one form: sessions of different forms, and values that are equal or not.
 const RECIPES_MAX: usize = 32;

@@ -4,7 +4,7 @@ use super::bind::Done;
 use super::domain::{Domain, FormId};
 use super::message::MessageForm;
 use super::session::{Place, Written};
-use super::{FAILURES_MAX, Learned, Lesson, MESSAGES_MAX, Procedure, RECIPES_MAX};
+use super::{FAILURES_MAX, Learned, Lesson, MESSAGES_MAX, Procedure, RECIPES_MAX, SAME_LENGTH_MAX};
 use crate::session::draft::Drafted;
 use crate::session::state::State;
 use crate::session::store::SessionRef;
@@ -47,6 +47,9 @@ impl Learned {
         debug_assert!(form.fits(body));
         let at = self.lessons.len();
         let those = self.by_length.entry((procedure, body.len())).or_default();
+        if those.len() >= SAME_LENGTH_MAX {
+            return None;
+        }
         those.push(at as u16);
         self.lessons.push(Lesson {
             form,

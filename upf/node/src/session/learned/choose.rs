@@ -1,0 +1,88 @@
+//! Which recipe a message takes, and the values at hand.
+
+use super::domain::FormId;
+use super::message::MessageForm;
+use super::recipe::{Recipe, Source, VALUES};
+use super::session::Place;
+use super::{Learned, Procedure};
+use crate::session::establishment::read_user;
+use crate::session::store::User;
+use arrayvec::ArrayVec;
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::value::{FSeid, UserId};
+
+/// The values at hand.
+pub type Values = ArrayVec<u32, VALUES>;
+
+/// One of them.
+#[inline]
+pub fn value(values: &Values, source: Source) -> u32 {
+    values.get(usize::from(source)).copied().unwrap_or(0)
+}
+
+impl Recipe {
+    /// True if the values are the same, and not, where they were when it was learned.
+    fn agrees(&self, values: &Values) -> bool {
+        let checks = self.checks.iter().all(|check| {
+            let same = value(values, check.one) == value(values, check.other);
+            same == check.same
+        });
+        let is_narrow = |at: &Source| value(values, *at) <= u32::from(u16::MAX);
+        checks && self.narrow.iter().all(is_narrow)
+    }
+}
+
+impl MessageForm {
+    /// Puts the values of a message behind others; false if one of them would be refused.
+    fn read_values(&self, body: &[u8], values: &mut Values) -> bool {
+        self.marks.iter().all(|mark| {
+            let plain = mark.value(body).filter(|v| mark.domain.is_plain(*v));
+            plain.is_some_and(|value| values.try_push(value).is_ok())
+        })
+    }
+
+    /// The CP F-SEID, if the message has one.
+    pub fn cp_f_seid(&self, body: &[u8]) -> Option<FSeid> {
+        let value = body.get(self.cp_seid_at?.checked_sub(1)?..)?;
+        FSeid::decode(value).ok()
+    }
+
+    /// The user; `None` if it cannot be read.
+    pub fn user(&self, body: &[u8]) -> Option<User> {
+        let Some(range) = self.user.clone() else {
+            return Some(User::default());
+        };
+        let user = UserId::decode(body.get(range)?).ok()?;
+        Some(read_user(&user))
+    }
+}
+
+impl Learned {
+    /// The recipe for a message to a session with such a record, and the values of both.
+    pub fn choose(
+        &self,
+        (procedure, body): (Procedure, &[u8]),
+        (before, record): (FormId, &[u8]),
+        values: &mut Values,
+    ) -> Option<(&MessageForm, &Recipe)> {
+        let lesson = self.lessons.get(self.find(procedure, body)?)?;
+        self.read_record(before, record, values)?;
+        if !lesson.form.read_values(body, values) {
+            return None;
+        }
+        let mut recipes = lesson.recipes.iter();
+        let recipe = recipes.find(|r| r.before == before && r.agrees(values))?;
+        Some((&lesson.form, recipe))
+    }
+
+    /// Puts the values of a session's record into `values`.
+    pub fn read_record(&self, form: FormId, record: &[u8], values: &mut Values) -> Option<()> {
+        if form == FormId::NO_SESSION {
+            return Some(());
+        }
+        for mark in &self.sessions.get(form)?.marks {
+            values.try_push(Place::of(mark).read(record)?).ok()?;
+        }
+        Some(())
+    }
+}
