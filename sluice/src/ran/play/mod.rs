@@ -2,6 +2,7 @@
 
 mod check;
 mod churn;
+mod ended;
 mod outcome;
 mod paced;
 mod programs;
@@ -102,7 +103,13 @@ impl Player {
                 self.detach(detach)
             }
             Act::Handover(handover) => {
-                self.say(step, &format!("handover of {} UEs", handover.ues.len()));
+                let (moving, there) = self.world.movable(&handover.ues, handover.from, handover.to);
+                let there = match there {
+                    0 => String::new(),
+                    1 => " (1 is there already)".to_owned(),
+                    there => format!(" ({there} are there already)"),
+                };
+                self.say(step, &format!("handover of {moving} UEs{there}"));
                 self.hand_over(handover)
             }
             Act::Ping(ping) => {
