@@ -270,7 +270,10 @@ mod tests {
         let program = program("true", Duration::from_secs(10));
         let program = RunProgram { ues, ..program };
         let (_, seen, pass) = run(&program).judge(&program);
-        assert_eq!((seen.as_str(), pass), ("none of these UEs is attached", false));
+        assert_eq!(
+            (seen.as_str(), pass),
+            ("none of these UEs is attached", false)
+        );
     }
 
     /// Whoever inherits a process may take time to reap it.
