@@ -51,6 +51,12 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// Whether a socket could not be bound because the namespace does not have the address.
+    pub fn is_not_our_address(&self) -> bool {
+        let missing = io::ErrorKind::AddrNotAvailable;
+        matches!(self, Self::Os { source, .. } if source.kind() == missing)
+    }
+
     /// For `map_err` at a system call.
     pub(crate) fn os<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
@@ -111,6 +112,12 @@ impl Ns {
     /// Runs `ip` commands in one process; each line is a command without the word `ip`.
     pub fn ip_batch(&self, lines: &str) -> Result<(), HostError> {
         tool::run_with_input(self.ip().args(["-batch", "-"]), lines)?;
+        Ok(())
+    }
+
+    /// The same, and goes on behind lines that fail: to take away what may have gone by itself.
+    pub fn ip_batch_all(&self, lines: &str) -> Result<(), HostError> {
+        tool::run_with_input(self.ip().args(["-force", "-batch", "-"]), lines)?;
         Ok(())
     }
 }
@@ -249,11 +256,17 @@ fn end_processes_in(name: &str) -> Result<(), HostError> {
     Ok(())
 }
 
+/// As `ip netns delete` does it, without starting a process for each of hundreds.
 fn delete_named(name: &str) -> Result<(), HostError> {
-    if Path::new(DIRECTORY).join(name).exists() {
-        tool::run(Command::new("ip").args(["netns", "delete", name]))?;
+    let path = Path::new(DIRECTORY).join(name);
+    // It is no mount where the one who made it had mounts of his own; the file goes all the same.
+    let _ = unmount(&path, UnmountFlags::DETACH);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(HostError::os(format!("delete {}", path.display()))(error))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

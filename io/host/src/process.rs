@@ -1,10 +1,10 @@
-//! Children that never outlive their owner, ended by process id.
+//! Children that never outlive their owner: each has a process group, which is ended as a whole.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::tool::{ToolError, command_line};
 
@@ -19,7 +19,8 @@ pub fn resident_bytes() -> u64 {
     kib.unwrap_or(0u64) * 1024
 }
 
-/// A running child process; dropping it ends it (SIGTERM, then SIGKILL) and reaps it.
+/// A running child process with what it has started in its process group; dropping it ends them
+/// (SIGTERM, then SIGKILL) and reaps it. What has left the group (setsid(2)) is on its own.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -54,21 +55,43 @@ impl Process {
         &mut self.child
     }
 
-    /// How it ended, if it has.
+    /// How it ended, if it has. What it left running in its group is ended with it.
     pub fn status(&mut self) -> Option<ExitStatus> {
+        match self.stage() {
+            Stage::Running => return None,
+            Stage::Ended => self.signal_group(Signal::KILL),
+            Stage::Reaped => {}
+        }
         // The only error is that the child was never ours to wait for; it was.
         self.child.try_wait().ok().flatten()
     }
 
-    /// Sends a signal, unless the child has ended (its id might belong to another by then).
+    /// Sends a signal to it and to what it has started, unless it has ended.
     pub fn signal(&mut self, signal: Signal) {
-        if self.status().is_some() {
-            return;
+        if self.status().is_none() {
+            self.signal_group(signal);
         }
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // Not reaped yet, so the id is still the child's; a failure means it just ended.
-            let _ = kill_process(pid, signal);
+    }
+
+    fn stage(&self) -> Stage {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match self.id().map(|id| waitid(WaitId::Pid(id), options)) {
+            Some(Ok(None)) => Stage::Running,
+            Some(Ok(Some(_))) => Stage::Ended,
+            Some(Err(_)) | None => Stage::Reaped,
         }
+    }
+
+    /// Only while the child is not reaped.
+    fn signal_group(&self, signal: Signal) {
+        if let Some(id) = self.id() {
+            // A failure means that all have ended.
+            let _ = kill_process_group(id, signal);
+        }
+    }
+
+    fn id(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
     /// Asks for an orderly end (SIGINT).
@@ -81,7 +104,7 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
-    /// Ends it without a chance to tidy up (SIGKILL), and reaps it.
+    /// Ends it and its group without a chance to tidy up (SIGKILL), and reaps it.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         // SIGKILL cannot be refused, so this returns.
@@ -102,13 +125,52 @@ impl Process {
         }
     }
 
-    /// Ends it: SIGTERM, and SIGKILL if that is not obeyed within half a second.
+    /// Ends it and its group: SIGTERM, and SIGKILL for those that have not obeyed within half a
+    /// second.
     pub fn stop(&mut self) {
-        self.terminate();
-        if self.wait(GRACE).is_none() {
-            self.kill();
+        if self.status().is_some() {
+            return;
         }
+        self.signal_group(Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        // Not with `status`: what it has started gets its time to tidy up, too.
+        while !self.is_all_over() && Instant::now() < deadline {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        self.kill();
     }
+
+    fn is_all_over(&self) -> bool {
+        self.stage() != Stage::Running && !has_members(self.child.id())
+    }
+}
+
+/// How far a child is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Running,
+    /// Until it is reaped, the kernel gives its number to nobody else, neither as a process nor as
+    /// a group.
+    Ended,
+    Reaped,
+}
+
+/// Whether anything in a process group runs (proc(5), stat: the name in brackets, the state, the
+/// parent, the group).
+fn has_members(group: u32) -> bool {
+    let is_member = |stat: &str| {
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut words = rest.split_whitespace();
+        let (state, its) = (words.next()?, words.nth(1)?);
+        Some(!matches!(state, "Z" | "X") && its.parse() == Ok(group))
+    };
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return false;
+    };
+    let stats = processes.flatten().map(|entry| entry.path().join("stat"));
+    // A process that has ended since it was listed has no such file.
+    let mut stats = stats.filter_map(|path| std::fs::read_to_string(path).ok());
+    stats.any(|stat| is_member(&stat).unwrap_or(false))
 }
 
 impl Drop for Process {
@@ -135,6 +197,47 @@ mod tests {
         let id = process.child().id();
         drop(process);
         assert!(!std::path::Path::new(&format!("/proc/{id}")).exists());
+    }
+
+    /// A shell that has started a `sleep`, whose number it tells; then it does the rest.
+    fn with_child(rest: &str) -> (Process, u32) {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("sleep 60 >&2 & echo $!; {rest}")])
+            .stdout(std::process::Stdio::piped());
+        let mut process = Process::spawn(&mut command).expect("sh");
+        let stdout = process.child().stdout.take().expect("pipe");
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("line");
+        (process, line.trim().parse().expect("a number"))
+    }
+
+    /// Whether it ends soon; whoever inherits it may take time to reap it.
+    fn ends(pid: u32) -> bool {
+        let runs = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned());
+            state.is_some_and(|state| !state.starts_with(['Z', 'X']))
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while runs() && Instant::now() < deadline {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        !runs()
+    }
+
+    #[test]
+    fn what_a_process_has_started_ends_with_it_however_that_ends() {
+        let (process, child) = with_child("wait");
+        drop(process);
+        assert!(ends(child), "stopped");
+        let (mut process, child) = with_child("wait");
+        process.kill();
+        assert!(ends(child), "killed");
+        let (mut process, child) = with_child("exit 3");
+        let status = process.wait(Duration::from_secs(10)).expect("ends");
+        assert_eq!(status.code(), Some(3));
+        assert!(ends(child), "ended by itself");
     }
 
     #[test]

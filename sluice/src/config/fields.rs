@@ -203,7 +203,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         for (path, line, value) in items {
             let Some(entries) = entries_of(value) else {
                 let got = format!("got {}", got(value));
-                self.report.problem(line, path, got, "keys with values");
+                self.report.problem(line, path, got, expected_keys(value));
                 continue;
             };
             let schema = schema.clone();
@@ -318,6 +318,20 @@ fn got(value: &Value) -> String {
         Value::Scalar(text) => format!("'{text}'"),
         value => value.kind().to_owned(),
     }
+}
+
+/// What a section in a list needs. A key that stands there alone may lack its colon.
+fn expected_keys(value: &Value) -> String {
+    let keys = "keys with values";
+    match value {
+        Value::Scalar(text) if is_word(text) => format!("{keys}, written '- {text}:' for a key"),
+        _ => keys.to_owned(),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c == '_';
+    !text.is_empty() && text.chars().all(fits)
 }
 
 fn join(path: &str, key: &str) -> String {

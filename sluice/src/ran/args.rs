@@ -36,15 +36,16 @@ Examples:
   sluice ran -c ran.yaml --for 12h       left running
 
 A scenario of three gNBs and twelve UEs, each UE a TUN device in a namespace:
-  n4: {smf: 198.18.4.2, upf: 198.18.4.1}
-  gnbs: {count: 3, n3: 198.18.3.11}
+  n4: {smf: 198.18.4.2, upf: 198.18.4.1}    # SMF: an address that you have; UPF: that of its N4
+  gnbs: {count: 3, n3: 198.18.3.11, interface: eth1}    # eth1 gets 198.18.3.11 to .13
   ues: {count: 12, address: 10.60.0.2}
   steps:
-    - attach: {rate: 50}
+    - attach: {rate: 50}                    # in turn: UE 2 comes to gnb2
     - ping: {to: 198.18.6.2, count: 10}
-    - handover: {ues: 1-4, to: gnb2}
-    - check: {attached: 12, ping_lost: 0, end_markers: 4, drops: 0}
+    - handover: {ues: 1-4, to: gnb2}        # moves three
+    - check: {attached: 12, ping_lost: 0, end_markers: 3, drops: 0}
     - end:
+Where these interfaces are in a namespace, add `namespace: NAME` to n4 and gnbs.
 
 The scenario brings its own SMF (N4, PFCP); the UPF may be any that speaks N3 and N4. Ctrl-C releases
 the sessions and leaves nothing behind; a second Ctrl-C ends at once.";

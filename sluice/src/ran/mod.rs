@@ -35,7 +35,7 @@ use crate::screen::Screen;
 use args::RanArgs;
 use play::{Outcome, Player};
 use scenario::Scenario;
-use world::{Until, World};
+use world::{Undo, Until, World};
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -153,8 +153,8 @@ fn play(args: &RanArgs, scenario: Scenario) -> Result<Outcome, Failure> {
     let world = World::start(&scenario, &screen, until)?;
     let mut player = Player::new(world, &args.config);
     let halt = player.play(args.once);
-    screen.step("everything is given back");
-    let _watch = Impatience::watch(&shutdown);
+    screen.step("giving everything back");
+    let _watch = Impatience::watch(&shutdown, player.undo());
     Ok(player.finish(halt, begun.elapsed()))
 }
 
@@ -162,7 +162,7 @@ fn play(args: &RanArgs, scenario: Scenario) -> Result<Outcome, Failure> {
 struct Impatience;
 
 impl Impatience {
-    fn watch(shutdown: &Shutdown) -> Self {
+    fn watch(shutdown: &Shutdown, undo: Undo) -> Self {
         let flag = shutdown.flag();
         // A new wish, not the one that brought us here.
         flag.store(false, std::sync::atomic::Ordering::Relaxed);
@@ -170,7 +170,9 @@ impl Impatience {
             while !flag.load(std::sync::atomic::Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(50));
             }
-            // Devices go with the process; namespaces have names that must go.
+            // Devices and commands go with the process; addresses, rules and names of namespaces
+            // do not.
+            undo.run();
             let ours = format!("sluice-{}-", std::process::id());
             for name in netns::names().unwrap_or_default() {
                 if name.starts_with(&ours) {

@@ -211,3 +211,79 @@ fn it_sets_up_again_what_a_upf_lost_and_ctrl_c_leaves_nothing_behind() {
     assert_eq!(sessions(&daemon), 0);
     assert_eq!(namespaces_of(pid), Vec::<String>::new());
 }
+
+#[test]
+fn a_run_that_is_killed_takes_its_commands_with_it_and_the_same_scenario_runs_again() {
+    let Some((lab, daemon)) = lab("rankilled") else {
+        return;
+    };
+    let (smf, gnb) = (lab.smf.name(), lab.gnb.name());
+    let pid_file = lab.path("pid");
+    // Addresses and rules in a namespace that stays, and a command that has started another one.
+    let text = format!(
+        "n4: {{smf: {}, upf: {N4_UPF}, namespace: {smf}}}\n\
+         gnbs: {{count: 2, n3: 198.18.3.201, namespace: {gnb}, interface: n3}}\n\
+         ues: {{count: 2, address: {}, namespace: {gnb}}}\nsteps:\n  - attach:\n  \
+         - ping: {{to: {SERVER}, count: 1}}\n  - check: {{ping_sent: 2, ping_lost: 0}}\n  \
+         - run: {{background: true, command: 'sleep 60 & echo $! >{}; wait'}}\n",
+        N4_SMFS[0],
+        ue_address(0),
+        pid_file.display(),
+    );
+    let addresses = || tool::run(lab.gnb.ip().args(["address"])).unwrap();
+    let rules = || tool::run(lab.gnb.ip().args(["rule"])).unwrap();
+    let mut command = play_text(&lab, &text, &[]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = Process::spawn(&mut command).unwrap();
+    let told = || std::fs::read_to_string(&pid_file).unwrap_or_default();
+    eventually("the command runs", || told().ends_with('\n'));
+    process.kill();
+    let stat = format!("/proc/{}/stat", told().trim());
+    // Whoever inherits a process may take time to reap it.
+    let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+    eventually("what the command has started is gone", is_gone);
+    assert!(addresses().contains("198.18.3.202/24"), "{}", addresses());
+    assert!(rules().contains("from 10.60.0."), "{}", rules());
+    let (code, result, said) = play(play_text(&lab, &text, &["--once"]));
+    assert_eq!(code, Some(0), "{said}\n{result:#}");
+    assert!(!addresses().contains("198.18.3.20"), "{}", addresses());
+    assert!(!rules().contains("from 10.60.0."), "{}", rules());
+    drop(daemon);
+}
+
+#[test]
+fn what_the_machine_lacks_is_told_with_the_key_that_may_be_wrong() {
+    let Some((lab, daemon)) = lab("ranlacks") else {
+        return;
+    };
+    let gnb = lab.gnb.name();
+    for (gnbs, parts) in [
+        (
+            format!("namespace: {gnb}, interface: n33"),
+            ["no interface n33 in sluice-", "gnbs.namespace"],
+        ),
+        (
+            format!("namespace: {gnb}, n3: 198.18.3.99"),
+            ["bind UDP 198.18.3.99:2152", "gnbs.interface"],
+        ),
+    ] {
+        let n3 = match gnbs.contains("n3:") {
+            true => String::new(),
+            false => format!(", n3: {N3_GNB}"),
+        };
+        let smf = lab.smf.name();
+        let text = format!(
+            "n4: {{smf: {}, upf: {N4_UPF}, namespace: {smf}}}\ngnbs: {{{gnbs}{n3}}}\n\
+             ues: {{address: {}}}\nsteps: [{{end: }}]\n",
+            N4_SMFS[0],
+            ue_address(0),
+        );
+        let (code, result, said) = play(play_text(&lab, &text, &[]));
+        assert_eq!(code, Some(3), "{said}");
+        let error = result["error"].as_str().unwrap();
+        for part in parts {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+    drop(daemon);
+}

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::outcome::ALWAYS;
 use super::{Player, Row};
 use crate::ran::Halt;
 use crate::ran::metrics::{ATTACHED, COUNT, METRICS, OF_GNB, index};
@@ -171,9 +172,13 @@ impl Player {
             seen,
             pass,
         } = &row;
+        let place = match line {
+            0 => ALWAYS.to_owned(),
+            line => format!("line {line}"),
+        };
         self.world.screen.say(&match pass {
-            true => format!("  ok      line {line}: {what}: {seen}"),
-            false => format!("  FAILED  line {line}: {what}: expected {expected}, seen {seen}"),
+            true => format!("  ok      {place}: {what}: {seen}"),
+            false => format!("  FAILED  {place}: {what}: expected {expected}, seen {seen}"),
         });
         self.rows.push(row);
         if self.rows.len() > ROWS_MAX {

@@ -2,6 +2,7 @@
 
 mod check;
 mod churn;
+mod ended;
 mod outcome;
 mod paced;
 mod programs;
@@ -16,7 +17,7 @@ use self::check::Ledger;
 use self::tasks::Task;
 use super::Halt;
 use super::scenario::{Act, Echo, MuteGnb, Repeat, Step};
-use super::world::World;
+use super::world::{Undo, World};
 
 /// Plays a scenario in a world.
 pub struct Player {
@@ -53,6 +54,11 @@ impl Player {
             random: seed ^ 0x9e37_79b9_7f4a_7c15,
             last_ping: std::process::id() as u16,
         }
+    }
+
+    /// What must be taken away where the player cannot finish.
+    pub fn undo(&self) -> Undo {
+        self.world.undo()
     }
 
     /// Plays to the end of the script, and then goes on doing nothing unless the script or `once`
@@ -102,7 +108,15 @@ impl Player {
                 self.detach(detach)
             }
             Act::Handover(handover) => {
-                self.say(step, &format!("handover of {} UEs", handover.ues.len()));
+                let (moving, there) = self
+                    .world
+                    .movable(&handover.ues, handover.from, handover.to);
+                let there = match there {
+                    0 => String::new(),
+                    1 => " (1 is there already)".to_owned(),
+                    there => format!(" ({there} are there already)"),
+                };
+                self.say(step, &format!("handover of {moving} UEs{there}"));
                 self.hand_over(handover)
             }
             Act::Ping(ping) => {

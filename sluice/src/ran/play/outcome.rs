@@ -13,6 +13,9 @@ use crate::ran::metrics::{METRICS, OF_GNB, index};
 use crate::ran::world::Figures;
 use crate::ran::{Halt, at};
 
+/// The place of what holds for every scenario.
+pub const ALWAYS: &str = "always";
+
 /// A verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
@@ -101,7 +104,7 @@ impl Outcome {
 
     fn place(&self, row: &Row) -> String {
         match row.line {
-            0 => "always".to_owned(),
+            0 => ALWAYS.to_owned(),
             line => at(&self.file, line),
         }
     }

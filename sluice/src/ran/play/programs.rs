@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use sluice_host::netns::Ns;
 use sluice_host::process::Process;
 
+use super::ended::{Ended, How, Said};
 use crate::ran::scenario::{Place, RunProgram};
 use crate::ran::world::Ue;
 
@@ -20,57 +21,21 @@ const AT_ONCE: usize = 16;
 const LOOK: Duration = Duration::from_millis(10);
 /// What is kept of what a command says.
 const SAID_MAX_BYTES: u64 = 8 << 10;
-/// Commands that failed, of which is told what they said.
-const TOLD: usize = 3;
+/// Runs a command in a shell of its own. The pipe at descriptor 0, to which nobody writes, closes
+/// when we die: then the process group dies, too. (A parent-death signal would reach the shell
+/// alone, and came already when the thread ends that started it.)
+const GUARD: &str = r#"exec 3<&0
+{ read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 &
+sh -c "$1" </dev/null 2>&1 3<&-
+code=$?
+kill $! && wait $! 2>/dev/null
+exit $code"#;
 
 /// Where a command runs, and for whom.
 struct Seat {
     name: String,
     ns: Ns,
     environment: Vec<(&'static str, String)>,
-}
-
-/// How commands ended.
-#[derive(Debug, Default)]
-pub struct Ended {
-    /// By whom, with which code (`None`: a signal, the time, or not started), and what was said.
-    all: Vec<(String, Option<i32>, String)>,
-}
-
-impl Ended {
-    /// What was expected, what was seen, and whether it is as it should be.
-    pub fn judge(&self, program: &RunProgram) -> (String, String, bool) {
-        let good = self.good(program.exit).count();
-        let expected = format!("exit {} of {}", program.exit, self.all.len());
-        let mut seen = format!("{good} of {}", self.all.len());
-        let wrong = self
-            .all
-            .iter()
-            .find(|(_, code, _)| *code != Some(program.exit));
-        if let Some((name, code, _)) = wrong {
-            let code = code.map_or("no exit code".to_owned(), |code| format!("exit {code}"));
-            seen.push_str(&format!("; {name}: {code}"));
-        }
-        (expected, seen, good == self.all.len())
-    }
-
-    /// What commands said that did not end as they should.
-    pub fn complaints(&self, program: &RunProgram) -> Vec<String> {
-        let wanted = Some(program.exit);
-        let failed = self.all.iter().filter(|(_, code, _)| *code != wanted);
-        let said = failed.take(TOLD).flat_map(|(name, _, said)| {
-            let lines: Vec<_> = said.trim().lines().rev().take(5).collect();
-            let lines = lines.into_iter().rev();
-            lines.map(move |line| format!("{name}: {line}"))
-        });
-        said.collect()
-    }
-
-    fn good(&self, exit: i32) -> impl Iterator<Item = &(String, Option<i32>, String)> {
-        self.all
-            .iter()
-            .filter(move |(_, code, _)| *code == Some(exit))
-    }
 }
 
 /// Starts a command for each UE that it is meant for, on a thread that looks after them. The flag
@@ -87,7 +52,7 @@ pub fn start(
         .spawn(move || match seats {
             Ok(seats) => run_all(seats, &program, &its),
             Err(error) => Ended {
-                all: vec![(program.command.clone(), None, error.to_string())],
+                all: vec![Said::not_started("the command".to_owned(), &error)],
             },
         });
     (stop, running)
@@ -128,13 +93,27 @@ struct Running {
     process: Process,
     said: JoinHandle<String>,
     deadline: Instant,
+    how: Option<How>,
+}
+
+impl Running {
+    /// Looks how it has ended, or must now.
+    fn look(&mut self, now: Instant) {
+        self.how = match self.process.status() {
+            Some(status) => Some(status.code().map_or(How::Signal, How::Code)),
+            None => (now >= self.deadline).then_some(How::TimedOut),
+        };
+    }
 }
 
 fn run_all(mut seats: VecDeque<Seat>, program: &RunProgram, stop: &AtomicBool) -> Ended {
     let (mut ended, mut running) = (Ended::default(), Vec::new());
     loop {
-        let is_over = seats.is_empty() && running.is_empty();
-        if is_over || stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            end_together(&mut running);
+            return ended;
+        }
+        if seats.is_empty() && running.is_empty() {
             return ended;
         }
         while running.len() < AT_ONCE
@@ -143,25 +122,33 @@ fn run_all(mut seats: VecDeque<Seat>, program: &RunProgram, stop: &AtomicBool) -
             let name = seat.name.clone();
             match begin(seat, program) {
                 Ok(begun) => running.push(begun),
-                Err(error) => ended.all.push((name, None, error.to_string())),
+                Err(error) => ended.all.push(Said::not_started(name, &error)),
             }
         }
         std::thread::sleep(LOOK);
         let now = Instant::now();
-        let over = running.extract_if(.., |running: &mut Running| {
-            running.process.status().is_some() || now >= running.deadline
-        });
-        ended.all.extend(over.map(finish));
+        running.iter_mut().for_each(|running| running.look(now));
+        let over = running.extract_if(.., |running| running.how.is_some());
+        let mut over: Vec<_> = over.collect();
+        end_together(&mut over);
+        ended.all.extend(over.into_iter().map(finish));
+    }
+}
+
+/// Asks all for the end before the first one is waited for: they share the time that is given.
+fn end_together(running: &mut [Running]) {
+    for running in running {
+        running.process.terminate();
     }
 }
 
 fn begin(seat: Seat, program: &RunProgram) -> Result<Running, sluice_host::tool::ToolError> {
     let mut command: Command = seat.ns.command("sh");
-    // One pipe for both, so that what was said keeps its order.
-    command.args(["-c", &format!("exec 2>&1\n{}", program.command)]);
+    // One pipe for output and errors, so that what was said keeps its order.
+    command.args(["-c", GUARD, "sh", &program.command]);
     command.envs(seat.environment);
     command
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut process = Process::spawn(&mut command)?;
@@ -180,26 +167,26 @@ fn begin(seat: Seat, program: &RunProgram) -> Result<Running, sluice_host::tool:
         process,
         said,
         deadline: Instant::now() + program.timeout,
+        how: None,
     })
 }
 
-fn finish(mut running: Running) -> (String, Option<i32>, String) {
-    let status = running.process.status();
-    let code = status.and_then(|status| status.code());
-    let mut said = String::new();
-    if status.is_none() {
-        said.push_str("it took too long and was ended\n");
-        running.process.stop();
-    }
-    // A grandchild may hold the pipe; what it says belongs to nobody any more.
+fn finish(mut running: Running) -> Said {
+    running.process.stop();
+    // Who has left the group may hold the pipe; what he says belongs to nobody any more.
     let end = Instant::now() + Duration::from_millis(500);
     while !running.said.is_finished() && Instant::now() < end {
         std::thread::sleep(LOOK);
     }
+    let mut text = String::new();
     if running.said.is_finished() {
-        said.push_str(&running.said.join().unwrap_or_default());
+        text = running.said.join().unwrap_or_default();
     }
-    (running.name, code, said)
+    Said {
+        name: running.name,
+        how: running.how.unwrap_or(How::TimedOut),
+        text,
+    }
 }
 
 #[cfg(test)]
@@ -227,18 +214,77 @@ mod tests {
         let mut program = program("echo oops >&2; exit 3", Duration::from_secs(10));
         let ended = run(&program);
         let (expected, seen, pass) = ended.judge(&program);
-        assert_eq!((expected.as_str(), pass), ("exit 0 of 1", false));
-        assert!(seen.ends_with("exit 3"), "{seen}");
+        assert_eq!((expected.as_str(), pass), ("exit 0: 1 of 1", false));
+        assert!(
+            seen.starts_with("0 of 1;") && seen.ends_with("exit 3"),
+            "{seen}"
+        );
         assert!(ended.complaints(&program)[0].ends_with(": oops"));
         program.exit = 3;
         assert!(ended.judge(&program).2);
     }
 
     #[test]
-    fn a_command_that_takes_too_long_is_ended() {
-        let program = program("exec sleep 60", Duration::from_millis(50));
+    fn a_command_that_takes_too_long_is_ended_with_what_it_has_started() {
+        let program = program("sleep 60 & echo $!; wait", Duration::from_secs(1));
         let ended = run(&program);
-        assert!(!ended.judge(&program).2);
-        assert!(ended.complaints(&program)[0].contains("took too long"));
+        let (_, seen, pass) = ended.judge(&program);
+        assert!(
+            !pass && seen.ends_with(": ended after 1s, its timeout"),
+            "{seen}"
+        );
+        assert_gone(&ended.all[0].text);
+    }
+
+    #[test]
+    fn a_command_that_is_stopped_is_ended_with_what_it_has_started() {
+        let program = program("sleep 60 & echo $! >$FILE; wait", Duration::from_secs(60));
+        let directory = tempfile::tempdir().expect("directory");
+        let file = directory.path().join("pid");
+        let command = program
+            .command
+            .replace("$FILE", &file.display().to_string());
+        let program = RunProgram { command, ..program };
+        let (stop, running) = start(&[], &program);
+        let told = || std::fs::read_to_string(&file).unwrap_or_default();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !told().ends_with('\n') && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        stop.store(true, Ordering::Relaxed);
+        drop(running.expect("thread").join().expect("ends"));
+        assert_gone(&told());
+    }
+
+    #[test]
+    fn what_a_command_leaves_in_the_background_does_not_outlive_it() {
+        let program = program("sleep 60 & echo $!", Duration::from_secs(10));
+        let ended = run(&program);
+        assert!(ended.judge(&program).2);
+        assert_gone(&ended.all[0].text);
+    }
+
+    #[test]
+    fn a_command_for_ues_of_which_none_is_attached_is_no_success() {
+        let ues = Some(Vec::new());
+        let program = program("true", Duration::from_secs(10));
+        let program = RunProgram { ues, ..program };
+        let (_, seen, pass) = run(&program).judge(&program);
+        assert_eq!(
+            (seen.as_str(), pass),
+            ("none of these UEs is attached", false)
+        );
+    }
+
+    /// Whoever inherits a process may take time to reap it.
+    fn assert_gone(pid: &str) {
+        let pid: u32 = pid.trim().parse().expect("a number");
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_gone = |stat: String| stat.is_empty() || stat.contains(") Z ");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_gone(stat()) && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        assert!(is_gone(stat()), "{}", stat());
     }
 }

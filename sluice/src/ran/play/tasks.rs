@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::programs::{self, Ended};
+use super::ended::Ended;
+use super::programs;
 use super::{Player, Row};
 use crate::ran::Halt;
 use crate::ran::ping::{self, Plan, Running};

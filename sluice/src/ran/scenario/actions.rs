@@ -161,7 +161,7 @@ impl Stage<'_> {
         let from = f.optional("from", &self.names.one_gnb());
         let to = f.or("to", "next", &self.names.gnb_or_next());
         let rate = f.or("rate", "max", &kinds::rate());
-        if to.value.is_none() && self.names.gnb_count() == 1 {
+        if to.value.is_none() && self.names.is_one_gnb() {
             let key = f.key("to");
             let what = "there is one gNB";
             f.report().problem(to.line, key, what, "at least two gnbs");

@@ -11,6 +11,10 @@ use crate::config::kind::Kind;
 pub struct Names {
     gnbs: Vec<String>,
     groups: Vec<(String, Range<usize>)>,
+    /// Something is wrong with `gnbs` or `ues`, so that some may be missing here. What speaks of
+    /// them is not checked: it would be blamed for the first problem once more.
+    lacks_gnbs: bool,
+    lacks_ues: bool,
 }
 
 impl Names {
@@ -34,6 +38,7 @@ impl Names {
             f.report().problem(line, "gnbs", what, expected);
             this.gnbs.truncate(GNBS_MAX);
         }
+        this.lacks_gnbs = !f.report().is_clean("gnbs");
         this
     }
 
@@ -55,6 +60,7 @@ impl Names {
             let line = f.line();
             f.report().problem(line, "ues", what, expected);
         }
+        self.lacks_ues = !f.report().is_clean("ues");
         self
     }
 
@@ -71,6 +77,11 @@ impl Names {
     /// How many gNBs.
     pub fn gnb_count(&self) -> usize {
         self.gnbs.len()
+    }
+
+    /// Whether a handover has nowhere to go.
+    pub(super) fn is_one_gnb(&self) -> bool {
+        self.gnbs.len() == 1 && !self.lacks_gnbs
     }
 
     /// Indices of a group's UEs.
@@ -112,6 +123,7 @@ impl Names {
         let this = self.clone();
         Kind::new(expected, move |text| match text {
             "all" => Some((0..this.gnbs.len()).collect()),
+            _ if this.lacks_gnbs => Some(Vec::new()),
             _ => text
                 .split(',')
                 .map(|part| this.gnb_index(part.trim()))
@@ -128,10 +140,14 @@ impl Names {
     }
 
     fn gnb_index(&self, text: &str) -> Option<usize> {
-        self.gnbs.iter().position(|name| name == text)
+        let found = self.gnbs.iter().position(|name| name == text);
+        found.or(self.lacks_gnbs.then_some(0))
     }
 
     fn pick_ues(&self, text: &str) -> Option<Vec<usize>> {
+        if self.lacks_ues {
+            return Some(Vec::new());
+        }
         let mut picked = Vec::new();
         for part in text.split(',') {
             picked.extend(self.range(part.trim())?);

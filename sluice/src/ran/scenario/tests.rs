@@ -79,6 +79,16 @@ fn the_short_scenario_in_the_example_is_one() {
 }
 
 #[test]
+fn the_scenario_that_help_shows_is_one() {
+    let shown = crate::ran::args::RAN_EXAMPLES
+        .lines()
+        .skip_while(|line| !line.starts_with("  n4:"))
+        .take_while(|line| line.starts_with("  "));
+    let loaded = accepted(&shown.collect::<Vec<_>>().join("\n"));
+    assert!(loaded.scenario.ends());
+}
+
+#[test]
 fn ues_and_gnbs_are_picked_by_number_and_name() {
     let scenario = accepted(&with_step("attach: {ues: '3, 1-2,2', gnb: gnb2}")).scenario;
     let Act::Attach(attach) = &scenario.steps[0].act else {
@@ -142,6 +152,7 @@ fn slips_are_told_with_line_key_and_what_was_meant() {
             "handover: {to: gnb9}",
             ["steps[0].handover.to: got 'gnb9'", "gnb1 ... gnb2"],
         ),
+        ("end", ["steps[0]: got 'end'", "'- end:'"]),
         ("wait: long", ["steps[0].wait: got 'long'", "500ms"]),
         (
             "run: {command: ls, ues: 1, namespace: x}",
@@ -182,6 +193,17 @@ fn what_does_not_fit_together_is_refused() {
     );
     let text = with_step("handover: {}").replace("count: 2, ", "");
     assert!(problem(&text).contains("there is one gNB"), "{text}");
+}
+
+#[test]
+fn what_speaks_of_gnbs_and_ues_is_not_blamed_for_what_is_wrong_with_them() {
+    let text = with_step("handover: {ues: 3-12, to: gnb2}");
+    let wrong = problem(&text.replace("count: 12", "count: many"));
+    assert!(wrong.contains("ues.count: got 'many'"), "{wrong}");
+    let wrong = problem(&text.replace("198.18.3.11", "eth0"));
+    assert!(wrong.contains("gnbs.n3: got 'eth0'"), "{wrong}");
+    let wrong = problem(&with_step("handover: {}").replace("count: 2", "count: two"));
+    assert!(wrong.contains("gnbs.count: got 'two'"), "{wrong}");
 }
 
 /// What may stand in a wrong place.

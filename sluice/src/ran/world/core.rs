@@ -44,7 +44,13 @@ impl Core {
         let mut config = SmfConfig::new(n4.dialect, &ns, n4.smf, n4.upf);
         config.heartbeat_interval_ms = n4.heartbeat_s * 1000;
         (config.t1_ms, config.n1) = (n4.t1_ms, n4.n1);
-        let smf = Smf::start(&config).map_err(Failure::lacking)?;
+        let smf = Smf::start(&config).map_err(|error| match &error {
+            SmfError::Host(host) if host.is_not_our_address() => Failure::lacking(format!(
+                "n4.smf: {error}\ngive the address to an interface there; if another namespace has \
+                 it, name that one: n4.namespace"
+            )),
+            _ => Failure::lacking(error),
+        })?;
         let peer = smf
             .associate()
             .map_err(|e| Failure::failed(format!("N4 with the UPF at {}: {e}", n4.upf)))?;

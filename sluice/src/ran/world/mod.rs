@@ -26,6 +26,7 @@ use self::core::Core;
 use self::echoes::Echoes;
 use self::moves::Left;
 use self::places::Places;
+pub use self::places::Undo;
 use self::station::Station;
 use super::scenario::Scenario;
 use super::show::Live;
@@ -108,7 +109,7 @@ pub struct World {
     live: Live,
     last_pulse: Instant,
     complaints: u32,
-    _places: Places,
+    places: Places,
 }
 
 impl World {
@@ -116,8 +117,9 @@ impl World {
     /// attached yet.
     pub fn start(scenario: &Arc<Scenario>, screen: &Screen, until: Until) -> Result<Self, Failure> {
         let mut places = Places::default();
-        let ues = ues::all(scenario, &mut places)?;
+        // gNBs first: where another run has their ports, its rules are not touched.
         let stations = station::all(scenario, &mut places)?;
+        let ues = ues::all(scenario, &mut places)?;
         let core = scenario.n4.as_ref().map(Core::start).transpose()?;
         Ok(Self {
             scenario: Arc::clone(scenario),
@@ -132,8 +134,13 @@ impl World {
             live: Live::new(),
             last_pulse: Instant::now(),
             complaints: 0,
-            _places: places,
+            places,
         })
+    }
+
+    /// What stays in namespaces that were there before, and how it is taken away.
+    pub fn undo(&self) -> Undo {
+        self.places.undo()
     }
 
     /// All UEs.

@@ -110,6 +110,17 @@ impl World {
         self.connect("path switch", &moved, Change::SwitchPath);
     }
 
+    /// How many of these UEs a handover would move, and how many are at its gNB already.
+    pub fn movable(&self, ues: &[usize], from: Option<usize>, to: Option<usize>) -> (usize, usize) {
+        let served = ues.iter().filter_map(|ue| self.ues.get(*ue)?.served());
+        let (there, elsewhere): (Vec<_>, Vec<_>) =
+            served.partition(|served| to == Some(served.gnb));
+        let meant = elsewhere
+            .iter()
+            .filter(|served| from.is_none_or(|from| from == served.gnb));
+        (meant.count(), there.len())
+    }
+
     fn hand_over_one(
         &mut self,
         index: usize,

@@ -1,17 +1,40 @@
 //! Namespaces, rules and addresses that the scenario needs and takes away again.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_host::netns::{Netns, Ns};
 
 use super::super::Failure;
 use super::super::scenario::Place;
 
+/// `ip` commands that undo what was done to namespaces that stay. Whoever is to take things away
+/// has a clone; it is done once.
+#[derive(Clone, Default)]
+pub struct Undo {
+    lines: Arc<Mutex<Vec<(Ns, String)>>>,
+}
+
+impl Undo {
+    fn add(&self, ns: &Ns, lines: String) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((ns.clone(), lines));
+    }
+
+    /// Takes away what is still there.
+    pub fn run(&self) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        for (ns, lines) in all.drain(..) {
+            // Some of it may be gone by itself.
+            let _ = ns.ip_batch_all(&lines);
+        }
+    }
+}
+
 /// What was made.
 #[derive(Default)]
 pub struct Places {
-    /// `ip` commands that undo what was done to namespaces that stay.
-    undo: Vec<(Ns, String)>,
+    undo: Undo,
     known: HashMap<String, Ns>,
     made: Vec<Netns>,
 }
@@ -43,26 +66,33 @@ impl Places {
         Ok(ns)
     }
 
-    /// Runs `ip` commands now, and those of `undo` in the end, where the namespace stays.
+    /// Runs `ip` commands now, and those of `undo` in the end, where the namespace stays. What a
+    /// killed run of the same scenario has left in the way is undone first.
     pub fn set(&mut self, ns: &Ns, lines: &str, undo: String) -> Result<(), Failure> {
         if lines.is_empty() {
             return Ok(());
         }
-        ns.ip_batch(lines).map_err(Failure::lacking)?;
+        if ns.ip_batch(lines).is_err() {
+            let _ = ns.ip_batch_all(&undo);
+            if let Err(error) = ns.ip_batch(lines) {
+                let _ = ns.ip_batch_all(&undo);
+                return Err(Failure::lacking(error));
+            }
+        }
         if !self.made.iter().any(|made| made.ns().name() == ns.name()) {
-            self.undo.push((ns.clone(), undo));
+            self.undo.add(ns, undo);
         }
         Ok(())
+    }
+
+    /// For whoever must end before this value does.
+    pub fn undo(&self) -> Undo {
+        self.undo.clone()
     }
 }
 
 impl Drop for Places {
     fn drop(&mut self) {
-        for (ns, lines) in self.undo.drain(..) {
-            for line in lines.lines() {
-                // It may be gone by itself, and the others must not stay for that.
-                let _ = ns.ip_batch(&format!("{line}\n"));
-            }
-        }
+        self.undo.run();
     }
 }

@@ -1,10 +1,13 @@
 //! A gNB with what outlives its restarts.
 
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
+use sluice_host::link::Link;
 use sluice_host::netns::Ns;
+use sluice_host::udp::UdpSocket;
 use sluice_lab_ran::{Gnb, GnbConfig, GnbHandle, Mute, RanError};
+use sluice_wire::gtpu;
 use sluice_wire::ids::Teid;
 
 use super::super::Failure;
@@ -45,25 +48,56 @@ pub fn all(scenario: &Scenario, places: &mut Places) -> Result<Vec<Station>, Fai
             let (mut add, mut delete) = (String::new(), String::new());
             for n in 0..group.count {
                 let what = format!("{}/{ADDED_PREFIX} dev {interface}", address(n));
-                // Writing to a String cannot fail.
-                let _ = writeln!(add, "addr add {what}");
+                // A killed run may have left it. Writing to a String cannot fail.
+                let _ = writeln!(add, "addr replace {what}");
                 let _ = writeln!(delete, "addr del {what}");
             }
-            places.set(&ns, &add, delete)?;
+            // Not those of a run that lives: with the end of this one they would go.
+            (0..group.count).try_for_each(|n| must_be_free(address(n), &ns))?;
+            let set = places.set(&ns, &add, delete);
+            set.map_err(|failure| no_interface(interface, &ns).unwrap_or(failure))?;
         }
         for (n, name) in group.names().iter().enumerate() {
             let number = stations.len();
-            stations.push(Station::start(name, &ns, address(n), number)?);
+            let station = Station::start(name, &ns, address(n), number);
+            let station = station.map_err(|error| match &error {
+                RanError::Host(host) if host.is_not_our_address() => Failure::lacking(format!(
+                    "gNB {name}: {error}\ngive the address to an interface there, or name one: \
+                     gnbs.interface; if another namespace has it, name that one: gnbs.namespace"
+                )),
+                _ => Failure::lacking(error),
+            })?;
+            stations.push(station);
         }
     }
     Ok(stations)
 }
 
+/// Whether nobody else plays a gNB at this address.
+fn must_be_free(n3: Ipv4Addr, ns: &Ns) -> Result<(), Failure> {
+    match UdpSocket::bind(ns, SocketAddrV4::new(n3, gtpu::PORT)) {
+        Err(error) if !error.is_not_our_address() => Err(Failure::lacking(error)),
+        _ => Ok(()),
+    }
+}
+
+/// In words of the scenario, if that is why addresses could not be given.
+fn no_interface(interface: &str, ns: &Ns) -> Option<Failure> {
+    let link = Link::new(ns, interface).ok()?;
+    (!link.exists().ok()?).then(|| {
+        Failure::lacking(format!(
+            "gnbs.interface: no interface {interface} in {}; if another namespace has it (ip \
+             netns list), name that one: gnbs.namespace",
+            ns.describe()
+        ))
+    })
+}
+
 impl Station {
-    fn start(name: &str, ns: &Ns, n3: Ipv4Addr, number: usize) -> Result<Self, Failure> {
+    fn start(name: &str, ns: &Ns, n3: Ipv4Addr, number: usize) -> Result<Self, RanError> {
         let mut config = GnbConfig::new(name, ns, n3);
         config.largest_pdu_bytes = LARGEST_PDU_BYTES;
-        let gnb = Gnb::start(&config).map_err(Failure::lacking)?;
+        let gnb = Gnb::start(&config)?;
         Ok(Self {
             handle: gnb.handle().clone(),
             gnb: Some(gnb),
