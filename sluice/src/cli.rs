@@ -6,7 +6,7 @@
 pub mod args;
 
 use crate::bench::args::BenchArgs;
-use crate::lab::args::LabArgs;
+use crate::lab::args::{LAB_HELP, LabArgs};
 use crate::load::args::{LOAD_EXAMPLES, LoadArgs};
 use crate::logging::Verbosity;
 use crate::ran::args::{RAN_EXAMPLES, RanArgs};
@@ -49,6 +49,7 @@ pub enum Command {
     /// Figures, each beside the limit of this machine
     Bench(BenchArgs),
     /// The papers' experiments, repeated: theirs and ours side by side
+    #[command(after_help = LAB_HELP)]
     Lab(LabArgs),
 }
 

@@ -6,6 +6,20 @@ use crate::point::{At, Scalar, show};
 use crate::store::Point;
 use serde::{Deserialize, Serialize};
 
+/// What became of an expectation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// It holds, by points all of which something disturbed.
+    PassedDisturbed,
+    /// It does not hold, or its points could not be measured.
+    Failed,
+    /// The run ended before its points were measured.
+    NotJudged,
+}
+
 /// An expectation, judged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Verdict {
@@ -15,6 +29,8 @@ pub struct Verdict {
     pub says: String,
     /// Whether it holds.
     pub passed: bool,
+    /// The same, and why it may not count.
+    pub outcome: Outcome,
     /// The ratio that was judged: the median, or of the combination that is worst; none if nothing
     /// was measured.
     pub ours: Option<f64>,
@@ -26,10 +42,31 @@ pub struct Verdict {
     pub theirs: Option<String>,
 }
 
-/// All expectations of an experiment, by the points that were measured.
-pub fn judge(experiment: &Experiment, points: &[Point]) -> Vec<Verdict> {
-    let all = experiment.expectations.iter();
-    all.map(|expectation| one(expectation, points)).collect()
+/// All expectations of an experiment, by the points that were measured; those that need a point which
+/// the run did not come to are not judged.
+pub fn judge(experiment: &Experiment, points: &[Point], missing: &[At]) -> Vec<Verdict> {
+    let judged = |expectation: &Expectation| {
+        let verdict = one(expectation, points);
+        match missing.iter().any(|at| decides(expectation, at)) {
+            true => Verdict {
+                passed: false,
+                outcome: Outcome::NotJudged,
+                note: "the run ended before all of its points were measured".to_owned(),
+                ..verdict
+            },
+            false => verdict,
+        }
+    };
+    experiment.expectations.iter().map(judged).collect()
+}
+
+/// Whether a point is one of those that an expectation looks at.
+fn decides(expectation: &Expectation, at: &At) -> bool {
+    let takes = |select: &Select| {
+        let mut wanted = select.at.iter();
+        wanted.all(|(axis, value)| at.get(axis) == Some(value))
+    };
+    takes(&expectation.left) || expectation.right.as_ref().is_some_and(takes)
 }
 
 /// The points that decide about expectations which do not hold.
@@ -39,15 +76,9 @@ pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
         let verdict = one(e, points);
         !verdict.passed && verdict.ours.is_some()
     });
-    let selects: Vec<&Select> = failing
-        .flat_map(|e| core::iter::once(&e.left).chain(&e.right))
-        .collect();
-    let takes = |select: &Select, at: &At| {
-        let mut wanted = select.at.iter();
-        wanted.all(|(axis, value)| at.get(axis) == Some(value))
-    };
+    let failing: Vec<&Expectation> = failing.collect();
     let decide = points.iter().map(|point| &point.at);
-    let decide = decide.filter(|at| selects.iter().any(|select| takes(select, at)));
+    let decide = decide.filter(|at| failing.iter().any(|e| decides(e, at)));
     decide.cloned().collect()
 }
 
@@ -66,10 +97,17 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
             if note.is_empty() { "" } else { "; " }
         ),
     };
+    let mut decide = points.iter().filter(|p| decides(expectation, &p.at));
+    let outcome = match passed {
+        false => Outcome::Failed,
+        true if decide.all(|p| p.measured.disturbed.is_some()) => Outcome::PassedDisturbed,
+        true => Outcome::Passed,
+    };
     Verdict {
         name: expectation.name.clone(),
         says: expectation.says.clone(),
         passed,
+        outcome,
         ours,
         note,
         expected: expected(expectation),

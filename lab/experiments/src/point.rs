@@ -85,6 +85,13 @@ pub struct Mark {
     pub at: f64,
     /// What happened.
     pub says: String,
+    /// It was done to what is measured, and is drawn lighter: a step of the load.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_step: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What came out at one point.

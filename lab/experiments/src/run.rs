@@ -94,6 +94,8 @@ pub struct Ran {
     pub kept: usize,
     /// What was not measured, and why.
     pub failed: Vec<(At, String)>,
+    /// What the run did not come to, or had begun to measure again, as it ended before.
+    pub missing: Vec<At>,
     /// Somebody wanted the end.
     pub interrupted: bool,
     /// The environment lacks something.
@@ -110,6 +112,8 @@ pub struct Course<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// For people.
     pub progress: &'a mut dyn Progress,
+    /// What is there and was disturbed is measured again.
+    pub again_disturbed: bool,
     /// Points of all experiments that are still to be measured.
     pub left: usize,
     /// Measured so far, and how long that took.
@@ -130,9 +134,16 @@ impl Course<'_> {
     pub fn missing(&self, experiment: &Experiment) -> usize {
         let made = self.made(experiment);
         let points = experiment.points(self.made.quick);
-        let is_here =
-            |at: &&At| matches!(self.store.find(&experiment.name, at, &made), Found::Here(_));
-        points.len() - points.iter().filter(is_here).count()
+        let is_kept = |at: &&At| {
+            let found = self.store.find(&experiment.name, at, &made);
+            matches!(found, Found::Here(point) if self.keeps(&point))
+        };
+        points.len() - points.iter().filter(is_kept).count()
+    }
+
+    /// Whether a point that is there is left as it is.
+    fn keeps(&self, point: &Point) -> bool {
+        !self.again_disturbed || point.measured.disturbed.is_none()
     }
 
     /// Measures what is missing of one experiment.
@@ -149,17 +160,20 @@ impl Course<'_> {
             points: vec![],
             kept: 0,
             failed: vec![],
+            missing: vec![],
             interrupted: false,
             lacking: false,
         };
         let mut stale: Vec<&'static str> = vec![];
-        for at in experiment.points(quick) {
-            match self.store.find(name, &at, &made) {
-                Found::Here(point) => {
+        let points = experiment.points(quick);
+        for (n, at) in points.iter().enumerate() {
+            match self.store.find(name, at, &made) {
+                Found::Here(point) if self.keeps(&point) => {
                     ran.kept += 1;
                     ran.points.push(*point);
                     continue;
                 }
+                Found::Here(_) => {}
                 Found::Stale(why) => stale.push(why),
                 Found::Missing => {}
             }
@@ -170,7 +184,7 @@ impl Course<'_> {
             }
             let job = Job {
                 experiment,
-                at: &at,
+                at,
                 quick,
                 stop: self.stop,
             };
@@ -181,16 +195,18 @@ impl Course<'_> {
                 }
                 Err(Problem::Interrupted) => {
                     ran.interrupted = true;
+                    ran.missing = points[n..].to_vec();
                     break;
                 }
                 Err(Problem::Lacking(why)) => {
                     ran.lacking = true;
-                    ran.failed.push((at, why));
+                    ran.missing = points[n..].to_vec();
+                    ran.failed.push((at.clone(), why));
                     break;
                 }
                 Err(Problem::Failed(why)) => {
-                    self.progress.say(&format!("{name}: {}: {why}", show(&at)));
-                    ran.failed.push((at, why));
+                    self.progress.say(&format!("{name}: {}: {why}", show(at)));
+                    ran.failed.push((at.clone(), why));
                 }
             }
         }
@@ -238,6 +254,8 @@ impl Course<'_> {
                     }
                     Err(Problem::Interrupted) => {
                         ran.interrupted = true;
+                        // Nothing is said of them before they were measured so often.
+                        ran.missing = doubtful;
                         return Ok(());
                     }
                     Err(Problem::Lacking(why) | Problem::Failed(why)) => {

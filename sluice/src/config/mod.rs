@@ -21,7 +21,7 @@ mod pools;
 mod ports;
 pub(crate) mod problem;
 mod scaling;
-mod suggest;
+pub(crate) mod suggest;
 mod summary;
 #[cfg(test)]
 mod tests;

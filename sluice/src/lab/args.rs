@@ -1,6 +1,6 @@
 //! The arguments of `sluice lab`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// `sluice lab`
@@ -9,6 +9,13 @@ pub struct LabArgs {
     /// What to do
     #[command(subcommand)]
     pub kind: LabKind,
+}
+
+/// What is measured although it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Again {
+    /// Points that something else disturbed
+    Disturbed,
 }
 
 /// What the lab does.
@@ -55,9 +62,40 @@ pub struct RunArgs {
     /// Write one JSON object to standard output
     #[arg(long)]
     pub json: bool,
+    /// Measure points anew although they are there
+    #[arg(long, value_name = "WHICH")]
+    pub again: Option<Again>,
     /// CPUs of the two workers; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',')]
     pub cpus: Vec<u16>,
+}
+
+impl RunArgs {
+    /// What has to be typed behind a name to measure the same in the same place.
+    pub fn again_as_typed(&self) -> String {
+        let mut text = String::new();
+        if let Some(plans) = &self.plans {
+            text += &format!(" --plans {}", for_shell(&plans.display().to_string()));
+        }
+        if self.quick {
+            text += " --quick";
+        }
+        text += &format!(" --out {}", for_shell(&self.out.display().to_string()));
+        if !self.cpus.is_empty() {
+            let cpus: Vec<String> = self.cpus.iter().map(u16::to_string).collect();
+            text += &format!(" --cpus {}", cpus.join(","));
+        }
+        text
+    }
+}
+
+/// A word that a shell takes as one.
+fn for_shell(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// `sluice lab report`
@@ -102,10 +140,25 @@ changed experiment is measured again. Progress goes to standard error.
 DIR/report.html is the report (one file, no network), DIR/report.json the same for scripts; DIR/NAME has
 result.json, result.csv and the plots as SVG and PNG.
 
-Exit code 1: an expectation does not hold, or a point could not be measured; each is named.
+Exit codes: 0 all expectations hold; 1 one does not, a point could not be measured (each is named), or
+Ctrl-C ended the run; 2 wrong usage or plan; 3 the machine lacks something.
 
 Examples:
   sluice lab run all --quick --out /tmp/lab     to see that everything works
   sluice lab run all                            the real thing, on a quiet machine
   sluice lab run b-payload c-steering           some of them
-  sluice lab run mine --plans my-experiments    your own (docs/lab.md)";
+  sluice lab run all --again disturbed          what something else disturbed, anew
+  sluice lab run imix-models --plans my-plans   your own: my-plans/imix-models.yaml as in docs/lab.md";
+
+/// Behind `sluice lab --help`.
+pub const LAB_HELP: &str = "\
+Examples:
+  sluice lab list                               names, points, what cannot be run yet
+  sluice lab run all --quick --out /tmp/lab     few points, short: does everything work?
+  sluice lab run b-payload c-steering           some of them in full length
+  sluice lab report /tmp/lab                    the report anew, without measuring
+
+Exit codes: 0 all expectations hold; 1 one does not, a point could not be measured, or Ctrl-C ended the
+run; 2 wrong usage or plan; 3 the machine lacks something.
+
+docs/lab.md tells how the report is read and how an experiment of your own is written.";

@@ -8,6 +8,7 @@ pub mod args;
 mod burst;
 mod fleet;
 mod housekeeping;
+mod keys;
 mod models;
 mod pfcp;
 mod placement;
@@ -22,9 +23,9 @@ mod tests;
 mod zero_loss;
 
 use crate::exit::Exit;
-use args::{LabArgs, LabKind, ListArgs, RunArgs};
+use args::{Again, LabArgs, LabKind, ListArgs, RunArgs};
 use report::{Chart, conclude};
-use runners::{Lab, RUNNERS};
+use runners::Lab;
 use serde_json::json;
 use sluice_host::signal::Shutdown;
 use sluice_lab_experiments::Experiment;
@@ -55,25 +56,12 @@ type Done = Result<Exit, (Exit, String)>;
 /// Ours, with those of the user's folder in their places or behind them.
 fn plans(folder: Option<&Path>) -> Result<Vec<Experiment>, (Exit, String)> {
     let usage = |bad: plan::Bad| (Exit::Usage, bad.to_string());
-    let mut all = plan::embedded().map_err(usage)?;
-    for own in folder
-        .map_or(Ok(vec![]), plan::from_folder)
-        .map_err(usage)?
-    {
+    let mut all = plan::embedded(&keys::fits).map_err(usage)?;
+    let own = folder.map_or(Ok(vec![]), |folder| plan::from_folder(folder, &keys::fits));
+    for own in own.map_err(usage)? {
         match all.iter_mut().find(|one| one.name == own.name) {
             Some(place) => *place = own,
             None => all.push(own),
-        }
-    }
-    for one in &all {
-        let unknown = one.runner.as_deref().filter(|name| !RUNNERS.contains(name));
-        if let Some(runner) = unknown {
-            let known = RUNNERS.join(", ");
-            let why = format!(
-                "{}: there is no runner '{runner}'; expected {known}",
-                one.name
-            );
-            return Err((Exit::Usage, why));
         }
     }
     Ok(all)
@@ -147,7 +135,7 @@ fn measure(args: &RunArgs) -> Done {
     }
     let shutdown = Shutdown::install().map_err(|e| failed(e.to_string()))?;
     let store = Store::new(&args.out);
-    let chart = Chart::new(args.quick, &asked);
+    let chart = Chart::new(args, &asked);
     let stop = || shutdown.is_requested();
     let mut progress = Standard;
     let mut course = Course {
@@ -160,6 +148,7 @@ fn measure(args: &RunArgs) -> Done {
         },
         stop: &stop,
         progress: &mut progress,
+        again_disturbed: args.again == Some(Again::Disturbed),
         left: 0,
         done: (0, Duration::ZERO),
     };
@@ -184,6 +173,8 @@ fn measure(args: &RunArgs) -> Done {
         }
         run.failed
             .extend(now.failed.iter().map(|why| (one.name.clone(), why.clone())));
+        run.missing
+            .extend(now.missing.iter().map(|at| (one.name.clone(), at.clone())));
         told.push(now);
         if ran.interrupted {
             end = Some((

@@ -1,14 +1,17 @@
 //! What is told at the end, and told again by `sluice lab report`.
 
 use super::Done;
-use super::args::ReportArgs;
+use super::args::{ReportArgs, RunArgs};
+use super::keys;
 use crate::bench::machine;
 use crate::exit::Exit;
 use sluice_host::clock;
-use sluice_lab_experiments::Experiment;
+use sluice_lab_experiments::expect::Outcome;
+use sluice_lab_experiments::point::show;
 use sluice_lab_experiments::report::{Run, State, Told, html, json};
 use sluice_lab_experiments::run::Ran;
 use sluice_lab_experiments::store::Store;
+use sluice_lab_experiments::{At, Experiment};
 use std::io;
 
 /// What a run is.
@@ -18,17 +21,19 @@ pub struct Chart {
 
 impl Chart {
     /// Of these experiments, now, here.
-    pub fn new(quick: bool, asked: &[Experiment]) -> Self {
+    pub fn new(args: &RunArgs, asked: &[Experiment]) -> Self {
         let command: Vec<String> = std::env::args().skip(1).collect();
         Self {
             run: Run {
                 command: format!("sluice {}", command.join(" ")),
                 date: date(clock::wall().as_secs()),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                quick,
+                options: Some(args.again_as_typed()),
+                quick: args.quick,
                 machine: machine::facts(),
                 asked: asked.iter().map(|one| one.name.clone()).collect(),
                 failed: vec![],
+                missing: vec![],
             },
         }
     }
@@ -69,6 +74,11 @@ pub fn conclude(store: &Store, run: &Run, told: &[Told], as_json: bool) -> io::R
             );
             exit = Exit::Failed;
         }
+        for verdict in one.not_judged() {
+            let name = &one.experiment.name;
+            eprintln!("not judged: {name}/{}: {}", verdict.name, verdict.note);
+            exit = Exit::Failed;
+        }
         for why in &one.failed {
             eprintln!("not measured: {}: {why}", one.experiment.name);
             exit = Exit::Failed;
@@ -79,19 +89,21 @@ pub fn conclude(store: &Store, run: &Run, told: &[Told], as_json: bool) -> io::R
 
 fn table(told: &[Told]) -> String {
     let mut text = format!(
-        "{:<18}{:>8}{:>11}{:>8}{:>8}\n",
-        "", "points", "disturbed", "passed", "failed"
+        "{:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
+        "", "points", "disturbed", "passed", "passed (disturbed)", "failed", "not judged"
     );
     for one in told {
         let name = &one.experiment.name;
         text += &match one.state {
             State::NotYet => format!("{name:<18}{:>8}\n", "not yet"),
             _ => format!(
-                "{name:<18}{:>8}{:>11}{:>8}{:>8}\n",
+                "{name:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
                 one.points.len(),
                 one.disturbed(),
-                one.passed(),
-                one.failing().len()
+                one.of_outcome(Outcome::Passed).len(),
+                one.of_outcome(Outcome::PassedDisturbed).len(),
+                one.failing().len(),
+                one.not_judged().len(),
             ),
         };
     }
@@ -122,23 +134,15 @@ pub fn again(args: &ReportArgs) -> Done {
         let experiment = match known {
             Some(not_yet) => not_yet,
             None => match store.plan(name) {
-                Ok(plan) => plan,
+                Ok(plan) => Experiment {
+                    gives: keys::fits(&plan).unwrap_or_default(),
+                    ..plan
+                },
                 // It was interrupted before.
                 Err(_) => continue,
             },
         };
-        let points = store.points(&experiment, run.quick);
-        let missing = points.len() < experiment.points(run.quick).len();
-        let failed = run.failed.iter().filter(|(of, _)| of == name);
-        let ran = Ran {
-            points,
-            kept: 0,
-            failed: failed
-                .map(|(_, why)| (Default::default(), why.clone()))
-                .collect(),
-            interrupted: missing,
-            lacking: false,
-        };
+        let ran = as_left(&store, &run, &experiment);
         let now = Told::of(&experiment, experiment.runs().then_some(&ran));
         if experiment.runs() {
             now.keep(&store).map_err(|e| usage(name, &e))?;
@@ -146,6 +150,41 @@ pub fn again(args: &ReportArgs) -> Done {
         told.push(now);
     }
     conclude(&store, &run, &told, args.json).map_err(|e| usage("the report", &e))
+}
+
+/// What the folder has of an experiment, and what it lacks.
+fn as_left(store: &Store, run: &Run, experiment: &Experiment) -> Ran {
+    let points = store.points(experiment, run.quick);
+    let mine = |of: &String| *of == experiment.name;
+    let all = experiment.points(run.quick);
+    let told = run.failed.iter().filter(|(of, _)| mine(of));
+    let place_of = |why: &str| -> Option<(At, String)> {
+        let of = |at: &At| {
+            Some((
+                at.clone(),
+                why.strip_prefix(&show(at))?.strip_prefix(": ")?.to_owned(),
+            ))
+        };
+        all.iter().find_map(of)
+    };
+    let failed: Vec<(At, String)> = told
+        .map(|(_, why)| place_of(why).unwrap_or((At::new(), why.clone())))
+        .collect();
+    let left = run.missing.iter().filter(|(of, _)| mine(of));
+    let mut missing: Vec<At> = left.map(|(_, at)| at.clone()).collect();
+    let is_lost = |at: &&At| {
+        let has_failed = failed.iter().any(|(of, _)| of == *at);
+        !has_failed && !points.iter().any(|point| point.at == **at)
+    };
+    missing.extend(all.iter().filter(is_lost).cloned());
+    Ran {
+        points,
+        kept: 0,
+        failed,
+        interrupted: !missing.is_empty(),
+        missing,
+        lacking: false,
+    }
 }
 
 /// Seconds since 1970 as ISO 8601 has them, UTC (days to a date: H. Hinnant's algorithm).

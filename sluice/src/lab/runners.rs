@@ -1,6 +1,7 @@
 //! Who measures what, by the names that experiments use; and what lies below all of them.
 
 use super::fleet::{self, Known};
+use super::keys::RUNNERS;
 use super::rig::{Ground, Rig};
 use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
 use crate::bench::path::io::Pool;
@@ -9,19 +10,6 @@ use sluice_lab_experiments::{Job, Measured, Problem, Runner};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig, register_thread};
 use std::any::Any;
 use std::sync::Arc;
-
-/// All runners.
-pub const RUNNERS: [&str; 9] = [
-    "zero-loss",
-    "models",
-    "profiles",
-    "cores",
-    "skew",
-    "scaling",
-    "pfcp",
-    "housekeeping",
-    "placement",
-];
 
 const PACKET_MEMORY_MIB: u32 = 96;
 /// Rings, queues and hold of two workers, several times over.
@@ -118,7 +106,7 @@ pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> Ground<Mbuf> {
 
 impl Runner for Lab {
     fn knows(&self, runner: &str) -> bool {
-        RUNNERS.contains(&runner)
+        RUNNERS.iter().any(|known| known.name == runner)
     }
 
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {

@@ -110,6 +110,7 @@ fn climb<P: Packet + Send + 'static>(
         job.go_on()?;
         let mpps = top * able_mpps * step as f64 / steps as f64;
         let pace = at_mpps(mpps);
+        course.step(mpps / able_mpps);
         world.sources(move |_, source| set(source, pace));
         let until_ns = course.began_ns + step * step_ns;
         while clock::monotonic_ns() < until_ns {
@@ -174,6 +175,8 @@ struct Course {
     last_ns: u64,
     /// When shards began to move to the second worker, and when all had.
     moving_ns: [Option<u64>; 2],
+    /// Where the offered load was raised.
+    steps: Vec<Mark>,
 }
 
 impl Course {
@@ -188,7 +191,17 @@ impl Course {
             next_ns: began_ns + bit_ns,
             last_ns: began_ns,
             moving_ns: [None; 2],
+            steps: vec![],
         }
+    }
+
+    /// From now on so much of what both workers are able to is offered.
+    fn step(&mut self, load: f64) {
+        self.steps.push(Mark {
+            at: s(clock::monotonic_ns() - self.began_ns),
+            says: format!("load {:.0} %", load * 100.0),
+            is_step: true,
+        });
     }
 
     fn look<P: Packet + Send + 'static>(&mut self, world: &World<P>) {
@@ -229,6 +242,7 @@ impl Course {
             "slowest".to_owned(),
             self.bits.iter().map(slowest).collect(),
         );
+        measured.marks.clone_from(&self.steps);
         let since = |ns: Option<u64>| ns.map(|ns| ns - self.began_ns);
         let [Some(from), Some(to)] = self.moving_ns.map(since) else {
             measured.add("scale_outs", [0.0]);
@@ -244,16 +258,15 @@ impl Course {
         measured.add("latency_ms_around", [self.slowest_ms(around)]);
         measured.add("latency_ms_before", [self.slowest_ms(before)]);
         measured.disturbed = self.gone(around);
-        measured.marks = vec![
-            Mark {
-                at: s(from),
-                says: "sessions begin to move to the second worker".to_owned(),
-            },
-            Mark {
-                at: s(to),
-                says: format!("all have moved, {:.1} ms later", (to - from) as f64 / 1e6),
-            },
-        ];
+        let mark = |at, says| Mark {
+            at: s(at),
+            says,
+            is_step: false,
+        };
+        let took_ms = (to - from) as f64 / 1e6;
+        let begin = "sessions begin to move to the second worker".to_owned();
+        let end = format!("all have moved, {took_ms:.1} ms later");
+        measured.marks.extend([mark(from, begin), mark(to, end)]);
         measured
     }
 

@@ -2,9 +2,9 @@
 //! counts, but each is there and nothing is lost without a name.
 
 use super::fleet;
+use super::keys::fits;
 use super::models::{models, profiles};
 use super::rig::{Ground, Rig};
-use super::runners::RUNNERS;
 use super::scaling::scaling;
 use super::zero_loss::zero_loss;
 use crate::bench::path::io::Pool;
@@ -36,7 +36,7 @@ fn ground() -> Ground<HeapPacket> {
 
 /// The experiment, made very small, at its first point with these values.
 fn small(name: &str, with: &[(&str, Scalar)]) -> (Experiment, At) {
-    let all = embedded().unwrap();
+    let all = embedded(&fits).unwrap();
     let mut one = all.into_iter().find(|one| one.name == name).unwrap();
     for (what, value) in [
         ("sessions", 4096.0),
@@ -74,20 +74,10 @@ fn measured(
     };
     let measured = run(&job).unwrap();
     for name in measured.series.keys() {
-        assert!(experiment.series(name).is_some(), "{name}");
+        // Also what is not asked for: its unit is known.
+        assert!(experiment.given(name).is_some(), "{name}");
     }
     measured
-}
-
-#[test]
-fn every_runner_that_a_plan_names_exists() {
-    for one in embedded().unwrap().iter().filter(|one| one.runs()) {
-        assert!(
-            RUNNERS.contains(&one.runner.as_deref().unwrap()),
-            "{}",
-            one.name
-        );
-    }
 }
 
 #[test]
@@ -132,7 +122,7 @@ fn runners_measure_what_their_experiments_say() {
         );
         let found = measured(&small, |job| fleet::skew(&mut rig, &mut known, job));
         let sent = found.series["sent_percent"].median;
-        assert!((80.0..120.0).contains(&sent), "{model}: {sent}");
+        assert!((80.0..=100.0).contains(&sent), "{model}: {sent}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The experiments that come with the program.
 
-use super::{Bad, Experiment, from_text};
+use super::{Bad, Experiment, Fits, from_text};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -37,9 +37,9 @@ pub fn embedded_files() -> &'static [(&'static str, &'static str)] {
 }
 
 /// The experiments that come with the program, in the order in which they run.
-pub fn embedded() -> Result<Vec<Experiment>, Bad> {
+pub fn embedded(fits: Fits<'_>) -> Result<Vec<Experiment>, Bad> {
     FILES
         .iter()
-        .map(|(file, text)| from_text(file, text))
+        .map(|(file, text)| from_text(file, text, fits))
         .collect()
 }

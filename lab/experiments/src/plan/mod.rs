@@ -5,8 +5,9 @@ mod check;
 mod embedded;
 mod read;
 
+pub use check::Wrong;
 pub use embedded::{embedded, embedded_files};
-pub use read::{Bad, from_folder, from_text};
+pub use read::{Bad, Fits, from_folder, from_text};
 
 use crate::point::{At, Scalar};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,9 @@ pub struct Experiment {
     /// What cannot be done here, and why.
     #[serde(default)]
     pub cannot: Vec<String>,
+    /// All that its runner can measure; not a part of the file.
+    #[serde(skip)]
+    pub gives: Vec<Series>,
 }
 
 /// Where an experiment comes from.
@@ -294,6 +298,12 @@ impl Experiment {
     /// The axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Axis> {
         self.axes.iter().find(|axis| axis.name == name)
+    }
+
+    /// The series of this name, asked for or not.
+    pub fn given(&self, name: &str) -> Option<&Series> {
+        let asked = self.series(name);
+        asked.or_else(|| self.gives.iter().find(|series| series.name == name))
     }
 
     /// The series of this name.

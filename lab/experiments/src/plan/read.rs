@@ -1,7 +1,11 @@
 //! From YAML to a checked [`Experiment`]; whatever is wrong is told with file and line.
 
-use super::{Experiment, check};
+use super::{Experiment, Series, Wrong, check};
 use std::path::{Path, PathBuf};
+
+/// What else is asked of a plan that runs: who measures says which keys it needs with which values, and
+/// gives the series that it can measure.
+pub type Fits<'a> = &'a dyn Fn(&Experiment) -> Result<Vec<Series>, Wrong>;
 
 /// A plan that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -16,9 +20,9 @@ pub struct Bad {
 }
 
 /// One experiment of a text; `file` is for messages.
-pub fn from_text(file: &str, text: &str) -> Result<Experiment, Bad> {
+pub fn from_text(file: &str, text: &str, fits: Fits<'_>) -> Result<Experiment, Bad> {
     let read: Result<Experiment, _> = serde_saphyr::from_str(text);
-    let experiment = read.map_err(|error| {
+    let mut experiment = read.map_err(|error| {
         let error = error.without_snippet();
         Bad {
             file: file.to_owned(),
@@ -26,18 +30,22 @@ pub fn from_text(file: &str, text: &str) -> Result<Experiment, Bad> {
             what: first_line(&error.to_string()),
         }
     })?;
-    match check::problem(&experiment) {
-        None => Ok(experiment),
-        Some(problem) => Err(Bad {
-            file: file.to_owned(),
-            line: problem.line_of(text),
-            what: problem.what,
-        }),
+    let bad = |wrong: Wrong| Bad {
+        file: file.to_owned(),
+        line: wrong.line_of(text),
+        what: wrong.what,
+    };
+    if let Some(wrong) = check::problem(&experiment) {
+        return Err(bad(wrong));
     }
+    if experiment.runs() {
+        experiment.gives = fits(&experiment).map_err(bad)?;
+    }
+    Ok(experiment)
 }
 
 /// All experiments of the `*.yaml` files in a folder, by name.
-pub fn from_folder(folder: &Path) -> Result<Vec<Experiment>, Bad> {
+pub fn from_folder(folder: &Path, fits: Fits<'_>) -> Result<Vec<Experiment>, Bad> {
     let cannot = |path: &Path, why: std::io::Error| Bad {
         file: path.display().to_string(),
         line: None,
@@ -53,7 +61,7 @@ pub fn from_folder(folder: &Path) -> Result<Vec<Experiment>, Bad> {
     for path in files {
         let text = std::fs::read_to_string(&path).map_err(|why| cannot(&path, why))?;
         let file = path.display().to_string();
-        let experiment = from_text(&file, &text)?;
+        let experiment = from_text(&file, &text, fits)?;
         if all.iter().any(|one| one.name == experiment.name) {
             let what = format!("there is another experiment named '{}'", experiment.name);
             return Err(Bad {

@@ -2,7 +2,9 @@
 //! moments of timelines in a strip of their own.
 
 use super::Blot;
-use super::figure::{Curve, Figure, Panel};
+use super::figure::{Figure, Panel};
+use super::lines::{draw_bars, draw_curve, draw_legend};
+use super::marks::{draw_marks, rows};
 use super::ticks::Scale;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
@@ -11,34 +13,24 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const WIDTH: u32 = 960;
 const TITLE: u32 = 44;
-const PANEL: u32 = 306;
+const PANEL: u32 = 318;
 /// What a panel shows, in a line of its own above it: words of any length fit there.
 const HEAD: u32 = 22;
-const STRIP: u32 = 20;
+pub(super) const STRIP: u32 = 20;
+/// Between what stands at one panel's x and the next panel's words.
+const APART: u32 = 12;
 /// The font's size, and what a letter takes at the most, in pixels.
-const FONT: u32 = 13;
-const LETTER: u32 = 8;
+pub(super) const FONT: u32 = 13;
+pub(super) const LETTER: u32 = 8;
 const NUMBERS_X: usize = 12;
 const NUMBERS_Y: usize = 6;
-const GREY: RGBColor = RGBColor(110, 110, 110);
-const LIGHT: RGBColor = RGBColor(225, 225, 225);
-/// Colours that people who see fewer of them can tell apart (Okabe and Ito).
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 0, 0),
-    RGBColor(140, 140, 60),
-];
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
+pub(super) const LIGHT: RGBColor = RGBColor(225, 225, 225);
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 /// An axis with numbers where we want them.
-struct Axis {
+pub(super) struct Axis {
     from: f64,
     to: f64,
     at: Vec<f64>,
@@ -80,7 +72,7 @@ impl Ranged for Axis {
 /// Draws it.
 pub fn svg(figure: &Figure) -> Result<String, Blot> {
     let mut text = String::new();
-    let strip = STRIP * figure.marks.len().min(4) as u32;
+    let strip = STRIP * rows(figure);
     let height = TITLE + strip + PANEL * figure.panels.len() as u32;
     {
         let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -91,7 +83,7 @@ pub fn svg(figure: &Figure) -> Result<String, Blot> {
     Ok(text)
 }
 
-type Done = Result<(), Box<dyn std::error::Error>>;
+pub(super) type Done = Result<(), Box<dyn std::error::Error>>;
 
 fn all(root: &Area<'_>, figure: &Figure, strip: u32) -> Done {
     root.fill(&WHITE)?;
@@ -117,7 +109,10 @@ fn all(root: &Area<'_>, figure: &Figure, strip: u32) -> Done {
         .flat_map(|p| &p.curves)
         .flat_map(|c| &c.places);
     let xs: Vec<f64> = xs.map(|place| place.x).collect();
+    let mut curves = figure.panels.iter().flat_map(|p| &p.curves);
+    let has_dots = curves.any(|curve| curve.dots);
     let x = match figure.names.len() {
+        0 if has_dots => Scale::of(&xs, figure.log_x, false, NUMBERS_X).with_room(),
         0 => Scale::of(&xs, figure.log_x, false, NUMBERS_X),
         _ => Scale::of(&[0.0, 1.0], false, true, 2),
     };
@@ -127,7 +122,7 @@ fn all(root: &Area<'_>, figure: &Figure, strip: u32) -> Done {
         let words = (n == 0).then_some(&marks);
         one(area, words, figure, panel, &x)?;
     }
-    draw_legend(&legend, figure, strip)
+    draw_legend(&legend, figure)
 }
 
 fn one(
@@ -158,6 +153,7 @@ fn one(
         .margin_left(10)
         .margin_right(18)
         .margin_top(10)
+        .margin_bottom(APART)
         .x_label_area_size(46)
         .y_label_area_size(58)
         .build_cartesian_2d(along, Axis::of(&y))?;
@@ -180,99 +176,9 @@ fn one(
     draw_marks(&mut chart, strip, figure, (x, &y))?;
     for curve in &panel.curves {
         match figure.names.is_empty() {
-            true => draw_curve(&mut chart, curve, (x, &y))?,
+            true => draw_curve(&mut chart, curve, figure.legend.len(), (x, &y))?,
             false => draw_bars(&mut chart, curve, figure.legend.len(), &y)?,
         }
-    }
-    Ok(())
-}
-
-fn colour(of: usize) -> RGBColor {
-    COLOURS[of % COLOURS.len()]
-}
-
-fn draw_curve(chart: &mut Chart<'_, '_>, curve: &Curve, (x, y): (&Scale, &Scale)) -> Done {
-    let colour = colour(curve.of);
-    let place = |p: &super::Place| (x.place(p.x), y.place(p.y.median));
-    chart.draw_series(LineSeries::new(
-        curve.places.iter().map(place),
-        colour.stroke_width(2),
-    ))?;
-    if curve.dots {
-        let bar = |p: &super::Place| {
-            let [low, middle, high] = [p.y.min, p.y.median, p.y.max].map(|v| y.place(v));
-            ErrorBar::new_vertical(x.place(p.x), low, middle, high, colour.filled(), 8)
-        };
-        chart.draw_series(curve.places.iter().map(bar))?;
-    }
-    Ok(())
-}
-
-fn draw_bars(chart: &mut Chart<'_, '_>, curve: &Curve, all: usize, y: &Scale) -> Done {
-    let colour = colour(curve.of);
-    let width = 0.7 / all.max(1) as f64;
-    for place in &curve.places {
-        // In the middle of its share of the width.
-        let left = place.x + 0.15 + width * (curve.of as f64 + 0.05);
-        let [low, middle, high] = [place.y.min, place.y.median, place.y.max].map(|v| y.place(v));
-        let corners = [(left, y.from), (left + 0.9 * width, middle)];
-        let bar = Rectangle::new(corners, colour.mix(0.75).filled());
-        chart.draw_series([bar])?;
-        let spread =
-            ErrorBar::new_vertical(left + 0.45 * width, low, middle, high, BLACK.filled(), 8);
-        chart.draw_series([spread])?;
-    }
-    Ok(())
-}
-
-/// A line through the panel for each moment, and its words in the strip above the first one.
-fn draw_marks(
-    chart: &mut Chart<'_, '_>,
-    strip: Option<&Area<'_>>,
-    figure: &Figure,
-    (x, y): (&Scale, &Scale),
-) -> Done {
-    let seen = (x.from, x.to);
-    for (n, mark) in figure.marks.iter().enumerate() {
-        let at = x.place(mark.at);
-        if !(seen.0..=seen.1).contains(&at) {
-            continue;
-        }
-        let line = PathElement::new([(at, y.from), (at, y.to)], GREY.stroke_width(1));
-        chart.draw_series([line])?;
-        let Some(strip) = strip else {
-            continue;
-        };
-        let pixel = chart.backend_coord(&(at, y.from)).0;
-        // Towards the side where there is more room.
-        let is_left = pixel < strip.dim_in_pixel().0 as i32 / 2;
-        let (side, apart) = if is_left {
-            (HPos::Left, 4)
-        } else {
-            (HPos::Right, -4)
-        };
-        let row = (n % 4) as i32 * STRIP as i32 + STRIP as i32 / 2;
-        let style = TextStyle::from(("sans-serif", FONT - 1).into_font())
-            .color(&GREY)
-            .pos(Pos::new(side, VPos::Center));
-        strip.draw(&Text::new(mark.says.clone(), (pixel + apart, row), style))?;
-    }
-    Ok(())
-}
-
-fn draw_legend(area: &Area<'_>, figure: &Figure, strip: u32) -> Done {
-    let style = TextStyle::from(("sans-serif", FONT).into_font());
-    let style = style.pos(Pos::new(HPos::Left, VPos::Center));
-    let named = figure
-        .legend
-        .iter()
-        .enumerate()
-        .filter(|(_, says)| !says.is_empty());
-    for (n, says) in named {
-        let y = (strip + 24) as i32 + 22 * n as i32;
-        let line = [(8, y), (30, y)];
-        area.draw(&PathElement::new(line, colour(n).stroke_width(4)))?;
-        area.draw(&Text::new(says.clone(), (38, y), style.clone()))?;
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 
 mod draw;
 mod figure;
+mod lines;
+mod marks;
 mod png;
 mod ticks;
 

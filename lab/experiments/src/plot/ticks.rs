@@ -13,7 +13,16 @@ pub struct Scale {
     /// Where numbers stand.
     pub at: Vec<f64>,
     log: bool,
+    /// From which value on numbers are written by thousands: one way for all of an axis.
+    short_from: f64,
 }
+
+/// Where all numbers of an axis are below, none is written by thousands.
+const LONG: f64 = 0.9995e4;
+/// Values that stand at the axis themselves are written as they are, if they have no more digits.
+const EXACT: f64 = 1e7;
+/// Room beside the first and last places, by what is seen.
+const ROOM: f64 = 0.025;
 
 impl Scale {
     /// For these values; `most` numbers at the most. Logarithmic only where they reach over a decade,
@@ -42,7 +51,22 @@ impl Scale {
     /// What is written at a place.
     pub fn label(&self, place: f64) -> String {
         let value = if self.log { 10_f64.powf(place) } else { place };
-        label(value)
+        label(value, self.short_from)
+    }
+
+    /// The same with room beside the first and the last place, so that marks do not lie on the frame.
+    pub fn with_room(self) -> Self {
+        // Logarithmic ones have it.
+        let room = if self.log {
+            0.0
+        } else {
+            ROOM * (self.to - self.from)
+        };
+        Self {
+            from: self.from - room,
+            to: self.to + room,
+            ..self
+        }
     }
 
     fn linear(least: f64, greatest: f64, finest: f64, most: usize) -> Self {
@@ -61,11 +85,13 @@ impl Scale {
         let first = (least / step).floor() * step;
         let count = ((least + span - first) / step).ceil() as usize;
         let at: Vec<f64> = (0..=count).map(|n| first + n as f64 * step).collect();
+        let to = first + count as f64 * step;
         Self {
             from: first,
-            to: first + count as f64 * step,
+            to,
             at,
             log: false,
+            short_from: short_from(to.abs().max(first.abs())),
         }
     }
 
@@ -81,17 +107,25 @@ impl Scale {
             .map(|w| w[1] - w[0])
             .fold(f64::INFINITY, f64::min);
         // The values themselves, if there are few of them and far enough apart to be read.
-        let at = match own.len() <= most && apart > (to - from) / (1.2 * most as f64) {
-            true => own,
-            false => decades(from, to, most),
+        let is_own = own.len() <= most && apart > (to - from) / (1.2 * most as f64);
+        let (at, short_from) = match is_own {
+            true if greatest < EXACT => (own, EXACT),
+            true => (own, short_from(greatest)),
+            false => (decades(from, to, most), short_from(greatest)),
         };
         Self {
             from,
             to,
             at,
             log: true,
+            short_from,
         }
     }
+}
+
+/// For an axis that reaches so far.
+fn short_from(greatest: f64) -> f64 {
+    if greatest < LONG { LONG } else { 0.9995e3 }
 }
 
 fn decades(from: f64, to: f64, most: usize) -> Vec<f64> {
@@ -107,13 +141,13 @@ fn decades(from: f64, to: f64, most: usize) -> Vec<f64> {
     }
 }
 
-/// A number with as few digits as it needs, and k, M, G behind great ones.
-fn label(value: f64) -> String {
+/// A number with as few digits as it needs, and k, M, G behind those from `short_from` on.
+fn label(value: f64, short_from: f64) -> String {
     let (value, behind) = match value.abs() {
+        v if v < short_from => (value, ""),
         v if v >= 0.9995e9 => (value / 1e9, "G"),
         v if v >= 0.9995e6 => (value / 1e6, "M"),
-        v if v >= 0.9995e4 => (value / 1e3, "k"),
-        _ => (value, ""),
+        _ => (value / 1e3, "k"),
     };
     let digits = match value.abs() {
         v if !(1e-9..100.0).contains(&v) => 0,
@@ -148,7 +182,40 @@ mod tests {
             (1e6, "1M"),
         ];
         for (value, text) in wanted {
-            assert_eq!(label(value), text);
+            assert_eq!(label(value, LONG), text);
+        }
+    }
+
+    #[test]
+    fn an_axis_writes_its_numbers_one_way() {
+        let labels = |values: &[f64], log| {
+            let scale = Scale::of(values, log, true, 8);
+            let at = scale.at.iter();
+            at.map(|at| scale.label(*at)).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[4096.0, 65_536.0], true), ["4096", "65536"]);
+        assert_eq!(
+            labels(&[1000.0, 10_000.0, 50_000.0], true),
+            ["1000", "10000", "50000"]
+        );
+        assert_eq!(
+            labels(&[5e3, 1e4, 2e4], false)[..4],
+            ["0", "5k", "10k", "15k"]
+        );
+        assert_eq!(labels(&[1e3, 8e3], false)[..3], ["0", "1000", "2000"]);
+        let decades: Vec<f64> = (0..40).map(|n| 900.0 * 1.2_f64.powi(n)).collect();
+        assert_eq!(labels(&decades, true), ["1k", "10k", "100k", "1M"]);
+    }
+
+    #[test]
+    fn there_is_room_beside_the_first_and_the_last_place() {
+        for (values, log) in [(vec![0.5, 2.25], false), (vec![64.0, 1024.0], true)] {
+            let scale = Scale::of(&values, log, false, 12).with_room();
+            let share = |v: f64| (scale.place(v) - scale.from) / (scale.to - scale.from);
+            assert!(
+                share(values[0]) > 0.015 && share(values[1]) < 0.985,
+                "{scale:?}"
+            );
         }
     }
 

@@ -27,7 +27,7 @@ pub fn csv(experiment: &Experiment, points: &[Point]) -> String {
                 .unwrap_or_default()
         };
         for (name, summary) in &point.measured.series {
-            let series = experiment.series(name);
+            let series = experiment.given(name);
             let mut cells: Vec<String> = axes.iter().map(at).collect();
             cells.push(name.clone());
             cells.push(series.map(|s| s.unit.clone()).unwrap_or_default());

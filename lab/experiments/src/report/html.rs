@@ -2,7 +2,7 @@
 
 use super::style::CSS;
 use super::{Run, State, Told};
-use crate::expect::Verdict;
+use crate::expect::{Outcome, Verdict};
 use crate::plan::How;
 use crate::point::Summary;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub fn html(run: &Run, all: &[Told]) -> String {
     page += &heading(run, all);
     page += &overview(all);
     for told in all {
-        page += &experiment(told);
+        page += &experiment(run, told);
     }
     page + "</body></html>\n"
 }
@@ -39,7 +39,8 @@ fn heading(run: &Run, all: &[Told]) -> String {
         0 => String::new(),
         n => format!(
             "<p class=\"warn\">{n} of {points} points were disturbed: something else had the CPUs \
-             meanwhile. Read their figures by ratio at the most, and run again when it is quiet.</p>"
+             meanwhile. Read their figures by ratio at the most. When it is quiet, <code>--again disturbed</code> \
+             measures them anew.</p>"
         ),
     };
     let facts = run.machine.as_object().into_iter().flatten();
@@ -90,21 +91,39 @@ fn overview(all: &[Told]) -> String {
 }
 
 fn outcome(told: &Told) -> String {
-    let (passed, failed) = (told.passed(), told.failing().len());
-    let counted = match failed {
-        0 => format!("<span class=\"passed\">{passed} passed</span>"),
-        n => format!("<span class=\"failed\">{n} failed</span>, {passed} passed"),
+    let of = |outcome| match told.of_outcome(outcome).len() {
+        0 => None,
+        n => Some(said(outcome, &format!("{n} "))),
     };
+    let order = [
+        Outcome::Failed,
+        Outcome::NotJudged,
+        Outcome::Passed,
+        Outcome::PassedDisturbed,
+    ];
+    let counted: Vec<String> = order.into_iter().filter_map(of).collect();
+    let counted = counted.join(", ");
     match told.state {
         State::NotYet => "<span class=\"notyet\">not yet</span>".to_owned(),
         State::Partly => {
-            format!("<span class=\"failed\">not all points measured</span>, {counted}")
+            format!("<span class=\"failed\">not all points measured</span>; {counted}")
         }
         State::Done => counted,
     }
 }
 
-fn experiment(told: &Told) -> String {
+/// An outcome, with words before it.
+fn said(outcome: Outcome, before: &str) -> String {
+    let (class, word) = match outcome {
+        Outcome::Passed => ("passed", "passed"),
+        Outcome::PassedDisturbed => ("disturbed", "passed (disturbed)"),
+        Outcome::Failed => ("failed", "FAILED"),
+        Outcome::NotJudged => ("notyet", "not judged"),
+    };
+    format!("<span class=\"{class}\">{before}{word}</span>")
+}
+
+fn experiment(run: &Run, told: &Told) -> String {
     let plan = &told.experiment;
     let mut page = format!(
         "<h2 id=\"{0}\">{0}: {1}</h2><p>{2} <small>({3}; system {4})</small></p><p>{5}</p>\n",
@@ -129,8 +148,9 @@ fn experiment(told: &Told) -> String {
         page += &results(told);
         let _ = write!(
             page,
-            "<p><small>Again: <code>sluice lab run {}</code></small></p>",
-            plan.name
+            "<p><small>Again: <code>{}</code> (measures what is missing; with <code>--again \
+             disturbed</code> what was disturbed, with another <code>--out</code> everything)</small></p>",
+            escape(&run.again(&plan.name))
         );
     }
     page
@@ -172,18 +192,15 @@ fn verdicts(all: &[Verdict]) -> String {
     let rows: String = all
         .iter()
         .map(|v| {
-            let (class, word) = match v.passed {
-                true => ("passed", "passed"),
-                false => ("failed", "FAILED"),
-            };
             let ours = v.ours.map_or("-".to_owned(), number);
             format!(
                 "<tr><td>{}<br><small>{}</small></td><td class=\"n\">{}</td><td class=\"n\">{ours}</td>\
-                 <td class=\"n\">{}</td><td class=\"{class}\">{word}</td><td><small>{}</small></td></tr>",
+                 <td class=\"n\">{}</td><td>{}</td><td><small>{}</small></td></tr>",
                 escape(&v.says),
                 escape(&v.name),
                 escape(v.theirs.as_deref().unwrap_or("-")),
                 escape(&v.expected),
+                said(v.outcome, ""),
                 escape(&v.note),
             )
         })

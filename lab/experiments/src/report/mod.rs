@@ -7,10 +7,10 @@ mod style;
 pub use csv::csv;
 pub use html::html;
 
-use crate::expect::{Verdict, judge};
+use crate::expect::{Outcome, Verdict, judge};
 use crate::plan::{Experiment, Status};
 use crate::plot;
-use crate::point::show;
+use crate::point::{At, show};
 use crate::run::Ran;
 use crate::store::{Point, Store};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,9 @@ pub struct Told {
     pub state: State,
     /// What was measured.
     pub points: Vec<Point>,
-    /// What was not, and why.
+    /// What the run did not come to.
+    pub missing: Vec<At>,
+    /// What could not be measured, and why.
     pub failed: Vec<String>,
     /// What was expected, judged; nothing if it cannot be run yet.
     pub verdicts: Vec<Verdict>,
@@ -50,6 +52,7 @@ impl Told {
     pub fn of(experiment: &Experiment, ran: Option<&Ran>) -> Self {
         let points = ran.map(|ran| ran.points.clone()).unwrap_or_default();
         let failed = ran.map(|ran| ran.failed.clone()).unwrap_or_default();
+        let missing = ran.map(|ran| ran.missing.clone()).unwrap_or_default();
         let cut = ran.is_some_and(|ran| ran.interrupted || !ran.failed.is_empty());
         let state = match experiment.status {
             Status::NotYet => State::NotYet,
@@ -58,7 +61,7 @@ impl Told {
         };
         let verdicts = match state {
             State::NotYet => vec![],
-            _ => judge(experiment, &points),
+            _ => judge(experiment, &points, &missing),
         };
         let drawn = experiment.plots.iter().filter_map(|plot| {
             let figure = plot::figure(experiment, plot, &points)?;
@@ -69,6 +72,7 @@ impl Told {
             experiment: experiment.clone(),
             state,
             points,
+            missing,
             failed: failed
                 .iter()
                 .map(|(at, why)| format!("{}: {why}", show(at)))
@@ -77,14 +81,25 @@ impl Told {
         }
     }
 
-    /// Expectations that hold.
+    /// Expectations of this outcome.
+    pub fn of_outcome(&self, outcome: Outcome) -> Vec<&Verdict> {
+        let all = self.verdicts.iter();
+        all.filter(|v| v.outcome == outcome).collect()
+    }
+
+    /// Expectations that hold, disturbed or not.
     pub fn passed(&self) -> usize {
         self.verdicts.iter().filter(|v| v.passed).count()
     }
 
-    /// Expectations that do not hold; what was not measured does not hold either.
+    /// Expectations that do not hold; what could not be measured does not hold either.
     pub fn failing(&self) -> Vec<&Verdict> {
-        self.verdicts.iter().filter(|v| !v.passed).collect()
+        self.of_outcome(Outcome::Failed)
+    }
+
+    /// Expectations for which the run ended too early.
+    pub fn not_judged(&self) -> Vec<&Verdict> {
+        self.of_outcome(Outcome::NotJudged)
     }
 
     /// Points that something disturbed.
@@ -100,7 +115,9 @@ impl Told {
             "paper": self.experiment.paper,
             "state": self.state,
             "expectations_passed": self.passed(),
+            "expectations_passed_disturbed": self.of_outcome(Outcome::PassedDisturbed).len(),
             "expectations_failed": self.failing().len(),
+            "expectations_not_judged": self.not_judged().len(),
             "expectations": self.verdicts,
             "points": self.points.len(),
             "points_disturbed": self.disturbed(),
@@ -150,6 +167,10 @@ pub struct Run {
     pub date: String,
     /// The program's version.
     pub version: String,
+    /// What has to be typed behind an experiment's name to do the same; none if it was not written
+    /// down.
+    #[serde(default)]
+    pub options: Option<String>,
     /// With `--quick`.
     pub quick: bool,
     /// Facts of the machine.
@@ -159,6 +180,19 @@ pub struct Run {
     /// What was not measured, by experiment: told again by `report`.
     #[serde(default)]
     pub failed: Vec<(String, String)>,
+    /// What the run did not come to, by experiment.
+    #[serde(default)]
+    pub missing: Vec<(String, At)>,
+}
+
+impl Run {
+    /// The command that measures this experiment as it was measured.
+    pub fn again(&self, experiment: &str) -> String {
+        match &self.options {
+            Some(options) => format!("sluice lab run {experiment}{options}"),
+            None => self.command.clone(),
+        }
+    }
 }
 
 /// All of it as one object.
@@ -173,5 +207,6 @@ pub fn json(run: &Run, all: &[Told]) -> Value {
         "experiments": all.iter().map(Told::to_json).collect::<Vec<_>>(),
         "expectations_passed": all.iter().map(Told::passed).sum::<usize>(),
         "expectations_failed": all.iter().map(|t| t.failing().len()).sum::<usize>(),
+        "expectations_not_judged": all.iter().map(|t| t.not_judged().len()).sum::<usize>(),
     })
 }

@@ -7,7 +7,7 @@ h3{font-size:1rem;margin:1.2rem 0 .3rem}
 table{border-collapse:collapse;width:100%;margin:.5rem 0;font-size:.92rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #e4e4e4}
 th{background:#f6f6f6}td.n{text-align:right;font-variant-numeric:tabular-nums}
-.passed{color:#00703c;font-weight:600}.failed{color:#b3261e;font-weight:600}.notyet{color:#6a6a6a;font-weight:600}
+.passed{color:#00703c;font-weight:600}.failed{color:#b3261e;font-weight:600}.disturbed{color:#8a5a00;font-weight:600}.notyet{color:#6a6a6a;font-weight:600}
 .tag{display:inline-block;border-radius:.7rem;padding:0 .6rem;font-size:.8rem;background:#e9eef5;color:#23456b}
 .tag.modelled,.tag.virtual{background:#fff1cc;color:#7a5200}
 .warn{background:#fff6e0;border-left:4px solid #e0a100;padding:.4rem .8rem;margin:.6rem 0}

@@ -4,7 +4,7 @@ mod plans;
 mod runs;
 mod told;
 
-use crate::plan::{Experiment, from_text};
+use crate::plan::{Experiment, Series, Wrong, from_text};
 use crate::point::Measured;
 use crate::run::{Course, Job, Problem, Progress, Ran, Runner};
 use crate::store::{Made, Store};
@@ -49,6 +49,8 @@ struct Toy {
     /// At first, for so many points, both are as fast.
     slow: usize,
     end_after: usize,
+    /// Somebody else has the CPUs.
+    disturbed: bool,
     stop: std::rc::Rc<Cell<bool>>,
 }
 
@@ -59,6 +61,7 @@ impl Toy {
             rtc,
             slow: 0,
             end_after: usize::MAX,
+            disturbed: false,
             stop: Default::default(),
         }
     }
@@ -82,13 +85,21 @@ impl Runner for Toy {
             1.0
         };
         let size = job.number("size")?;
-        let mut measured = Measured::default();
+        let mut measured = Measured {
+            disturbed: self.disturbed.then(|| "others had a CPU".to_owned()),
+            ..Measured::default()
+        };
         measured.add(
             "mpps",
             [10.0, 9.0, 12.0].map(|base| base * faster - size / 1000.0),
         );
         Ok(measured)
     }
+}
+
+/// A runner that takes any keys.
+fn anything(_: &Experiment) -> Result<Vec<Series>, Wrong> {
+    Ok(vec![])
 }
 
 #[derive(Default)]
@@ -110,6 +121,16 @@ fn made() -> Made {
 }
 
 fn run(store: &Store, experiment: &Experiment, toy: &mut Toy, made: Made) -> (Ran, Vec<String>) {
+    run_again(store, experiment, toy, made, false)
+}
+
+fn run_again(
+    store: &Store,
+    experiment: &Experiment,
+    toy: &mut Toy,
+    made: Made,
+    again_disturbed: bool,
+) -> (Ran, Vec<String>) {
     let stop = toy.stop.clone();
     stop.set(false);
     let stop = move || stop.get();
@@ -119,6 +140,7 @@ fn run(store: &Store, experiment: &Experiment, toy: &mut Toy, made: Made) -> (Ra
         made,
         stop: &stop,
         progress: &mut said,
+        again_disturbed,
         left: 0,
         done: (0, Duration::ZERO),
     };
@@ -128,5 +150,5 @@ fn run(store: &Store, experiment: &Experiment, toy: &mut Toy, made: Made) -> (Ra
 }
 
 fn toy_plan() -> Experiment {
-    from_text("toy.yaml", PLAN).unwrap()
+    from_text("toy.yaml", PLAN, &anything).unwrap()
 }

@@ -1,8 +1,8 @@
 //! Plans: those of the house, and what is wrong in others.
 
-use super::{PLAN, Said, made};
+use super::{PLAN, Said, anything, made};
 use crate::expect::judge;
-use crate::plan::{Experiment, embedded, embedded_files, from_folder, from_text};
+use crate::plan::{Experiment, Wrong, embedded, embedded_files, from_folder, from_text};
 use crate::point::Measured;
 use crate::run::{Course, Job, Problem, Runner};
 use crate::store::{Made, Store};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 #[test]
 fn all_plans_of_the_house_are_read_and_cover_the_papers() {
-    let all = embedded().unwrap();
+    let all = embedded(&anything).unwrap();
     for (file, one) in embedded_files().iter().map(|(file, _)| *file).zip(&all) {
         assert_eq!(file, format!("{}.yaml", one.name));
         assert!(
@@ -44,11 +44,12 @@ fn all_plans_of_the_house_are_read_and_cover_the_papers() {
             },
             stop: &|| false,
             progress: &mut said,
+            again_disturbed: false,
             left: 0,
             done: (0, Duration::ZERO),
         };
         let ran = course.run(one, &mut toy).unwrap();
-        for verdict in judge(one, &ran.points) {
+        for verdict in judge(one, &ran.points, &[]) {
             assert!(
                 verdict.ours.is_some(),
                 "{}/{}: {}",
@@ -140,7 +141,9 @@ fn what_is_wrong_in_a_plan_is_told_with_its_line() {
     for (old, new, near, what) in cases {
         assert!(PLAN.contains(old), "{old}");
         let text = PLAN.replacen(old, new, 1);
-        let bad = from_text("toy.yaml", &text).unwrap_err().to_string();
+        let bad = from_text("toy.yaml", &text, &anything)
+            .unwrap_err()
+            .to_string();
         let line = text.lines().position(|line| line.contains(near)).unwrap() + 1;
         let start = format!("toy.yaml:{line}: ");
         assert!(
@@ -148,20 +151,39 @@ fn what_is_wrong_in_a_plan_is_told_with_its_line() {
             "{new}: {bad}"
         );
     }
-    assert!(from_text("toy.yaml", "axes: [").is_err());
+    assert!(from_text("toy.yaml", "axes: [", &anything).is_err());
 }
 
 #[test]
 fn a_folder_has_each_experiment_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("one.yaml"), PLAN).unwrap();
-    assert_eq!(from_folder(folder.path()).unwrap().len(), 1);
+    assert_eq!(from_folder(folder.path(), &anything).unwrap().len(), 1);
     std::fs::write(folder.path().join("two.yaml"), PLAN).unwrap();
-    let bad = from_folder(folder.path()).unwrap_err().to_string();
+    let bad = from_folder(folder.path(), &anything)
+        .unwrap_err()
+        .to_string();
     assert!(
         bad.contains("two.yaml: there is another experiment named 'toy'"),
         "{bad}"
     );
-    let missing = from_folder(&folder.path().join("nowhere")).unwrap_err();
+    let missing = from_folder(&folder.path().join("nowhere"), &anything).unwrap_err();
     assert!(missing.to_string().contains("cannot be read"), "{missing}");
+}
+
+#[test]
+fn the_line_of_a_value_is_found_behind_its_section_and_key() {
+    let text = "# held: above\nname: x\naxes:\n  - name: model\n    values: [rtc]\n  - name: mode\n    \
+                values: [1, 40]\nheld:\n  step_seconds: 1\n  seconds: 2\nheld_quick: {seconds: 3}\n";
+    for (near, line) in [
+        (&["held:", "seconds:"][..], Some(10)),
+        (&["held_quick:", "seconds:"], Some(11)),
+        (&["axes:", "name: mode", "values:", "40"], Some(7)),
+        (&["axes:", "name: mode", "values:", "4"], Some(7)),
+        (&["held:", "nothing:"], Some(8)),
+        (&["plots:"], None),
+    ] {
+        let wrong = Wrong::at(near, String::new());
+        assert_eq!(wrong.line_of(text), line, "{near:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Runs: interrupted, taken up, judged.
 
-use super::{Toy, made, run, toy_plan};
-use crate::expect::judge;
+use super::{Toy, made, run, run_again, toy_plan};
+use crate::expect::{Outcome, judge};
 use crate::point::{At, Scalar};
 use crate::store::{Made, Store};
 
@@ -104,7 +104,7 @@ fn what_does_not_hold_at_first_is_measured_twice_more_and_all_of_it_counts() {
     let (ran, said) = run(&store, &experiment, &mut toy, made());
     assert_eq!(toy.measured, 6 + 2 * 6);
     assert!(said.iter().any(|l| l.contains("does not hold")), "{said:?}");
-    let verdicts = judge(&experiment, &ran.points);
+    let verdicts = judge(&experiment, &ran.points, &[]);
     assert!(verdicts.iter().all(|v| v.passed), "{verdicts:?}");
     assert!(
         verdicts[0].note.contains("measured 3 times"),
@@ -127,7 +127,7 @@ fn what_does_not_hold_at_first_is_measured_twice_more_and_all_of_it_counts() {
     let mut toy = Toy::new(1.1);
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert_eq!(toy.measured, 18);
-    assert!(!judge(&experiment, &ran.points)[0].passed);
+    assert!(!judge(&experiment, &ran.points, &[])[0].passed);
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert_eq!((ran.kept, toy.measured), (6, 18));
 }
@@ -142,7 +142,7 @@ fn expectations_hold_and_fail_as_they_should() {
             &mut Toy::new(rtc),
             made(),
         );
-        judge(&experiment, &ran.points)
+        judge(&experiment, &ran.points, &[])
     };
     let good = judged(1.4);
     assert!(good.iter().all(|v| v.passed), "{good:?}");
@@ -155,7 +155,7 @@ fn expectations_hold_and_fail_as_they_should() {
     );
     assert_eq!(bad[0].expected, ">= 1.2");
     // Nothing measured is nothing that holds.
-    let nothing = judge(&experiment, &[]);
+    let nothing = judge(&experiment, &[], &[]);
     assert!(nothing.iter().all(|v| !v.passed && v.ours.is_none()));
     // A selection of several values without a word on what becomes of them.
     let mut vague = experiment.clone();
@@ -167,9 +167,80 @@ fn expectations_hold_and_fail_as_they_should() {
         &mut Toy::new(2.0),
         made(),
     );
-    let verdict = &judge(&vague, &ran.points)[0];
+    let verdict = &judge(&vague, &ran.points, &[])[0];
     assert!(
         !verdict.passed && verdict.note.contains("say `reduce`"),
         "{verdict:?}"
     );
+}
+
+#[test]
+fn what_a_run_did_not_come_to_is_not_judged() {
+    let experiment = toy_plan();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let outcomes = |ran: &crate::run::Ran| -> Vec<Outcome> {
+        let verdicts = judge(&experiment, &ran.points, &ran.missing);
+        verdicts.iter().map(|v| v.outcome).collect()
+    };
+    let mut toy = Toy {
+        end_after: 0,
+        ..Toy::new(1.4)
+    };
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(ran.missing, experiment.points(false));
+    assert_eq!(outcomes(&ran), [Outcome::NotJudged; 2]);
+    // All of rtc is there, one of the pipeline is not.
+    toy.end_after = 5;
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(ran.missing.len(), 1);
+    assert_eq!(outcomes(&ran), [Outcome::NotJudged, Outcome::Passed]);
+    toy.end_after = usize::MAX;
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(outcomes(&ran), [Outcome::Passed; 2]);
+    // An end while doubtful points are measured again: nothing is said of them yet.
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let mut toy = Toy {
+        end_after: 7,
+        ..Toy::new(1.1)
+    };
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert!(ran.interrupted && ran.points.len() == 6);
+    assert_eq!(outcomes(&ran), [Outcome::NotJudged, Outcome::NotJudged]);
+}
+#[test]
+fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
+    let experiment = toy_plan();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let mut toy = Toy {
+        disturbed: true,
+        end_after: 4,
+        ..Toy::new(1.4)
+    };
+    run(&store, &experiment, &mut toy, made());
+    (toy.disturbed, toy.end_after) = (false, usize::MAX);
+    let outcomes = |ran: &crate::run::Ran| -> Vec<Outcome> {
+        let verdicts = judge(&experiment, &ran.points, &[]);
+        verdicts.iter().map(|v| v.outcome).collect()
+    };
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!((ran.kept, toy.measured), (4, 6));
+    // Some of the points were quiet.
+    assert_eq!(outcomes(&ran), [Outcome::Passed; 2]);
+    let mut all = ran.clone();
+    for point in &mut all.points {
+        point.measured.disturbed = Some("others".to_owned());
+    }
+    assert_eq!(outcomes(&all), [Outcome::PassedDisturbed; 2]);
+    let (ran, said) = run_again(&store, &experiment, &mut toy, made(), true);
+    assert_eq!((ran.kept, toy.measured), (2, 10));
+    assert!(
+        said.iter().any(|line| line.contains("4 points left")),
+        "{said:?}"
+    );
+    assert!(ran.points.iter().all(|p| p.measured.disturbed.is_none()));
+    let (ran, _) = run_again(&store, &experiment, &mut toy, made(), true);
+    assert_eq!((ran.kept, toy.measured), (6, 10));
 }

@@ -1,6 +1,6 @@
 //! What is told: reports, files, plots that can be read.
 
-use super::{Toy, made, run, toy_plan};
+use super::{Toy, anything, made, run, toy_plan};
 use crate::plan::{Kind, embedded};
 use crate::plot::{Blot, Figure, figure, png, svg};
 use crate::point::{At, Mark};
@@ -10,7 +10,7 @@ use crate::store::Store;
 
 #[test]
 fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
-    let not_yet = embedded()
+    let not_yet = embedded(&anything)
         .unwrap()
         .into_iter()
         .find(|one| one.name == "a-translation");
@@ -24,6 +24,7 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
         points: vec![],
         kept: 0,
         failed: vec![(At::new(), "it burnt".to_owned())],
+        missing: vec![],
         interrupted: false,
         lacking: false,
     };
@@ -48,6 +49,43 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
     }
 }
 #[test]
+fn the_report_says_how_the_run_is_repeated_and_what_nobody_judged() {
+    let experiment = toy_plan();
+    let cut = Ran {
+        points: vec![],
+        kept: 0,
+        failed: vec![],
+        missing: experiment.points(false),
+        interrupted: true,
+        lacking: false,
+    };
+    let told = Told::of(&experiment, Some(&cut));
+    assert_eq!((told.failing().len(), told.not_judged().len()), (0, 2));
+    let mut run = Run {
+        options: Some(" --plans 'my plans' --quick --out /tmp/x".to_owned()),
+        command: "sluice lab run all".to_owned(),
+        ..Run::default()
+    };
+    let all = json(&run, std::slice::from_ref(&told));
+    assert_eq!(all["expectations_not_judged"], 2);
+    assert_eq!(all["expectations_failed"], 0);
+    assert_eq!(
+        all["experiments"][0]["expectations"][0]["outcome"],
+        "not_judged"
+    );
+    let page = html(&run, std::slice::from_ref(&told));
+    for words in [
+        "Again: <code>sluice lab run toy --plans 'my plans' --quick --out /tmp/x</code>",
+        "2 not judged",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("FAILED"));
+    // As older runs are: what was typed then.
+    run.options = None;
+    assert!(html(&run, &[told]).contains("Again: <code>sluice lab run all</code>"));
+}
+#[test]
 fn results_are_kept_for_scripts_and_people() {
     let (experiment, folder) = (toy_plan(), tempfile::tempdir().unwrap());
     let store = Store::new(folder.path());
@@ -58,6 +96,10 @@ fn results_are_kept_for_scripts_and_people() {
     assert_eq!(text.lines().count(), 7);
     assert!(text.starts_with("size,model,series,unit,how,min,median,max,repeats,disturbed\r\n"));
     assert!(text.contains("64,rtc,mpps,Mpps,measured,12.5"), "{text}");
+    // What the plan does not ask for has the unit that the runner says.
+    let mut other = experiment.clone();
+    (other.gives, other.series) = (other.series.clone(), vec![]);
+    assert_eq!(csv(&other, &ran.points), text);
     for file in [
         "result.json",
         "result.csv",
@@ -98,12 +140,16 @@ fn figures() -> Vec<Figure> {
             .map(|n| [f64::from(n) / 100.0, f64::from(n % 37)])
             .collect();
         point.measured.curves.insert("rate".to_owned(), curve);
-        point.measured.marks = [1.0, 1.01]
-            .map(|at| Mark {
-                at,
-                says: "sessions begin to move to the second worker".to_owned(),
-            })
-            .to_vec();
+        let steps = [0.0, 1.0, 1.1, 2.0, 3.0].map(|at| (at, "load 21 %", true));
+        let moments =
+            [1.0, 1.01].map(|at| (at, "sessions begin to move to the second worker", false));
+        let marks = steps.into_iter().chain(moments);
+        let marks = marks.map(|(at, says, is_step)| Mark {
+            at,
+            says: says.to_owned(),
+            is_step,
+        });
+        point.measured.marks = marks.collect();
     }
     let mut plot = experiment.plots[0].clone();
     (plot.kind, plot.y, plot.y_says) = (

@@ -28,6 +28,9 @@ impl Feed {
 /// What comes to all queues; times between packets are exponential.
 pub struct Traffic {
     pub feeds: Vec<Feed>,
+    /// Packets that came within this span, taken or missed.
+    pub window_ns: [f64; 2],
+    pub came: u64,
     lot: u64,
 }
 
@@ -36,6 +39,8 @@ impl Traffic {
     pub fn new(feeds: Vec<Feed>, seed: u64) -> Self {
         Self {
             feeds,
+            window_ns: [0.0, f64::INFINITY],
+            came: 0,
             lot: seed.wrapping_mul(2) | 1,
         }
     }
@@ -101,6 +106,8 @@ impl Arrivals for Traffic {
                 false => self.feeds[queue].next_ns,
             };
             let shard = self.shard(queue);
+            let [from_ns, to_ns] = self.window_ns;
+            self.came += u64::from((from_ns..to_ns).contains(&at_ns));
             if taken < max {
                 into.push_back(Came { at_ns, shard });
                 taken += 1;
@@ -130,7 +137,10 @@ mod tests {
         };
         let mut traffic = Traffic::new(vec![feed], 1);
         let mut came = VecDeque::new();
+        traffic.window_ns = [2e5, 4e5];
         let missed = traffic.take(0, 1e6, 8_000, &mut came);
+        let within = came.iter().filter(|c| (2e5..4e5).contains(&c.at_ns));
+        assert_eq!(within.count() as u64, traffic.came);
         assert!((9_500..10_500).contains(&(missed + 8_000)), "{missed}");
         let heavy = came.iter().filter(|came| came.shard == 3).count();
         assert!((3_700..4_300).contains(&heavy), "{heavy}");

@@ -54,8 +54,9 @@ pub struct Workers {
     pub executed: u64,
     pub missed: u64,
     pub dropped: u64,
-    /// Times from arrival to departure, if they are wanted.
+    /// Times from arrival to departure, if they are wanted, of packets that came within `window_ns`.
     pub times_ns: Option<Vec<f32>>,
+    pub window_ns: [f64; 2],
 }
 
 impl Workers {
@@ -79,6 +80,7 @@ impl Workers {
             missed: 0,
             dropped: 0,
             times_ns: None,
+            window_ns: [0.0, f64::INFINITY],
         }
     }
 
@@ -174,9 +176,12 @@ impl Workers {
 
     fn execute<'a>(&mut self, me: usize, end_ns: f64, all: impl Iterator<Item = &'a Came>) {
         let mut since = 0;
+        let [from_ns, to_ns] = self.window_ns;
         for came in all {
             self.executed += 1;
-            if let Some(times) = &mut self.times_ns {
+            if let Some(times) = &mut self.times_ns
+                && (from_ns..to_ns).contains(&came.at_ns)
+            {
                 times.push((end_ns - came.at_ns) as f32);
             }
             // As the real worker samples which shards are hot.
