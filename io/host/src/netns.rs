@@ -241,7 +241,12 @@ fn owner(name: &str) -> Option<u32> {
 }
 
 fn is_alive(pid: u32) -> bool {
-    Path::new("/proc").join(pid.to_string()).exists()
+    // A process that was killed and that nobody has reaped yet is still listed (proc(5), stat).
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| {
+        stat.rsplit_once(") ")
+            .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    })
 }
 
 fn end_processes_in(name: &str) -> Result<(), HostError> {

@@ -48,4 +48,4 @@ A scenario of three gNBs and twelve UEs, each UE a TUN device in a namespace:
 Where these interfaces are in a namespace, add `namespace: NAME` to n4 and gnbs.
 
 The scenario brings its own SMF (N4, PFCP); the UPF may be any that speaks N3 and N4. Ctrl-C releases
-the sessions and leaves nothing behind; a second Ctrl-C ends at once.";
+the sessions and leaves nothing behind; a second Ctrl-C leaves the sessions at the UPF.";

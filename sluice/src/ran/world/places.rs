@@ -66,23 +66,33 @@ impl Places {
         Ok(ns)
     }
 
-    /// Runs `ip` commands now, and those of `undo` in the end, where the namespace stays. What a
-    /// killed run of the same scenario has left in the way is undone first.
+    /// Runs `ip` commands now, and those of `undo` in the end, where the namespace stays.
     pub fn set(&mut self, ns: &Ns, lines: &str, undo: String) -> Result<(), Failure> {
         if lines.is_empty() {
             return Ok(());
         }
-        if ns.ip_batch(lines).is_err() {
+        if let Err(error) = ns.ip_batch(lines) {
+            // Lines before the one that failed.
             let _ = ns.ip_batch_all(&undo);
-            if let Err(error) = ns.ip_batch(lines) {
-                let _ = ns.ip_batch_all(&undo);
-                return Err(Failure::lacking(error));
-            }
+            return Err(Failure::lacking(error));
         }
-        if !self.made.iter().any(|made| made.ns().name() == ns.name()) {
+        if !self.is_made(ns) {
             self.undo.add(ns, undo);
         }
         Ok(())
+    }
+
+    /// The same for what would be there twice if a killed run of the same scenario has left it.
+    pub fn set_anew(&mut self, ns: &Ns, lines: &str, undo: String) -> Result<(), Failure> {
+        if !self.is_made(ns) {
+            // As a rule nothing is there.
+            let _ = ns.ip_batch_all(&undo);
+        }
+        self.set(ns, lines, undo)
+    }
+
+    fn is_made(&self, ns: &Ns) -> bool {
+        self.made.iter().any(|made| made.ns().name() == ns.name())
     }
 
     /// For whoever must end before this value does.

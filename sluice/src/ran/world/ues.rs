@@ -200,7 +200,7 @@ pub fn all(scenario: &Scenario, places: &mut Places) -> Result<Vec<Ue>, Failure>
     }
     for (ns, lines) in rules.into_values() {
         let undo = lines.replace("rule add", "rule del");
-        places.set(&ns, &lines, undo)?;
+        places.set_anew(&ns, &lines, undo)?;
     }
     Ok(ues)
 }
