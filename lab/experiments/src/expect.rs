@@ -89,7 +89,8 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         Ok(ratios) if ratios.is_empty() => (None, "nothing was measured".to_owned(), false),
         Ok(ratios) => decide(expectation, &ratios),
     };
-    let attempts = points.iter().map(|p| p.attempts).max().unwrap_or(1);
+    let deciding = || points.iter().filter(|p| decides(expectation, &p.at));
+    let attempts = deciding().map(|p| p.attempts).max().unwrap_or(1);
     let note = match attempts {
         1 => note,
         _ => format!(
@@ -97,10 +98,9 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
             if note.is_empty() { "" } else { "; " }
         ),
     };
-    let mut decide = points.iter().filter(|p| decides(expectation, &p.at));
     let outcome = match passed {
         false => Outcome::Failed,
-        true if decide.all(|p| p.measured.disturbed.is_some()) => Outcome::PassedDisturbed,
+        true if deciding().all(|p| p.measured.disturbed.is_some()) => Outcome::PassedDisturbed,
         true => Outcome::Passed,
     };
     Verdict {

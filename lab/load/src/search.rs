@@ -69,6 +69,12 @@ pub struct Throughput {
 const LOWEST: f64 = 1e-4;
 
 impl Search {
+    /// Trials of one search at the most.
+    pub fn trials_at_most(&self) -> u32 {
+        let halvings = |part: f64| (1.0 / part).log2().ceil() as u32;
+        1 + halvings(LOWEST) + halvings(self.resolution.clamp(1e-6, 1.0))
+    }
+
     /// Searches as often as it should; `trial` tries a rate, and gives none to end everything.
     pub fn run(&self, mut trial: impl FnMut(f64) -> Option<Outcome>) -> Option<Throughput> {
         let searches: Option<Vec<Found>> = (0..self.repeats.max(1))
@@ -154,6 +160,8 @@ mod tests {
             prop_assert!(found.median <= carries + 1.0);
             prop_assert!(found.median >= carries * 0.99 - 1.0, "{}", found.median);
             prop_assert!(!found.is_generators);
+            let trials = found.searches[0].trials.len();
+            prop_assert!(trials <= SEARCH.trials_at_most() as usize, "{trials}");
         }
 
         #[test]

@@ -139,10 +139,10 @@ pub fn search<I: PortIo, C: Clock>(
     let mut last_good = None;
     let mut begun = 0;
     if watch.tells {
-        let trials = args.repeats.max(1) * (1.0 / args.resolution.max(1e-6)).log2().ceil() as u32;
-        let about_s = f64::from(trials) * args.duration.as_secs_f64();
+        let trials = f64::from(args.repeats.max(1)) * f64::from(search.trials_at_most());
+        let most_s = trials * args.duration.as_secs_f64();
         eprintln!(
-            "searching below {}: some {about_s:.0} s",
+            "searching below {}: {most_s:.0} s at the most",
             show::si(highest, show::unit_text(unit))
         );
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sluice_lab_load::TimeSummary;
 use sluice_lab_load::n4::N4Report;
 use sluice_lab_load::report::{Interval, LaneReport, Report};
-use sluice_lab_load::search::{Outcome, Throughput};
+use sluice_lab_load::search::{Found, Outcome, Throughput};
 use sluice_lab_load::source::Unit;
 
 use super::units::Rate;
@@ -213,8 +213,8 @@ pub fn refusal(found: &Throughput, rate: Rate, reached_pps: f64, own_pps: f64) -
         rates.join(", ")
     };
     let (own, theirs) = (each(true), each(false));
-    let without_loss = found.searches.iter().any(|f| f.trials.len() == 1);
-    if without_loss {
+    let is_top = |f: &Found| matches!(&f.trials[..], [only] if only.is_good);
+    if found.searches.iter().any(is_top) {
         return "no figure: the highest rate was still without loss; raise --rate".to_owned();
     }
     let mut text = match found.is_generators {

@@ -2,12 +2,14 @@
 
 use super::domain::FormId;
 use super::message::MessageForm;
-use super::recipe::{Recipe, Source, VALUES};
+use super::recipe::{Recipe, Source, Take, VALUES};
 use super::session::Place;
 use super::{Learned, Procedure};
 use crate::session::establishment::read_user;
+use crate::session::rules::Origin;
 use crate::session::store::User;
 use arrayvec::ArrayVec;
+use sluice_path::layout::{InstanceId, Layout};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{FSeid, UserId};
 
@@ -16,19 +18,31 @@ pub type Values = ArrayVec<u32, VALUES>;
 
 /// One of them.
 #[inline]
-pub fn value(values: &Values, source: Source) -> u32 {
+pub fn value(values: &[u32], source: Source) -> u32 {
     values.get(usize::from(source)).copied().unwrap_or(0)
 }
 
 impl Recipe {
-    /// True if the values are the same, and not, where they were when it was learned.
-    fn agrees(&self, values: &Values) -> bool {
+    /// True if the values are the same, and not, where they were when it was learned, and UE
+    /// addresses lie in pools where they did.
+    pub fn agrees(&self, values: &[u32], layout: &Layout) -> bool {
         let checks = self.checks.iter().all(|check| {
             let same = value(values, check.one) == value(values, check.other);
             same == check.same
         });
         let is_narrow = |at: &Source| value(values, *at) <= u32::from(u16::MAX);
-        checks && self.narrow.iter().all(is_narrow)
+        let is_placed = |take: &Take| match *take {
+            Take::UeLine {
+                instance,
+                address,
+                origin,
+            } => {
+                let line = layout.pool_line(InstanceId(instance), value(values, address));
+                line.is_some() == (origin == Origin::Pool)
+            }
+            _ => true,
+        };
+        checks && self.narrow.iter().all(is_narrow) && self.takes.iter().all(is_placed)
     }
 }
 
@@ -63,6 +77,7 @@ impl Learned {
         &self,
         (procedure, body): (Procedure, &[u8]),
         (before, record): (FormId, &[u8]),
+        layout: &Layout,
         values: &mut Values,
     ) -> Option<(&MessageForm, &Recipe)> {
         let lesson = self.lessons.get(self.find(procedure, body)?)?;
@@ -71,7 +86,7 @@ impl Learned {
             return None;
         }
         let mut recipes = lesson.recipes.iter();
-        let recipe = recipes.find(|r| r.before == before && r.agrees(values))?;
+        let recipe = recipes.find(|r| r.before == before && r.agrees(values, layout))?;
         Some((&lesson.form, recipe))
     }
 

@@ -10,7 +10,9 @@
 //! record and operations ([`replay`]). Whatever does not fit goes the long way. Nothing is assumed
 //! that is not checked; what can fail (an address in use, no line left) is done for real.
 //!
-//! Memory is taken when something is learned, up to fixed limits; then nothing more is learned.
+//! Memory is taken when something is learned, up to fixed limits; then nothing more is learned, what is
+//! known stays, and nothing is forgotten. Rates of QERs are compared, as names of network instances
+//! are: rules with other rates are another form.
 
 pub mod bind;
 mod bind_op;

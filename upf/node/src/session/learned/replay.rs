@@ -35,7 +35,9 @@ impl State {
         let asked = (Procedure::Establish, body);
         let begin = (FormId::NO_SESSION, &[][..]);
         let mut values = Values::new();
-        let (form, recipe) = self.learned.choose(asked, begin, &mut values)?;
+        let (form, recipe) = self
+            .learned
+            .choose(asked, begin, &self.ground.layout, &mut values)?;
         let (cp_f_seid, user) = (form.cp_f_seid(body)?, form.user(body)?);
         let FSeid { seid, ipv4, ipv6 } = cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
@@ -96,7 +98,9 @@ impl State {
         let asked = (Procedure::Modify, body);
         let begin = (before, self.store.octets(name));
         let mut values = Values::new();
-        let (form, recipe) = self.learned.choose(asked, begin, &mut values)?;
+        let (form, recipe) = self
+            .learned
+            .choose(asked, begin, &self.ground.layout, &mut values)?;
         let record = recipe.after.as_ref()?;
         let renames = || {
             let cp = form.cp_f_seid(body);

@@ -1,12 +1,12 @@
 //! The forms of sessions' records, each kept once.
 
 use super::domain::{Domain, FormId, Mark};
-use super::recipe::Source;
+use super::recipe::{Source, VALUES};
 use core::ops::Range;
 use std::collections::HashMap;
 
 /// The most forms.
-const FORMS_MAX: usize = 4096;
+pub const FORMS_MAX: usize = 4096;
 
 /// A value's place in a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +108,10 @@ pub struct SessionForms {
 impl SessionForms {
     /// The form of a record, kept from now on; unknown if there are too many.
     pub fn keep(&mut self, written: &Written, usage_len: usize) -> FormId {
+        // Too many for a recipe.
+        if written.marks.len() > VALUES {
+            return FormId::UNKNOWN;
+        }
         let mut key = written.bare(usage_len);
         let mut marks = written.marks.iter();
         let wide = marks.any(|m| m.domain.is_rule() && m.octets == 4);
@@ -116,7 +120,7 @@ impl SessionForms {
         if let Some(id) = self.ids.get(&key[..]) {
             return *id;
         }
-        if !self.has_room() {
+        if self.forms.len() >= FORMS_MAX {
             return FormId::UNKNOWN;
         }
         self.forms.push(SessionForm {
@@ -133,11 +137,6 @@ impl SessionForms {
     /// A form that was kept.
     pub fn get(&self, id: FormId) -> Option<&SessionForm> {
         self.forms.get(usize::from(id.0).checked_sub(2)?)
-    }
-
-    /// True if there is room for one more.
-    pub fn has_room(&self) -> bool {
-        self.forms.len() < FORMS_MAX
     }
 
     /// How many there are.
