@@ -121,6 +121,16 @@ fn wrong_usage_ends_with_2_and_says_so_on_standard_error() {
 }
 
 #[test]
+fn a_benchmark_that_would_run_out_of_sessions_is_refused_at_once() {
+    let (code, out, err) = run(&["bench", "pfcp", "--sessions", "1000", "--messages", "4001"]);
+    assert_eq!((code, &*out), (Some(2), ""));
+    assert!(
+        err.contains("--messages 4001: expected 4000 at the most with 1000 sessions"),
+        "{err}"
+    );
+}
+
+#[test]
 fn help_goes_to_standard_output_with_examples_and_exit_codes() {
     let (code, out, err) = run(&["--help"]);
     assert_eq!((code, err.as_str()), (Some(0), ""));

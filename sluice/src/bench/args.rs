@@ -151,7 +151,7 @@ pub struct PfcpArgs {
     #[arg(long, value_name = "N", default_value = "1000000",
         value_parser = clap::value_parser!(u32).range(1_000..=4_000_000))]
     pub sessions: u32,
-    /// Requests of one repetition
+    /// Requests of one repetition, 4 times the sessions at the most
     #[arg(long, value_name = "N", default_value = "60000",
         value_parser = clap::value_parser!(u32).range(1_000..=8_000_000))]
     pub messages: u32,

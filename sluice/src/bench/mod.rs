@@ -45,6 +45,7 @@ fn watched(
     };
     match measure() {
         Ok(measured) => watch.end(asked, measured, json),
+        Err(Failed::Usage(why)) => told(why, Exit::Usage),
         Err(Failed::Lacking(why)) => told(why, Exit::Lacking),
         Err(Failed::Midway(why)) => told(why, Exit::Failed),
     }

@@ -100,6 +100,9 @@ pub fn readings<P: Packet>(core: &Core<P>) -> Vec<Reading> {
     let reading = |stats: &WorkerStats| Reading {
         busy_ns: stats.busy_ns.get(),
         busy_turns: stats.busy_turns.get(),
+        work: stats.work.get(),
+        full_work: stats.full_work.get(),
+        full_ns: stats.full_ns.get(),
         idle_ns: stats.idle_ns.get(),
         idle_turns: stats.idle_turns.get(),
         away_ns: stats.away_ns.get(),

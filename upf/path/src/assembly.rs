@@ -6,7 +6,7 @@ use crate::late::Outbox;
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
 use crate::limits::{
-    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACES, WORKERS,
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACE_TOKENS, TRACES, WORKERS,
 };
 use crate::line::Line;
 use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
@@ -227,7 +227,7 @@ fn mesh<P: Send>(n: usize) -> Vec<(Out<P>, In<P>)> {
         .collect();
     for from in 0..n {
         for to in (0..n).filter(|to| *to != from) {
-            let (producer, consumer) = spsc(HANDOVER_RING, TOKENS);
+            let (producer, consumer) = spsc(HANDOVER_RING, TOKENS + TRACE_TOKENS);
             ends[from].0[to] = Some(producer);
             ends[to].1[from] = Some(consumer);
         }

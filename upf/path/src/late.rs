@@ -7,7 +7,7 @@
 //! nobody else notices. Ring and list are one queue: while anything waits here, packets and tokens go
 //! behind it, so every order stays as if the ring were longer.
 
-use crate::limits::{HANDOVER_LATE, TOKENS};
+use crate::limits::{HANDOVER_LATE, TOKENS, TRACE_TOKENS};
 use crate::message::Handover;
 use crate::moves::hold::{Hold, List};
 use crate::worker::WorkerId;
@@ -29,7 +29,7 @@ impl<P> Outbox<P> {
         let others = rings.iter().flatten().count();
         let places = match others {
             0 => 0,
-            others => HANDOVER_LATE + TOKENS * others,
+            others => HANDOVER_LATE + (TOKENS + TRACE_TOKENS) * others,
         };
         Self {
             lists: vec![List::default(); rings.len()],

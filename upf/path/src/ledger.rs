@@ -13,6 +13,9 @@ pub const TURN_MOST_NS: u64 = 1_000_000;
 /// What a turn counts for that took longer.
 const TURN_USUAL_NS: u64 = 100_000;
 
+/// A turn with so much work is full: some drivers give no more at a time.
+pub const TURN_FULL: usize = 32;
+
 /// Counters of one worker. Written by it alone, read by anyone.
 #[repr(align(128))]
 pub struct WorkerStats {
@@ -40,6 +43,12 @@ pub struct WorkerStats {
     pub idle_turns: Counter,
     /// Time spent on turns that found work.
     pub busy_ns: Counter,
+    /// Packets and transactions of all turns.
+    pub work: Counter,
+    /// Those of turns with [`TURN_FULL`] of them or more.
+    pub full_work: Counter,
+    /// Time spent on these.
+    pub full_ns: Counter,
     /// Time spent on turns that found none: what a turn costs by itself.
     pub idle_ns: Counter,
     /// What turns longer than [`TURN_MOST_NS`] took beyond the usual: others had the CPU. Neither busy
@@ -76,6 +85,9 @@ impl Default for WorkerStats {
             busy_turns: zero(),
             idle_turns: zero(),
             busy_ns: zero(),
+            work: zero(),
+            full_work: zero(),
+            full_ns: zero(),
             idle_ns: zero(),
             away_ns: zero(),
             waiting: zero(),
@@ -102,6 +114,11 @@ impl WorkerStats {
             _ => TURN_USUAL_NS,
         };
         ns.add(own_ns);
+        self.work.add(work as u64);
+        if work >= TURN_FULL {
+            self.full_work.add(work as u64);
+            self.full_ns.add(own_ns);
+        }
         if own_ns < took_ns {
             self.away_ns.add(took_ns - own_ns);
         }

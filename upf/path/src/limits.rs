@@ -72,6 +72,10 @@ pub const MOVES: usize = 1024;
 /// up to one for each worker, one whose steering changes a single one.
 pub const TOKENS: usize = 1024;
 
+/// Places kept free there besides, for the word that a worker follows no more packets: a tracing ends
+/// before the next one begins.
+pub const TRACE_TOKENS: usize = 1;
+
 /// Bits of a shard's number by which ports steer, as far as they have room for a flow rule for each
 /// value (or entries in a table): 256 groups of 16 shards, so that a change of a group holds
 /// back few shards, or else 128 of 32. Workers are dealt whole groups.

@@ -123,6 +123,8 @@ pub enum Handover<P> {
     Switch(Switch),
     /// A receive queue changes its poller.
     Fence(Fence),
+    /// Behind this come no more packets that the sender had marked to be followed.
+    TraceEnd,
 }
 
 impl<P> Handover<P> {
@@ -131,7 +133,7 @@ impl<P> Handover<P> {
         match self {
             Self::Packet(packet, _) | Self::Fragment(packet, _) => Some(packet),
             Self::Waiting(waiting) => Some(waiting.packet),
-            Self::Own(_) | Self::Switch(_) | Self::Fence(_) => None,
+            Self::Own(_) | Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => None,
         }
     }
 }

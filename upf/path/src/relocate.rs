@@ -89,6 +89,7 @@ impl<I: PortIo> Worker<I> {
             Handover::Own(right) => self.take_over(from, right, now_ns),
             Handover::Switch(switch) => self.switch(switch, now_ns),
             Handover::Fence(fence) => self.fence(fence),
+            Handover::TraceEnd => self.tracer.other_ended(),
             Handover::Waiting(waiting) => {
                 self.stats.handed_in.add(1);
                 if let Err(packet) = self.held.resume(*waiting) {

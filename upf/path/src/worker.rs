@@ -201,6 +201,9 @@ impl<I: PortIo> Worker<I> {
         if !self.reassembler.is_empty() {
             self.expire_fragments(now_ns);
         }
+        if self.tracer.is_on() {
+            self.end_trace();
+        }
         self.tables.quiescent();
         work
     }

@@ -8,7 +8,7 @@ mod kit;
 use kit::*;
 use sluice_path::bucket::Rate;
 use sluice_path::drop::DropReason;
-use sluice_path::limits::{SHARDS, TRACE_RECORDS};
+use sluice_path::limits::{BURST, SHARDS, TRACE_RECORDS};
 use sluice_path::message::ToControl;
 use sluice_path::rule::Flags;
 use sluice_path::trace::{Came, Fate, Filter, Key, Record};
@@ -274,6 +274,52 @@ fn what_is_between_two_workers_when_a_trace_begins_is_told_by_both_or_none() {
         }
     }
     assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}
+
+/// More packets than a worker takes in a turn, so that some are between the workers when one of them
+/// hears of the end.
+#[test]
+fn what_is_between_two_workers_when_a_trace_ends_is_told_by_both_or_none() {
+    const PACKETS: usize = 5 * BURST / 2;
+    let mut in_part = 0;
+    // When the packets come, when the trace ends, and by whom the next turns are.
+    for case in 0..2 * 6 * 64 {
+        let (comes, ends, order) = (case % 2, case / 2 % 6 + 2, case / 12);
+        let mut kit = Kit::with(2, SimPortConfig::named("n3"), SimPortConfig::named("n6"));
+        let s = kit.default_session();
+        follow(&mut kit, ue_filter(&s));
+        let frame = gtpu_frame(GNB, s.teid.get(), 9, &uplink_packet());
+        for step in 0..8 {
+            if step == comes {
+                (0..PACKETS).for_each(|_| kit.n3.inject(&frame));
+            }
+            if step == ends {
+                kit.control.trace(None);
+            }
+            kit.now_ns += 1_000;
+            kit.net.advance_to(kit.now_ns);
+            kit.workers[order >> (step % 6) & 1].turn(kit.now_ns);
+            assert!(kit.control.receive_message().is_none());
+        }
+        let records = records(&mut kit);
+        let count = |worker, fate| {
+            let mut told = records.iter().filter(|r| r.fate == fate);
+            told.all(|r| r.worker == worker)
+                .then(|| records.iter().filter(|r| r.fate == fate).count())
+        };
+        let handed = count(0, Fate::HandedOver(1)).unwrap();
+        let sent = count(1, Fate::Sent).unwrap();
+        assert_eq!(
+            (handed, records.len()),
+            (sent, 2 * sent),
+            "{comes}, {ends}, {order:06b}"
+        );
+        in_part += usize::from(0 < sent && sent < PACKETS);
+        assert_eq!(output(&kit.n6).len(), PACKETS);
+        assert!(kit.control.trace_is_over());
+        kit.close();
+    }
+    assert!(in_part > 0);
 }
 
 #[test]

@@ -41,6 +41,8 @@ use world::{Cpus, Loop, World};
 const PACKET_MEMORY_MIB: u32 = 64;
 /// A disturbed measurement is made again, until there were so many.
 const ATTEMPTS: usize = 2;
+/// Of these 15 in 100 delete a session: with so many there are sessions left to be asked in the end.
+const MESSAGES_PER_SESSION: u64 = 4;
 /// Repetitions of a quiet machine lie closer together than this share of their median.
 const SPREAD_MAX: f64 = 0.2;
 /// Beyond this share of time for others the caches are theirs, too.
@@ -48,6 +50,14 @@ const PREEMPTED_MAX: f64 = 0.05;
 
 /// Measures.
 pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
+    let most = u64::from(args.sessions) * MESSAGES_PER_SESSION;
+    if u64::from(args.messages) > most {
+        return Err(Failed::Usage(format!(
+            "--messages {}: expected {most} at the most with {} sessions, for a repetition asks nothing more of \
+             sessions that it set up itself",
+            args.messages, args.sessions
+        )));
+    }
     let cpus = cpus(args).map_err(Failed::Lacking)?;
     let (_eal, pool) = start(cpus).map_err(Failed::Lacking)?;
     let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;

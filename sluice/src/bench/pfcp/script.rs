@@ -20,6 +20,8 @@ const ESTABLISHMENTS: usize = 15;
 const DELETIONS: usize = 15;
 const QUERIES: usize = 8;
 const HEARTBEATS: usize = 2;
+/// Draws for a session that stands, before it is looked for.
+const TRIES: usize = 64;
 
 /// The series.
 #[derive(Debug, Default)]
@@ -96,17 +98,21 @@ impl Script {
                 }
             });
             let absent = subscribers.absent.len();
-            let (index, act) = if draw < ends[0] && absent > 0 {
-                let at = subscribers.random(absent);
-                (subscribers.absent.swap_remove(at), Act::Establish)
-            } else if draw < ends[1] {
-                (known(subscribers), Act::Delete)
-            } else if draw < ends[2] {
-                (known(subscribers), Act::Query)
-            } else if draw < ends[3] {
-                (0, Act::Heartbeat)
-            } else {
-                (known(subscribers), Act::Proceed)
+            let act = match draw {
+                draw if draw < ends[0] && absent > 0 => Act::Establish,
+                draw if draw < ends[1] => Act::Delete,
+                draw if draw < ends[2] => Act::Query,
+                draw if draw < ends[3] => Act::Heartbeat,
+                _ => Act::Proceed,
+            };
+            let (index, act) = match act {
+                Act::Establish => {
+                    let at = subscribers.random(absent);
+                    (subscribers.absent.swap_remove(at), act)
+                }
+                Act::Heartbeat => (0, act),
+                // With no session left only the node itself can be asked.
+                _ => known(subscribers).map_or((0, Act::Heartbeat), |index| (index, act)),
             };
             self.add(subscribers, index, act);
         }
@@ -177,14 +183,20 @@ impl Script {
     }
 }
 
-/// A session at random whose SEID is known.
-fn known(subscribers: &mut Subscribers) -> u32 {
-    loop {
-        let at = subscribers.random(subscribers.all.len());
-        if subscribers.all[at].up_seid != 0 {
-            return at as u32;
-        }
-    }
+/// A session at random whose SEID is known, if any is.
+fn known(subscribers: &mut Subscribers) -> Option<u32> {
+    let count = subscribers.all.len();
+    let drawn = (0..TRIES).find_map(|_| {
+        let at = subscribers.random(count);
+        (subscribers.all[at].up_seid != 0).then_some(at)
+    });
+    // Hardly any is known: the next one behind some place.
+    let found = drawn.or_else(|| {
+        let first = subscribers.random(count);
+        let mut around = (first..count).chain(0..first);
+        around.find(|at| subscribers.all[*at].up_seid != 0)
+    });
+    found.map(|at| at as u32)
 }
 
 fn read(subscribers: &mut Subscribers, asked: Asked, body: &[u8]) -> Result<(), String> {

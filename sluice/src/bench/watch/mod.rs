@@ -53,6 +53,8 @@ pub struct Measured {
 
 /// Why there are no figures.
 pub enum Failed {
+    /// What was asked for does not go together.
+    Usage(String),
     /// The environment lacks something.
     Lacking(String),
     /// The work could not be finished.

@@ -9,8 +9,13 @@
 //! Turns that find as many packets as some drivers ever give at a time count whole: with more packets
 //! there would be no fewer of them. So a worker that does all that it can is never taken for one that
 //! could do more, whatever its driver and however dear its turns.
+//!
+//! A packet costs less in company: what is waited for is waited for together, and code stays in the
+//! caches. Where full turns were seen, packets of the others count as much as those did. That price may
+//! be out of date, for other packets come now; if it is too low turns fill up, and tell the new one.
 
 use super::Reading;
+use sluice_path::ledger::TURN_FULL;
 
 /// Turns without work between two readings whose mean counts: one that was interrupted must not make
 /// it.
@@ -19,8 +24,10 @@ const TURNS: u64 = 16;
 /// slowly, for an interruption makes a turn long and nothing makes it short.
 const GROWTH: f64 = 1.02;
 
-/// Packets of a full turn: what drivers with vector instructions give at the most.
-const FILLED: u64 = 32;
+/// Packets of full turns between two readings whose mean price counts.
+const KNOWN: u64 = 8 * TURN_FULL as u64;
+/// How much of a new price is believed.
+const NEWEST: f64 = 0.25;
 
 /// Of each worker.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +42,8 @@ struct Worker {
     busy_ns: u64,
     /// What a turn costs by itself; none if that was not seen yet.
     turn_ns: Option<f64>,
+    /// What a packet costs in full turns; none if there were none yet.
+    packet_ns: Option<f64>,
 }
 
 impl Effort {
@@ -58,10 +67,21 @@ impl Worker {
             let most_ns = self.turn_ns.map_or(mean_ns, |ns| ns * GROWTH);
             self.turn_ns = Some(mean_ns.min(most_ns));
         }
-        let filled = since(|r| r.packets) / FILLED;
+        let (full_work, full_ns) = (since(|r| r.full_work), since(|r| r.full_ns));
+        if full_work >= KNOWN {
+            let mean_ns = full_ns as f64 / full_work as f64;
+            let last_ns = self.packet_ns.unwrap_or(mean_ns);
+            self.packet_ns = Some(last_ns + NEWEST * (mean_ns - last_ns));
+        }
+        let filled = since(|r| r.packets) / TURN_FULL as u64;
         let unfilled = since(|r| r.busy_turns).saturating_sub(filled);
         let turns_ns = unfilled as f64 * self.turn_ns.unwrap_or_default();
-        self.busy_ns += since(|r| r.busy_ns).saturating_sub(turns_ns as u64);
+        let by_turns_ns = since(|r| r.busy_ns).saturating_sub(turns_ns as u64);
+        let others = since(|r| r.work).saturating_sub(full_work);
+        let by_price_ns = |ns: f64| full_ns + (others as f64 * ns) as u64;
+        self.busy_ns += self
+            .packet_ns
+            .map_or(by_turns_ns, |ns| by_turns_ns.min(by_price_ns(ns)));
         self.busy_ns
     }
 }
@@ -73,10 +93,15 @@ mod tests {
     /// A millisecond of turns that cost 200 ns and 50 ns for each packet, of which `rate` come in
     /// a nanosecond and a turn takes `most`.
     fn pass(reading: &mut Reading, rate: f64, most: f64) {
+        pass_at(reading, rate, most, |packets| 50.0 * packets);
+    }
+
+    /// The same at another price.
+    fn pass_at(reading: &mut Reading, rate: f64, most: f64, price_ns: impl Fn(f64) -> f64) {
         let (mut left_ns, mut come) = (1_000_000.0, 0.0);
         while left_ns > 0.0 {
             let packets = f64::min(come, most).floor();
-            let ns = 200.0 + 50.0 * packets;
+            let ns = 200.0 + price_ns(packets);
             let (all_ns, turns) = match packets {
                 0.0 => (&mut reading.idle_ns, &mut reading.idle_turns),
                 _ => (&mut reading.busy_ns, &mut reading.busy_turns),
@@ -84,6 +109,11 @@ mod tests {
             *all_ns += ns as u64;
             *turns += 1;
             reading.packets += packets as u64;
+            reading.work += packets as u64;
+            if packets >= TURN_FULL as f64 {
+                reading.full_work += packets as u64;
+                reading.full_ns += ns as u64;
+            }
             come += ns * rate - packets;
             left_ns -= ns;
         }
@@ -132,6 +162,36 @@ mod tests {
             let load = load_of(&mut effort, &mut reading, 2.0 / 50.0, most);
             assert!(load > 0.98, "{load} with {most} at a time");
         }
+    }
+
+    /// The first packets of a turn cost more than those in their company.
+    fn in_company(scale: f64) -> impl Fn(f64) -> f64 {
+        move |packets| scale * (50.0 * packets + 100.0 * packets.min(8.0))
+    }
+
+    #[test]
+    fn packets_alone_count_no_more_than_those_in_company() {
+        let (mut effort, mut reading) = (Effort::default(), Reading::default());
+        let mut load = |rate: f64, scale: f64| {
+            let before = effort.of(vec![reading])[0].busy_ns;
+            pass_at(&mut reading, rate, 128.0, in_company(scale));
+            (effort.of(vec![reading])[0].busy_ns - before) as f64 / 1e6
+        };
+        // A turn of 128 takes 7,400 ns.
+        let most = 128.0 / 7_400.0;
+        load(0.01 * most, 1.0);
+        let at_first = load(0.4 * most, 1.0);
+        assert!(at_first > 0.6, "{at_first}: nothing else is known");
+        load(2.0 * most, 1.0);
+        for share in [0.1, 0.3, 0.4, 0.6] {
+            let load = load(share * most, 1.0);
+            assert!((-0.02..0.12).contains(&(load - share)), "{load} of {share}");
+        }
+        assert!(load(0.8 * most, 1.0) > 0.8, "turns are full, or nearly");
+        // All packets become three times as dear: for a moment that is overlooked.
+        let loads: Vec<f64> = (0..8).map(|_| load(0.4 * most, 3.0)).collect();
+        assert!(loads[7] > 0.9, "{loads:?}");
+        assert!(load(0.1 * most, 3.0) > 0.25);
     }
 
     #[test]

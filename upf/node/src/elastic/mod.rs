@@ -18,6 +18,12 @@ pub struct Reading {
     pub busy_ns: u64,
     /// Such turns.
     pub busy_turns: u64,
+    /// Packets and transactions of all turns.
+    pub work: u64,
+    /// Those of turns that were full.
+    pub full_work: u64,
+    /// Time spent on these.
+    pub full_ns: u64,
     /// Time spent on turns that found none, without sleep.
     pub idle_ns: u64,
     /// Such turns.

@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::ledger::WorkerStats;
 use crate::limits::FRAGMENTS_PER_PACKET;
-use crate::message::ToControl;
+use crate::message::{Handover, ToControl};
 use crate::meta::{Entry, Meta};
 use crate::path::Path;
 use crate::rule::{Body, Head};
@@ -22,10 +22,14 @@ use sluice_wire::udp::Udp;
 /// A worker's eye.
 pub(crate) struct Tracer {
     worker: WorkerId,
-    /// What packets are followed with from their beginning.
+    /// What packets are followed with.
     on: Option<Box<Tracing>>,
     /// What they will be followed with; other workers may have begun to.
     next: Option<Box<Tracing>>,
+    /// No more packets are followed from their beginning with `on`.
+    is_ending: bool,
+    /// Other workers of whom that is known.
+    ended: usize,
     /// How the packets at hand came.
     came: Came,
 }
@@ -37,6 +41,8 @@ impl Tracer {
             worker,
             on: None,
             next: None,
+            is_ending: false,
+            ended: 0,
             came: Came::Control,
         }
     }
@@ -57,7 +63,27 @@ impl Tracer {
 
     /// The mark of packets that are parsed here.
     fn mark(&self) -> u8 {
-        self.on.as_ref().map_or(0, |tracing| tracing.mark)
+        self.beginning().map_or(0, |tracing| tracing.mark)
+    }
+
+    /// What packets are followed with from their beginning.
+    fn beginning(&self) -> Option<&Tracing> {
+        self.on.as_deref().filter(|_| !self.is_ending)
+    }
+
+    /// Another worker marks no packets any more, and all that it had marked have come.
+    #[cold]
+    pub fn other_ended(&mut self) {
+        self.ended += 1;
+    }
+
+    /// What was followed with, once nothing that is to be followed can come from the `others`.
+    fn over(&mut self, others: usize) -> Option<Box<Tracing>> {
+        if !self.is_ending || self.ended < others {
+            return None;
+        }
+        (self.is_ending, self.ended) = (false, 0);
+        self.on.take()
     }
 
     /// What a packet is followed with, if the worker who parsed it followed any.
@@ -124,7 +150,7 @@ impl Tracer {
 
     /// True if a frame is followed that *parse* or *place* refused, or that is no user traffic.
     fn follows_frame(&self, frame: &[u8]) -> bool {
-        let Some(tracing) = &self.on else {
+        let Some(tracing) = self.beginning() else {
             return false;
         };
         let (filter, ends) = (&tracing.filter, Ends::of(frame));
@@ -230,15 +256,37 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     pub(crate) fn trace_order(&mut self, order: TraceOrder) {
         let tracer = &mut self.tracer;
-        let old = match order {
+        match order {
             TraceOrder::Expect(tracing) => {
                 tracer.next = Some(tracing);
-                return self.tell_control(ToControl::TraceExpected);
+                self.tell_control(ToControl::TraceExpected);
             }
-            TraceOrder::Follow => core::mem::replace(&mut tracer.on, tracer.next.take()),
-            TraceOrder::End => tracer.on.take(),
-        };
-        if let Some(old) = old {
+            TraceOrder::Follow => {
+                let old = core::mem::replace(&mut tracer.on, tracer.next.take());
+                if let Some(old) = old {
+                    self.tell_control(ToControl::Traced(old));
+                }
+            }
+            TraceOrder::End => {
+                tracer.is_ending = true;
+                for worker in 0..self.rings.to_workers.workers() {
+                    let worker = worker as WorkerId;
+                    if worker != self.id {
+                        self.send_token(worker, Handover::TraceEnd);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back what packets were followed with, once none is under way. Packets of shards that
+    /// move may be with any worker.
+    #[cold]
+    pub(crate) fn end_trace(&mut self) {
+        let others = self.rings.to_workers.workers() - 1;
+        if self.moves.is_quiet()
+            && let Some(old) = self.tracer.over(others)
+        {
             self.tell_control(ToControl::Traced(old));
         }
     }

@@ -7,7 +7,9 @@
 //! a ring; what finds no place there is counted as lost, and nothing waits.
 //!
 //! Whether a packet is followed is decided where it is parsed, and travels with it: so a packet that
-//! is between two workers when a tracing begins is told of by both or by none.
+//! is between two workers when a tracing begins is told of by both or by none. When it ends, each
+//! worker says so on its rings to all others, behind its last packet, and follows on what they had
+//! begun until all have said so.
 
 pub(crate) mod end;
 mod follow;
@@ -60,7 +62,8 @@ pub enum TraceOrder {
     Expect(Box<Tracing>),
     /// All know: begin to follow with what you expect.
     Follow,
-    /// Follow nothing.
+    /// Follow no packet from its beginning any more, and give back what you follow with when none can
+    /// come from other workers.
     End,
 }
 

@@ -5,6 +5,7 @@
 //! what a processor with so many cores makes.
 
 pub(crate) mod costs;
+mod offer;
 pub(crate) mod traffic;
 pub(crate) mod workers;
 
@@ -12,6 +13,7 @@ use super::measure::percentile;
 use super::models::ModelFigures;
 use crate::bench::stats::{Summary, round};
 use costs::Measured;
+use offer::Offer;
 use serde_json::{Value, json};
 use sluice_node::elastic::Sizes;
 use sluice_node::elastic::policy::{Bounds, Cycles};
@@ -32,9 +34,6 @@ const IN_FLIGHT: usize = 1024;
 /// UEs of a shard; one in [`HEAVY`] becomes heavy.
 const UES: u64 = 24;
 const HEAVY: u64 = 5;
-/// As with the real workers: shares of what one worker is able to.
-const EVEN: f64 = 0.4;
-const ON_TOP: f64 = 0.75;
 const BEFORE_NS: f64 = 15.0 * MS;
 const BURST_NS: f64 = 40.0 * MS;
 const LEVELLED_BY_NS: f64 = 10.0 * MS;
@@ -200,8 +199,9 @@ struct Levelled {
 }
 
 fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> Value {
-    let (able, lost_alone) = overload(measured, model, workers, able_mpps / 1000.0);
-    let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, able, seed, true));
+    let (offer, lost_alone) = overload(measured, model, workers, able_mpps / 1000.0);
+    let offered_mpps = offer.of_all(workers) * 1000.0;
+    let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, offer, seed, true));
     let bursts: Vec<Levelled> = bursts.collect();
     let levelled = Summary::of(bursts.iter().filter_map(|b| b.ms));
     json!({
@@ -215,11 +215,9 @@ fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> V
         "levelled_ms_max": round(levelled.max),
         "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
         "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
-        "offered_mpps": round((EVEN * workers as f64 + ON_TOP) * able * 1000.0),
+        "offered_mpps": round(offered_mpps),
         // Of what all workers can do with their shards dealt evenly: above 1 nobody can level it.
-        "offered_to_able": round(
-            (EVEN + ON_TOP / workers as f64) * able * 1000.0 / able_mpps,
-        ),
+        "offered_to_able": round(offered_mpps / able_mpps / workers as f64),
         // Of one burst: with nothing to lose there is nothing to level.
         "lost_without_scaling": lost_alone,
         "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,
@@ -227,27 +225,24 @@ fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> V
     })
 }
 
-/// The least offer of these at which the worker with heavy UEs loses packets if nobody helps it, and
-/// how many: where all workers poll for all, it has less to do than its UEs' packets alone.
-fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (f64, u64) {
-    let offers = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0].map(|factor| factor * able);
-    let alone = |able: f64| {
-        let alone = burst(measured, model, workers, able, 1, false);
-        (able, alone.dropped + alone.missed)
+/// The least burst of these at which the worker with heavy UEs loses packets if nobody helps it, and
+/// how many.
+fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (Offer, u64) {
+    let alone = |offer: Offer| {
+        let alone = burst(measured, model, workers, offer, 1, false);
+        (offer, alone.dropped + alone.missed)
     };
-    let lost = offers
-        .iter()
-        .map(|able| alone(*able))
-        .find(|(_, lost)| *lost > OVERLOAD);
-    lost.unwrap_or((able, 0))
+    let mut offers = Offer::all(model, workers, able).into_iter().map(alone);
+    let found = offers.find(|(_, lost)| *lost > OVERLOAD);
+    found.unwrap_or((Offer::usual(able), 0))
 }
 
-/// `able`: packets that a worker is able to in a nanosecond.
+/// One burst, 15 ms after the beginning.
 fn burst(
     measured: &Measured,
     model: Model,
     workers: usize,
-    able: f64,
+    offer: Offer,
     seed: u64,
     scaling: bool,
 ) -> Levelled {
@@ -265,13 +260,13 @@ fn burst(
     traffic
         .feeds
         .iter_mut()
-        .for_each(|f| f.set(EVEN * able, 0.0, 0.0));
+        .for_each(|f| f.set(offer.even, 0.0, 0.0));
     let (mut lost, mut last_loss_ns) = (0, 0.0);
     let (mut now_ns, mut executed) = (0.0, 0);
     let end_ns = BEFORE_NS + BURST_NS;
     while now_ns < end_ns {
         if now_ns >= BEFORE_NS && traffic.feeds[0].heavy.is_empty() {
-            become_heavy(&mut traffic, model, workers, able, now_ns, seed);
+            become_heavy(&mut traffic, model, workers, offer, now_ns, seed);
         }
         if now_ns < BEFORE_NS + LEVELLED_BY_NS {
             executed = all.executed;
@@ -286,7 +281,7 @@ fn burst(
         }
         lost = all.missed + all.dropped;
     }
-    let offered = (EVEN * workers as f64 + ON_TOP) * able * (BURST_NS - LEVELLED_BY_NS);
+    let offered = offer.of_all(workers) * (BURST_NS - LEVELLED_BY_NS);
     Levelled {
         ms: (last_loss_ns < BURST_NS - LEVELLED_BY_NS).then_some(last_loss_ns / MS),
         dropped: all.dropped,
@@ -302,7 +297,7 @@ fn become_heavy(
     traffic: &mut Traffic,
     model: Model,
     workers: usize,
-    able: f64,
+    offer: Offer,
     now_ns: f64,
     seed: u64,
 ) {
@@ -319,8 +314,8 @@ fn become_heavy(
         _ => workers,
     };
     for feed in &mut traffic.feeds[..queues] {
-        let on_top = ON_TOP * able / queues as f64;
-        let rate = EVEN * able + on_top;
+        let on_top = offer.on_top / queues as f64;
+        let rate = offer.even + on_top;
         feed.heavy.clone_from(&heavy);
         feed.set(rate, on_top / rate, now_ns);
     }
@@ -356,12 +351,16 @@ mod tests {
 
     #[test]
     fn a_burst_is_levelled_by_the_code_of_the_daemon() {
-        for (model, workers) in [(Model::RunToCompletion, 2), (Model::Mixed, 4)] {
-            let (able, lost) = overload(&measured(), model, workers, 1.0 / 60.0);
+        for (model, workers) in [
+            (Model::RunToCompletion, 2),
+            (Model::Mixed, 2),
+            (Model::Mixed, 4),
+        ] {
+            let (offer, lost) = overload(&measured(), model, workers, 1.0 / 60.0);
             assert!(lost > OVERLOAD, "{model:?}");
-            let alone = burst(&measured(), model, workers, able, 3, false);
+            let alone = burst(&measured(), model, workers, offer, 3, false);
             assert_eq!((alone.ms, alone.moves), (None, 0), "{model:?}");
-            let burst = burst(&measured(), model, workers, able, 3, true);
+            let burst = burst(&measured(), model, workers, offer, 3, true);
             let ms = burst.ms.unwrap_or(f64::INFINITY);
             assert!(ms < 10.0, "{model:?}: {ms} ms, {} moves", burst.moves);
             assert!(burst.to_offered > 0.95, "{}", burst.to_offered);

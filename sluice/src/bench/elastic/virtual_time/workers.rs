@@ -5,6 +5,7 @@ use super::costs::Measured;
 use sluice_mem::shard::ShardId;
 use sluice_node::elastic::Reading;
 use sluice_node::elastic::scaler::Fleet;
+use sluice_path::ledger::TURN_FULL;
 use sluice_path::limits::{BURST, HANDOVER_LATE, HANDOVER_RING, HEAT_SAMPLE, MOVES, SHARDS};
 use sluice_path::worker::WorkerId;
 use std::collections::VecDeque;
@@ -35,6 +36,8 @@ struct Worker {
     busy_ns: f64,
     turns: u64,
     idle_turns: u64,
+    full_ns: f64,
+    full_packets: u64,
     packets: u64,
     sampled: usize,
 }
@@ -146,6 +149,10 @@ impl Workers {
         worker.turns += u64::from(work > 0);
         worker.idle_turns += u64::from(work == 0);
         worker.busy_ns += cost_ns;
+        if work >= TURN_FULL {
+            worker.full_packets += work as u64;
+            worker.full_ns += cost_ns;
+        }
         worker.free_ns = now_ns + if work > 0 { cost_ns } else { self.idle_ns };
         let end_ns = worker.free_ns;
         self.execute(me, end_ns, own.iter().chain(&taken));
@@ -211,6 +218,9 @@ impl Fleet for Workers {
             busy_turns: w.turns,
             idle_ns: (w.idle_turns as f64 * self.idle_ns) as u64,
             idle_turns: w.idle_turns,
+            work: w.packets,
+            full_work: w.full_packets,
+            full_ns: w.full_ns as u64,
             packets: w.packets,
             waiting: waiting(w),
             ..Reading::default()

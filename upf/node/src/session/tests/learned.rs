@@ -8,7 +8,7 @@ use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
 
-fn handover(teid: u32) -> SessionModificationRequest<'static> {
+pub fn handover(teid: u32) -> SessionModificationRequest<'static> {
     let ohc = OuterHeaderCreation::gtpu_v4(Teid::new(teid).unwrap(), GNB);
     let mut change = SessionModificationRequest::default();
     change.update_far.push(UpdateFar {

@@ -2,6 +2,7 @@
 //! go through a worker and come back.
 
 mod again;
+mod allocations;
 pub mod bench;
 mod default_session;
 mod direction;
