@@ -132,7 +132,7 @@ fn runners_measure_what_their_experiments_say() {
 fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
     let mut rig = Rig::new(ground());
     let scaleout = small("c-scaleout", &[("design", text("steer"))]);
-    let came_in = (0..5).any(|_| {
+    let came_in = (0..10).any(|_| {
         let found = measured(&scaleout, |job| scaling(&mut rig, job));
         assert!(found.curves["rate"].len() > 20);
         found.series["scale_outs"].median == 1.0
