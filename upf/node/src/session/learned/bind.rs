@@ -3,21 +3,30 @@
 
 use super::domain::{Domain, FormId};
 use super::recipe::{
-    Check, CreatedForm, CreditForm, DueForm, GoneLine, Recipe, Record, Source, Take, TunnelChange,
-    VALUES,
+    Check, CreatedForm, CreditForm, DueForm, GoneLine, Octets, Recipe, Record, Source, Take,
+    TunnelChange, VALUES,
 };
-use super::session::{Place, Written, first_same};
+use super::session::{Place, SessionForm, Written, first_same};
 use crate::session::compile::render::Credit;
 use crate::session::draft::Drafted;
 use crate::session::ground::Step;
 use crate::session::meter::Told;
 use crate::session::rules::{Endpoint, Key, Pdr, RemoteTunnel, Rules};
 use crate::session::settle;
+use core::cell::RefCell;
+use std::sync::Arc;
+
+/// A record of which more octets change is written whole.
+const CHANGED_MAX: usize = 64;
 
 /// What a procedure did.
 pub struct Done<'a> {
     /// The form of the session before.
     pub before: FormId,
+    /// What is known of that form.
+    pub was: Option<Arc<SessionForm>>,
+    /// By value: it is of use.
+    pub used: RefCell<[bool; VALUES]>,
     /// The values at hand before: those of the session's record, then those of the message.
     pub values: Vec<(Domain, u32)>,
     /// So many of them are the session's.
@@ -53,8 +62,10 @@ impl Done<'_> {
         }
         let record = &*self.drafted.record;
         let urr = |id: &u32| self.find(Domain::Urr, *id);
-        Some(Recipe {
+        let mut recipe = Recipe {
             before: self.before,
+            of_session: u8::try_from(self.of_session).ok()?,
+            reads: Box::default(),
             checks,
             narrow,
             shard,
@@ -102,13 +113,30 @@ impl Done<'_> {
             reference: self.reference(),
             chosen_by_cp: self.drafted.chosen_by_cp,
             unserved_triggers: self.drafted.unserved_triggers,
-        })
+        };
+        recipe.reads = self.reads();
+        Some(recipe)
     }
 
-    /// Where a value came from.
+    /// Where a value came from: it is of use.
     pub fn find(&self, domain: Domain, value: u32) -> Option<Source> {
         let at = self.values.iter().position(|v| *v == (domain, value));
-        at.map(|at| at as Source)
+        at.map(|at| self.of_use(at))
+    }
+
+    fn of_use(&self, at: usize) -> Source {
+        if let Some(used) = self.used.borrow_mut().get_mut(at) {
+            *used = true;
+        }
+        at as Source
+    }
+
+    /// Values of the session's record that are of use.
+    fn reads(&self) -> Box<[(Place, Source)]> {
+        let marks = self.was.iter().flat_map(|form| &form.marks);
+        let used = self.used.borrow();
+        let read = marks.zip(0..).zip(&*used).filter(|(_, used)| **used);
+        read.map(|((mark, at), _)| (Place::of(mark), at)).collect()
     }
 
     /// Each of the message's values is the same as one before it, or none.
@@ -118,7 +146,7 @@ impl Done<'_> {
             let first = first_same(&self.values, at);
             let one = at as Source;
             if usize::from(first) < at {
-                let (other, same) = (first, true);
+                let (other, same) = (self.of_use(first.into()), true);
                 checks.push(Check { one, other, same });
                 continue;
             }
@@ -126,7 +154,7 @@ impl Done<'_> {
                 let kinds = [at, other].map(|at| self.values.get(at).map(|v| v.0));
                 let is_first = usize::from(first_same(&self.values, other)) == other;
                 if kinds[0] == kinds[1] && is_first {
-                    let (other, same) = (other as Source, false);
+                    let (other, same) = (self.of_use(other), false);
                     checks.push(Check { one, other, same });
                 }
             }
@@ -224,14 +252,36 @@ impl Done<'_> {
         if let Some(place) = octets.first_chunk_mut::<2>() {
             *place = form.0.to_le_bytes();
         }
+        let (len, changed) = (octets.len(), self.changed(written, &octets));
         let places = written.marks.iter().map(Place::of);
-        let values = written.values(self.usage_len);
-        let bound = places.zip(values);
-        let bound = bound.map(|(place, (kind, value))| Some((place, self.find(kind, value)?)));
+        let values = written.values(self.usage_len).enumerate();
+        // Where little changes, values that stand there already are left alone.
+        let stays = |(at, value): &(usize, _)| {
+            changed.is_some()
+                && self.values.get(*at).filter(|_| *at < self.of_session) == Some(value)
+        };
+        let bound = places.zip(values).filter(|(_, value)| !stays(value));
+        let bound = bound.map(|(place, (_, (kind, value)))| Some((place, self.find(kind, value)?)));
         Some(Record {
-            octets: octets.into(),
+            len,
             values: bound.collect::<Option<_>>()?,
+            octets: changed.map_or_else(|| Octets::Whole(octets.into()), Octets::Some),
         })
+    }
+
+    /// The octets that a record has to be given where it is as long as before and its values stand at
+    /// the same places.
+    fn changed(&self, written: &Written, octets: &[u8]) -> Option<Box<[(u16, u8)]>> {
+        let was = self.was.as_ref().filter(|was| {
+            let same = (was.octets.len(), &*was.marks) == (octets.len(), &*written.marks);
+            same && was.user == written.user
+        })?;
+        let places = self.usage_len as u16..;
+        let both = places.zip(octets).zip(&was.octets).enumerate();
+        // The form's number stands in front, and not in what was kept.
+        let changed = both.filter(|(at, ((_, now), was))| *at < 2 || now != was);
+        let changed: Vec<(u16, u8)> = changed.map(|(_, ((at, now), _))| (at, *now)).collect();
+        (changed.len() <= CHANGED_MAX).then(|| changed.into())
     }
 
     fn credit(&self, credit: &Credit) -> Option<CreditForm> {

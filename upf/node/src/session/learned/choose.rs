@@ -3,7 +3,6 @@
 use super::domain::FormId;
 use super::message::MessageForm;
 use super::recipe::{Recipe, Source, Take, VALUES};
-use super::session::Place;
 use super::{Learned, Procedure};
 use crate::session::establishment::read_user;
 use crate::session::rules::Origin;
@@ -23,6 +22,17 @@ pub fn value(values: &[u32], source: Source) -> u32 {
 }
 
 impl Recipe {
+    /// Puts the values of a session's record into `values`; 0 for those that are of no use.
+    pub fn read_record(&self, record: &[u8], values: &mut Values) -> Option<()> {
+        let none = [0; VALUES];
+        let none = none.get(..self.of_session.into())?;
+        values.try_extend_from_slice(none).ok()?;
+        for (place, source) in &self.reads {
+            *values.get_mut(usize::from(*source))? = place.read(record)?;
+        }
+        Some(())
+    }
+
     /// True if the values are the same, and not, where they were when it was learned, and UE
     /// addresses lie in pools where they did.
     pub fn agrees(&self, values: &[u32], layout: &Layout) -> bool {
@@ -81,23 +91,14 @@ impl Learned {
         values: &mut Values,
     ) -> Option<(&MessageForm, &Recipe)> {
         let lesson = self.lessons.get(self.find(procedure, body)?)?;
-        self.read_record(before, record, values)?;
-        if !lesson.form.read_values(body, values) {
-            return None;
-        }
-        let mut recipes = lesson.recipes.iter();
-        let recipe = recipes.find(|r| r.before == before && r.agrees(values, layout))?;
-        Some((&lesson.form, recipe))
-    }
-
-    /// Puts the values of a session's record into `values`.
-    pub fn read_record(&self, form: FormId, record: &[u8], values: &mut Values) -> Option<()> {
-        if form == FormId::NO_SESSION {
-            return Some(());
-        }
-        for mark in &self.sessions.get(form)?.marks {
-            values.try_push(Place::of(mark).read(record)?).ok()?;
-        }
-        Some(())
+        let mut recipes = lesson.recipes.iter().filter(|r| r.before == before);
+        recipes
+            .find(|recipe| {
+                values.clear();
+                recipe.read_record(record, values).is_some()
+                    && lesson.form.read_values(body, values)
+                    && recipe.agrees(values, layout)
+            })
+            .map(|recipe| (&lesson.form, recipe))
     }
 }

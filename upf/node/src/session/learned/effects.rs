@@ -1,7 +1,7 @@
 //! What a recipe does, with values.
 
 use super::choose::{Values, value};
-use super::recipe::{CreatedForm, GoneLine, Recipe, Record, Source};
+use super::recipe::{CreatedForm, GoneLine, Octets, Recipe, Record, Source};
 use crate::session::compile::render::Credit;
 use crate::session::draft::{Drafted, Scope};
 use crate::session::ground::Ground;
@@ -17,9 +17,7 @@ use sluice_wire::ids::PdrId;
 impl Recipe {
     /// Octets of the record afterwards.
     pub fn record_len(&self) -> usize {
-        self.after
-            .as_ref()
-            .map_or(0, |r| USAGE_LEN + r.octets.len())
+        self.after.as_ref().map_or(0, |r| USAGE_LEN + r.len)
     }
 
     /// What is to be done, but for the session's record.
@@ -138,11 +136,23 @@ impl GoneLine {
 }
 
 impl Record {
-    /// Writes it behind the usage; the user is still to be written.
+    /// Writes it behind the usage; where it is written [whole](Octets::Whole) the user is still to be
+    /// written.
     pub fn write(&self, record: &mut [u8], values: &Values) {
-        let place = record.get_mut(USAGE_LEN..USAGE_LEN + self.octets.len());
-        if let Some(place) = place {
-            place.copy_from_slice(&self.octets);
+        match &self.octets {
+            Octets::Whole(octets) => {
+                let place = record.get_mut(USAGE_LEN..USAGE_LEN + octets.len());
+                if let Some(place) = place {
+                    place.copy_from_slice(octets);
+                }
+            }
+            Octets::Some(octets) => {
+                for (at, octet) in octets {
+                    if let Some(place) = record.get_mut(usize::from(*at)) {
+                        *place = *octet;
+                    }
+                }
+            }
         }
         for (place, source) in &self.values {
             place.write(record, value(values, *source));

@@ -23,6 +23,10 @@ pub const VALUES: usize = 192;
 pub struct Recipe {
     /// The form that the session has before.
     pub before: FormId,
+    /// How many values a record of that form has.
+    pub of_session: u8,
+    /// Those of them that are of any use, and where they stand.
+    pub reads: Box<[(Place, Source)]>,
     /// Which values must be the same, and which must not.
     pub checks: Box<[Check]>,
     /// Identifiers of rules for which the record has only two octets.
@@ -123,10 +127,21 @@ pub enum Take {
 /// The record of a session.
 #[derive(Debug)]
 pub struct Record {
-    /// What stands behind the usage, the values and the user being 0.
-    pub octets: Box<[u8]>,
-    /// Where the values stand, counted from the start of the record.
+    /// Its length without the usage.
+    pub len: usize,
+    /// What is written.
+    pub octets: Octets,
+    /// Where values are put, counted from the start of the record.
     pub values: Box<[(Place, Source)]>,
+}
+
+/// Octets of a record.
+#[derive(Debug)]
+pub enum Octets {
+    /// All that stands behind the usage, the values and the user being 0.
+    Whole(Box<[u8]>),
+    /// The record was nearly the same before: these octets of it, by place counted from its start.
+    Some(Box<[(u16, u8)]>),
 }
 
 /// An operation.

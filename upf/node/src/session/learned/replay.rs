@@ -4,6 +4,7 @@ use super::Procedure;
 use super::choose::{Values, value};
 use super::domain::FormId;
 use super::effects::Settled;
+use super::recipe::Octets;
 use super::take::Givers;
 use crate::network::Network;
 use crate::session::draft::Drafted;
@@ -42,8 +43,11 @@ impl State {
         let FSeid { seid, ipv4, ipv6 } = cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
         let record = recipe.after.as_ref()?;
+        let Octets::Whole(octets) = &record.octets else {
+            return None;
+        };
         let has_room = self.pending.has_room()
-            && record::has_user(&record.octets, &user)
+            && record::has_user(octets, &user)
             && self.store.has_room_for(None, recipe.record_len());
         if !has_room || self.store.by_cp((association, cp)).is_some() {
             return None;
@@ -114,7 +118,11 @@ impl State {
         if !has_room || form.cp_seid_at.is_some() && renames() {
             return None;
         }
-        let user = self.learned.sessions.get(before)?.user.clone();
+        let user = match &record.octets {
+            Octets::Whole(_) => self.learned.sessions.get(before)?.user.clone(),
+            // It stays where it is.
+            Octets::Some(_) => 0..0,
+        };
         let shard = u32::from(session.shard);
         let mut givers = Givers {
             ground: &mut self.ground,
@@ -154,7 +162,7 @@ impl State {
         let recipe = self.learned.deletions.get(&before)?;
         let mut values = Values::new();
         let octets = self.store.octets(name);
-        self.learned.read_record(before, octets, &mut values)?;
+        recipe.read_record(octets, &mut values)?;
         let settled = &mut Settled {
             ground: &mut self.ground,
             remotes: &mut self.remotes,

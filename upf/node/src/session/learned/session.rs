@@ -4,6 +4,7 @@ use super::domain::{Domain, FormId, Mark};
 use super::recipe::{Source, VALUES};
 use core::ops::Range;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The most forms.
 pub const FORMS_MAX: usize = 4096;
@@ -53,6 +54,8 @@ impl Place {
 /// What all sessions of a form have in common, as far as it is looked at.
 #[derive(Debug)]
 pub struct SessionForm {
+    /// What stands behind the usage, number of the form, values and user being 0.
+    pub octets: Box<[u8]>,
     /// Where the values stand.
     pub marks: Box<[Mark]>,
     /// Where the user stands.
@@ -102,7 +105,7 @@ impl Written {
 pub struct SessionForms {
     /// By what is the same in all sessions of the form.
     ids: HashMap<Box<[u8]>, FormId>,
-    forms: Vec<SessionForm>,
+    forms: Vec<Arc<SessionForm>>,
 }
 
 impl SessionForms {
@@ -112,7 +115,8 @@ impl SessionForms {
         if written.marks.len() > VALUES {
             return FormId::UNKNOWN;
         }
-        let mut key = written.bare(usage_len);
+        let octets = written.bare(usage_len);
+        let mut key = octets.clone();
         let mut marks = written.marks.iter();
         let wide = marks.any(|m| m.domain.is_rule() && m.octets == 4);
         let values: Vec<_> = written.values(usage_len).collect();
@@ -123,11 +127,12 @@ impl SessionForms {
         if self.forms.len() >= FORMS_MAX {
             return FormId::UNKNOWN;
         }
-        self.forms.push(SessionForm {
+        self.forms.push(Arc::new(SessionForm {
+            octets: octets.into(),
             marks: written.marks.clone().into(),
             user: written.user.clone(),
             wide,
-        });
+        }));
         // The first two numbers have a meaning of their own.
         let id = FormId(self.forms.len() as u16 + 1);
         self.ids.insert(key.into(), id);
@@ -135,7 +140,7 @@ impl SessionForms {
     }
 
     /// A form that was kept.
-    pub fn get(&self, id: FormId) -> Option<&SessionForm> {
+    pub fn get(&self, id: FormId) -> Option<&Arc<SessionForm>> {
         self.forms.get(usize::from(id.0).checked_sub(2)?)
     }
 

@@ -3,12 +3,14 @@
 use super::bind::Done;
 use super::domain::{Domain, FormId};
 use super::message::MessageForm;
+use super::recipe::VALUES;
 use super::session::{Place, Written};
 use super::{FAILURES_MAX, Learned, Lesson, MESSAGES_MAX, Procedure, RECIPES_MAX, SAME_LENGTH_MAX};
 use crate::session::draft::Drafted;
 use crate::session::state::State;
 use crate::session::store::SessionRef;
 use crate::session::store::record::USAGE_LEN;
+use core::cell::RefCell;
 
 /// The most recipes for deletions.
 const DELETIONS_MAX: usize = 4096;
@@ -114,6 +116,7 @@ impl State {
             return;
         };
         let wide = now.wide;
+        let was = self.learned.sessions.get(before.form).cloned();
         let Some(lesson) = self.learned.lesson(procedure, body) else {
             return;
         };
@@ -133,6 +136,8 @@ impl State {
         }
         let done = Done {
             before: before.form,
+            was,
+            used: RefCell::new([false; VALUES]),
             values,
             of_session,
             steps: self.claims.steps(),
@@ -165,6 +170,8 @@ impl State {
         let of_session = before.values.len();
         let done = Done {
             before: before.form,
+            was: self.learned.sessions.get(before.form).cloned(),
+            used: RefCell::new([false; VALUES]),
             values: before.values,
             of_session,
             steps: &[],
