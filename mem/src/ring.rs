@@ -95,7 +95,20 @@ impl<T> Producer<T> {
     /// shows them to the consumer together. Returns how many were moved; the
     /// rest stays in `items`, in order.
     pub fn push_burst<const N: usize>(&mut self, items: &mut ArrayVec<T, N>) -> usize {
-        let count = self.room_for(self.reserved, items.len());
+        self.push_burst_leaving(self.reserved, items)
+    }
+
+    /// As [`push_burst`](Self::push_burst), using reserved places if need be.
+    pub fn push_burst_reserved<const N: usize>(&mut self, items: &mut ArrayVec<T, N>) -> usize {
+        self.push_burst_leaving(0, items)
+    }
+
+    fn push_burst_leaving<const N: usize>(
+        &mut self,
+        reserved: usize,
+        items: &mut ArrayVec<T, N>,
+    ) -> usize {
+        let count = self.room_for(reserved, items.len());
         for item in items.drain(..count) {
             self.ring.write(self.tail, item);
             self.tail = self.tail.wrapping_add(1);

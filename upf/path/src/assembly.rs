@@ -21,6 +21,7 @@ use crate::trace::{Filter, Record, TraceOrder};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
+use arrayvec::ArrayVec;
 use core::fmt;
 use core::time::Duration;
 use sluice_mem::arena::{Arena, ArenaError};
@@ -30,6 +31,9 @@ use sluice_mem::shard::{self, Owned, ShardCount, ShardId};
 use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Orders that a worker sees at once.
+const ORDERS: usize = 32;
 
 /// What a path is made for.
 #[derive(Clone, Debug)]
@@ -115,6 +119,19 @@ enum Order {
     Drain(Drain),
     Leave(Fence),
     Trace(TraceOrder),
+}
+
+impl<P> From<Order> for ToWorker<P> {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Txn(txn) => Self::Txn(txn),
+            Order::Turn(turn) => Self::Turn(turn),
+            Order::Expect(shard, producer) => Self::Expect(shard, producer),
+            Order::Drain(drain) => Self::Drain(drain),
+            Order::Leave(fence) => Self::Leave(fence),
+            Order::Trace(order) => Self::Trace(order),
+        }
+    }
 }
 
 /// The control core's end of the path.
@@ -250,30 +267,42 @@ impl<P> ControlEnd<P> {
 
     /// Sends a transaction to the owner of its shard, behind all sent before.
     pub fn send(&mut self, txn: Box<Txn>) {
-        let owner = usize::from(self.mover.owner(txn.shard));
-        self.order(owner, Order::Txn(txn));
+        self.send_all([txn]);
+    }
+
+    /// The same for some: a worker sees all that are for it at once, so that its ring's index changes
+    /// hands once.
+    pub fn send_all(&mut self, txns: impl IntoIterator<Item = Box<Txn>>) {
+        for txn in txns {
+            let owner = usize::from(self.mover.owner(txn.shard));
+            self.backlog[owner].push_back(Order::Txn(txn));
+        }
+        (0..self.backlog.len()).for_each(|worker| self.push_backlog(worker));
     }
 
     /// At most as many under way as the ring back keeps places for.
     fn push_backlog(&mut self, worker: usize) {
         let ring = &mut self.rings[worker].to_worker;
         let (backlog, under_way) = (&mut self.backlog[worker], &mut self.under_way[worker]);
-        while let Some(order) = backlog.pop_front() {
-            let pushed = match order {
-                Order::Txn(_) if *under_way >= RESERVED => return backlog.push_front(order),
-                Order::Txn(txn) => {
+        let mut burst = ArrayVec::<ToWorker<P>, ORDERS>::new();
+        loop {
+            while !burst.is_full()
+                && let Some(order) = backlog.pop_front()
+            {
+                if matches!(order, Order::Txn(_)) {
+                    if *under_way >= RESERVED {
+                        backlog.push_front(order);
+                        break;
+                    }
                     *under_way += 1;
-                    ring.push_reserved(ToWorker::Txn(txn))
                 }
-                Order::Turn(turn) => ring.push_reserved(ToWorker::Turn(turn)),
-                Order::Expect(shard, producer) => {
-                    ring.push_reserved(ToWorker::Expect(shard, producer))
-                }
-                Order::Drain(drain) => ring.push_reserved(ToWorker::Drain(drain)),
-                Order::Leave(fence) => ring.push_reserved(ToWorker::Leave(fence)),
-                Order::Trace(order) => ring.push_reserved(ToWorker::Trace(order)),
-            };
-            debug_assert!(pushed.is_ok(), "no reserved place for an order");
+                burst.push(order.into());
+            }
+            if burst.is_empty() {
+                return;
+            }
+            ring.push_burst_reserved(&mut burst);
+            debug_assert!(burst.is_empty(), "no reserved place for an order");
             self.wakes[worker].wake();
         }
     }

@@ -64,7 +64,9 @@ impl<P: Packet> Door for RingDoor<P> {
         &mut self.near
     }
 
-    fn flush(&mut self) {}
+    fn flush(&mut self) {
+        self.near.flush();
+    }
 }
 
 impl Door for N4 {

@@ -56,6 +56,8 @@ pub struct Figures {
     pub open_p50_us: Vec<f64>,
     /// Share of its time in which the N4 thread had something to do, closed loop.
     pub busy_share: Summary,
+    /// Requests by busy turns of the N4 thread, closed loop.
+    pub per_turn: Summary,
     /// Round trips of the closed loop, medians over the repetitions.
     pub closed: Trips,
     /// Round trips of the open loop, likewise.
@@ -154,6 +156,7 @@ fn sum_up(laps: &Laps, case: &Case, shares: [(&'static str, f64); 5]) -> Figures
         rate_ratios: by_limit(laps, rate),
         open_p50_us: laps.open.iter().map(|(_, trips)| trips.p50).collect(),
         busy_share: Summary::of(closed().map(share)),
+        per_turn: Summary::of(closed().map(|s| n / s.busy_turns.max(1) as f64)),
         closed: median_of(&laps.closed),
         open: median_of(&laps.open),
         open_rate_per_s: Summary::of(open().map(rate)),

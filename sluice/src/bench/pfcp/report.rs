@@ -80,6 +80,10 @@ impl Outcome {
             "n4_busy_share",
             json!(round(self.figures.busy_share.median)),
         );
+        put(
+            "messages_per_turn",
+            json!(round(self.figures.per_turn.median)),
+        );
         put("ns_median", json!(round(busy_ns.median)));
         put("ns_min", json!(round(busy_ns.min)));
         put("ns_max", json!(round(busy_ns.max)));

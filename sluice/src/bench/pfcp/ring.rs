@@ -42,6 +42,8 @@ impl Datagram {
 pub struct Near<P> {
     requests: Consumer<Datagram>,
     answers: Producer<Datagram>,
+    /// On their way with the next [`flush`](Self::flush).
+    written: ArrayVec<Datagram, BATCH>,
     free: Vec<Datagram>,
     packets: PhantomData<fn() -> P>,
     /// Datagrams for which there was no buffer or no room.
@@ -52,6 +54,8 @@ pub struct Near<P> {
 pub struct Far {
     requests: Producer<Datagram>,
     answers: Consumer<Datagram>,
+    /// On their way with the next flush.
+    written: ArrayVec<Datagram, BATCH>,
     free: Vec<Datagram>,
 }
 
@@ -69,6 +73,7 @@ pub fn pair<P>() -> (Near<P>, Far) {
     let near = Near {
         requests: from_far,
         answers: to_far,
+        written: ArrayVec::new(),
         free: buffers(BUFFERS / 2),
         packets: PhantomData,
         lost: 0,
@@ -76,6 +81,7 @@ pub fn pair<P>() -> (Near<P>, Far) {
     let far = Far {
         requests: to_near,
         answers: from_near,
+        written: ArrayVec::new(),
         free: buffers(BUFFERS / 2),
     };
     (near, far)
@@ -89,11 +95,7 @@ impl<P> Near<P> {
         mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self),
     ) -> usize {
         let mut requests = ArrayVec::<Datagram, BATCH>::new();
-        while !requests.is_full()
-            && let Some(request) = self.requests.pop()
-        {
-            requests.push(request);
-        }
+        self.requests.pop_burst(&mut requests);
         let datagrams: ArrayVec<_, BATCH> = requests.iter().map(|r| (peer, r.bytes())).collect();
         if !datagrams.is_empty() {
             handle(&datagrams, self);
@@ -111,14 +113,24 @@ impl<P> Outbox for Near<P> {
             self.lost += 1;
             return;
         };
-        let fits = answer.fill(bytes);
-        if !fits {
+        if !answer.fill(bytes) {
             self.lost += 1;
             self.free.push(answer);
-        } else if let Err(answer) = self.answers.push(answer) {
-            self.lost += 1;
-            self.free.push(answer);
+            return;
         }
+        if self.written.is_full() {
+            self.flush();
+        }
+        self.written.push(answer);
+    }
+}
+
+impl<P> Near<P> {
+    /// Sends what was written since the last time, together.
+    pub fn flush(&mut self) {
+        self.answers.push_burst(&mut self.written);
+        self.lost += self.written.len() as u64;
+        self.free.extend(self.written.drain(..));
     }
 }
 
@@ -133,30 +145,31 @@ impl<P: Packet> Surroundings for Near<P> {
 
 impl super::load::Wire for Far {
     fn send(&mut self, bytes: &[u8]) -> bool {
+        if self.written.is_full() {
+            self.flush();
+        }
+        if self.written.is_full() {
+            return false;
+        }
         let Some(mut request) = self.free.pop() else {
             return false;
         };
         let fits = request.fill(bytes);
         debug_assert!(fits, "a request of {} octets", bytes.len());
-        match self.requests.push(request) {
-            Ok(()) => true,
-            Err(request) => {
-                self.free.push(request);
-                false
-            }
-        }
+        self.written.push(request);
+        true
     }
 
-    fn flush(&mut self) {}
+    fn flush(&mut self) {
+        self.requests.push_burst(&mut self.written);
+    }
 
     fn receive(&mut self, mut take: impl FnMut(&[u8])) -> usize {
-        for taken in 0..BATCH {
-            let Some(answer) = self.answers.pop() else {
-                return taken;
-            };
-            take(answer.bytes());
-            self.free.push(answer);
-        }
-        BATCH
+        let mut answers = ArrayVec::<Datagram, BATCH>::new();
+        self.answers.pop_burst(&mut answers);
+        answers.iter().for_each(|answer| take(answer.bytes()));
+        let taken = answers.len();
+        self.free.extend(answers);
+        taken
     }
 }

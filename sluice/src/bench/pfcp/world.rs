@@ -53,6 +53,8 @@ pub struct World<P: Packet> {
 pub struct Spent {
     /// Time in turns that had something to do, in nanoseconds.
     pub busy_ns: u64,
+    /// Such turns.
+    pub busy_turns: u64,
     /// CPU time of its thread.
     pub cpu_ns: u64,
     /// Its time by the clock on the wall.
@@ -276,7 +278,7 @@ fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
 }
 
 fn spend(done: &AtomicBool, mut turn: impl FnMut() -> usize) -> Spent {
-    let mut busy_ns = 0;
+    let (mut busy_ns, mut busy_turns) = (0, 0);
     let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
     let mut from_ns = began_ns;
     while !done.load(Ordering::Acquire) {
@@ -284,11 +286,13 @@ fn spend(done: &AtomicBool, mut turn: impl FnMut() -> usize) -> Spent {
         let now_ns = clock::monotonic_ns();
         if work > 0 {
             busy_ns += now_ns - from_ns;
+            busy_turns += 1;
         }
         from_ns = now_ns;
     }
     Spent {
         busy_ns,
+        busy_turns,
         cpu_ns: clock::thread_cpu_ns() - cpu_ns,
         wall_ns: clock::monotonic_ns() - began_ns,
         lap: Lap::default(),

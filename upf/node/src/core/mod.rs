@@ -136,9 +136,9 @@ impl<P: Packet> Core<P> {
             let net = &mut self.control.directory;
             self.up
                 .handle(time.now, time.wall, *peer, bytes, net, &mut out);
-            self.publish();
-            self.send_n4(time, around);
         }
+        self.publish();
+        self.send_n4(time, around);
     }
 
     /// What the workers sent, and whatever is due. Returns how many messages there were.
@@ -311,8 +311,8 @@ impl<P: Packet> Core<P> {
             self.end.publish(tables);
             self.n4.stations_changed();
         }
-        for txn in self.ready.drain(..) {
-            self.end.send(txn);
+        if !self.ready.is_empty() {
+            self.end.send_all(self.ready.drain(..));
         }
     }
 }
