@@ -3,10 +3,9 @@
 
 use super::domain::{Domain, FormId};
 use super::recipe::{
-    Check, CreatedForm, CreditForm, DueForm, GoneLine, Octets, Recipe, Record, Source, Take,
-    TunnelChange, VALUES,
+    Check, CreatedForm, CreditForm, DueForm, GoneLine, Recipe, Source, Take, TunnelChange, VALUES,
 };
-use super::session::{Place, SessionForm, Written, first_same};
+use super::session::{SessionForm, Written, first_same};
 use crate::session::compile::render::Credit;
 use crate::session::draft::Drafted;
 use crate::session::ground::Step;
@@ -15,9 +14,6 @@ use crate::session::rules::{Endpoint, Key, Pdr, RemoteTunnel, Rules};
 use crate::session::settle;
 use core::cell::RefCell;
 use std::sync::Arc;
-
-/// A record of which more octets change is written whole.
-const CHANGED_MAX: usize = 64;
 
 /// What a procedure did.
 pub struct Done<'a> {
@@ -131,14 +127,6 @@ impl Done<'_> {
         at as Source
     }
 
-    /// Values of the session's record that are of use.
-    fn reads(&self) -> Box<[(Place, Source)]> {
-        let marks = self.was.iter().flat_map(|form| &form.marks);
-        let used = self.used.borrow();
-        let read = marks.zip(0..).zip(&*used).filter(|(_, used)| **used);
-        read.map(|((mark, at), _)| (Place::of(mark), at)).collect()
-    }
-
     /// Each of the message's values is the same as one before it, or none.
     fn checks(&self) -> Box<[Check]> {
         let mut checks = Vec::new();
@@ -245,43 +233,6 @@ impl Done<'_> {
             urr: self.find(Domain::Urr, urr.id.0)?,
             told: Told::by(urr.method, urr.information),
         })
-    }
-
-    fn record(&self, written: &Written, form: FormId) -> Option<Record> {
-        let mut octets = written.bare(self.usage_len);
-        if let Some(place) = octets.first_chunk_mut::<2>() {
-            *place = form.0.to_le_bytes();
-        }
-        let (len, changed) = (octets.len(), self.changed(written, &octets));
-        let places = written.marks.iter().map(Place::of);
-        let values = written.values(self.usage_len).enumerate();
-        // Where little changes, values that stand there already are left alone.
-        let stays = |(at, value): &(usize, _)| {
-            changed.is_some()
-                && self.values.get(*at).filter(|_| *at < self.of_session) == Some(value)
-        };
-        let bound = places.zip(values).filter(|(_, value)| !stays(value));
-        let bound = bound.map(|(place, (_, (kind, value)))| Some((place, self.find(kind, value)?)));
-        Some(Record {
-            len,
-            values: bound.collect::<Option<_>>()?,
-            octets: changed.map_or_else(|| Octets::Whole(octets.into()), Octets::Some),
-        })
-    }
-
-    /// The octets that a record has to be given where it is as long as before and its values stand at
-    /// the same places.
-    fn changed(&self, written: &Written, octets: &[u8]) -> Option<Box<[(u16, u8)]>> {
-        let was = self.was.as_ref().filter(|was| {
-            let same = (was.octets.len(), &*was.marks) == (octets.len(), &*written.marks);
-            same && was.user == written.user
-        })?;
-        let places = self.usage_len as u16..;
-        let both = places.zip(octets).zip(&was.octets).enumerate();
-        // The form's number stands in front, and not in what was kept.
-        let changed = both.filter(|(at, ((_, now), was))| *at < 2 || now != was);
-        let changed: Vec<(u16, u8)> = changed.map(|(_, ((at, now), _))| (at, *now)).collect();
-        (changed.len() <= CHANGED_MAX).then(|| changed.into())
     }
 
     fn credit(&self, credit: &Credit) -> Option<CreditForm> {

@@ -16,6 +16,7 @@
 
 pub mod bind;
 mod bind_op;
+mod bind_record;
 mod choose;
 pub mod domain;
 mod effects;
