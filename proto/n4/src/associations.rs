@@ -100,20 +100,24 @@ impl Associations {
     /// has this address.
     pub(crate) fn by_address(&self, peer: SocketAddr) -> Option<AssociationId> {
         let (ip, port) = (peer.ip().to_canonical(), peer.port());
+        let place = self.place(ip, port);
+        if let Some((known_ip, known_port, slot)) = self.by_address.get(place)
+            && (*known_ip, *known_port) == (ip, port)
+        {
+            return self.at(*slot as usize);
+        }
         let first = self.by_address.partition_point(|(known, _, _)| *known < ip);
-        let same_ip = self.by_address.get(first..)?;
-        let same_ip = same_ip.get(..same_ip.partition_point(|(known, _, _)| *known == ip))?;
-        let (_, _, slot) = match same_ip.iter().find(|(_, known, _)| *known == port) {
-            Some(exact) => exact,
-            None => {
-                let (_, _, slot) = same_ip.first()?;
-                same_ip
-                    .iter()
-                    .all(|(_, _, other)| other == slot)
-                    .then_some(same_ip.first()?)?
-            }
-        };
-        self.at(*slot as usize)
+        let those = self.by_address.get(first..)?;
+        let mut same_ip = those.iter().take_while(|(known, _, _)| *known == ip);
+        let (_, _, slot) = same_ip.next()?;
+        let only = same_ip.all(|(_, _, other)| other == slot);
+        only.then(|| self.at(*slot as usize))?
+    }
+
+    /// Where an address stands, or would.
+    fn place(&self, ip: IpAddr, port: u16) -> usize {
+        self.by_address
+            .partition_point(|(i, p, _)| (*i, *p) < (ip, port))
     }
 
     /// The association with the function of this name.
@@ -127,9 +131,7 @@ impl Associations {
     /// False when the peer has too many.
     pub(crate) fn learn(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
         let (ip, port) = (peer.ip().to_canonical(), peer.port());
-        let place = self
-            .by_address
-            .partition_point(|(i, p, _)| (*i, *p) < (ip, port));
+        let place = self.place(ip, port);
         let known = self
             .by_address
             .get(place)

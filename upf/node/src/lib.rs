@@ -4,6 +4,7 @@
 pub mod control;
 pub mod core;
 pub mod elastic;
+mod hash;
 pub mod n4;
 pub mod network;
 pub mod session;

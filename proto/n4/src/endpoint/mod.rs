@@ -28,6 +28,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason, Input};
 use crate::rate_limit::RateLimit;
 use crate::time::Instant;
+use crate::transport::Foreseen;
 use crate::transport::Outbox;
 
 /// One end of N4: all node related procedures, and the reliable delivery of session related
@@ -82,15 +83,13 @@ impl Endpoint {
 
     /// A message of this header will be [handled](Self::handle) soon: asks the caches for what it
     /// takes.
-    pub fn foresee(&self, peer: SocketAddr, header: &Header) {
-        let inbound = &self.courier.inbound;
-        inbound.foresee(peer, header.sequence.get());
+    pub fn foresee(&self, peer: SocketAddr, header: &Header) -> Foreseen {
+        self.courier.inbound.foresee(peer, header.sequence.get())
     }
 
     /// Some time after [`foresee`](Self::foresee): asks for what the first look leads to.
-    pub fn foresee_entry(&self, peer: SocketAddr, header: &Header) {
-        let inbound = &self.courier.inbound;
-        inbound.foresee_entry(peer, header.sequence.get());
+    pub fn foresee_entry(&self, foreseen: Foreseen) {
+        self.courier.inbound.foresee_entry(foreseen);
     }
 
     /// The next event in order.

@@ -29,6 +29,10 @@ pub struct InboundLimits {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(u64);
 
+/// A request that will come soon, by its source and sequence number.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreseen(u64);
+
 /// What a received request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission<'a> {
@@ -98,14 +102,14 @@ impl Inbound {
     }
 
     /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
-    pub fn foresee(&self, peer: SocketAddr, sequence: u32) {
+    pub fn foresee(&self, peer: SocketAddr, sequence: u32) -> Foreseen {
         let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
         prefetch::read_index(&self.newest, self.bucket(key));
+        Foreseen(key)
     }
 
     /// Some time after [`foresee`](Self::foresee): asks for the request that is looked at first.
-    pub fn foresee_entry(&self, peer: SocketAddr, sequence: u32) {
-        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+    pub fn foresee_entry(&self, Foreseen(key): Foreseen) {
         let newest = self.newest.get(self.bucket(key));
         if let Some(entry) = newest.and_then(|number| self.live(*number)) {
             prefetch::read(entry);

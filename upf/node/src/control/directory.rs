@@ -3,6 +3,7 @@
 
 use super::config::{ControlConfig, InterfaceConfig, Role};
 use super::neighbours::{Neighbours, Question};
+use crate::hash::Seeded;
 use crate::network::{Network, PeerError, Side, TunnelEndpoint};
 use core::net::Ipv4Addr;
 use sluice_path::layout::InstanceId;
@@ -43,7 +44,7 @@ pub struct Directory {
     egresses: Vec<EgressPlan>,
     gateways: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
     peers: Vec<Option<PeerUse>>,
-    peer_ids: HashMap<(Ipv4Addr, Ipv4Addr), PeerId>,
+    peer_ids: HashMap<(Ipv4Addr, Ipv4Addr), PeerId, Seeded>,
     free_peers: Vec<PeerId>,
     pub(super) neighbours: Neighbours,
     changed: bool,
@@ -102,7 +103,7 @@ impl Directory {
             egresses: Vec::new(),
             gateways: HashMap::new(),
             peers: Vec::new(),
-            peer_ids: HashMap::new(),
+            peer_ids: HashMap::default(),
             free_peers: Vec::new(),
             neighbours: Neighbours::default(),
             changed: true,

@@ -44,7 +44,7 @@ pub struct Time {
 /// Messages of workers that one turn takes: bounded, so that N4 is never kept waiting for long.
 const MESSAGES_PER_TURN: usize = 1024;
 
-/// Messages of workers that are looked at together.
+/// Messages of workers, or datagrams, that are looked at together.
 const MESSAGES: usize = 32;
 
 /// The control core.
@@ -113,20 +113,37 @@ impl<P: Packet> Core<P> {
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
+        for datagrams in datagrams.chunks(MESSAGES) {
+            self.foresee(datagrams);
+            self.handle_all(time, datagrams, around);
+        }
+        self.publish();
+        self.send_n4(time, around);
+    }
+
+    fn foresee(&self, datagrams: &[(SocketAddr, &[u8])]) {
         // Whoever brought them wrote them on another core.
         for (_, bytes) in datagrams {
             prefetch::read_all_bytes(bytes);
         }
         self.up.foresee_transactions(datagrams.len());
-        for (peer, bytes) in datagrams {
-            self.up.foresee(*peer, bytes);
+        let mut foreseen = ArrayVec::<_, MESSAGES>::new();
+        let all = datagrams.iter();
+        foreseen.extend(all.filter_map(|(peer, bytes)| self.up.foresee(*peer, bytes)));
+        for one in &foreseen {
+            self.up.foresee_rules(one);
         }
-        for (peer, bytes) in datagrams {
-            self.up.foresee_rules(*peer, bytes);
+        for one in &foreseen {
+            self.up.foresee_ground(one);
         }
-        for (_, bytes) in datagrams {
-            self.up.foresee_ground(bytes);
-        }
+    }
+
+    fn handle_all<S: Surroundings<Packet = P>>(
+        &mut self,
+        time: Time,
+        datagrams: &[(SocketAddr, &[u8])],
+        around: &mut S,
+    ) {
         for (peer, bytes) in datagrams {
             let mut out = Sink {
                 around,
@@ -137,8 +154,6 @@ impl<P: Packet> Core<P> {
             self.up
                 .handle(time.now, time.wall, *peer, bytes, net, &mut out);
         }
-        self.publish();
-        self.send_n4(time, around);
     }
 
     /// What the workers sent, and whatever is due. Returns how many messages there were.

@@ -6,6 +6,7 @@ mod leave;
 
 use crate::control::config::{InterfaceConfig, Role};
 use crate::control::directory::Directory;
+use crate::hash::Seeded;
 use core::net::Ipv4Addr;
 use leave::Waiting;
 use sluice_path::reassembly::Reassembler;
@@ -66,7 +67,7 @@ struct Way {
 /// See the module.
 pub struct PortN4<P> {
     places: Vec<Place>,
-    heard: HashMap<Ipv4Addr, Way>,
+    heard: HashMap<Ipv4Addr, Way, Seeded>,
     /// Counts the changes of stations; what was learned in another epoch is looked up again.
     epoch: u64,
     reassembler: Reassembler<P>,
@@ -84,7 +85,7 @@ impl<P: Packet> PortN4<P> {
         let interfaces = directory.interfaces();
         Self {
             places: interfaces.flat_map(|(id, c)| places(id, c)).collect(),
-            heard: HashMap::new(),
+            heard: HashMap::default(),
             epoch: 0,
             reassembler: Reassembler::default(),
             ready: Vec::new(),

@@ -21,6 +21,13 @@ pub trait Effects: Outbox {
     fn transact(&mut self, txn: Box<Txn>);
 }
 
+/// The first message of a datagram that will be [handled](UpFunction::handle) soon.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreseen {
+    request: sluice_n4::Foreseen,
+    session: Option<SessionRef>,
+}
+
 /// The N4 side of a UPF: associations, sessions, and their compiled rules.
 ///
 /// It has no clock, socket or thread, and allocates nothing for a message whose form was
@@ -86,14 +93,14 @@ impl UpFunction {
 
     /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
     /// is looked up by, and for the session that it names.
-    pub fn foresee(&self, peer: SocketAddr, bytes: &[u8]) {
-        let Ok((header, _)) = Header::parse(bytes) else {
-            return;
-        };
-        self.endpoint.foresee(peer, &header);
-        if let Some(seid) = header.seid {
-            self.state.store.prefetch(SessionRef::from_seid(seid));
+    pub fn foresee(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Foreseen> {
+        let (header, _) = Header::parse(bytes).ok()?;
+        let request = self.endpoint.foresee(peer, &header);
+        let session = header.seid.map(SessionRef::from_seid);
+        if let Some(session) = session {
+            self.state.store.prefetch(session);
         }
+        Some(Foreseen { request, session })
     }
 
     /// So many datagrams will be handled soon: asks the caches for the transactions that they
@@ -103,19 +110,16 @@ impl UpFunction {
     }
 
     /// Some time after [`foresee`](Self::foresee): asks for the session's rules.
-    pub fn foresee_rules(&self, peer: SocketAddr, bytes: &[u8]) {
-        let Ok((header, _)) = Header::parse(bytes) else {
-            return;
-        };
-        self.endpoint.foresee_entry(peer, &header);
-        if let Some(seid) = header.seid {
-            self.state.store.prefetch_rules(SessionRef::from_seid(seid));
+    pub fn foresee_rules(&self, foreseen: &Foreseen) {
+        self.endpoint.foresee_entry(foreseen.request);
+        if let Some(session) = foreseen.session {
+            self.state.store.prefetch_rules(session);
         }
     }
 
     /// The same later still: asks for what the rules lead to.
-    pub fn foresee_ground(&self, bytes: &[u8]) {
-        if let Some(name) = named_by(bytes) {
+    pub fn foresee_ground(&self, foreseen: &Foreseen) {
+        if let Some(name) = foreseen.session {
             for meter in self.state.store.meters_of(name) {
                 self.state.ground.meters.prefetch_at(meter);
             }
@@ -243,10 +247,4 @@ impl UpFunction {
             w.ie(IeType::CAUSE, |w| Cause::SERVICE_NOT_SUPPORTED.encode(w))
         });
     }
-}
-
-/// The session that the header of a datagram names.
-fn named_by(bytes: &[u8]) -> Option<SessionRef> {
-    let (header, _) = Header::parse(bytes).ok()?;
-    header.seid.map(SessionRef::from_seid)
 }

@@ -51,7 +51,6 @@ mod features;
 mod followed;
 mod function;
 mod ground;
-mod hash;
 mod learned;
 mod limits;
 mod meter;

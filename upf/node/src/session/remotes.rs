@@ -5,7 +5,7 @@
 //!
 //! Changes are noted and made many at a time, so that their waits for memory run side by side.
 
-use crate::session::hash::Seeded;
+use crate::hash::Seeded;
 use crate::session::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
 use core::hash::BuildHasher;

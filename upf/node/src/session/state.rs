@@ -1,12 +1,12 @@
 //! Everything that the procedures share.
 
+use crate::hash::Seeded;
 use crate::network::Network;
 use crate::session::compile::render::Image;
 use crate::session::config::Config;
 use crate::session::draft::Scope;
 use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
-use crate::session::hash::Seeded;
 use crate::session::learned::Learned;
 use crate::session::limits::URRS_PER_SESSION;
 use crate::session::meter::Told;

@@ -27,7 +27,7 @@ pub mod session;
 mod study;
 mod take;
 
-use crate::session::hash::Seeded;
+use crate::hash::Seeded;
 use domain::FormId;
 use message::MessageForm;
 use recipe::Recipe;

@@ -2,7 +2,7 @@
 
 use super::index::Key;
 use super::runs::Run;
-use crate::session::hash::Seeded;
+use crate::hash::Seeded;
 use crate::session::slab::{Node, Slab};
 use crate::session::store::User;
 use core::net::{Ipv4Addr, Ipv6Addr};

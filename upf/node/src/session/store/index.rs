@@ -2,7 +2,7 @@
 //! by stands in the sessions.
 
 use super::CpSession;
-use crate::session::hash::Seeded;
+use crate::hash::Seeded;
 use core::hash::BuildHasher;
 use hashbrown::HashTable;
 use sluice_n4::AssociationId;

@@ -11,7 +11,7 @@ pub mod record;
 mod runs;
 mod user;
 
-use crate::session::hash::Seeded;
+use crate::hash::Seeded;
 use crate::session::learned::domain::FormId;
 use crate::session::limits::RECORD_LINES_PER_SESSION;
 use crate::session::rules::Rules;

@@ -2,6 +2,7 @@
 //! cannot aim for collisions.
 
 use core::hash::{BuildHasher, Hasher};
+use std::hash::RandomState;
 
 /// Makes hashers under a seed.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +11,13 @@ pub struct Seeded(pub u64);
 /// The state of one hash.
 #[derive(Clone, Copy, Debug)]
 pub struct Folding(u64);
+
+impl Default for Seeded {
+    /// Under a seed of the operating system's.
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(()))
+    }
+}
 
 impl BuildHasher for Seeded {
     type Hasher = Folding;
