@@ -55,20 +55,50 @@ fn seid_of(answer: &[u8]) -> Seid {
 
 /// A session's life: establishment, path switches, deletion.
 fn life(bench: &mut Bench, index: u8, sink: &mut Sink) -> u64 {
+    let taken = establishment(bench, index, sink);
+    let seid = seid_of(&sink.answer);
+    let switches = (1..4).map(|teid| path_switch(bench, (seid, index, teid), sink));
+    taken + switches.sum::<u64>() + deletion(bench, seid, sink)
+}
+
+fn establishment(bench: &mut Bench, index: u8, sink: &mut Sink) -> u64 {
     let request = default_session(Ipv4Addr::new(10, 45, 0, index), u64::from(index));
     let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
     let bytes = bench.message(kind, Some(Seid(0)), |w| request.emit(w));
-    let mut taken = deal(bench, &bytes, sink);
-    let seid = seid_of(&sink.answer);
-    for teid in 1..4 {
-        let change = handover(u32::from(index) << 8 | teid);
-        let kind = MessageType::SESSION_MODIFICATION_REQUEST;
-        let bytes = bench.message(kind, Some(seid), |w| change.emit(w));
-        taken += deal(bench, &bytes, sink);
-    }
+    deal_with_establishment(bench, &bytes, sink)
+}
+
+fn path_switch(bench: &mut Bench, (seid, index, teid): (Seid, u8, u32), sink: &mut Sink) -> u64 {
+    let change = handover(u32::from(index) << 8 | teid);
+    let kind = MessageType::SESSION_MODIFICATION_REQUEST;
+    let bytes = bench.message(kind, Some(seid), |w| change.emit(w));
+    deal_with_path_switch(bench, &bytes, sink)
+}
+
+fn deletion(bench: &mut Bench, seid: Seid, sink: &mut Sink) -> u64 {
     let kind = MessageType::SESSION_DELETION_REQUEST;
     let bytes = bench.message(kind, Some(seid), |_| Ok(()));
-    taken + deal(bench, &bytes, sink)
+    deal_with_deletion(bench, &bytes, sink)
+}
+
+// What `scripts/n4-instructions.sh` counts, by these names; functions that do the same would become one.
+
+#[inline(never)]
+fn deal_with_establishment(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u64 {
+    core::hint::black_box(0);
+    deal(bench, bytes, sink)
+}
+
+#[inline(never)]
+fn deal_with_path_switch(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u64 {
+    core::hint::black_box(1);
+    deal(bench, bytes, sink)
+}
+
+#[inline(never)]
+fn deal_with_deletion(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u64 {
+    core::hint::black_box(2);
+    deal(bench, bytes, sink)
 }
 
 #[test]
@@ -77,10 +107,12 @@ fn a_message_whose_form_was_learned_takes_no_memory() {
     let first = life(&mut bench, 1, &mut sink);
     assert!(first > 0, "learning takes some");
     let replayed = bench.up.learned().replayed;
-    let taken: Vec<u64> = (2..200).map(|i| life(&mut bench, i, &mut sink)).collect();
-    assert_eq!(bench.up.learned().replayed - replayed, 198 * 5);
-    assert_eq!(
-        taken.iter().filter(|n| **n > 0).collect::<Vec<_>>(),
-        [&0; 0]
-    );
+    let lives: u64 = std::env::var("SLUICE_LIVES").map_or(198, |n| n.parse().unwrap());
+    for i in 0..lives {
+        let taken = life(&mut bench, (i % 250) as u8 + 2, &mut sink);
+        assert_eq!(taken, 0, "life {i}");
+        // Lines rest before they are used again.
+        bench.now_s += 1;
+    }
+    assert_eq!(bench.up.learned().replayed - replayed, lives * 5);
 }
