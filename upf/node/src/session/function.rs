@@ -30,9 +30,8 @@ pub struct Foreseen {
 
 /// The N4 side of a UPF: associations, sessions, and their compiled rules.
 ///
-/// It has no clock, socket or thread, and allocates nothing for a message whose form was
-/// [learned](crate::session::learned), once as many transactions were under way at a time as ever
-/// will be. Call [`next_deadline`] after every
+/// It has no clock, socket or thread, and allocates nothing for a message whose form was learned, once
+/// as many transactions were under way at a time as ever will be. Call [`next_deadline`] after every
 /// other call, and [`tick`] when it has come.
 ///
 /// [`next_deadline`]: Self::next_deadline
