@@ -1,4 +1,4 @@
-//! What came out, for scripts ([`json`], [`csv`]) and for people ([`html`]).
+//! What came out, for scripts ([`json()`], [`csv`]) and for people ([`html`]).
 
 mod csv;
 mod html;

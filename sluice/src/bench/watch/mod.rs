@@ -1,5 +1,5 @@
 //! Is it slower than before? Runs are kept in a [file](mod@file), a line each, and each run is
-//! [compared](compare) with the last one made under the same conditions: name by name, by the ratio to
+//! [compared](mod@compare) with the last one made under the same conditions: name by name, by the ratio to
 //! the limit that each repetition measured beside it, with a [test](rank) that knows how much is chance
 //! and a [margin](verdict) for what is no difference worth telling.
 
