@@ -21,7 +21,8 @@ trap 'rm -f "$counted"' EXIT
 # Instructions in a function while so many sessions live, one after the other.
 count() {
     SLUICE_LIVES=$2 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        --toggle-collect="*::$1" "$binary" "$test" --test-threads=1 >"$counted" 2>&1
+        --toggle-collect="*::$1" "$binary" "$test" --test-threads=1 >"$counted" 2>&1 ||
+        { tail -n 5 "$counted" >&2; exit 1; }
     sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$counted"
 }
 

@@ -28,8 +28,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason, Input};
 use crate::rate_limit::RateLimit;
 use crate::time::Instant;
-use crate::transport::Foreseen;
-use crate::transport::Outbox;
+use crate::transport::{Foreseen, Outbox};
 
 /// One end of N4: all node related procedures, and the reliable delivery of session related
 /// messages for the layer above.
