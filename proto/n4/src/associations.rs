@@ -11,6 +11,8 @@ pub struct Associations {
     slots: Box<[Slot]>,
     /// Known addresses in order, each with the slot of its association.
     by_address: Vec<(IpAddr, u16, u32)>,
+    /// Who was found last, and where: messages of one peer come one after the other.
+    found: Option<(SocketAddr, AssociationId)>,
 }
 
 #[derive(Debug)]
@@ -28,6 +30,7 @@ impl Associations {
         Self {
             slots: (0..limit).map(|_| empty()).collect(),
             by_address: Vec::with_capacity(limit * ADDRESSES),
+            found: None,
         }
     }
 
@@ -98,7 +101,18 @@ impl Associations {
 
     /// The association whose peer has this address and port, or else the only one whose peer
     /// has this address.
-    pub(crate) fn by_address(&self, peer: SocketAddr) -> Option<AssociationId> {
+    pub(crate) fn by_address(&mut self, peer: SocketAddr) -> Option<AssociationId> {
+        if let Some((at, found)) = self.found
+            && at == peer
+        {
+            return Some(found);
+        }
+        let found = self.search(peer);
+        self.found = found.map(|id| (peer, id));
+        found
+    }
+
+    fn search(&self, peer: SocketAddr) -> Option<AssociationId> {
         let (ip, port) = (peer.ip().to_canonical(), peer.port());
         let place = self.place(ip, port);
         if let Some((known_ip, known_port, slot)) = self.by_address.get(place)
@@ -141,6 +155,7 @@ impl Associations {
             return true;
         }
         let address = SocketAddr::new(ip, port);
+        self.found = None;
         let Some(association) = self.get_mut(id) else {
             return false;
         };
@@ -156,6 +171,7 @@ impl Associations {
 
     /// Forgets all addresses of a peer.
     pub(crate) fn forget_addresses(&mut self, id: AssociationId) {
+        self.found = None;
         let Some(association) = self.get_mut(id) else {
             return;
         };

@@ -13,8 +13,11 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || {
         let current = rest.take()?;
         let follows = current.first().is_some_and(|flags| flags & FOLLOW_ON != 0);
+        if !follows {
+            return Some(current);
+        }
         match Header::parse_next(current) {
-            Ok((_, _, next)) if follows && !next.is_empty() => {
+            Ok((_, _, next)) if !next.is_empty() => {
                 rest = Some(next);
                 current.get(..current.len() - next.len())
             }

@@ -36,10 +36,18 @@ pub struct SessionRequest<'a> {
     pub association: AssociationId,
     /// To be handed to `Endpoint::reply`.
     pub reply: ReplyTo,
-    /// The message's header.
-    pub header: Header,
     /// The message's IEs.
     pub body: &'a [u8],
+    /// Of the message's IEs, under a key of this endpoint's: two requests of one are the same but
+    /// for the header.
+    pub fingerprint: u64,
+}
+
+impl SessionRequest<'_> {
+    /// The message's header.
+    pub fn header(&self) -> &Header {
+        &self.reply.header
+    }
 }
 
 /// The response to a request of the layer above.

@@ -4,7 +4,7 @@
 //! cannot aim for collisions; there is no randomness inside. Two different messages with the
 //! same source and sequence number are taken for one with a probability near 2^-64.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Octets of a row: a word for each of four hashes that run side by side, as one multiplication
 /// would wait for the one before.
@@ -30,11 +30,17 @@ pub fn of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     for row in rows {
         add(&mut sums, row);
     }
-    let mut last = [0; ROW];
-    for (to, from) in last.iter_mut().zip(rest) {
-        *to = *from;
+    match bytes.last_chunk::<ROW>() {
+        // What is behind the last row, once more with octets before it.
+        Some(last) => add(&mut sums, last),
+        None => {
+            let mut last = [0; ROW];
+            if let Some(place) = last.get_mut(..rest.len()) {
+                place.copy_from_slice(rest);
+            }
+            add(&mut sums, &last);
+        }
     }
-    add(&mut sums, &last);
     let [first, second, third, fourth] = sums;
     let one = fold(first ^ second.rotate_left(29) ^ bytes.len() as u64, a);
     let other = fold(third ^ fourth.rotate_left(31), b);
@@ -50,16 +56,29 @@ fn add(sums: &mut [u64; 4], row: &[u8; ROW]) {
 
 /// Hash of a peer's socket address and a sequence number under `seed`.
 pub fn of_transaction(seed: u64, peer: SocketAddr, sequence: u32) -> u64 {
-    let mut key = [0u8; 24];
-    let (address, rest) = key.split_at_mut(16);
-    match peer.ip() {
-        std::net::IpAddr::V4(v4) => address.copy_from_slice(&v4.to_ipv6_mapped().octets()),
-        std::net::IpAddr::V6(v6) => address.copy_from_slice(&v6.octets()),
+    let [a, b, c, _] = MULTIPLIERS;
+    let address = match peer.ip().to_canonical() {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    };
+    let [high, low] = [(address >> 64) as u64, address as u64];
+    let rest = u64::from(peer.port()) << 32 | u64::from(sequence);
+    let begun = fold(fold(seed ^ a ^ low, a) ^ high, b);
+    fold(begun ^ rest, c)
+}
+
+/// Fingerprint of a message under `seed`: its octets in front of the IEs, and that of its IEs.
+pub fn of_message(seed: u64, head: &[u8], body: u64) -> u64 {
+    let [a, b, ..] = MULTIPLIERS;
+    let mut sum = seed ^ body;
+    let (words, rest) = head.as_chunks::<8>();
+    for word in words {
+        sum = fold(sum ^ u64::from_be_bytes(*word), a);
     }
-    let (port, sequence_octets) = rest.split_at_mut(4);
-    port.copy_from_slice(&u32::from(peer.port()).to_be_bytes());
-    sequence_octets.copy_from_slice(&sequence.to_be_bytes());
-    of_bytes(seed, &key)
+    let rest = rest
+        .iter()
+        .fold(head.len() as u64, |sum, octet| sum << 8 | u64::from(*octet));
+    fold(sum ^ rest, b)
 }
 
 fn fold(value: u64, multiplier: u64) -> u64 {
@@ -90,6 +109,29 @@ mod tests {
     fn trailing_zeros_and_seed_count() {
         assert_ne!(of_bytes(1, &[0; 4]), of_bytes(1, &[0; 5]));
         assert_ne!(of_bytes(1, &[7; 40]), of_bytes(2, &[7; 40]));
+    }
+
+    #[test]
+    fn head_and_body_are_part_of_a_message() {
+        let head: Vec<u8> = (0..16).collect();
+        let original = of_message(1, &head, 9);
+        for bit in 0..head.len() * 8 {
+            let mut other = head.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(of_message(1, &other, 9), original, "bit {bit}");
+        }
+        assert_ne!(of_message(1, &head, 8), original);
+        assert_ne!(of_message(1, &head[..8], 9), original);
+        assert_ne!(of_message(1, &[0; 12], 9), of_message(1, &[0; 13], 9));
+    }
+
+    #[test]
+    fn an_address_counts_whole_and_is_one_in_either_form() {
+        let hash =
+            |address: &str| of_transaction(3, SocketAddr::new(address.parse().unwrap(), 8805), 9);
+        assert_eq!(hash("10.0.0.1"), hash("::ffff:10.0.0.1"));
+        assert_ne!(hash("10.0.0.1"), hash("10.0.0.2"));
+        assert_ne!(hash("2001:db8::1"), hash("2001:db9::1"));
     }
 
     #[test]

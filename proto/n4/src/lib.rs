@@ -45,7 +45,7 @@ pub mod config;
 pub mod counters;
 pub mod endpoint;
 pub mod event;
-pub mod fingerprint;
+mod fingerprint;
 mod node_id;
 mod rate_limit;
 mod time;

@@ -87,7 +87,7 @@ impl Machine {
         request: &SessionRequest<'_>,
         out: &mut impl Outbox,
     ) {
-        match request.header.message_type {
+        match request.header().message_type {
             MessageType::SESSION_REPORT_REQUEST => self.answer_session_report(now, request, out),
             MessageType::NODE_REPORT_REQUEST => self.answer_node_report(now, request, out),
             MessageType::SESSION_SET_DELETION_REQUEST => {
@@ -114,7 +114,7 @@ impl Machine {
         request: &SessionRequest<'_>,
         out: &mut impl Outbox,
     ) {
-        let cp_seid = request.header.seid.unwrap_or_default();
+        let cp_seid = request.header().seid.unwrap_or_default();
         let session = self.sessions.get(&cp_seid);
         let (is_known, up_seid) = (session.is_some(), session.map(|session| session.up_seid));
         let outcome = read_session_report(request.body, cp_seid, is_known);

@@ -128,7 +128,7 @@ impl FakeUpf {
     }
 
     fn answer(&mut self, now: Instant, request: &SessionRequest<'_>, out: &mut impl Outbox) {
-        match request.header.message_type {
+        match request.header().message_type {
             MessageType::SESSION_ESTABLISHMENT_REQUEST => self.establish(now, request, out),
             MessageType::SESSION_MODIFICATION_REQUEST => self.modify(now, request, out),
             MessageType::SESSION_DELETION_REQUEST => self.delete(now, request, out),
@@ -228,7 +228,7 @@ impl FakeUpf {
     }
 
     fn modify(&mut self, now: Instant, request: &SessionRequest<'_>, out: &mut impl Outbox) {
-        let up_seid = request.header.seid.unwrap();
+        let up_seid = request.header().seid.unwrap();
         let mut response = SessionModificationResponse {
             cause: Cause::REQUEST_ACCEPTED,
             ..SessionModificationResponse::default()
@@ -317,7 +317,7 @@ impl FakeUpf {
     }
 
     fn delete(&mut self, now: Instant, request: &SessionRequest<'_>, out: &mut impl Outbox) {
-        let up_seid = request.header.seid.unwrap();
+        let up_seid = request.header().seid.unwrap();
         let known = self.sessions.get(&up_seid).cloned();
         let mut response = SessionDeletionResponse {
             cause: Cause::REQUEST_ACCEPTED,

@@ -11,6 +11,7 @@ use crate::codec;
 use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
+use crate::fingerprint;
 use crate::time::Instant;
 use crate::transport::{Admission, Inbound, Outbound, Outbox, Refusal};
 
@@ -42,6 +43,32 @@ pub struct Parcel {
     pub message_type: MessageType,
     pub seid: Option<Seid>,
     pub purpose: Purpose,
+}
+
+/// A message as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    pub peer: SocketAddr,
+    pub header: Header,
+    pub message: &'a [u8],
+    pub body: &'a [u8],
+}
+
+impl Received<'_> {
+    /// That of its IEs, and that of all of it.
+    fn fingerprints(&self, seed: u64) -> (u64, u64) {
+        let head_len = self.message.len().saturating_sub(self.body.len());
+        let head = self.message.get(..head_len).unwrap_or_default();
+        let ies = fingerprint::of_bytes(seed, self.body);
+        (ies, fingerprint::of_message(seed, head, ies))
+    }
+}
+
+/// A request that did not come before.
+pub struct Admitted {
+    pub reply: ReplyTo,
+    /// Of its IEs.
+    pub fingerprint: u64,
 }
 
 /// The transport of one endpoint.
@@ -101,21 +128,20 @@ impl Courier {
     pub fn admit(
         &mut self,
         now: Instant,
-        peer: SocketAddr,
-        header: &Header,
-        message: &[u8],
+        received: &Received<'_>,
         out: &mut impl Outbox,
-    ) -> Option<ReplyTo> {
-        let duplicate = match self
-            .inbound
-            .admit(now, peer, header.sequence.get(), message)
-        {
+    ) -> Option<Admitted> {
+        let Received { peer, header, .. } = *received;
+        let (fingerprint, whole) = received.fingerprints(self.inbound.hash_seed());
+        let sequence = header.sequence.get();
+        let duplicate = match self.inbound.admit(now, peer, sequence, whole) {
             Admission::New(ticket) => {
-                return Some(ReplyTo {
+                let reply = ReplyTo {
                     ticket,
                     peer,
-                    header: *header,
-                });
+                    header,
+                };
+                return Some(Admitted { reply, fingerprint });
             }
             Admission::Answered(response) => {
                 out.send(peer, response);

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use sluice_wire::pfcp::{Cause, Header, HeaderError, MessageType, SequenceNumber};
 
-use super::courier::Purpose;
+use super::courier::{Purpose, Received};
 use super::{Endpoint, RequestError};
 use crate::codec;
 use crate::config::Role;
@@ -38,7 +38,13 @@ impl Endpoint {
             self.count(Counter::MalformedSeid);
             None
         } else if message_type.is_request() {
-            self.receive_request(now, peer, &header, message, body, out)
+            let received = Received {
+                peer,
+                header,
+                message,
+                body,
+            };
+            self.receive_request(now, &received, out)
         } else if message_type.is_response() {
             self.receive_response(now, peer, &header, body, out)
         } else {
@@ -89,30 +95,30 @@ impl Endpoint {
     fn receive_request<'a>(
         &mut self,
         now: Instant,
-        peer: SocketAddr,
-        header: &Header,
-        message: &[u8],
-        body: &'a [u8],
+        received: &Received<'a>,
         out: &mut impl Outbox,
     ) -> Option<Input<'a>> {
+        let Received {
+            peer, header, body, ..
+        } = *received;
         if !serves(self.role, header.message_type) {
             self.count(Counter::UnexpectedType);
             return None;
         }
         match header.message_type {
             MessageType::HEARTBEAT_REQUEST => {
-                self.heartbeat_request(now, peer, header, body, out);
+                self.heartbeat_request(now, peer, &header, body, out);
                 None
             }
             MessageType::ASSOCIATION_SETUP_REQUEST
             | MessageType::ASSOCIATION_UPDATE_REQUEST
             | MessageType::ASSOCIATION_RELEASE_REQUEST => {
-                let reply = self.courier.admit(now, peer, header, message, out)?;
+                let admitted = self.courier.admit(now, received, out)?;
                 // A response of our own that is too long for the limits is counted there.
-                let _ = self.association_request(now, &reply, body, out);
+                let _ = self.association_request(now, &admitted.reply, body, out);
                 None
             }
-            _ => self.upper_request(now, peer, header, message, body, out),
+            _ => self.upper_request(now, received, out),
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer};
 
-use super::courier::{Parcel, Purpose, response_header};
+use super::courier::{Admitted, Parcel, Purpose, Received, response_header};
 use super::{Endpoint, RequestError};
 use crate::association::AssociationId;
 use crate::codec;
@@ -92,29 +92,24 @@ impl Endpoint {
     pub(super) fn upper_request<'a>(
         &mut self,
         now: Instant,
-        peer: SocketAddr,
-        header: &Header,
-        message: &[u8],
-        body: &'a [u8],
+        received: &Received<'a>,
         out: &mut impl Outbox,
     ) -> Option<Input<'a>> {
-        let Some(association) = self.requester(peer, header, body) else {
+        let Received {
+            peer, header, body, ..
+        } = *received;
+        let Some(association) = self.requester(peer, &header, body) else {
             self.count(Counter::NoAssociation);
-            self.reject(
-                peer,
-                header,
-                body,
-                Cause::NO_ESTABLISHED_PFCP_ASSOCIATION,
-                out,
-            );
+            let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
+            self.reject(peer, &header, body, cause, out);
             return None;
         };
-        let reply = self.courier.admit(now, peer, header, message, out)?;
+        let Admitted { reply, fingerprint } = self.courier.admit(now, received, out)?;
         Some(Input::Session(SessionRequest {
             association,
             reply,
-            header: *header,
             body,
+            fingerprint,
         }))
     }
 

@@ -16,9 +16,27 @@ pub struct Position(u64);
 pub struct ByteRing {
     bytes: Box<[u8]>,
     /// Start of the oldest record.
-    tail: u64,
+    tail: Place,
     /// End of the newest record.
-    head: u64,
+    head: Place,
+}
+
+/// A position, and where it lies in the ring.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    position: u64,
+    at: usize,
+}
+
+impl Place {
+    /// Goes on by so many octets, of which the ring has `capacity`.
+    fn go_on(&mut self, octets: usize, capacity: usize) {
+        self.position += octets as u64;
+        self.at += octets;
+        if self.at >= capacity {
+            self.at -= capacity;
+        }
+    }
 }
 
 impl ByteRing {
@@ -26,8 +44,8 @@ impl ByteRing {
     pub fn new(capacity: usize) -> Self {
         Self {
             bytes: vec![0; capacity].into_boxed_slice(),
-            tail: 0,
-            head: 0,
+            tail: Place::default(),
+            head: Place::default(),
         }
     }
 
@@ -43,32 +61,37 @@ impl ByteRing {
         if need > self.bytes.len() {
             return None;
         }
-        let room = self.bytes.len() - self.offset(self.head);
+        let capacity = self.bytes.len();
+        let room = capacity - self.head.at;
         if room < need {
             self.make_room(room, &mut evicted);
-            self.write(self.head, &SKIP.to_be_bytes());
-            self.head += room as u64;
+            self.write_skip();
+            self.head.go_on(room, capacity);
         }
         self.make_room(need, &mut evicted);
-        let position = self.head;
-        self.write(position, &(record.len() as u32).to_be_bytes());
-        self.write(position + 4, &now.0.to_be_bytes());
-        self.write(position + HEAD_LEN as u64, record);
-        self.head += need as u64;
+        let place = self.bytes.get_mut(self.head.at..)?;
+        let (head, place) = place.split_first_chunk_mut::<HEAD_LEN>()?;
+        let (len, stored) = head.split_at_mut(4);
+        len.copy_from_slice(&(record.len() as u32).to_be_bytes());
+        stored.copy_from_slice(&now.0.to_be_bytes());
+        place.get_mut(..record.len())?.copy_from_slice(record);
+        let position = self.head.position;
+        self.head.go_on(need, capacity);
         Some(Position(position))
     }
 
     /// Octets of it that have been used so far.
     pub fn touched_bytes(&self) -> usize {
-        usize::try_from(self.head).map_or(self.bytes.len(), |head| head.min(self.bytes.len()))
+        let all = self.bytes.len();
+        usize::try_from(self.head.position).map_or(all, |head| head.min(all))
     }
 
     /// The record at `position`, or `None` if it has given way.
     pub fn get(&self, position: Position) -> Option<&[u8]> {
-        if position.0 < self.tail || position.0 >= self.head {
+        if position.0 < self.tail.position || position.0 >= self.head.position {
             return None;
         }
-        let start = self.offset(position.0);
+        let start = (position.0 % self.bytes.len().max(1) as u64) as usize;
         let len = self.u32_at(start)? as usize;
         let first = start.checked_add(HEAD_LEN)?;
         self.bytes.get(first..first.checked_add(len)?)
@@ -76,35 +99,28 @@ impl ByteRing {
 
     fn make_room(&mut self, need: usize, evicted: &mut impl FnMut(Instant)) {
         let capacity = self.bytes.len() as u64;
-        while self.head + need as u64 - self.tail > capacity {
+        while self.head.position + need as u64 - self.tail.position > capacity {
             self.drop_oldest(evicted);
         }
     }
 
     fn drop_oldest(&mut self, evicted: &mut impl FnMut(Instant)) {
-        let start = self.offset(self.tail);
-        let to_end = self.bytes.len() - start;
+        let (start, capacity) = (self.tail.at, self.bytes.len());
         match self.u32_at(start) {
             Some(len) if len != SKIP => {
                 evicted(self.time_at(start + 4));
-                self.tail += HEAD_LEN as u64 + u64::from(len);
+                self.tail.go_on(HEAD_LEN + len as usize, capacity);
             }
-            _ => self.tail += to_end as u64,
+            _ => self.tail.go_on(capacity - start, capacity),
         }
     }
 
-    fn offset(&self, position: u64) -> usize {
-        (position % self.bytes.len().max(1) as u64) as usize
-    }
-
-    /// Writes as much as fits before the end of the ring (a skip mark may be cut short; its
-    /// reader then finds too few octets, which means the same).
-    fn write(&mut self, position: u64, octets: &[u8]) {
-        let start = self.offset(position);
-        if let Some(target) = self.bytes.get_mut(start..) {
-            for (to, from) in target.iter_mut().zip(octets) {
-                *to = *from;
-            }
+    /// Says that the ring ends here. It may have less room than that takes; its reader then finds
+    /// too few octets, which means the same.
+    fn write_skip(&mut self) {
+        let place = self.bytes.get_mut(self.head.at..).unwrap_or_default();
+        if let Some(place) = place.first_chunk_mut() {
+            *place = SKIP.to_be_bytes();
         }
     }
 

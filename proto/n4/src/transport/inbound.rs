@@ -116,17 +116,20 @@ impl Inbound {
         }
     }
 
-    /// Tells whether the request `message` from `peer` is new, and remembers it if so.
+    /// Key of the fingerprints.
+    pub fn hash_seed(&self) -> u64 {
+        self.limits.hash_seed
+    }
+
+    /// Tells whether the request of this fingerprint from `peer` is new, and remembers it if so.
     pub fn admit(
         &mut self,
         now: Instant,
         peer: SocketAddr,
         sequence: u32,
-        message: &[u8],
+        fingerprint: u64,
     ) -> Admission<'_> {
-        let seed = self.limits.hash_seed;
-        let fingerprint = fingerprint::of_bytes(seed, message);
-        let key = fingerprint::of_transaction(seed, peer, sequence);
+        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
         let same = |entry: &Entry| entry.key == key && entry.fingerprint == fingerprint;
         match self
             .find(now, self.bucket(key), same)

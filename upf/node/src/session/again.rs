@@ -12,7 +12,7 @@ use crate::session::pending::Reply;
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, Session, SessionRef};
 use crate::session::work::Created;
-use sluice_n4::{SessionRequest, fingerprint};
+use sluice_n4::SessionRequest;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::CreatePdr;
@@ -59,12 +59,7 @@ impl State {
         let FSeid { seid, ipv4, ipv6 } = head.cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
         let (name, session) = self.store.by_cp((request.association, cp))?;
-        (session.request == self.hash(request.body)).then_some((name, session))
-    }
-
-    /// Hash of a request behind its header.
-    pub(super) fn hash(&self, body: &[u8]) -> u64 {
-        fingerprint::of_bytes(self.hash.0, body)
+        (session.request == request.fingerprint).then_some((name, session))
     }
 
     /// The F-TEIDs that were chosen for the PDRs of the request, as far as they still stand.

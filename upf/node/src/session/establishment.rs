@@ -31,8 +31,7 @@ impl UpFunction {
         out: &mut E,
     ) {
         let leaving = self.state.is_leaving(request.association);
-        let asked = (request.association, request.body);
-        if !leaving && let Some(done) = self.state.replay_establishment(at, asked, net) {
+        if !leaving && let Some(done) = self.state.replay_establishment(at, request, net) {
             return self.established(at, request, done, net, out);
         }
         let head = SessionEstablishmentHead::parse(request.body).map_err(Refusal::from);
@@ -181,7 +180,7 @@ impl State {
             cp,
             shard,
             check: self.new_check(),
-            request: self.hash(body),
+            request: request.fingerprint,
             user: head.user_id.as_ref().map(read_user).unwrap_or_default(),
         };
         // There is room: the draft was checked against the store.

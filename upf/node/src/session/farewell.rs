@@ -68,9 +68,6 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        if !self.state.farewells {
-            return;
-        }
         let mut go_on = false;
         for place in 0..self.state.associations.len() {
             let id = self.state.associations.get(place).and_then(|a| a.id);

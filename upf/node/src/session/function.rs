@@ -86,8 +86,12 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        self.remove_doomed(at, net, out);
-        self.farewells(at, net, out);
+        if self.state.store.has_doomed() {
+            self.remove_doomed(at, net, out);
+        }
+        if self.state.farewells {
+            self.farewells(at, net, out);
+        }
     }
 
     /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
@@ -218,7 +222,7 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        match request.header.message_type {
+        match request.header().message_type {
             MessageType::SESSION_ESTABLISHMENT_REQUEST => self.establish(at, request, net, out),
             MessageType::SESSION_MODIFICATION_REQUEST => self.modify(at, request, net, out),
             MessageType::SESSION_DELETION_REQUEST => self.delete(at, request, net, out),
@@ -236,8 +240,8 @@ impl UpFunction {
         use sluice_wire::pfcp::IeType;
         use sluice_wire::pfcp::element::Element;
         let node_id = self.endpoint.config().node_id.clone();
-        let names_itself = request.header.message_type != MessageType::PFD_MANAGEMENT_REQUEST;
-        let seid = request.header.seid.map(|_| Seid(0));
+        let names_itself = request.header().message_type != MessageType::PFD_MANAGEMENT_REQUEST;
+        let seid = request.header().seid.map(|_| Seid(0));
         // A peer that is gone needs no answer.
         let _ = self.endpoint.reply(at.now, request.reply, seid, out, |w| {
             if names_itself {

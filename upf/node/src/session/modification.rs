@@ -115,7 +115,7 @@ impl UpFunction {
 impl State {
     /// The session that a request names, if it is one of the association that asks.
     pub(super) fn find(&self, request: &SessionRequest<'_>) -> Option<(SessionRef, Session)> {
-        let name = SessionRef::from_seid(request.header.seid?);
+        let name = SessionRef::from_seid(request.header().seid?);
         let session = self.store.get(name)?;
         (session.association == request.association).then_some((name, session))
     }

@@ -10,7 +10,8 @@ use crate::session::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
 use core::hash::BuildHasher;
 use core::hint::black_box;
-use std::collections::{BTreeSet, HashMap};
+use hashbrown::HashTable;
+use std::collections::BTreeSet;
 
 /// Changes that are made together: more waits for memory than a core has at a time.
 const TOGETHER: usize = 32;
@@ -18,8 +19,8 @@ const TOGETHER: usize = 32;
 /// Sessions by tunnel.
 #[derive(Clone, Debug)]
 pub struct Remotes {
-    /// By a hash of the tunnel, which may be that of two: then the second is among the others.
-    first: HashMap<u32, u32, Seeded>,
+    /// By mark, which may be that of two tunnels: then the second is among the others.
+    first: HashTable<First>,
     /// Those that came to a tunnel that was taken.
     others: BTreeSet<(RemoteTunnel, u32)>,
     hash: Seeded,
@@ -27,20 +28,33 @@ pub struct Remotes {
     noted: ArrayVec<Change, TOGETHER>,
 }
 
+/// The first session of a tunnel.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    mark: u32,
+    session: u32,
+}
+
 /// A session sends into a tunnel from now on, or no longer.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     tunnel: RemoteTunnel,
+    /// A hash of it.
     mark: u32,
     session: u32,
     sends: bool,
+}
+
+/// The table tells entries apart by the highest and the lowest bits of a hash.
+fn spread(mark: u32) -> u64 {
+    u64::from(mark) << 32 | u64::from(mark)
 }
 
 impl Remotes {
     /// Room for `tunnels` tunnels of one session each.
     pub fn new(tunnels: usize, hash: Seeded) -> Self {
         Self {
-            first: HashMap::with_capacity_and_hasher(tunnels, hash),
+            first: HashTable::with_capacity(tunnels),
             others: BTreeSet::new(),
             hash,
             noted: ArrayVec::new(),
@@ -76,7 +90,7 @@ impl Remotes {
     fn make_changes(&mut self) {
         // None of these looks waits for another one; the changes then find what they need near.
         for change in &self.noted {
-            black_box(self.first.contains_key(&change.mark));
+            black_box(self.first(change.mark));
         }
         for change in core::mem::take(&mut self.noted) {
             match change.sends {
@@ -93,7 +107,9 @@ impl Remotes {
             session,
             ..
         } = change;
-        if *self.first.entry(mark).or_insert(session) != session {
+        let same = |first: &First| first.mark == mark;
+        let entry = self.first.entry(spread(mark), same, |f| spread(f.mark));
+        if entry.or_insert(First { mark, session }).get().session != session {
             self.others.insert((tunnel, session));
         }
     }
@@ -105,35 +121,36 @@ impl Remotes {
             session,
             ..
         } = change;
-        if self.first.get(&mark) != Some(&session) {
+        let is_it = |first: &First| first.mark == mark && first.session == session;
+        let Ok(mut entry) = self.first.find_entry(spread(mark), is_it) else {
             self.others.remove(&(tunnel, session));
             return;
-        }
+        };
         let next = match self.others.is_empty() {
             true => None,
-            false => self.others_of(tunnel).next(),
+            false => others_of(&self.others, tunnel).next(),
         };
         match next {
             Some(next) => {
                 self.others.remove(&(tunnel, next));
-                self.first.insert(mark, next);
+                entry.get_mut().session = next;
             }
             None => {
-                self.first.remove(&mark);
+                entry.remove();
             }
         }
+    }
+
+    fn first(&self, mark: u32) -> Option<u32> {
+        let first = self.first.find(spread(mark), |first| first.mark == mark);
+        first.map(|first| first.session)
     }
 
     /// All sessions that do; the first may send into another tunnel.
     pub fn of(&mut self, tunnel: RemoteTunnel) -> impl Iterator<Item = u32> {
         self.make_changes();
-        let first = self.first.get(&self.mark(tunnel)).copied();
-        first.into_iter().chain(self.others_of(tunnel))
-    }
-
-    fn others_of(&self, tunnel: RemoteTunnel) -> impl Iterator<Item = u32> {
-        let all = (tunnel, 0)..=(tunnel, u32::MAX);
-        self.others.range(all).map(|(_, session)| *session)
+        let first = self.first(self.mark(tunnel));
+        first.into_iter().chain(others_of(&self.others, tunnel))
     }
 
     /// Entries in all.
@@ -143,4 +160,12 @@ impl Remotes {
         settled.make_changes();
         settled.first.len() + settled.others.len()
     }
+}
+
+fn others_of(
+    others: &BTreeSet<(RemoteTunnel, u32)>,
+    tunnel: RemoteTunnel,
+) -> impl Iterator<Item = u32> {
+    let all = (tunnel, 0)..=(tunnel, u32::MAX);
+    others.range(all).map(|(_, session)| *session)
 }

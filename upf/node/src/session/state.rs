@@ -8,6 +8,7 @@ use crate::session::draft::Scope;
 use crate::session::farewell::Farewell;
 use crate::session::ground::{Claims, Ground};
 use crate::session::learned::Learned;
+use crate::session::learned::values::Values;
 use crate::session::limits::URRS_PER_SESSION;
 use crate::session::meter::Told;
 use crate::session::names::Names;
@@ -82,12 +83,12 @@ pub struct State {
     pub claims: Box<Claims>,
     /// What messages did to sessions before.
     pub learned: Learned,
+    /// Work space: the values of the message at hand.
+    pub values: Box<Values>,
     /// The UP function is about to end.
     pub releasing: bool,
     /// An association has sessions to end, or their reports are on the way.
     pub farewells: bool,
-    /// Hashes requests.
-    pub hash: Seeded,
     /// Establishments that came again when the endpoint no longer knew them.
     pub repeated: u64,
     next_shard: u32,
@@ -113,10 +114,10 @@ impl State {
             before: Box::new(Image::new(config.mbr_zero)),
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
-            learned: Learned::new(Seeded(config.seed[1])),
+            learned: Learned::default(),
+            values: Box::default(),
             releasing: false,
             farewells: false,
-            hash: Seeded(config.seed[1]),
             repeated: 0,
             next_shard: 0,
             config,

@@ -1,6 +1,9 @@
 use super::*;
 
 const WINDOW_MS: u64 = 4000;
+/// Fingerprints.
+const REQUEST: u64 = 0x1234;
+const OTHER_REQUEST: u64 = 0x1235;
 
 fn peer(port: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1], port))
@@ -25,14 +28,14 @@ fn new(admission: Admission<'_>) -> Ticket {
 #[test]
 fn a_request_that_comes_again_gets_the_very_same_response() {
     let mut inbound = inbound(8, 1000);
-    let ticket = new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    let ticket = new(inbound.admit(Instant(0), peer(1), 5, REQUEST));
     assert_eq!(
-        inbound.admit(Instant(1), peer(1), 5, b"request"),
+        inbound.admit(Instant(1), peer(1), 5, REQUEST),
         Admission::InProgress
     );
     inbound.answered(Instant(2), ticket, b"response");
     for at in 3..6 {
-        let again = inbound.admit(Instant(at), peer(1), 5, b"request");
+        let again = inbound.admit(Instant(at), peer(1), 5, REQUEST);
         assert_eq!(again, Admission::Answered(b"response"));
     }
 }
@@ -40,39 +43,39 @@ fn a_request_that_comes_again_gets_the_very_same_response() {
 #[test]
 fn another_port_number_or_content_is_another_request() {
     let mut inbound = inbound(8, 1000);
-    let ticket = new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    let ticket = new(inbound.admit(Instant(0), peer(1), 5, REQUEST));
     inbound.answered(Instant(0), ticket, b"response");
-    new(inbound.admit(Instant(0), peer(2), 5, b"request"));
-    new(inbound.admit(Instant(0), peer(1), 6, b"request"));
-    new(inbound.admit(Instant(0), peer(1), 5, b"other request"));
-    let first_again = inbound.admit(Instant(0), peer(1), 5, b"request");
+    new(inbound.admit(Instant(0), peer(2), 5, REQUEST));
+    new(inbound.admit(Instant(0), peer(1), 6, REQUEST));
+    new(inbound.admit(Instant(0), peer(1), 5, OTHER_REQUEST));
+    let first_again = inbound.admit(Instant(0), peer(1), 5, REQUEST);
     assert_eq!(first_again, Admission::Answered(b"response"));
 }
 
 #[test]
 fn after_the_window_the_same_request_is_new() {
     let mut inbound = inbound(8, 1000);
-    new(inbound.admit(Instant(0), peer(1), 5, b"request"));
+    new(inbound.admit(Instant(0), peer(1), 5, REQUEST));
     let last = Instant(Instant(0).plus_ms(WINDOW_MS).0 - 1);
     assert_eq!(
-        inbound.admit(last, peer(1), 5, b"request"),
+        inbound.admit(last, peer(1), 5, REQUEST),
         Admission::InProgress
     );
-    new(inbound.admit(Instant(0).plus_ms(WINDOW_MS), peer(1), 5, b"request"));
+    new(inbound.admit(Instant(0).plus_ms(WINDOW_MS), peer(1), 5, REQUEST));
 }
 
 #[test]
 fn the_oldest_requests_give_way_and_are_counted() {
     let mut inbound = inbound(4, 1000);
-    let first = new(inbound.admit(Instant(0), peer(1), 0, b"request"));
+    let first = new(inbound.admit(Instant(0), peer(1), 0, REQUEST));
     for sequence in 1..=4 {
-        new(inbound.admit(Instant(1), peer(1), sequence, b"request"));
+        new(inbound.admit(Instant(1), peer(1), sequence, REQUEST));
     }
     assert_eq!(inbound.evicted_requests(), 1);
     inbound.answered(Instant(2), first, b"late");
-    new(inbound.admit(Instant(2), peer(1), 0, b"request"));
+    new(inbound.admit(Instant(2), peer(1), 0, REQUEST));
     assert_eq!(
-        inbound.admit(Instant(2), peer(1), 4, b"request"),
+        inbound.admit(Instant(2), peer(1), 4, REQUEST),
         Admission::InProgress
     );
 }
@@ -81,15 +84,15 @@ fn the_oldest_requests_give_way_and_are_counted() {
 fn the_oldest_responses_give_way_and_their_requests_stay_known() {
     let mut inbound = inbound(8, 64);
     for sequence in 0..3 {
-        let ticket = new(inbound.admit(Instant(0), peer(1), sequence, b"request"));
+        let ticket = new(inbound.admit(Instant(0), peer(1), sequence, REQUEST));
         inbound.answered(Instant(0), ticket, b"a response of 20 oct");
     }
     assert_eq!(inbound.evicted_responses(), 1);
     assert_eq!(
-        inbound.admit(Instant(1), peer(1), 0, b"request"),
+        inbound.admit(Instant(1), peer(1), 0, REQUEST),
         Admission::ResponseGone
     );
-    let kept = inbound.admit(Instant(1), peer(1), 2, b"request");
+    let kept = inbound.admit(Instant(1), peer(1), 2, REQUEST);
     assert_eq!(kept, Admission::Answered(b"a response of 20 oct"));
 }
 
@@ -98,7 +101,7 @@ fn what_gives_way_after_its_time_is_not_counted() {
     let mut inbound = inbound(2, 64);
     for sequence in 0..20 {
         let now = Instant(0).plus_ms(u64::from(sequence) * WINDOW_MS);
-        let ticket = new(inbound.admit(now, peer(1), sequence, b"request"));
+        let ticket = new(inbound.admit(now, peer(1), sequence, REQUEST));
         inbound.answered(now, ticket, b"a response of 20 oct");
     }
     assert_eq!(
@@ -116,11 +119,11 @@ fn a_hundred_thousand_requests_a_second_are_known_for_t1_times_n1_plus_one() {
     let at = |n: u32| Instant(u64::from(n) * 10_000);
     let answer = |n: u32| [n.to_be_bytes(); 30].concat();
     for n in 0..requests {
-        let ticket = new(inbound.admit(at(n), peer(1), n, b"request"));
+        let ticket = new(inbound.admit(at(n), peer(1), n, REQUEST));
         inbound.answered(at(n), ticket, &answer(n));
     }
     for n in [0, 1, 123_456, requests - 1] {
-        let again = inbound.admit(at(requests - 1), peer(1), n, b"request");
+        let again = inbound.admit(at(requests - 1), peer(1), n, REQUEST);
         assert_eq!(again, Admission::Answered(&answer(n)), "{n}");
     }
     assert_eq!(
@@ -130,7 +133,7 @@ fn a_hundred_thousand_requests_a_second_are_known_for_t1_times_n1_plus_one() {
     // Ten times as many: the oldest give way, and each that does is counted.
     let places = u64::from(requests.next_power_of_two());
     for n in 0..requests {
-        let ticket = new(inbound.admit(at(requests), peer(2), n, b"request"));
+        let ticket = new(inbound.admit(at(requests), peer(2), n, REQUEST));
         inbound.answered(at(requests), ticket, &answer(n));
     }
     assert_eq!(

@@ -2,52 +2,41 @@
 
 use super::domain::FormId;
 use super::message::MessageForm;
-use super::recipe::{Recipe, Source, Take, VALUES};
+use super::recipe::{Recipe, Source, Take};
+use super::values::Values;
 use super::{Learned, Procedure};
 use crate::session::establishment::read_user;
 use crate::session::rules::Origin;
 use crate::session::store::User;
-use arrayvec::ArrayVec;
 use sluice_path::layout::{InstanceId, Layout};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{FSeid, UserId};
 
-/// The values at hand.
-pub type Values = ArrayVec<u32, VALUES>;
-
-/// One of them.
-#[inline]
-pub fn value(values: &[u32], source: Source) -> u32 {
-    values.get(usize::from(source)).copied().unwrap_or(0)
-}
-
 impl Recipe {
-    /// Puts the values of a session's record into `values`; 0 for those that are of no use.
+    /// Begins `values` with those of a session's record that are of use.
     pub fn read_record(&self, record: &[u8], values: &mut Values) -> Option<()> {
-        let none = [0; VALUES];
-        let none = none.get(..self.of_session.into())?;
-        values.try_extend_from_slice(none).ok()?;
+        values.begin(self.of_session);
         for (place, source) in &self.reads {
-            *values.get_mut(usize::from(*source))? = place.read(record)?;
+            values.set(*source, place.read(record)?);
         }
         Some(())
     }
 
     /// True if the values are the same, and not, where they were when it was learned, and UE
     /// addresses lie in pools where they did.
-    pub fn agrees(&self, values: &[u32], layout: &Layout) -> bool {
+    pub fn agrees(&self, values: &Values, layout: &Layout) -> bool {
         let checks = self.checks.iter().all(|check| {
-            let same = value(values, check.one) == value(values, check.other);
+            let same = values.of(check.one) == values.of(check.other);
             same == check.same
         });
-        let is_narrow = |at: &Source| value(values, *at) <= u32::from(u16::MAX);
+        let is_narrow = |at: &Source| values.of(*at) <= u32::from(u16::MAX);
         let is_placed = |take: &Take| match *take {
             Take::UeLine {
                 instance,
                 address,
                 origin,
             } => {
-                let line = layout.pool_line(InstanceId(instance), value(values, address));
+                let line = layout.pool_line(InstanceId(instance), values.of(address));
                 line.is_some() == (origin == Origin::Pool)
             }
             _ => true,
@@ -59,9 +48,15 @@ impl Recipe {
 impl MessageForm {
     /// Puts the values of a message behind others; false if one of them would be refused.
     fn read_values(&self, body: &[u8], values: &mut Values) -> bool {
-        self.marks.iter().all(|mark| {
+        let Some(places) = values.add(self.marks.len()) else {
+            return false;
+        };
+        self.marks.iter().zip(places).all(|(mark, place)| {
             let plain = mark.value(body).filter(|v| mark.domain.is_plain(*v));
-            plain.is_some_and(|value| values.try_push(value).is_ok())
+            plain.is_some_and(|value| {
+                *place = value;
+                true
+            })
         })
     }
 
@@ -94,7 +89,6 @@ impl Learned {
         let mut recipes = lesson.recipes.iter().filter(|r| r.before == before);
         recipes
             .find(|recipe| {
-                values.clear();
                 recipe.read_record(record, values).is_some()
                     && lesson.form.read_values(body, values)
                     && recipe.agrees(values, layout)

@@ -1,7 +1,7 @@
 //! What a recipe does, with values.
 
-use super::choose::{Values, value};
 use super::recipe::{CreatedForm, GoneLine, Octets, Recipe, Record, Source};
+use super::values::Values;
 use crate::session::compile::render::Credit;
 use crate::session::draft::{Drafted, Scope};
 use crate::session::ground::Ground;
@@ -22,7 +22,7 @@ impl Recipe {
 
     /// What is to be done, but for the session's record.
     pub fn draft(&self, values: &Values, mut txn: Box<Txn>, mut record: Box<Pending>) -> Drafted {
-        let of = |source: &Source| value(values, *source);
+        let of = |source: &Source| values.of(*source);
         for form in &self.ops {
             // There was room when it was learned.
             if txn.ops.try_push(form.op).is_ok()
@@ -75,17 +75,17 @@ impl Recipe {
             state.ground.release(&line.with(values), now_s);
         }
         for block in &self.gone_blocks {
-            state.ground.release_block(value(values, *block));
+            state.ground.release_block(values.of(*block));
         }
         for (meter, told) in &self.told {
-            if let Some(meter) = state.ground.meters.get_mut(value(values, *meter)) {
+            if let Some(meter) = state.ground.meters.get_mut(values.of(*meter)) {
                 meter.told = *told;
             }
         }
         for change in &self.tunnels {
             let tunnel = RemoteTunnel {
-                teid: value(values, change.teid),
-                address: value(values, change.address).into(),
+                teid: values.of(change.teid),
+                address: values.of(change.address).into(),
             };
             match change.sends {
                 true => state.remotes.add(tunnel, session.at),
@@ -106,17 +106,17 @@ pub struct Settled<'s> {
 impl CreatedForm {
     fn with(&self, values: &Values) -> (PdrId, LocalTunnel) {
         let tunnel = LocalTunnel {
-            teid: value(values, self.teid),
+            teid: values.of(self.teid),
             address: self.address,
             local: self.local,
         };
-        (PdrId(value(values, self.pdr) as u16), tunnel)
+        (PdrId(values.of(self.pdr) as u16), tunnel)
     }
 }
 
 impl GoneLine {
     fn with(&self, values: &Values) -> Endpoint {
-        let key = value(values, self.key);
+        let key = values.of(self.key);
         Endpoint {
             key: match self.is_tunnel {
                 true => Key::Tunnel {
@@ -128,7 +128,7 @@ impl GoneLine {
                     address: key,
                 },
             },
-            line: value(values, self.line),
+            line: values.of(self.line),
             origin: self.origin,
             blocks: [0; BLOCK_CHAIN],
         }
@@ -155,7 +155,7 @@ impl Record {
             }
         }
         for (place, source) in &self.values {
-            place.write(record, value(values, *source));
+            place.write(record, values.of(*source));
         }
     }
 }

@@ -26,13 +26,12 @@ pub mod replay;
 pub mod session;
 mod study;
 mod take;
+pub mod values;
 
-use crate::hash::Seeded;
 use domain::FormId;
-use message::MessageForm;
+use message::{LEN_MAX, MessageForm};
 use recipe::Recipe;
 use session::SessionForms;
-use std::collections::HashMap;
 
 /// The most forms of messages.
 const MESSAGES_MAX: usize = 1024;
@@ -61,6 +60,8 @@ struct Lesson {
     form: MessageForm,
     recipes: Vec<Recipe>,
     failures: u8,
+    /// Another form of the same length.
+    next: u16,
 }
 
 /// How often it was of use.
@@ -78,33 +79,38 @@ pub struct LearnedCounters {
     pub sessions: u64,
 }
 
+/// No lesson.
+const NONE: u16 = u16::MAX;
+
 /// All that was learned.
 #[derive(Debug)]
 pub struct Learned {
-    /// By procedure and length.
-    by_length: HashMap<(Procedure, usize), Vec<u16>, Seeded>,
+    /// By procedure and length: the newest form.
+    first: [Box<[u16]>; 2],
     lessons: Vec<Lesson>,
     sessions: SessionForms,
     /// By the session's form: what its deletion does.
-    deletions: HashMap<FormId, Recipe, Seeded>,
+    deletions: Vec<Option<Box<Recipe>>>,
     counters: LearnedCounters,
     /// Nothing is learned and nothing replayed.
     off: bool,
 }
 
-impl Learned {
-    /// Nothing yet.
-    pub fn new(hash: Seeded) -> Self {
+impl Default for Learned {
+    fn default() -> Self {
+        let none = || vec![NONE; LEN_MAX + 1].into_boxed_slice();
         Self {
-            by_length: HashMap::with_hasher(hash),
+            first: [none(), none()],
             lessons: Vec::new(),
             sessions: SessionForms::default(),
-            deletions: HashMap::with_hasher(hash),
+            deletions: Vec::new(),
             counters: LearnedCounters::default(),
             off: false,
         }
     }
+}
 
+impl Learned {
     /// From now on everything goes the long way.
     #[cfg(test)]
     pub fn turn_off(&mut self) {
@@ -114,8 +120,9 @@ impl Learned {
     /// How often it was of use.
     pub fn counters(&self) -> LearnedCounters {
         let recipes = self.lessons.iter().map(|l| l.recipes.len()).sum::<usize>();
+        let deletions = self.deletions.iter().flatten().count();
         LearnedCounters {
-            recipes: (recipes + self.deletions.len()) as u64,
+            recipes: (recipes + deletions) as u64,
             messages: self.lessons.len() as u64,
             sessions: self.sessions.len() as u64,
             ..self.counters
@@ -124,8 +131,39 @@ impl Learned {
 
     /// The lesson whose form a message has.
     fn find(&self, procedure: Procedure, body: &[u8]) -> Option<usize> {
-        let those = self.by_length.get(&(procedure, body.len()))?;
-        let mut those = those.iter().map(|at| usize::from(*at));
-        those.find(|at| self.lessons.get(*at).is_some_and(|l| l.form.fits(body)))
+        let mut those = self.of_length(procedure, body.len());
+        let found = those.find(|(_, lesson)| lesson.form.fits(body));
+        found.map(|(at, _)| at)
+    }
+
+    /// Those of a length, the newest first.
+    fn of_length(
+        &self,
+        procedure: Procedure,
+        len: usize,
+    ) -> impl Iterator<Item = (usize, &Lesson)> {
+        let first = self.first.get(procedure as usize);
+        let mut next = first.and_then(|first| first.get(len)).copied();
+        core::iter::from_fn(move || {
+            let at = usize::from(next?);
+            let lesson = self.lessons.get(at)?;
+            next = Some(lesson.next);
+            Some((at, lesson))
+        })
+    }
+
+    /// What the deletion of a session of this form does.
+    fn deletion(&self, before: FormId) -> Option<&Recipe> {
+        self.deletions.get(usize::from(before.0))?.as_deref()
+    }
+
+    fn keep_deletion(&mut self, before: FormId, recipe: Recipe) {
+        let at = usize::from(before.0);
+        if self.deletions.len() <= at {
+            self.deletions.resize_with(at + 1, || None);
+        }
+        if let Some(place) = self.deletions.get_mut(at) {
+            *place = Some(Box::new(recipe));
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::domain::FormId;
 use super::session::Place;
+use super::values::Values;
 use crate::network::Side;
 use crate::session::meter::Told;
 use crate::session::names::NameId;
@@ -236,10 +237,9 @@ pub struct TunnelChange {
 impl OpForm {
     /// Puts these values into a copy of the operation.
     #[inline]
-    pub fn put_values(&self, op: &mut Op, values: &[u32]) {
+    pub fn put_values(&self, op: &mut Op, values: &Values) {
         for (field, source) in &self.values {
-            let value = values.get(usize::from(*source)).copied().unwrap_or(0);
-            put(op, *field, value);
+            put(op, *field, values.of(*source));
         }
     }
 }

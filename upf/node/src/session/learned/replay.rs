@@ -1,7 +1,6 @@
 //! A recipe, carried out.
 
 use super::Procedure;
-use super::choose::{Values, value};
 use super::domain::FormId;
 use super::effects::Settled;
 use super::recipe::Octets;
@@ -13,7 +12,7 @@ use crate::session::state::{Moment, State};
 use crate::session::store::record;
 use crate::session::store::{CpSession, NewSession, Session, SessionRef};
 use arrayvec::ArrayVec;
-use sluice_n4::{AssociationId, fingerprint};
+use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::value::FSeid;
 
 /// A message that was dealt with.
@@ -30,15 +29,18 @@ impl State {
     pub fn replay_establishment<N: Network>(
         &mut self,
         at: Moment,
-        (association, body): (AssociationId, &[u8]),
+        request: &SessionRequest<'_>,
         net: &mut N,
     ) -> Option<(Drafted, FSeid)> {
+        let SessionRequest {
+            association, body, ..
+        } = *request;
         let asked = (Procedure::Establish, body);
         let begin = (FormId::NO_SESSION, &[][..]);
-        let mut values = Values::new();
+        let values = &mut self.values;
         let (form, recipe) = self
             .learned
-            .choose(asked, begin, &self.ground.layout, &mut values)?;
+            .choose(asked, begin, &self.ground.layout, values)?;
         let (cp_f_seid, user) = (form.cp_f_seid(body)?, form.user(body)?);
         let FSeid { seid, ipv4, ipv6 } = cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
@@ -52,7 +54,7 @@ impl State {
         if !has_room || self.store.by_cp((association, cp)).is_some() {
             return None;
         }
-        let shard = shard_of(value(&values, recipe.shard?).into());
+        let shard = shard_of(values.of(recipe.shard?).into());
         let mut givers = Givers {
             ground: &mut self.ground,
             claims: &mut self.claims,
@@ -61,13 +63,13 @@ impl State {
             shard,
             at,
         };
-        givers.take_all(&recipe.takes, &mut values)?;
+        givers.take_all(&recipe.takes, values)?;
         let new = NewSession {
             association,
             cp,
             shard,
             check: self.ground.random().max(1),
-            request: fingerprint::of_bytes(self.hash.0, body),
+            request: request.fingerprint,
             user,
         };
         let Some(name) = self.store.insert_blank(&new, recipe.record_len()) else {
@@ -82,10 +84,10 @@ impl State {
             ground: &mut self.ground,
             remotes: &mut self.remotes,
         };
-        recipe.settle(&values, name, at.seconds(), settled);
+        recipe.settle(values, name, at.seconds(), settled);
         self.claims.keep();
         let (txn, pending) = (self.pending.txn(shard), self.pending.record(name));
-        let drafted = recipe.draft(&values, txn, pending);
+        let drafted = recipe.draft(values, txn, pending);
         self.learned.counters.replayed += 1;
         Some((drafted, cp_f_seid))
     }
@@ -101,10 +103,10 @@ impl State {
         let before = self.store.form(name);
         let asked = (Procedure::Modify, body);
         let begin = (before, self.store.octets(name));
-        let mut values = Values::new();
+        let values = &mut self.values;
         let (form, recipe) = self
             .learned
-            .choose(asked, begin, &self.ground.layout, &mut values)?;
+            .choose(asked, begin, &self.ground.layout, values)?;
         let record = recipe.after.as_ref()?;
         let renames = || {
             let cp = form.cp_f_seid(body);
@@ -132,12 +134,12 @@ impl State {
             shard,
             at,
         };
-        givers.take_all(&recipe.takes, &mut values)?;
+        givers.take_all(&recipe.takes, values)?;
         let settled = &mut Settled {
             ground: &mut self.ground,
             remotes: &mut self.remotes,
         };
-        recipe.settle(&values, name, at.seconds(), settled);
+        recipe.settle(values, name, at.seconds(), settled);
         self.claims.keep();
         let mut digits = ArrayVec::<u8, 16>::new();
         let octets = self.store.octets(name).get(user.clone());
@@ -149,8 +151,8 @@ impl State {
             }
         }
         let (txn, pending) = (self.pending.txn(shard), self.pending.record(name));
-        let reference = recipe.reference.map(|source| value(&values, source));
-        let drafted = recipe.draft(&values, txn, pending);
+        let reference = recipe.reference.map(|source| values.of(source));
+        let drafted = recipe.draft(values, txn, pending);
         self.learned.counters.replayed += 1;
         Some(Replayed { drafted, reference })
     }
@@ -159,17 +161,17 @@ impl State {
     /// room for a transaction.
     pub fn replay_end(&mut self, at: Moment, name: SessionRef, shard: u16) -> Option<Drafted> {
         let before = self.store.form(name);
-        let recipe = self.learned.deletions.get(&before)?;
-        let mut values = Values::new();
+        let recipe = self.learned.deletion(before)?;
+        let values = &mut self.values;
         let octets = self.store.octets(name);
-        recipe.read_record(octets, &mut values)?;
+        recipe.read_record(octets, values)?;
         let settled = &mut Settled {
             ground: &mut self.ground,
             remotes: &mut self.remotes,
         };
-        recipe.settle(&values, name, at.seconds(), settled);
+        recipe.settle(values, name, at.seconds(), settled);
         let (txn, pending) = (self.pending.txn(shard.into()), self.pending.record(name));
-        let drafted = recipe.draft(&values, txn, pending);
+        let drafted = recipe.draft(values, txn, pending);
         self.store.remove(name);
         self.learned.counters.replayed += 1;
         Some(drafted)

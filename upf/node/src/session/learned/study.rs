@@ -5,15 +5,13 @@ use super::domain::{Domain, FormId};
 use super::message::MessageForm;
 use super::recipe::VALUES;
 use super::session::{Place, Written};
+use super::values::Values;
 use super::{FAILURES_MAX, Learned, Lesson, MESSAGES_MAX, Procedure, RECIPES_MAX, SAME_LENGTH_MAX};
 use crate::session::draft::Drafted;
 use crate::session::state::State;
 use crate::session::store::SessionRef;
 use crate::session::store::record::USAGE_LEN;
 use core::cell::RefCell;
-
-/// The most recipes for deletions.
-const DELETIONS_MAX: usize = 4096;
 
 /// What a session was before a message.
 pub struct Before {
@@ -48,13 +46,17 @@ impl Learned {
         let form = MessageForm::of(body)?;
         debug_assert!(form.fits(body));
         let at = self.lessons.len();
-        let those = self.by_length.entry((procedure, body.len())).or_default();
-        if those.len() >= SAME_LENGTH_MAX {
+        if self.of_length(procedure, body.len()).count() >= SAME_LENGTH_MAX {
             return None;
         }
-        those.push(at as u16);
+        let first = self
+            .first
+            .get_mut(procedure as usize)?
+            .get_mut(body.len())?;
+        let next = core::mem::replace(first, at as u16);
         self.lessons.push(Lesson {
             form,
+            next,
             recipes: Vec::new(),
             failures: 0,
         });
@@ -127,7 +129,7 @@ impl State {
             Some((m.domain, value?))
         }));
         let is_whole = values.len() == of_session + lesson.form.marks.len();
-        let bare: Vec<u32> = values.iter().map(|(_, value)| *value).collect();
+        let bare: Values = values.iter().map(|(_, value)| *value).collect();
         let layout = &self.ground.layout;
         let mut recipes = lesson.recipes.iter();
         // What cannot be replayed now is no news: it lacks room, say, or gives the session a name.
@@ -157,9 +159,7 @@ impl State {
     /// What a session is before its end by the long way; none if nothing can be learned.
     pub fn look_at_end(&mut self, name: SessionRef) -> Option<Before> {
         self.learned.counters.long_way += 1;
-        let known = &self.learned.deletions;
-        let full = known.len() >= DELETIONS_MAX || known.contains_key(&self.store.form(name));
-        if self.learned.off || full {
+        if self.learned.off || self.learned.deletion(self.store.form(name)).is_some() {
             return None;
         }
         self.before(Some(name))
@@ -183,7 +183,7 @@ impl State {
             usage_len: USAGE_LEN,
         };
         if let Some(recipe) = done.bind() {
-            self.learned.deletions.insert(before.form, recipe);
+            self.learned.keep_deletion(before.form, recipe);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a recipe takes, taken.
 
-use super::choose::{Values, value};
 use super::recipe::Take;
+use super::values::Values;
 use crate::network::Network;
 use crate::session::ground::{Claims, Ground};
 use crate::session::meter::Meter;
@@ -56,7 +56,7 @@ impl<N: Network> Givers<'_, N> {
         let taken = match *take {
             Take::NewTeid { local } => {
                 let (teid, endpoint) = ground.new_teid(*shard, local, now_s, claims).ok()?;
-                values.try_push(teid).ok()?;
+                values.push(teid)?;
                 endpoint.line
             }
             Take::NamedTeid {
@@ -64,7 +64,7 @@ impl<N: Network> Givers<'_, N> {
                 teid,
                 origin,
             } => {
-                let teid = value(values, teid);
+                let teid = values.of(teid);
                 let endpoint = ground.named_teid(*shard, local, teid, now_s, claims);
                 expected(endpoint.ok()?, origin)?
             }
@@ -73,13 +73,13 @@ impl<N: Network> Givers<'_, N> {
                 address,
                 origin,
             } => {
-                let address = value(values, address);
+                let address = values.of(address);
                 let endpoint = ground.ue_line(*shard, instance, address, now_s, claims);
                 expected(endpoint.ok()?, origin)?
             }
             Take::Block => ground.block(*shard, claims).ok()?,
             Take::Meter { urr, told } => {
-                let meter = Meter::new(UrrId(value(values, urr)), told, self.at.wall);
+                let meter = Meter::new(UrrId(values.of(urr)), told, self.at.wall);
                 ground.meter(meter, claims).ok()?
             }
             Take::Peer {
@@ -87,7 +87,7 @@ impl<N: Network> Givers<'_, N> {
                 instance,
                 address,
             } => {
-                let address = Ipv4Addr::from(value(values, address));
+                let address = Ipv4Addr::from(values.of(address));
                 let name = self.names.get(instance);
                 let peer = self.net.hold_peer(side, name, address).ok()?;
                 if ground.peer_held(peer, claims).is_err() {
@@ -97,6 +97,6 @@ impl<N: Network> Givers<'_, N> {
                 peer.into()
             }
         };
-        values.try_push(taken).ok()
+        values.push(taken)
     }
 }

@@ -31,6 +31,11 @@ impl Store {
         }
     }
 
+    /// Whether sessions are to be removed.
+    pub fn has_doomed(&self) -> bool {
+        self.first_doomed != NONE
+    }
+
     /// A session that is to be removed.
     pub fn doomed(&self) -> Option<(SessionRef, Session)> {
         let at = self.first_doomed;
