@@ -77,7 +77,7 @@ impl State {
             return None;
         };
         if let Some(octets) = self.store.resize(name, recipe.record_len()) {
-            record.write(octets, &values);
+            record.write(octets, values);
             record::put_user(octets, &user);
         }
         let settled = &mut Settled {
@@ -145,7 +145,7 @@ impl State {
         let octets = self.store.octets(name).get(user.clone());
         digits.extend(octets.unwrap_or_default().iter().copied());
         if let Some(octets) = self.store.resize(name, len) {
-            record.write(octets, &values);
+            record.write(octets, values);
             if let Some(place) = octets.get_mut(user) {
                 place.copy_from_slice(&digits);
             }
