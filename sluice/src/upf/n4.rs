@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
-use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
+use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_host::{HostError, clock};
 use sluice_n4::{Instant, Outbox};
 use sluice_node::core::{Surroundings, Time};
@@ -14,9 +14,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
-/// Longest PFCP message that UDP over IPv4 carries.
-const MESSAGE_MAX: usize = 65_507;
-/// Datagrams taken or given at once.
+/// Datagrams handled or given at once, and taken: of the latter each may be several in one.
 const BATCH: usize = 32;
 /// How long a full socket is waited for before a datagram is given up: PFCP sends it again.
 const PATIENCE: Duration = Duration::from_millis(2);
@@ -67,7 +65,11 @@ pub struct Outside {
 impl N4 {
     /// Listens on one address.
     pub fn open(address: SocketAddrV4) -> Result<UdpSocket, HostError> {
-        UdpSocket::bind(&Ns::current()?, address)
+        let socket = UdpSocket::bind(&Ns::current()?, address)?;
+        if let Err(e) = socket.receive_together() {
+            tracing::debug!("N4 {address}: every datagram is received by itself: {e}");
+        }
+        Ok(socket)
     }
 
     /// Serves all sockets.
@@ -75,7 +77,7 @@ impl N4 {
         let door = |socket| Door {
             socket,
             // Responses find their requests by sequence number, whatever their order.
-            out: SendBatch::new(BATCH, MESSAGE_MAX).in_any_order(),
+            out: SendBatch::new(BATCH, DATAGRAM_MAX).in_any_order(),
         };
         let doors: Vec<_> = sockets.into_iter().map(door).collect();
         let poller = Poller::new().map_err(os("make a poller"))?;
@@ -92,7 +94,7 @@ impl N4 {
                 pool,
                 failed: 0,
             },
-            batch: RecvBatch::new(BATCH, MESSAGE_MAX),
+            batch: RecvBatch::new(BATCH, DATAGRAM_MAX),
             poller,
         })
     }
@@ -114,13 +116,19 @@ impl N4 {
                     continue;
                 }
             }
-            let mut datagrams = ArrayVec::<_, BATCH>::new();
-            for datagram in self.batch.iter().filter(|d| !d.truncated) {
-                self.outside.hear(*datagram.from.ip(), at);
-                datagrams.push((SocketAddr::V4(datagram.from), datagram.bytes));
+            let mut whole = self.batch.iter().filter(|d| !d.truncated);
+            loop {
+                let mut datagrams = ArrayVec::<_, BATCH>::new();
+                for datagram in whole.by_ref().take(BATCH) {
+                    self.outside.hear(*datagram.from.ip(), at);
+                    datagrams.push((SocketAddr::V4(datagram.from), datagram.bytes));
+                }
+                if datagrams.is_empty() {
+                    break;
+                }
+                handle(&datagrams, &mut self.outside);
+                self.outside.flush();
             }
-            handle(&datagrams, &mut self.outside);
-            self.outside.flush();
         }
         taken
     }

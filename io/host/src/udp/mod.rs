@@ -27,6 +27,9 @@ fn apart(room: usize) -> usize {
     (room.div_ceil(LINE) | 1) * LINE
 }
 
+/// Room of a slot for which nothing is too long, what came together as one neither.
+pub const DATAGRAM_MAX: usize = 65_507;
+
 /// Receive and send buffer that a socket asks for: at 1 Gbit/s a thread may sleep 60 ms.
 const BUFFER_BYTES: usize = 8 << 20;
 
@@ -56,6 +59,14 @@ impl UdpSocket {
             return Err(io::ErrorKind::Unsupported.into());
         };
         Ok(Self { socket, local })
+    }
+
+    /// Asks the kernel to hand over datagrams of one length from one peer, where they came together,
+    /// as one, which [`RecvBatch`] takes apart again: most of what a short datagram costs is its way
+    /// through the kernel. Batches then need room for [`DATAGRAM_MAX`]. Kernels before Linux 5.0
+    /// refuse, and all stays as it was.
+    pub fn receive_together(&self) -> io::Result<()> {
+        recv::want_together(&self.socket)
     }
 
     /// The address and port that it is bound to.
@@ -113,14 +124,17 @@ fn raise_buffers(socket: &std::net::UdpSocket) -> io::Result<()> {
     Ok(())
 }
 
-/// Room for one IP_PKTINFO control message, aligned as the kernel wants it.
+/// Room for an IP_PKTINFO and a UDP_GRO control message, aligned as the kernel wants it.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
-// SAFETY: CMSG_SPACE only computes a length.
-const CONTROL_BYTES: usize =
-    unsafe { libc::CMSG_SPACE(size_of::<libc::in_pktinfo>() as libc::c_uint) } as usize;
+const CONTROL_BYTES: usize = control_space::<libc::in_pktinfo>() + control_space::<libc::c_int>();
+
+const fn control_space<T>() -> usize {
+    // SAFETY: CMSG_SPACE only computes a length.
+    unsafe { libc::CMSG_SPACE(size_of::<T>() as libc::c_uint) as usize }
+}
 
 const NO_CONTROL: Control = Control([0; CONTROL_BYTES]);
 

@@ -1,4 +1,6 @@
-//! Receiving: many datagrams by one recvmmsg(2), each with the address it was sent to.
+//! Receiving: many datagrams by one recvmmsg(2), each with the address it was sent to. Where a socket
+//! asks for it, those of one length from one peer that came together are taken as one and told apart
+//! here (UDP_GRO, udp(7)).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -22,6 +24,8 @@ pub struct RecvBatch {
 #[derive(Clone, Copy, Debug)]
 struct Received {
     length: usize,
+    /// Of each datagram in it but the last.
+    segment: usize,
     from: SocketAddrV4,
     to: Ipv4Addr,
     truncated: bool,
@@ -60,12 +64,7 @@ impl RecvBatch {
         self.slab
             .chunks_exact(self.stride)
             .zip(&self.received)
-            .map(|(slot, received)| Datagram {
-                bytes: slot.get(..received.length).unwrap_or_default(),
-                from: received.from,
-                to: received.to,
-                truncated: received.truncated,
-            })
+            .flat_map(|(slot, received)| received.apart(slot))
     }
 
     pub(super) fn fill(&mut self, fd: RawFd) -> io::Result<usize> {
@@ -96,14 +95,18 @@ impl RecvBatch {
             Err(error) => return Err(error),
         };
         for (header, name) in headers.iter().zip(&names).take(arrived) {
-            self.received.push(Received {
-                length: (header.msg_len as usize).min(self.room),
+            let length = (header.msg_len as usize).min(self.room);
+            let mut received = Received {
+                length,
+                segment: length.max(1),
                 from: from_sockaddr(name),
-                to: destination(&header.msg_hdr).unwrap_or(Ipv4Addr::UNSPECIFIED),
+                to: Ipv4Addr::UNSPECIFIED,
                 truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-            });
+            };
+            received.read_controls(&header.msg_hdr);
+            self.received.push(received);
         }
-        Ok(arrived)
+        Ok(self.received.iter().map(Received::datagrams).sum())
     }
 
     /// # Safety
@@ -131,6 +134,58 @@ impl RecvBatch {
     }
 }
 
+impl Received {
+    /// How many datagrams it holds.
+    fn datagrams(&self) -> usize {
+        self.length.div_ceil(self.segment).max(1)
+    }
+
+    /// The datagrams in its slot.
+    fn apart(self, slot: &[u8]) -> impl Iterator<Item = Datagram<'_>> {
+        (0..self.datagrams()).map(move |at| {
+            let start = at * self.segment;
+            let end = self.length.min(start + self.segment);
+            Datagram {
+                bytes: slot.get(start..end).unwrap_or_default(),
+                from: self.from,
+                to: self.to,
+                truncated: self.truncated,
+            }
+        })
+    }
+
+    /// What the kernel told beside the bytes.
+    fn read_controls(&mut self, header: &libc::msghdr) {
+        // SAFETY: the kernel filled `msg_control` and set its length; both describe live memory.
+        let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
+        // SAFETY: a message that the kernel wrote, aligned as it aligns them, or null.
+        while let Some(message) = unsafe { next.as_ref() } {
+            match (message.cmsg_level, message.cmsg_type) {
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                    // SAFETY: a message of that type carries an `in_pktinfo`.
+                    let info: libc::in_pktinfo = unsafe { value_of(message) };
+                    self.to = from_in_addr(info.ipi_addr);
+                }
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    // SAFETY: a message of that type carries a `c_int`.
+                    let segment: libc::c_int = unsafe { value_of(message) };
+                    self.segment = usize::try_from(segment).map_or(self.segment, |s| s.max(1));
+                }
+                _ => {}
+            }
+            // SAFETY: header and message are those that the kernel wrote.
+            next = unsafe { libc::CMSG_NXTHDR(header, message) };
+        }
+    }
+}
+
+/// # Safety
+/// The message must carry a `T`.
+unsafe fn value_of<T: Copy>(message: &libc::cmsghdr) -> T {
+    // SAFETY: as promised by the caller; the read needs no alignment.
+    unsafe { libc::CMSG_DATA(message).cast::<T>().read_unaligned() }
+}
+
 /// # Safety
 /// Every header must describe memory that may be written until this returns.
 unsafe fn receive_one_by_one(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Result<usize> {
@@ -148,13 +203,26 @@ unsafe fn receive_one_by_one(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Re
 
 /// Asks the kernel to tell the destination address of each datagram (ip(7), IP_PKTINFO).
 pub(super) fn want_destination(socket: &std::net::UdpSocket) -> io::Result<()> {
+    turn_on(socket, libc::IPPROTO_IP, libc::IP_PKTINFO)
+}
+
+/// Asks the kernel to give datagrams of one length that came together as one (udp(7), UDP_GRO).
+pub(super) fn want_together(socket: &std::net::UdpSocket) -> io::Result<()> {
+    turn_on(socket, libc::SOL_UDP, libc::UDP_GRO)
+}
+
+fn turn_on(
+    socket: &std::net::UdpSocket,
+    level: libc::c_int,
+    option: libc::c_int,
+) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the option takes a c_int, and gets the address and size of one.
     let outcome = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_PKTINFO,
+            level,
+            option,
             (&raw const on).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
         )
@@ -191,21 +259,6 @@ fn describe(
     header
 }
 
-fn destination(header: &libc::msghdr) -> Option<Ipv4Addr> {
-    // SAFETY: the kernel filled `msg_control` and set its length; both describe live memory.
-    let message = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() }?;
-    if message.cmsg_level != libc::IPPROTO_IP || message.cmsg_type != libc::IP_PKTINFO {
-        return None;
-    }
-    // SAFETY: a message of that type carries an `in_pktinfo`; the read needs no alignment.
-    let info: libc::in_pktinfo = unsafe {
-        libc::CMSG_DATA(message)
-            .cast::<libc::in_pktinfo>()
-            .read_unaligned()
-    };
-    Some(from_in_addr(info.ipi_addr))
-}
-
 fn is_nothing_now(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -215,7 +268,11 @@ fn is_nothing_now(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::{DATAGRAM_MAX, SendBatch, UdpSocket};
     use super::*;
+    use crate::netns::Ns;
 
     #[test]
     fn without_recvmmsg_the_same_arrives() {
@@ -233,5 +290,29 @@ mod tests {
         assert_eq!(texts.first(), Some(&(&b"one"[..], Ipv4Addr::LOCALHOST)));
         assert_eq!(texts.get(2), Some(&(&b"three"[..], Ipv4Addr::LOCALHOST)));
         assert_eq!(batch.fill(socket.as_raw_fd()).expect("recv"), 0);
+    }
+
+    #[test]
+    fn what_comes_as_one_is_told_apart() {
+        let bind = || {
+            let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+            UdpSocket::bind(&Ns::current().expect("namespace"), any).expect("bind")
+        };
+        let (a, b) = (bind(), bind());
+        b.receive_together().expect("Linux 5.0");
+        let mut sending = SendBatch::new(BATCH_MAX, 64).in_any_order();
+        for text in [&b"one"[..], b"", b"four", b"two", b"six", b"five"] {
+            assert!(sending.push_bytes(text, b.local(), None));
+        }
+        a.flush(&mut sending, Duration::ZERO, |i, e| panic!("{i}: {e}"));
+        let mut batch = RecvBatch::new(BATCH_MAX, DATAGRAM_MAX);
+        assert!(b.wait(Duration::from_secs(5)).expect("poll"));
+        assert_eq!(b.recv(&mut batch).expect("recv"), 6, "all that left");
+        assert_eq!(batch.received.len(), 3, "those of one length are one");
+        let all: Vec<_> = batch.iter().map(|d| (d.bytes, d.from, d.to)).collect();
+        let whence = |bytes| (bytes, a.local(), Ipv4Addr::LOCALHOST);
+        let texts: [&[u8]; 6] = [b"", b"one", b"two", b"six", b"four", b"five"];
+        assert_eq!(all, texts.map(whence));
+        assert!(batch.iter().all(|d| !d.truncated));
     }
 }

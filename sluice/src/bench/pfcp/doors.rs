@@ -5,15 +5,13 @@ use super::load::Wire;
 use super::ring::{self, Far, Near};
 use crate::upf::n4::{N4, Outside};
 use sluice_host::netns::Ns;
-use sluice_host::udp::{RecvBatch, SendBatch, UdpSocket};
+use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_node::core::{Core, Surroundings};
 use sluice_port::Packet;
 use sluice_port_dpdk::MbufPool;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
-/// Datagrams taken or given at once by the SMFs.
-const BATCH: usize = 32;
 /// Octets of a datagram.
 const ROOM: usize = 2048;
 
@@ -105,9 +103,12 @@ impl SocketWire {
         let wire = Self {
             socket: UdpSocket::bind(&ns, any).map_err(error)?,
             to,
-            received: RecvBatch::new(BATCH, ROOM),
-            sending: SendBatch::new(BATCH, ROOM),
+            received: RecvBatch::new(BATCH_MAX, DATAGRAM_MAX),
+            sending: SendBatch::new(BATCH_MAX, ROOM).in_any_order(),
         };
+        // Else the N4 thread would split on the way through loopback what leaves as one.
+        let together = wire.socket.receive_together();
+        together.map_err(|e| format!("receive datagrams together: {e}"))?;
         let socket = N4::open(to).map_err(error)?;
         Ok((N4::new(vec![socket], pool).map_err(error)?, wire))
     }

@@ -1,12 +1,14 @@
 //! The generator: sends a series of requests and notes when each was answered.
 
 use super::script::Script;
+use arrayvec::ArrayVec;
 use sluice_host::clock;
 use sluice_wire::pfcp::Header;
 
 /// How requests and answers travel.
 pub trait Wire {
-    /// Sends a request; false if there is no room now.
+    /// Sends a request, or lets it wait with others; false if there is no room now. What waits
+    /// together may leave in any order.
     fn send(&mut self, bytes: &[u8]) -> bool;
     /// Sends what still waits to be sent.
     fn flush(&mut self);
@@ -24,7 +26,7 @@ pub enum Pace {
 }
 
 /// Requests sent between two looks for answers.
-const BURST: usize = 32;
+const BURST: usize = 64;
 /// Requests under way at the most: one more could be refused for congestion, as each may take a
 /// transaction.
 const UNDER_WAY_MAX: usize = sluice_path::limits::RESERVED - BURST;
@@ -147,7 +149,13 @@ pub fn drive(
                 due.saturating_sub(sent).min(room(UNDER_WAY_MAX))
             }
         };
+        let mut waiting = ArrayVec::<_, BURST>::new();
         for _ in 0..may.min(BURST).min(script.len() - sent) {
+            let subscriber = script.subscriber(sent);
+            if waiting.contains(&subscriber) {
+                break;
+            }
+            waiting.push(subscriber);
             if !wire.send(script.request(sent)) {
                 break;
             }

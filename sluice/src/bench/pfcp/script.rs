@@ -49,6 +49,11 @@ impl Script {
         &self.bytes[start..self.ends[at]]
     }
 
+    /// Whose request `at` is.
+    pub fn subscriber(&self, at: usize) -> u32 {
+        self.asked[at].index
+    }
+
     /// The place of the request with this sequence number: they are numbered one after the other.
     pub fn place(&self, sequence: u32) -> Option<usize> {
         const MASK: u32 = 0xff_ffff;
