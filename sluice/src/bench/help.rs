@@ -50,7 +50,8 @@ ns the time of the N4 thread for a message without its idle turns. The limit is 
 that could answer: receive, header parse, fixed answer. In the end a packet each way through every
 session that stands is compared byte by byte.
 
-port comes by a ring of buffers, dpdk by whole frames on a port in the process, socket by kernel UDP.
+port comes by a ring of buffers, dpdk by whole frames on a port in the process, socket by kernel UDP:
+mix with each datagram by itself, together with those of one length sent and taken as one.
 dpdk/flow sends packets through one half of the sessions while 100,000 modifications a second change
 the other: lost packets, and the worker's time for a packet with and without.
 

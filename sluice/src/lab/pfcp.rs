@@ -3,7 +3,7 @@
 use super::quiet::best_of;
 use super::rig::{Ground, bad, repeats};
 use crate::bench::path::io::Pool;
-use crate::bench::pfcp::doors::{Door, RingDoor, SocketWire};
+use crate::bench::pfcp::doors::{Datagrams, Door, RingDoor, SocketWire};
 use crate::bench::pfcp::lifecycle::Act;
 use crate::bench::pfcp::load::{Log, Pace, Wire};
 use crate::bench::pfcp::measure::{Case, measure};
@@ -36,7 +36,8 @@ pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Mea
     let measured = match job.text("via")? {
         "port" => all(&mut world, &mut PortDoor::new(fresh()), &mut n4_wire, job),
         "socket" => {
-            let (mut n4, mut udp) = SocketWire::pair(pool.clone()).map_err(failed)?;
+            let (mut n4, mut udp) =
+                SocketWire::pair(pool.clone(), Datagrams::Apart).map_err(failed)?;
             all(&mut world, &mut n4, &mut udp, job)
         }
         other => Err(bad("via", other, "port or socket")),

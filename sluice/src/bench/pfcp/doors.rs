@@ -83,6 +83,15 @@ impl Door for N4 {
     }
 }
 
+/// How SMFs' datagrams go through the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Datagrams {
+    /// Those of one length as one.
+    Together,
+    /// Each by itself, as most SMFs send.
+    Apart,
+}
+
 /// The SMFs' socket.
 pub struct SocketWire {
     socket: UdpSocket,
@@ -93,22 +102,25 @@ pub struct SocketWire {
 
 impl SocketWire {
     /// The daemon's sockets and the SMFs', on ports of loopback that are free.
-    pub fn pair(pool: MbufPool) -> Result<(N4, Self), String> {
+    pub fn pair(pool: MbufPool, datagrams: Datagrams) -> Result<(N4, Self), String> {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         let error = |e: sluice_host::HostError| e.to_string();
         let ns = Ns::current().map_err(error)?;
         // The kernel names a free port; nobody else is likely to take it in between.
         let port = UdpSocket::bind(&ns, any).map_err(error)?.local().port();
         let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
-        let wire = Self {
+        let mut wire = Self {
             socket: UdpSocket::bind(&ns, any).map_err(error)?,
             to,
             received: RecvBatch::new(BATCH_MAX, DATAGRAM_MAX),
-            sending: SendBatch::new(BATCH_MAX, ROOM).in_any_order(),
+            sending: SendBatch::new(BATCH_MAX, ROOM),
         };
-        // Else the N4 thread would split on the way through loopback what leaves as one.
-        let together = wire.socket.receive_together();
-        together.map_err(|e| format!("receive datagrams together: {e}"))?;
+        if datagrams == Datagrams::Together {
+            wire.sending = wire.sending.in_any_order();
+            // Else the N4 thread would split on the way through loopback what leaves as one.
+            let together = wire.socket.receive_together();
+            together.map_err(|e| format!("receive datagrams together: {e}"))?;
+        }
         let socket = N4::open(to).map_err(error)?;
         Ok((N4::new(vec![socket], pool).map_err(error)?, wire))
     }

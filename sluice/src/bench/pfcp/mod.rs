@@ -26,7 +26,7 @@ use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
 use super::path::world::Failure;
 use super::watch::{Failed, Measured};
-use doors::{Door, RingDoor, SocketWire};
+use doors::{Datagrams, Door, RingDoor, SocketWire};
 use load::Wire;
 use measure::{Case, Figures, measure};
 use port::PortDoor;
@@ -112,7 +112,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
-    let [port, dpdk, socket] = cases(args);
+    let [port, dpdk, socket, together] = cases(args);
     if port.name.contains(&args.only) {
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
     }
@@ -120,9 +120,11 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         let mut n4 = PortDoor::new(fresh());
         outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
-    if socket.name.contains(&args.only) {
-        let (mut n4, mut udp) = SocketWire::pair(pool.clone())?;
-        outcomes.push(one(&mut world, (&mut n4, &mut udp), socket)?);
+    for (case, datagrams) in [(socket, Datagrams::Apart), (together, Datagrams::Together)] {
+        if case.name.contains(&args.only) {
+            let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
+            outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
+        }
     }
     let mut flow = None;
     if "pfcp/dpdk/flow".contains(&args.only) {
@@ -162,7 +164,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
 }
 
 /// What is measured, by the way that messages come.
-fn cases(args: &PfcpArgs) -> [Case; 3] {
+fn cases(args: &PfcpArgs) -> [Case; 4] {
     let case = |name, carried_by, rate_per_s| Case {
         name,
         carried_by,
@@ -186,7 +188,14 @@ fn cases(args: &PfcpArgs) -> [Case; 3] {
         ),
         case(
             "pfcp/socket/mix",
-            "kernel UDP on loopback, the daemon's socket",
+            "kernel UDP on loopback, the daemon's socket; the SMFs send and take each datagram by \
+             itself",
+            args.socket_rate,
+        ),
+        case(
+            "pfcp/socket/together",
+            "the same, the SMFs sending and taking datagrams of one length as one (UDP_SEGMENT, \
+             UDP_GRO), as a card may bring them",
             args.socket_rate,
         ),
     ]
