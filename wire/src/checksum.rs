@@ -23,6 +23,18 @@ impl Sum {
         Self::ZERO.add_bytes(bytes)
     }
 
+    /// The sum of an IPv4 header without options, by its three words.
+    #[inline(always)]
+    pub fn of_ipv4_header(header: &[u8; 20]) -> Self {
+        let ([first, second], rest) = header.as_chunks::<8>() else {
+            return Self::ZERO;
+        };
+        let third = rest.first_chunk().copied().unwrap_or_default();
+        Self(u64::from_ne_bytes(*first))
+            .combine(Self(u64::from_ne_bytes(*second)))
+            .combine(Self(u32::from_ne_bytes(third).into()))
+    }
+
     /// Adds `bytes`, as [`Sum::of`] does.
     #[inline]
     #[must_use]
@@ -63,13 +75,14 @@ impl Sum {
     }
 
     /// The sum as one 16-bit word in host order, carries folded in.
+    ///
+    /// A number to which its own halves are added the other way round has in its upper half what both
+    /// halves make, and the carry of the lower half is the one that goes around the end.
     #[inline]
     pub const fn fold(self) -> u16 {
-        let sum = (self.0 >> 32) + (self.0 & 0xffff_ffff);
-        let sum = (sum >> 32) + (sum & 0xffff_ffff);
-        let sum = (sum >> 16) + (sum & 0xffff);
-        let sum = (sum >> 16) + (sum & 0xffff);
-        u16::from_be((sum + (sum >> 16)) as u16)
+        let sum = (self.0.wrapping_add(self.0.rotate_left(32)) >> 32) as u32;
+        let sum = (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16;
+        u16::from_be(sum)
     }
 
     /// The checksum: the complement of the sum.
@@ -159,6 +172,16 @@ mod tests {
         #[test]
         fn the_fast_sum_equals_the_definition(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(checksum(&bytes), slow_checksum(&bytes));
+        }
+
+        #[test]
+        fn a_header_sums_as_its_bytes(header in any::<[u8; 20]>()) {
+            prop_assert_eq!(Sum::of_ipv4_header(&header).finish(), slow_checksum(&header));
+        }
+
+        #[test]
+        fn sums_fold_to_what_their_words_make(sum in any::<u64>()) {
+            prop_assert_eq!(!Sum(sum).fold(), slow_checksum(&sum.to_ne_bytes()));
         }
 
         #[test]

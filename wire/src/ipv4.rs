@@ -297,11 +297,11 @@ pub fn decrement_ttl(header: &mut [u8; HEADER_LEN]) -> Result<(), TtlExpired> {
         return Err(TtlExpired);
     }
     header[8] -= 1;
-    // RFC 1624, equation 3: of the word with the TTL in its upper octet, ~m + m' is always
-    // 0xffff - 0x100.
-    let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + 0xfeff;
-    let folded = (sum >> 16) + (sum & 0xffff);
-    [header[10], header[11]] = (!(folded as u16)).to_be_bytes();
+    // RFC 1624, equation 3, where the word with the TTL in its upper octet becomes less by 0x100: the
+    // checksum becomes more by it, around the end, and is 0 where it would be 0xffff.
+    let sum = u32::from(u16::from_be_bytes([header[10], header[11]])) + 0x100;
+    let sum = sum + u32::from(sum >= 0xffff);
+    [header[10], header[11]] = (sum as u16).to_be_bytes();
     Ok(())
 }
 

@@ -1,12 +1,13 @@
 //! The packet path: from received burst to wire, driven by compiled rules.
 //!
-//! Start reading at [`worker`] (one turn of the loop), then `sort` (parse, place, hand over) and
-//! `path` (session to transmit). One stage is one file under [`stage`]. What rules look like when
-//! they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
+//! Start reading at [`worker`] (one turn of the loop), then `sort` (hand over) with `classify`
+//! (parse, place) and `path` (session to transmit). One stage is one file under [`stage`]. What rules
+//! look like when they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
 #![forbid(unsafe_code)]
 
 pub mod assembly;
 pub mod bucket;
+mod classify;
 pub mod drop;
 pub mod foreign;
 mod fragments;
@@ -26,6 +27,7 @@ pub mod probe;
 pub mod reassembly;
 mod relocate;
 pub mod requeue;
+mod row;
 pub mod rule;
 mod shape;
 mod sort;

@@ -42,3 +42,20 @@ pub struct Meta {
     /// Number of the tracing that the worker had who parsed it; 0: it followed nothing.
     pub traced: u8,
 }
+
+impl Meta {
+    /// Of no packet.
+    pub const NONE: Self = Self {
+        key: 0,
+        line: 0,
+        outer_src: 0,
+        inner_at: 0,
+        inner_len: 0,
+        qfi: NO_QFI,
+        interface: 0,
+        local: 0,
+        entry: Entry::Plain,
+        usual: false,
+        traced: 0,
+    };
+}

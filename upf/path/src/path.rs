@@ -92,23 +92,28 @@ impl<'a, I: PortIo> Path<'a, I> {
             mine, metas, dead, ..
         } = batch;
         for (mut packet, meta) in mine.drain().zip(metas.iter()) {
-            match self.go(&mut packet, meta) {
-                Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
-                Err(end) => self.end(packet, meta, end, dead),
+            let usual = match meta.usual {
+                true => self.usual(&mut packet, meta),
+                false => None,
+            };
+            match usual {
+                Some(Ok(Leaving { lane, charge })) => self.push(lane, packet, charge),
+                Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
+                None => self.one(packet, meta, dead),
             }
         }
         metas.clear();
         dead.free();
     }
 
-    #[inline(always)]
-    fn go(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Leaving, End> {
-        if meta.usual
-            && let Some(done) = self.usual(packet, meta)
-        {
-            return done.map_err(End::Drop);
+    /// One packet as any may be. Not inlined: the loop's registers are for usual packets, and what
+    /// both find out would meet in memory.
+    #[inline(never)]
+    fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
+        match self.pass(&mut packet, meta) {
+            Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
+            Err(end) => self.end(packet, meta, end, dead),
         }
-        self.pass(packet, meta)
     }
 
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
@@ -196,7 +201,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     /// Puts a whole frame into a lane.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, lane: usize, frame: I::Packet, charge: Charge) {
         if self.lanes.get(lane).is_none_or(Lane::is_full) {
             self.flush();

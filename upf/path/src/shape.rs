@@ -10,8 +10,8 @@ use sluice_wire::checksum::Sum;
 use sluice_wire::gtpu::PORT;
 
 /// Octets of an Ethernet header, and with an IEEE 802.1Q tag.
-const UNTAGGED: usize = 14;
-const TAGGED: usize = 18;
+pub(crate) const UNTAGGED: usize = 14;
+pub(crate) const TAGGED: usize = 18;
 /// From the outer IPv4 header to the inner packet: IPv4, UDP, GTP-U with its container.
 const OUTER_LEN: usize = 20 + 8 + 16;
 /// From the outer IPv4 header to the TEID.
@@ -37,11 +37,16 @@ pub struct Shape {
     own: [u32; OWN_ADDRESSES],
 }
 
+/// What is looked at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+pub enum Form {
+    /// A G-PDU.
     Tunnel,
+    /// A G-PDU behind an IEEE 802.1Q tag.
     TaggedTunnel,
+    /// An IPv4 packet.
     Plain,
+    /// An IPv4 packet behind an IEEE 802.1Q tag.
     TaggedPlain,
 }
 
@@ -60,6 +65,12 @@ impl Shape {
         tunnels.chain(plain).collect()
     }
 
+    /// Its form.
+    #[inline]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
     /// The meta of a frame of this shape, not placed yet.
     #[inline(always)]
     pub fn meta(&self, frame: &[u8]) -> Option<Meta> {
@@ -71,8 +82,9 @@ impl Shape {
         }
     }
 
+    /// The same if its form is a tunnel's, with the IP header at `AT`.
     #[inline(always)]
-    fn tunnelled<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
+    pub(crate) fn tunnelled<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
         let window: &[u8; 8 * WORDS] = frame.first_chunk()?;
         let total = be16(window, AT + 2);
         let lengths_agree = usize::from(total) + AT <= frame.len()
@@ -80,7 +92,7 @@ impl Shape {
             && be16(window, AT + 24) == total.wrapping_sub(20)
             && be16(window, AT + 30) == total.wrapping_sub(36)
             && be32(window, AT + TEID_AT) != 0;
-        if !self.fits::<WORDS>(window) || !lengths_agree || !sums_up(&window[AT..AT + 20]) {
+        if !self.fits::<WORDS>(window) || !lengths_agree || !sums_up(header::<AT>(window)) {
             return None;
         }
         let outer_src = be32(window, AT + 12);
@@ -103,14 +115,15 @@ impl Shape {
         })
     }
 
+    /// The same if its form is a plain one, with the IP header at `AT`.
     #[inline(always)]
-    fn plain<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
+    pub(crate) fn plain<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
         let window: &[u8; 40] = frame.first_chunk()?;
         let total = be16(window, AT + 2);
         let dst = be32(window, AT + 16);
         let fits = self.fits::<3>(window);
         let whole = usize::from(total) + AT <= frame.len() && total >= 20;
-        if !fits || !whole || !sums_up(&window[AT..AT + 20]) || self.own.contains(&dst) {
+        if !fits || !whole || !sums_up(header::<AT>(window)) || self.own.contains(&dst) {
             return None;
         }
         Some(Meta {
@@ -131,12 +144,16 @@ impl Shape {
     /// Whether the first words are as they always are.
     #[inline(always)]
     fn fits<const N: usize>(&self, window: &[u8]) -> bool {
-        let words = window.as_chunks::<8>().0.iter();
-        let ideal = self.pattern.iter().zip(&self.mask);
-        let differing = words.zip(ideal).take(N).fold(0, |all, (word, ideal)| {
-            all | (u64::from_ne_bytes(*word) ^ ideal.0) & ideal.1
-        });
-        differing == 0
+        let words = window.as_chunks::<8>().0.first_chunk::<N>();
+        let ideal = (
+            self.pattern.first_chunk::<N>(),
+            self.mask.first_chunk::<N>(),
+        );
+        let (Some(words), (Some(pattern), Some(mask))) = (words, ideal) else {
+            return false;
+        };
+        let differing = |at: usize| (u64::from_ne_bytes(words[at]) ^ pattern[at]) & mask[at];
+        (0..N).fold(0, |all, at| all | differing(at)) == 0
     }
 
     /// None if there are more of them than are compared.
@@ -151,19 +168,25 @@ impl Shape {
 }
 
 #[inline(always)]
-fn be16(window: &[u8], at: usize) -> u16 {
+pub(crate) fn be16(window: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([window[at], window[at + 1]])
 }
 
 #[inline(always)]
-fn be32(window: &[u8], at: usize) -> u32 {
+pub(crate) fn be32(window: &[u8], at: usize) -> u32 {
     u32::from(be16(window, at)) << 16 | u32::from(be16(window, at + 2))
+}
+
+/// The IPv4 header in a window.
+#[inline(always)]
+fn header<const AT: usize>(window: &[u8]) -> &[u8; 20] {
+    window[AT..].first_chunk().expect("windows hold one")
 }
 
 /// Whether an IPv4 header's checksum is right.
 #[inline(always)]
-pub(crate) fn sums_up(header: &[u8]) -> bool {
-    Sum::of(header).verifies()
+pub(crate) fn sums_up(header: &[u8; 20]) -> bool {
+    Sum::of_ipv4_header(header).verifies()
 }
 
 /// A window on its way to a shape.

@@ -1,35 +1,21 @@
-//! Sort: parse and place what was received; keep mine, hand over what is others', give the control
+//! Sort: what was received is classified; keep mine, hand over what is others', give the control
 //! core what is no user traffic.
 
+use crate::classify::Classifier;
 use crate::drop::DropReason;
 use crate::message::{Handover, ToControl};
 use crate::meta::Meta;
 use crate::moves::HELD;
-use crate::stage::parse::{self, Class};
-use crate::stage::place;
+use crate::stage::parse::Class;
 use crate::tables::InterfaceId;
 use crate::worker::{Batch, Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
-
-/// How many packets ahead the header is fetched: with about 20 ns a packet it covers a miss.
-const PREFETCH_AHEAD: usize = 8;
-
-/// How many packets ahead a place in the table of foreign identifiers is fetched: with about 15 ns a
-/// packet it covers a miss, and one of the page table.
-const ANNOUNCE_AHEAD: usize = 16;
-
-/// The line of a TEID that no table knows: execution finds no line there and answers the peer.
-const NOWHERE: u32 = u32::MAX;
 
 impl<I: PortIo> Worker<I> {
     /// Sorts what `batch.mine` received behind its first `from` packets, in place: as a rule all
     /// of it stays.
     pub(crate) fn sort(&mut self, from: usize, port: PortId, now_ns: u64) {
-        if self.places.foreign.is_empty() {
-            self.classify::<false>(from, port);
-        } else {
-            self.classify::<true>(from, port);
-        }
+        self.classify(from, port);
         if self.tracer.is_on() {
             self.mark_traced(from);
         }
@@ -54,67 +40,22 @@ impl<I: PortIo> Worker<I> {
         self.batch.dead.free();
     }
 
-    /// A meta for each packet that is mine; the others are remembered in `batch.odd`. Where others
-    /// chose identifiers (`FOREIGN`), packets are looked at some time before it is their turn, so that
-    /// their places in the table are there when they are asked for.
-    fn classify<const FOREIGN: bool>(&mut self, from: usize, port: PortId) {
-        let tables = self.tables.enter();
-        let shapes = tables.usual.shapes(port);
+    fn classify(&mut self, from: usize, port: PortId) {
         let Batch {
             mine, metas, odd, ..
         } = &mut self.batch;
-        let packets = mine.as_mut_slice().get_mut(from..).unwrap_or_default();
-        let headers_ahead = PREFETCH_AHEAD + if FOREIGN { ANNOUNCE_AHEAD } else { 0 };
-        for packet in packets.iter().take(headers_ahead) {
-            packet.prefetch();
-        }
-        let usual = |packet: &I::Packet| shapes.iter().find_map(|s| s.meta(packet.data()));
-        let announce =
-            |packet: &I::Packet| usual(packet).inspect(|meta| place::announce(meta, &self.places));
-        let mut announced = [None; ANNOUNCE_AHEAD];
-        if FOREIGN {
-            for (meta, packet) in announced.iter_mut().zip(packets.iter()) {
-                *meta = announce(packet);
-            }
-        }
-        for i in 0..packets.len() {
-            if let Some(ahead) = packets.get(i + headers_ahead) {
-                ahead.prefetch();
-            }
-            let known = if FOREIGN {
-                let ahead = packets.get(i + ANNOUNCE_AHEAD).and_then(announce);
-                core::mem::replace(&mut announced[i % ANNOUNCE_AHEAD], ahead)
-            } else {
-                None
-            };
-            let packet = &mut packets[i];
-            let class = if packet.segments() > 1 && !packet.linearize() {
-                Class::Drop(DropReason::NotLinear)
-            } else {
-                match if FOREIGN { known } else { usual(packet) } {
-                    Some(meta) => Class::User(meta),
-                    None => parse::classify(packet.data(), port, tables),
-                }
-            };
-            let class = match class {
-                Class::User(mut meta) => match place::place(&mut meta, &self.places) {
-                    Ok(()) if self.owners.of_index(meta.line) == self.id => {
-                        self.state.prefetch_line(meta.line);
-                        metas.push(meta);
-                        continue;
-                    }
-                    Ok(()) => Class::User(meta),
-                    Err(DropReason::UnknownTeid) => {
-                        meta.line = NOWHERE;
-                        metas.push(meta);
-                        continue;
-                    }
-                    Err(reason) => Class::Drop(reason),
-                },
-                other => other,
-            };
-            odd.push((i, class));
-        }
+        let classifier = Classifier {
+            tables: self.tables.enter(),
+            places: &self.places,
+            owners: &self.owners,
+            state: &self.state,
+            id: self.id,
+            port,
+            packets: mine.as_mut_slice().get_mut(from..).unwrap_or_default(),
+            metas,
+            odd,
+        };
+        classifier.run();
     }
 
     /// Takes the odd ones out. The others stay in their order.

@@ -10,7 +10,7 @@ use crate::line::Line;
 use crate::meta::{Entry, Meta};
 use crate::path::{Leaving, Path};
 use crate::rule::{Flags, Head};
-use crate::shape::sums_up;
+use crate::shape::{be16, be32, sums_up};
 use crate::stage::transmit::Charge;
 use crate::stage::{ohc, ohr, qer, urr};
 use crate::tables::Tables;
@@ -62,7 +62,7 @@ impl<I: PortIo> Path<'_, I> {
         let (way, outer) = match meta.entry {
             Entry::Tunnel => (uplink(line, meta, inner, self.tables)?, None),
             Entry::Plain => {
-                let (way, outer) = downlink(line, data, self.tables)?;
+                let (way, outer) = downlink(line, meta, data, self.tables)?;
                 (way, Some(outer))
             }
             Entry::EndMarker => return None,
@@ -94,28 +94,31 @@ impl<I: PortIo> Path<'_, I> {
 /// The inner packet is sound and the UE's, and its route is known.
 #[inline(always)]
 fn uplink<'a>(line: &Line, meta: &Meta, inner: &[u8; 20], tables: &'a Tables) -> Option<&'a Way> {
-    let [_, _, len0, len1, .., s0, s1, s2, s3, d0, d1, d2, d3] = *inner;
-    let sound = u16::from_be_bytes([len0, len1]) == meta.inner_len && sums_up(inner);
-    let of_ue = line.head.flags.has(Flags::FROM_UE)
-        && line.ue_ip == u32::from_be_bytes([s0, s1, s2, s3])
-        || line.ue_ip == 0;
+    let (total, source, destination) = (be16(inner, 2), be32(inner, 12), be32(inner, 16));
+    let sound = total == meta.inner_len && sums_up(inner);
+    let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
     if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
         return None;
     }
-    let destination = u32::from_be_bytes([d0, d1, d2, d3]);
     tables.usual.way_out(line.body.egress, destination, tables)
 }
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink<'a>(line: &Line, inner: &[u8], tables: &'a Tables) -> Option<(&'a Way, Outer<'a>)> {
+fn downlink<'a>(
+    line: &Line,
+    meta: &Meta,
+    inner: &[u8],
+    tables: &'a Tables,
+) -> Option<(&'a Way, Outer<'a>)> {
     if !line.head.flags.agree(DOWNLINK) {
         return None;
     }
     let front = tables.usual.front(line.body.peer)?;
+    let flow_hash = ohr::flow_hash_of_plain(inner, meta.inner_len);
     let outer = Outer {
         constant: &front.outer,
-        fields: ohc::fields(Teid::new(line.body.teid)?, ohr::flow_hash(inner)),
+        fields: ohc::fields(Teid::new(line.body.teid)?, flow_hash),
         container: ShortContainer::downlink(Qfi::new(line.head.qfi_mark)?, false),
     };
     Some((&front.way, outer))

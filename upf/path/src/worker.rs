@@ -13,6 +13,7 @@ use crate::probe::{Probe, Stage};
 use crate::reassembly::Reassembler;
 use crate::relocate::{Draining, Giving};
 use crate::requeue::Arriving;
+use crate::row::Row;
 use crate::rule::Block;
 use crate::stage::parse::Class;
 use crate::stage::place::Places;
@@ -131,7 +132,7 @@ pub(crate) struct Batch<P: Packet> {
     /// Received, placed here and ours.
     pub mine: Burst<P>,
     /// One for each of `mine`, once sorted.
-    pub metas: ArrayVec<Meta, BURST_MAX>,
+    pub metas: Row<Meta>,
     /// Which of those just received are not ours to execute, and what they are.
     pub odd: ArrayVec<(usize, Class), BURST_MAX>,
     /// To be freed.
@@ -169,7 +170,7 @@ impl<I: PortIo> Worker<I> {
                 received: Burst::new(),
                 received_at: PortId(0),
                 mine: Burst::new(),
-                metas: ArrayVec::new(),
+                metas: Row::new(Meta::NONE),
                 odd: ArrayVec::new(),
                 dead: Burst::new(),
             },

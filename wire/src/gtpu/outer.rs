@@ -22,7 +22,7 @@ const CONTAINER_AT: usize = IPV4_UDP_LEN + 12;
 /// What is the same in every packet to one peer, its checksum summed beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct OuterIpv4 {
-    /// A whole header with zeros where [`OuterFields`], container and lengths go.
+    /// A whole header, as it is before a container, with zeros where [`OuterFields`], container and lengths go.
     header: [u8; OUTER_IPV4_LEN],
     /// Of the IPv4 header.
     sum: Sum,
@@ -61,6 +61,7 @@ impl OuterIpv4 {
         {
             whole[IPV4_UDP_LEN..OUTER_IPV4_PLAIN_LEN].copy_from_slice(&gtpu);
         }
+        whole[IPV4_UDP_LEN] |= FLAG_E;
         whole[EXTENSION_AT] = ExtensionType::PDU_SESSION_CONTAINER.0;
         Self {
             header: whole,
@@ -73,7 +74,7 @@ impl OuterIpv4 {
     ///
     /// # Errors
     /// [`TooLong`], `out` unchanged, if the packet would exceed 65535 octets.
-    #[inline]
+    #[inline(always)]
     pub fn write(
         &self,
         out: &mut [u8; OUTER_IPV4_LEN],
@@ -83,7 +84,6 @@ impl OuterIpv4 {
     ) -> Result<(), TooLong> {
         let stated = Lengths::before(inner_len.saturating_add(8))?;
         *out = self.header;
-        out[IPV4_UDP_LEN] |= FLAG_E;
         out[CONTAINER_AT..].copy_from_slice(&container.0);
         if let Some(front) = out.first_chunk_mut() {
             self.vary(front, fields, stated);
@@ -104,6 +104,7 @@ impl OuterIpv4 {
     ) -> Result<(), TooLong> {
         let stated = Lengths::before(inner_len)?;
         out.copy_from_slice(&self.header[..OUTER_IPV4_PLAIN_LEN]);
+        out[IPV4_UDP_LEN] &= !FLAG_E;
         self.vary(out, fields, stated);
         Ok(())
     }

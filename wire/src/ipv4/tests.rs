@@ -1,4 +1,5 @@
 use super::*;
+use crate::checksum::update_u16;
 use proptest::prelude::*;
 use std::vec::Vec;
 
@@ -180,6 +181,19 @@ fn a_fragment_that_reaches_beyond_the_longest_packet_is_not_cut() {
     let planned = Fragments::new(packet, 100).map(|_| ());
     assert_eq!(planned, Err(FragmentError::BeyondEnd));
     assert!(Fragments::new(packet, 1500).is_ok(), "it fits as it is");
+}
+
+#[test]
+fn every_checksum_is_mended_as_rfc_1624_says() {
+    for before in 0..=u16::MAX {
+        let [high, low] = before.to_be_bytes();
+        let mut header = [
+            0x45, 0, 0, 20, 0, 0, 0, 0, 9, 6, high, low, 0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        decrement_ttl(&mut header).unwrap();
+        let mended = update_u16(before, 0x0906, 0x0806);
+        assert_eq!(header[8..12], [&[8, 6], &mended.to_be_bytes()[..]].concat());
+    }
 }
 
 proptest! {

@@ -88,12 +88,92 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
     let Ok(ip) = Ipv4::parse_unsummed(inner) else {
         return 0;
     };
-    let has_ports = matches!(ip.protocol().0, 6 | 17 | 132) && !ip.is_fragment();
-    let ports = match ip.payload().first_chunk::<4>() {
-        Some(p) if has_ports => u32::from_be_bytes(*p),
+    let payload = ip.payload().first_chunk();
+    let ports = payload.filter(|_| !ip.is_fragment());
+    mix(
+        ip.source_u32(),
+        ip.destination_u32(),
+        ip.protocol().0,
+        ports,
+    )
+}
+
+/// The same of a packet of `len` octets that begins `inner`, whose header has no options.
+#[inline(always)]
+pub fn flow_hash_of_plain(inner: &[u8], len: u16) -> u32 {
+    const IS_FRAGMENT: u16 = 0x3fff;
+    let Some(
+        &[
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            f0,
+            f1,
+            _,
+            protocol,
+            _,
+            _,
+            s0,
+            s1,
+            s2,
+            s3,
+            d0,
+            d1,
+            d2,
+            d3,
+        ],
+    ) = inner.first_chunk()
+    else {
+        return 0;
+    };
+    let is_whole = u16::from_be_bytes([f0, f1]) & IS_FRAGMENT == 0 && len >= 24;
+    let ports = inner[20..].first_chunk().filter(|_| is_whole);
+    let source = u32::from_be_bytes([s0, s1, s2, s3]);
+    let destination = u32::from_be_bytes([d0, d1, d2, d3]);
+    mix(source, destination, protocol, ports)
+}
+
+#[inline(always)]
+fn mix(source: u32, destination: u32, protocol: u8, first: Option<&[u8; 4]>) -> u32 {
+    // TCP, UDP, SCTP.
+    let ports = match first {
+        Some(ports) if matches!(protocol, 6 | 17 | 132) => u32::from_be_bytes(*ports),
         _ => 0,
     };
-    let mixed = u64::from(ip.source_u32() ^ ports.rotate_left(16)) << 32
-        | u64::from(ip.destination_u32() ^ u32::from(ip.protocol().0));
+    let mixed = u64::from(source ^ ports.rotate_left(16)) << 32
+        | u64::from(destination ^ u32::from(protocol));
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sluice_wire::checksum::checksum;
+
+    proptest! {
+        #[test]
+        fn a_plain_packet_has_the_hash_of_any(
+            mut packet in proptest::collection::vec(any::<u8>(), 20..60),
+            protocol in prop::sample::select(vec![1, 6, 17, 47, 132]),
+            fragment in prop::sample::select(vec![0, 1, 0x2000, 0x4000]),
+            padding in 0usize..8,
+        ) {
+            let len = packet.len() as u16;
+            packet[0] = 0x45;
+            packet[2..4].copy_from_slice(&len.to_be_bytes());
+            packet[6..8].copy_from_slice(&u16::to_be_bytes(fragment));
+            packet[9] = protocol;
+            packet[10..12].fill(0);
+            let sum = checksum(&packet[..20]);
+            packet[10..12].copy_from_slice(&sum.to_be_bytes());
+            packet.resize(packet.len() + padding, 0xa5);
+            let expected = flow_hash(&packet);
+            prop_assert!(Ipv4::parse_unsummed(&packet).is_ok());
+            prop_assert_eq!(flow_hash_of_plain(&packet, len), expected);
+        }
+    }
 }

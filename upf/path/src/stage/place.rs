@@ -52,15 +52,16 @@ fn by_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
     {
         return Ok(line);
     }
-    foreign_teid(meta, places)
+    foreign_teid(meta.local, meta.key, places)
 }
 
+/// Not by a reference to the meta, which would keep it in memory.
 #[inline(never)]
-fn foreign_teid(meta: &Meta, places: &Places) -> Result<u32, DropReason> {
+fn foreign_teid(local: u8, key: u32, places: &Places) -> Result<u32, DropReason> {
     places
         .foreign
-        .get(ForeignKey::teid(meta.local, meta.key))
-        .or_else(|| places.layout.own_teid(meta.key))
+        .get(ForeignKey::teid(local, key))
+        .or_else(|| places.layout.own_teid(key))
         .ok_or(DropReason::UnknownTeid)
 }
 

@@ -3,11 +3,11 @@
 
 use crate::drop::DropReason;
 use crate::ledger::WorkerStats;
+use crate::row::Row;
 use crate::stage::pdr::At;
 use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
-use arrayvec::ArrayVec;
-use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
+use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
 
 /// Whose usage a packet counts on: 12 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ pub struct Lane<P: Packet> {
     port: PortId,
     queue: QueueId,
     frames: Burst<P>,
-    charges: ArrayVec<Charge, BURST_MAX>,
+    charges: Row<Charge>,
 }
 
 impl<P: Packet> Lane<P> {
@@ -44,7 +44,7 @@ impl<P: Packet> Lane<P> {
             port,
             queue,
             frames: Burst::new(),
-            charges: ArrayVec::new(),
+            charges: Row::new(Charge::NONE),
         }
     }
 

@@ -315,8 +315,9 @@ impl<I: PortIo> Worker<I> {
             return path.execute(batch);
         }
         let mut packets = core::mem::take(&mut batch.mine);
-        let metas = core::mem::take(&mut batch.metas);
-        for (packet, meta) in packets.drain().zip(metas) {
+        let metas = batch.metas.clone();
+        batch.metas.clear();
+        for (packet, meta) in packets.drain().zip(metas.iter().copied()) {
             let follows = path.follows(&meta);
             if follows {
                 // Those before it leave before it.
