@@ -22,7 +22,8 @@ const CONTAINER_AT: usize = IPV4_UDP_LEN + 12;
 /// What is the same in every packet to one peer, its checksum summed beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct OuterIpv4 {
-    /// A whole header, as it is before a container, with zeros where [`OuterFields`], container and lengths go.
+    /// A whole header, as it is before a container, with zeros where [`OuterFields`], container and
+    /// lengths go.
     header: [u8; OUTER_IPV4_LEN],
     /// Of the IPv4 header.
     sum: Sum,

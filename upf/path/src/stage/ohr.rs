@@ -4,8 +4,9 @@ use crate::drop::DropReason;
 use crate::line::Line;
 use crate::meta::{Entry, Meta};
 use crate::rule::Flags;
+use crate::shape::{be16, be32};
 use sluice_port::Packet;
-use sluice_wire::ipv4::{Ipv4, Ipv4Error};
+use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
 
 /// What later stages need of the inner packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,39 +102,15 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
 /// The same of a packet of `len` octets that begins `inner`, whose header has no options.
 #[inline(always)]
 pub fn flow_hash_of_plain(inner: &[u8], len: u16) -> u32 {
+    // More fragments, and the offset (RFC 791, 3.1).
     const IS_FRAGMENT: u16 = 0x3fff;
-    let Some(
-        &[
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            f0,
-            f1,
-            _,
-            protocol,
-            _,
-            _,
-            s0,
-            s1,
-            s2,
-            s3,
-            d0,
-            d1,
-            d2,
-            d3,
-        ],
-    ) = inner.first_chunk()
-    else {
+    let Some(header) = inner.first_chunk::<HEADER_LEN>() else {
         return 0;
     };
-    let is_whole = u16::from_be_bytes([f0, f1]) & IS_FRAGMENT == 0 && len >= 24;
-    let ports = inner[20..].first_chunk().filter(|_| is_whole);
-    let source = u32::from_be_bytes([s0, s1, s2, s3]);
-    let destination = u32::from_be_bytes([d0, d1, d2, d3]);
-    mix(source, destination, protocol, ports)
+    let is_whole = be16(header, 6) & IS_FRAGMENT == 0 && usize::from(len) >= HEADER_LEN + 4;
+    let ports = inner[HEADER_LEN..].first_chunk().filter(|_| is_whole);
+    let (source, destination) = (be32(header, 12), be32(header, 16));
+    mix(source, destination, header[9], ports)
 }
 
 #[inline(always)]
