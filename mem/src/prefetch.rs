@@ -14,8 +14,13 @@ pub fn read<T: ?Sized>(value: &T) {
 #[inline(always)]
 pub fn read_whole<T>(value: &T) {
     let first = (value as *const T).cast::<u8>();
-    for at in (0..size_of::<T>()).step_by(CACHE_LINE) {
+    let (size, align) = (size_of::<T>(), align_of::<T>());
+    for at in (0..size).step_by(CACHE_LINE) {
         hint_read(first.wrapping_add(at));
+    }
+    // What is shorter than a line may begin in one and end in the next.
+    if size > 0 && size > align && align < CACHE_LINE {
+        hint_read(first.wrapping_add(size - 1));
     }
 }
 
@@ -45,6 +50,7 @@ pub fn read_bytes(bytes: &[u8]) {
 #[inline(always)]
 pub fn read_all_bytes(bytes: &[u8]) {
     bytes.chunks(CACHE_LINE).for_each(read_bytes);
+    bytes.last().into_iter().for_each(read);
 }
 
 /// Asks for the first cache line of `slice[index]`, to be read; does nothing if
@@ -53,6 +59,14 @@ pub fn read_all_bytes(bytes: &[u8]) {
 pub fn read_index<T>(slice: &[T], index: usize) {
     if index < slice.len() {
         hint_read(slice.as_ptr().wrapping_add(index).cast());
+    }
+}
+
+/// The same, to be written.
+#[inline(always)]
+pub fn write_index<T>(slice: &[T], index: usize) {
+    if index < slice.len() {
+        hint_write(slice.as_ptr().wrapping_add(index).cast());
     }
 }
 
@@ -121,9 +135,15 @@ mod tests {
         let words = [1_u64, 2, 3];
         read(&words);
         write(&words);
+        read_whole(&words);
+        read_whole(&());
         read_bytes(&[]);
+        read_all_bytes(&[]);
+        read_all_bytes(&[7; 100]);
         read_index(&words, 2);
         read_index(&words, usize::MAX);
+        write_index(&words, 1);
+        write_index(&words, 3);
         hint_read_all(core::ptr::null(), 200);
         hint_write_all(core::ptr::without_provenance(usize::MAX - 63), 200);
         assert_eq!(words, [1, 2, 3]);

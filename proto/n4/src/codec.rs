@@ -180,9 +180,9 @@ pub fn cause(body: &[u8]) -> Option<Cause> {
 }
 
 /// The Node ID of any message that has a readable one.
-pub fn node_id(body: &[u8]) -> Option<NodeId> {
+pub fn node_id(body: &[u8]) -> Option<value::NodeId<'_>> {
     let value = first(body, IeType::NODE_ID)?;
-    NodeId::from_wire(value::NodeId::decode(value).ok()?)
+    value::NodeId::decode(value).ok()
 }
 
 /// The SEID in the F-SEID of any message that has a readable one.

@@ -60,6 +60,17 @@ impl NodeId {
         }
     }
 
+    /// Whether the IE has this name; nothing is copied for it.
+    pub fn is(&self, ie: value::NodeId<'_>) -> bool {
+        match (self, ie) {
+            (Self::Fqdn(ours), value::NodeId::Fqdn(name)) => {
+                name.octets().eq(ours.0.iter().copied())
+            }
+            (Self::Fqdn(_), _) | (_, value::NodeId::Fqdn(_)) => false,
+            (Self::Ip(_), address) => self.as_wire() == address,
+        }
+    }
+
     /// For the IE.
     pub fn as_wire(&self) -> value::NodeId<'_> {
         match self {
@@ -138,6 +149,27 @@ mod tests {
         );
         assert_eq!(received(b"smf1.Example.org"), Some(name.clone()));
         assert_eq!(NodeId::from_wire(name.as_wire()), Some(name));
+    }
+
+    #[test]
+    fn an_ie_is_recognised_as_it_came() {
+        let fqdn = |octets| value::NodeId::Fqdn(value::Name(octets));
+        let v4 = value::NodeId::V4([10, 0, 0, 1].into());
+        let v6 = value::NodeId::V6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into());
+        let names = [
+            &b"\x04SMF1\x03org"[..],
+            b"smf1.Org",
+            b"smf1.or",
+            b"10.0.0.1",
+        ];
+        let all: Vec<_> = names.map(fqdn).into_iter().chain([v4, v6]).collect();
+        for one in &all {
+            let owned = NodeId::from_wire(*one).unwrap();
+            for other in &all {
+                let same = NodeId::from_wire(*other).unwrap() == owned;
+                assert_eq!(owned.is(*other), same, "{owned} {other:?}");
+            }
+        }
     }
 
     #[test]

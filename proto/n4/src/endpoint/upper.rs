@@ -11,6 +11,7 @@ use crate::association::AssociationId;
 use crate::codec;
 use crate::counters::Counter;
 use crate::event::{Input, ReplyTo, SessionRequest};
+use crate::node_id::NodeId;
 use crate::time::Instant;
 use crate::transport::Outbox;
 
@@ -127,16 +128,20 @@ impl Endpoint {
         if by_address.is_some() && !names_itself {
             return by_address;
         }
-        let Some(node_id) = codec::node_id(body) else {
+        let Some(told) = codec::node_id(body) else {
             return by_address;
         };
         let is_its = |id: &AssociationId| {
             let association = self.associations.get(*id);
-            association.and_then(|a| a.node_id()) == Some(&node_id)
+            let node_id = association.and_then(|a| a.node_id());
+            node_id.is_some_and(|node_id| node_id.is(told))
         };
         if let Some(id) = by_address.filter(is_its) {
             return Some(id);
         }
+        let Some(node_id) = NodeId::from_wire(told) else {
+            return by_address;
+        };
         let named = self.associations.by_node_id(&node_id);
         match named.filter(|id| self.is_established(*id)) {
             None => {

@@ -74,6 +74,9 @@ struct Entry {
     state: State,
 }
 
+/// So many entries ahead of the newest the caches are asked for the oldest, which give way.
+const AHEAD: u64 = 16;
+
 /// Octets that an entry and its two places in the table of hashes take.
 pub const REQUEST_BYTES: usize = size_of::<Entry>() + 2 * size_of::<u64>();
 
@@ -112,7 +115,7 @@ impl Inbound {
     pub fn foresee_entry(&self, Foreseen(key): Foreseen) {
         let newest = self.newest.get(self.bucket(key));
         if let Some(entry) = newest.and_then(|number| self.live(*number)) {
-            prefetch::read(entry);
+            prefetch::read_whole(entry);
         }
     }
 
@@ -215,6 +218,8 @@ impl Inbound {
             }
             None => self.entries.push(entry),
         }
+        // Its place was last used long ago, and will be for each of those that come now.
+        prefetch::write_index(&self.entries, self.index(number + AHEAD));
         if let Some(newest) = self.newest.get_mut(bucket) {
             *newest = number;
         }

@@ -6,7 +6,7 @@ use crate::session::draft::Drafted;
 use crate::session::establishment::put;
 use crate::session::function::{Effects, UpFunction};
 use crate::session::notice::Notice;
-use crate::session::pending::{Answer, Pending};
+use crate::session::pending::{Answer, Pending, Remarks};
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
 use sluice_n4::AssociationId;
@@ -23,9 +23,7 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        let Drafted {
-            mut txn, record, ..
-        } = drafted;
+        let Drafted { mut txn, record } = drafted;
         if txn.ops.is_empty() && txn.end_markers.is_empty() {
             self.state.pending.recycle_txn(txn);
             return self.finish(at, record, &[], net, out);
@@ -102,10 +100,14 @@ impl UpFunction {
         let Some(memory) = self.state.memory(association) else {
             return;
         };
-        let teids = drafted.chosen_by_cp && !memory.told_teids;
-        memory.told_teids |= drafted.chosen_by_cp;
-        let triggers = drafted.unserved_triggers && !memory.told_triggers;
-        memory.told_triggers |= drafted.unserved_triggers;
+        let Remarks {
+            chosen_by_cp,
+            unserved_triggers,
+        } = drafted.record.remarks;
+        let teids = chosen_by_cp && !memory.told_teids;
+        memory.told_teids |= chosen_by_cp;
+        let triggers = unserved_triggers && !memory.told_triggers;
+        memory.told_triggers |= unserved_triggers;
         if teids {
             self.state.notice(Notice::ChoosesTeids(association));
         }

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::session::compile::diff::{Delta, Wanted};
-use crate::session::draft::{Drafted, Scope};
+use crate::session::draft::Drafted;
 use crate::session::establishment::put;
 use crate::session::function::{Effects, UpFunction};
 use crate::session::pending::{Answer, Due, Pending, Reply};
@@ -78,7 +78,9 @@ impl UpFunction {
         record: &Pending,
         out: &mut E,
     ) {
-        let Self { endpoint, state } = self;
+        let Self {
+            endpoint, state, ..
+        } = self;
         let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
         let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
@@ -102,9 +104,6 @@ impl State {
         let mut drafted = Drafted {
             txn: self.pending.txn(u32::from(session.shard)),
             record: self.pending.record(name),
-            chosen_by_cp: false,
-            unserved_triggers: false,
-            scope: Scope::Rules,
         };
         self.after.clear();
         let mut delta = Delta {

@@ -22,12 +22,6 @@ pub struct Drafted {
     pub txn: Box<Txn>,
     /// For the return of the transaction; its session is the caller's to set.
     pub record: Box<Pending>,
-    /// The message named a TEID of the CP function's own choice.
-    pub chosen_by_cp: bool,
-    /// A URR asks for reports that are not made yet.
-    pub unserved_triggers: bool,
-    /// What of the session it changes.
-    pub scope: Scope,
 }
 
 /// What of a session's rules a message changes.
@@ -58,7 +52,7 @@ impl State {
         base: Base,
         net: &mut N,
         admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
-    ) -> Result<Drafted, Refusal> {
+    ) -> Result<(Drafted, Scope), Refusal> {
         if !self.pending.has_room() {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
         }
@@ -71,18 +65,16 @@ impl State {
         let mut drafted = Drafted {
             txn: self.pending.txn(base.shard),
             record: self.pending.record(name),
-            chosen_by_cp: false,
-            unserved_triggers: false,
-            scope: Scope::Rules,
         };
-        let result = self.fill(at, &base, net, admit, &mut drafted);
-        if let Err(refusal) = result {
-            self.undo(net);
-            self.pending.recycle(drafted.record);
-            self.pending.recycle_txn(drafted.txn);
-            return Err(refusal);
+        match self.fill(at, &base, net, admit, &mut drafted) {
+            Ok(scope) => Ok((drafted, scope)),
+            Err(refusal) => {
+                self.undo(net);
+                self.pending.recycle(drafted.record);
+                self.pending.recycle_txn(drafted.txn);
+                Err(refusal)
+            }
         }
-        Ok(drafted)
     }
 
     fn fill<N: Network>(
@@ -92,7 +84,7 @@ impl State {
         net: &mut N,
         admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
         drafted: &mut Drafted,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Scope, Refusal> {
         self.draft.copy_from(&self.installed);
         let record = &mut *drafted.record;
         let mut work = Work {
@@ -113,33 +105,30 @@ impl State {
             dropped_peers: &mut record.peers,
             end_markers: &mut drafted.txn.end_markers,
             queried: &mut record.queried,
-            chosen_by_cp: false,
-            unserved_triggers: false,
+            remarks: &mut record.remarks,
         };
         let scope = admit(&mut work)?;
         let ways = Ways {
             old: &self.installed,
             new: work.draft,
         };
-        drafted.scope = match scope {
+        let scope = match scope {
             Scope::Ways if ways.keep_directions() => Scope::Ways,
             _ => Scope::Rules,
         };
-        match drafted.scope {
+        match scope {
             Scope::Ways => work.resolve_ways(&self.installed)?,
             Scope::Rules => {
                 work.resolve()?;
                 work.place()?;
             }
         }
-        drafted.chosen_by_cp = work.chosen_by_cp;
-        drafted.unserved_triggers = work.unserved_triggers;
-        match drafted.scope {
+        match scope {
             Scope::Ways => self.write_ways(drafted)?,
             Scope::Rules => self.write(drafted)?,
         }
         match self.store.has_room(base.session, &self.draft) {
-            true => Ok(()),
+            true => Ok(scope),
             false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
         }
     }

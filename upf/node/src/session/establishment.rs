@@ -91,10 +91,12 @@ impl UpFunction {
         let cp = cp
             .and_then(|value| FSeid::decode(value).ok())
             .unwrap_or_default();
-        let node_id = self.endpoint.config().node_id.clone();
+        let Self {
+            endpoint, node_id, ..
+        } = self;
         let seid = Some(cp.seid);
         // A peer that is gone needs no answer.
-        let _ = self.endpoint.reply(at.now, request.reply, seid, out, |w| {
+        let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
             put(w, IeType::NODE_ID, &node_id.as_wire())?;
             refusal.write(w)
         });
@@ -109,11 +111,15 @@ impl UpFunction {
         created: &Created,
         out: &mut E,
     ) {
-        let node_id = self.endpoint.config().node_id.clone();
-        let up = FSeid::v4(session.seid(), self.state.config.n4_address);
+        let Self {
+            endpoint,
+            state,
+            node_id,
+        } = self;
+        let up = FSeid::v4(session.seid(), state.config.n4_address);
         let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
-        let _ = self.endpoint.reply(at.now, reply.to, seid, out, |w| {
+        let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
             put(w, IeType::NODE_ID, &node_id.as_wire())?;
             put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
             put(w, IeType::F_SEID, &up)?;
@@ -169,7 +175,7 @@ impl State {
             restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
         };
         let shard = base.shard;
-        let mut drafted = self.draft(at, base, net, |work| create_all(work, &rules))?;
+        let (mut drafted, _) = self.draft(at, base, net, |work| create_all(work, &rules))?;
         let cp = CpSession {
             seid: head.cp_f_seid.seid,
             ipv4: head.cp_f_seid.ipv4,

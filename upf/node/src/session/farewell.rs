@@ -160,7 +160,9 @@ impl UpFunction {
         if !self.state.has_usage(record) {
             return self.state.final_report_done(association);
         }
-        let Self { endpoint, state } = self;
+        let Self {
+            endpoint, state, ..
+        } = self;
         let request = endpoint.association(association).map(|a| Request {
             association,
             to: cp_station(cp, a.primary()),

@@ -7,7 +7,7 @@ use crate::session::notice::Notice;
 use crate::session::state::{Moment, State};
 use crate::session::store::SessionRef;
 use core::net::{Ipv4Addr, SocketAddr};
-use sluice_n4::{Endpoint, Input, Instant, Outbox, Role, SessionRequest, messages};
+use sluice_n4::{Endpoint, Input, Instant, NodeId, Outbox, Role, SessionRequest, messages};
 use sluice_path::foreign::ForeignWriter;
 use sluice_path::txn::Txn;
 use sluice_wire::ids::Seid;
@@ -26,6 +26,8 @@ pub trait Effects: Outbox {
 pub struct Foreseen {
     request: sluice_n4::Foreseen,
     session: Option<SessionRef>,
+    /// It asks for the session's end.
+    ends: bool,
 }
 
 /// The N4 side of a UPF: associations, sessions, and their compiled rules.
@@ -39,6 +41,8 @@ pub struct Foreseen {
 pub struct UpFunction {
     pub(super) endpoint: Endpoint,
     pub(super) state: State,
+    /// As it stands in the endpoint's configuration: answers are written while that is in use.
+    pub(super) node_id: NodeId,
 }
 
 impl UpFunction {
@@ -50,6 +54,7 @@ impl UpFunction {
         n4.retains_sessions = true;
         let associations = n4.limits.associations;
         Self {
+            node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
             state: State::new(config, associations, foreign),
         }
@@ -103,7 +108,11 @@ impl UpFunction {
         if let Some(session) = session {
             self.state.store.prefetch(session);
         }
-        Some(Foreseen { request, session })
+        Some(Foreseen {
+            request,
+            session,
+            ends: header.message_type == MessageType::SESSION_DELETION_REQUEST,
+        })
     }
 
     /// So many datagrams will be handled soon: asks the caches for the transactions that they
@@ -117,6 +126,9 @@ impl UpFunction {
         self.endpoint.foresee_entry(foreseen.request);
         if let Some(session) = foreseen.session {
             self.state.store.prefetch_rules(session);
+            if foreseen.ends {
+                self.state.store.prefetch_end(session);
+            }
         }
     }
 
@@ -239,11 +251,13 @@ impl UpFunction {
     ) {
         use sluice_wire::pfcp::IeType;
         use sluice_wire::pfcp::element::Element;
-        let node_id = self.endpoint.config().node_id.clone();
+        let Self {
+            endpoint, node_id, ..
+        } = self;
         let names_itself = request.header().message_type != MessageType::PFD_MANAGEMENT_REQUEST;
         let seid = request.header().seid.map(|_| Seid(0));
         // A peer that is gone needs no answer.
-        let _ = self.endpoint.reply(at.now, request.reply, seid, out, |w| {
+        let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
             if names_itself {
                 w.ie(IeType::NODE_ID, |w| node_id.as_wire().encode(w))?;
             }

@@ -11,6 +11,7 @@ use crate::session::rules::{Endpoint, Key, Origin};
 use crate::session::slab::Slab;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
+use sluice_mem::prefetch;
 use sluice_path::foreign::{ForeignKey, ForeignReader, ForeignWriter};
 use sluice_path::layout::{InstanceId, Layout};
 use sluice_path::limits::{BLOCK_CHAIN, SHARDS};
@@ -205,6 +206,13 @@ impl Ground {
     /// True if `shard` has a TEID to give.
     pub fn has_teid(&self, shard: u32, now_s: u32) -> bool {
         self.slots.has_room(shard, now_s)
+    }
+
+    /// Asks the caches for what the next [TEID](Self::new_teid) of `shard` is made of.
+    pub fn prefetch_teid(&self, shard: u32) {
+        if let Some(slot) = self.slots.prefetch_next(shard) {
+            prefetch::read_index(&self.teids, slot as usize);
+        }
     }
 
     /// A TEID of ours in `shard`, different from the last of its slot and from every foreign one.

@@ -100,7 +100,9 @@ impl UpFunction {
         (record, reference): (&Pending, Option<u32>),
         out: &mut E,
     ) {
-        let Self { endpoint, state } = self;
+        let Self {
+            endpoint, state, ..
+        } = self;
         let seid = Some(reply.cp_seid);
         // A peer that is gone needs no answer.
         let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
@@ -136,8 +138,8 @@ impl State {
             shard: u32::from(session.shard),
             restores: false,
         };
-        let drafted = self.draft(at, base, net, |work| apply_all(work, head, body))?;
-        self.commit(name, drafted.scope, at.seconds());
+        let (drafted, scope) = self.draft(at, base, net, |work| apply_all(work, head, body))?;
+        self.commit(name, scope, at.seconds());
         self.learn((Procedure::Modify, octets), before, &drafted, name);
         if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
             self.store.rename(name, CpSession { seid, ipv4, ipv6 });

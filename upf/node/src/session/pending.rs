@@ -28,8 +28,19 @@ pub struct Pending {
     pub due: ArrayVec<Due, URRS>,
     /// F-TEIDs that the answer tells.
     pub created: Created,
+    /// What the operator is told about the message.
+    pub remarks: Remarks,
     /// The answer.
     pub answer: Answer,
+}
+
+/// What the operator is told about a message, once for each association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remarks {
+    /// It named a TEID of the CP function's own choice.
+    pub chosen_by_cp: bool,
+    /// A URR asks for reports that are not made yet.
+    pub unserved_triggers: bool,
 }
 
 /// A usage report that is due.
@@ -119,6 +130,7 @@ impl PendingTable {
                 queried: ArrayVec::new(),
                 due: ArrayVec::new(),
                 created: Created::new(),
+                remarks: Remarks::default(),
                 answer: Answer::None,
             }),
         }
@@ -181,6 +193,7 @@ impl PendingTable {
         record.queried.clear();
         record.due.clear();
         record.created.clear();
+        record.remarks = Remarks::default();
         record.answer = Answer::None;
         self.spare.push(record);
     }

@@ -3,6 +3,7 @@
 //! Place i belongs to shard `i mod SHARDS`. What comes back queues behind what came back before
 //! and rests for a while, so that a late packet does not meet the next user.
 
+use sluice_mem::prefetch;
 use sluice_path::limits::SHARDS;
 
 const NONE: u32 = u32::MAX;
@@ -91,6 +92,15 @@ impl Places {
         };
         let freed = self.freed_s.get(s.head as usize);
         s.fresh < self.rounds || freed.is_some_and(|f| now_s.saturating_sub(*f) >= self.rest_s)
+    }
+
+    /// Asks the caches for what the next place of `shard` is taken by, and tells which it is if it was
+    /// given out before.
+    pub fn prefetch_next(&self, shard: u32) -> Option<u32> {
+        let head = self.shards.get((shard % SHARDS) as usize)?.head;
+        prefetch::read_index(&self.freed_s, head as usize);
+        prefetch::read_index(&self.next, head as usize);
+        (head != NONE).then(|| head + self.first)
     }
 
     /// Takes a place of `shard`; `None` if all are given out or still rest.

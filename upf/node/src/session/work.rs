@@ -4,6 +4,7 @@ use crate::network::{Network, Side};
 use crate::session::ground::{Claims, Ground};
 use crate::session::limits::{FARS, URRS};
 use crate::session::names::{NameId, Names, PlainName, plain};
+use crate::session::pending::Remarks;
 use crate::session::refusal::{Refusal, RuleId};
 use crate::session::rules::{LocalTunnel, Rules};
 use arrayvec::ArrayVec;
@@ -44,10 +45,8 @@ pub struct Work<'a, N> {
     pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_path::limits::TXN_END_MARKERS }>,
     /// URRs whose usage is asked for.
     pub queried: &'a mut ArrayVec<u32, URRS>,
-    /// The message named a TEID of the CP function's own choice.
-    pub chosen_by_cp: bool,
-    /// A URR asks for reports that are not made yet.
-    pub unserved_triggers: bool,
+    /// What the operator is told.
+    pub remarks: &'a mut Remarks,
 }
 
 /// F-TEIDs of the UP function's choice, by PDR.

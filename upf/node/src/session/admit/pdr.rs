@@ -269,7 +269,7 @@ impl<N: Network> Work<'_, N> {
             .ground
             .named_teid(self.shard, here.local, teid, self.now_s, self.claims)
             .map_err(|denied| denial(rule, IeType::F_TEID, denied))?;
-        self.chosen_by_cp |= !self.policy.restores;
+        self.remarks.chosen_by_cp |= !self.policy.restores;
         let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
         self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
         Ok(tunnel)

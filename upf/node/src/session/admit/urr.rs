@@ -118,7 +118,7 @@ impl<N: Network> Work<'_, N> {
             ],
         )?;
         let untimed = method.contains(MeasurementMethod::DURAT);
-        self.unserved_triggers |= untimed || triggers != ReportingTriggers::NONE;
+        self.remarks.unserved_triggers |= untimed || triggers != ReportingTriggers::NONE;
         Ok(())
     }
 }

@@ -107,8 +107,7 @@ impl Done<'_> {
                 self.tunnel(change)
             })?,
             reference: self.reference(),
-            chosen_by_cp: self.drafted.chosen_by_cp,
-            unserved_triggers: self.drafted.unserved_triggers,
+            remarks: record.remarks,
         };
         recipe.reads = self.reads();
         Some(recipe)

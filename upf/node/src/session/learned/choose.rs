@@ -48,16 +48,8 @@ impl Recipe {
 impl MessageForm {
     /// Puts the values of a message behind others; false if one of them would be refused.
     fn read_values(&self, body: &[u8], values: &mut Values) -> bool {
-        let Some(places) = values.add(self.marks.len()) else {
-            return false;
-        };
-        self.marks.iter().zip(places).all(|(mark, place)| {
-            let plain = mark.value(body).filter(|v| mark.domain.is_plain(*v));
-            plain.is_some_and(|value| {
-                *place = value;
-                true
-            })
-        })
+        let places = values.add(self.readings.len());
+        places.is_some_and(|places| self.readings.read(body, places))
     }
 
     /// The CP F-SEID, if the message has one.

@@ -37,11 +37,19 @@ impl Domain {
     #[inline]
     pub fn is_plain(self, value: u32) -> bool {
         let is_host = || value != 0 && value >> 28 != 0xe && value != u32::MAX;
-        match self {
-            Self::UeAddress | Self::RemoteAddress => is_host(),
-            Self::LocalTeid | Self::RemoteTeid => value != 0,
-            _ => true,
-        }
+        (!self.is_host() || is_host()) && (!self.is_never_0() || value != 0)
+    }
+
+    /// True for IPv4 addresses.
+    #[inline]
+    pub fn is_host(self) -> bool {
+        matches!(self, Self::UeAddress | Self::RemoteAddress)
+    }
+
+    /// True for TEIDs.
+    #[inline]
+    pub fn is_never_0(self) -> bool {
+        matches!(self, Self::LocalTeid | Self::RemoteTeid)
     }
 
     /// True for identifiers whose length in a record depends on how large they are.

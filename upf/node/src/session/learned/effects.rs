@@ -1,9 +1,9 @@
 //! What a recipe does, with values.
 
-use super::recipe::{CreatedForm, GoneLine, Octets, Recipe, Record, Source};
+use super::recipe::{CreatedForm, CreditForm, GoneLine, Octets, Recipe, Record, Source};
 use super::values::Values;
 use crate::session::compile::render::Credit;
-use crate::session::draft::{Drafted, Scope};
+use crate::session::draft::Drafted;
 use crate::session::ground::Ground;
 use crate::session::pending::{Due, Pending};
 use crate::session::remotes::Remotes;
@@ -36,13 +36,16 @@ impl Recipe {
             teid: of(teid),
         });
         txn.end_markers.extend(markers);
-        let credits = self.credits.iter().map(|credit| {
-            credit.as_ref().map(|credit| Credit {
-                uplink: credit.uplink,
-                meters: credit.meters.iter().map(of).collect(),
-            })
-        });
-        record.credits.extend(credits);
+        for credit in &self.credits {
+            // There was room when it was learned. Made where it stays: copied at once, its parts would
+            // still be on their way to memory.
+            let place = credit.as_ref().map(|_| Credit::default());
+            if record.credits.try_push(place).is_ok()
+                && let (Some(credit), Some(Some(place))) = (credit, record.credits.last_mut())
+            {
+                credit.put(place, values);
+            }
+        }
         let peers = self.peers.iter().map(|peer| of(peer) as u16);
         record.peers.extend(peers);
         record.queried.extend(self.queried.iter().map(of));
@@ -54,13 +57,8 @@ impl Recipe {
         record.due.extend(due);
         let created = self.created.iter().map(|created| created.with(values));
         record.created.extend(created);
-        Drafted {
-            txn,
-            record,
-            chosen_by_cp: self.chosen_by_cp,
-            unserved_triggers: self.unserved_triggers,
-            scope: Scope::Ways,
-        }
+        record.remarks = self.remarks;
+        Drafted { txn, record }
     }
 
     /// Gives back what the session no longer has, and tells meters and tunnels what changed.
@@ -101,6 +99,15 @@ pub struct Settled<'s> {
     pub ground: &'s mut Ground,
     /// Which sessions send into a peer's tunnel.
     pub remotes: &'s mut Remotes,
+}
+
+impl CreditForm {
+    fn put(&self, credit: &mut Credit, values: &Values) {
+        credit.uplink = self.uplink;
+        for meter in &self.meters {
+            credit.meters.push(values.of(*meter));
+        }
+    }
 }
 
 impl CreatedForm {

@@ -1,6 +1,7 @@
 //! The form of a message: its octets, but for the values that differ from session to session.
 
 use super::domain::{Domain, Mark};
+use super::reading::Readings;
 use core::ops::Range;
 use sluice_wire::pfcp::{IeType, Ies};
 
@@ -19,6 +20,8 @@ pub struct MessageForm {
     mask: Box<[u8]>,
     /// Where the values stand.
     pub marks: Box<[Mark]>,
+    /// How they are read.
+    pub readings: Readings,
     /// Where the SEID of the CP F-SEID stands, 8 octets.
     pub cp_seid_at: Option<usize>,
     /// The value of the User ID; its length and first octet are the same in all.
@@ -35,6 +38,7 @@ impl MessageForm {
             octets: body.into(),
             mask: vec![0xff; body.len()].into_boxed_slice(),
             marks: Box::default(),
+            readings: Readings::default(),
             cp_seid_at: None,
             user: None,
         };
@@ -49,6 +53,7 @@ impl MessageForm {
         if let Some(user) = form.user.clone() {
             form.leave_out(user.start + 1, user.len().checked_sub(1)?);
         }
+        form.readings = Readings::of(&marks)?;
         form.marks = marks.into();
         (form.marks.len() <= VALUES_MAX).then_some(form)
     }

@@ -21,6 +21,7 @@ mod choose;
 pub mod domain;
 mod effects;
 pub mod message;
+mod reading;
 pub mod recipe;
 pub mod replay;
 pub mod session;

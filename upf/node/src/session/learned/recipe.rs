@@ -6,6 +6,7 @@ use super::values::Values;
 use crate::network::Side;
 use crate::session::meter::Told;
 use crate::session::names::NameId;
+use crate::session::pending::Remarks;
 use crate::session::rules::Origin;
 use sluice_path::limits::RULE_QERS;
 use sluice_path::rule::BucketRef;
@@ -62,10 +63,8 @@ pub struct Recipe {
     pub tunnels: Box<[TunnelChange]>,
     /// Query URR Reference.
     pub reference: Option<Source>,
-    /// The message named a TEID of the CP function's own choice.
-    pub chosen_by_cp: bool,
-    /// A URR asks for reports that are not made yet.
-    pub unserved_triggers: bool,
+    /// What the operator is told.
+    pub remarks: Remarks,
 }
 
 /// Two values.

@@ -41,6 +41,8 @@ impl State {
         let (form, recipe) = self
             .learned
             .choose(asked, begin, &self.ground.layout, values)?;
+        let shard = shard_of(values.of(recipe.shard?).into());
+        self.ground.prefetch_teid(shard);
         let (cp_f_seid, user) = (form.cp_f_seid(body)?, form.user(body)?);
         let FSeid { seid, ipv4, ipv6 } = cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
@@ -54,7 +56,6 @@ impl State {
         if !has_room || self.store.by_cp((association, cp)).is_some() {
             return None;
         }
-        let shard = shard_of(values.of(recipe.shard?).into());
         let mut givers = Givers {
             ground: &mut self.ground,
             claims: &mut self.claims,

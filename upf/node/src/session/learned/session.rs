@@ -42,12 +42,18 @@ impl Place {
     /// Puts a value there.
     #[inline]
     pub fn write(self, record: &mut [u8], value: u32) {
-        let len = if self.wide { 4 } else { 2 };
-        let at = usize::from(self.at);
-        let place = record.get_mut(at..at + len);
-        if let (Some(place), Some(octets)) = (place, value.to_le_bytes().get(..len)) {
-            place.copy_from_slice(octets);
+        let place = record.get_mut(usize::from(self.at)..).unwrap_or_default();
+        match self.wide {
+            true => put(place, value.to_le_bytes()),
+            false => put(place, (value as u16).to_le_bytes()),
         }
+    }
+}
+
+#[inline]
+fn put<const LEN: usize>(place: &mut [u8], octets: [u8; LEN]) {
+    if let Some(place) = place.first_chunk_mut() {
+        *place = octets;
     }
 }
 

@@ -4,6 +4,7 @@
 use super::CpSession;
 use crate::hash::Seeded;
 use core::hash::BuildHasher;
+use core::hint::black_box;
 use hashbrown::HashTable;
 use sluice_n4::AssociationId;
 
@@ -36,6 +37,15 @@ impl Index {
     pub fn find(&self, key: Key, key_of: impl Fn(u32) -> Option<Key>) -> Option<u32> {
         let same = |at: &u32| key_of(*at) == Some(key);
         self.places.find(self.hash.hash_one(key), same).copied()
+    }
+
+    /// Looks for a key that is [forgotten](Self::forget) soon: of several such looks none waits for
+    /// another.
+    pub fn look(&self, key: Key, at: u32) {
+        black_box(
+            self.places
+                .find(self.hash.hash_one(key), |there| *there == at),
+        );
     }
 
     /// The key means this place from now on, whatever it meant before.

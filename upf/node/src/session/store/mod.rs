@@ -6,6 +6,7 @@
 mod head;
 mod index;
 mod learned;
+mod lines;
 mod lists;
 pub mod record;
 mod runs;
@@ -118,6 +119,18 @@ impl Store {
     pub fn prefetch_rules(&self, name: SessionRef) {
         if let Some(head) = self.heads.get(name.at) {
             self.records.prefetch(head.record());
+        }
+    }
+
+    /// Asks the caches for what else a session's end touches: its neighbours in its list, and where it is
+    /// looked up.
+    pub fn prefetch_end(&self, name: SessionRef) {
+        if let Some(head) = self.heads.get(name.at) {
+            self.heads.prefetch_at(head.previous);
+            self.heads.prefetch_at(head.next);
+            if let Some(key) = key_of(&self.heads, &self.ipv6, name.at) {
+                self.by_cp.look(key, name.at);
+            }
         }
     }
 

@@ -5,10 +5,7 @@
 //! that, except when room has run short for a long run though there is enough in short ones:
 //! then neighbours are joined, which takes a while and some memory for the time being.
 
-use sluice_mem::prefetch;
-
-/// Octets of a line: what a cache fetches.
-pub const LINE: usize = 64;
+use super::lines::{LINE, Lines};
 
 /// Lines of the longest run.
 pub const RUN_MAX: usize = 255;
@@ -19,12 +16,10 @@ const JOIN_AFTER: usize = 16;
 
 const NONE: u32 = u32::MAX;
 
-type Line = [u8; LINE];
-
 /// The arena.
 #[derive(Debug)]
 pub struct Runs {
-    lines: Vec<Line>,
+    lines: Lines,
     limit: usize,
     /// By length: the first of the runs that came back. Each has its successor in its first octets.
     free: Box<[u32; RUN_MAX + 1]>,
@@ -66,7 +61,7 @@ impl Runs {
     pub fn new(limit: usize) -> Self {
         let limit = limit.min(NONE as usize);
         Self {
-            lines: Vec::with_capacity(limit),
+            lines: Lines::new(limit),
             limit,
             free: Box::new([NONE; RUN_MAX + 1]),
             used: 0,
@@ -112,7 +107,7 @@ impl Runs {
             self.pop(len)?
         } else if self.lines.len() + len <= self.limit {
             let at = self.lines.len();
-            self.lines.resize(at + len, [0; LINE]);
+            self.lines.resize(at + len);
             at as u32
         } else {
             let longer = self.shortest(len)?;
@@ -134,24 +129,20 @@ impl Runs {
     /// What stands in a run.
     #[inline]
     pub fn octets(&self, run: Run) -> &[u8] {
-        let first = run.at as usize;
-        let lines = self.lines.get(first..first + run.len());
-        lines.unwrap_or_default().as_flattened()
+        self.lines.get(run.at as usize, run.len())
     }
 
     /// The same, to be written.
     #[inline]
     pub fn octets_mut(&mut self, run: Run) -> &mut [u8] {
-        let first = run.at as usize;
-        let lines = self.lines.get_mut(first..first + run.len());
-        lines.unwrap_or_default().as_flattened_mut()
+        self.lines.get_mut(run.at as usize, run.len())
     }
 
     /// Asks the caches for a run: the first lines of a long one.
     #[inline]
     pub fn prefetch(&self, run: Run) {
         for i in 0..run.len().min(8) {
-            prefetch::read_index(&self.lines, run.at as usize + i);
+            self.lines.prefetch(run.at as usize + i);
         }
     }
 
@@ -159,19 +150,15 @@ impl Runs {
         if len == 0 {
             return;
         }
-        let (Some(head), Some(line)) = (self.free.get_mut(len), self.lines.get_mut(at as usize))
-        else {
-            return;
-        };
-        let next = core::mem::replace(head, at);
-        if let Some(link) = line.first_chunk_mut::<4>() {
-            *link = next.to_le_bytes();
+        let line = self.lines.get_mut(at as usize, 1);
+        if let (Some(head), Some(link)) = (self.free.get_mut(len), line.first_chunk_mut::<4>()) {
+            *link = core::mem::replace(head, at).to_le_bytes();
         }
     }
 
     fn pop(&mut self, len: usize) -> Option<u32> {
         let head = self.free.get_mut(len)?;
-        let link = self.lines.get(*head as usize)?.first_chunk::<4>()?;
+        let link = self.lines.get(*head as usize, 1).first_chunk::<4>()?;
         Some(core::mem::replace(head, u32::from_le_bytes(*link)))
     }
 
@@ -192,7 +179,7 @@ impl Runs {
                 len += more;
             }
             if at + len == self.lines.len() {
-                self.lines.truncate(at);
+                self.lines.resize(at);
                 return;
             }
             for first in (0..len).step_by(RUN_MAX) {

@@ -41,7 +41,7 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + FARS * form::FAR_MAX
     + QERS * form::QER_MAX;
 
-const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::runs::LINE);
+const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::lines::LINE);
 // Each count is one octet.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
