@@ -1,22 +1,17 @@
 //! `cores` and `skew`: more workers than there are CPUs, in virtual time. What turns cost is measured
 //! on the two real workers first, for the very packets of the point.
 
-use super::rig::{Load, Rig, add_distribution, at_mpps, bad, each, engine_mpps, repeats, sessions};
+use super::rig::{Load, Rig, add_distribution, bad, each, engine_mpps, repeats, sessions};
 use crate::bench::elastic::measure::{Pause, moves};
-use crate::bench::elastic::models::{self, arrange, full_load};
-use crate::bench::elastic::turns::TurnSample;
+use crate::bench::elastic::models::{self, SIZES, arrange, full_load, sized};
 use crate::bench::elastic::virtual_time::costs::Measured as Costs;
 use crate::bench::elastic::virtual_time::{Model, throughput};
-use crate::bench::elastic::world::World;
 use sluice_lab_experiments::{Job, Measured, Problem};
 use sluice_port::Packet;
 
 /// Moves that are looked at, with packets so far apart at each worker.
 const MOVES: u32 = 100;
 const APART_NS: f64 = 1000.0;
-
-/// Shares of full load at which turns with fewer packets are looked at.
-const LIGHT: [f64; 3] = [0.25, 0.6, 0.9];
 
 /// Costs of the packets of the moment, and what the real workers made.
 pub struct Known {
@@ -152,8 +147,8 @@ fn measure<P: Packet + Send + 'static>(
         let full = full_load(world, repeats(job)?, each);
         *engine = engine_mpps(&full);
         costs.add(*model, &full.turns);
-        for share in LIGHT {
-            costs.add(*model, &light_turns(world, share * full.mpps.median, each));
+        for size in SIZES {
+            costs.add(*model, &sized(world, size, each));
         }
         world.drain();
     }
@@ -163,19 +158,6 @@ fn measure<P: Packet + Send + 'static>(
         return Err(Problem::Failed(why.to_owned()));
     }
     Ok(Known { of, costs, real })
-}
-
-/// Turns with fewer packets.
-fn light_turns<P: Packet + Send + 'static>(
-    world: &mut World<P>,
-    mpps: f64,
-    each: std::time::Duration,
-) -> [Vec<TurnSample>; 2] {
-    let pace = at_mpps(mpps);
-    world.sources(move |_, source| source.set_pace(pace));
-    world.workers(|_, _, turns| drop(turns.sample(true)));
-    world.turn_for(each.as_nanos() as u64 / LIGHT.len() as u64);
-    world.workers(|_, _, turns| turns.sample(false))
 }
 
 /// Of all moves, if each was disturbed.

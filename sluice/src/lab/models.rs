@@ -46,7 +46,7 @@ fn add_latency<P: Packet + Send + 'static>(
     let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
     let each = each(job)?;
     for _ in 0..repeats(job)? {
-        let seen = undisturbed(world, job, |world| offer(world, Pace::Full, each))?;
+        let seen = undisturbed(world, job, |world| offer(world, Pace::FULL, each))?;
         let offered = seen.what;
         measured.disturbed = measured.disturbed.take().or(seen.disturbed);
         p50.push(offered.us(0.5));

@@ -12,6 +12,9 @@ use sluice_path::limits::BURST;
 use sluice_port::{Burst, Packet, PortIo, QueueId};
 use std::time::Duration;
 
+/// Packets for a queue from each of the two sources in a turn, so that turns of every size are known.
+pub const SIZES: [usize; 6] = [2, 4, 8, 16, 32, 128];
+
 /// Who polls and who owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
@@ -72,7 +75,8 @@ pub struct ModelFigures {
     pub balance: Balance,
     /// The longest time that a worker was away; 0 if never for long.
     pub gap_ns: u64,
-    /// Some turns of each worker at full load, and at the rate of the latencies.
+    /// Some turns of each worker at full load, at the rate of the latencies, and with bursts of
+    /// [`SIZES`].
     pub turns: [Vec<TurnSample>; 2],
 }
 
@@ -103,6 +107,7 @@ pub fn model<P: Packet + Send + 'static>(
         fulls.push(full_load(world, 1, each));
     }
     let (latency_us, light) = latency(world, each, apart_ns);
+    let others = SIZES.map(|size| sized(world, size, each));
     let rates = fulls.iter().map(|full| full.mpps.median);
     let ratios = rates
         .clone()
@@ -113,7 +118,8 @@ pub fn model<P: Packet + Send + 'static>(
     let mean = |w: usize| fulls.iter().map(|f| f.engine_ns[w]).sum::<f64>() / reps.max(1) as f64;
     let engine_ns = [0, 1].map(mean);
     let mut turns: [Vec<TurnSample>; 2] = Default::default();
-    for more in fulls.into_iter().map(|full| full.turns).chain([light]) {
+    let fulls = fulls.into_iter().map(|full| full.turns);
+    for more in fulls.chain([light]).chain(others) {
         turns
             .iter_mut()
             .zip(more)
@@ -152,6 +158,22 @@ pub struct FullLoad {
     pub turns: [Vec<TurnSample>; 2],
 }
 
+/// Turns with packets in bursts of this size: at full load they have about as many each, and others
+/// are seen only when a worker was away, with cold caches.
+pub fn sized<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    size: usize,
+    each: Duration,
+) -> [Vec<TurnSample>; 2] {
+    world.sources(move |_, source| source.set_pace(Pace::Bursts(size)));
+    world.turn_for(1_000_000);
+    world.workers(|_, _, turns| drop(turns.sample(true)));
+    world.turn_for(each.as_nanos() as u64);
+    let turns = world.workers(|_, _, turns| turns.sample(false));
+    world.drain();
+    turns
+}
+
 /// As arranged; one repetition more comes before those that count.
 pub fn full_load<P: Packet + Send + 'static>(
     world: &mut World<P>,
@@ -159,7 +181,7 @@ pub fn full_load<P: Packet + Send + 'static>(
     each: Duration,
 ) -> FullLoad {
     let mut rates = vec![];
-    world.sources(|_, source| source.set_pace(Pace::Full));
+    world.sources(|_, source| source.set_pace(Pace::FULL));
     // The first one warms up.
     world.turn_for(each.as_nanos() as u64);
     world.workers(|_, _, turns| drop(turns.sample(true)));
@@ -196,7 +218,7 @@ pub fn full_load<P: Packet + Send + 'static>(
 /// What sources and sinks make by themselves: a loop that receives and sends takes the engine's
 /// place on both workers.
 fn source_limit<P: Packet + Send + 'static>(world: &mut World<P>, each: Duration) -> f64 {
-    world.sources(|_, source| source.set_pace(Pace::Full));
+    world.sources(|_, source| source.set_pace(Pace::FULL));
     let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
     let until_ns = began_ns + each.as_nanos() as u64;
     world.workers(move |number, worker, _| {

@@ -35,11 +35,14 @@ pub enum Pace {
     /// So many nanoseconds apart, both directions together, from each source; and which share of
     /// them is of the hot UEs alone.
     Every { apart_ns: f64, hot: f64 },
-    /// As fast as they are taken.
-    Full,
+    /// As fast as they are taken, in bursts of so many from each source for each queue.
+    Bursts(usize),
 }
 
 impl Pace {
+    /// As fast as they are taken.
+    pub const FULL: Self = Self::Bursts(64);
+
     /// Of all UEs alike.
     pub fn every(apart_ns: f64) -> Self {
         Self::Every { apart_ns, hot: 0.0 }
@@ -164,7 +167,10 @@ impl<P: Packet> Source<P> {
     pub fn set_pace(&mut self, pace: Pace) {
         self.then = None;
         self.looked_ns = clock::monotonic_ns();
-        self.look = if pace == Pace::Full { LOOK } else { 1 };
+        self.look = match pace {
+            Pace::Bursts(_) => LOOK,
+            _ => 1,
+        };
         self.begin(pace, self.looked_ns);
         self.lost = self.under_way();
     }
@@ -216,7 +222,7 @@ impl<P: Packet> Source<P> {
             // The other source makes everything.
             _ if self.own.is_empty() => 0,
             Pace::Still => 0,
-            Pace::Full => self.make_all(now_ns),
+            Pace::Bursts(most) => self.make_bursts(most, now_ns),
             Pace::Every { apart_ns, hot } => self.make_paced(now_ns, apart_ns, hot),
         }
     }
@@ -246,14 +252,14 @@ impl<P: Packet> Source<P> {
 
     /// Each queue gets so many that the worker never waits, and no queue so many that the other
     /// gets none.
-    fn make_all(&mut self, now_ns: u64) -> u64 {
+    fn make_bursts(&mut self, most: usize, now_ns: u64) -> u64 {
         let in_flight = IN_FLIGHT.saturating_sub(self.under_way().saturating_sub(self.lost));
         let mut room = self.slots.room();
         let (least, mut left) = (QUEUE as usize / 4 - IN_RING, in_flight.min(MAKE));
         let mut made = 0;
         for queue in 0..2 {
             let of_queue = self.by_queue[queue].len();
-            for _ in 0..MAKE / 4 {
+            for _ in 0..most {
                 let (_, direction) = self.lots();
                 if of_queue == 0 || left == 0 || room[queue][direction] <= least {
                     break;

@@ -3,8 +3,9 @@
 use super::super::models::{Model, ModelFigures};
 use super::super::turns::TurnSample;
 
-/// So many turns of a size make it known.
-const KNOWN: usize = 8;
+/// So many turns of a size make it known: fewer are those of workers that were away, say, which cost
+/// more.
+const KNOWN: usize = 50;
 /// What took so many times the median of its size was interrupted, if not for long.
 const OUTLIER: f32 = 4.0;
 /// A turn that finds nothing, if none was seen.
@@ -142,6 +143,12 @@ impl Costs {
         f64::from(ns.copied().unwrap_or_default()) * f64::from(packets)
     }
 
+    /// The median by size, 1, 2, 4 and so on packets; none of sizes that are not known.
+    pub fn medians_ns(&self) -> [Option<f64>; SIZES] {
+        let sizes = self.by_size.each_ref();
+        sizes.map(|turns| turns.get(turns.len() / 2).map(|ns| f64::from(*ns)))
+    }
+
     /// The median for full batches.
     pub fn full_ns(&self) -> f64 {
         let fullest = self.by_size.iter().rev().find(|turns| turns.len() > 100);
@@ -190,11 +197,11 @@ mod tests {
     fn sizes_of_single_turns_and_turns_far_from_all_others_do_not_count() {
         let mut costs = Costs::default();
         costs.by_size[3] = vec![900.0];
-        costs.by_size[5] = [vec![100.0; 9], vec![1_000.0]].concat();
+        costs.by_size[5] = [vec![100.0; KNOWN - 1], vec![1_000.0]].concat();
         costs.settle();
         assert_eq!(costs.left_out, 1);
         assert_eq!(
-            (costs.draw_ns(8, 5), costs.draw_ns(32, 9)),
+            (costs.draw_ns(8, 5), costs.draw_ns(32, KNOWN as u64 - 1)),
             (800.0, 3_200.0)
         );
         let mut few = Costs::default();

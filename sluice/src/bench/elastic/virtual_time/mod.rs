@@ -12,7 +12,7 @@ pub(crate) mod workers;
 use super::measure::percentile;
 use super::models::ModelFigures;
 use crate::bench::stats::{Summary, round};
-use costs::Measured;
+use costs::{Costs, Measured};
 use offer::Offer;
 use serde_json::{Value, json};
 use sluice_node::elastic::Sizes;
@@ -134,8 +134,16 @@ fn costs(measured: &Measured) -> Value {
         "own_ns_median": round(own.full_ns()),
         "hand_over_ns_median": round(hand.full_ns()),
         "take_over_ns_median": round(take.full_ns()),
+        // Of turns with 1, 2, 4 and so on packets.
+        "own_ns_by_size": by_size(own),
+        "hand_over_ns_by_size": by_size(hand),
+        "take_over_ns_by_size": by_size(take),
         "turns_left_out": own.left_out + hand.left_out + take.left_out,
     })
+}
+
+fn by_size(costs: &Costs) -> Vec<Option<f64>> {
+    costs.medians_ns().map(|ns| ns.map(round)).to_vec()
 }
 
 /// All workers before anything comes, and the traffic, which is still.
@@ -323,7 +331,6 @@ fn become_heavy(
 
 #[cfg(test)]
 mod tests {
-    use super::costs::Costs;
     use super::*;
 
     fn measured() -> Measured {
