@@ -99,6 +99,14 @@ impl Associations {
         self.slots.get_mut(id.slot as usize)?.association.take()
     }
 
+    /// The same as [`by_address`](Self::by_address), without remembering what was found.
+    pub(crate) fn look_up(&self, peer: SocketAddr) -> Option<AssociationId> {
+        match self.found {
+            Some((at, found)) if at == peer => Some(found),
+            _ => self.search(peer),
+        }
+    }
+
     /// The association whose peer has this address and port, or else the only one whose peer
     /// has this address.
     pub(crate) fn by_address(&mut self, peer: SocketAddr) -> Option<AssociationId> {

@@ -62,4 +62,4 @@ pub use event::{
 };
 pub use node_id::{Fqdn, FqdnError, NodeId};
 pub use time::Instant;
-pub use transport::{Foreseen, Outbox};
+pub use transport::Outbox;

@@ -5,6 +5,7 @@ pub mod control;
 pub mod core;
 pub mod elastic;
 mod hash;
+mod marks;
 pub mod n4;
 pub mod network;
 pub mod session;

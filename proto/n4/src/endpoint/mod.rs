@@ -28,7 +28,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason, Input};
 use crate::rate_limit::RateLimit;
 use crate::time::Instant;
-use crate::transport::{Foreseen, Outbox};
+use crate::transport::Outbox;
 
 /// One end of N4: all node related procedures, and the reliable delivery of session related
 /// messages for the layer above.
@@ -82,13 +82,13 @@ impl Endpoint {
 
     /// A message of this header will be [handled](Self::handle) soon: asks the caches for what it
     /// takes.
-    pub fn foresee(&self, peer: SocketAddr, header: &Header) -> Foreseen {
-        self.courier.inbound.foresee(peer, header.sequence.get())
+    pub fn foresee(&self, peer: SocketAddr, header: &Header) {
+        self.courier.inbound.foresee(peer, header.sequence.get());
     }
 
-    /// Some time after [`foresee`](Self::foresee): asks for what the first look leads to.
-    pub fn foresee_entry(&self, foreseen: Foreseen) {
-        self.courier.inbound.foresee_entry(foreseen);
+    /// The association of the peer at this address, if one is known.
+    pub fn association_at(&self, peer: SocketAddr) -> Option<AssociationId> {
+        self.associations.look_up(peer)
     }
 
     /// The next event in order.

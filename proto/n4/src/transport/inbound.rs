@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use sluice_mem::prefetch;
 
 use super::byte_ring::{ByteRing, Position};
+use super::recent::{self, Recent};
 use crate::fingerprint;
 use crate::time::Instant;
 
@@ -28,10 +29,6 @@ pub struct InboundLimits {
 /// A request that is being worked on; [`Inbound::answered`] ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(u64);
-
-/// A request that will come soon, by its source and sequence number.
-#[derive(Clone, Copy, Debug)]
-pub struct Foreseen(u64);
 
 /// What a received request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,9 +53,9 @@ pub struct Inbound {
     entries: Vec<Entry>,
     capacity: usize,
     next: u64,
-    /// For each hash the newest entry; older ones follow by [`Entry::older`], until one that
-    /// has been overwritten.
-    newest: Box<[u64]>,
+    /// Their numbers by key. Those that left their bucket follow one another by [`Entry::older`],
+    /// until one that has been overwritten.
+    recent: Recent,
     responses: ByteRing,
     evicted_requests: u64,
     evicted_responses: u64,
@@ -70,6 +67,7 @@ struct Entry {
     key: u64,
     fingerprint: u64,
     arrived: Instant,
+    /// The one that left the bucket of recent numbers before this one did.
     older: u64,
     state: State,
 }
@@ -77,8 +75,8 @@ struct Entry {
 /// So many entries ahead of the newest the caches are asked for the oldest, which give way.
 const AHEAD: u64 = 16;
 
-/// Octets that an entry and its two places in the table of hashes take.
-pub const REQUEST_BYTES: usize = size_of::<Entry>() + 2 * size_of::<u64>();
+/// Octets that an entry and its share of the table of numbers take.
+pub const REQUEST_BYTES: usize = size_of::<Entry>() + recent::BYTES_EACH;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -96,7 +94,7 @@ impl Inbound {
             entries: Vec::with_capacity(requests),
             capacity: requests,
             next: 1,
-            newest: vec![0; requests * 2].into_boxed_slice(),
+            recent: Recent::new(requests),
             responses: ByteRing::new(limits.response_bytes),
             evicted_requests: 0,
             evicted_responses: 0,
@@ -105,18 +103,9 @@ impl Inbound {
     }
 
     /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
-    pub fn foresee(&self, peer: SocketAddr, sequence: u32) -> Foreseen {
+    pub fn foresee(&self, peer: SocketAddr, sequence: u32) {
         let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
-        prefetch::read_index(&self.newest, self.bucket(key));
-        Foreseen(key)
-    }
-
-    /// Some time after [`foresee`](Self::foresee): asks for the request that is looked at first.
-    pub fn foresee_entry(&self, Foreseen(key): Foreseen) {
-        let newest = self.newest.get(self.bucket(key));
-        if let Some(entry) = newest.and_then(|number| self.live(*number)) {
-            prefetch::read_whole(entry);
-        }
+        self.recent.prefetch(key);
     }
 
     /// Key of the fingerprints.
@@ -133,11 +122,7 @@ impl Inbound {
         fingerprint: u64,
     ) -> Admission<'_> {
         let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
-        let same = |entry: &Entry| entry.key == key && entry.fingerprint == fingerprint;
-        match self
-            .find(now, self.bucket(key), same)
-            .map(|entry| entry.state)
-        {
+        match self.find(now, key, fingerprint).map(|entry| entry.state) {
             None => Admission::New(self.remember(now, key, fingerprint)),
             Some(State::InProgress) => Admission::InProgress,
             Some(State::NotKept) => Admission::ResponseGone,
@@ -177,22 +162,23 @@ impl Inbound {
 
     /// Octets of memory that have been used so far.
     pub fn touched_bytes(&self) -> usize {
-        size_of_val(&self.entries[..])
-            + size_of_val(&self.newest[..])
-            + self.responses.touched_bytes()
+        size_of_val(&self.entries[..]) + self.recent.bytes() + self.responses.touched_bytes()
     }
 
-    fn find(&self, now: Instant, bucket: usize, same: impl Fn(&Entry) -> bool) -> Option<&Entry> {
-        let mut number = *self.newest.get(bucket)?;
+    fn find(&self, now: Instant, key: u64, fingerprint: u64) -> Option<&Entry> {
+        let in_time = |entry: &Entry| now.ns_since(entry.arrived) < self.window_ns();
+        let same = |entry: &Entry| entry.key == key && entry.fingerprint == fingerprint;
+        let mut recent = self.recent.of(key).filter_map(|number| self.live(number));
+        if let Some(entry) = recent.find(|entry| same(entry) && in_time(entry)) {
+            return Some(entry);
+        }
         // Numbers fall along the chain, so the first dead one ends it.
-        while let Some(entry) = self.live(number) {
-            if now.ns_since(entry.arrived) >= self.window_ns() {
-                return None;
-            }
+        let mut older = self.recent.left(key);
+        while let Some(entry) = self.live(older).filter(|entry| in_time(entry)) {
             if same(entry) {
                 return Some(entry);
             }
-            number = entry.older;
+            older = entry.older;
         }
         None
     }
@@ -200,13 +186,11 @@ impl Inbound {
     fn remember(&mut self, now: Instant, key: u64, fingerprint: u64) -> Ticket {
         let number = self.next;
         self.next += 1;
-        let bucket = self.bucket(key);
-        let older = self.newest.get(bucket).copied().unwrap_or(0);
         let entry = Entry {
             key,
             fingerprint,
             arrived: now,
-            older,
+            older: 0,
             state: State::InProgress,
         };
         let (index, window_ns) = (self.index(number), self.window_ns());
@@ -220,32 +204,34 @@ impl Inbound {
         }
         // Its place was last used long ago, and will be for each of those that come now.
         prefetch::write_index(&self.entries, self.index(number + AHEAD));
-        if let Some(newest) = self.newest.get_mut(bucket) {
-            *newest = number;
+        let (next, capacity) = (self.next, self.capacity as u64);
+        let is_live = |number| is_live(number, next, capacity);
+        if let Some((left, older)) = self.recent.add(key, number, is_live) {
+            let index = self.index(left);
+            if let Some(entry) = self.entries.get_mut(index) {
+                entry.older = older;
+            }
         }
         Ticket(number)
     }
 
     fn live(&self, number: u64) -> Option<&Entry> {
-        let live = number != 0 && number + self.capacity as u64 >= self.next;
-        if live {
-            self.entries.get(self.index(number))
-        } else {
-            None
-        }
+        let live = is_live(number, self.next, self.capacity as u64);
+        live.then(|| self.entries.get(self.index(number)))?
     }
 
     fn index(&self, number: u64) -> usize {
         (number as usize).wrapping_sub(1) & (self.capacity - 1)
     }
 
-    fn bucket(&self, key: u64) -> usize {
-        key as usize & (self.newest.len() - 1)
-    }
-
     fn window_ns(&self) -> u64 {
         self.limits.window_ms.saturating_mul(1_000_000)
     }
+}
+
+/// True if the entry of this number has not been overwritten.
+fn is_live(number: u64, next: u64, capacity: u64) -> bool {
+    number != 0 && number + capacity >= next
 }
 
 #[cfg(test)]

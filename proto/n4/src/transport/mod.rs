@@ -7,9 +7,10 @@ mod blocks;
 mod byte_ring;
 mod inbound;
 mod outbound;
+mod recent;
 
 pub(crate) use inbound::REQUEST_BYTES;
-pub use inbound::{Admission, Foreseen, Inbound, InboundLimits, Ticket};
+pub use inbound::{Admission, Inbound, InboundLimits, Ticket};
 pub use outbound::{Answer, Expiry, Outbound, OutboundLimits, Refusal};
 
 /// Where the endpoint puts datagrams; the caller owns the buffers behind it.

@@ -3,6 +3,7 @@
 //! Still sans-IO: datagrams and times in, datagrams out; the caller owns sockets, clock and the
 //! pool of packets. The same core runs in the daemon, the benchmarks and the differential test.
 
+mod foresight;
 mod n4;
 mod sinks;
 
@@ -11,7 +12,6 @@ use crate::n4::{PortN4, PortN4Counters};
 use crate::session::UpFunction;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
-use sluice_mem::prefetch;
 use sluice_n4::{Instant, Outbox};
 use sluice_path::assembly::ControlEnd;
 use sluice_path::ledger::Ledger;
@@ -20,6 +20,7 @@ use sluice_path::txn::Txn;
 use sluice_port::Packet;
 use sluice_wire::pfcp::value::NtpTime;
 
+use foresight::{AHEAD, Foresight};
 use sinks::FrameSink;
 pub use sinks::Sink;
 
@@ -105,8 +106,6 @@ impl<P: Packet> Core<P> {
         self.handle(time, datagrams, around);
     }
 
-    /// Their sessions are fetched into the caches at once, so that the waits for memory run side
-    /// by side.
     fn handle<S: Surroundings<Packet = P>>(
         &mut self,
         time: Time,
@@ -114,46 +113,34 @@ impl<P: Packet> Core<P> {
         around: &mut S,
     ) {
         for datagrams in datagrams.chunks(MESSAGES) {
-            self.foresee(datagrams);
-            self.handle_all(time, datagrams, around);
+            let mut foresight = Foresight::of(datagrams);
+            for step in 0..datagrams.len() + AHEAD {
+                foresight.step(step, &self.up);
+                let due = step.checked_sub(AHEAD);
+                if let Some((peer, bytes)) = due.and_then(|at| datagrams.get(at)) {
+                    self.handle_one(time, *peer, bytes, around);
+                }
+            }
         }
         self.publish();
         self.send_n4(time, around);
     }
 
-    fn foresee(&self, datagrams: &[(SocketAddr, &[u8])]) {
-        // Whoever brought them wrote them on another core.
-        for (_, bytes) in datagrams {
-            prefetch::read_all_bytes(bytes);
-        }
-        self.up.foresee_transactions(datagrams.len());
-        let mut foreseen = ArrayVec::<_, MESSAGES>::new();
-        let all = datagrams.iter();
-        foreseen.extend(all.filter_map(|(peer, bytes)| self.up.foresee(*peer, bytes)));
-        for one in &foreseen {
-            self.up.foresee_rules(one);
-        }
-        for one in &foreseen {
-            self.up.foresee_ground(one);
-        }
-    }
-
-    fn handle_all<S: Surroundings<Packet = P>>(
+    fn handle_one<S: Surroundings<Packet = P>>(
         &mut self,
         time: Time,
-        datagrams: &[(SocketAddr, &[u8])],
+        peer: SocketAddr,
+        bytes: &[u8],
         around: &mut S,
     ) {
-        for (peer, bytes) in datagrams {
-            let mut out = Sink {
-                around,
-                n4: &mut self.n4,
-                ready: &mut self.ready,
-            };
-            let net = &mut self.control.directory;
-            self.up
-                .handle(time.now, time.wall, *peer, bytes, net, &mut out);
-        }
+        let mut out = Sink {
+            around,
+            n4: &mut self.n4,
+            ready: &mut self.ready,
+        };
+        let net = &mut self.control.directory;
+        self.up
+            .handle(time.now, time.wall, peer, bytes, net, &mut out);
     }
 
     /// What the workers sent, and whatever is due. Returns how many messages there were.

@@ -5,14 +5,15 @@ use crate::session::config::Config;
 use crate::session::learned::LearnedCounters;
 use crate::session::notice::Notice;
 use crate::session::state::{Moment, State};
-use crate::session::store::SessionRef;
+use crate::session::store::{CpSession, SessionRef};
 use core::net::{Ipv4Addr, SocketAddr};
 use sluice_n4::{Endpoint, Input, Instant, NodeId, Outbox, Role, SessionRequest, messages};
 use sluice_path::foreign::ForeignWriter;
 use sluice_path::txn::Txn;
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::value::NtpTime;
-use sluice_wire::pfcp::{Cause, Header, MessageType};
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::value::{FSeid, NtpTime};
+use sluice_wire::pfcp::{Cause, Header, IeType, Ies, MessageType};
 
 /// Where the effects of the UP function go.
 pub trait Effects: Outbox {
@@ -24,7 +25,6 @@ pub trait Effects: Outbox {
 /// The first message of a datagram that will be [handled](UpFunction::handle) soon.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreseen {
-    request: sluice_n4::Foreseen,
     session: Option<SessionRef>,
     /// It asks for the session's end.
     ends: bool,
@@ -102,28 +102,33 @@ impl UpFunction {
     /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
     /// is looked up by, and for the session that it names.
     pub fn foresee(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Foreseen> {
-        let (header, _) = Header::parse(bytes).ok()?;
-        let request = self.endpoint.foresee(peer, &header);
+        let (header, body) = Header::parse(bytes).ok()?;
+        self.endpoint.foresee(peer, &header);
         let session = header.seid.map(SessionRef::from_seid);
-        if let Some(session) = session {
-            self.state.store.prefetch(session);
+        match header.message_type {
+            MessageType::SESSION_ESTABLISHMENT_REQUEST => {
+                let key = self.endpoint.association_at(peer).zip(cp_session(body));
+                key.into_iter()
+                    .for_each(|key| self.state.store.prefetch_cp(key));
+            }
+            _ => session
+                .into_iter()
+                .for_each(|name| self.state.store.prefetch(name)),
         }
         Some(Foreseen {
-            request,
             session,
             ends: header.message_type == MessageType::SESSION_DELETION_REQUEST,
         })
     }
 
-    /// So many datagrams will be handled soon: asks the caches for the transactions that they
-    /// become.
-    pub fn foresee_transactions(&self, datagrams: usize) {
-        self.state.pending.prefetch_next(datagrams);
+    /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
+    /// it becomes.
+    pub fn foresee_transaction(&self, after: usize) {
+        self.state.pending.prefetch_next(after);
     }
 
     /// Some time after [`foresee`](Self::foresee): asks for the session's rules.
     pub fn foresee_rules(&self, foreseen: &Foreseen) {
-        self.endpoint.foresee_entry(foreseen.request);
         if let Some(session) = foreseen.session {
             self.state.store.prefetch_rules(session);
             if foreseen.ends {
@@ -134,10 +139,12 @@ impl UpFunction {
 
     /// The same later still: asks for what the rules lead to.
     pub fn foresee_ground(&self, foreseen: &Foreseen) {
-        if let Some(name) = foreseen.session {
-            for meter in self.state.store.meters_of(name) {
-                self.state.ground.meters.prefetch_at(meter);
-            }
+        let Some(name) = foreseen.session else { return };
+        for meter in self.state.store.meters_of(name) {
+            self.state.ground.meters.prefetch_at(meter);
+        }
+        if foreseen.ends {
+            self.state.foresee_end(name);
         }
     }
 
@@ -222,6 +229,11 @@ impl UpFunction {
         self.state.learned.counters()
     }
 
+    /// How many went the long way.
+    pub fn long_way(&self) -> u64 {
+        self.state.learned.long_way()
+    }
+
     /// The PFCP endpoint, for its counters.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -264,4 +276,13 @@ impl UpFunction {
             w.ie(IeType::CAUSE, |w| Cause::SERVICE_NOT_SUPPORTED.encode(w))
         });
     }
+}
+
+/// What the CP function calls a new session, if that stands among the first IEs, as it does in
+/// practice.
+fn cp_session(body: &[u8]) -> Option<CpSession> {
+    let mut first = Ies::new(body).take(3).filter_map(Result::ok);
+    let told = first.find(|ie| ie.ie_type == IeType::F_SEID)?;
+    let FSeid { seid, ipv4, ipv6 } = FSeid::decode(told.value).ok()?;
+    Some(CpSession { seid, ipv4, ipv6 })
 }

@@ -215,6 +215,30 @@ impl Ground {
         }
     }
 
+    /// Asks the caches for what a [TEID that is named](Self::named_teid) is put into.
+    pub fn prefetch_named_teid(&self, shard: u32, local: u8, teid: u32) {
+        self.known.prefetch(ForeignKey::teid(local, teid));
+        self.lines.prefetch_next(shard);
+    }
+
+    /// Asks the caches for what the next [block](Self::block) of `shard` is made of.
+    pub fn prefetch_block(&self, shard: u32) {
+        self.blocks.prefetch_next(shard);
+    }
+
+    /// An endpoint will be [released](Self::release) soon: asks the caches for where it goes.
+    pub fn prefetch_release(&self, endpoint: &Endpoint) {
+        match endpoint.origin {
+            Origin::Slot => self.slots.prefetch(endpoint.line),
+            Origin::Foreign => {
+                let key = foreign_key(endpoint.key);
+                key.into_iter().for_each(|key| self.known.prefetch(key));
+                self.lines.prefetch(endpoint.line);
+            }
+            Origin::Pool | Origin::None => {}
+        }
+    }
+
     /// A TEID of ours in `shard`, different from the last of its slot and from every foreign one.
     pub fn new_teid(
         &mut self,

@@ -75,7 +75,7 @@ mod work;
 pub use config::{Config, MbrZero};
 pub use features::UP_FUNCTION_FEATURES;
 pub use followed::{Followed, RuleNames, Sought};
-pub use function::{Effects, UpFunction};
+pub use function::{Effects, Foreseen, UpFunction};
 pub use ground::InUse;
 pub use learned::LearnedCounters;
 pub use notice::Notice;

@@ -148,10 +148,11 @@ impl PendingTable {
         }
     }
 
-    /// Asks the caches for the transactions that are used next.
-    pub fn prefetch_next(&self, count: usize) {
-        let next = self.txns.iter().rev().take(count);
-        next.for_each(|txn| txn.prefetch_to_write());
+    /// Asks the caches for the transaction that is used after so many others.
+    pub fn prefetch_next(&self, after: usize) {
+        if let Some(txn) = self.txns.iter().nth_back(after) {
+            txn.prefetch_to_write();
+        }
     }
 
     /// Keeps the record until the transaction comes back; names the transaction.

@@ -103,6 +103,15 @@ impl Places {
         (head != NONE).then(|| head + self.first)
     }
 
+    /// Asks the caches for what a place is given back by.
+    pub fn prefetch(&self, place: u32) {
+        let at = place.wrapping_sub(self.first);
+        let tail = self.shards.get((at % SHARDS) as usize).map(|s| s.tail);
+        prefetch::write_index(&self.freed_s, at as usize);
+        prefetch::write_index(&self.next, at as usize);
+        prefetch::write_index(&self.next, tail.unwrap_or(NONE) as usize);
+    }
+
     /// Takes a place of `shard`; `None` if all are given out or still rest.
     pub fn take(&mut self, shard: u32, now_s: u32) -> Option<Taken> {
         let index = (shard % SHARDS) as usize;

@@ -3,36 +3,29 @@
 //! As a rule it is one. A gNB that started anew gives a TEID again while sessions from before
 //! still have it, and an Error Indication does not say which session's packet it is about.
 //!
-//! Changes are noted and made many at a time, so that their waits for memory run side by side.
+//! Changes are noted, and made when what they touch has come into the caches.
 
 use crate::hash::Seeded;
+use crate::marks::Marks;
 use crate::session::rules::RemoteTunnel;
 use arrayvec::ArrayVec;
 use core::hash::BuildHasher;
-use core::hint::black_box;
-use hashbrown::HashTable;
 use std::collections::BTreeSet;
 
-/// Changes that are made together: more waits for memory than a core has at a time.
+/// Changes that are made together.
 const TOGETHER: usize = 32;
 
 /// Sessions by tunnel.
 #[derive(Clone, Debug)]
 pub struct Remotes {
-    /// By mark, which may be that of two tunnels: then the second is among the others.
-    first: HashTable<First>,
+    /// The first session of a tunnel, by mark, which may be that of two tunnels: then the second is
+    /// among the others.
+    first: Marks,
     /// Those that came to a tunnel that was taken.
     others: BTreeSet<(RemoteTunnel, u32)>,
     hash: Seeded,
     /// Noted and not made yet, in order.
     noted: ArrayVec<Change, TOGETHER>,
-}
-
-/// The first session of a tunnel.
-#[derive(Clone, Copy, Debug)]
-struct First {
-    mark: u32,
-    session: u32,
 }
 
 /// A session sends into a tunnel from now on, or no longer.
@@ -45,16 +38,11 @@ struct Change {
     sends: bool,
 }
 
-/// The table tells entries apart by the highest and the lowest bits of a hash.
-fn spread(mark: u32) -> u64 {
-    u64::from(mark) << 32 | u64::from(mark)
-}
-
 impl Remotes {
     /// Room for `tunnels` tunnels of one session each.
     pub fn new(tunnels: usize, hash: Seeded) -> Self {
         Self {
-            first: HashTable::with_capacity(tunnels),
+            first: Marks::new(tunnels),
             others: BTreeSet::new(),
             hash,
             noted: ArrayVec::new(),
@@ -79,19 +67,17 @@ impl Remotes {
         if self.noted.is_full() {
             self.make_changes();
         }
+        let mark = self.mark(tunnel);
+        self.first.prefetch(mark);
         self.noted.push(Change {
             tunnel,
-            mark: self.mark(tunnel),
+            mark,
             session,
             sends,
         });
     }
 
     fn make_changes(&mut self) {
-        // None of these looks waits for another one; the changes then find what they need near.
-        for change in &self.noted {
-            black_box(self.first(change.mark));
-        }
         for change in core::mem::take(&mut self.noted) {
             match change.sends {
                 true => self.insert(change),
@@ -101,16 +87,12 @@ impl Remotes {
     }
 
     fn insert(&mut self, change: Change) {
-        let Change {
-            tunnel,
-            mark,
-            session,
-            ..
-        } = change;
-        let same = |first: &First| first.mark == mark;
-        let entry = self.first.entry(spread(mark), same, |f| spread(f.mark));
-        if entry.or_insert(First { mark, session }).get().session != session {
-            self.others.insert((tunnel, session));
+        match self.first(change.mark) {
+            None => self.first.insert(change.mark, change.session),
+            Some(first) if first == change.session => {}
+            Some(_) => {
+                self.others.insert((change.tunnel, change.session));
+            }
         }
     }
 
@@ -121,11 +103,10 @@ impl Remotes {
             session,
             ..
         } = change;
-        let is_it = |first: &First| first.mark == mark && first.session == session;
-        let Ok(mut entry) = self.first.find_entry(spread(mark), is_it) else {
+        if self.first(mark) != Some(session) {
             self.others.remove(&(tunnel, session));
             return;
-        };
+        }
         let next = match self.others.is_empty() {
             true => None,
             false => others_of(&self.others, tunnel).next(),
@@ -133,17 +114,16 @@ impl Remotes {
         match next {
             Some(next) => {
                 self.others.remove(&(tunnel, next));
-                entry.get_mut().session = next;
+                self.first.replace(mark, session, next);
             }
             None => {
-                entry.remove();
+                self.first.remove(mark, session);
             }
         }
     }
 
     fn first(&self, mark: u32) -> Option<u32> {
-        let first = self.first.find(spread(mark), |first| first.mark == mark);
-        first.map(|first| first.session)
+        self.first.find(mark, |_| true)
     }
 
     /// All sessions that do; the first may send into another tunnel.

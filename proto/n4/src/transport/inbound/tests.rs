@@ -142,3 +142,37 @@ fn a_hundred_thousand_requests_a_second_are_known_for_t1_times_n1_plus_one() {
     );
     assert!(inbound.evicted_responses() > 0);
 }
+
+/// Buckets are full many times over: what leaves them is still found.
+#[test]
+fn a_request_whose_bucket_is_full_is_known_as_long_as_its_entry_is_there() {
+    use proptest::test_runner::TestRunner;
+    let sequences = proptest::collection::vec(0_u32..600, 1..900);
+    let run = |sequences: Vec<u32>| {
+        // Two buckets of seven places.
+        let mut inbound = inbound(8, 1000);
+        let mut wide = inbound_of_one_bucket(256);
+        for (which, capacity) in [(&mut inbound, 8), (&mut wide, 256)] {
+            let mut known: Vec<u32> = Vec::new();
+            for (at, sequence) in (0..).zip(&sequences) {
+                let recent = &known[known.len().saturating_sub(capacity)..];
+                let expected = recent.contains(sequence);
+                let found = which.admit(Instant(at), peer(1), *sequence, REQUEST);
+                let again = matches!(found, Admission::InProgress);
+                assert_eq!(again, expected, "{sequence} after {known:?}");
+                if !again {
+                    known.push(*sequence);
+                }
+            }
+        }
+        Ok(())
+    };
+    TestRunner::default().run(&sequences, run).unwrap();
+}
+
+fn inbound_of_one_bucket(requests: usize) -> Inbound {
+    Inbound {
+        recent: Recent::new(1),
+        ..inbound(requests, 1000)
+    }
+}

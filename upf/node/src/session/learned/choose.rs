@@ -22,6 +22,16 @@ impl Recipe {
         Some(())
     }
 
+    /// One of the values of a session's record that are of use.
+    pub fn value_in(&self, record: &[u8], source: Source) -> Option<u32> {
+        // They stand in order.
+        let at = self
+            .reads
+            .binary_search_by_key(&source, |(_, source)| *source);
+        let (place, _) = self.reads.get(at.ok()?)?;
+        place.read(record)
+    }
+
     /// True if the values are the same, and not, where they were when it was learned, and UE
     /// addresses lie in pools where they did.
     pub fn agrees(&self, values: &Values, layout: &Layout) -> bool {

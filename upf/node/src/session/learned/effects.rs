@@ -123,7 +123,11 @@ impl CreatedForm {
 
 impl GoneLine {
     fn with(&self, values: &Values) -> Endpoint {
-        let key = values.of(self.key);
+        self.endpoint(values.of(self.key), values.of(self.line))
+    }
+
+    /// The endpoint with these values.
+    pub fn endpoint(&self, key: u32, line: u32) -> Endpoint {
         Endpoint {
             key: match self.is_tunnel {
                 true => Key::Tunnel {
@@ -135,7 +139,7 @@ impl GoneLine {
                     address: key,
                 },
             },
-            line: values.of(self.line),
+            line,
             origin: self.origin,
             blocks: [0; BLOCK_CHAIN],
         }

@@ -130,6 +130,11 @@ impl Learned {
         }
     }
 
+    /// Messages dealt with by the long way.
+    pub fn long_way(&self) -> u64 {
+        self.counters.long_way
+    }
+
     /// The lesson whose form a message has.
     fn find(&self, procedure: Procedure, body: &[u8]) -> Option<usize> {
         let mut those = self.of_length(procedure, body.len());

@@ -4,7 +4,7 @@ use super::Procedure;
 use super::domain::FormId;
 use super::effects::Settled;
 use super::recipe::Octets;
-use super::take::Givers;
+use super::take::{Givers, foresee};
 use crate::network::Network;
 use crate::session::draft::Drafted;
 use crate::session::ground::shard_of;
@@ -42,7 +42,7 @@ impl State {
             .learned
             .choose(asked, begin, &self.ground.layout, values)?;
         let shard = shard_of(values.of(recipe.shard?).into());
-        self.ground.prefetch_teid(shard);
+        foresee(&recipe.takes, values, shard, &self.ground);
         let (cp_f_seid, user) = (form.cp_f_seid(body)?, form.user(body)?);
         let FSeid { seid, ipv4, ipv6 } = cp_f_seid;
         let cp = CpSession { seid, ipv4, ipv6 };
@@ -156,6 +156,21 @@ impl State {
         let drafted = recipe.draft(values, txn, pending);
         self.learned.counters.replayed += 1;
         Some(Replayed { drafted, reference })
+    }
+
+    /// A session will be [ended](Self::replay_end) soon: asks the caches for where what it has goes back
+    /// to.
+    pub fn foresee_end(&self, name: SessionRef) {
+        let Some(recipe) = self.learned.deletion(self.store.form(name)) else {
+            return;
+        };
+        let record = self.store.octets(name);
+        for line in &recipe.gone {
+            let value = |source| recipe.value_in(record, source);
+            if let Some((key, at)) = value(line.key).zip(value(line.line)) {
+                self.ground.prefetch_release(&line.endpoint(key, at));
+            }
+        }
     }
 
     /// Ends a session as others were, and removes it; `None` if it has to go the long way. There is

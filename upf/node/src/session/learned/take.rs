@@ -11,6 +11,20 @@ use crate::session::state::Moment;
 use core::net::Ipv4Addr;
 use sluice_wire::ids::UrrId;
 
+/// Asks the caches for what is about to be taken.
+pub fn foresee(takes: &[Take], values: &Values, shard: u32, ground: &Ground) {
+    for take in takes {
+        match *take {
+            Take::NewTeid { .. } => ground.prefetch_teid(shard),
+            Take::NamedTeid { local, teid, .. } => {
+                ground.prefetch_named_teid(shard, local, values.of(teid));
+            }
+            Take::Block => ground.prefetch_block(shard),
+            Take::UeLine { .. } | Take::Meter { .. } | Take::Peer { .. } => {}
+        }
+    }
+}
+
 /// Who gives what a recipe takes.
 pub struct Givers<'s, N> {
     /// The allocators.

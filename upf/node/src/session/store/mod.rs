@@ -115,6 +115,11 @@ impl Store {
         self.heads.prefetch_at(name.at);
     }
 
+    /// Asks the caches for where it is looked up what the CP function calls a session.
+    pub fn prefetch_cp(&self, key: Key) {
+        self.by_cp.prefetch(key);
+    }
+
     /// Asks the caches for the rules of a session.
     pub fn prefetch_rules(&self, name: SessionRef) {
         if let Some(head) = self.heads.get(name.at) {
@@ -129,7 +134,7 @@ impl Store {
             self.heads.prefetch_at(head.previous);
             self.heads.prefetch_at(head.next);
             if let Some(key) = key_of(&self.heads, &self.ipv6, name.at) {
-                self.by_cp.look(key, name.at);
+                self.by_cp.prefetch(key);
             }
         }
     }
