@@ -46,8 +46,10 @@ Sessions of five SMF dialects in turn. Requests (establish, modify, query, delet
 encoded before the clock runs; each goes through the daemon's N4 loop (parse, validate, recognise
 retransmissions, compile, send to the owning worker, answer when it has applied the change), and
 every answer is read. messages_per_s is of a closed loop, rtt_us of an open loop at the given rate,
-ns the time of the N4 thread for a message without its idle turns. The limit is the cheapest loop
-that could answer: receive, header parse, fixed answer. In the end a packet each way through every
+rtt_undisturbed_us of another one at that rate: when one of the two threads had no CPU for 50 us, what is
+under way is not timed, and the rest is due once it is answered. ns is the time of the N4 thread for a
+message without its idle turns. The limit is the cheapest loop that could answer: receive, header parse,
+fixed answer. In the end a packet each way through every
 session that stands is compared byte by byte.
 
 port comes by a ring of buffers, dpdk by whole frames on a port in the process, socket by kernel UDP:

@@ -78,6 +78,7 @@ pub fn measure<P: Packet, W: Wire + Send>(
     let (mut script, mut log) = (Script::default(), Log::new(count));
     let (mut quiet, mut busy, mut rates) = (Vec::new(), Vec::new(), Vec::new());
     let (mut mpps, mut trips_ns, mut packets) = (Vec::new(), Vec::new(), 0);
+    let away = Arc::clone(&world.away);
     for rep in 0..=asked.reps {
         script.modifying(&mut world.subscribers, half, count);
         let mut taken = [Turns::default(); 2];
@@ -86,7 +87,9 @@ pub fn measure<P: Packet, W: Wire + Send>(
         let calm_ns = (count as f64 * 1e9 / asked.rate_per_s) as u64;
         let spent = world.lap_while((door, wire), asked.what, |wire, worker| {
             idle(worker, calm, calm_ns);
-            let lap = drive(wire, &script, pace, &mut log, || moved.turn(worker));
+            let lap = drive(wire, &script, pace, (&mut log, &away), || {
+                moved.turn(worker)
+            });
             settle(worker);
             lap
         })?;

@@ -1,5 +1,7 @@
 //! The generator: sends a series of requests and notes when each was answered.
 
+use super::away::Away;
+use super::clock::Clock;
 use super::script::Script;
 use arrayvec::ArrayVec;
 use sluice_host::clock;
@@ -23,13 +25,16 @@ pub enum Pace {
     Closed(usize),
     /// So many a second, whatever becomes of them. Waiting for one's turn counts.
     Open(f64),
+    /// The same while both threads have their CPUs: when one was [away](Away), what is under way is
+    /// not timed, and the rest is due once all of it is answered.
+    Undisturbed(f64),
 }
 
 /// Requests sent between two looks for answers.
 const BURST: usize = 64;
 /// Requests under way at the most: one more could be refused for congestion, as each may take a
 /// transaction.
-const UNDER_WAY_MAX: usize = sluice_path::limits::RESERVED - BURST;
+pub const UNDER_WAY_MAX: usize = sluice_path::limits::RESERVED - BURST;
 /// Silence after which a run is given up: longer than any retransmission.
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Octets that an answer has at the most, on average.
@@ -46,6 +51,10 @@ pub struct Log {
     pub rtt_ns: Vec<u32>,
     /// Answers to no request, or to one that was answered.
     pub stray: u64,
+    /// Answers to requests that are not timed.
+    pub untimed: usize,
+    /// Requests before this one that are under way are not timed.
+    pub timed_from: usize,
     /// Octets of answers that were not kept, for want of room.
     pub overflow: bool,
 }
@@ -87,7 +96,13 @@ impl Log {
         self.rtt_ns.clear();
         self.due_ns.clear();
         self.due_ns.resize(requests, 0);
+        (self.untimed, self.timed_from) = (0, 0);
         (self.stray, self.overflow) = (0, false);
+    }
+
+    /// Requests that were answered.
+    pub fn answered(&self) -> usize {
+        self.rtt_ns.len() + self.untimed
     }
 
     fn take(&mut self, script: &Script, bytes: &[u8], now_ns: u64) {
@@ -100,6 +115,7 @@ impl Log {
             .and_then(|at| self.due_ns.get_mut(at))
             .map(std::mem::take);
         match due {
+            Some(due_ns) if due_ns != 0 && place < Some(self.timed_from) => self.untimed += 1,
             Some(due_ns) if due_ns != 0 => {
                 let rtt_ns = now_ns.saturating_sub(due_ns);
                 self.rtt_ns.push(rtt_ns.try_into().unwrap_or(u32::MAX));
@@ -121,34 +137,27 @@ pub fn drive(
     wire: &mut impl Wire,
     script: &Script,
     pace: Pace,
-    log: &mut Log,
+    (log, away): (&mut Log, &Away),
     mut between: impl FnMut(),
 ) -> Result<Lap, String> {
     log.begin(script.len());
     let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+    let mut clock = Clock::new(pace, away, began_ns);
     let (mut sent, mut heard_ns) = (0, began_ns);
-    while log.rtt_ns.len() < script.len() {
+    while log.answered() < script.len() {
         between();
         let now_ns = clock::monotonic_ns();
         let heard = wire.receive(|bytes| log.take(script, bytes, now_ns));
         if heard > 0 {
             heard_ns = now_ns;
         } else if now_ns.saturating_sub(heard_ns) > PATIENCE_NS {
-            let missing = script.len() - log.rtt_ns.len();
+            let missing = script.len() - log.answered();
             return Err(format!(
                 "{missing} of {} requests were not answered",
                 script.len()
             ));
         }
-        let room = |window: usize| (window + log.rtt_ns.len()).saturating_sub(sent);
-        let may = match pace {
-            Pace::Closed(window) => room(window),
-            Pace::Open(per_s) => {
-                // The first one at once, each other an interval later.
-                let due = 1 + ((now_ns - began_ns) as f64 * per_s / 1e9) as usize;
-                due.saturating_sub(sent).min(room(UNDER_WAY_MAX))
-            }
-        };
+        let may = clock.may(now_ns, sent, log);
         let mut waiting = ArrayVec::<_, BURST>::new();
         for _ in 0..may.min(BURST).min(script.len() - sent) {
             let subscriber = script.subscriber(sent);
@@ -159,10 +168,7 @@ pub fn drive(
             if !wire.send(script.request(sent)) {
                 break;
             }
-            log.due_ns[sent] = match pace {
-                Pace::Closed(_) => now_ns,
-                Pace::Open(per_s) => began_ns + (sent as f64 * 1e9 / per_s) as u64 + 1,
-            };
+            log.due_ns[sent] = clock.due_ns(now_ns, sent);
             sent += 1;
         }
         wire.flush();

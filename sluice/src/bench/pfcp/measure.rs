@@ -1,9 +1,10 @@
-//! The clock's part: limit, closed loop and open loop in turn, several times.
+//! The clock's part: limit, closed loop and open loops in turn, several times.
 
 use super::doors::Door;
 use super::load::{Log, Pace, Wire};
 use super::script::Script;
-use super::world::{Loop, Spent, World};
+use super::turns::Spent;
+use super::world::{Loop, World};
 use crate::bench::path::world::Failure;
 use crate::bench::stats::Summary;
 use sluice_node::core::Surroundings;
@@ -62,6 +63,10 @@ pub struct Figures {
     pub closed: Trips,
     /// Round trips of the open loop, likewise.
     pub open: Trips,
+    /// Those of an open loop that waits when one of the threads had no CPU, likewise.
+    pub undisturbed: Trips,
+    /// Share of its requests that were not under way then.
+    pub undisturbed_share: Summary,
     /// Answers per second in the open loop.
     pub open_rate_per_s: Summary,
     /// Share of the time in which others had one of the two CPUs.
@@ -77,6 +82,8 @@ struct Laps {
     limit: Vec<Spent>,
     closed: Vec<(Spent, Trips)>,
     open: Vec<(Spent, Trips)>,
+    undisturbed: Vec<(Spent, Trips)>,
+    undisturbed_shares: Vec<f64>,
     octets: usize,
     requests: usize,
 }
@@ -108,11 +115,19 @@ pub fn measure<P: Packet>(
         let pace = Pace::Open(case.rate_per_s);
         let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
         world.judge(&script, &log)?;
+        let open = (spent, trips(&mut log.rtt_ns));
+        script.mixed(&mut world.subscribers, case.messages);
+        let pace = Pace::Undisturbed(case.rate_per_s);
+        let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
+        world.judge(&script, &log)?;
         // The first one warms caches and tables up.
         if rep > 0 {
             laps.limit.push(limit);
             laps.closed.push(closed);
-            laps.open.push((spent, trips(&mut log.rtt_ns)));
+            laps.open.push(open);
+            let share = log.rtt_ns.len() as f64 / case.messages as f64;
+            laps.undisturbed_shares.push(share);
+            laps.undisturbed.push((spent, trips(&mut log.rtt_ns)));
         }
     }
     Ok(sum_up(&laps, case, shares))
@@ -159,6 +174,8 @@ fn sum_up(laps: &Laps, case: &Case, shares: [(&'static str, f64); 5]) -> Figures
         per_turn: Summary::of(closed().map(|s| n / s.busy_turns.max(1) as f64)),
         closed: median_of(&laps.closed),
         open: median_of(&laps.open),
+        undisturbed: median_of(&laps.undisturbed),
+        undisturbed_share: Summary::of(laps.undisturbed_shares.iter().copied()),
         open_rate_per_s: Summary::of(open().map(rate)),
         preempted: 1.0 - cpu_ns as f64 / wall_ns as f64,
         request_octets: laps.octets as f64 / laps.requests as f64,

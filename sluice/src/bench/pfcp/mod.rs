@@ -1,9 +1,11 @@
 //! `sluice bench pfcp`: the daemon's N4 loop on one core, its worker and the load on another.
 //!
 //! `subscribers` are the sessions of five dialects and `script` a series of their requests,
-//! encoded before the clock runs; `load` sends it by one of the two ways of `doors`, `world` turns
-//! the measured loop meanwhile, and `report` tells.
+//! encoded before the clock runs; `load` sends it by one of the two ways of `doors` when `clock` says so,
+//! `world` lets the measured loop take its `turns` meanwhile, `away` tells when that had no CPU, and `report` tells.
 
+pub(crate) mod away;
+mod clock;
 pub(crate) mod doors;
 pub mod flow;
 pub(crate) mod lifecycle;
@@ -16,6 +18,7 @@ mod ring;
 pub(crate) mod script;
 pub(crate) mod subscribers;
 mod table;
+mod turns;
 pub(crate) mod world;
 
 #[cfg(test)]
@@ -242,11 +245,11 @@ fn disturbance(figures: &Figures) -> Option<String> {
     if spread > SPREAD_MAX {
         return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
     }
-    away(figures.preempted)
+    preemption(figures.preempted)
 }
 
 /// Others had the CPUs for too much of the time.
-fn away(preempted: f64) -> Option<String> {
+fn preemption(preempted: f64) -> Option<String> {
     let share = preempted * 100.0;
     (preempted > PREEMPTED_MAX).then(|| format!("others had the CPUs for {share:.0} % of the time"))
 }

@@ -1,8 +1,8 @@
 //! Results, as JSON and as a table.
 
-use super::away;
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
+use super::preemption;
 use super::world::Cpus;
 use crate::bench::machine;
 use crate::bench::path::memory::Grown;
@@ -62,6 +62,7 @@ impl Outcome {
             limit_busy_ns,
             closed,
             open,
+            undisturbed,
             ..
         } = &self.figures;
         let mut map = Map::new();
@@ -95,6 +96,13 @@ impl Outcome {
         put("rtt_us_p50", json!(round(open.p50)));
         put("rtt_us_p99", json!(round(open.p99)));
         put("rtt_us_max", json!(round(open.max)));
+        put("rtt_undisturbed_us_p50", json!(round(undisturbed.p50)));
+        put("rtt_undisturbed_us_p99", json!(round(undisturbed.p99)));
+        put("rtt_undisturbed_us_max", json!(round(undisturbed.max)));
+        put(
+            "rtt_undisturbed_share",
+            json!(round(self.figures.undisturbed_share.median)),
+        );
         put("rtt_offered_per_s", json!(self.case.rate_per_s.round()));
         put(
             "rtt_answered_per_s",
@@ -156,7 +164,7 @@ impl Outcome {
             Series::ratio(rates, "messages/s by the limit's", rate).higher(),
             Series::shown(trips, "us", rtt),
         ];
-        all.map(|series| series.disturbed(away(*preempted)))
+        all.map(|series| series.disturbed(preemption(*preempted)))
     }
 }
 

@@ -24,6 +24,7 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
     for (o, line) in outcomes.iter().zip(lines) {
         text += &line;
         text += &format!("  {}\n", o.case.carried_by);
+        text += &format!("  {}\n", undisturbed(o));
         if let Some(why) = &o.disturbed {
             text += &format!("  disturbed: {why}\n");
         }
@@ -51,6 +52,19 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
         run.proven, run.compared
     );
     text
+}
+
+/// Round trips while nobody took a CPU away.
+fn undisturbed(o: &Outcome) -> String {
+    let f = &o.figures;
+    format!(
+        "rtt us p50/p99/max {:.1}/{:.1}/{:.1} at {:.0} while both threads had their CPUs: {:.1} % of the requests",
+        f.undisturbed.p50,
+        f.undisturbed.p99,
+        f.undisturbed.max,
+        o.case.rate_per_s,
+        f.undisturbed_share.median * 100.0,
+    )
 }
 
 fn cells(o: &Outcome) -> [String; 7] {

@@ -1,17 +1,18 @@
 //! The UPF that is measured, and its sessions.
 
+use super::away::Away;
 use super::doors::Door;
 use super::load::{Lap, Log, Pace, Wire, drive};
 use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::Subscribers;
+use super::turns::{Spent, Turned, spend, turn, turn_or_rest};
 use crate::bench::path::fifo::Fifo;
 use crate::bench::path::io::{BenchIo, Pool};
 use crate::bench::path::memory;
 use crate::bench::path::scene::N4_SMF;
 use crate::bench::path::traffic::Direction;
 use crate::bench::path::world::{Failure, Size, World as PathWorld, start, time};
-use crate::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use sluice_host::{clock, thread};
 use sluice_node::core::{Core, Surroundings};
 use sluice_path::worker::Worker;
@@ -44,23 +45,10 @@ pub struct World<P: Packet> {
     /// The SMFs' side.
     pub subscribers: Subscribers,
     cpus: Cpus,
+    /// How often the measured thread did not have its CPU.
+    pub away: Arc<Away>,
     /// Memory that sessions take.
     pub memory: memory::Grown,
-}
-
-/// What a lap cost the N4 loop.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
-    /// Time in turns that had something to do, in nanoseconds.
-    pub busy_ns: u64,
-    /// Such turns.
-    pub busy_turns: u64,
-    /// CPU time of its thread.
-    pub cpu_ns: u64,
-    /// Its time by the clock on the wall.
-    pub wall_ns: u64,
-    /// What the generator saw.
-    pub lap: Lap,
 }
 
 /// What the measured loop does with a datagram.
@@ -105,6 +93,7 @@ impl<P: Packet> World<P> {
             worker,
             subscribers,
             cpus,
+            away: Arc::default(),
             memory: memory::Grown::UNKNOWN,
         })
     }
@@ -183,8 +172,9 @@ impl<P: Packet> World<P> {
         let turn = |worker: &mut Worker<BenchIo<P>>| {
             worker.turn(clock::monotonic_ns());
         };
+        let away = Arc::clone(&self.away);
         self.lap_while(ends, what, |wire, worker| {
-            drive(wire, script, pace, log, || turn(worker))
+            drive(wire, script, pace, (log, &away), || turn(worker))
         })
     }
 
@@ -196,7 +186,11 @@ impl<P: Packet> World<P> {
         generate: impl FnOnce(&mut W, &mut Worker<BenchIo<P>>) -> Result<Lap, Failure> + Send,
     ) -> Result<Spent, Failure> {
         let Self {
-            core, worker, cpus, ..
+            core,
+            worker,
+            cpus,
+            away,
+            ..
         } = self;
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -208,12 +202,15 @@ impl<P: Packet> World<P> {
             });
             thread::pin(&[cpus.n4]).map_err(|e| e.to_string())?;
             let mut spent = match what {
-                Loop::N4 => spend(&done, || turn(core, door)),
+                Loop::N4 => spend((&done, away), || turn(core, door)),
                 Loop::Housekeeping => {
                     let mut idle = 0;
-                    spend(&done, || turn_or_rest(core, door, &mut idle))
+                    spend((&done, away), || turn_or_rest(core, door, &mut idle))
                 }
-                Loop::Limit => spend(&done, || door.limit(core)),
+                Loop::Limit => spend((&done, away), || Turned {
+                    work: door.limit(core),
+                    learned: 0,
+                }),
             };
             let lap = generator.join().map_err(|_| "the generator panicked")?;
             spent.lap = lap?;
@@ -247,54 +244,5 @@ impl<P: Packet> World<P> {
         let compared = world.prove();
         world.end();
         compared
-    }
-}
-
-/// A turn of the daemon's loop (`upf::control`), without what has no part in N4.
-fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
-    core: &mut Core<P>,
-    door: &mut D,
-) -> usize {
-    let now = time();
-    let mut work = door.receive(|datagrams, around| core.datagrams(now, datagrams, around));
-    work += core.turn(now, door.around());
-    door.flush();
-    while core.up.next_notice().is_some() {}
-    work
-}
-
-/// The same, and the daemon's rest behind some turns without work.
-fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
-    core: &mut Core<P>,
-    door: &mut D,
-    idle_turns: &mut u32,
-) -> usize {
-    let work = turn(core, door);
-    *idle_turns = if work > 0 { 0 } else { *idle_turns + 1 };
-    if *idle_turns >= TURNS_BEFORE_REST {
-        core.end().sleep(WAIT_BUSY);
-    }
-    work
-}
-
-fn spend(done: &AtomicBool, mut turn: impl FnMut() -> usize) -> Spent {
-    let (mut busy_ns, mut busy_turns) = (0, 0);
-    let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
-    let mut from_ns = began_ns;
-    while !done.load(Ordering::Acquire) {
-        let work = turn();
-        let now_ns = clock::monotonic_ns();
-        if work > 0 {
-            busy_ns += now_ns - from_ns;
-            busy_turns += 1;
-        }
-        from_ns = now_ns;
-    }
-    Spent {
-        busy_ns,
-        busy_turns,
-        cpu_ns: clock::thread_cpu_ns() - cpu_ns,
-        wall_ns: clock::monotonic_ns() - began_ns,
-        lap: Lap::default(),
     }
 }
