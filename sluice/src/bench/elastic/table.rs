@@ -48,7 +48,7 @@ pub fn to_table(outcome: &Outcome) -> String {
     }
     for r in named("elastic/virtual/heavy") {
         text += &format!(
-            "{:<10}{:>16} levelled in {} ms, {} of {} not; {} moves\n",
+            "{:<10}{:>16} levelled in {} ms, {} of {} not; {} moves; {} lost without\n",
             show(&r["workers"]),
             r["name"]
                 .as_str()
@@ -58,6 +58,7 @@ pub fn to_table(outcome: &Outcome) -> String {
             r["not_levelled"],
             r["bursts"],
             r["moves_median"],
+            r["lost_without_scaling"],
         );
     }
     text

@@ -47,7 +47,10 @@ impl Offer {
             }
             _ => {
                 let factors = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0];
-                factors.map(|factor| Self::usual(factor * able)).to_vec()
+                let all = factors.map(|factor| Self::usual(factor * able)).into_iter();
+                // Beyond what all are able to, nobody can level it.
+                let most = able * workers as f64;
+                all.filter(|offer| offer.of_all(workers) <= most).collect()
             }
         }
     }
@@ -55,5 +58,22 @@ impl Offer {
     /// Of all UEs together in a burst.
     pub fn of_all(&self, workers: usize) -> f64 {
         self.even * workers as f64 + self.on_top
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_burst_asks_for_more_than_all_are_able_to() {
+        for model in Model::ALL {
+            for workers in [2, 4, 16] {
+                let all = Offer::all(model, workers, 0.02);
+                assert!(!all.is_empty());
+                let most = 0.02 * workers as f64;
+                assert!(all.iter().all(|offer| offer.of_all(workers) <= most + 1e-9));
+            }
+        }
     }
 }
