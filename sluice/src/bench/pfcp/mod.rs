@@ -1,8 +1,9 @@
 //! `sluice bench pfcp`: the daemon's N4 loop on one core, its worker and the load on another.
 //!
-//! `subscribers` are the sessions of five dialects and `script` a series of their requests,
-//! encoded before the clock runs; `load` sends it by one of the two ways of `doors` when `clock` says so,
-//! `world` lets the measured loop take its `turns` meanwhile, `away` tells when that had no CPU, and `report` tells.
+//! `subscribers` are the sessions of five dialects and `script` a series of their requests, encoded
+//! before the clock runs; `load` sends it by one of the ways of `doors` when `clock` says so, `world`
+//! lets the measured loop take its `turns` meanwhile, `away` tells when that had no CPU, and `report`
+//! tells.
 
 pub(crate) mod away;
 mod clock;
