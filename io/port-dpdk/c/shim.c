@@ -163,6 +163,26 @@ struct rte_mbuf *sdp_alloc(struct rte_mempool *pool)
 	return rte_pktmbuf_alloc(pool);
 }
 
+unsigned sdp_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **pkts, unsigned n)
+{
+	unsigned i;
+
+	if (rte_mempool_get_bulk(pool, (void **)pkts, n) != 0)
+		return 0;
+	/* Another core may have had them last: all their lines come at the same time. */
+	for (i = 0; i < n; i++) {
+		const char *data = (char *)rte_mbuf_buf_addr(pkts[i], pool) + RTE_PKTMBUF_HEADROOM;
+
+		rte_prefetch0_write(pkts[i]);
+		rte_prefetch0_write((char *)pkts[i] + RTE_CACHE_LINE_MIN_SIZE);
+		rte_prefetch0_write(data);
+		rte_prefetch0_write(data + RTE_CACHE_LINE_MIN_SIZE);
+	}
+	for (i = 0; i < n; i++)
+		rte_pktmbuf_reset(pkts[i]);
+	return n;
+}
+
 void sdp_free(struct rte_mbuf *pkt)
 {
 	rte_pktmbuf_free(pkt);

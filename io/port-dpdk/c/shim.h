@@ -128,6 +128,7 @@ unsigned sdp_cpu_waits(void);
 uint16_t sdp_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 uint16_t sdp_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 struct rte_mbuf *sdp_alloc(struct rte_mempool *pool);
+unsigned sdp_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **pkts, unsigned n);
 void sdp_free(struct rte_mbuf *pkt);
 void sdp_free_bulk(struct rte_mbuf **pkts, unsigned n);
 int sdp_linearize(struct rte_mbuf *pkt);

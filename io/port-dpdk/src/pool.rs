@@ -1,5 +1,6 @@
 //! The pool that packets come from.
 
+use arrayvec::ArrayVec;
 use std::ffi::CString;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -105,6 +106,20 @@ impl MbufPool {
         let mbuf = unsafe { sys::sdp_alloc(self.as_ptr()) };
         // SAFETY: a fresh packet belongs to nobody else.
         NonNull::new(mbuf).map(|mbuf| unsafe { Mbuf::from_raw(mbuf) })
+    }
+
+    /// Fills `packets` with fresh ones, empty, with full head room: as many as it has room for, or
+    /// none when there are not so many. Cheaper than one by one: they come from memory together, with
+    /// the first 128 octets of their data.
+    pub fn alloc_bulk<const N: usize>(&self, packets: &mut ArrayVec<Mbuf, N>) -> usize {
+        let place = packets.spare_capacity_mut();
+        let (first, room) = (place.as_mut_ptr(), place.len());
+        // SAFETY: the pool lives as long as `self`, and there is room for so many pointers, which an
+        // `Mbuf` is (repr(transparent)).
+        let n = unsafe { sys::sdp_alloc_bulk(self.as_ptr(), first.cast(), room as u32) };
+        // SAFETY: so many were written, all of them fresh packets that belong to nobody else.
+        unsafe { packets.set_len(packets.len() + n as usize) };
+        n as usize
     }
 
     /// Number of packets in all.

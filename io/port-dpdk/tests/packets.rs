@@ -2,6 +2,7 @@
 
 mod common;
 
+use arrayvec::ArrayVec;
 use common::*;
 use sluice_port::{Burst, Packet, PacketError};
 use sluice_port_dpdk::*;
@@ -150,6 +151,34 @@ fn an_exhausted_pool_gives_nothing_and_recovers() {
     }
     assert_eq!((burst.len(), pool.available()), (127, 0));
     burst.free();
+    assert_eq!(pool.available(), 127);
+}
+
+#[test]
+fn packets_that_come_together_are_as_fresh_as_others() {
+    let pool = pool(127);
+    let mut used = pool.alloc().unwrap();
+    used.append(100).unwrap();
+    used.push_front(8).unwrap();
+    used.free();
+    let mut packets = ArrayVec::<_, 32>::new();
+    packets.push(pool.alloc().unwrap());
+    assert_eq!(pool.alloc_bulk(&mut packets), 31);
+    assert_eq!(pool.alloc_bulk(&mut packets), 0, "no room");
+    for packet in &packets {
+        let found = (packet.len(), packet.segments(), packet.headroom());
+        assert_eq!(found, (0, 1, HEADROOM_BYTES.into()));
+    }
+    assert_eq!(pool.available(), 127 - 32);
+    let mut more = ArrayVec::<_, 96>::new();
+    assert_eq!(
+        pool.alloc_bulk(&mut more),
+        0,
+        "all that are asked for, or none"
+    );
+    Packet::free_bulk(&mut packets.drain(..).collect());
+    assert_eq!(pool.alloc_bulk(&mut more), 96);
+    more.drain(..).for_each(Packet::free);
     assert_eq!(pool.available(), 127);
 }
 
