@@ -6,10 +6,11 @@ use crate::late::Outbox;
 use crate::layout::Layout;
 use crate::ledger::{Ledger, WorkerStats};
 use crate::limits::{
-    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACE_TOKENS, TRACES, WORKERS,
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, PORTS_TOGETHER, RESERVED, TOKENS, TRACE_TOKENS,
+    TRACES, WORKERS,
 };
 use crate::line::Line;
-use crate::message::{ControlRings, Drain, Handover, ToControl, ToWorker, WorkerRings};
+use crate::message::{ControlRings, Drain, Handover, Queues, ToControl, ToWorker, WorkerRings};
 use crate::mover::{Begin, Mover, Resteer, Resteers};
 use crate::moves::{Switch, Turn};
 use crate::requeue::Fence;
@@ -424,44 +425,36 @@ impl<P> ControlEnd<P> {
         true
     }
 
-    /// The port has done so: `poller` looks when the old queue has nothing left from before.
-    pub fn drain(
-        &mut self,
-        shard: ShardId,
-        poller: WorkerId,
-        from: (PortId, QueueId),
-        producer: WorkerId,
-    ) {
+    /// Ports have done so: `poller` looks when their old queues have nothing left from before.
+    pub fn drain(&mut self, shard: ShardId, poller: WorkerId, queues: Queues, producer: WorkerId) {
         let to = self.mover.owner(shard);
         let switch = Switch {
             shard,
             to,
             producer,
         };
-        let (port, queue) = from;
-        self.order(
-            usize::from(poller),
-            Order::Drain(Drain {
-                port,
-                queue,
-                switch,
-            }),
-        );
+        let drain = Drain { queues, switch };
+        self.order(usize::from(poller), Order::Drain(drain));
     }
 
-    /// A group of shards shall come by another queue of a port: their owners are told to expect its
-    /// poller. When all do, [`next_resteer`](Self::next_resteer) says so. False while some of the
-    /// shards or queues move, or if one worker polls both queues.
-    pub fn begin_resteer(&mut self, resteer: Resteer) -> bool {
-        let poller = |queue| self.mover.poller(resteer.queue(queue));
-        let (Some(from), Some(to)) = (poller(resteer.from), poller(resteer.to)) else {
+    /// A group of shards shall come by other queues, of one or several ports: their owners are told to
+    /// expect the poller. When all do, [`next_resteer`](Self::next_resteer) says so. `together` are
+    /// changes of the same group, each of a port of its own. False while some of the shards or queues
+    /// move, or unless all change the same poller for the same other one.
+    pub fn begin_resteer(&mut self, together: &[Resteer]) -> bool {
+        let Some((first, others)) = together.split_first() else {
             return false;
         };
-        if from == to || !self.mover.hold_group_still(resteer) {
+        let Some((from, to)) = self.mover.pollers_of(*first) else {
+            return false;
+        };
+        let goes_along = |other: &Resteer| self.mover.goes_along(*first, *other);
+        let may = from != to && together.len() <= PORTS_TOGETHER && others.iter().all(goes_along);
+        if !may || !self.mover.hold_group_still(*first) {
             return false;
         }
-        self.resteers.begin(resteer);
-        for shard in resteer.shards() {
+        self.resteers.begin(together);
+        for shard in first.shards() {
             let owner = usize::from(self.mover.owner(shard));
             self.order(owner, Order::Expect(shard, to));
         }
@@ -474,16 +467,16 @@ impl<P> ControlEnd<P> {
     }
 
     /// A port's change is in force, or was refused: nothing new comes to the old queue, or to the
-    /// new one. The old poller looks when it has nothing left from before.
+    /// new one. When those that began together are, the old poller looks when it has nothing left from
+    /// before.
     pub fn resteered(&mut self, resteer: Resteer) {
-        let poller = |queue| self.mover.poller(resteer.queue(queue));
         // They polled when it began, and queues stand still meanwhile.
-        let (Some(from), Some(to)) = (poller(resteer.from), poller(resteer.to)) else {
+        let pollers = self.mover.pollers_of(resteer);
+        let Some((queues, (from, to))) = self.resteers.changed(resteer).zip(pollers) else {
             return;
         };
-        self.resteers.changed(resteer);
         for shard in resteer.shards() {
-            self.drain(shard, from, (resteer.port, resteer.from), to);
+            self.drain(shard, from, queues.clone(), to);
         }
     }
 

@@ -76,6 +76,10 @@ pub const TOKENS: usize = 1024;
 /// before the next one begins.
 pub const TRACE_TOKENS: usize = 1;
 
+/// Ports whose steering of a group is changed together: a UE comes by two as a rule, and shards that
+/// stand still for one after the other wait for two queues' ends, one after the other.
+pub const PORTS_TOGETHER: usize = 4;
+
 /// Bits of a shard's number by which ports steer, as far as they have room for a flow rule for each
 /// value (or entries in a table): 256 groups of 16 shards, so that a change of a group holds
 /// back few shards, or else 128 of 32. Workers are dealt whole groups.

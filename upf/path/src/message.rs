@@ -2,6 +2,7 @@
 
 use crate::held::Waiting;
 use crate::late::Outbox;
+use crate::limits::PORTS_TOGETHER;
 use crate::line::Line;
 use crate::meta::Meta;
 use crate::moves::{Switch, Turn};
@@ -12,10 +13,11 @@ use crate::trace::{TraceOrder, Tracing};
 use crate::txn::Txn;
 use crate::wake::Wake;
 use crate::worker::WorkerId;
+use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
 use sluice_mem::ring::{Consumer, Producer};
 use sluice_mem::shard::{ShardId, ShardOwner};
-use sluice_port::{PortId, QueueId};
+use sluice_port::PortId;
 use std::sync::Arc;
 
 /// From the control core to a worker.
@@ -31,8 +33,8 @@ pub enum ToWorker<P> {
     Turn(Turn),
     /// A shard of the worker's will come from another poller as well.
     Expect(ShardId, WorkerId),
-    /// The port steers a shard elsewhere: once the queue has nothing left from before, its owner
-    /// is to hear of it.
+    /// Ports steer a shard elsewhere: once their queues have nothing left from before, its owner is to
+    /// hear of it.
     Drain(Drain),
     /// A receive queue goes to another worker.
     Leave(Fence),
@@ -40,14 +42,15 @@ pub enum ToWorker<P> {
     Trace(TraceOrder),
 }
 
-/// A receive queue that one shard's packets do not come into any more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Receive queues, of one port each.
+pub type Queues = ArrayVec<Polled, PORTS_TOGETHER>;
+
+/// Receive queues that one shard's packets do not come into any more.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Drain {
     /// Where they came.
-    pub port: PortId,
-    /// Its queue.
-    pub queue: QueueId,
-    /// What the owner hears.
+    pub queues: Queues,
+    /// What the owner hears when all of them have nothing left from before.
     pub switch: Switch,
 }
 

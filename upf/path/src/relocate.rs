@@ -2,9 +2,9 @@
 
 use crate::drop::DropReason;
 use crate::held::Waiting;
-use crate::limits::{BURST, GIVE_WITHIN_NS};
+use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
 use crate::line::Line;
-use crate::message::{Drain, Handover, ToControl};
+use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::moves::{Switch, Turn, Turned, Way};
 use crate::probe::Stage;
@@ -13,6 +13,7 @@ use crate::tables::Polled;
 use crate::trace::Came;
 use crate::txn::Txn;
 use crate::worker::{Worker, WorkerId};
+use arrayvec::ArrayVec;
 use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{ShardId, ShardOwner};
 use sluice_port::PortIo;
@@ -30,12 +31,31 @@ pub(crate) struct Giving {
     until_ns: u64,
 }
 
-/// A receive queue that is polled until all that lay in it has been taken.
+/// Receive queues that are polled until all that lay in them has been taken.
 #[derive(Debug)]
 pub(crate) struct Draining {
-    drain: Drain,
-    /// Packets that it may hold still.
-    left: u32,
+    queues: Queues,
+    /// Packets that those of them may hold still that were not seen empty.
+    left: ArrayVec<(Polled, u32), PORTS_TOGETHER>,
+    /// None of them was polled since: what is to be drained from now on ends with this.
+    is_new: bool,
+    /// What owners hear then.
+    switches: Vec<Switch>,
+}
+
+impl Draining {
+    /// So many packets were polled from a queue, and it was found empty or not.
+    fn polled(&mut self, at: Polled, n: u32, is_empty: bool) {
+        let Some(place) = self.left.iter().position(|(queue, _)| *queue == at) else {
+            return;
+        };
+        self.is_new = false;
+        let left = &mut self.left[place].1;
+        *left = left.saturating_sub(n);
+        if is_empty || *left == 0 {
+            self.left.swap_remove(place);
+        }
+    }
 }
 
 impl<I: PortIo> Worker<I> {
@@ -226,9 +246,22 @@ impl<I: PortIo> Worker<I> {
 
     #[cold]
     pub(crate) fn begin_drain(&mut self, drain: Drain) {
-        let port = self.io.ports().get(usize::from(drain.port.0));
-        let left = port.map_or(0, |port| u32::from(port.rx_queue_packets));
-        self.draining.push(Draining { drain, left });
+        let Drain { queues, switch } = drain;
+        let last = self.draining.last_mut();
+        if let Some(same) = last.filter(|last| last.is_new && last.queues == queues) {
+            return same.switches.push(switch);
+        }
+        let ports = self.io.ports();
+        let holds = |polled: &Polled| {
+            let port = ports.get(usize::from(polled.port.0));
+            (*polled, port.map_or(0, |p| u32::from(p.rx_queue_packets)))
+        };
+        self.draining.push(Draining {
+            left: queues.iter().map(holds).collect(),
+            queues,
+            is_new: true,
+            switches: vec![switch],
+        });
     }
 
     /// Polls on after `n` packets, to see whether the queue is empty behind them: a worker whose turns
@@ -248,22 +281,19 @@ impl<I: PortIo> Worker<I> {
     /// After `n` packets were polled from a queue, and it was found empty or not.
     #[cold]
     pub(crate) fn drained(&mut self, at: Polled, n: usize, is_empty: bool, now_ns: u64) {
-        let mut is_empty = |draining: &mut Draining| {
-            let Drain { port, queue, .. } = draining.drain;
-            if (port, queue) != (at.port, at.queue) {
-                return false;
-            }
-            draining.left = draining.left.saturating_sub(n as u32);
-            is_empty || draining.left == 0
+        let mut is_over = |draining: &mut Draining| {
+            draining.polled(at, n as u32, is_empty);
+            draining.left.is_empty()
         };
-        let empty: Vec<Draining> = self.draining.extract_if(.., &mut is_empty).collect();
-        for Draining { drain, .. } in empty {
-            if drain.switch.to == self.id {
-                self.switch(drain.switch, now_ns);
-                self.execute(now_ns);
-            } else {
-                self.send_token(drain.switch.to, Handover::Switch(drain.switch));
+        let over: Vec<Draining> = self.draining.extract_if(.., &mut is_over).collect();
+        for switch in over.into_iter().flat_map(|draining| draining.switches) {
+            match switch.to == self.id {
+                true => self.switch(switch, now_ns),
+                false => self.send_token(switch.to, Handover::Switch(switch)),
             }
+        }
+        if !self.batch.mine.is_empty() {
+            self.execute(now_ns);
         }
     }
 

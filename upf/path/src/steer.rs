@@ -3,7 +3,7 @@
 //! changed, group by group, and no packet overtakes another meanwhile ([`crate::mover`]).
 
 use crate::assembly::ControlEnd;
-use crate::limits::SHARDS;
+use crate::limits::{PORTS_TOGETHER, SHARDS};
 use crate::mover::Resteer;
 use sluice_port::PortId;
 use sluice_port::steer::{Refusal, Steer, Steering};
@@ -89,16 +89,29 @@ impl<S: Steer> Steerer<S> {
 
     fn begin<P>(&mut self, end: &mut ControlEnd<P>) -> usize {
         let mut begun = 0;
-        for (id, port) in self.ports.iter_mut().enumerate() {
-            while let Some(resteer) = port.next(PortId(id as u16), end) {
-                if !end.begin_resteer(resteer) {
+        for at in 0..self.ports.len() {
+            while let Some(first) = self.ports[at].next(PortId(at as u16), end) {
+                let together = self.together(first, end);
+                if !end.begin_resteer(&together) {
                     break;
                 }
-                begun += 1;
-                port.next = resteer.group + 1;
+                begun += together.len();
+                self.ports[at].next = first.group + 1;
             }
         }
         begun
+    }
+
+    /// A change, with those of other ports that may be made together with it.
+    fn together<P>(&self, first: Resteer, end: &ControlEnd<P>) -> Vec<Resteer> {
+        let ports = (0..).zip(&self.ports);
+        let others = ports.filter_map(|(id, port)| port.is_misled(PortId(id), first.group, end));
+        let others = others.filter(|other| end.mover().goes_along(first, *other));
+        [first]
+            .into_iter()
+            .chain(others)
+            .take(PORTS_TOGETHER)
+            .collect()
     }
 }
 
@@ -128,9 +141,18 @@ impl<S: Steer> Port<S> {
 
     fn next<P>(&self, id: PortId, end: &ControlEnd<P>) -> Option<Resteer> {
         let (bits, queues) = (self.steering.group_bits(), self.steering.queues());
-        let may_change =
-            !queues.is_empty() && self.is_fixed(end.mover().still_at_a_time()).is_none();
         let misled = || end.mover().misled(id, bits, queues, self.next);
-        may_change.then(misled).flatten()
+        self.may_change(end).then(misled).flatten()
+    }
+
+    fn is_misled<P>(&self, id: PortId, group: u32, end: &ControlEnd<P>) -> Option<Resteer> {
+        let (bits, queues) = (self.steering.group_bits(), self.steering.queues());
+        let misled = || end.mover().is_misled(id, bits, queues, group);
+        self.may_change(end).then(misled).flatten()
+    }
+
+    fn may_change<P>(&self, end: &ControlEnd<P>) -> bool {
+        let at_a_time = end.mover().still_at_a_time();
+        !self.steering.queues().is_empty() && self.is_fixed(at_a_time).is_none()
     }
 }

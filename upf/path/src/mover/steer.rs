@@ -1,13 +1,15 @@
-//! Changes of steering under way: a port sends a group of shards to another of its queues.
+//! Changes of steering under way: ports send a group of shards to other queues of theirs.
 //!
 //! The owners of the shards are told to expect the new poller, whose packets they hold; then the
-//! port is changed; when the change is in force, the old poller looks for the end of its queue, and
-//! says so. Meanwhile none of the shards moves, and no queue does.
+//! ports are changed; when all changes are in force, the old poller looks for the end of its queues,
+//! and says so once. Meanwhile none of the shards moves, and no queue does.
 
 use super::Mover;
-use crate::limits::SHARDS;
+use crate::limits::{PORTS_TOGETHER, SHARDS};
+use crate::message::Queues;
 use crate::tables::Polled;
 use crate::worker::WorkerId;
+use arrayvec::ArrayVec;
 use sluice_mem::shard::ShardId;
 use sluice_port::{PortId, QueueId};
 
@@ -52,17 +54,21 @@ impl Resteer {
 enum Stage {
     /// Owners of some shards do not expect the new poller yet.
     Asked,
-    /// The port may be changed.
-    Ready,
-    /// The port is being changed.
-    Changing,
-    /// Some shards still wait for the old queue's end.
+    /// The ports may be changed.
+    Ready {
+        /// So many of them are being changed.
+        changing: usize,
+        /// So many of them were.
+        in_force: usize,
+    },
+    /// Some shards still wait for the old queues' end.
     Draining,
 }
 
 #[derive(Debug)]
 struct Change {
-    resteer: Resteer,
+    /// Of the same group and pollers, each of another port.
+    together: ArrayVec<Resteer, PORTS_TOGETHER>,
     stage: Stage,
     /// The shards that the stage waits for. Others of the group may move by then, so they count by
     /// name.
@@ -77,11 +83,13 @@ pub(crate) struct Resteers {
 }
 
 impl Resteers {
-    pub fn begin(&mut self, resteer: Resteer) {
+    /// At most [`PORTS_TOGETHER`], of one group.
+    pub fn begin(&mut self, together: &[Resteer]) {
+        let shards = together.first().map(|first| first.shards());
         self.under_way.push(Change {
-            resteer,
+            together: together.iter().copied().take(PORTS_TOGETHER).collect(),
             stage: Stage::Asked,
-            left: resteer.shards().collect(),
+            left: shards.into_iter().flatten().collect(),
         });
     }
 
@@ -92,7 +100,10 @@ impl Resteers {
         };
         let change = &mut self.under_way[at];
         if change.left.is_empty() {
-            change.stage = Stage::Ready;
+            change.stage = Stage::Ready {
+                changing: 0,
+                in_force: 0,
+            };
         }
         true
     }
@@ -103,8 +114,8 @@ impl Resteers {
             return false;
         };
         if self.under_way[at].left.is_empty() {
-            self.under_way.swap_remove(at);
-            self.done += 1;
+            let over = self.under_way.swap_remove(at);
+            self.done += over.together.len() as u64;
         }
         true
     }
@@ -113,7 +124,11 @@ impl Resteers {
     fn take(&mut self, stage: Stage, shard: ShardId) -> Option<usize> {
         let mut changes = self.under_way.iter_mut().enumerate();
         changes.find_map(|(at, change)| {
-            if !change.resteer.has(shard) {
+            if !change
+                .together
+                .first()
+                .is_some_and(|first| first.has(shard))
+            {
                 return None;
             }
             let waits = change.left.iter().position(|s| *s == shard);
@@ -125,19 +140,31 @@ impl Resteers {
 
     /// The next one whose port may be changed.
     pub fn next_ready(&mut self) -> Option<Resteer> {
-        let mut changes = self.under_way.iter_mut();
-        let change = changes.find(|change| change.stage == Stage::Ready)?;
-        change.stage = Stage::Changing;
-        Some(change.resteer)
+        self.under_way.iter_mut().find_map(|change| {
+            let Stage::Ready { changing, .. } = &mut change.stage else {
+                return None;
+            };
+            let next = change.together.get(*changing)?;
+            *changing += 1;
+            Some(*next)
+        })
     }
 
-    /// The port has been changed.
-    pub fn changed(&mut self, resteer: Resteer) {
+    /// A port has been changed. If all of its group have, these are the queues whose end is waited for.
+    pub fn changed(&mut self, resteer: Resteer) -> Option<Queues> {
         let mut changes = self.under_way.iter_mut();
-        if let Some(change) = changes.find(|change| change.resteer == resteer) {
-            change.stage = Stage::Draining;
-            change.left = resteer.shards().collect();
+        let change = changes.find(|change| change.together.contains(&resteer))?;
+        let Stage::Ready { in_force, .. } = &mut change.stage else {
+            return None;
+        };
+        *in_force += 1;
+        if *in_force < change.together.len() {
+            return None;
         }
+        change.stage = Stage::Draining;
+        change.left = resteer.shards().collect();
+        let queues = change.together.iter().map(|r| r.queue(r.from));
+        Some(queues.collect())
     }
 
     pub fn progress(&self) -> (u64, usize) {
@@ -150,6 +177,23 @@ impl Mover {
     pub fn poller(&self, queue: Polled) -> Option<WorkerId> {
         let mut pollers = self.pollers.iter();
         pollers.find(|(q, _)| *q == queue).map(|(_, by)| *by)
+    }
+
+    /// Who polls the queues of a change: the one that packets come by, and the one that they shall.
+    pub(crate) fn pollers_of(&self, resteer: Resteer) -> Option<(WorkerId, WorkerId)> {
+        let poller = |queue| self.poller(resteer.queue(queue));
+        poller(resteer.from).zip(poller(resteer.to))
+    }
+
+    /// Whether two changes, of different ports, are of the same group and pollers: then they may be made
+    /// together.
+    pub(crate) fn goes_along(&self, one: Resteer, other: Resteer) -> bool {
+        let of = |r: Resteer| (r.group_bits, r.group);
+        let pollers = [one, other].map(|r| self.pollers_of(r));
+        one.port != other.port
+            && of(one) == of(other)
+            && pollers[0].is_some()
+            && pollers[0] == pollers[1]
     }
 
     /// Keeps the shards of a group where they are, if all of them, and all queues, are.
@@ -173,26 +217,35 @@ impl Mover {
     ) -> Option<Resteer> {
         let groups = queues.len() as u32;
         let mut all = (0..groups).map(|n| (first + n) % groups);
-        all.find_map(|group| {
-            let from = queues[group as usize];
-            let resteer = |to| Resteer {
-                port,
-                group_bits,
-                group,
-                from,
-                to,
-            };
-            let owner = self.owner_of_most(resteer(from))?;
-            if self.poller(resteer(from).queue(from)) == Some(owner) {
-                return None;
-            }
-            // The queues of a worker are shared out among its groups.
-            let polled = self.pollers.iter();
-            let polled = polled.filter(|(q, by)| q.port == port && *by == owner);
-            let polled: Vec<QueueId> = polled.map(|(q, _)| q.queue).collect();
-            let to = polled.get(group as usize % polled.len().max(1))?;
-            Some(resteer(*to))
-        })
+        all.find_map(|group| self.is_misled(port, group_bits, queues, group))
+    }
+
+    /// The same of one group.
+    pub fn is_misled(
+        &self,
+        port: PortId,
+        group_bits: u32,
+        queues: &[QueueId],
+        group: u32,
+    ) -> Option<Resteer> {
+        let from = *queues.get(group as usize)?;
+        let resteer = |to| Resteer {
+            port,
+            group_bits,
+            group,
+            from,
+            to,
+        };
+        let owner = self.owner_of_most(resteer(from))?;
+        if self.poller(resteer(from).queue(from)) == Some(owner) {
+            return None;
+        }
+        // The queues of a worker are shared out among its groups.
+        let polled = self.pollers.iter();
+        let polled = polled.filter(|(q, by)| q.port == port && *by == owner);
+        let polled: Vec<QueueId> = polled.map(|(q, _)| q.queue).collect();
+        let to = polled.get(group as usize % polled.len().max(1))?;
+        Some(resteer(*to))
     }
 
     /// The worker that owns more than half of a group.
@@ -280,18 +333,53 @@ mod tests {
         let shards: Vec<ShardId> = change.shards().collect();
         assert_eq!(shards, [ShardId(7), ShardId(2048 + 7)]);
         let mut changes = Resteers::default();
-        changes.begin(change);
+        let other = Resteer {
+            port: PortId(1),
+            ..change
+        };
+        changes.begin(&[change, other]);
         assert!(!changes.expecting(ShardId(8)), "not of the group");
         assert!(changes.expecting(shards[0]));
         assert_eq!(changes.next_ready(), None);
         assert!(changes.expecting(shards[1]));
         assert_eq!(changes.next_ready(), Some(change));
-        assert_eq!(changes.next_ready(), None, "once");
-        changes.changed(change);
+        assert_eq!(changes.changed(change), None, "the other port is not");
+        assert_eq!(changes.next_ready(), Some(other));
+        assert_eq!(changes.next_ready(), None, "each once");
+        let queues = changes.changed(other).unwrap();
+        assert_eq!(queues[..], [change, other].map(|r| r.queue(QueueId(0))));
+        assert_eq!(changes.changed(other), None, "once");
         assert!(changes.ended(shards[0]));
         assert!(!changes.ended(shards[0]), "this was a move of its own");
         assert_eq!(changes.progress(), (0, 1));
         assert!(changes.ended(shards[1]));
-        assert_eq!(changes.progress(), (1, 0));
+        assert_eq!(changes.progress(), (2, 0), "each port's counts");
+    }
+
+    #[test]
+    fn changes_go_along_that_are_of_one_group_and_the_same_pollers() {
+        let mut mover = mover(3);
+        for (queue, by) in [(0, 0), (1, 1), (2, 1)] {
+            let (port, queue) = (PortId(1), QueueId(queue));
+            mover.polls(Polled { port, queue }, by);
+        }
+        let change = |port, group, from, to| Resteer {
+            port: PortId(port),
+            group_bits: BITS,
+            group,
+            from: QueueId(from),
+            to: QueueId(to),
+        };
+        let one = change(0, 4, 0, 1);
+        assert!(mover.goes_along(one, change(1, 4, 0, 1)));
+        assert!(mover.goes_along(one, change(1, 4, 0, 2)), "the same poller");
+        assert!(!mover.goes_along(one, one), "the same port");
+        assert!(!mover.goes_along(one, change(1, 5, 0, 1)), "another group");
+        assert!(!mover.goes_along(one, change(1, 4, 1, 0)), "the other way");
+        assert!(
+            !mover.goes_along(one, change(1, 4, 0, 7)),
+            "nobody polls it"
+        );
+        assert!(!mover.goes_along(change(0, 4, 0, 2), change(1, 4, 0, 2)));
     }
 }

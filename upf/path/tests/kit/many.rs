@@ -3,6 +3,7 @@
 
 use super::*;
 use sluice_path::message::ToControl;
+use sluice_path::tables::Polled;
 use sluice_port_sim::hash::RssHash;
 use sluice_port_sim::steer::{FlowRule, RuleId};
 use std::collections::HashMap;
@@ -238,9 +239,10 @@ impl World {
                 0
             }
             Some(Steering::Ruled { ue, from, to }) if self.kit.n6.steering_is_settled() => {
-                let queue = (PortId(1), QueueId(from.into()));
+                let (port, queue) = (PortId(1), QueueId(from.into()));
+                let queues = [Polled { port, queue }].into_iter().collect();
                 let shard = ShardId(shard(ue));
-                self.kit.control.drain(shard, from, queue, to);
+                self.kit.control.drain(shard, from, queues, to);
                 self.steering = Some(Steering::Draining { ue });
                 0
             }

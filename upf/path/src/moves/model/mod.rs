@@ -147,6 +147,16 @@ fn the_card_steers_a_shard_elsewhere() {
 }
 
 #[test]
+fn two_ports_steer_a_shard_elsewhere_one_after_the_other() {
+    for owner in 0..3 {
+        let wishes = [Wish::Steer(0, 1), Wish::Transaction(0, 1)];
+        let flows = [(0, 0, 2), (0, 0, 2)];
+        let world = World::new(3, &[owner], &flows, 8).wishing(&wishes);
+        assert_eq!(explore(world).1, 0);
+    }
+}
+
+#[test]
 fn a_shard_moves_and_its_packets_follow() {
     let wishes = [
         Wish::Move(0, 1),

@@ -57,7 +57,7 @@ pub(super) enum Wish {
 enum Steering {
     /// The owner has been told to expect the new poller.
     Told(u16, WorkerId),
-    /// The card has been told; the effect comes when it likes.
+    /// The card has been told; the effect comes when it likes, for one flow after the other.
     Asked(u16, WorkerId),
     /// The old poller empties its queue.
     Draining,
@@ -327,14 +327,20 @@ impl World {
         }
     }
 
+    /// Each flow comes by a port of its own, which acts when it likes; then the old poller is asked.
     fn card_acts(&mut self) {
-        let Some(Steering::Asked(shard, to)) = self.steering.replace(Steering::Draining) else {
+        let Some(Steering::Asked(shard, to)) = self.steering else {
             return;
         };
-        let mut old = to;
-        for flow in self.flows.iter_mut().filter(|f| f.0 == shard) {
-            old = std::mem::replace(&mut flow.1, to);
+        let flows = self.flows.iter_mut();
+        let mut still = flows.filter(|f| f.0 == shard && f.1 != to);
+        let old = still
+            .next()
+            .map_or(to, |flow| std::mem::replace(&mut flow.1, to));
+        if still.next().is_some() {
+            return;
         }
+        self.steering = Some(Steering::Draining);
         let switch = Switch {
             shard: ShardId(shard),
             to: self.owners[usize::from(shard)],
