@@ -12,7 +12,9 @@
 //!
 //! A packet costs less in company: what is waited for is waited for together, and code stays in the
 //! caches. Where full turns were seen, packets of the others count as much as those did. That price may
-//! be out of date, for other packets come now; if it is too low turns fill up, and tell the new one.
+//! be out of date, for other packets come now; if it is too low turns fill up, and tell the new one. A
+//! worker that had no full turns yet has the price of those that had: where polling is dear it may never
+//! find nothing, and would seem full with a third of what it can do.
 
 use super::Reading;
 use sluice_path::ledger::TURN_FULL;
@@ -50,17 +52,22 @@ impl Effort {
     /// The same readings; busy is only the time that packets took.
     pub fn of(&mut self, mut readings: Vec<Reading>) -> Vec<Reading> {
         self.workers.resize(readings.len(), Worker::default());
+        let both = self.workers.iter_mut().zip(&readings);
+        both.for_each(|(worker, reading)| worker.learn(reading));
+        let prices_ns = self.workers.iter().filter_map(|w| w.packet_ns);
+        let (known, sum_ns) = prices_ns.fold((0, 0.0), |(n, sum), ns| (n + 1, sum + ns));
+        let of_others_ns = (known > 0).then(|| sum_ns / f64::from(known));
         for (worker, reading) in self.workers.iter_mut().zip(&mut readings) {
-            reading.busy_ns = worker.read(*reading);
+            reading.busy_ns = worker.read(*reading, of_others_ns);
         }
         readings
     }
 }
 
 impl Worker {
-    fn read(&mut self, now: Reading) -> u64 {
-        let last = core::mem::replace(&mut self.last, now);
-        let since = |of: fn(&Reading) -> u64| of(&now).saturating_sub(of(&last));
+    /// What turns and packets cost.
+    fn learn(&mut self, now: &Reading) {
+        let since = |of: fn(&Reading) -> u64| of(now).saturating_sub(of(&self.last));
         let idle_turns = since(|r| r.idle_turns);
         if idle_turns >= TURNS {
             let mean_ns = since(|r| r.idle_ns) as f64 / idle_turns as f64;
@@ -73,6 +80,13 @@ impl Worker {
             let last_ns = self.packet_ns.unwrap_or(mean_ns);
             self.packet_ns = Some(last_ns + NEWEST * (mean_ns - last_ns));
         }
+    }
+
+    /// How long packets took so far; `of_others_ns`: what they cost elsewhere.
+    fn read(&mut self, now: Reading, of_others_ns: Option<f64>) -> u64 {
+        let last = core::mem::replace(&mut self.last, now);
+        let since = |of: fn(&Reading) -> u64| of(&now).saturating_sub(of(&last));
+        let (full_work, full_ns) = (since(|r| r.full_work), since(|r| r.full_ns));
         let filled = since(|r| r.packets) / TURN_FULL as u64;
         let unfilled = since(|r| r.busy_turns).saturating_sub(filled);
         let turns_ns = unfilled as f64 * self.turn_ns.unwrap_or_default();
@@ -81,6 +95,7 @@ impl Worker {
         let by_price_ns = |ns: f64| full_ns + (others as f64 * ns) as u64;
         self.busy_ns += self
             .packet_ns
+            .or(of_others_ns)
             .map_or(by_turns_ns, |ns| by_turns_ns.min(by_price_ns(ns)));
         self.busy_ns
     }
@@ -192,6 +207,26 @@ mod tests {
         let loads: Vec<f64> = (0..8).map(|_| load(0.4 * most, 3.0)).collect();
         assert!(loads[7] > 0.9, "{loads:?}");
         assert!(load(0.1 * most, 3.0) > 0.25);
+    }
+
+    #[test]
+    fn who_had_no_full_turns_learns_from_who_had() {
+        let mut effort = Effort::default();
+        let mut both = [Reading::default(); 2];
+        let most = 128.0 / 7_400.0;
+        let mut loads = |shares: [f64; 2]| {
+            let before = effort.of(both.to_vec());
+            for (reading, share) in both.iter_mut().zip(shares) {
+                pass_at(reading, share * most, 128.0, in_company(1.0));
+            }
+            let after = effort.of(both.to_vec());
+            [0, 1].map(|w| (after[w].busy_ns - before[w].busy_ns) as f64 / 1e6)
+        };
+        // It always finds some packets, and never nothing.
+        assert!(loads([0.4, 0.4])[1] > 0.9, "nothing is known yet");
+        let known = loads([2.0, 0.4]);
+        assert!(known[0] > 0.95, "{known:?}");
+        assert!((0.35..0.55).contains(&known[1]), "{known:?}");
     }
 
     #[test]

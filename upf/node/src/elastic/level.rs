@@ -1,7 +1,7 @@
 //! Levelling: which shards go where, so that no worker has much more to do than another.
 
 use sluice_mem::shard::ShardId;
-use sluice_path::limits::STEERED_GROUP_BITS;
+use sluice_path::limits::{SHARDS, STEERED_GROUP_BITS};
 use sluice_path::worker::WorkerId;
 
 /// A shard's owner and how much came for it lately, in any unit.
@@ -20,6 +20,8 @@ pub struct Heat {
 pub struct Levelling {
     /// These shards to these workers.
     pub moves: Vec<(ShardId, WorkerId)>,
+    /// What they carry, in the unit of the loads.
+    pub carried: u64,
     /// Shards that alone have far more than a worker's even share: all else goes from their
     /// workers to others.
     pub giants: Vec<ShardId>,
@@ -48,7 +50,12 @@ pub fn level(heats: &[Heat], loads: &[(WorkerId, u64)], tolerance: f64) -> Level
     let giant = even as f64 * GIANT;
     let giants = heats.iter().filter(|h| h.heat as f64 > giant);
     levelling.giants = giants.map(|h| h.shard).collect();
-    let mut loads: Vec<Load> = loads.iter().map(|l| Load::of(*l, heats)).collect();
+    let mut loads: Vec<Load> = loads.iter().map(|l| Load::of(*l)).collect();
+    for heat in heats.iter().filter(|h| h.heat > 0) {
+        if let Some(load) = loads.iter_mut().find(|l| l.worker == heat.owner) {
+            load.shards.push(rank(heat));
+        }
+    }
     let tolerance = (even as f64 * tolerance) as u64;
     let mut last = None;
     while levelling.moves.len() < MOVES_MAX {
@@ -64,6 +71,7 @@ pub fn level(heats: &[Heat], loads: &[(WorkerId, u64)], tolerance: f64) -> Level
         let to = along(last, pick, from, &loads).unwrap_or(to);
         last = Some((group(pick.shard), to));
         levelling.moves.push((pick.shard, loads[to].worker));
+        levelling.carried += pick.heat;
         loads[from].sum = loads[from].sum.saturating_sub(pick.heat);
         loads[to].sum += pick.heat;
     }
@@ -87,33 +95,55 @@ fn along(last: Option<(u16, usize)>, pick: Heat, from: usize, loads: &[Load]) ->
 struct Load {
     worker: WorkerId,
     sum: u64,
-    /// Coolest first; those that may go still.
-    shards: Vec<Heat>,
+    /// Its shards by [`rank`]; those that may go still.
+    shards: Vec<u64>,
+    is_sorted: bool,
+}
+
+/// Bits of a group's number and of a shard's.
+const NUMBER_BITS: u32 = SHARDS.trailing_zeros();
+/// Heat as far as it counts for the order.
+const HEAT_MOST: u64 = u64::MAX >> (2 * NUMBER_BITS);
+
+/// Coolest first. Of those with the same load whole groups go, for a port can steer such elsewhere. One
+/// number, for thousands are put in order while a worker waits for relief.
+fn rank(heat: &Heat) -> u64 {
+    let last = (1 << NUMBER_BITS) - 1;
+    let [group, shard] = [group(heat.shard), heat.shard.0].map(u64::from);
+    let place = (last - group.min(last)) << NUMBER_BITS | (last - shard.min(last));
+    heat.heat.min(HEAT_MOST) << (2 * NUMBER_BITS) | place
+}
+
+/// The shard that has this rank.
+fn ranked(rank: u64, owner: WorkerId) -> Heat {
+    let last = (1 << NUMBER_BITS) - 1;
+    Heat {
+        shard: ShardId((last - (rank & last)) as u16),
+        owner,
+        heat: rank >> (2 * NUMBER_BITS),
+    }
 }
 
 impl Load {
-    fn of((worker, sum): (WorkerId, u64), heats: &[Heat]) -> Self {
-        let mut shards: Vec<Heat> = heats
-            .iter()
-            .filter(|h| h.owner == worker)
-            .copied()
-            .collect();
-        // Of those with the same load whole groups go, for a port can steer such elsewhere.
-        let place = |h: &Heat| (group(h.shard), h.shard);
-        shards.sort_by(|a, b| a.heat.cmp(&b.heat).then(place(b).cmp(&place(a))));
+    fn of((worker, sum): (WorkerId, u64)) -> Self {
         Self {
             worker,
             sum,
-            shards,
+            shards: Vec::new(),
+            is_sorted: false,
         }
     }
 
     /// Its hottest shard that has at most so much. What is hotter would turn the gap round, and
     /// gaps only become smaller.
     fn next(&mut self, most: u64) -> Option<Heat> {
+        if !self.is_sorted {
+            self.shards.sort_unstable();
+            self.is_sorted = true;
+        }
         loop {
-            let hottest = self.shards.pop()?;
-            if hottest.heat <= most && hottest.heat > 0 {
+            let hottest = ranked(self.shards.pop()?, self.worker);
+            if hottest.heat <= most {
                 return Some(hottest);
             }
         }

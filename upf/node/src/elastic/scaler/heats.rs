@@ -37,17 +37,22 @@ pub fn heats(before: &[u64], now: &[u64], busy_ns: &[u64], fleet: &impl Fleet) -
             (*unknown, *count) = (*unknown + heat.heat, *count + 1);
         }
     }
+    // Of each worker: the time of an unknown shard, and for what that of others is so many times.
+    let shares = sums.iter().zip(busy_ns);
+    let shares: Vec<_> = shares
+        .map(|((all, unknown, count), busy_ns)| {
+            let each_ns = busy_ns * unknown / (all * count).max(1);
+            (each_ns, busy_ns, (*all).max(1))
+        })
+        .collect();
     for heat in &mut heats {
-        let owner = usize::from(heat.owner);
-        let Some((all, unknown, count)) = sums.get(owner).filter(|(all, ..)| *all > 0) else {
-            heat.heat = 0;
-            continue;
-        };
-        let (packets, shards) = match heat.heat < KNOWN_PACKETS {
-            true => (*unknown, *count),
-            false => (heat.heat, 1),
-        };
-        heat.heat = busy_ns[owner] * packets / (all * shards);
+        let share = shares.get(usize::from(heat.owner));
+        heat.heat = share.map_or(0, |(unknown_ns, busy_ns, all)| {
+            match heat.heat < KNOWN_PACKETS {
+                true => *unknown_ns,
+                false => *busy_ns * heat.heat / all,
+            }
+        });
     }
     heats
 }

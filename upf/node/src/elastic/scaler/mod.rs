@@ -26,19 +26,29 @@ const LEVEL_EVERY: u64 = 10;
 /// Counters of all shards that were read longer ago tell of other times. They are not read at every
 /// look: they are some hundred cache lines of each worker, which it writes to all the time.
 const HEAT_FRESH_NS: u64 = 3 * LOOK_NS / 2;
-/// A full worker that could not be relieved is left alone for so many looks; and one that was, from
-/// when its shards are gone: it has its queue to work off, and looks full until then.
-const PAUSE: u64 = 3;
+/// A full worker that could not be relieved is left alone for so many looks. So are those between which
+/// shards went, from when they are there: until the queues are worked off that filled meanwhile, either
+/// looks full.
+const PAUSE: u64 = 2;
+/// What moves carry, as a share of the busiest worker's load, for queues to fill on the way.
+const MUCH: f64 = 0.1;
 /// Busier than this between two looks, a worker needs relief at once. One that does all that it can
 /// shows less than 1: its turns cost something by themselves.
 const FULL: f64 = 0.85;
+/// When all workers are busier than this, none has room for what another has too much: moves to and fro
+/// would cost more than they bring.
+const NO_ROOM: f64 = 0.9;
 /// When no worker is busier than this, all have time enough.
 const EASY: f64 = 0.5;
 /// Differences that are left alone, as a share of the mean: as a rule, and while a worker is full.
 /// What a full worker is seen to do is less than what came for it, so a small difference tells of a
 /// greater one.
 const TOLERANCE: f64 = 0.05;
-const TOLERANCE_FULL: f64 = 0.01;
+const TOLERANCE_FULL: f64 = 0.03;
+/// What a full worker is taken to have beyond what it does, as a share of the room that another has: it
+/// loses the rest, or its queue does, and nobody sees how much that is. Taken for less, it would be
+/// relieved step by step; and who has no room is not helped by taking it for more.
+const UNSEEN: f64 = 0.5;
 /// The workers as scaling sees them, and what it does with them.
 pub trait Fleet {
     /// What was counted on each so far.
@@ -91,9 +101,9 @@ pub struct Scaler {
     heat_ns: u64,
     /// A full worker is not relieved before this look: the last one found no way to.
     again: u64,
-    /// Workers that shards were taken from the last time, and the look from which on that counts no
+    /// Workers between which shards went the last time, and the look from which on that counts no
     /// more.
-    relieved: Vec<bool>,
+    involved: Vec<bool>,
     rested_at: u64,
     giants: Vec<ShardId>,
     changes: u64,
@@ -127,7 +137,7 @@ impl Scaler {
             heat: fleet.heat(),
             heat_ns: now_ns,
             again: 0,
-            relieved: vec![false; workers],
+            involved: vec![false; workers],
             rested_at: 0,
             giants: Vec::new(),
             changes: 0,
@@ -190,12 +200,14 @@ impl Scaler {
         let routine = self.looks.is_multiple_of(LEVEL_EVERY);
         let full = self.is_full(elapsed_ns) && self.looks >= self.again;
         if full && !routine && now_ns > self.heat_ns + HEAT_FRESH_NS {
-            // What is hot now shows by what comes until the next look.
+            // What is hot now shows by what comes until the next look, for which half of the time is
+            // enough.
             self.read_heat(now_ns, fleet);
+            self.next_ns = now_ns + LOOK_NS / 2;
             return Done::Nothing;
         }
         if full || routine && self.busiest_ns() > EASY * elapsed_ns {
-            let done = self.level(full, now_ns, fleet);
+            let done = self.level(full.then_some(elapsed_ns), now_ns, fleet);
             if full && done == Done::Nothing && !fleet.is_moving() {
                 self.again = self.looks + PAUSE;
             }
@@ -231,36 +243,69 @@ impl Scaler {
         self.busy_ns.iter().copied().max().unwrap_or(0) as f64
     }
 
-    /// Whether a worker is, for another reason than that it was.
+    /// Whether a worker is, for another reason than that it was, and another is not.
     fn is_full(&self, elapsed_ns: f64) -> bool {
-        let rests = |relieved: bool| relieved && self.looks < self.rested_at;
-        let mut workers = self.busy_ns.iter().zip(&self.relieved);
-        workers.any(|(busy_ns, relieved)| *busy_ns as f64 > FULL * elapsed_ns && !rests(*relieved))
+        let working = self.busy_ns.iter().take(self.active);
+        let least_ns = working.copied().min().unwrap_or(0);
+        if least_ns as f64 > NO_ROOM * elapsed_ns {
+            return false;
+        }
+        let rests = |involved: bool| involved && self.looks < self.rested_at;
+        let mut workers = self.busy_ns.iter().zip(&self.involved);
+        workers.any(|(busy_ns, involved)| *busy_ns as f64 > FULL * elapsed_ns && !rests(*involved))
     }
 
-    /// Moves shards away from workers that have too many. Not while others move: their packets are
-    /// with two workers.
-    fn level(&mut self, full: bool, now_ns: u64, fleet: &mut impl Fleet) -> Done {
+    /// What each worker has to do, if it had its CPU for all of the time.
+    fn demand_ns(&self, elapsed_ns: f64) -> Vec<u64> {
+        let working = self.busy_ns.get(..self.active).unwrap_or(&self.busy_ns);
+        let least_ns = working.iter().copied().min().unwrap_or(0) as f64;
+        let unseen = UNSEEN * (1.0 - least_ns / elapsed_ns).max(0.0);
+        let demand_ns = |busy_ns: &u64| match *busy_ns as f64 {
+            full_ns if full_ns > FULL * elapsed_ns => (full_ns * (1.0 + unseen)) as u64,
+            _ => *busy_ns,
+        };
+        self.busy_ns.iter().map(demand_ns).collect()
+    }
+
+    /// Moves shards away from workers that have too many; `full_ns`: the time of the look, if one is
+    /// full. Not while others move: their packets are with two workers.
+    fn level(&mut self, full_ns: Option<f64>, now_ns: u64, fleet: &mut impl Fleet) -> Done {
         let before = self.read_heat(now_ns, fleet);
         if fleet.is_moving() {
             return Done::Nothing;
         }
-        let heats = heats(&before, &self.heat, &self.busy_ns, fleet);
-        let working = (0..).zip(self.busy_ns.iter().copied());
+        let demand_ns = match full_ns {
+            Some(elapsed_ns) => self.demand_ns(elapsed_ns),
+            None => self.busy_ns.clone(),
+        };
+        let heats = heats(&before, &self.heat, &demand_ns, fleet);
+        let working = (0..).zip(demand_ns);
         let loads: Vec<(WorkerId, u64)> = working.take(self.active).collect();
-        let tolerance = if full { TOLERANCE_FULL } else { TOLERANCE };
-        let Levelling { moves, giants } = level(&heats, &loads, tolerance);
+        let tolerance = match full_ns {
+            Some(_) => TOLERANCE_FULL,
+            None => TOLERANCE,
+        };
+        let Levelling {
+            moves,
+            carried,
+            giants,
+        } = level(&heats, &loads, tolerance);
         let told = core::mem::replace(&mut self.giants, giants);
         let new = self.giants.iter().filter(|giant| !told.contains(giant));
         let giants: Vec<ShardId> = new.copied().collect();
         self.levelling_moves += moves.len() as u64;
         if !moves.is_empty() {
-            self.relieved.fill(false);
+            self.involved.fill(false);
+        }
+        let fills_queues = full_ns.is_some() && carried as f64 > MUCH * self.busiest_ns();
+        if fills_queues {
             self.rested_at = self.looks + PAUSE;
         }
         for (shard, to) in &moves {
-            if let Some(from) = self.relieved.get_mut(usize::from(fleet.owner(*shard))) {
-                *from = true;
+            for worker in [fleet.owner(*shard), *to] {
+                if let Some(involved) = self.involved.get_mut(usize::from(worker)) {
+                    *involved |= fills_queues;
+                }
             }
             fleet.move_shard(*shard, *to);
         }
