@@ -72,7 +72,9 @@ from due to sent, from the order to 30 us after the last token; one packet in fo
 A move during which a worker was away for more than 50 us (another program had its CPU) counts as
 disturbed: pause_us leaves it out, pause_all_us does not. Lost and reordered count all packets.
 Then the same two workers run to completion, as a pipeline (one polls, one owns all sessions), and
-mixed: throughput at full load, latency at the given rate.
+mixed: throughput at full load, latency at the given rate (latency_us of windows of 2 ms without such
+a gap, latency_all_us of all). Then some UEs become heavy while the daemon's scaling is on, more than
+one worker is able to, and more than both are; and all of it again with more workers, in virtual time.
 
 Examples:
   sluice bench elastic                          20,000 moves, as a table

@@ -1,6 +1,7 @@
 //! A burst of one worker's UEs in virtual time, with the daemon's scaling or without.
 
 use crate::bench::elastic::virtual_time::Model;
+use crate::bench::elastic::virtual_time::card::Card;
 use crate::bench::elastic::virtual_time::costs::Measured as Costs;
 use crate::bench::elastic::virtual_time::traffic::{Feed, Traffic};
 use crate::bench::elastic::virtual_time::workers::Workers;
@@ -8,7 +9,7 @@ use sluice_mem::shard::ShardId;
 use sluice_node::elastic::policy::{Bounds, Cycles};
 use sluice_node::elastic::scaler::{Fleet, Scaler};
 use sluice_node::elastic::{Reading, Sizes};
-use sluice_path::limits::{BURST, HANDOVER_RING, MOVES, SHARDS, STEERED_GROUP_BITS};
+use sluice_path::limits::{BURST, HANDOVER_RING, SHARDS};
 use sluice_path::worker::WorkerId;
 
 const MS: f64 = 1_000_000.0;
@@ -20,8 +21,6 @@ const COUNTED_NS: f64 = 15.0 * MS;
 /// counted has left, or is lost.
 const LEAVING_NS: f64 = 25.0 * MS;
 const LOOK_NS: f64 = 0.1 * MS;
-/// Groups of shards that a card steers.
-const GROUPS: u16 = 1 << STEERED_GROUP_BITS[0];
 /// What a worker is able to is counted for so long, with so many packets in rings for each.
 const ABLE_NS: f64 = 3.0 * MS;
 const IN_FLIGHT: usize = 1024;
@@ -174,42 +173,6 @@ fn become_heavy(traffic: &mut Traffic, scene: &Scene, pollers: usize, seed: u64)
     let queues = if pollers == 0 { 1 } else { pollers };
     for feed in &mut traffic.feeds[..queues] {
         feed.heavy.clone_from(&heavy);
-    }
-}
-
-/// The card of workers that poll for themselves: groups of shards come to the queue of who owns most of
-/// their shards, as the daemon steers them.
-struct Card {
-    queues: Vec<usize>,
-}
-
-impl Card {
-    /// As the shards are dealt at first.
-    fn of(owners: usize) -> Self {
-        let queues = (0..GROUPS).map(|group| usize::from(group) % owners);
-        Self {
-            queues: queues.collect(),
-        }
-    }
-
-    /// Steers groups whose shards have moved, when no shard moves any more.
-    fn follow(&mut self, all: &Workers, traffic: &mut Traffic, now_ns: f64) {
-        if all.is_moving() {
-            return;
-        }
-        let shards_of = |group: u16| (group..SHARDS as u16).step_by(GROUPS.into());
-        let mut left = MOVES / (SHARDS as usize / usize::from(GROUPS));
-        for group in 0..GROUPS {
-            let queue = &mut self.queues[usize::from(group)];
-            let mut owned = vec![0; all.owned().len()];
-            shards_of(group).for_each(|shard| owned[usize::from(all.owner(ShardId(shard)))] += 1);
-            let most = owned.iter().position(|n| n * 2 > shards_of(group).count());
-            if let Some(to) = most.filter(|to| to != queue && left > 0) {
-                traffic.resteer(|shard| shard % GROUPS == group, [*queue, to], now_ns);
-                *queue = to;
-                left -= 1;
-            }
-        }
     }
 }
 

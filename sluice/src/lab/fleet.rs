@@ -2,8 +2,9 @@
 //! on the two real workers first, for the very packets of the point.
 
 use super::rig::{Load, Rig, add_distribution, bad, each, engine_mpps, repeats, sessions};
+use crate::bench::elastic::laps::turns;
 use crate::bench::elastic::measure::{Pause, moves};
-use crate::bench::elastic::models::{self, SIZES, arrange, full_load, sized};
+use crate::bench::elastic::models::{self, arrange, full_load};
 use crate::bench::elastic::virtual_time::costs::Measured as Costs;
 use crate::bench::elastic::virtual_time::{Model, throughput};
 use sluice_lab_experiments::{Job, Measured, Problem};
@@ -146,11 +147,7 @@ fn measure<P: Packet + Send + 'static>(
         arrange(world, *model);
         let full = full_load(world, repeats(job)?, each);
         *engine = engine_mpps(&full);
-        costs.add(*model, &full.turns);
-        for size in SIZES {
-            costs.add(*model, &sized(world, size, each));
-        }
-        world.drain();
+        costs.add(*model, &turns(world, APART_NS));
     }
     let costs = costs.settled();
     if !costs.is_complete() {

@@ -124,7 +124,7 @@ fn climb<P: Packet + Send + 'static>(
 /// Packets cost what they cost at full load, which was measured first.
 fn set<P: Packet>(source: &mut Source<P>, pace: Pace) {
     source.set_pace(pace);
-    source.look_seldom();
+    source.save_time();
 }
 
 /// Until one worker does all.

@@ -7,6 +7,7 @@
 //! the cache of the one who polls.
 
 use super::steered::Table;
+use arrayvec::ArrayVec;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_path::limits::{BURST, SHARDS};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -17,6 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const RING: usize = 1024;
 /// Packets that wait in a queue before they are missed.
 pub const QUEUE: u64 = 4 * RING as u64;
+/// Packets for one of them that are shown together, at the most.
+const MADE: usize = 64;
 /// Packets that were polled of a direction when one that waited in it is out for certain: those of
 /// both its rings, and a batch of the ring that is asked first.
 pub const HOLDS: u64 = 2 * RING as u64 + BURST as u64;
@@ -111,6 +114,8 @@ type Left<P> = Arc<[[Mutex<Option<RxQueue<P>>>; 2]; 2]>;
 /// queues that it has. Direction comes second.
 pub struct Slots<P> {
     to: [[Producer<P>; 2]; 2],
+    /// Made, and not to be seen by others yet: to show each one by itself costs more than to make it.
+    made: [[ArrayVec<P, MADE>; 2]; 2],
     has: [[Option<RxQueue<P>>; 2]; 2],
     left: Left<P>,
 }
@@ -139,6 +144,7 @@ pub fn slots<P: Send>() -> [Slots<P>; 2] {
     let left: Left<P> = Arc::default();
     let mut all = [to_of_near, to_of_far].map(|to| Slots {
         to,
+        made: Default::default(),
         has: Default::default(),
         left: left.clone(),
     });
@@ -160,10 +166,27 @@ impl<P> Slots<P> {
         room
     }
 
-    /// A packet for a queue; it comes back if there is no room.
+    /// A packet for a queue that has [`room`](Self::room), where it is seen after
+    /// [`flush`](Self::flush); it comes back if there is no room for long.
     #[inline]
     pub fn put(&mut self, queue: usize, direction: usize, packet: P) -> Result<(), P> {
-        self.to[queue][direction].push(packet)
+        let made = &mut self.made[queue][direction];
+        if made.is_full() {
+            self.to[queue][direction].push_burst(made);
+        }
+        made.try_push(packet).map_err(|full| full.element())
+    }
+
+    /// What was put is in its queue.
+    #[inline]
+    pub fn flush(&mut self) {
+        for (rings, made) in self.to.iter_mut().zip(&mut self.made) {
+            for (ring, made) in rings.iter_mut().zip(made) {
+                if !made.is_empty() {
+                    ring.push_burst(made);
+                }
+            }
+        }
     }
 
     /// Up to `max` packets of a queue; none if another worker has it.
@@ -206,12 +229,32 @@ fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn put(slots: &mut Slots<u32>, queue: usize, direction: usize, n: u32) -> bool {
+        let has_room = slots.room()[queue][direction] > 0;
+        let put = has_room && slots.put(queue, direction, n).is_ok();
+        slots.flush();
+        put
+    }
+
+    #[test]
+    fn what_is_put_is_seen_together() {
+        let [mut near, mut far] = slots::<u32>();
+        let few = MADE as u32 + 1;
+        (0..few).for_each(|n| assert!(near.put(1, 0, n).is_ok()));
+        let mut seen = vec![];
+        far.take(1, 0, 200, |n| seen.push(n));
+        assert_eq!(seen.len(), MADE, "there was no place for more");
+        near.flush();
+        far.take(1, 0, 200, |n| seen.push(n));
+        assert!(seen.into_iter().eq(0..few));
+    }
+
     #[test]
     fn a_queue_has_packets_of_both_sources_and_no_more_than_fit() {
         let [mut near, mut far] = slots::<u32>();
         let made = |slots: &mut Slots<u32>| {
-            let put = |n: &u32| slots.put(1, 0, *n).is_ok();
-            (0..4 * RING as u32).filter(put).count()
+            let n = (0..4 * RING as u32).filter(|n| put(slots, 1, 0, *n));
+            n.count()
         };
         assert_eq!(near.room(), [[RING; 2]; 2]);
         assert_eq!((made(&mut near), made(&mut far)), (RING, RING));
@@ -226,7 +269,7 @@ mod tests {
     #[test]
     fn a_queue_goes_from_worker_to_worker_with_what_lies_in_it() {
         let [mut near, mut far] = slots::<u32>();
-        assert!(near.put(1, 0, 7).is_ok());
+        assert!(put(&mut near, 1, 0, 7));
         assert!(!near.adopt(1, 0), "the other worker has it");
         assert_eq!(near.take(1, 0, 8, |_| ()), 0);
         far.leave(1, 0);
@@ -242,11 +285,11 @@ mod tests {
     fn no_packet_waits_behind_more_than_the_queue_holds() {
         for lone in [0, 1] {
             let mut both = slots::<u32>();
-            (1..RING).for_each(|_| assert!(both[lone].put(0, 0, 0).is_ok()));
-            assert!(both[lone].put(0, 0, 1).is_ok());
+            (1..RING).for_each(|_| assert!(put(&mut both[lone], 0, 0, 0)));
+            assert!(put(&mut both[lone], 0, 0, 1));
             let (mut polled, mut is_out) = (0, false);
             while !is_out {
-                while both[1 - lone].put(0, 0, 0).is_ok() {}
+                while put(&mut both[1 - lone], 0, 0, 0) {}
                 polled += both[0].take(0, 0, 128, |n| is_out |= n == 1) as u64;
                 both[0].take(0, 1, 128, |_| ());
                 assert!(polled < HOLDS, "source {lone}");

@@ -1,8 +1,9 @@
 //! A fifth of one worker's UEs become heavy all at once, until it has more to do than it can: how
 //! long until the daemon's scaling has levelled that.
 
+use super::laps::SAME_SPEED;
 use super::measure::{Balance, balance};
-use super::models::{Model, arrange};
+use super::models::{Model, arrange, full_load};
 use super::source::Pace;
 use super::world::World;
 use crate::bench::path::traffic::Flow;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use sluice_host::clock;
 use sluice_path::limits::SHARDS;
 use sluice_port::Packet;
+use std::time::Duration;
 
 /// One in so many of a worker's UEs becomes heavy.
 const HEAVY: usize = 5;
@@ -22,9 +24,11 @@ const BURST_NS: u64 = 60_000_000;
 pub const GOAL_NS: u64 = 10_000_000;
 /// Loss is looked for so often.
 const LOOK_NS: u64 = 50_000;
-/// A worker that was away for longer has lost packets for that alone: at 5 Mpps this fills half of
-/// its queue.
-const AWAY_NS: u64 = 400_000;
+/// A worker that was away for longer has lost packets for that alone: at 5 Mpps this fills three quarters
+/// of its queue. Turns in which hundreds of shards move take up to two thirds of that.
+const AWAY_NS: u64 = 600_000;
+/// What workers are able to is measured for so long, before each burst and behind it.
+const ABLE: Duration = Duration::from_millis(10);
 
 /// What is offered, as shares of what one worker is able to: of each worker's UEs before the burst
 /// and while it lasts, and of the heavy UEs on top.
@@ -61,37 +65,36 @@ pub struct Burst {
     pub balance: Balance,
     /// Moves that the scaling made.
     pub moves: u64,
-    /// A worker was away meanwhile.
+    /// A worker was away meanwhile, or was able to far more before than afterwards, or less.
     pub disturbed: bool,
 }
 
-/// Bursts on either worker in turn. `able_mpps`: what one worker is able to.
+/// Bursts on either worker in turn.
 pub fn bursts<P: Packet + Send + 'static>(
     world: &mut World<P>,
     offer: Offer,
-    able_mpps: f64,
     reps: usize,
 ) -> Vec<Burst> {
-    let bursts = (0..reps).map(|rep| burst(world, offer, able_mpps, rep % 2));
+    let bursts = (0..reps).map(|rep| burst(world, offer, rep % 2));
     let bursts = bursts.collect();
     world.scale(None);
     arrange(world, Model::RunToCompletion);
     bursts
 }
 
-fn burst<P: Packet + Send + 'static>(
-    world: &mut World<P>,
-    offer: Offer,
-    able_mpps: f64,
-    worker: usize,
-) -> Burst {
+/// What one worker is able to now: the machine's speed changes from one moment to the next.
+fn able_mpps_now<P: Packet + Send + 'static>(world: &mut World<P>) -> f64 {
     arrange(world, Model::RunToCompletion);
+    full_load(world, 1, ABLE).mpps.median / 2.0
+}
+
+fn burst<P: Packet + Send + 'static>(world: &mut World<P>, offer: Offer, worker: usize) -> Burst {
+    let able_mpps = able_mpps_now(world);
     let is_of = move |flow: &Flow| (flow.ue % SHARDS) as usize % 2 == worker;
     // Flows lie in random order, and each source makes packets of every other.
     let is_hot = move |place: usize, flow: &Flow| is_of(flow) && (place / 2).is_multiple_of(HEAVY);
     world.set_flows(|shard| shard as usize % 2, |place, _| place % 2, is_hot);
     let start = balance(world);
-    world.watch.take_gap_ns();
     world.scale(Some(Scaling::at_least(2)));
     let before = 2.0 * offer.before * able_mpps;
     let heavy = offer.heavy * able_mpps;
@@ -100,30 +103,36 @@ fn burst<P: Packet + Send + 'static>(
     // Each source makes half.
     world.sources(move |_, source| {
         source.set_pace(Pace::every(2000.0 / before));
-        source.look_seldom();
+        source.save_time();
         let (apart_ns, hot) = (2000.0 / all, heavy / all);
         source.set_next_pace(begins_ns, Pace::Every { apart_ns, hot });
     });
     let seen = watch(world, begins_ns);
     let decided = world.scale(None).unwrap_or_default();
     world.drain();
+    let balance = balance(world).since(start);
+    let able_then_mpps = able_mpps_now(world);
+    let speed = able_then_mpps / able_mpps;
     Burst {
         levelled_ns: seen.levelled_ns,
         mpps: seen.mpps,
         offered_mpps: all,
-        balance: balance(world).since(start),
+        balance,
         moves: decided["levelling_moves"].as_u64().unwrap_or_default(),
-        disturbed: world.watch.take_gap_ns() > AWAY_NS,
+        disturbed: seen.gap_ns > AWAY_NS || !SAME_SPEED.contains(&speed),
     }
 }
 
 struct Seen {
     levelled_ns: Option<u64>,
     mpps: [f64; 3],
+    gap_ns: u64,
 }
 
 /// Looks at losses until the burst's end.
 fn watch<P: Packet + Send + 'static>(world: &mut World<P>, begins_ns: u64) -> Seen {
+    // What it took to set all this up was no program of others.
+    world.watch.take_gap_ns();
     let marks = [begins_ns, begins_ns + GOAL_NS, begins_ns + BURST_NS];
     let (mut at_ns, mut left) = (clock::monotonic_ns(), world.watch.sum(|eye| &eye.left));
     let mut last_loss_ns = begins_ns;
@@ -148,6 +157,7 @@ fn watch<P: Packet + Send + 'static>(world: &mut World<P>, begins_ns: u64) -> Se
     Seen {
         levelled_ns: (!to_the_end).then_some(last_loss_ns - begins_ns),
         mpps,
+        gap_ns: world.watch.take_gap_ns(),
     }
 }
 
@@ -178,6 +188,8 @@ pub fn to_json(name: &str, bursts: &[Burst]) -> Value {
         let not_levelled = bursts.iter().filter(|b| b.levelled_ns.is_none());
         value[format!("not_levelled{which}")] = json!(not_levelled.count());
         let levelled = bursts.iter().filter_map(|b| b.levelled_ns);
+        let in_time = levelled.clone().filter(|ns| *ns <= GOAL_NS);
+        value[format!("levelled_in_time{which}")] = json!(in_time.count());
         let levelled = Summary::of(levelled.map(|ns| ns as f64 / 1e6));
         let to_before = Summary::of(bursts.iter().map(|b| b.mpps[2] / b.mpps[0]));
         let to_offered = Summary::of(bursts.iter().map(|b| b.mpps[2] / b.offered_mpps));

@@ -74,6 +74,7 @@ pub fn moves<P: Packet + Send + 'static>(
             eprintln!("{done} of {moves} moves");
         }
     }
+    world.watch.watch_none();
     pauses
 }
 

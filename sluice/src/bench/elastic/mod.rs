@@ -8,12 +8,14 @@
 
 pub(crate) mod card;
 mod heavy;
+pub(crate) mod laps;
 pub(crate) mod measure;
 pub(crate) mod models;
 pub(crate) mod mould;
 mod report;
 pub(crate) mod source;
 mod steered;
+mod stock;
 mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -33,6 +35,7 @@ use report::Outcome;
 use sluice_host::thread;
 use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
 use std::time::Duration;
+use stock::Stock;
 use world::World;
 
 const PACKET_MEMORY_MIB: u32 = 96;
@@ -86,8 +89,8 @@ fn all(
     pool: &MbufPool,
 ) -> Result<Outcome, Failure> {
     let alloc = || {
-        let pool = pool.clone();
-        Box::new(move || pool.alloc()) as Box<_>
+        let mut stock = Stock::of(pool);
+        Box::new(move || stock.take()) as Box<_>
     };
     eprintln!("establishing {} sessions", args.sessions);
     let registered = eal.clone();
@@ -107,8 +110,7 @@ fn all(
         models.push(models::model(&mut world, model, reps, each, apart_ns));
     }
     eprintln!("heavy hitters");
-    let able_mpps = models.first().map_or(1.0, |rtc| rtc.mpps.median / 2.0);
-    let mut bursts = |offer| heavy::bursts(&mut world, offer, able_mpps, BURSTS);
+    let mut bursts = |offer| heavy::bursts(&mut world, offer, BURSTS);
     let (fits, fills) = (bursts(FITS), bursts(FILLS));
     world.end();
     eprintln!("more workers, in virtual time");

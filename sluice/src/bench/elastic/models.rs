@@ -1,9 +1,9 @@
 //! The execution models on two workers: run-to-completion, a pipeline, and a mixture, each with the
 //! same source.
 
-use super::measure::{Balance, balance, percentile};
+use super::laps::{self, Latency, Turns, latency};
+use super::measure::{Balance, balance};
 use super::source::{Pace, Source};
-use super::turns::TurnSample;
 use super::world::World;
 use crate::bench::path::scene::{N3, N6};
 use crate::bench::stats::Summary;
@@ -11,9 +11,6 @@ use sluice_host::clock;
 use sluice_path::limits::BURST;
 use sluice_port::{Burst, Packet, PortIo, QueueId};
 use std::time::Duration;
-
-/// Packets for a queue from each of the two sources in a turn, so that turns of every size are known.
-pub const SIZES: [usize; 6] = [2, 4, 8, 16, 32, 128];
 
 /// Who polls and who owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,15 +66,14 @@ pub struct ModelFigures {
     /// What the engine took of each worker for each packet of both, at full load: without source
     /// and sink.
     pub engine_ns: [f64; 2],
-    /// At the rate given: the median, 99 % and 99.9 % of times from arrival to departure.
-    pub latency_us: [f64; 3],
+    /// At the rate given.
+    pub latency: Latency,
     pub latency_rate_mpps: f64,
     pub balance: Balance,
     /// The longest time that a worker was away; 0 if never for long.
     pub gap_ns: u64,
-    /// Some turns of each worker at full load, at the rate of the latencies, and with bursts of
-    /// [`SIZES`].
-    pub turns: [Vec<TurnSample>; 2],
+    /// Some turns of each worker, of every size.
+    pub turns: Turns,
 }
 
 impl ModelFigures {
@@ -106,8 +102,8 @@ pub fn model<P: Packet + Send + 'static>(
         sources.push(source_limit(world, each));
         fulls.push(full_load(world, 1, each));
     }
-    let (latency_us, light) = latency(world, each, apart_ns);
-    let others = SIZES.map(|size| sized(world, size, each));
+    let latency = latency(world, each, apart_ns);
+    let turns = laps::turns(world, apart_ns);
     let rates = fulls.iter().map(|full| full.mpps.median);
     let ratios = rates
         .clone()
@@ -117,21 +113,13 @@ pub fn model<P: Packet + Send + 'static>(
     let mpps = Summary::of(rates);
     let mean = |w: usize| fulls.iter().map(|f| f.engine_ns[w]).sum::<f64>() / reps.max(1) as f64;
     let engine_ns = [0, 1].map(mean);
-    let mut turns: [Vec<TurnSample>; 2] = Default::default();
-    let fulls = fulls.into_iter().map(|full| full.turns);
-    for more in fulls.chain([light]).chain(others) {
-        turns
-            .iter_mut()
-            .zip(more)
-            .for_each(|(all, more)| all.extend(more));
-    }
     ModelFigures {
         model,
         mpps,
         source_mpps: Summary::of(sources).median,
         ratios,
         engine_ns,
-        latency_us,
+        latency,
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),
         gap_ns: world.watch.take_gap_ns(),
@@ -155,23 +143,7 @@ pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
 pub struct FullLoad {
     pub mpps: Summary,
     pub engine_ns: [f64; 2],
-    pub turns: [Vec<TurnSample>; 2],
-}
-
-/// Turns with packets in bursts of this size: at full load they have about as many each, and others
-/// are seen only when a worker was away, with cold caches.
-pub fn sized<P: Packet + Send + 'static>(
-    world: &mut World<P>,
-    size: usize,
-    each: Duration,
-) -> [Vec<TurnSample>; 2] {
-    world.sources(move |_, source| source.set_pace(Pace::Bursts(size)));
-    world.turn_for(1_000_000);
-    world.workers(|_, _, turns| drop(turns.sample(true)));
-    world.turn_for(each.as_nanos() as u64);
-    let turns = world.workers(|_, _, turns| turns.sample(false));
-    world.drain();
-    turns
+    pub turns: Turns,
 }
 
 /// As arranged; one repetition more comes before those that count.
@@ -245,25 +217,4 @@ fn forward<P: Packet>(io: &mut Source<P>, queue: QueueId) {
             io.tx(port, QueueId(0), &mut burst);
         }
     }
-}
-
-/// At twice the rate of one source.
-fn latency<P: Packet + Send + 'static>(
-    world: &mut World<P>,
-    each: Duration,
-    apart_ns: f64,
-) -> ([f64; 3], [Vec<TurnSample>; 2]) {
-    world.sources(|_, source| drop(source.take_samples()));
-    world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
-    world.turn_for(1_000_000);
-    world.workers(|_, _, turns| drop(turns.sample(true)));
-    world.watch.sample(true);
-    world.turn_for(each.as_nanos() as u64);
-    world.watch.sample(false);
-    let turns = world.workers(|_, _, turns| turns.sample(false));
-    let mut times = world.sources(|_, source| source.take_samples()).concat();
-    world.drain();
-    times.sort_unstable();
-    let us = |share| f64::from(percentile(&times, share)) / 1000.0;
-    ([0.5, 0.99, 0.999].map(us), turns)
 }

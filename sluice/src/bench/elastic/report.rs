@@ -121,8 +121,8 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
         reordered,
         missed,
     } = figures.balance;
-    let [p50, p99, p999] = figures.latency_us.map(round);
-    json!({
+    let latency = &figures.latency;
+    let mut value = json!({
         "name": figures.model.name(),
         "mpps_median": round(figures.mpps.median),
         "mpps_min": round(figures.mpps.min),
@@ -136,14 +136,19 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
         "longest_gap_us": figures.gap_ns as f64 / 1000.0,
         "disturbed": figures.mpps.spread() > DISTURBED,
         "latency_rate_mpps": round(figures.latency_rate_mpps),
-        "latency_us_p50": p50,
-        "latency_us_p99": p99,
-        "latency_us_p999": p999,
+        "latency_windows": latency.windows,
+        "latency_windows_disturbed": latency.disturbed,
         "packets": made,
         "lost": lost,
         "reordered": reordered,
         "missed_by_source": missed,
-    })
+    });
+    for (at, (name, _)) in SHARES.iter().enumerate() {
+        let is_known = latency.disturbed < latency.windows;
+        value[format!("latency_us_{name}")] = json!(is_known.then(|| round(latency.us[at])));
+        value[format!("latency_all_us_{name}")] = json!(round(latency.all_us[at]));
+    }
+    value
 }
 
 /// All of it as one object.

@@ -24,6 +24,8 @@ const IN_FLIGHT: u64 = 2048;
 const IN_RING: usize = 256;
 /// The sink looks at all packets, or at one in so many where throughput is measured.
 const LOOK: u64 = 64;
+/// Packets that come together where each must not cost more than at full load.
+const TOGETHER: u64 = 32;
 /// Latencies written down at the most.
 const SAMPLES: usize = 4 << 20;
 
@@ -73,6 +75,8 @@ pub struct Source<P: Packet> {
     pace: Pace,
     /// The sink looks at one packet in so many.
     look: u64,
+    /// Packets that come at the same time, at the least.
+    together: u64,
     then: Option<(u64, Pace)>,
     began_ns: u64,
     /// Packets due so far that were made or missed.
@@ -123,12 +127,13 @@ impl<P: Packet> Source<P> {
             numbers: vec![],
             pace: Pace::Still,
             look: 1,
+            together: 1,
             then: None,
             began_ns: 0,
             due: 0,
             lost: 0,
             looked_ns: 0,
-            samples: Vec::with_capacity(SAMPLES),
+            samples: touched(SAMPLES),
             left: 0,
             spent_ns: 0,
             polled: 0,
@@ -171,14 +176,15 @@ impl<P: Packet> Source<P> {
             Pace::Bursts(_) => LOOK,
             _ => 1,
         };
+        self.together = 1;
         self.begin(pace, self.looked_ns);
         self.lost = self.under_way();
     }
 
-    /// The sink looks at as few packets as at full load, so that a packet costs what it costs
-    /// there, until the next [`set_pace`](Self::set_pace).
-    pub fn look_seldom(&mut self) {
-        self.look = LOOK;
+    /// Packets come some at a time, as a card writes them, and the sink looks at as few as at full load:
+    /// so a packet costs what it costs there, until the next [`set_pace`](Self::set_pace).
+    pub fn save_time(&mut self) {
+        (self.look, self.together) = (LOOK, TOGETHER);
     }
 
     /// Another pace from that moment on.
@@ -198,7 +204,9 @@ impl<P: Packet> Source<P> {
 
     /// Takes the latencies written down, in nanoseconds.
     pub fn take_samples(&mut self) -> Vec<u32> {
-        core::mem::replace(&mut self.samples, Vec::with_capacity(SAMPLES))
+        let taken = self.samples.clone();
+        self.samples.clear();
+        taken
     }
 
     /// Looks around and makes what is due. A worker at rest, which polls nothing, makes its half as
@@ -208,6 +216,7 @@ impl<P: Packet> Source<P> {
         self.look(now_ns);
         self.steering.learn(self.worker);
         let made = self.make_due(now_ns);
+        self.slots.flush();
         add(&self.watch.eyes[self.worker].made, made);
         self.spent_ns += clock::monotonic_ns() - now_ns;
     }
@@ -234,6 +243,9 @@ impl<P: Packet> Source<P> {
             self.miss(waiting - QUEUE);
             self.due += waiting - QUEUE;
             waiting = QUEUE;
+        }
+        if waiting < self.together {
+            return 0;
         }
         let mut room = self.slots.room();
         let (mut made, hot) = (0, (hot * f64::from(u32::MAX)) as u32);
@@ -349,6 +361,11 @@ impl<P: Packet> Source<P> {
         self.looked_ns = now_ns;
     }
 
+    /// The control core had the worker's CPU for so long: it was not away.
+    pub fn excuse(&mut self, ns: u64) {
+        self.looked_ns += ns;
+    }
+
     fn sink(&mut self, burst: &mut Burst<P>) {
         let now_ns = clock::monotonic_ns();
         let sampling = self.watch.is_sampling();
@@ -377,6 +394,14 @@ impl<P: Packet> Source<P> {
 fn place(port: PortId, queue: QueueId) -> Option<(usize, usize)> {
     let direction = [N3, N6].iter().position(|of| *of == port)?;
     (queue.0 < 2).then_some((queue.0.into(), direction))
+}
+
+/// An empty vector whose memory is there: the machine takes milliseconds for new memory at times, while
+/// all packets wait.
+fn touched(capacity: usize) -> Vec<u32> {
+    let mut touched = vec![1; capacity];
+    touched.clear();
+    touched
 }
 
 fn add(counter: &AtomicU64, n: u64) {

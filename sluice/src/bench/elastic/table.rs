@@ -28,8 +28,13 @@ pub fn to_table(outcome: &Outcome) -> String {
             .for_each(|r| text += &model_line(r));
     }
     text += &format!(
-        "\n{:<24}{:>9}{:>24}{:>8}{:>22}\n",
-        "a worker's UEs heavy", "bursts", "levelled ms min-med-max", "not", "throughput to before"
+        "\n{:<24}{:>9}{:>24}{:>10}{:>6}{:>22}\n",
+        "a worker's UEs heavy",
+        "bursts",
+        "levelled ms min-med-max",
+        "in 10 ms",
+        "not",
+        "throughput to before"
     );
     for name in ["elastic/heavy", "elastic/heavy_full"] {
         let is = |r: &&Value| r["name"] == name;
@@ -106,10 +111,11 @@ fn model_line(model: &Value) -> String {
 
 fn heavy_line(bursts: &Value) -> String {
     format!(
-        "{:<24}{:>9}{:>24}{:>8}{:>22}\n",
+        "{:<24}{:>9}{:>24}{:>10}{:>6}{:>22}\n",
         bursts["name"].as_str().unwrap_or_default(),
         format!("{}-{}", bursts["bursts"], bursts["bursts_disturbed"]),
         range(bursts, "levelled_ms"),
+        show(&bursts["levelled_in_time"]),
         show(&bursts["not_levelled"]),
         range(bursts, "throughput_to_before"),
     )

@@ -37,12 +37,12 @@ fn moves_and_models_lose_and_reorder_nothing() {
         let each = Duration::from_millis(100);
         let figures = models::model(&mut world, model, 2, each, 2_000.0);
         assert!(
-            figures.mpps.median > 0.0 && figures.latency_us[0] > 0.0,
+            figures.mpps.median > 0.0 && figures.latency.all_us[0] > 0.0,
             "{figures:?}"
         );
     }
     // No figure counts, but the daemon's scaling sees the burst, and order stays.
-    let bursts = heavy::bursts(&mut world, FILLS, 1.0, 2);
+    let bursts = heavy::bursts(&mut world, FILLS, 2);
     assert!(bursts.iter().all(|b| b.balance.made > 0), "{bursts:?}");
     let (balance, ledger) = (measure::balance(&world), world.core.ledger());
     assert!(ledger.balances(), "{ledger}");

@@ -45,6 +45,8 @@ impl TurnSample {
 pub struct Turns {
     stats: Arc<WorkerStats>,
     turns: u32,
+    /// When the last one was over.
+    over_ns: u64,
     /// None while nothing is written down.
     samples: Option<Vec<TurnSample>>,
 }
@@ -55,6 +57,7 @@ impl Turns {
         Self {
             stats,
             turns: 0,
+            over_ns: clock::monotonic_ns(),
             samples: None,
         }
     }
@@ -64,42 +67,47 @@ impl Turns {
         let samples = on.then(|| Vec::with_capacity(SAMPLES));
         core::mem::replace(&mut self.samples, samples).unwrap_or_default()
     }
+
+    fn write_down(&mut self, before: [u64; 3], after: [u64; 3], took_ns: u64) {
+        let [polled, handed_in, handed_out] = [0, 1, 2].map(|at| (after[at] - before[at]) as u32);
+        let sample = TurnSample {
+            polled,
+            handed_in,
+            handed_out,
+            ns: took_ns.min(u32::MAX.into()) as u32,
+        };
+        if let Some(samples) = self.samples.as_mut().filter(|s| s.len() < SAMPLES) {
+            samples.push(sample);
+        }
+    }
 }
 
-/// One turn, counted as the daemon's loop does it.
-pub fn turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
+/// One turn, counted as the daemon's loop does it. What a source takes is the card's, not the worker's:
+/// like the control core's turns it counts as time in which others had the CPU. When it was over.
+pub fn turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) -> u64 {
     turns.turns = turns.turns.wrapping_add(1);
-    if turns.samples.is_some() && turns.turns.is_multiple_of(EVERY) {
-        return sampled_turn(worker, turns);
-    }
+    let is_sampled = turns.samples.is_some() && turns.turns.is_multiple_of(EVERY);
+    let before = is_sampled.then(|| seen(worker, &turns.stats));
+    let spent_before_ns = worker.io().spent_ns;
     let began_ns = clock::monotonic_ns();
     worker.io().work();
     let work = worker.turn(clock::monotonic_ns());
-    count(&turns.stats, work, began_ns);
-}
-
-fn count(stats: &WorkerStats, work: usize, began_ns: u64) -> u64 {
-    let took_ns = clock::monotonic_ns() - began_ns;
-    stats.count_turn(work, took_ns);
-    took_ns
-}
-
-fn sampled_turn<P: Packet>(worker: &mut Worker<Source<P>>, turns: &mut Turns) {
-    let stats = turns.stats.clone();
-    let before = (worker.io().spent_ns, worker.io().polled);
-    let handed = (stats.handed_in.get(), stats.handed_out.get());
-    let began_ns = clock::monotonic_ns();
-    worker.io().work();
-    let work = worker.turn(clock::monotonic_ns());
-    let took_ns = count(&stats, work, began_ns);
-    let source_ns = worker.io().spent_ns - before.0;
-    let sample = TurnSample {
-        polled: (worker.io().polled - before.1) as u32,
-        handed_in: (stats.handed_in.get() - handed.0) as u32,
-        handed_out: (stats.handed_out.get() - handed.1) as u32,
-        ns: took_ns.saturating_sub(source_ns).min(u32::MAX.into()) as u32,
-    };
-    if let Some(samples) = turns.samples.as_mut().filter(|s| s.len() < SAMPLES) {
-        samples.push(sample);
+    let over_ns = clock::monotonic_ns();
+    let source_ns = worker.io().spent_ns - spent_before_ns;
+    let took_ns = (over_ns - began_ns).saturating_sub(source_ns);
+    turns.stats.count_turn(work, took_ns);
+    let between_ns = began_ns.saturating_sub(turns.over_ns);
+    turns.stats.away_ns.add(source_ns + between_ns);
+    turns.over_ns = over_ns;
+    if let Some(before) = before {
+        let after = seen(worker, &turns.stats);
+        turns.write_down(before, after, took_ns);
     }
+    over_ns
+}
+
+/// Packets polled, handed in and handed out so far.
+fn seen<P: Packet>(worker: &mut Worker<Source<P>>, stats: &WorkerStats) -> [u64; 3] {
+    let handed = [&stats.handed_in, &stats.handed_out].map(|count| count.get());
+    [worker.io().polled, handed[0], handed[1]]
 }

@@ -72,12 +72,17 @@ impl Watch {
         }
     }
 
-    /// From now on the packets of this shard are looked at.
+    /// From now on the packets of this shard are looked at, and one in four is of it.
     pub fn watch(&self, shard: u32) {
         self.eyes
             .iter()
             .for_each(|eye| eye.longest_ns.store(0, Relaxed));
         self.shard.store(shard, Relaxed);
+    }
+
+    /// From now on those of no shard.
+    pub fn watch_none(&self) {
+        self.shard.store(NOBODY, Relaxed);
     }
 
     /// The watched shard.

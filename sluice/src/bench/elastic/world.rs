@@ -29,8 +29,10 @@ use sluice_port::{Packet, QueueId};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The control core has a turn after so many turns of the worker beside it.
+/// The control core has a turn after so many turns of the worker beside it, or when so much time went
+/// by: with a CPU of its own, as the daemon has it, it would not wait for turns full of packets.
 const CONTROL_EVERY: u32 = 4;
+const CONTROL_NS: u64 = 20_000;
 
 /// So many turns without a step are the end of what the card was asked for.
 const QUIET_TURNS: u32 = 64;
@@ -53,6 +55,8 @@ pub struct World<P: Packet> {
     orders: Option<Sender<Order<P>>>,
     answers: Answers<P>,
     turns: u32,
+    /// When the control core had its last turn.
+    controlled_ns: u64,
     scaling: Option<Scaling>,
     steerer: Option<Steerer<Table>>,
 }
@@ -106,6 +110,7 @@ impl<P: Packet + Send + 'static> World<P> {
             orders: Some(orders),
             answers,
             turns: 0,
+            controlled_ns: 0,
             scaling: None,
             steerer: None,
         })
@@ -113,16 +118,23 @@ impl<P: Packet + Send + 'static> World<P> {
 
     /// A turn of the near worker, and now and then of the control core.
     pub fn turn(&mut self) {
-        turn(&mut self.near, &mut self.near_turns);
+        let now_ns = turn(&mut self.near, &mut self.near_turns);
         self.turns += 1;
-        if self.turns.is_multiple_of(CONTROL_EVERY) {
-            self.core.turn(time(), &mut self.answers);
-            if let Some(scaling) = &mut self.scaling {
-                scaling.turn(&mut self.core);
-            }
-            if let Some(steerer) = &mut self.steerer {
-                steerer.turn(self.core.end_mut());
-            }
+        if self.turns >= CONTROL_EVERY || now_ns > self.controlled_ns + CONTROL_NS {
+            self.control();
+            self.turns = 0;
+            self.controlled_ns = clock::monotonic_ns();
+            self.near.io().excuse(self.controlled_ns - now_ns);
+        }
+    }
+
+    fn control(&mut self) {
+        self.core.turn(time(), &mut self.answers);
+        if let Some(scaling) = &mut self.scaling {
+            scaling.turn(&mut self.core);
+        }
+        if let Some(steerer) = &mut self.steerer {
+            steerer.turn(self.core.end_mut());
         }
     }
 

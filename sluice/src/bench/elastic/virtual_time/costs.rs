@@ -102,6 +102,15 @@ impl Costs {
         }
     }
 
+    /// Turns with 1, 2, 4 and so on packets take so long a packet.
+    #[cfg(test)]
+    pub fn by_size(ns: &[f32]) -> Self {
+        let mut costs = Self::default();
+        let known = costs.by_size.iter_mut().zip(ns);
+        known.for_each(|(turns, ns)| turns.push(*ns));
+        costs
+    }
+
     fn add(&mut self, turn: &TurnSample, packets: u32) {
         if turn.was_interrupted() {
             self.left_out += 1;

@@ -4,6 +4,7 @@
 //! share a memory bus and a last-level cache. So it tells how models, rings and scaling behave, not
 //! what a processor with so many cores makes.
 
+pub(crate) mod card;
 pub(crate) mod costs;
 mod offer;
 pub(crate) mod traffic;
@@ -12,6 +13,7 @@ pub(crate) mod workers;
 use super::measure::percentile;
 use super::models::ModelFigures;
 use crate::bench::stats::{Summary, round};
+use card::Card;
 use costs::{Costs, Measured};
 use offer::Offer;
 use serde_json::{Value, json};
@@ -269,6 +271,7 @@ fn burst(
         .feeds
         .iter_mut()
         .for_each(|f| f.set(offer.even, 0.0, 0.0));
+    let mut card = Card::of(workers);
     let (mut lost, mut last_loss_ns) = (0, 0.0);
     let (mut now_ns, mut executed) = (0.0, 0);
     let end_ns = BEFORE_NS + BURST_NS;
@@ -283,6 +286,9 @@ fn burst(
         all.run(now_ns, usize::MAX, &mut traffic);
         if scaling {
             scaler.turn(now_ns as u64, &mut all);
+        }
+        if scaling && model == Model::RunToCompletion {
+            card.follow(&all, &mut traffic, now_ns);
         }
         if all.missed + all.dropped > lost && now_ns > BEFORE_NS {
             last_loss_ns = now_ns - BEFORE_NS;
@@ -372,6 +378,40 @@ mod tests {
             assert!(ms < 10.0, "{model:?}: {ms} ms, {} moves", burst.moves);
             assert!(burst.to_offered > 0.95, "{}", burst.to_offered);
             assert!(burst.moves > 0);
+        }
+    }
+
+    /// As real turns do, those with few packets cost far more a packet.
+    #[test]
+    fn who_runs_to_completion_is_relieved_too_where_packets_alone_are_dear() {
+        let measured = Measured {
+            own: Costs::by_size(&[311.0, 205.0, 147.0, 91.0, 59.0, 44.0, 40.5, 39.5, 39.0]),
+            hand: Costs::by_size(&[250.0, 175.0, 130.0, 89.0, 66.0, 41.0, 38.0, 37.0]),
+            take: Costs::by_size(&[331.0, 220.0, 144.0, 111.0, 95.0, 88.0, 85.0, 84.0, 81.0]),
+            idle_ns: vec![140],
+            moves_ns: vec![2_000.0],
+        };
+        for workers in [2, 4, 8] {
+            let able = throughput(&measured, Model::RunToCompletion, workers) / 1000.0;
+            let able = able / workers as f64;
+            let (offer, lost) = overload(&measured, Model::RunToCompletion, workers, able);
+            assert!(lost > OVERLOAD);
+            for seed in 1..=BURSTS {
+                let burst = burst(
+                    &measured,
+                    Model::RunToCompletion,
+                    workers,
+                    offer,
+                    seed,
+                    true,
+                );
+                let ms = burst.ms.unwrap_or(f64::INFINITY);
+                assert!(
+                    ms < 10.0,
+                    "{workers} workers: {ms} ms, {} moves",
+                    burst.moves
+                );
+            }
         }
     }
 
