@@ -396,8 +396,7 @@ fn place(port: PortId, queue: QueueId) -> Option<(usize, usize)> {
     (queue.0 < 2).then_some((queue.0.into(), direction))
 }
 
-/// An empty vector whose memory is there: the machine takes milliseconds for new memory at times, while
-/// all packets wait.
+/// An empty vector whose memory is there: no packet waits until the kernel gives it.
 fn touched(capacity: usize) -> Vec<u32> {
     let mut touched = vec![1; capacity];
     touched.clear();
