@@ -115,19 +115,26 @@ fn failed(e: &CtlError) -> Exit {
 pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
     let not_running = |e| not_running(socket, e);
     let mut stream = UnixStream::connect(socket).map_err(not_running)?;
-    let exchanged = stream
-        .set_read_timeout(Some(ANSWER_WITHIN))
-        .and_then(|()| writeln!(stream, "{}", request(query)))
-        .and_then(|()| {
-            let mut line = String::new();
-            BufReader::new(stream).read_line(&mut line).map(|_| line)
-        });
-    let line = exchanged.map_err(not_running)?;
+    let timed = stream.set_read_timeout(Some(ANSWER_WITHIN));
+    timed.map_err(not_running)?;
+    put(&mut stream, &request(query)).map_err(not_running)?;
+    let mut line = String::new();
+    let read_line = BufReader::new(stream).read_line(&mut line);
+    read_line.map_err(not_running)?;
     if line.is_empty() {
         let why = "it ended without an answer".to_owned();
         return Err(CtlError::Garbled(why));
     }
     read(&line)
+}
+
+/// Sends the request line. A UPF that has no time for us closes its side without having read it, and
+/// has said why.
+fn put(stream: &mut UnixStream, request: &Value) -> io::Result<()> {
+    match writeln!(stream, "{request}") {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        put => put,
+    }
 }
 
 fn not_running(socket: &Path, e: io::Error) -> CtlError {
@@ -144,5 +151,24 @@ fn read(line: &str) -> Result<Value, CtlError> {
     match answer.get("error").and_then(Value::as_str) {
         Some(why) => Err(CtlError::Refused(why.to_owned())),
         None => Ok(answer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_by_one_who_did_not_listen_is_heard() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs
+            .write_all(b"{\"error\":\"too many clients at one time\"}\n")
+            .unwrap();
+        drop(theirs);
+        put(&mut ours, &json!({ "cmd": "status" })).unwrap();
+        let mut line = String::new();
+        BufReader::new(ours).read_line(&mut line).unwrap();
+        let refused = read(&line).unwrap_err();
+        assert_eq!(refused.to_string(), "too many clients at one time");
     }
 }

@@ -3,7 +3,7 @@
 mod capture;
 mod line;
 
-use super::{CtlError, not_running, read};
+use super::{CtlError, not_running, put, read};
 use crate::cli::args::{Followable, TraceArgs};
 use capture::Capture;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlErro
     let mut stream = UnixStream::connect(socket).map_err(broken)?;
     // Without, Ctrl-C ends the program at once: what is written is whole.
     let shutdown = Shutdown::install().ok();
-    writeln!(stream, "{}", request(args)).map_err(broken)?;
+    put(&mut stream, &request(args)).map_err(broken)?;
     stream.set_read_timeout(Some(LOOK)).map_err(broken)?;
     let mut lines = BufReader::new(stream.try_clone().map_err(broken)?);
     let (mut line, mut ends) = (String::new(), None);
