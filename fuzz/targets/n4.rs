@@ -242,7 +242,6 @@ impl World {
         let this = &mut self.hosts[host];
         match this.endpoint.handle(self.now, from, message, &mut sent) {
             Input::Nothing => {}
-            Input::Event(event) => this.event(&event),
             Input::Response(response) => this.ended(response.tag),
             Input::Session(request) => this.replies.push(request.reply),
         }

@@ -14,7 +14,7 @@ use crate::transport::Ticket;
 /// its sessions retained.
 pub const RETENTION_ADDRESSES: usize = 8;
 
-/// What one datagram, or one passage of time, means for the layer above.
+/// What one message means for the layer above.
 #[derive(Debug)]
 pub enum Input<'a> {
     /// Nothing for the layer above.
@@ -23,8 +23,6 @@ pub enum Input<'a> {
     Session(SessionRequest<'a>),
     /// The response to a request of the layer above.
     Response(Response<'a>),
-    /// The first of one or more events; `Endpoint::next_event` gives the others.
-    Event(Event),
 }
 
 /// A request of an associated peer: one of the session related ones, or PFD Management, Node

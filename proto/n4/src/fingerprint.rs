@@ -73,7 +73,7 @@ pub fn of_message(seed: u64, head: &[u8], body: u64) -> u64 {
     let mut sum = seed ^ body;
     let (words, rest) = head.as_chunks::<8>();
     for word in words {
-        sum = fold(sum ^ u64::from_be_bytes(*word), a);
+        sum = fold(sum ^ self::word(word), a);
     }
     let rest = rest
         .iter()
@@ -87,7 +87,7 @@ fn fold(value: u64, multiplier: u64) -> u64 {
 }
 
 fn word(octets: &[u8; 8]) -> u64 {
-    u64::from_be_bytes(*octets)
+    u64::from_le_bytes(*octets)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! taken at the start and none per message.
 //!
 //! ```
-//! use sluice_n4::{Config, Endpoint, Event, Input, Instant, NodeId, Outbox, Role};
+//! use sluice_n4::{Config, Endpoint, Event, Instant, NodeId, Outbox, Role};
 //! use sluice_wire::pfcp::value::NtpTime;
 //! use std::net::SocketAddr;
 //!
@@ -28,10 +28,10 @@
 //!
 //! let now = Instant(0);
 //! smf.associate(now, address(2), false, &mut to_upf)?;
-//! let input = upf.handle(now, address(1), &to_upf.0[0].1, &mut to_smf);
-//! assert!(matches!(input, Input::Event(Event::AssociationUp { .. })));
-//! let input = smf.handle(now, address(2), &to_smf.0[0].1, &mut to_upf);
-//! assert!(matches!(input, Input::Event(Event::AssociationUp { .. })));
+//! upf.handle(now, address(1), &to_upf.0[0].1, &mut to_smf);
+//! assert!(matches!(upf.next_event(), Some(Event::AssociationUp { .. })));
+//! smf.handle(now, address(2), &to_smf.0[0].1, &mut to_upf);
+//! assert!(matches!(smf.next_event(), Some(Event::AssociationUp { .. })));
 //! # Ok::<(), sluice_n4::RequestError>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -414,15 +414,17 @@ fn names_that_are_too_long_are_rejected() {
 }
 
 #[test]
-fn an_endpoint_may_be_driven_by_handle_alone() {
+fn what_happened_is_told_once() {
     let mut up = sluice_n4::Endpoint::new(sluice_n4::Role::Up, up_config(1000));
     let mut sent = net::Sent::default();
     let request = setup_request("smf.example.org");
     let input = up.handle(Instant(5), address(1), &request, &mut sent);
-    assert!(matches!(input, Input::Event(Event::AssociationUp { .. })));
+    assert!(matches!(input, Input::Nothing));
+    assert!(matches!(up.next_event(), Some(Event::AssociationUp { .. })));
     assert_eq!(up.next_event(), None);
     assert_eq!(sent.0.len(), 1);
     let again = up.handle(Instant(6), address(1), &request, &mut sent);
     assert!(matches!(again, Input::Nothing));
+    assert_eq!(up.next_event(), None);
     assert_eq!(sent.0[0], sent.0[1]);
 }

@@ -144,7 +144,6 @@ impl Machine {
                 Input::Nothing => {}
                 Input::Session(request) => self.answer_report(now, &request, out),
                 Input::Response(response) => self.take_answer(now, &response, out),
-                Input::Event(event) => self.take_event(event),
             }
         }
         self.take_events();

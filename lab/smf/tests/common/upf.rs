@@ -92,7 +92,7 @@ impl FakeUpf {
                 let answer = (response.header.message_type, response.body.to_vec());
                 self.answers.push(answer);
             }
-            Input::Nothing | Input::Event(_) => {}
+            Input::Nothing => {}
         }
         while self.endpoint.next_event().is_some() {}
         self.associations = self.endpoint.associations().map(|(id, _)| id).collect();

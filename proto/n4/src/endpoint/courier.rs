@@ -13,7 +13,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
 use crate::fingerprint;
 use crate::time::Instant;
-use crate::transport::{Admission, Inbound, Outbound, Outbox, Refusal};
+use crate::transport::{Admission, Inbound, Outbound, Outbox, Refusal, Ticket};
 
 /// What a request in flight was sent for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,16 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
+    /// The right to answer it.
+    #[inline]
+    pub fn reply_to(&self, ticket: Ticket) -> ReplyTo {
+        ReplyTo {
+            ticket,
+            peer: self.peer,
+            header: self.header,
+        }
+    }
+
     /// That of its IEs, and that of all of it.
     fn fingerprints(&self, seed: u64) -> (u64, u64) {
         let head_len = self.message.len().saturating_sub(self.body.len());
@@ -66,7 +76,7 @@ impl Received<'_> {
 
 /// A request that did not come before.
 pub struct Admitted {
-    pub reply: ReplyTo,
+    pub ticket: Ticket,
     /// Of its IEs.
     pub fingerprint: u64,
 }
@@ -136,12 +146,10 @@ impl Courier {
         let sequence = header.sequence.get();
         let duplicate = match self.inbound.admit(now, peer, sequence, whole) {
             Admission::New(ticket) => {
-                let reply = ReplyTo {
+                return Some(Admitted {
                     ticket,
-                    peer,
-                    header,
-                };
-                return Some(Admitted { reply, fingerprint });
+                    fingerprint,
+                });
             }
             Admission::Answered(response) => {
                 out.send(peer, response);

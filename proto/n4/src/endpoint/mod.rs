@@ -25,7 +25,7 @@ use crate::association::{Association, AssociationId};
 use crate::associations::Associations;
 use crate::config::{Config, Role};
 use crate::counters::{Counter, Counters};
-use crate::event::{DownReason, Event, FailReason, Input};
+use crate::event::{DownReason, Event, FailReason};
 use crate::rate_limit::RateLimit;
 use crate::time::Instant;
 use crate::transport::Outbox;
@@ -62,21 +62,6 @@ impl Endpoint {
             version_answers: RateLimit::new(limits.version_answers_per_s),
             next_timer: Instant::NEVER,
             config,
-        }
-    }
-
-    /// Deals with one message from `peer`. Datagrams with several messages are to be split by
-    /// [`crate::messages`].
-    pub fn handle<'a>(
-        &mut self,
-        now: Instant,
-        peer: SocketAddr,
-        message: &'a [u8],
-        out: &mut impl Outbox,
-    ) -> Input<'a> {
-        match self.receive(now, peer, message, out) {
-            Some(input) => input,
-            None => self.next_event().map_or(Input::Nothing, Input::Event),
         }
     }
 

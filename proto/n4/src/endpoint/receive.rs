@@ -14,29 +14,31 @@ use crate::time::Instant;
 use crate::transport::{Answer, Outbox};
 
 impl Endpoint {
-    pub(super) fn receive<'a>(
+    /// Deals with one message from `peer`; then take the [events](Self::next_event). Datagrams with
+    /// several messages are to be split by [`crate::messages`].
+    pub fn handle<'a>(
         &mut self,
         now: Instant,
         peer: SocketAddr,
         message: &'a [u8],
         out: &mut impl Outbox,
-    ) -> Option<Input<'a>> {
+    ) -> Input<'a> {
         if !self.is_allowed(peer.ip()) {
             self.count(Counter::NotAllowed);
-            return None;
+            return Input::Nothing;
         }
         let (header, body) = match Header::parse(message) {
             Ok(parsed) => parsed,
             Err(error) => {
                 self.malformed(now, peer, error, out);
-                return None;
+                return Input::Nothing;
             }
         };
         let message_type = header.message_type;
         self.courier.counters.count_received(message_type);
         if message_type.is_session_related() && header.seid.is_none() {
             self.count(Counter::MalformedSeid);
-            None
+            Input::Nothing
         } else if message_type.is_request() {
             let received = Received {
                 peer,
@@ -48,7 +50,7 @@ impl Endpoint {
         } else if message_type.is_response() {
             self.receive_response(now, peer, &header, body, out)
         } else {
-            None
+            Input::Nothing
         }
     }
 
@@ -97,26 +99,28 @@ impl Endpoint {
         now: Instant,
         received: &Received<'a>,
         out: &mut impl Outbox,
-    ) -> Option<Input<'a>> {
+    ) -> Input<'a> {
         let Received {
             peer, header, body, ..
         } = *received;
         if !serves(self.role, header.message_type) {
             self.count(Counter::UnexpectedType);
-            return None;
+            return Input::Nothing;
         }
         match header.message_type {
             MessageType::HEARTBEAT_REQUEST => {
                 self.heartbeat_request(now, peer, &header, body, out);
-                None
+                Input::Nothing
             }
             MessageType::ASSOCIATION_SETUP_REQUEST
             | MessageType::ASSOCIATION_UPDATE_REQUEST
             | MessageType::ASSOCIATION_RELEASE_REQUEST => {
-                let admitted = self.courier.admit(now, received, out)?;
-                // A response of our own that is too long for the limits is counted there.
-                let _ = self.association_request(now, &admitted.reply, body, out);
-                None
+                if let Some(admitted) = self.courier.admit(now, received, out) {
+                    let reply = received.reply_to(admitted.ticket);
+                    // A response of our own that is too long for the limits is counted there.
+                    let _ = self.association_request(now, &reply, body, out);
+                }
+                Input::Nothing
             }
             _ => self.upper_request(now, received, out),
         }
@@ -143,18 +147,18 @@ impl Endpoint {
         header: &Header,
         body: &'a [u8],
         out: &mut impl Outbox,
-    ) -> Option<Input<'a>> {
+    ) -> Input<'a> {
         let answer = self
             .courier
             .outbound
             .answer(peer, header.sequence, header.message_type);
         let Answer::To(purpose) = answer else {
             self.count(Counter::UnmatchedResponse);
-            return None;
+            return Input::Nothing;
         };
         if header.message_type == MessageType::VERSION_NOT_SUPPORTED_RESPONSE {
             self.request_failed(now, purpose, FailReason::VersionNotSupported);
-            return None;
+            return Input::Nothing;
         }
         match purpose {
             Purpose::Heartbeat(id) => self.heartbeat_response(now, id, body, out),
@@ -166,15 +170,15 @@ impl Endpoint {
                     self.hasten_heartbeat(now, association);
                 }
                 let header = *header;
-                return Some(Input::Response(Response {
+                return Input::Response(Response {
                     association,
                     tag,
                     header,
                     body,
-                }));
+                });
             }
         }
-        None
+        Input::Nothing
     }
 
     /// Deals with a request that will not be answered any more.

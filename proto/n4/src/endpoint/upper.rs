@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer};
 
-use super::courier::{Admitted, Parcel, Purpose, Received, response_header};
+use super::courier::{Parcel, Purpose, Received, response_header};
 use super::{Endpoint, RequestError};
 use crate::association::AssociationId;
 use crate::codec;
@@ -95,7 +95,7 @@ impl Endpoint {
         now: Instant,
         received: &Received<'a>,
         out: &mut impl Outbox,
-    ) -> Option<Input<'a>> {
+    ) -> Input<'a> {
         let Received {
             peer, header, body, ..
         } = *received;
@@ -103,15 +103,17 @@ impl Endpoint {
             self.count(Counter::NoAssociation);
             let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
             self.reject(peer, &header, body, cause, out);
-            return None;
+            return Input::Nothing;
         };
-        let Admitted { reply, fingerprint } = self.courier.admit(now, received, out)?;
-        Some(Input::Session(SessionRequest {
+        let Some(admitted) = self.courier.admit(now, received, out) else {
+            return Input::Nothing;
+        };
+        Input::Session(SessionRequest {
             association,
-            reply,
+            reply: received.reply_to(admitted.ticket),
             body,
-            fingerprint,
-        }))
+            fingerprint: admitted.fingerprint,
+        })
     }
 
     /// Whose request it is: by the Node ID where the message has one, or by the address. An

@@ -16,7 +16,7 @@ const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
 /// Numbers of requests by key, the newest of each bucket. Numbers rise and are never 0.
 #[derive(Debug)]
 pub struct Recent {
-    /// Buckets: first the newest number that had to leave it, then those that are in it.
+    /// Buckets: first the newest number that had to leave it, then those that are in it, newest first.
     words: Box<[u64]>,
     /// Words in front of the first bucket, so that it begins with a cache line.
     skip: usize,
@@ -83,9 +83,10 @@ impl Recent {
         let start = self.start(key);
         let words = self.words.get_mut(start..).unwrap_or_default();
         let [left, numbers @ ..] = words.first_chunk_mut::<WORDS>()?;
-        let oldest = numbers.iter_mut().min_by_key(|word| **word & NUMBER)?;
-        let leaves = *oldest & NUMBER;
-        *oldest = part_of(key) | number & NUMBER;
+        let [first, second, third, fourth, fifth, sixth, oldest] = *numbers;
+        let newest = part_of(key) | number & NUMBER;
+        *numbers = [newest, first, second, third, fourth, fifth, sixth];
+        let leaves = oldest & NUMBER;
         if !is_live(leaves) {
             return None;
         }

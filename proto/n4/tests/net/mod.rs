@@ -113,7 +113,6 @@ impl Host {
     fn receive(&mut self, now: Instant, from: SocketAddr, bytes: &[u8], out: &mut Sent) {
         match self.endpoint.handle(now, from, bytes, out) {
             Input::Nothing => {}
-            Input::Event(event) => self.events.push(event),
             Input::Response(response) => {
                 let number = number(response.body).unwrap_or(NO_NUMBER);
                 self.answered.push((response.tag, number));

@@ -96,14 +96,22 @@ impl UpFunction {
     }
 
     /// Tells the operator once for each association what its CP function does.
+    #[inline]
     pub(super) fn note(&mut self, association: AssociationId, drafted: &Drafted) {
+        let remarks = drafted.record.remarks;
+        if remarks != Remarks::default() {
+            self.remark(association, remarks);
+        }
+    }
+
+    fn remark(&mut self, association: AssociationId, remarks: Remarks) {
         let Some(memory) = self.state.memory(association) else {
             return;
         };
         let Remarks {
             chosen_by_cp,
             unserved_triggers,
-        } = drafted.record.remarks;
+        } = remarks;
         let teids = chosen_by_cp && !memory.told_teids;
         memory.told_teids |= chosen_by_cp;
         let triggers = unserved_triggers && !memory.told_triggers;

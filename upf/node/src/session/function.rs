@@ -74,9 +74,9 @@ impl UpFunction {
         for message in messages(bytes) {
             match self.endpoint.handle(now, peer, message, out) {
                 Input::Nothing => {}
-                Input::Session(request) => self.request(at, &request, net, out),
+                // Where it lies: it is large.
+                Input::Session(ref request) => self.request(at, request, net, out),
                 Input::Response(response) => self.report_answered(&response),
-                Input::Event(event) => self.event(at, event),
             }
             self.events(at);
         }
@@ -85,15 +85,21 @@ impl UpFunction {
 
     /// Sessions end one after the other: those that nobody can name any more, and those of
     /// associations on their way to their release.
+    #[inline]
     pub(super) fn follow_up<N: Network, E: Effects>(
         &mut self,
         at: Moment,
         net: &mut N,
         out: &mut E,
     ) {
-        if self.state.store.has_doomed() {
-            self.remove_doomed(at, net, out);
+        if self.state.store.has_doomed() || self.state.farewells {
+            self.end_sessions(at, net, out);
         }
+    }
+
+    #[cold]
+    fn end_sessions<N: Network, E: Effects>(&mut self, at: Moment, net: &mut N, out: &mut E) {
+        self.remove_doomed(at, net, out);
         if self.state.farewells {
             self.farewells(at, net, out);
         }
