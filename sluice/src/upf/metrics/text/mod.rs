@@ -1,0 +1,106 @@
+//! Prometheus' text format, 0.0.4: `page` writes it, every other module the families of what it is
+//! named after.
+
+mod ledger;
+mod n4;
+mod node;
+mod page;
+mod ports;
+mod stages;
+mod workers;
+
+use super::snapshot::Snapshot;
+use page::Page;
+use sluice_path::ledger::WorkerStats;
+use std::sync::Arc;
+
+/// All that there is to tell.
+pub fn text(snapshot: &Snapshot, stats: &[Arc<WorkerStats>]) -> String {
+    let mut page = Page::default();
+    node::process(&mut page, snapshot);
+    ports::ports(&mut page, snapshot);
+    ledger::packets(&mut page, stats);
+    workers::workers(&mut page, snapshot, stats);
+    stages::stages(&mut page, snapshot, stats);
+    n4::n4(&mut page, snapshot);
+    node::node(&mut page, snapshot);
+    page.out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upf::metrics::snapshot::{Queue, Reading};
+    use sluice_path::drop::DropReason;
+    use std::collections::HashSet;
+
+    fn snapshot() -> Snapshot {
+        Snapshot {
+            ports: vec![Reading {
+                name: "n\"3\\".to_owned(),
+                is_up: Some(true),
+                stats: Default::default(),
+                queues: vec![Queue {
+                    receives: true,
+                    number: 1,
+                    bytes: false,
+                    count: 5,
+                }],
+            }],
+            n4: vec![
+                ("received_heartbeat_request", 4),
+                ("retransmitted", 2),
+                ("peer_lost", 1),
+            ],
+            shares: vec![(4096, 2)],
+            steering: vec!["software"],
+            n4_ports: sluice_node::n4::PortN4Counters {
+                received: 12,
+                unsent: 3,
+                ..Default::default()
+            },
+            ticks_per_ns: 2.0,
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn every_sample_belongs_to_the_family_before_it_and_stands_there_once() {
+        let stats = [Arc::new(WorkerStats::default())];
+        stats[0].busy_ns.add(1_500_000_000);
+        stats[0].count_drop(DropReason::GateClosed);
+        let text = text(&snapshot(), &stats);
+        let (mut families, mut samples) = (HashSet::new(), HashSet::new());
+        let mut family = "";
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert_eq!(name, family, "HELP comes first");
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+            } else if let Some(rest) = line.strip_prefix("# HELP ") {
+                family = rest.split(' ').next().unwrap();
+                assert!(families.insert(family), "{family} twice");
+            } else {
+                let (sample, value) = line.rsplit_once(' ').unwrap();
+                assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
+                let name = sample.split('{').next().unwrap();
+                assert_eq!(name, family, "{line}");
+                assert!(samples.insert(sample), "{sample} twice");
+            }
+        }
+        for line in [
+            "sluice_worker_busy_seconds_total{worker=\"0\"} 1.5",
+            "sluice_packets_dropped_total{reason=\"gate_closed\"} 1",
+            "sluice_packets_dropped_total{reason=\"far_drop\"} 0",
+            "sluice_port_up{port=\"n\\\"3\\\\\"} 1",
+            "sluice_n4_messages_total{direction=\"receive\",type=\"heartbeat_request\"} 4",
+            "sluice_n4_retransmissions_total 2",
+            "sluice_n4_port_events_total{event=\"received\"} 12",
+            "sluice_n4_port_events_total{event=\"unsent\"} 3",
+            "sluice_port_steering{port=\"n\\\"3\\\\\",by=\"software\"} 1",
+            "sluice_n4_events_total{event=\"peer_lost\"} 1",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The process, and what its control core keeps.
+
+use super::page::{Labels, Page};
+use crate::upf::metrics::snapshot::Snapshot;
+
+pub(super) fn process(page: &mut Page, s: &Snapshot) {
+    let version: Labels<'_> = &[("version", &env!("CARGO_PKG_VERSION"))];
+    page.gauge("sluice_build_info", "The version that runs; always 1.")
+        .sample(version, 1);
+    page.gauge("sluice_uptime_seconds", "Time since the UPF started.")
+        .sample(&[], s.uptime_s);
+    let mut buffers = page.gauge("sluice_packet_buffers", "Packet buffers by state.");
+    let [all, free] = s.buffers;
+    buffers.sample(&[("state", &"free")], free);
+    buffers.sample(&[("state", &"used")], all.saturating_sub(free));
+}
+
+pub(super) fn node(page: &mut Page, s: &Snapshot) {
+    page.gauge("sluice_sessions", "PDU sessions.")
+        .sample(&[], s.sessions);
+    page.gauge(
+        "sluice_transactions_under_way",
+        "Transactions not yet applied.",
+    )
+    .sample(&[], s.transactions);
+    in_use(page, s);
+    page.gauge("sluice_gtpu_peers", "Peers that tunnels lead to.")
+        .sample(&[], s.gtpu_peers);
+    page.gauge("sluice_neighbours", "Stations on our links.")
+        .sample(&[], s.neighbours);
+    control(page, s);
+}
+
+fn in_use(page: &mut Page, s: &Snapshot) {
+    let mut in_use = page.gauge("sluice_resources_in_use", "What sessions have been given.");
+    let i = &s.in_use;
+    let resources = [
+        ("teids", i.teids),
+        ("pool_lines", i.pool_lines),
+        ("foreign_lines", i.foreign_lines),
+        ("rule_blocks", i.blocks),
+        ("meters", i.meters),
+        ("peers", i.peers),
+    ];
+    for (resource, n) in resources {
+        in_use.sample(&[("resource", &resource)], n);
+    }
+}
+
+fn control(page: &mut Page, s: &Snapshot) {
+    let c = &s.control;
+    let frames = [
+        ("arp_replies", c.arp_replies),
+        ("arp_requests", c.arp_requests),
+        ("icmp_echo_replies", c.icmp_echo_replies),
+        ("icmp_errors", c.icmp_errors),
+        ("gtpu_echo_responses", c.gtpu_echo_responses),
+        ("error_indications_sent", c.error_indications_sent),
+        ("error_indications_received", c.error_indications_received),
+        ("end_markers", c.end_markers),
+        ("extension_notifications", c.extension_notifications),
+        ("ignored", c.ignored),
+        ("limited", c.limited),
+        ("lost", s.lost_frames),
+    ];
+    let mut control = page.counter("sluice_control_frames_total", "Frames of the control core.");
+    for (kind, n) in frames {
+        control.sample(&[("kind", &kind)], n);
+    }
+}

@@ -1,0 +1,33 @@
+//! What stages of the packet path take, by samples: seconds divided by packets is the cost of one.
+
+use super::page::Page;
+use crate::upf::metrics::snapshot::Snapshot;
+use sluice_path::ledger::WorkerStats;
+use sluice_path::probe::Stage;
+use std::sync::Arc;
+
+pub(super) fn stages(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) {
+    let help = "Time that sampled batches spent in a stage.";
+    let mut seconds = page.counter("sluice_stage_sampled_seconds_total", help);
+    for (id, worker) in stats.iter().enumerate() {
+        for stage in Stage::ALL {
+            let ticks = worker.stages.of(stage).ticks.get() as f64;
+            let value = ticks / s.ticks_per_ns.max(f64::MIN_POSITIVE) / 1e9;
+            seconds.sample(&[("worker", &id), ("stage", &stage.name())], value);
+        }
+    }
+    let mut packets = page.counter("sluice_stage_sampled_packets_total", "Packets of those.");
+    for (id, worker) in stats.iter().enumerate() {
+        for stage in Stage::ALL {
+            let n = worker.stages.of(stage).packets.get();
+            packets.sample(&[("worker", &id), ("stage", &stage.name())], n);
+        }
+    }
+    let mut batches = page.counter("sluice_stage_sampled_batches_total", "How many batches.");
+    for (id, worker) in stats.iter().enumerate() {
+        for stage in Stage::ALL {
+            let n = worker.stages.of(stage).batches.get();
+            batches.sample(&[("worker", &id), ("stage", &stage.name())], n);
+        }
+    }
+}
