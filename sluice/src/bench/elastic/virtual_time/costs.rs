@@ -92,6 +92,20 @@ impl Measured {
     }
 }
 
+#[cfg(test)]
+impl Measured {
+    /// A packet takes 50 ns, 20 ns to hand over and 40 ns to take over.
+    pub fn fixed() -> Self {
+        Self {
+            own: Costs::fixed(50.0),
+            hand: Costs::fixed(20.0),
+            take: Costs::fixed(40.0),
+            idle_ns: vec![100],
+            moves_ns: vec![5_000.0],
+        }
+    }
+}
+
 impl Costs {
     /// All turns with as many packets take so long.
     #[cfg(test)]
