@@ -1,53 +1,21 @@
-//! Sending: many datagrams by one sendmmsg(2), written in place by the caller. Where their order
-//! does not matter those of one length to one peer leave as one, which the kernel or the card
-//! splits again (UDP_SEGMENT, udp(7)): the way through the kernel is most of what a short datagram
-//! costs.
+//! Sending what a batch holds, as much as possible by each system call.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::ops::Range;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use super::{BATCH_MAX, Control, NO_CONTROL, apart, to_in_addr, to_sockaddr};
+use super::message::{EMPTY_VECTOR, Parts, empty_header, send_message, vector_of};
+use super::{Queued, SendBatch};
 use crate::poll;
+use crate::udp::BATCH_MAX;
 
 /// Longest datagram that leaves together with others: one that would be fragmented does not.
 const TOGETHER_LEN_MAX: usize = 1200;
 
 /// Octets that leave together at the most: what fits an IPv4 packet.
 const TOGETHER_SUM_MAX: usize = 65_000;
-
-/// Datagrams waiting to be sent, and room for more.
-#[derive(Debug)]
-pub struct SendBatch {
-    /// `capacity` slots of `room` bytes, one every `stride`.
-    slab: Box<[u8]>,
-    stride: usize,
-    room: usize,
-    capacity: usize,
-    queued: Vec<Queued>,
-    /// The kernel or its sandbox has no sendmmsg.
-    one_by_one: bool,
-    /// Those alike may leave as one.
-    together: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Queued {
-    /// Within the slab.
-    range: Range<usize>,
-    to: SocketAddrV4,
-    from: Option<Ipv4Addr>,
-}
-
-impl Queued {
-    /// What those that leave together have in common.
-    fn kind(&self) -> (SocketAddrV4, Option<Ipv4Addr>, usize) {
-        (self.to, self.from, self.range.len())
-    }
-}
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,77 +27,8 @@ pub struct Flushed {
 }
 
 impl SendBatch {
-    /// Room for `capacity` datagrams (1 to [`BATCH_MAX`]; others are brought into that range)
-    /// of `stride` bytes each.
-    pub fn new(capacity: usize, stride: usize) -> Self {
-        let (capacity, room) = (capacity.clamp(1, BATCH_MAX), stride.max(1));
-        let stride = apart(room);
-        let slab = vec![0; capacity * stride].into_boxed_slice();
-        Self {
-            slab,
-            stride,
-            room,
-            capacity,
-            queued: Vec::with_capacity(capacity),
-            one_by_one: false,
-            together: false,
-        }
-    }
-
-    /// The datagrams may leave in another order than they were pushed in.
-    #[must_use]
-    pub fn in_any_order(mut self) -> Self {
-        self.together = true;
-        self
-    }
-
-    /// Datagrams queued.
-    pub fn len(&self) -> usize {
-        self.queued.len()
-    }
-
-    /// Whether none is queued.
-    pub fn is_empty(&self) -> bool {
-        self.queued.is_empty()
-    }
-
-    /// Whether there is no room for one more.
-    pub fn is_full(&self) -> bool {
-        self.queued.len() == self.capacity
-    }
-
-    /// The room of the next datagram, to be written before [`SendBatch::push`]; `None` when
-    /// full. Its content is whatever was there before.
-    pub fn slot(&mut self) -> Option<&mut [u8]> {
-        if self.is_full() {
-            return None;
-        }
-        let start = self.queued.len() * self.stride;
-        self.slab.get_mut(start..start + self.room)
-    }
-
-    /// Queues the bytes `range` of [`SendBatch::slot`] for `to`; `from` is the source address,
-    /// for a socket bound to any. `false` when full or when the range is not in the slot.
-    pub fn push(&mut self, range: Range<usize>, to: SocketAddrV4, from: Option<Ipv4Addr>) -> bool {
-        let fits = range.start <= range.end && range.end <= self.room && !self.is_full();
-        if fits {
-            let start = self.queued.len() * self.stride;
-            let range = start + range.start..start + range.end;
-            self.queued.push(Queued { range, to, from });
-        }
-        fits
-    }
-
-    /// Copies `bytes` into the slot and queues them. `false` when full or too long.
-    pub fn push_bytes(&mut self, bytes: &[u8], to: SocketAddrV4, from: Option<Ipv4Addr>) -> bool {
-        let Some(room) = self.slot().and_then(|slot| slot.get_mut(..bytes.len())) else {
-            return false;
-        };
-        room.copy_from_slice(bytes);
-        self.push(0..bytes.len(), to, from)
-    }
-
-    pub(super) fn flush(
+    /// Sends all and empties the batch, see [`UdpSocket::flush`](crate::udp::UdpSocket::flush).
+    pub(in crate::udp) fn flush(
         &mut self,
         socket: BorrowedFd<'_>,
         patience: Duration,
@@ -249,109 +148,10 @@ impl SendBatch {
     }
 }
 
-pub(super) fn send_one(
-    socket: BorrowedFd<'_>,
-    bytes: &[u8],
-    to: SocketAddrV4,
-    from: Option<Ipv4Addr>,
-) -> io::Result<()> {
-    let mut vector = [vector_of(bytes)];
-    let mut parts = Parts::new(&mut vector, to, from);
-    let header = parts.header();
-    // SAFETY: the header points to `parts` and `bytes`, which outlive the call.
-    unsafe { send_message(socket, &header) }
-}
-
-/// # Safety
-/// The header must describe memory that may be read until this returns.
-unsafe fn send_message(socket: BorrowedFd<'_>, header: &libc::msghdr) -> io::Result<()> {
-    // SAFETY: as promised by the caller.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), header, 0) };
-    if sent < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
-}
-
-/// What a message header points to.
-struct Parts<'v> {
-    name: libc::sockaddr_in,
-    vectors: &'v mut [libc::iovec],
-    control: Control,
-    /// Octets of `control` that are in use.
-    control_len: usize,
-}
-
-impl<'v> Parts<'v> {
-    fn new(vectors: &'v mut [libc::iovec], to: SocketAddrV4, from: Option<Ipv4Addr>) -> Self {
-        let mut parts = Self {
-            name: to_sockaddr(to),
-            vectors,
-            control: NO_CONTROL,
-            control_len: 0,
-        };
-        if let Some(from) = from {
-            parts.set_source(from);
-        }
-        parts
-    }
-
-    fn header(&mut self) -> libc::msghdr {
-        let mut header = empty_header().msg_hdr;
-        header.msg_name = (&raw mut self.name).cast();
-        header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-        header.msg_iov = self.vectors.as_mut_ptr();
-        header.msg_iovlen = self.vectors.len() as _;
-        if self.control_len > 0 {
-            header.msg_control = self.control.0.as_mut_ptr().cast();
-            header.msg_controllen = self.control_len as _;
-        }
-        header
-    }
-
-    /// The datagram is to be split every `len` octets.
-    fn set_segment(&mut self, len: u16) {
-        self.set_control(libc::SOL_UDP, libc::UDP_SEGMENT, len);
-    }
-
-    fn set_source(&mut self, from: Ipv4Addr) {
-        let info = libc::in_pktinfo {
-            ipi_ifindex: 0,
-            ipi_spec_dst: to_in_addr(from),
-            ipi_addr: libc::in_addr { s_addr: 0 },
-        };
-        self.set_control(libc::IPPROTO_IP, libc::IP_PKTINFO, info);
-    }
-
-    /// The one control message. Its value is not longer than the longest that there is room for.
-    fn set_control<T: Copy>(&mut self, level: libc::c_int, kind: libc::c_int, value: T) {
-        const { assert!(size_of::<T>() <= size_of::<libc::in_pktinfo>()) };
-        let len = size_of::<T>() as libc::c_uint;
-        // SAFETY: CMSG_SPACE only computes a length.
-        self.control_len = unsafe { libc::CMSG_SPACE(len) } as usize;
-        let header = self.header();
-        // SAFETY: the control buffer is aligned for `cmsghdr` and has CMSG_SPACE of an
-        // `in_pktinfo`, so its first message fits; the write needs no alignment.
-        unsafe {
-            let message = libc::CMSG_FIRSTHDR(&header);
-            (*message).cmsg_level = level;
-            (*message).cmsg_type = kind;
-            (*message).cmsg_len = libc::CMSG_LEN(len) as _;
-            libc::CMSG_DATA(message).cast::<T>().write_unaligned(value);
-        }
-    }
-}
-
-const EMPTY_VECTOR: libc::iovec = libc::iovec {
-    iov_base: std::ptr::null_mut(),
-    iov_len: 0,
-};
-
-fn vector_of(bytes: &[u8]) -> libc::iovec {
-    libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
+impl Queued {
+    /// What those that leave together have in common.
+    fn kind(&self) -> (SocketAddrV4, Option<Ipv4Addr>, usize) {
+        (self.to, self.from, self.range.len())
     }
 }
 
@@ -366,11 +166,6 @@ fn is_unsplittable(error: &io::Error) -> bool {
         libc::EOPNOTSUPP,
     ];
     error.raw_os_error().is_some_and(|e| there.contains(&e))
-}
-
-fn empty_header() -> libc::mmsghdr {
-    // SAFETY: `mmsghdr` is plain data; null pointers with zero lengths are a legal value.
-    unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
 fn is_full(error: &io::Error) -> bool {
