@@ -1,0 +1,140 @@
+//! One network interface in one namespace: addresses, routes, neighbours, offloads, counters.
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use crate::netns::Ns;
+use crate::{HostError, tool};
+
+mod counters;
+mod mac;
+mod name;
+mod offloads;
+mod request;
+
+pub use counters::LinkCounters;
+pub use mac::mac_text;
+pub use name::IfName;
+pub(crate) use request::request_for;
+
+use mac::parse_mac;
+
+/// An interface; clones name the same one. It does not own the device.
+#[derive(Clone, Debug)]
+pub struct Link {
+    ns: Ns,
+    name: IfName,
+}
+
+impl Link {
+    /// Names the interface `name` of `ns`; it need not exist yet.
+    pub fn new(ns: &Ns, name: &str) -> Result<Self, HostError> {
+        Ok(Self {
+            ns: ns.clone(),
+            name: IfName::new(name)?,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// Its namespace.
+    pub fn ns(&self) -> &Ns {
+        &self.ns
+    }
+
+    /// Brings it up.
+    pub fn up(&self) -> Result<(), HostError> {
+        self.ns
+            .ip_batch(&format!("link set dev {} up\n", self.name()))
+    }
+
+    /// Takes it down.
+    pub fn down(&self) -> Result<(), HostError> {
+        self.ns
+            .ip_batch(&format!("link set dev {} down\n", self.name()))
+    }
+
+    /// Adds an address with its prefix length.
+    pub fn add_address(&self, address: Ipv4Addr, prefix_length: u8) -> Result<(), HostError> {
+        self.ns.ip_batch(&format!(
+            "addr add {address}/{prefix_length} dev {}\n",
+            self.name()
+        ))
+    }
+
+    /// Sets a route to `destination`/`prefix_length` over this interface; one that exists is
+    /// replaced.
+    pub fn add_route(
+        &self,
+        destination: Ipv4Addr,
+        prefix_length: u8,
+        via: Option<Ipv4Addr>,
+    ) -> Result<(), HostError> {
+        let mut line = format!(
+            "route replace {destination}/{prefix_length} dev {}",
+            self.name()
+        );
+        if let Some(via) = via {
+            // Writing to a String cannot fail.
+            let _ = write!(line, " via {via} onlink");
+        }
+        line.push('\n');
+        self.ns.ip_batch(&line)
+    }
+
+    /// Sets a permanent neighbour, so that no ARP is needed for it.
+    pub fn add_neighbour(&self, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), HostError> {
+        let mac = mac_text(mac);
+        let line = format!(
+            "neigh replace {address} lladdr {mac} dev {} nud permanent\n",
+            self.name()
+        );
+        self.ns.ip_batch(&line)
+    }
+
+    /// The hardware address, as the kernel has it now.
+    pub fn mac(&self) -> Result<[u8; 6], HostError> {
+        let text = tool::run(
+            self.ns
+                .ip()
+                .args(["-o", "link", "show", "dev", self.name()]),
+        )?;
+        let mac = text
+            .split_whitespace()
+            .skip_while(|w| *w != "link/ether")
+            .nth(1);
+        mac.and_then(parse_mac)
+            .ok_or_else(|| unexpected("ip", &text))
+    }
+
+    /// Switches IPv6 off, so that no router solicitation or multicast report disturbs exact
+    /// counts.
+    pub fn disable_ipv6(&self) -> Result<(), HostError> {
+        let path = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", self.name());
+        let written = self.ns.run(|| std::fs::write(&path, "1"))?;
+        match written {
+            // A kernel without IPv6 has none to switch off.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.exists()? => Ok(()),
+            other => other.map_err(HostError::os(format!("switch IPv6 off on {}", self.name()))),
+        }
+    }
+
+    /// Deletes the interface, if it is there.
+    pub fn delete(&self) -> Result<(), HostError> {
+        if self.exists()? {
+            self.ns
+                .ip_batch(&format!("link delete dev {}\n", self.name()))?;
+        }
+        Ok(())
+    }
+}
+
+fn unexpected(tool: &'static str, output: &str) -> HostError {
+    HostError::Output {
+        tool,
+        output: output.chars().take(200).collect(),
+    }
+}
