@@ -2,7 +2,8 @@
 
 use super::rules::{Places, end_marker, operation, sessions};
 use sluice_mem::shard::ShardId;
-use sluice_path::assembly::{ControlEnd, Plan, assemble};
+use sluice_path::assembly::{Plan, assemble};
+use sluice_path::control::ControlEnd;
 use sluice_path::layout::{InstanceId, Layout, Pool};
 use sluice_path::limits::SHARDS;
 use sluice_path::message::ToControl;

@@ -8,6 +8,7 @@
 pub mod assembly;
 pub mod bucket;
 mod classify;
+pub mod control;
 pub mod drop;
 pub mod foreign;
 mod fragments;

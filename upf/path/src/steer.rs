@@ -2,7 +2,7 @@
 //! owner polls, so that nothing has to be handed over. After moves of shards or queues the port is
 //! changed, group by group, and no packet overtakes another meanwhile ([`crate::mover`]).
 
-use crate::assembly::ControlEnd;
+use crate::control::ControlEnd;
 use crate::limits::{PORTS_TOGETHER, SHARDS};
 use crate::mover::Resteer;
 use sluice_port::PortId;

@@ -13,7 +13,7 @@ use crate::session::UpFunction;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use sluice_n4::{Instant, Outbox};
-use sluice_path::assembly::ControlEnd;
+use sluice_path::control::ControlEnd;
 use sluice_path::ledger::Ledger;
 use sluice_path::message::ToControl;
 use sluice_path::txn::Txn;

@@ -6,7 +6,7 @@ use crate::n4::PortN4;
 use crate::session::Effects;
 use core::net::SocketAddr;
 use sluice_n4::Outbox;
-use sluice_path::assembly::ControlEnd;
+use sluice_path::control::ControlEnd;
 use sluice_path::tables::InterfaceId;
 use sluice_path::txn::Txn;
 use sluice_port::{Packet, PortId};

@@ -2,7 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use sluice_mem::shard::ShardId;
-use sluice_path::assembly::{ControlEnd, Plan, assemble};
+use sluice_path::assembly::{Plan, assemble};
+use sluice_path::control::ControlEnd;
 use sluice_path::drop::DropReason;
 use sluice_path::foreign::ForeignWriter;
 use sluice_path::layout::{InstanceId, Layout, Pool};
