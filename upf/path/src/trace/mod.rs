@@ -11,8 +11,14 @@
 //! worker says so on its rings to all others, behind its last packet, and follows on what they had
 //! begun until all have said so.
 
+mod books;
 pub(crate) mod end;
+mod execute;
 mod follow;
+mod frame;
+mod order;
+mod seen;
+mod tracer;
 
 use crate::drop::DropReason;
 use crate::limits::{TRACE_KEYS, TRACE_SNAP};
@@ -26,7 +32,7 @@ use core::net::Ipv4Addr;
 use sluice_mem::ring::Producer;
 use sluice_port::{PortId, QueueId};
 
-pub(crate) use follow::Tracer;
+pub(crate) use tracer::Tracer;
 
 /// Which packets are followed: those that one of these points at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
