@@ -3,13 +3,14 @@
 use crate::drop::DropReason;
 use crate::line::Line;
 use crate::meta::Meta;
+use crate::owners::OwnerTable;
 use crate::row::Row;
 use crate::rule::Block;
 use crate::shape::{Form, Shape, TAGGED, UNTAGGED};
 use crate::stage::parse::{self, Class};
 use crate::stage::place::{self, Places};
 use crate::tables::Tables;
-use crate::worker::{OwnerTable, WorkerId};
+use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use sluice_mem::shard::Owned;
 use sluice_port::{BURST_MAX, Packet, PortId};

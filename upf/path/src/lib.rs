@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assembly;
+mod batch;
 pub mod bucket;
 mod classify;
 pub mod control;
@@ -23,6 +24,7 @@ pub mod meta;
 pub mod mover;
 pub mod moves;
 mod outcome;
+pub mod owners;
 mod path;
 pub mod probe;
 pub mod reassembly;
@@ -34,6 +36,7 @@ mod shape;
 mod sort;
 pub mod stage;
 pub mod steer;
+mod stop;
 pub mod tables;
 pub mod trace;
 mod transact;

@@ -3,6 +3,7 @@
 //! receive -> parse -> **place** -> hand over what is not mine -> session -> PDR and outer header
 //! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account
 
+use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::held::Held;
 use crate::ledger::WorkerStats;
@@ -19,7 +20,6 @@ use crate::stage::transmit::{self, Charge, Lane};
 use crate::stage::{ohc, qer, relay, session, urr};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::Tracer;
-use crate::worker::Batch;
 use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
 

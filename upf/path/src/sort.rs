@@ -1,6 +1,7 @@
 //! Sort: what was received is classified; keep mine, hand over what is others', give the control
 //! core what is no user traffic.
 
+use crate::batch::Batch;
 use crate::classify::Classifier;
 use crate::drop::DropReason;
 use crate::message::{Handover, ToControl};
@@ -8,7 +9,7 @@ use crate::meta::Meta;
 use crate::moves::HELD;
 use crate::stage::parse::Class;
 use crate::tables::InterfaceId;
-use crate::worker::{Batch, Worker, WorkerId};
+use crate::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
 
 impl<I: PortIo> Worker<I> {

@@ -1,31 +1,28 @@
 //! A worker: what one core holds, and its turn of the loop.
 
-use crate::drop::DropReason;
+use crate::batch::Batch;
 use crate::held::Held;
 use crate::ledger::WorkerStats;
-use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS, STEERED_GROUP_BITS, WORKERS};
+use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
 use crate::line::Line;
 use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
-use crate::moves::{Moves, Routes};
+use crate::moves::Moves;
+use crate::owners::OwnerTable;
 use crate::path::Path;
 use crate::probe::{Probe, Stage};
 use crate::reassembly::Reassembler;
 use crate::relocate::{Draining, Giving};
 use crate::requeue::Arriving;
-use crate::row::Row;
 use crate::rule::Block;
-use crate::stage::parse::Class;
 use crate::stage::place::Places;
 use crate::stage::transmit::Lane;
 use crate::tables::{Polled, Tables};
 use crate::trace::{Came, Tracer};
 use crate::txn::Txn;
-use arrayvec::ArrayVec;
 use sluice_mem::publish::Reader;
-use sluice_mem::shard::{Owned, ShardId};
-use sluice_port::steer::dealt;
-use sluice_port::{BURST_MAX, Burst, Packet, PortId, PortIo, QueueId};
+use sluice_mem::shard::Owned;
+use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,46 +30,8 @@ use std::time::Duration;
 /// A worker's number.
 pub type WorkerId = u8;
 
-/// Of the number of a group of shards that a port can steer.
-const BITS: u32 = STEERED_GROUP_BITS[0];
-
 /// Nobody owns the shard.
 pub const NOBODY: WorkerId = u8::MAX;
-
-/// This producer's copy of who owns which shard: 4 KiB.
-#[derive(Clone, Debug)]
-pub struct OwnerTable(Box<[WorkerId; SHARDS as usize]>);
-
-impl OwnerTable {
-    /// The shards dealt out evenly to `workers` workers (at least one, at most `WORKERS`), whole
-    /// groups of those that a port can steer.
-    pub fn dealt(workers: usize) -> Self {
-        let workers = workers.clamp(1, WORKERS);
-        let mut table = Box::new([NOBODY; SHARDS as usize]);
-        for (shard, owner) in table.iter_mut().enumerate() {
-            *owner = dealt(shard as u32 % (1 << BITS), BITS, workers) as WorkerId;
-        }
-        Self(table)
-    }
-
-    /// The owner of the shard of element `index`.
-    #[inline]
-    pub fn of_index(&self, index: u32) -> WorkerId {
-        self.0[(index % SHARDS) as usize]
-    }
-
-    /// The owner of a shard.
-    #[inline]
-    pub fn of(&self, shard: ShardId) -> WorkerId {
-        self.of_index(u32::from(shard.0))
-    }
-}
-
-impl Routes for OwnerTable {
-    fn set(&mut self, shard: ShardId, to: WorkerId) {
-        self.0[usize::from(shard.0) % SHARDS as usize] = to;
-    }
-}
 
 /// What a worker is made of.
 pub struct Parts<I: PortIo> {
@@ -122,23 +81,6 @@ pub struct Worker<I: PortIo> {
     sampled: usize,
 }
 
-/// The packets of one pass, and beside them what is known of each.
-pub(crate) struct Batch<P: Packet> {
-    /// Come by other ways than a receive queue: put together from fragments, or given by the
-    /// control core.
-    pub received: Burst<P>,
-    /// Where.
-    pub received_at: PortId,
-    /// Received, placed here and ours.
-    pub mine: Burst<P>,
-    /// One for each of `mine`, once sorted.
-    pub metas: Row<Meta>,
-    /// Which of those just received are not ours to execute, and what they are.
-    pub odd: ArrayVec<(usize, Class), BURST_MAX>,
-    /// To be freed.
-    pub dead: Burst<P>,
-}
-
 impl<I: PortIo> Worker<I> {
     /// Puts a worker together.
     pub fn new(parts: Parts<I>) -> Self {
@@ -166,14 +108,7 @@ impl<I: PortIo> Worker<I> {
             lanes,
             held: Held::new(),
             reassembler: Reassembler::default(),
-            batch: Batch {
-                received: Burst::new(),
-                received_at: PortId(0),
-                mine: Burst::new(),
-                metas: Row::new(Meta::NONE),
-                odd: ArrayVec::new(),
-                dead: Burst::new(),
-            },
+            batch: Batch::new(),
         }
     }
 
@@ -329,54 +264,5 @@ impl<I: PortIo> Worker<I> {
             now_ns,
         };
         (path, &mut self.batch)
-    }
-
-    /// Ends the worker: what it holds or what waits in its rings is dropped as `Stopped`, and
-    /// its shards come back for another owner.
-    pub fn stop(mut self) -> Owned<Line, Block> {
-        let mut left = Burst::new();
-        let mut bury = |packet: I::Packet| {
-            if let Err(packet) = left.push(packet) {
-                packet.free();
-            }
-        };
-        while let Some(waiting) = self.held.take(|_| true) {
-            self.stats.count_drop(DropReason::Stopped);
-            bury(waiting.packet);
-        }
-        while let Some(frames) = self.reassembler.expire(u64::MAX) {
-            for frame in frames {
-                self.stats.count_drop(DropReason::Stopped);
-                bury(frame);
-            }
-        }
-        self.stats.held.set(0);
-        for from in self.rings.from_workers.iter_mut().flatten() {
-            while let Some(message) = from.pop() {
-                // A right to write that is on its way ends here, with the process.
-                if let Some(packet) = message.into_packet() {
-                    self.stats.handed_in.add(1);
-                    self.stats.count_drop(DropReason::Stopped);
-                    bury(packet);
-                }
-            }
-        }
-        while let Some(message) = self.rings.to_workers.bury() {
-            if let Some(packet) = message.into_packet() {
-                self.stats.handed_in.add(1);
-                self.stats.count_drop(DropReason::Stopped);
-                bury(packet);
-            }
-        }
-        while let Some((packet, _)) = self.moves.bury() {
-            self.stats.count_drop(DropReason::Stopped);
-            bury(packet);
-        }
-        while let Some(message) = self.rings.from_control.pop() {
-            if let ToWorker::Transmit(packet, _) | ToWorker::Receive(packet, _) = message {
-                bury(packet);
-            }
-        }
-        self.state
     }
 }

@@ -13,11 +13,12 @@ use crate::limits::{
 };
 use crate::line::Line;
 use crate::message::{ControlRings, Handover, WorkerRings};
+use crate::owners::OwnerTable;
 use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::Tables;
 use crate::wake::Wake;
-use crate::worker::{OwnerTable, WorkerId};
+use crate::worker::WorkerId;
 use sluice_mem::arena::Arena;
 use sluice_mem::publish::Published;
 use sluice_mem::ring::{Consumer, Producer, spsc};

@@ -3,10 +3,11 @@
 use crate::ledger::WorkerStats;
 use crate::line::Line;
 use crate::message::WorkerRings;
+use crate::owners::OwnerTable;
 use crate::rule::Block;
 use crate::stage::place::Places;
 use crate::tables::{Polled, Tables};
-use crate::worker::{OwnerTable, Parts, Worker, WorkerId};
+use crate::worker::{Parts, Worker, WorkerId};
 use sluice_mem::publish::Reader;
 use sluice_mem::shard::Owned;
 use sluice_port::{Packet, PortIo, QueueId};

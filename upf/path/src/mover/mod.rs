@@ -8,9 +8,10 @@ pub(crate) use steer::Resteers;
 
 use crate::limits::{MOVES, SHARDS, TOKENS};
 use crate::moves::{Routes, Turn};
+use crate::owners::OwnerTable;
 use crate::requeue::Fence;
 use crate::tables::Polled;
-use crate::worker::{NOBODY, OwnerTable, WorkerId};
+use crate::worker::{NOBODY, WorkerId};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 

@@ -74,7 +74,7 @@ impl Mover {
 mod tests {
     use super::*;
     use crate::mover::Begin;
-    use crate::worker::OwnerTable;
+    use crate::owners::OwnerTable;
     use sluice_port::{PortId, QueueId};
 
     /// Carries out all that is wanted; how many shards and queues moved.

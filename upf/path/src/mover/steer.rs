@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::limits::STEERED_GROUP_BITS;
     use crate::moves::Routes;
-    use crate::worker::OwnerTable;
+    use crate::owners::OwnerTable;
 
     const BITS: u32 = STEERED_GROUP_BITS[0];
 

@@ -2,12 +2,12 @@
 
 use super::books::Books;
 use super::{Came, Fate, Record, Sent};
+use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::limits::FRAGMENTS_PER_PACKET;
 use crate::meta::Meta;
 use crate::path::Path;
 use crate::tables::InterfaceId;
-use crate::worker::Batch;
 use arrayvec::ArrayVec;
 use sluice_port::{Packet, PortIo};
 

@@ -3,9 +3,10 @@
 
 use super::books::Books;
 use super::{Came, Fate, Sent};
+use crate::batch::Batch;
 use crate::stage::parse::Class;
 use crate::tables::InterfaceId;
-use crate::worker::{Batch, NOBODY, Worker};
+use crate::worker::{NOBODY, Worker};
 use sluice_port::{Packet, PortId, PortIo, QueueId};
 
 impl<I: PortIo> Worker<I> {
