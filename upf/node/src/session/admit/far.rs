@@ -1,6 +1,6 @@
 //! Create, Update and Remove FAR (TS 29.244, 7.5.2.3, 7.5.4.3, 7.5.4.7).
 
-use super::pdr::first_present;
+use super::first_present;
 use crate::network::{Network, Side};
 use crate::session::refusal::{self, Refusal, RuleId};
 use crate::session::rules::{Action, Far, Forwarding, RemoteTunnel};

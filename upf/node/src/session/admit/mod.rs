@@ -7,7 +7,7 @@ mod qer;
 mod urr;
 
 use crate::network::Network;
-use crate::session::refusal::Refusal;
+use crate::session::refusal::{Refusal, RuleId};
 use crate::session::work::Work;
 use sluice_wire::limits;
 use sluice_wire::pfcp::element::Element;
@@ -71,4 +71,12 @@ fn check_bars(body: &Body<'_>) -> Result<(), Refusal> {
     let update = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;
     check::<UpdateBar<'_>>(body, update)?;
     Ok(check::<RemoveBar>(body, IeType::REMOVE_BAR)?)
+}
+
+/// Refuses the first IE that is there.
+fn first_present(rule: RuleId, ies: &[(bool, IeType)]) -> Result<(), Refusal> {
+    match ies.iter().find(|(present, _)| *present) {
+        Some((_, ie)) => Err(Refusal::rule(rule, *ie)),
+        None => Ok(()),
+    }
 }

@@ -1,6 +1,6 @@
 //! Create, Update and Remove QER (TS 29.244, 7.5.2.5, 7.5.4.5, 7.5.4.9).
 
-use super::pdr::first_present;
+use super::first_present;
 use crate::network::Network;
 use crate::session::refusal::{self, Refusal, RuleId};
 use crate::session::rules::Qer;

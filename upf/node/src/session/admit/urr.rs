@@ -8,7 +8,7 @@
 //! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
 //! and its reports say what they are (Usage Information UAE).
 
-use super::pdr::first_present;
+use super::first_present;
 use crate::network::Network;
 use crate::session::meter::{Meter, Told};
 use crate::session::refusal::{self, Refusal, RuleId};
