@@ -11,6 +11,7 @@ use rustix::net::sockopt;
 use crate::netns::Ns;
 use crate::{HostError, poll};
 
+mod empty;
 mod recv;
 mod send;
 

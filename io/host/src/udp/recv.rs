@@ -3,11 +3,11 @@
 //! here (UDP_GRO, udp(7)).
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, apart, from_in_addr, from_sockaddr};
+use crate::udp::empty::{EMPTY_VECTOR, empty_header};
 
 /// Room for received datagrams, and the datagrams in it.
 #[derive(Debug)]
@@ -232,16 +232,6 @@ fn turn_on(
     } else {
         Ok(())
     }
-}
-
-const EMPTY_VECTOR: libc::iovec = libc::iovec {
-    iov_base: std::ptr::null_mut(),
-    iov_len: 0,
-};
-
-fn empty_header() -> libc::mmsghdr {
-    // SAFETY: `mmsghdr` is plain data; null pointers with zero lengths are a legal value.
-    unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
 fn describe(

@@ -65,6 +65,8 @@ pub struct Burst {
     pub balance: Balance,
     /// Moves that the scaling made.
     pub moves: u64,
+    /// It was the worker's that shares its thread with the control core.
+    pub beside_control: bool,
     /// A worker was away meanwhile, or was able to far more before than afterwards, or less.
     pub disturbed: bool,
 }
@@ -119,6 +121,7 @@ fn burst<P: Packet + Send + 'static>(world: &mut World<P>, offer: Offer, worker:
         offered_mpps: all,
         balance,
         moves: decided["levelling_moves"].as_u64().unwrap_or_default(),
+        beside_control: worker == 0,
         disturbed: seen.gap_ns > AWAY_NS || !SAME_SPEED.contains(&speed),
     }
 }
@@ -171,6 +174,7 @@ pub fn to_json(name: &str, bursts: &[Burst]) -> Value {
     let sum = |of: fn(&Balance) -> u64| bursts.iter().map(|b| of(&b.balance)).sum::<u64>();
     let quiet: Vec<&Burst> = bursts.iter().filter(|b| !b.disturbed).collect();
     let all: Vec<&Burst> = bursts.iter().collect();
+    let (beside, alone): (Vec<&Burst>, _) = quiet.iter().partition(|b| b.beside_control);
     let moves = Summary::of(bursts.iter().map(|b| b.moves as f64));
     let mut value = json!({
         "name": name,
@@ -184,7 +188,13 @@ pub fn to_json(name: &str, bursts: &[Burst]) -> Value {
         "moves_median": moves.median,
         "goal_ms": GOAL_NS as f64 / 1e6,
     });
-    for (which, bursts) in [("", &quiet), ("_all", &all)] {
+    let kinds = [
+        ("", &quiet),
+        ("_all", &all),
+        ("_beside_control", &beside),
+        ("_alone", &alone),
+    ];
+    for (which, bursts) in kinds {
         let not_levelled = bursts.iter().filter(|b| b.levelled_ns.is_none());
         value[format!("not_levelled{which}")] = json!(not_levelled.count());
         let levelled = bursts.iter().filter_map(|b| b.levelled_ns);

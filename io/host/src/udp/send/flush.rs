@@ -6,10 +6,11 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use super::message::{EMPTY_VECTOR, Parts, empty_header, send_message, vector_of};
+use super::message::{Parts, send_message, vector_of};
 use super::{Queued, SendBatch};
 use crate::poll;
 use crate::udp::BATCH_MAX;
+use crate::udp::empty::{EMPTY_VECTOR, empty_header};
 
 /// Longest datagram that leaves together with others: one that would be fragmented does not.
 const TOGETHER_LEN_MAX: usize = 1200;

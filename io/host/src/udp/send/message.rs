@@ -2,10 +2,10 @@
 //! what it consists of.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
+use crate::udp::empty::empty_header;
 use crate::udp::{Control, NO_CONTROL, to_in_addr, to_sockaddr};
 
 /// Sends one datagram by itself.
@@ -103,19 +103,9 @@ impl<'v> Parts<'v> {
     }
 }
 
-pub(super) const EMPTY_VECTOR: libc::iovec = libc::iovec {
-    iov_base: std::ptr::null_mut(),
-    iov_len: 0,
-};
-
 pub(super) fn vector_of(bytes: &[u8]) -> libc::iovec {
     libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
     }
-}
-
-pub(super) fn empty_header() -> libc::mmsghdr {
-    // SAFETY: `mmsghdr` is plain data; null pointers with zero lengths are a legal value.
-    unsafe { MaybeUninit::zeroed().assume_init() }
 }
