@@ -96,6 +96,7 @@ impl Pair {
         });
         cp.tick(now, to_up);
         up.tick(now, to_cp);
+        while up.next_event().is_some() {}
     }
 
     fn request(&mut self, now: Instant, tag: u64) {
