@@ -59,6 +59,13 @@ pub enum CtlError {
     File(PathBuf, io::Error),
 }
 
+impl CtlError {
+    /// The UPF closed its side without a word.
+    fn no_answer() -> Self {
+        Self::Garbled("it ended without an answer".to_owned())
+    }
+}
+
 impl std::error::Error for CtlError {}
 
 impl std::fmt::Display for CtlError {
@@ -122,8 +129,7 @@ pub fn ask(socket: &Path, query: &CtlQuery) -> Result<Value, CtlError> {
     let read_line = BufReader::new(stream).read_line(&mut line);
     read_line.map_err(not_running)?;
     if line.is_empty() {
-        let why = "it ended without an answer".to_owned();
-        return Err(CtlError::Garbled(why));
+        return Err(CtlError::no_answer());
     }
     read(&line)
 }

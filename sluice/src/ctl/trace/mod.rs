@@ -46,7 +46,7 @@ pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlErro
     put(&mut stream, &request(args)).map_err(broken)?;
     stream.set_read_timeout(Some(LOOK)).map_err(broken)?;
     let mut lines = BufReader::new(stream.try_clone().map_err(broken)?);
-    let (mut line, mut ends) = (String::new(), None);
+    let (mut line, mut ends, mut heard) = (String::new(), None, false);
     loop {
         if ends.is_none() && shutdown.as_ref().is_some_and(Shutdown::is_requested) {
             // The UPF says how it was, and closes its side, too.
@@ -54,8 +54,9 @@ pub fn run(socket: &Path, args: &TraceArgs, as_json: bool) -> Result<(), CtlErro
             ends = Some(Instant::now() + END_WITHIN);
         }
         match lines.read_line(&mut line) {
+            Ok(0) if !heard && ends.is_none() => return Err(CtlError::no_answer()),
             Ok(0) => return finish(capture),
-            Ok(_) => {}
+            Ok(_) => heard = true,
             // What has come of the line stays.
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => match ends
             {
