@@ -8,4 +8,6 @@ profile=${1:-release}
 set_up
 say "building sluice (profile $profile)"
 cargo build --profile "$profile" -p sluice
-say "built $TARGET_DIR/$profile/sluice"
+folder=$profile
+[ "$profile" != dev ] || folder=debug
+say "built $TARGET_DIR/$folder/sluice"

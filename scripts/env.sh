@@ -13,6 +13,11 @@ rust_wanted() {
     sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml
 }
 
+# The Rust that is used where rustup is there: rust-toolchain.toml.
+rust_pinned() {
+    sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml
+}
+
 # True if cargo is there and new enough.
 rust_is_fine() {
     local found
@@ -41,17 +46,14 @@ lacking() {
     exit 3
 }
 
-# Rust of rustup comes before the distribution's, which is often too old; and what setup.sh
-# installed beside an older default is chosen.
+# Rust of rustup comes before the distribution's, which is often too old; rustup itself chooses what
+# rust-toolchain.toml names.
 choose_rust() {
     local bin=${CARGO_HOME:-$HOME/.cargo}/bin
     case :$PATH: in
         *:"$bin":*) ;;
         *) [ ! -d "$bin" ] || export PATH="$bin:$PATH" ;;
     esac
-    if ! rust_is_fine && command -v rustup >/dev/null && rustup run stable cargo --version >/dev/null 2>&1; then
-        export RUSTUP_TOOLCHAIN=stable
-    fi
 }
 
 # Installs what is missing, and finds the Rust that was just installed.

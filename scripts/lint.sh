@@ -7,9 +7,15 @@ set -uo pipefail
 set_up || exit
 failed=()
 
+# Says "ok" or "not ok" of each, as steps of `make test` do.
 check() { # name command...
     say "$1"
-    "${@:2}" || failed+=("$1")
+    if "${@:2}" >&2; then
+        echo "ok lint: $1"
+    else
+        echo "not ok lint: $1"
+        failed+=("$1")
+    fi
 }
 
 shell_scripts() {

@@ -6,9 +6,9 @@ set -euo pipefail
 
 # What compiles: a C compiler for the DPDK shim, DPDK, libclang for its bindings.
 BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev curl ca-certificates)
-# What tests, demo and benchmarks use: traffic, judges, and tools to look at both.
+# What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
 # The font writes into plots of the lab.
-TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core)
+TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck)
 
 DPDK_WANTED=22.11
 # Where the rustup project keeps its installer (sh.rustup.rs is a script that fetches it there).
@@ -86,7 +86,7 @@ install_rust() {
         fi
     fi
     . "$ROOT/scripts/env.sh"
-    rustup toolchain install stable --profile minimal --component clippy --component rustfmt >&2 ||
+    rustup toolchain install "$(rust_pinned)" --profile minimal --component clippy --component rustfmt >&2 ||
         lacking "rustup could not install Rust (see above)"
     . "$ROOT/scripts/env.sh"
     rust_is_fine || lacking "Rust $(rust_wanted) or newer is needed; rustup installed $(cargo --version)"

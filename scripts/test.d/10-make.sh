@@ -21,6 +21,3 @@ status=$?
 elapsed_ms=$((($(date +%s%N) - before) / 1000000))
 [ "$status" -eq 0 ] && [ "$elapsed_ms" -lt 1000 ]
 result $? "setup with nothing to do takes less than a second ($elapsed_ms ms)"
-
-scripts/licences.sh
-result $? "every dependency has an allowed licence"

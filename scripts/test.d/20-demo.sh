@@ -4,7 +4,7 @@
 # at any moment, when it is killed and another one follows, and without root.
 . "$(dirname "$0")/../env.sh"
 
-SLUICE=$TARGET_DIR/fast/sluice
+SLUICE=$TARGET_DIR/debug/sluice
 # Of 2 MiB, that the demo over XDP sockets takes with room to spare.
 DEMO_HUGE_PAGES=128
 POOL=/proc/sys/vm/nr_hugepages
@@ -12,7 +12,7 @@ POOL=/proc/sys/vm/nr_hugepages
 HUGE_PAGES=
 
 main() {
-    scripts/build.sh fast || { echo "not ok the demo can be built"; return; }
+    scripts/build.sh dev || { echo "not ok the demo can be built"; return; }
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the demo leaves nothing"
         "the demo ends well over XDP sockets" "the demo ends well over memif" "an interrupted demo ends soon" "an interrupted demo leaves nothing"

@@ -8,7 +8,7 @@ use crate::corpus::{self, Entry};
 use crate::random::Rng;
 use crate::targets::Target;
 use core::fmt;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Changes that a mutant has at most.
 const CHANGES: usize = 24;
@@ -21,6 +21,8 @@ pub struct Plan {
     target: Target,
     cases: u64,
     seeds: Vec<u64>,
+    /// Mutants of the last seed for this long, whatever `cases` says.
+    lasting: Option<Duration>,
     given: Option<Vec<u8>>,
 }
 
@@ -31,7 +33,7 @@ pub struct Report {
     pub target: &'static str,
     /// Kept inputs.
     pub kept: usize,
-    /// Mutants of each seed.
+    /// Mutants of all seeds.
     pub cases: u64,
     /// The seeds.
     pub seeds: Vec<u64>,
@@ -46,6 +48,7 @@ impl Plan {
             target,
             cases,
             seeds: Vec::new(),
+            lasting: None,
             given: None,
         }
     }
@@ -58,14 +61,14 @@ impl Plan {
     }
 
     /// The usual plan, changed by the environment: `SLUICE_SEED` (one seed in place of the fixed
-    /// and the fresh one), `SLUICE_CASES` (mutants of each seed), `SLUICE_INPUT` (digits or a
-    /// file: this input alone).
+    /// and the fresh one), `SLUICE_CASES` (mutants of each seed), `SLUICE_SECONDS` (mutants of one
+    /// seed for so long), `SLUICE_INPUT` (digits or a file: this input alone).
     ///
     /// # Panics
     /// If a variable cannot be read, so that a typing error does not look like success.
     pub fn from_environment(target: Target) -> Self {
         let variable = |name| std::env::var(name).ok();
-        let number = |text: String| text.parse().expect("a number in SLUICE_SEED, SLUICE_CASES");
+        let number = |text: String| text.parse().expect("a number in SLUICE_SEED, SLUICE_CASES, SLUICE_SECONDS");
         let cases = variable("SLUICE_CASES").map_or(target.cases, number);
         let mut plan = Self::new(target, cases);
         plan.given = variable("SLUICE_INPUT").map(|text| {
@@ -74,8 +77,10 @@ impl Plan {
                 .or_else(file)
                 .expect("digits or a file in SLUICE_INPUT")
         });
+        plan.lasting = variable("SLUICE_SECONDS").map(|text| Duration::from_secs(number(text)));
         match variable("SLUICE_SEED") {
             Some(seed) => plan.seeded(number(seed)),
+            None if plan.lasting.is_some() => plan.seeded(fresh_seed()),
             None => plan.seeded(FIXED_SEED).seeded(fresh_seed()),
         }
     }
@@ -95,14 +100,22 @@ impl Plan {
         for entry in &kept {
             self.one(&watchdog, &entry.bytes, || Origin::Kept(entry.name.clone()))?;
         }
-        for seed in &self.seeds {
-            for case in 0..self.cases {
-                let input = self.mutant(&kept, *seed, case);
-                let seed = *seed;
+        let mut done = 0;
+        for &seed in &self.seeds {
+            for case in (0..).take_while(|case| self.goes_on(*case, start)) {
+                let input = self.mutant(&kept, seed, case);
                 self.one(&watchdog, &input, || Origin::Mutant { seed, case })?;
+                done += 1;
             }
         }
-        Ok(self.report(kept.len(), start, self.cases))
+        Ok(self.report(kept.len(), start, done))
+    }
+
+    fn goes_on(&self, case: u64, start: Instant) -> bool {
+        match self.lasting {
+            Some(lasting) => start.elapsed() < lasting,
+            None => case < self.cases,
+        }
     }
 
     /// The mutant of a seed and number: few changes more often than many.
@@ -168,7 +181,7 @@ impl fmt::Display for Report {
         } = self;
         write!(
             f,
-            "{target}: {kept} kept inputs and {cases} mutants of each of the seeds {seeds:?} \
+            "{target}: {kept} kept inputs and {cases} mutants of the seeds {seeds:?} \
              in {seconds:.1} s"
         )
     }

@@ -1,6 +1,7 @@
 //! In steady state no message costs an allocation.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "all/net/mod.rs"]
 mod net;
 
 use allocation_counter::measure;

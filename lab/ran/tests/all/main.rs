@@ -1,0 +1,7 @@
+//! Emulated gNBs and UEs between namespaces.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod common;
+mod signalling;
+mod traffic;

@@ -1,0 +1,7 @@
+//! The control core from outside.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod control;
+mod instances;
+mod n4_port;

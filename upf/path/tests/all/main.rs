@@ -1,0 +1,14 @@
+//! The packet path from outside: simulated ports, frames in, frames out.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod default_session;
+mod doors;
+mod fragments;
+mod kit;
+mod moves;
+mod n4;
+mod relay;
+mod steer;
+mod trace;
+mod waiting;
