@@ -68,7 +68,10 @@ impl Plan {
     /// If a variable cannot be read, so that a typing error does not look like success.
     pub fn from_environment(target: Target) -> Self {
         let variable = |name| std::env::var(name).ok();
-        let number = |text: String| text.parse().expect("a number in SLUICE_SEED, SLUICE_CASES, SLUICE_SECONDS");
+        let number = |text: String| {
+            text.parse()
+                .expect("a number in SLUICE_SEED, SLUICE_CASES, SLUICE_SECONDS")
+        };
         let cases = variable("SLUICE_CASES").map_or(target.cases, number);
         let mut plan = Self::new(target, cases);
         plan.given = variable("SLUICE_INPUT").map(|text| {

@@ -4,16 +4,22 @@ use std::fmt;
 
 use crate::tool;
 
-/// Bits of capabilities(7).
-const NET_ADMIN: u32 = 12;
-const NET_RAW: u32 = 13;
-const SYS_ADMIN: u32 = 21;
+/// Bits of capabilities(7), with their names.
+const NET_ADMIN: (u32, &str) = (12, "CAP_NET_ADMIN");
+const NET_RAW: (u32, &str) = (13, "CAP_NET_RAW");
+const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
 
 /// Something that a command cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Making namespaces and interfaces, and packet sockets.
     NetworkAdmin,
+    /// Packet sockets on interfaces that are there: net_af_packet, net_pcap.
+    PacketSockets,
+    /// XDP sockets: a program on the interface, and memory that the kernel writes to.
+    XdpSockets,
+    /// Making TAP devices.
+    TapDevices,
     /// /dev/net/tun.
     Tun,
     /// A program in PATH.
@@ -55,7 +61,13 @@ pub fn is_network_admin() -> bool {
 
 fn why_not(need: Need) -> Option<String> {
     match need {
-        Need::NetworkAdmin => capabilities_lacking(effective_capabilities()),
+        Need::NetworkAdmin => lacking(
+            "namespaces and interfaces",
+            &[NET_ADMIN, NET_RAW, SYS_ADMIN],
+        ),
+        Need::PacketSockets => lacking("packet sockets", &[NET_RAW]),
+        Need::XdpSockets => lacking("XDP sockets", &[NET_ADMIN, NET_RAW, SYS_ADMIN]),
+        Need::TapDevices => lacking("TAP devices", &[NET_ADMIN]),
         Need::Tun => tun_lacking(),
         Need::Tool(program) => (!tool::is_installed(program)).then(|| {
             let package = tool::package_of(program).unwrap_or(program);
@@ -76,12 +88,11 @@ fn tun_lacking() -> Option<String> {
     ))
 }
 
-fn capabilities_lacking(effective: u64) -> Option<String> {
-    let wanted = [
-        (NET_ADMIN, "CAP_NET_ADMIN"),
-        (NET_RAW, "CAP_NET_RAW"),
-        (SYS_ADMIN, "CAP_SYS_ADMIN"),
-    ];
+fn lacking(what: &str, wanted: &[(u32, &str)]) -> Option<String> {
+    capabilities_lacking(what, wanted, effective_capabilities())
+}
+
+fn capabilities_lacking(what: &str, wanted: &[(u32, &str)], effective: u64) -> Option<String> {
     let lacking: Vec<_> = wanted
         .iter()
         .filter(|(bit, _)| effective >> bit & 1 == 0)
@@ -90,8 +101,9 @@ fn capabilities_lacking(effective: u64) -> Option<String> {
     let list = lacking.join(", ");
     (!lacking.is_empty()).then(|| {
         format!(
-            "namespaces and interfaces need {list}: run as root (sudo), or give the container \
-             `--privileged` or these capabilities with `--cap-add`"
+            "{what} need {list}: run as root (sudo), as a service with AmbientCapabilities={}, or \
+             give the container `--privileged` or these capabilities with `--cap-add`",
+            lacking.join(" ")
         )
     })
 }
@@ -109,9 +121,13 @@ mod tests {
 
     #[test]
     fn each_capability_that_is_missing_is_named() {
-        let text = capabilities_lacking(1 << NET_RAW).expect("lacks two");
-        assert!(text.contains("CAP_NET_ADMIN, CAP_SYS_ADMIN:"), "{text}");
-        assert_eq!(capabilities_lacking(u64::MAX), None);
+        let wanted = [NET_ADMIN, NET_RAW, SYS_ADMIN];
+        let text = capabilities_lacking("links", &wanted, 1 << NET_RAW.0).expect("lacks two");
+        assert!(
+            text.starts_with("links need CAP_NET_ADMIN, CAP_SYS_ADMIN: run as root"),
+            "{text}"
+        );
+        assert_eq!(capabilities_lacking("links", &wanted, u64::MAX), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`udp`], [`poll`] | datagrams in batches, readiness of many descriptors |
 //! | [`icmp`] | ICMP messages of one address |
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
+//! | [`claim`] | one UPF at a time on an interface |
 //! | [`process`] | children that end with us |
 //! | [`capture`], [`stream`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
 //! | [`pcap`], [`pcapng`] | files of frames, the latter with names, directions and comments |
@@ -21,6 +22,7 @@
 pub mod alloc;
 pub mod cap;
 pub mod capture;
+pub mod claim;
 pub mod clock;
 mod error;
 pub mod icmp;

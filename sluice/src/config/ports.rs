@@ -2,6 +2,7 @@
 
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, mac, name, number, word};
+use sluice_host::cap::Need;
 use sluice_port::steer::Method;
 use sluice_port_dpdk::Promiscuous;
 use sluice_wire::eth::MacAddr;
@@ -90,6 +91,20 @@ impl Port {
     /// The kernel's interface that the device makes, if it does and its arguments name it.
     pub fn made_interface(&self) -> Option<&str> {
         self.interface_of(&["net_tap"])
+    }
+
+    /// What its driver needs of the process, apart from root's rights to hardware.
+    pub fn needs(&self) -> Option<Need> {
+        let by_driver = [
+            ("net_af_packet", Need::PacketSockets),
+            ("net_pcap", Need::PacketSockets),
+            ("net_af_xdp", Need::XdpSockets),
+            ("net_tap", Need::TapDevices),
+        ];
+        let mut found = by_driver
+            .into_iter()
+            .filter(|(driver, _)| self.is_one_of(&[driver]));
+        found.next().map(|(_, need)| need)
     }
 
     /// Receive and transmit queues where the file leaves them to so many workers.

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
+use sluice_host::cap::{self, Need};
 use sluice_host::clock;
 use sluice_lab_load::engine::{Engine, EngineConfig, Loopback, NextHop, SideConfig};
 use sluice_port::{LinkState, PortId, PortIo};
@@ -36,6 +37,7 @@ pub struct World {
 impl World {
     /// Opens the ports that are named; none are needed for a self-test.
     pub fn open(args: &LoadArgs, longest_ip_bytes: u16) -> Result<Self, Failure> {
+        check_rights(args)?;
         let eal = Eal::init(&EalConfig {
             memory: Memory::Auto {
                 mib: args.memory_mb,
@@ -160,6 +162,20 @@ impl World {
             server,
             check_delivery: !args.nat,
         })
+    }
+}
+
+/// Before DPDK fails in words of its own.
+fn check_rights(args: &LoadArgs) -> Result<(), Failure> {
+    let is_kernel = |device: &&String| {
+        let drivers = ["if:", "net_af_packet", "net_pcap"];
+        drivers.iter().any(|driver| device.starts_with(driver))
+    };
+    let kernel = [&args.n3, &args.n6].into_iter().flatten().find(is_kernel);
+    let lacking = kernel.map(|_| cap::missing(&[Need::PacketSockets]));
+    match lacking.iter().flatten().next() {
+        Some(why) => Err(Failure::lacking(why)),
+        None => Ok(()),
     }
 }
 

@@ -14,6 +14,8 @@ use super::trace::Trace;
 use super::worker::{Pace, Running};
 use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
+use sluice_host::cap;
+use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -80,6 +82,8 @@ fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
 
 /// Starts everything. What was opened closes again if a later step fails.
 pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
+    check_rights(config)?;
+    let claims = claim_interfaces(config)?;
     let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
     let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
@@ -115,6 +119,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let elastic = Scaling::new(config.workers.scaling.clone(), &mut core);
     Ok(ControlLoop {
         metrics,
+        _claims: claims,
         pool,
         core,
         n4,
@@ -139,6 +144,40 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         next_neighbours: Instant::now(),
         idle_turns: 0,
     })
+}
+
+/// Before DPDK fails in words of its own.
+fn check_rights(config: &UpfConfig) -> Result<(), BootError> {
+    for (i, port) in config.ports.iter().enumerate() {
+        let lacking = port.needs().map(|need| cap::missing(&[need]));
+        if let Some(why) = lacking.iter().flatten().next() {
+            let key = format!("ports[{i}].device");
+            let expected = "rights to open the device";
+            return Err(BootError::line(
+                port.device.line,
+                key,
+                why.to_string(),
+                expected,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// So that no other UPF gets the same packets.
+fn claim_interfaces(config: &UpfConfig) -> Result<Vec<InterfaceClaim>, BootError> {
+    let mut claims = Vec::new();
+    for (i, port) in config.ports.iter().enumerate() {
+        let Some(interface) = port.kernel_interface() else {
+            continue;
+        };
+        claims.push(InterfaceClaim::take(interface).map_err(|error| {
+            let key = format!("ports[{i}].device");
+            let expected = "an interface that no other UPF of this network namespace uses";
+            BootError::line(port.device.line, key, error.to_string(), expected)
+        })?);
+    }
+    Ok(claims)
 }
 
 fn listen_for_ctl(path: &Path) -> Result<Ctl, BootError> {

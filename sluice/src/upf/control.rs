@@ -11,6 +11,7 @@ use super::steering::Steered;
 use super::trace::Trace;
 use super::view;
 use super::worker::Running;
+use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
 use sluice_node::core::{Core, Time};
 use sluice_node::session::Notice;
@@ -43,6 +44,8 @@ const WAIT_IDLE: Duration = Duration::from_millis(1);
 
 /// All that the loop works with.
 pub struct ControlLoop {
+    /// Our claims on kernel interfaces: no other UPF may have their packets.
+    pub _claims: Vec<InterfaceClaim>,
     /// The control core.
     pub core: Core<Mbuf>,
     /// N4 sockets.

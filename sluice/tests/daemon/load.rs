@@ -8,7 +8,6 @@ use sluice_host::process::Process;
 
 use super::kit::*;
 
-const SLUICE: &str = env!("CARGO_BIN_EXE_sluice");
 const UES: u64 = 40;
 
 /// A daemon with memifs that wait for the generator.

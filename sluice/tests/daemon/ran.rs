@@ -13,7 +13,6 @@ use sluice_host::tool;
 
 use super::kit::*;
 
-const SLUICE: &str = env!("CARGO_BIN_EXE_sluice");
 const GNBS: u8 = 3;
 const UES: u64 = 12;
 
@@ -248,6 +247,31 @@ fn a_run_that_is_killed_takes_its_commands_with_it_and_the_same_scenario_runs_ag
     assert_eq!(code, Some(0), "{said}\n{result:#}");
     assert!(!addresses().contains("198.18.3.20"), "{}", addresses());
     assert!(!rules().contains("from 10.60.0."), "{}", rules());
+    drop(daemon);
+}
+
+#[test]
+fn an_address_that_an_interface_had_before_stays_when_the_run_ends() {
+    let Some((lab, daemon)) = lab("ranaddresses") else {
+        return;
+    };
+    // The first of both gNBs' addresses.
+    let before = Ipv4Addr::new(198, 18, 3, 201);
+    lab.n3.a().add_address(before, 24).unwrap();
+    let (smf, gnb) = (lab.smf.name(), lab.gnb.name());
+    let text = format!(
+        "n4: {{smf: {}, upf: {N4_UPF}, namespace: {smf}}}\n\
+         gnbs: {{count: 2, n3: {before}, namespace: {gnb}, interface: n3}}\n\
+         ues: {{count: 2, address: {}, namespace: {gnb}}}\nsteps:\n  - attach:\n",
+        N4_SMFS[0],
+        ue_address(0),
+    );
+    let (code, result, said) = play(play_text(&lab, &text, &["--once"]));
+    assert_eq!(code, Some(0), "{said}\n{result:#}");
+    let left = lab.n3.a().addresses().unwrap();
+    let left: Vec<Ipv4Addr> = left.iter().map(|found| found.address).collect();
+    assert!(left.contains(&before), "{left:?}");
+    assert!(!left.contains(&Ipv4Addr::new(198, 18, 3, 202)), "{left:?}");
     drop(daemon);
 }
 

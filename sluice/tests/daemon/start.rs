@@ -1,6 +1,8 @@
 //! What the daemon says when it cannot start: exit code, file, line, key and what was expected.
 
 use super::kit::*;
+use sluice_host::tool;
+use std::process::Command;
 
 /// A change to the file, the exit code, and words of the message in their order.
 struct Case {
@@ -117,8 +119,18 @@ fn a_second_daemon_is_refused_and_the_first_goes_on() {
     let log = same_socket.log();
     let words = format!("control_socket: {socket} cannot be used: another UPF answers");
     assert!(log.contains(&words), "{log}");
-    // Another socket, but the same address on N4.
-    let mut same_n4 = Daemon::spawn(&lab, "same-n4", &Config::new());
+    // Another socket, but the same interfaces: both would get every packet.
+    let mut same_ports = Daemon::spawn(&lab, "same-ports", &Config::new());
+    assert_eq!(same_ports.wait().0, Some(3));
+    let log = same_ports.log();
+    let is_there =
+        log.contains(":6: ports[0].device: ") && log.contains(" is used by another UPF, process ");
+    assert!(is_there, "{log}");
+    // Another socket and other ports, but the same address on N4.
+    let mut other = Config::new();
+    other.ports[0] = "name: n3, device: net_null0".to_owned();
+    other.ports[1] = "name: n6, device: net_null1".to_owned();
+    let mut same_n4 = Daemon::spawn(&lab, "same-n4", &other);
     assert_eq!(same_n4.wait().0, Some(3));
     let log = same_n4.log();
     for word in [
@@ -163,4 +175,32 @@ fn a_bad_file_ends_with_2_before_anything_is_opened() {
     let words = "upf.yaml:6: ports[0].mtu: got 'big'; expected auto or a whole number of bytes";
     assert!(log.contains(words), "{log}");
     assert!(!daemon.socket.exists());
+}
+
+#[test]
+fn without_rights_the_capability_is_named() {
+    let Some(lab) = Lab::new("norights") else {
+        return;
+    };
+    if !tool::is_installed("setpriv") {
+        println!("skipped: needs setpriv");
+        return;
+    }
+    let file = lab.path("upf.yaml");
+    let text = Config::new().text(&lab.path("upf.sock"));
+    std::fs::write(&file, text).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--bounding-set=-all", "--inh-caps=-all", SLUICE])
+        .args(["upf", "-c"])
+        .arg(&file)
+        .env_remove("SLUICE_LOG")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let words = "packet sockets need CAP_NET_RAW: run as root (sudo)";
+    assert!(
+        said.contains(":6: ports[0].device: ") && said.contains(words),
+        "{said}"
+    );
 }

@@ -1,6 +1,5 @@
 //! What is refused, with which cause and which offending IE (TS 29.244, 7.6).
 
-
 use crate::pfcp_common::{rules, session};
 use sluice_wire::ids::*;
 use sluice_wire::limits;

@@ -1,7 +1,6 @@
 //! Parsing is total: whatever the octets, there is a value or a typed refusal, never a panic; and
 //! what is understood survives being written and read again.
 
-
 use crate::pfcp_common::{all_messages, parse_any};
 use proptest::prelude::*;
 use sluice_wire::pfcp::{Header, IeType, Ies};

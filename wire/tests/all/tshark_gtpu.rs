@@ -4,7 +4,6 @@
 // Functions outside `#[test]` too fail the test by it.
 #![allow(clippy::unwrap_used)]
 
-
 use crate::common::{ask_tshark, tshark_is_installed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_wire::gtpu::*;

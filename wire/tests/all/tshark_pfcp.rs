@@ -1,6 +1,5 @@
 //! tshark reads every message that we can emit, with every IE, and has nothing to complain about.
 
-
 use crate::common;
 use crate::pfcp_common;
 use sluice_wire::pfcp::PORT;

@@ -65,6 +65,15 @@ impl Link {
         ))
     }
 
+    /// Its IPv4 addresses, with the labels under which they were added.
+    pub fn addresses(&self) -> Result<Vec<LinkAddress>, HostError> {
+        let arguments = ["-o", "-4", "address", "show", "dev", self.name()];
+        let text = tool::run(self.ns.ip().args(arguments))?;
+        text.lines()
+            .map(|line| link_address(line).ok_or_else(|| unexpected("ip", line)))
+            .collect()
+    }
+
     /// Sets a route to `destination`/`prefix_length` over this interface; one that exists is
     /// replaced.
     pub fn add_route(
@@ -137,4 +146,29 @@ fn unexpected(tool: &'static str, output: &str) -> HostError {
         tool,
         output: output.chars().take(200).collect(),
     }
+}
+
+/// An IPv4 address of an interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkAddress {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Length of its prefix, in bits.
+    pub prefix_length: u8,
+    /// The interface's name, or what it was added under.
+    pub label: String,
+}
+
+/// A line of `ip -o -4 address`: `2: n3    inet 192.0.2.1/24 scope global n3:ran\  valid_lft ...`.
+fn link_address(line: &str) -> Option<LinkAddress> {
+    let (before, _) = line.split_once('\\').unwrap_or((line, ""));
+    let mut words = before.split_whitespace().skip_while(|word| *word != "inet");
+    let given = words.nth(1)?;
+    // A point-to-point address has its peer's behind it.
+    let (address, prefix_length) = given.split_once('/').unwrap_or((given, "32"));
+    Some(LinkAddress {
+        address: address.parse().ok()?,
+        prefix_length: prefix_length.parse().ok()?,
+        label: words.last().unwrap_or_default().to_owned(),
+    })
 }

@@ -1,7 +1,6 @@
 //! What a station on N3 and N6 owes its network: ARP both ways, and GTP-U echo.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 

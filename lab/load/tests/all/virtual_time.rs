@@ -3,7 +3,6 @@
 //! what left and what arrived, read by a naive counter.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use std::sync::Arc;
 
 use crate::kit::*;

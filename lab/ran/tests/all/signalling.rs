@@ -1,6 +1,5 @@
 //! Echo, Error Indication, End Marker, and nonsense toward a gNB (needs root).
 
-
 use std::time::Duration;
 
 use crate::common::{GNB_A, GNB_B, Lab, UE_1, UE_2, UPF_A, is_root, qfi, teid, ue, wait_until};

@@ -1,6 +1,5 @@
 //! UEs' packets through two gNBs and a small UPF: nothing lost, every byte counted (needs root).
 
-
 use std::time::Duration;
 
 use crate::common::{GNB_A, GNB_B, Lab, UE_1, UE_2, UPF_A, UPF_B, is_root, qfi, teid, wait_until};

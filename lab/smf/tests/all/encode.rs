@@ -1,7 +1,6 @@
 //! The pure encoders: any plan in any dialect, any room.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use crate::common;
 use std::net::Ipv4Addr;
 

@@ -1,7 +1,6 @@
 //! The SMF without socket, against a UPF that keeps books.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use crate::common;
 use crate::common::net::{Net, Sent};
 use crate::common::{N3, gnb, plan, tunnel};

@@ -4,7 +4,6 @@
 //! encode; `UPDATE_EXPECT=1` writes them anew.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use std::fmt::Write;
 use std::path::PathBuf;
 

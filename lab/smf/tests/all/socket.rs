@@ -1,7 +1,6 @@
 //! The SMF with its thread and socket, against a UPF that keeps books, over loopback UDP.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

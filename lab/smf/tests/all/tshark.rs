@@ -1,7 +1,6 @@
 //! tshark as the outside judge of every message of every dialect, in every procedure.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-
 use std::process::Command;
 
 use crate::common::net::Net;

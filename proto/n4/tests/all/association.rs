@@ -1,7 +1,6 @@
 //! Set-up, heartbeats, restarts and update of associations (TS 29.244, 6.2.2, 6.2.6, 6.2.7).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use crate::net;
 use crate::net::{CP, NO_NUMBER, Net, UP, address, cp_config, up_config};
 use sluice_n4::{

@@ -1,7 +1,6 @@
 //! Exchanges over a bad network: each is applied once and ends once.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::net::{CP, Net, UP};

@@ -1,7 +1,6 @@
 //! What nobody asked for: strangers, other versions, wrong octets, floods.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use crate::net;
 use crate::net::{CP, NUMBER, Net, UP, address, cp_config, up_config};
 use proptest::prelude::*;

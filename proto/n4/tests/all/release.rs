@@ -1,7 +1,6 @@
 //! Release of associations, asked for, announced and done (TS 29.244, 6.2.8, 5.18).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use crate::net::{CP, Net, UP, cp_config, up_config};
 use sluice_n4::{Change, DownReason, Event, FailReason, Features, RequestError, Role};
 use sluice_wire::pfcp::Cause;

@@ -1,7 +1,6 @@
 //! tshark reads every node related message that an endpoint emits, without complaint.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

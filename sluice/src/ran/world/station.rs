@@ -46,10 +46,15 @@ pub fn all(scenario: &Scenario, places: &mut Places) -> Result<Vec<Station>, Fai
         let address = |n: usize| Ipv4Addr::from_bits(group.n3.to_bits() + n as u32);
         if let Some(interface) = &group.interface {
             let (mut add, mut delete) = (String::new(), String::new());
-            for n in 0..group.count {
-                let what = format!("{}/{ADDED_PREFIX} dev {interface}", address(n));
+            let label = own_label(interface);
+            let theirs = foreign_addresses(interface, &ns)?;
+            for address in (0..group.count).map(address) {
+                if theirs.contains(&address) {
+                    continue;
+                }
+                let what = format!("{address}/{ADDED_PREFIX} dev {interface}");
                 // A killed run may have left it. Writing to a String cannot fail.
-                let _ = writeln!(add, "addr replace {what}");
+                let _ = writeln!(add, "addr replace {what} label {label}");
                 let _ = writeln!(delete, "addr del {what}");
             }
             // Not those of a run that lives: with the end of this one they would go.
@@ -79,6 +84,25 @@ fn must_be_free(n3: Ipv4Addr, ns: &Ns) -> Result<(), Failure> {
         Err(error) if !error.is_not_our_address() => Err(Failure::lacking(error)),
         _ => Ok(()),
     }
+}
+
+/// The label of addresses that a run adds: the next run knows by it what a killed one has left. The
+/// kernel takes 15 octets; of an interface with a longer name what is left stays.
+fn own_label(interface: &str) -> String {
+    match interface.len() {
+        ..=11 => format!("{interface}:ran"),
+        _ => interface.to_owned(),
+    }
+}
+
+/// Addresses that the interface has, and not from a run: they stay when this one ends.
+fn foreign_addresses(interface: &str, ns: &Ns) -> Result<Vec<Ipv4Addr>, Failure> {
+    let found = Link::new(ns, interface).and_then(|link| link.addresses());
+    let found = found
+        .map_err(|error| no_interface(interface, ns).unwrap_or_else(|| Failure::lacking(error)))?;
+    let marked = format!("{interface}:ran");
+    let theirs = found.into_iter().filter(|found| found.label != marked);
+    Ok(theirs.map(|found| found.address).collect())
 }
 
 /// In words of the scenario, if that is why addresses could not be given.

@@ -12,7 +12,8 @@ use sluice_host::process::Process;
 
 use super::{Config, Lab, SOON, eventually};
 
-const SLUICE: &str = env!("CARGO_BIN_EXE_sluice");
+/// The program.
+pub const SLUICE: &str = env!("CARGO_BIN_EXE_sluice");
 
 /// A running `sluice upf`; it ends with the value.
 pub struct Daemon {

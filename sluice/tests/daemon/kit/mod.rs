@@ -8,7 +8,7 @@ mod ue;
 use std::time::{Duration, Instant};
 
 pub use config::Config;
-pub use daemon::{Daemon, Said, ctl_at};
+pub use daemon::{Daemon, SLUICE, Said, ctl_at};
 pub use lab::Lab;
 pub use ue::Ue;
 

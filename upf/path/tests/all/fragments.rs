@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-
 use crate::kit::*;
 use sluice_path::drop::DropReason;
 use sluice_path::txn::Op;

@@ -2,7 +2,6 @@
 //! its UE and direction, on simulated ports with several queues and slow wires.
 #![allow(clippy::unwrap_used)]
 
-
 use crate::kit::many::{Ues, World};
 use sluice_path::drop::DropReason;
 

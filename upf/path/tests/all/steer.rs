@@ -2,7 +2,6 @@
 //! moves; none is lost and none overtakes another of its UE and direction meanwhile.
 #![allow(clippy::unwrap_used)]
 
-
 use crate::kit::many::{Ues, World};
 use crate::kit::{INTERNET, pool};
 use sluice_path::limits::STEERED_GROUP_BITS;

@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-
 use crate::kit::*;
 use sluice_path::bucket::Rate;
 use sluice_path::drop::DropReason;
