@@ -148,14 +148,12 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
     let counters = world.core.up.endpoint().counters();
-    let learned = world.core.up.learned();
     let memory = world.memory;
     let proven = world.subscribers.flows()?.len();
     let run = Run {
         cpus,
         memory,
         flow,
-        learned,
         proven,
         compared: world.prove()?,
         evicted: [

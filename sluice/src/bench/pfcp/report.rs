@@ -9,7 +9,6 @@ use crate::bench::path::memory::Grown;
 use crate::bench::stats::round;
 use crate::bench::watch::series::Series;
 use serde_json::{Map, Value, json};
-use sluice_node::session::LearnedCounters;
 
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_FOR_MEMORY: u32 = 100_000;
@@ -38,8 +37,6 @@ pub struct Run {
     pub memory: Grown,
     /// Packets beside modifications.
     pub flow: Option<FlowFigures>,
-    /// How many messages went the short way of forms that were learned.
-    pub learned: LearnedCounters,
     /// Sessions that stood at the end.
     pub proven: usize,
     /// Packets compared to prove it.
@@ -190,13 +187,6 @@ pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
         "flow": run.flow.as_ref().map(flow_json),
         "sessions_proven": run.proven,
         "packets_compared": run.compared,
-        "learned": {
-            "replayed": run.learned.replayed,
-            "long_way": run.learned.long_way,
-            "message_forms": run.learned.messages,
-            "session_forms": run.learned.sessions,
-            "recipes": run.learned.recipes,
-        },
         "cache_evicted_requests": run.evicted[0],
         "cache_evicted_responses": run.evicted[1],
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),

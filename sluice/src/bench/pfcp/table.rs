@@ -42,11 +42,6 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
         );
     }
     text += &format!("{}\n", placement(run.cpus));
-    let learned = &run.learned;
-    text += &format!(
-        "{} session messages by {} learned recipes, {} the long way\n",
-        learned.replayed, learned.recipes, learned.long_way
-    );
     text += &format!(
         "{} sessions stood at the end; {} packets compared\n",
         run.proven, run.compared

@@ -6,7 +6,7 @@ use super::load::{Lap, Log, Pace, Wire, drive};
 use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::Subscribers;
-use super::turns::{Spent, Turned, spend, turn, turn_or_rest};
+use super::turns::{Spent, spend, turn, turn_or_rest};
 use crate::bench::path::fifo::Fifo;
 use crate::bench::path::io::{BenchIo, Pool};
 use crate::bench::path::memory;
@@ -207,10 +207,7 @@ impl<P: Packet> World<P> {
                     let mut idle = 0;
                     spend((&done, away), || turn_or_rest(core, door, &mut idle))
                 }
-                Loop::Limit => spend((&done, away), || Turned {
-                    work: door.limit(core),
-                    learned: 0,
-                }),
+                Loop::Limit => spend((&done, away), || door.limit(core)),
             };
             let lap = generator.join().map_err(|_| "the generator panicked")?;
             spent.lap = lap?;

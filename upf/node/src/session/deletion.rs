@@ -95,10 +95,6 @@ impl State {
     /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
     /// was admitted fits one transaction.
     pub(super) fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
-        if let Some(drafted) = self.replay_end(at, name, session.shard) {
-            return drafted;
-        }
-        let before = self.look_at_end(name);
         self.store.load(name, &mut self.installed);
         self.draft.clear();
         let mut drafted = Drafted {
@@ -122,9 +118,6 @@ impl State {
         let peers = self.installed.fars.iter().filter_map(|f| f.peer);
         drafted.record.peers.extend(peers);
         self.settle(name, at.seconds());
-        if let Some(before) = before {
-            self.learn_end(before, &drafted);
-        }
         self.store.remove(name);
         drafted
     }

@@ -80,7 +80,7 @@ impl<N: Network> Work<'_, N> {
         Ok(())
     }
 
-    /// The long way would change nothing more.
+    /// Resolving all rules would change nothing more.
     #[cfg(test)]
     fn assert_whole(&mut self) {
         let short = self.draft.clone();

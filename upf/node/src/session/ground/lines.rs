@@ -1,6 +1,6 @@
 //! By what packets find a session: TEIDs and UE addresses, each with the line that it takes.
 
-use super::claims::{Claim, Claims, Step};
+use super::claims::{Claim, Claims};
 use super::endpoint::{endpoint, slot_endpoint};
 use super::{Denied, Exhausted, Ground};
 use crate::session::rules::{Endpoint, Key, Origin};
@@ -29,8 +29,6 @@ impl Ground {
             let teid = teid.get();
             if teid != last && !self.known.knows(ForeignKey::teid(local, teid)) {
                 self.set_teid(slot, teid);
-                let line = slot;
-                claims.note(Step::NewTeid { local, teid, line });
                 return Ok((teid, slot_endpoint(local, teid, slot)));
             }
         }
@@ -44,23 +42,6 @@ impl Ground {
         shard: u32,
         local: u8,
         teid: u32,
-        now_s: u32,
-        claims: &mut Claims,
-    ) -> Result<Endpoint, Denied> {
-        let endpoint = self.named_endpoint(shard, (local, teid), now_s, claims)?;
-        claims.note(Step::NamedTeid {
-            local,
-            teid,
-            line: endpoint.line,
-            origin: endpoint.origin,
-        });
-        Ok(endpoint)
-    }
-
-    fn named_endpoint(
-        &mut self,
-        shard: u32,
-        (local, teid): (u8, u32),
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
@@ -92,23 +73,6 @@ impl Ground {
         shard: u32,
         instance: u8,
         address: u32,
-        now_s: u32,
-        claims: &mut Claims,
-    ) -> Result<Endpoint, Denied> {
-        let endpoint = self.ue_endpoint(shard, (instance, address), now_s, claims)?;
-        claims.note(Step::UeLine {
-            instance,
-            address,
-            line: endpoint.line,
-            origin: endpoint.origin,
-        });
-        Ok(endpoint)
-    }
-
-    fn ue_endpoint(
-        &mut self,
-        shard: u32,
-        (instance, address): (u8, u32),
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {

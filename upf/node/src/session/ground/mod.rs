@@ -20,7 +20,7 @@ use sluice_path::layout::Layout;
 use sluice_path::limits::SHARDS;
 use sluice_path::tables::PeerId;
 
-pub use claims::{Claims, Step};
+pub use claims::Claims;
 pub use endpoint::spare;
 
 /// The allocators.
@@ -105,16 +105,6 @@ impl Ground {
         }
     }
 
-    /// Where the random numbers are, to [go on](Self::go_on_from) from there again.
-    pub fn random_state(&self) -> Random {
-        self.random.clone()
-    }
-
-    /// Random numbers go on from there, as if none had been drawn since.
-    pub fn go_on_from(&mut self, random: Random) {
-        self.random = random;
-    }
-
     /// A random number.
     pub fn random(&mut self) -> u32 {
         self.random.next_u32()
@@ -141,16 +131,13 @@ impl Ground {
     pub fn block(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
         let taken = self.blocks.take(shard, 0).ok_or(Exhausted)?;
         claims.push(Claim::Block(taken))?;
-        let block = taken.place();
-        claims.note(Step::Block { block });
-        Ok(block)
+        Ok(taken.place())
     }
 
     /// A meter.
     pub fn meter(&mut self, meter: Meter, claims: &mut Claims) -> Result<u32, Exhausted> {
         let at = self.meters.insert(meter).ok_or(Exhausted)?;
         claims.push(Claim::Meter(at))?;
-        claims.note(Step::Meter { meter: at });
         Ok(at)
     }
 
