@@ -3,6 +3,7 @@
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::preemption;
+use super::variety::Variety;
 use super::world::Cpus;
 use crate::bench::machine;
 use crate::bench::path::memory::Grown;
@@ -20,6 +21,8 @@ pub struct Outcome {
     pub case: Case,
     /// Sessions.
     pub sessions: u32,
+    /// In what they differ.
+    pub variety: Variety,
     /// Figures.
     pub figures: Figures,
     /// Why the figures cannot be trusted.
@@ -67,6 +70,9 @@ impl Outcome {
         put("name", json!(self.case.name));
         put("carried_by", json!(self.case.carried_by));
         put("sessions", json!(self.sessions));
+        let (peers, ambrs) = self.variety.counts();
+        put("peers", json!(peers));
+        put("ambrs", json!(ambrs));
         put("messages_per_s_median", json!(rate_per_s.median.round()));
         put("messages_per_s_min", json!(rate_per_s.min.round()));
         put("messages_per_s_max", json!(rate_per_s.max.round()));
