@@ -165,14 +165,19 @@ fn query<N: Network>(
         work.queried.extend(work.draft.urrs.iter().map(|u| u.id.0));
         return Ok(());
     }
-    each(body, IeType::QUERY_URR, URRS_PER_MESSAGE, |ie: QueryUrr| {
-        let unknown = Refusal::identity(refusal::urr(ie.urr_id));
-        let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
-        if !work.queried.contains(&id) {
-            work.queried.try_push(id).map_err(|_| unknown)?;
-        }
-        Ok(())
-    })
+    each(
+        body,
+        IeType::QUERY_URR,
+        URRS_PER_MESSAGE,
+        |ie: &QueryUrr| {
+            let unknown = Refusal::identity(refusal::urr(ie.urr_id));
+            let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
+            if !work.queried.contains(&id) {
+                work.queried.try_push(id).map_err(|_| unknown)?;
+            }
+            Ok(())
+        },
+    )
 }
 
 fn refuse_unsupported(body: &Body<'_>) -> Result<(), Refusal> {
