@@ -3,14 +3,13 @@
 use super::Ground;
 use super::endpoint::foreign_key;
 use crate::session::rules::{Endpoint, Origin};
-use sluice_mem::prefetch;
 
 impl Ground {
     /// A session of `shard` is about to be established: asks the caches for what its next
     /// [TEID](Self::new_teid) and [block](Self::block) are made of.
     pub fn prefetch_taking(&self, shard: u32) {
         if let Some(slot) = self.slots.prefetch_next(shard) {
-            prefetch::read_index(&self.teids, slot as usize);
+            self.teids.prefetch(slot);
         }
         self.blocks.prefetch_next(shard);
     }

@@ -19,7 +19,7 @@ impl Ground {
     ) -> Result<(u32, Endpoint), Exhausted> {
         let taken = self.slots.take(shard, now_s).ok_or(Exhausted)?;
         let slot = taken.place();
-        let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+        let last = self.teids.get(slot).copied().unwrap_or(0);
         claims.push(Claim::Slot(taken, last))?;
         for _ in 0..16 {
             let check = self.random.next_u32();
@@ -46,7 +46,7 @@ impl Ground {
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
         if let Some(slot) = self.layout.own_teid(teid) {
-            if self.slots.is_used(slot) && self.teids.get(slot as usize) == Some(&teid) {
+            if self.slots.is_used(slot) && self.teids.get(slot) == Some(&teid) {
                 return Err(Denied::InUse);
             }
             let congruent = slot % SHARDS == shard;
@@ -55,7 +55,7 @@ impl Ground {
                 && !self.known.knows(key)
                 && let Some(taken) = self.slots.take_named(slot)
             {
-                let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+                let last = self.teids.get(slot).copied().unwrap_or(0);
                 claims
                     .push(Claim::Slot(taken, last))
                     .map_err(Denied::from)?;
@@ -82,13 +82,13 @@ impl Ground {
         let key = Key::Ue { instance, address };
         match self.layout.pool_line(InstanceId(instance), address) {
             Some(line) => {
-                let (word, bit) = (line as usize / 64, 1 << (line % 64));
-                let word = self.pool.get_mut(word).ok_or(Denied::Exhausted)?;
-                if *word & bit != 0 {
+                if self.pool.set(line).ok_or(Denied::Exhausted)? {
                     return Err(Denied::InUse);
                 }
-                claims.push(Claim::Pool(line)).map_err(Denied::from)?;
-                *word |= bit;
+                claims.push(Claim::Pool(line)).map_err(|full| {
+                    self.pool.clear(line);
+                    Denied::from(full)
+                })?;
                 Ok(endpoint(key, line, Origin::Pool))
             }
             None => {
