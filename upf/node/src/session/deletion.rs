@@ -106,9 +106,13 @@ impl State {
             ops: &mut drafted.txn.ops,
             credits: &mut drafted.record.credits,
         };
-        let written = self.before.render(&self.installed).is_ok()
+        let written = self.before.render_to_clear(&self.installed).is_ok()
             && delta.write(&self.before, &self.after, Wanted::None).is_ok();
         debug_assert!(written, "an admitted session fits one transaction");
+        #[cfg(test)]
+        if self.asserts {
+            self.assert_written_whole(&drafted);
+        }
         let urrs = self.installed.urrs.iter();
         drafted.record.due.extend(urrs.map(|urr| Due {
             meter: urr.meter,

@@ -188,7 +188,7 @@ impl State {
 
     /// Rendering all rules would write the same.
     #[cfg(test)]
-    fn assert_written_whole(&mut self, drafted: &Drafted) {
+    pub(super) fn assert_written_whole(&mut self, drafted: &Drafted) {
         use crate::session::compile::diff::{Credits, Ops};
         let (mut ops, mut credits) = (Ops::new(), Credits::new());
         let mut delta = Delta {
