@@ -57,7 +57,7 @@ impl Peers {
             return of_site as usize;
         }
         let mixed = u64::from(site.wrapping_mul(0x9e37_79b1));
-        let first = (mixed * u64::from(self.0) >> 32) as u32;
+        let first = ((mixed * u64::from(self.0)) >> 32) as u32;
         ((first + of_site) % self.0) as usize
     }
 

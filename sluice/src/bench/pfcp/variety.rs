@@ -47,7 +47,7 @@ impl Variety {
     /// rate for the uplink.
     pub fn rate(self, index: u32) -> BitRate {
         let mixed = u64::from(index.wrapping_mul(0x85eb_ca6b));
-        let nth = mixed * u64::from(self.ambrs) >> 32;
+        let nth = (mixed * u64::from(self.ambrs)) >> 32;
         let downlink = TOP_KBPS * SPAN.powf(-(nth as f64) / f64::from(self.ambrs));
         let uplink = if nth == 0 { downlink } else { downlink / 3.0 };
         BitRate {
