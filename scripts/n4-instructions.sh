@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Usage: n4-instructions.sh
 #
-# Counts the instructions that a message of PFCP takes from its datagram to its answer once its form was
-# learned (session machine and endpoint; not the rings, the socket and the packet path's part), by
-# valgrind. Unlike times this does not depend on the machine.
+# Counts the instructions that a message of PFCP takes from its datagram to its answer (session machine
+# and endpoint; not the rings, the socket and the packet path's part), by valgrind. Unlike times this does not depend on the machine.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
@@ -12,7 +11,7 @@ if ! command -v valgrind >/dev/null; then
     echo "n4-instructions: valgrind is missing: apt-get install valgrind" >&2
     exit 3
 fi
-test=a_message_whose_form_was_learned_takes_no_memory
+test=a_message_of_a_known_kind_takes_no_memory
 binary=$(cargo test --release -p sluice-node --lib --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*sluice_node-[^"]*\)".*/\1/p' | tail -1)
 counted=$(mktemp)

@@ -8,7 +8,7 @@ use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, Header, MessageType};
 
 use crate::association::AssociationId;
-use crate::transport::Ticket;
+use crate::transport::RequestTicket;
 
 /// Addresses in one Session Retention Information that are kept; a peer that names more has all
 /// its sessions retained.
@@ -64,7 +64,7 @@ pub struct Response<'a> {
 /// The right to answer one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplyTo {
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: RequestTicket,
     pub(crate) peer: SocketAddr,
     pub(crate) header: Header,
 }

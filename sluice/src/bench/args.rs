@@ -1,6 +1,7 @@
 //! The arguments of `sluice bench`.
 
 use super::help::{COMPARE_HELP, ELASTIC_HELP, PATH_HELP, PFCP_HELP, PORT_HELP};
+use super::path::peers::PEERS_MAX;
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
 use super::watch::run::Asked;
@@ -151,6 +152,14 @@ pub struct PfcpArgs {
     #[arg(long, value_name = "N", default_value = "1000000",
         value_parser = clap::value_parser!(u32).range(1_000..=4_000_000))]
     pub sessions: u32,
+    /// gNBs that the sessions send to: 16 on the N3 link, or more behind a router
+    #[arg(long, value_name = "N", default_value = "5000",
+        value_parser = clap::value_parser!(u32).range(16..=i64::from(PEERS_MAX)))]
+    pub peers: u32,
+    /// Values of session AMBR and MBR
+    #[arg(long, value_name = "N", default_value = "200",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub ambrs: u32,
     /// Requests of one repetition, 4 times the sessions at the most
     #[arg(long, value_name = "N", default_value = "60000",
         value_parser = clap::value_parser!(u32).range(1_000..=8_000_000))]
@@ -207,6 +216,8 @@ impl PfcpArgs {
     /// What makes figures comparable.
     pub fn asked(&self) -> Asked {
         let numbers = [
+            ("peers", self.peers.into()),
+            ("ambrs", self.ambrs.into()),
             ("messages", self.messages.into()),
             ("window", self.window.into()),
             ("port_rate", self.port_rate),

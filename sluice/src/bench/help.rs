@@ -52,6 +52,12 @@ message without its idle turns. The limit is the cheapest loop that could answer
 fixed answer. In the end a packet each way through every
 session that stands is compared byte by byte.
 
+Sessions have --peers gNBs (each session moves among 16 that are neighbours) and --ambrs values of AMBR
+and MBR. All sessions are connected before the clock runs, so with many more sessions than gNBs each gNB
+has its tunnel by then, as in a network that runs; with few, gNBs come and go while it is timed. With
+--peers 16 --ambrs 1 all sessions are alike: the results are called uniform in place of mix, and
+uniform-together.
+
 port comes by a ring of buffers, dpdk by whole frames on a port in the process, socket by kernel UDP:
 mix with each datagram by itself, together with those of one length sent and taken as one.
 dpdk/flow sends packets through one half of the sessions while 100,000 modifications a second change
@@ -62,7 +68,8 @@ by ns, limit_ns and ratio_to_limit.
 
 Examples:
   sluice bench pfcp                             a million sessions, as a table
-  sluice bench pfcp --json --only socket        for scripts: results[]";
+  sluice bench pfcp --json --only socket        for scripts: results[]
+  sluice bench pfcp --peers 16 --ambrs 1        sessions that are all alike";
 
 pub const ELASTIC_HELP: &str = "\
 Two workers, each on a CPU of its own, with a source and a sink inside their ports; every packet is

@@ -9,6 +9,7 @@ use crate::bench::pfcp::load::{Log, Pace, Wire};
 use crate::bench::pfcp::measure::{Case, measure};
 use crate::bench::pfcp::port::{self, N4Port, PortDoor};
 use crate::bench::pfcp::script::Script;
+use crate::bench::pfcp::variety::Variety;
 use crate::bench::pfcp::world::{Cpus, Loop, World};
 use sluice_lab_experiments::{Job, Measured, Problem};
 use sluice_node::core::Surroundings;
@@ -56,7 +57,7 @@ pub fn world_of(
     cpus: Cpus,
 ) -> Result<World<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let world = World::build(sessions, (ground.pool)(), n4, cpus);
+    let world = World::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
     let mut world = world.map_err(Problem::Failed)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     let populated = world.populate(&mut door, &mut wire);

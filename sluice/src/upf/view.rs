@@ -179,16 +179,8 @@ fn counters(core: &Core<Mbuf>) -> Value {
         .map(|(name, n)| (name.to_owned(), json!(n)))
         .collect();
     let port = core.n4_counters();
-    let learned = core.up.learned();
     json!({
         "n4": n4,
-        "n4_learned": {
-            "replayed": learned.replayed,
-            "long_way": learned.long_way,
-            "message_forms": learned.messages,
-            "session_forms": learned.sessions,
-            "recipes": learned.recipes,
-        },
         "n4_on_ports": {
             "received": port.received,
             "fragments": port.fragments,

@@ -8,4 +8,5 @@ mod hash;
 mod marks;
 pub mod n4;
 pub mod network;
+mod partitions;
 pub mod session;

@@ -88,6 +88,12 @@ pub fn groups<'a, T: Element<'a>>(
     ie_type: IeType,
     max: usize,
 ) -> impl Iterator<Item = Result<T, Reject>> {
+    let decode = move |value| T::decode(value).map_err(|fault| fault.into_reject(ie_type));
+    values(body, ie_type, max).map(move |value| value.and_then(decode))
+}
+
+/// The contents of [`groups`], to be decoded.
+fn values(body: &[u8], ie_type: IeType, max: usize) -> impl Iterator<Item = Result<&[u8], Reject>> {
     let mut ies = Ies::new(body);
     let mut found = 0;
     core::iter::from_fn(move || {
@@ -96,7 +102,7 @@ pub fn groups<'a, T: Element<'a>>(
                 found += 1;
                 return Some(match found > max {
                     true => Err(Reject::too_many(ie_type)),
-                    false => T::decode(ie.value).map_err(|fault| fault.into_reject(ie_type)),
+                    false => Ok(ie.value),
                 });
             }
         }
@@ -149,11 +155,31 @@ impl<'a> Body<'a> {
         ie_type: IeType,
         max: usize,
     ) -> impl Iterator<Item = Result<T, Reject>> + use<'a, T> {
-        let octets = match self.may_have(ie_type) {
+        groups(self.octets_with(ie_type), ie_type, max)
+    }
+
+    /// The same, each decoded in place: a large group is not copied.
+    #[inline]
+    pub fn each_group<T: Element<'a>, E: From<Reject>>(
+        &self,
+        ie_type: IeType,
+        max: usize,
+        mut take: impl FnMut(&T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for value in values(self.octets_with(ie_type), ie_type, max) {
+            let mut group = T::default();
+            let decoded = group.decode_into(value?);
+            decoded.map_err(|fault| fault.into_reject(ie_type))?;
+            take(&group)?;
+        }
+        Ok(())
+    }
+
+    fn octets_with(&self, ie_type: IeType) -> &'a [u8] {
+        match self.may_have(ie_type) {
             true => self.octets,
             false => &[],
-        };
-        groups(octets, ie_type, max)
+        }
     }
 }
 
@@ -175,6 +201,16 @@ mod tests {
         assert!(body.may_have_any(&[IeType::FAR_ID, IeType::PDR_ID]));
         let read = |ie_type| body.groups::<crate::ids::PdrId>(ie_type, 1).count();
         assert_eq!((read(IeType::PDR_ID), read(IeType::FAR_ID)), (1, 0));
+        let mut told = Vec::new();
+        let mut tell = |max| {
+            body.each_group(IeType::PDR_ID, max, |id: &crate::ids::PdrId| {
+                told.push(*id);
+                Ok::<(), Reject>(())
+            })
+        };
+        assert_eq!(tell(1), Ok(()));
+        assert_eq!(tell(0), Err(Reject::too_many(IeType::PDR_ID)));
+        assert_eq!(told, [crate::ids::PdrId(7)]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
 use crate::fingerprint;
 use crate::time::Instant;
-use crate::transport::{Admission, Inbound, Outbound, Outbox, Refusal, Ticket};
+use crate::transport::{Admission, Outbound, Outbox, RecentRequests, Refusal, RequestTicket};
 
 /// What a request in flight was sent for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ pub struct Received<'a> {
 impl Received<'_> {
     /// The right to answer it.
     #[inline]
-    pub fn reply_to(&self, ticket: Ticket) -> ReplyTo {
+    pub fn reply_to(&self, ticket: RequestTicket) -> ReplyTo {
         ReplyTo {
             ticket,
             peer: self.peer,
@@ -76,7 +76,7 @@ impl Received<'_> {
 
 /// A request that did not come before.
 pub struct Admitted {
-    pub ticket: Ticket,
+    pub ticket: RequestTicket,
     /// Of its IEs.
     pub fingerprint: u64,
 }
@@ -85,7 +85,7 @@ pub struct Admitted {
 #[derive(Debug)]
 pub struct Courier {
     pub outbound: Outbound<Purpose>,
-    pub inbound: Inbound,
+    pub inbound: RecentRequests,
     pub counters: Counters,
     scratch: Box<[u8]>,
 }
@@ -94,7 +94,7 @@ impl Courier {
     pub fn new(config: &Config) -> Self {
         Self {
             outbound: Outbound::new(config.outbound()),
-            inbound: Inbound::new(config.inbound()),
+            inbound: RecentRequests::new(config.inbound()),
             counters: Counters::new(),
             scratch: vec![0; config.limits.message_len].into_boxed_slice(),
         }

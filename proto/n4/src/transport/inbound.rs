@@ -1,16 +1,14 @@
-//! Requests received before, and the responses that were given (TS 29.244, 6.4).
+//! Requests received before, and the responses that were given (TS 29.244, 6.4): one partition of
+//! [`RecentRequests`](super::RecentRequests).
 //!
 //! A request is the same as an earlier one if its source address and port, its sequence number
 //! and its fingerprint are: a sequence number that comes again with other contents is a new
 //! request, as a restarted peer may begin again anywhere.
 
-use std::net::SocketAddr;
-
 use sluice_mem::prefetch;
 
 use super::byte_ring::{ByteRing, Position};
 use super::recent::{self, Recent};
-use crate::fingerprint;
 use crate::time::Instant;
 
 /// How much of the past is remembered.
@@ -32,9 +30,9 @@ pub struct Ticket(u64);
 
 /// What a received request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Admission<'a> {
+pub enum Admission<'a, T = Ticket> {
     /// Not seen before.
-    New(Ticket),
+    New(T),
     /// Came again while the first one is being worked on: drop it.
     InProgress,
     /// Came again after the response: send that again.
@@ -103,25 +101,13 @@ impl Inbound {
     }
 
     /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
-    pub fn foresee(&self, peer: SocketAddr, sequence: u32) {
-        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+    pub fn foresee(&self, key: u64) {
         self.recent.prefetch(key);
     }
 
-    /// Key of the fingerprints.
-    pub fn hash_seed(&self) -> u64 {
-        self.limits.hash_seed
-    }
-
-    /// Tells whether the request of this fingerprint from `peer` is new, and remembers it if so.
-    pub fn admit(
-        &mut self,
-        now: Instant,
-        peer: SocketAddr,
-        sequence: u32,
-        fingerprint: u64,
-    ) -> Admission<'_> {
-        let key = fingerprint::of_transaction(self.limits.hash_seed, peer, sequence);
+    /// Tells whether the request of this key and fingerprint is new, and remembers it if so.
+    #[inline]
+    pub fn admit(&mut self, now: Instant, key: u64, fingerprint: u64) -> Admission<'_> {
         match self.find(now, key, fingerprint).map(|entry| entry.state) {
             None => Admission::New(self.remember(now, key, fingerprint)),
             Some(State::InProgress) => Admission::InProgress,
@@ -158,6 +144,12 @@ impl Inbound {
     /// low.
     pub fn evicted_responses(&self) -> u64 {
         self.evicted_responses
+    }
+
+    /// Requests that were ever new.
+    #[cfg(test)]
+    pub fn requests_ever(&self) -> u64 {
+        self.next - 1
     }
 
     /// Octets of memory that have been used so far.

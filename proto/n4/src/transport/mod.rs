@@ -1,6 +1,6 @@
 //! Reliable delivery of PFCP messages (TS 29.244, 6.4), with memory laid out at start.
 //!
-//! [`Outbound`] keeps requests until they are answered or given up; [`Inbound`] recognises
+//! [`Outbound`] keeps requests until they are answered or given up; [`RecentRequests`] recognises
 //! requests that were received before and keeps the responses that were given.
 
 mod blocks;
@@ -8,10 +8,12 @@ mod byte_ring;
 mod inbound;
 mod outbound;
 mod recent;
+mod recent_requests;
 
 pub(crate) use inbound::REQUEST_BYTES;
-pub use inbound::{Admission, Inbound, InboundLimits, Ticket};
+pub use inbound::{Admission, InboundLimits};
 pub use outbound::{Answer, Expiry, Outbound, OutboundLimits, Refusal};
+pub use recent_requests::{RecentRequests, RequestAdmission, RequestTicket};
 
 /// Where the endpoint puts datagrams; the caller owns the buffers behind it.
 pub trait Outbox {

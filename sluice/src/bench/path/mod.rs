@@ -12,6 +12,7 @@ mod limit;
 mod measure;
 pub(crate) mod memory;
 mod observe;
+pub(crate) mod peers;
 mod report;
 pub(crate) mod scene;
 pub(crate) mod smf;

@@ -1,6 +1,7 @@
 //! Where the benchmark plays: one UPF between 16 gNBs on a link and a data network behind a
 //! gateway, addresses of RFC 5737.
 
+use super::peers::{Peers, ROUTER, ROUTER_MAC};
 use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_node::network::Side;
 use sluice_path::layout::{InstanceId, Pool};
@@ -98,7 +99,7 @@ pub fn pool(sessions: u32) -> Pool {
 }
 
 /// The UPF's interfaces, with all neighbours known.
-pub fn control_config(pool: Pool) -> ControlConfig {
+pub fn control_config(pool: Pool, peers: Peers) -> ControlConfig {
     let tunnels = |instance: &str| Role::Tunnels {
         side: Side::Access,
         instance: instance.to_owned(),
@@ -107,7 +108,11 @@ pub fn control_config(pool: Pool) -> ControlConfig {
     let n3 = InterfaceConfig {
         // Some SMFs name the data network on both sides.
         roles: vec![tunnels(ACCESS), tunnels(INTERNET)],
-        neighbours: (0..GNBS).map(|i| (gnb_address(i), gnb_mac(i))).collect(),
+        routes: peers.route().into_iter().collect(),
+        neighbours: (0..GNBS)
+            .map(|i| (gnb_address(i), gnb_mac(i)))
+            .chain(peers.are_routed().then_some((ROUTER, ROUTER_MAC)))
+            .collect(),
         ..interface("n3", N3, N3_MAC, UPF_N3)
     };
     let default = Prefix::new(Ipv4Addr::UNSPECIFIED, 0);

@@ -4,6 +4,7 @@
 //! so that filling one costs a copy and a handful of stores. The tests build every frame anew
 //! with an independent library and compare.
 
+use super::peers::{Peers, ROUTER_MAC};
 use super::scene::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use serde::{Deserialize, Serialize};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
@@ -54,7 +55,7 @@ impl Direction {
 pub struct Flow {
     /// The UPF's TEID.
     pub teid: u32,
-    /// The gNB's TEID; its remainder by [`GNBS`] is the number of the gNB.
+    /// The gNB's TEID, which tells the [number](Peers::number) of the gNB.
     pub gnb_teid: u32,
     /// The UE's address.
     pub ue: u32,
@@ -96,7 +97,7 @@ impl Flow {
         Self::new(u32::from_be_bytes(teid), u32::from_be_bytes(gnb_teid), ue)
     }
 
-    /// The gNB's number.
+    /// The gNB's number on the link.
     pub fn gnb(&self) -> usize {
         self.gnb_teid as usize % GNBS
     }
@@ -119,6 +120,40 @@ pub struct Frames {
     uplink_out: [u8; PLAIN_LEN],
     downlink_in: [u8; PLAIN_LEN],
     downlink_out: [[u8; TUNNEL_LEN]; GNBS],
+    peers: Peers,
+    /// By number: those behind the router; none if all are on the link.
+    routed: Vec<Routed>,
+}
+
+/// What in the frames of a gNB behind the router is its own.
+#[derive(Clone, Copy, Debug)]
+struct Routed {
+    address: [u8; 4],
+    /// Of the outer header, which is the same both ways: a sum does not depend on the order of words.
+    sum: [u8; 2],
+}
+
+/// Where the outer header's checksum and addresses stand.
+const OUTER_SUM_AT: usize = 14 + 10;
+const OUTER_SOURCE_AT: usize = 14 + 12;
+const OUTER_DESTINATION_AT: usize = 14 + 16;
+
+impl Routed {
+    fn new(address: Ipv4Addr) -> Self {
+        let container = ShortContainer::uplink(QFI);
+        let packet = outer((address, UPF_N3), container, &[0; INNER_LEN]);
+        Self {
+            address: address.octets(),
+            sum: [packet[10], packet[11]],
+        }
+    }
+
+    /// Writes it over the frame of a gNB on the link, whose address and station stand there.
+    fn put(&self, frame: &mut [u8], station_at: usize, address_at: usize) {
+        put(frame, station_at, &ROUTER_MAC.0);
+        put(frame, OUTER_SUM_AT, &self.sum);
+        put(frame, address_at, &self.address);
+    }
 }
 
 impl Default for Frames {
@@ -140,17 +175,42 @@ impl Default for Frames {
                 let outer = outer((UPF_N3, gnb), container, &down(INNER_TTL - 1));
                 frame(mac, N3_MAC, &outer)
             }),
+            peers: Peers::default(),
+            routed: Vec::new(),
         }
     }
 }
 
 impl Frames {
+    /// Of so many gNBs.
+    pub fn of(peers: Peers) -> Self {
+        let count = if peers.are_routed() { peers.count() } else { 0 };
+        let routed = (0..count as usize).map(|number| Routed::new(peers.address(number)));
+        Self {
+            peers,
+            routed: routed.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The gNB of a flow, if it is behind the router.
+    #[inline(always)]
+    fn routed(&self, flow: &Flow) -> Option<&Routed> {
+        if self.routed.is_empty() {
+            return None;
+        }
+        self.routed.get(self.peers.number(flow.gnb_teid))
+    }
+
     /// Writes the next packet of `flow` into `out`, which has the right length.
     #[inline]
     pub fn fill(&self, direction: Direction, flow: &Flow, out: &mut [u8]) {
         match (direction, out.len()) {
             (Direction::Uplink, TUNNEL_LEN) => {
                 out.copy_from_slice(&self.uplink_in[flow.gnb()]);
+                if let Some(gnb) = self.routed(flow) {
+                    gnb.put(out, 6, OUTER_SOURCE_AT);
+                }
                 put(out, TEID_AT, &flow.teid.to_be_bytes());
                 put_inner(out, 14 + OUTER_LEN, 12, flow, flow.ip_sum);
             }
@@ -188,6 +248,9 @@ impl Frames {
     fn downlink_out(&self, flow: &Flow, out: &[u8]) -> Option<[u8; TUNNEL_LEN]> {
         let port = out.get(SOURCE_PORT_AT..)?.first_chunk::<2>()?;
         let mut want = self.downlink_out[flow.gnb()];
+        if let Some(gnb) = self.routed(flow) {
+            gnb.put(&mut want, 0, OUTER_DESTINATION_AT);
+        }
         put(&mut want, SOURCE_PORT_AT, port);
         put(&mut want, TEID_AT, &flow.gnb_teid.to_be_bytes());
         put_inner(&mut want, 14 + OUTER_LEN, 16, flow, flow.ip_sum_after_hop());

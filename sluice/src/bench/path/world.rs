@@ -4,6 +4,7 @@
 use super::fifo::{Check, Fifo};
 use super::io::BenchIo;
 use super::memory;
+use super::peers::Peers;
 use super::scene::{self, N3, N6};
 use super::smf::{Answers, Smf, Teids};
 use super::traffic::{Direction, Flow, Frames};
@@ -187,6 +188,8 @@ pub struct Size {
     pub endpoints: u32,
     /// Extension blocks.
     pub blocks: u32,
+    /// Where the gNBs are.
+    pub peers: Peers,
 }
 
 impl Size {
@@ -196,6 +199,7 @@ impl Size {
             sessions,
             endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
             blocks: sessions + 1,
+            peers: Peers::default(),
         }
     }
 }
@@ -212,7 +216,7 @@ pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>
         workers: 1,
     };
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
-    let mut interfaces = scene::control_config(pool);
+    let mut interfaces = scene::control_config(pool, size.peers);
     let mut polled = vec![polled(N3), polled(N6)];
     if io.ports().len() > usize::from(scene::N4.0) {
         interfaces.interfaces.push(scene::n4_interface());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A turn that takes so much longer than its work does: the thread was away.
 pub const GAP_NS: u64 = 50_000;
 /// What a message takes at the most, or what came back from a worker: some three times what it does.
-const WORK_NS: u64 = 2_000;
+const WORK_NS: u64 = 6_000;
 
 /// How often the measured thread was away, told to the generator.
 #[derive(Debug, Default)]

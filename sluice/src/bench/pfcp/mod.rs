@@ -20,6 +20,7 @@ pub(crate) mod script;
 pub(crate) mod subscribers;
 mod table;
 mod turns;
+pub(crate) mod variety;
 pub(crate) mod world;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ use sluice_host::thread;
 use sluice_n4::counters::Counter;
 use sluice_node::core::Surroundings;
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
+use variety::Variety;
 use world::{Cpus, Loop, World};
 
 /// Packet memory, in MiB.
@@ -107,12 +109,13 @@ fn start(cpus: Cpus) -> Result<(Eal, MbufPool), Failure> {
 
 fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Run), Failure> {
     let mut outcomes = Vec::new();
+    let variety = Variety::new(args.peers, args.ambrs);
     let fresh = || {
         let packets = pool.clone();
         Box::new(move || packets.alloc())
     };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = World::build(args.sessions, fresh(), n4_port, cpus)?;
+    let mut world = World::build(args.sessions, variety, fresh(), n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
@@ -148,14 +151,12 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
     let counters = world.core.up.endpoint().counters();
-    let learned = world.core.up.learned();
     let memory = world.memory;
     let proven = world.subscribers.flows()?.len();
     let run = Run {
         cpus,
         memory,
         flow,
-        learned,
         proven,
         compared: world.prove()?,
         evicted: [
@@ -167,10 +168,11 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     Ok((outcomes, run))
 }
 
-/// What is measured, by the way that messages come.
+/// What is measured, by the way that messages come. Sessions that are all alike are a case of their own.
 fn cases(args: &PfcpArgs) -> [Case; 4] {
-    let case = |name, carried_by, rate_per_s| Case {
-        name,
+    let uniform = Variety::new(args.peers, args.ambrs).is_uniform();
+    let case = |[name, name_if_uniform]: [&'static str; 2], carried_by, rate_per_s| Case {
+        name: if uniform { name_if_uniform } else { name },
         carried_by,
         messages: args.messages as usize,
         window: args.window.into(),
@@ -179,25 +181,25 @@ fn cases(args: &PfcpArgs) -> [Case; 4] {
     };
     [
         case(
-            "pfcp/port/mix",
+            ["pfcp/port/mix", "pfcp/port/uniform"],
             "a ring of buffers in the process, as between a worker and the N4 loop; no NIC and no \
              Ethernet, IP or UDP headers",
             args.port_rate,
         ),
         case(
-            "pfcp/dpdk/mix",
+            ["pfcp/dpdk/mix", "pfcp/dpdk/uniform"],
             "whole frames in mbufs on a port in the process, received and sent by the worker; no \
              NIC",
             args.port_rate,
         ),
         case(
-            "pfcp/socket/mix",
+            ["pfcp/socket/mix", "pfcp/socket/uniform"],
             "kernel UDP on loopback, the daemon's socket; the SMFs send and take each datagram by \
              itself",
             args.socket_rate,
         ),
         case(
-            "pfcp/socket/together",
+            ["pfcp/socket/together", "pfcp/socket/uniform-together"],
             "the same, the SMFs sending and taking datagrams of one length as one (UDP_SEGMENT, \
              UDP_GRO), as a card may bring them",
             args.socket_rate,
@@ -221,6 +223,7 @@ fn one(
         let outcome = Outcome {
             case,
             sessions: world.subscribers.all.len() as u32,
+            variety: world.subscribers.variety,
             disturbed: disturbance(&figures),
             figures,
             attempts,

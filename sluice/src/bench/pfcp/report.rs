@@ -3,13 +3,13 @@
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::preemption;
+use super::variety::Variety;
 use super::world::Cpus;
 use crate::bench::machine;
 use crate::bench::path::memory::Grown;
 use crate::bench::stats::round;
 use crate::bench::watch::series::Series;
 use serde_json::{Map, Value, json};
-use sluice_node::session::LearnedCounters;
 
 /// At fewer sessions the fixed part of the memory would stand for them.
 const SESSIONS_FOR_MEMORY: u32 = 100_000;
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub case: Case,
     /// Sessions.
     pub sessions: u32,
+    /// In what they differ.
+    pub variety: Variety,
     /// Figures.
     pub figures: Figures,
     /// Why the figures cannot be trusted.
@@ -38,8 +40,6 @@ pub struct Run {
     pub memory: Grown,
     /// Packets beside modifications.
     pub flow: Option<FlowFigures>,
-    /// How many messages went the short way of forms that were learned.
-    pub learned: LearnedCounters,
     /// Sessions that stood at the end.
     pub proven: usize,
     /// Packets compared to prove it.
@@ -70,6 +70,9 @@ impl Outcome {
         put("name", json!(self.case.name));
         put("carried_by", json!(self.case.carried_by));
         put("sessions", json!(self.sessions));
+        let (peers, ambrs) = self.variety.counts();
+        put("peers", json!(peers));
+        put("ambrs", json!(ambrs));
         put("messages_per_s_median", json!(rate_per_s.median.round()));
         put("messages_per_s_min", json!(rate_per_s.min.round()));
         put("messages_per_s_max", json!(rate_per_s.max.round()));
@@ -190,13 +193,6 @@ pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
         "flow": run.flow.as_ref().map(flow_json),
         "sessions_proven": run.proven,
         "packets_compared": run.compared,
-        "learned": {
-            "replayed": run.learned.replayed,
-            "long_way": run.learned.long_way,
-            "message_forms": run.learned.messages,
-            "session_forms": run.learned.sessions,
-            "recipes": run.learned.recipes,
-        },
         "cache_evicted_requests": run.evicted[0],
         "cache_evicted_responses": run.evicted[1],
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),

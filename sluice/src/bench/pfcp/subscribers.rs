@@ -4,22 +4,18 @@
 //! are read afterwards and prove it. So whole series are made before the clock runs.
 
 use super::lifecycle::{Act, Asked, State};
+use super::variety::Variety;
 use crate::bench::path::scene::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
 use crate::bench::path::traffic::Flow;
 use sluice_lab_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_lab_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Seid, Teid};
 use sluice_wire::pfcp::message::{AssociationSetupRequest, HeartbeatRequest};
-use sluice_wire::pfcp::value::{BitRate, NtpTime};
+use sluice_wire::pfcp::value::NtpTime;
 use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-/// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
-const RATE: BitRate = BitRate {
-    uplink_kbps: 10_000_000,
-    downlink_kbps: 10_000_000,
-};
 /// First TEID that dialects choose themselves: below all of ours, which have the top bit set.
 const CP_TEID: u32 = 0x2000_0000;
 
@@ -30,7 +26,7 @@ pub struct Subscriber {
     pub up_seid: u64,
     /// The UPF's TEID for the uplink.
     pub teid: u32,
-    /// The gNB, and so its TEID.
+    /// Which of the session's gNBs, and so its TEID.
     pub gnb: u8,
     /// How often the rules were made anew.
     pub generation: u8,
@@ -43,6 +39,8 @@ pub struct Subscriber {
 pub struct Subscribers {
     cp: CpNode,
     network: Arc<Network>,
+    /// In what they differ.
+    pub variety: Variety,
     /// When the SMF started.
     pub recovery: NtpTime,
     /// By number.
@@ -60,11 +58,12 @@ pub fn dialect(index: u32) -> Dialect {
 
 impl Subscribers {
     /// `count` subscribers without sessions, of an SMF at `address` that started at `recovery`.
-    pub fn new(count: u32, address: Ipv4Addr, recovery: NtpTime) -> Self {
+    pub fn new(count: u32, variety: Variety, address: Ipv4Addr, recovery: NtpTime) -> Self {
         let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
             cp: CpNode::new(address),
             network: Arc::new(network),
+            variety,
             recovery,
             all: vec![Subscriber::default(); count as usize],
             absent: Vec::with_capacity(count as usize),
@@ -118,7 +117,8 @@ impl Subscribers {
         }
         let new_gnb = self.random(GNBS) as u8;
         let before = self.all[index as usize];
-        let (after, step) = before.after(dialect(index), act, new_gnb, |gnb| tunnel(index, gnb));
+        let tunnel = |gnb| self.tunnel(index, gnb);
+        let (after, step) = before.after(dialect(index), act, new_gnb, tunnel);
         self.all[index as usize] = after;
         let plan = self.plan(index);
         let seid = cp_seid(index);
@@ -128,7 +128,7 @@ impl Subscribers {
             up_seid: Seid(before.up_seid),
             gnb: before
                 .has_gnb()
-                .then(|| tunnel(index, before.gnb))
+                .then(|| self.tunnel(index, before.gnb))
                 .flatten(),
             generation: u32::from(after.generation),
         };
@@ -146,12 +146,22 @@ impl Subscribers {
 
     fn plan(&self, index: u32) -> SessionPlan {
         let mut plan = SessionPlan::new(scene::ue_address(index), self.network.clone(), QFI);
-        (plan.ambr, plan.flow_mbr, plan.measured) = (Some(RATE), Some(RATE), true);
+        let rate = Some(self.variety.rate(index));
+        (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
             let ipv4 = UPF_N3;
             plan.uplink = UplinkTeid::ChosenByCp(Tunnel { teid, ipv4 });
         }
         plan
+    }
+
+    /// A gNB's tunnel of a subscriber: its TEID tells the gNB, too.
+    fn tunnel(&self, index: u32, gnb: u8) -> Option<Tunnel> {
+        let (teid, peers) = (gnb_teid(index, gnb), self.variety.peers);
+        Some(Tunnel {
+            teid: Teid::new(teid)?,
+            ipv4: peers.address(peers.number(teid)),
+        })
     }
 
     /// The packets of all sessions that stand; every one of them must be connected.
@@ -186,14 +196,6 @@ impl Subscribers {
 /// The SMF's SEID of subscriber `index`; 0 names none.
 fn cp_seid(index: u32) -> Seid {
     Seid(u64::from(index) + 1)
-}
-
-/// A gNB's tunnel of a subscriber: its TEID tells the gNB, too.
-fn tunnel(index: u32, gnb: u8) -> Option<Tunnel> {
-    Some(Tunnel {
-        teid: Teid::new(gnb_teid(index, gnb))?,
-        ipv4: scene::gnb_address(usize::from(gnb)),
-    })
 }
 
 fn gnb_teid(index: u32, gnb: u8) -> u32 {

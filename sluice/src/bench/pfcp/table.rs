@@ -42,11 +42,10 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
         );
     }
     text += &format!("{}\n", placement(run.cpus));
-    let learned = &run.learned;
-    text += &format!(
-        "{} session messages by {} learned recipes, {} the long way\n",
-        learned.replayed, learned.recipes, learned.long_way
-    );
+    if let Some(o) = outcomes.first() {
+        let (peers, ambrs) = o.variety.counts();
+        text += &format!("sessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n");
+    }
     text += &format!(
         "{} sessions stood at the end; {} packets compared\n",
         run.proven, run.compared

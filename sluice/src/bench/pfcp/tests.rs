@@ -8,6 +8,7 @@ use super::load::{Log, Pace};
 use super::measure::{Case, measure};
 use super::port::{self, PortDoor, PortWire};
 use super::script::Script;
+use super::variety::Variety;
 use super::world::{Cpus, Loop, World};
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool};
@@ -21,7 +22,7 @@ fn world(pool: &HeapPool) -> (World<HeapPacket>, PortWire<HeapPacket>) {
         worker: *allowed.last().unwrap(),
     };
     let (port, wire) = port::pair(fresh(pool));
-    let world = World::build(SESSIONS, fresh(pool), port, cpus).unwrap();
+    let world = World::build(SESSIONS, Variety::new(300, 17), fresh(pool), port, cpus).unwrap();
     (world, wire)
 }
 

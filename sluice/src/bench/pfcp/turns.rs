@@ -25,29 +25,18 @@ pub struct Spent {
     pub lap: Lap,
 }
 
-/// What a turn of the measured loop did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Turned {
-    /// Messages, and transactions that came back.
-    pub work: usize,
-    /// Messages that had gone the long way by then.
-    pub learned: u64,
-}
-
-/// A turn of the daemon's loop (`upf::control`), without what has no part in N4.
+/// A turn of the daemon's loop (`upf::control`), without what has no part in N4. Returns how many
+/// messages, and transactions that came back, it dealt with.
 pub fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
     core: &mut Core<P>,
     door: &mut D,
-) -> Turned {
+) -> usize {
     let now = time();
     let mut work = door.receive(|datagrams, around| core.datagrams(now, datagrams, around));
     work += core.turn(now, door.around());
     door.flush();
     while core.up.next_notice().is_some() {}
-    Turned {
-        work,
-        learned: core.up.long_way(),
-    }
+    work
 }
 
 /// The same, and the daemon's rest behind some turns without work.
@@ -55,30 +44,25 @@ pub fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
     core: &mut Core<P>,
     door: &mut D,
     idle_turns: &mut u32,
-) -> Turned {
-    let turned = turn(core, door);
-    *idle_turns = if turned.work > 0 { 0 } else { *idle_turns + 1 };
+) -> usize {
+    let work = turn(core, door);
+    *idle_turns = if work > 0 { 0 } else { *idle_turns + 1 };
     if *idle_turns >= TURNS_BEFORE_REST {
         core.end().sleep(WAIT_BUSY);
     }
-    turned
+    work
 }
 
 /// Turns until the generator is done.
-pub fn spend((done, away): (&AtomicBool, &Away), mut turn: impl FnMut() -> Turned) -> Spent {
+pub fn spend((done, away): (&AtomicBool, &Away), mut turn: impl FnMut() -> usize) -> Spent {
     let (mut busy_ns, mut busy_turns) = (0, 0);
-    let mut before = Turned::default();
     let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
     let mut from_ns = began_ns;
     while !done.load(Ordering::Acquire) {
-        let turned = turn();
+        let work = turn();
         let now_ns = clock::monotonic_ns();
-        // What it takes to learn a form is the loop's own.
-        if turned.learned == before.learned {
-            away.note(now_ns - from_ns, turned.work);
-        }
-        before = turned;
-        if turned.work > 0 {
+        away.note(now_ns - from_ns, work);
+        if work > 0 {
             busy_ns += now_ns - from_ns;
             busy_turns += 1;
         }

@@ -6,12 +6,14 @@ use super::load::{Lap, Log, Pace, Wire, drive};
 use super::port::N4Port;
 use super::script::Script;
 use super::subscribers::Subscribers;
-use super::turns::{Spent, Turned, spend, turn, turn_or_rest};
+use super::turns::{Spent, spend, turn, turn_or_rest};
+use super::variety::Variety;
 use crate::bench::path::fifo::Fifo;
 use crate::bench::path::io::{BenchIo, Pool};
 use crate::bench::path::memory;
 use crate::bench::path::scene::N4_SMF;
 use crate::bench::path::traffic::Direction;
+use crate::bench::path::traffic::Frames;
 use crate::bench::path::world::{Failure, Size, World as PathWorld, start, time};
 use sluice_host::{clock, thread};
 use sluice_node::core::{Core, Surroundings};
@@ -63,16 +65,18 @@ pub enum Loop {
 }
 
 impl<P: Packet> World<P> {
-    /// Starts a UPF for `sessions` sessions; none is established yet.
+    /// Starts a UPF for `sessions` sessions of such a variety; none is established yet.
     pub fn build(
         sessions: u32,
+        variety: Variety,
         mut pool: Pool<P>,
         n4: N4Port<P>,
         cpus: Cpus,
     ) -> Result<Self, Failure> {
-        let subscribers = Subscribers::new(sessions, N4_SMF, time().wall);
+        let subscribers = Subscribers::new(sessions, variety, N4_SMF, time().wall);
+        let frames = Arc::new(Frames::of(variety.peers));
         let mut fifo = |direction| {
-            let fifo = Fifo::new(direction, Arc::default(), &mut pool);
+            let fifo = Fifo::new(direction, Arc::clone(&frames), &mut pool);
             fifo.ok_or("no packet buffers for the memory source")
         };
         let mut io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
@@ -85,6 +89,7 @@ impl<P: Packet> World<P> {
                 .saturating_mul(4)
                 .next_power_of_two()
                 .max(ENDPOINTS_MIN),
+            peers: variety.peers,
             ..Size::of(sessions)
         };
         let (core, worker) = start(size, io)?;
@@ -207,10 +212,7 @@ impl<P: Packet> World<P> {
                     let mut idle = 0;
                     spend((&done, away), || turn_or_rest(core, door, &mut idle))
                 }
-                Loop::Limit => spend((&done, away), || Turned {
-                    work: door.limit(core),
-                    learned: 0,
-                }),
+                Loop::Limit => spend((&done, away), || door.limit(core)),
             };
             let lap = generator.join().map_err(|_| "the generator panicked")?;
             spent.lap = lap?;

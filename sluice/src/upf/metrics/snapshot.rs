@@ -4,7 +4,7 @@ use crate::upf::links::{Links, State};
 use sluice_node::control::ControlCounters;
 use sluice_node::core::Core;
 use sluice_node::n4::PortN4Counters;
-use sluice_node::session::{InUse, LearnedCounters};
+use sluice_node::session::InUse;
 use sluice_port::{PortId, PortStats};
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_wire::pfcp::{Cause, MessageType};
@@ -38,8 +38,6 @@ pub struct Snapshot {
     pub n4_causes: Vec<(MessageType, Cause, u64)>,
     /// N4 on ports.
     pub n4_ports: PortN4Counters,
-    /// Session messages by the way that they went.
-    pub learned: LearnedCounters,
     /// Frames of the control core.
     pub control: ControlCounters,
     /// Frames that it could give to no worker.
@@ -102,7 +100,6 @@ impl Snapshot {
             n4: endpoint.counters().iter().collect(),
             n4_causes: endpoint.counters().causes().collect(),
             n4_ports: core.n4_counters(),
-            learned: core.up.learned(),
             control: core.control.counters(),
             lost_frames: core.lost_frames(),
             buffers: [pool.packets(), pool.available()],

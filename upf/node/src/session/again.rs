@@ -71,7 +71,7 @@ impl State {
             &Body::new(body),
             IeType::CREATE_PDR,
             PDRS_PER_MESSAGE,
-            |ie: CreatePdr<'_>| {
+            |ie: &CreatePdr<'_>| {
                 let asked = matches!(ie.pdi.local_f_teid, Some(FTeid::Choose { .. }));
                 let pdr = pdrs.iter().find(|p| asked && p.id == ie.pdr_id);
                 if let Some((id, tunnel)) = pdr.and_then(|p| Some((p.id, p.tunnel?))) {

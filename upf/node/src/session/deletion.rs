@@ -95,10 +95,6 @@ impl State {
     /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
     /// was admitted fits one transaction.
     pub(super) fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {
-        if let Some(drafted) = self.replay_end(at, name, session.shard) {
-            return drafted;
-        }
-        let before = self.look_at_end(name);
         self.store.load(name, &mut self.installed);
         self.draft.clear();
         let mut drafted = Drafted {
@@ -110,9 +106,13 @@ impl State {
             ops: &mut drafted.txn.ops,
             credits: &mut drafted.record.credits,
         };
-        let written = self.before.render(&self.installed).is_ok()
+        let written = self.before.render_to_clear(&self.installed).is_ok()
             && delta.write(&self.before, &self.after, Wanted::None).is_ok();
         debug_assert!(written, "an admitted session fits one transaction");
+        #[cfg(test)]
+        if self.asserts {
+            self.assert_written_whole(&drafted);
+        }
         let urrs = self.installed.urrs.iter();
         drafted.record.due.extend(urrs.map(|urr| Due {
             meter: urr.meter,
@@ -122,9 +122,6 @@ impl State {
         let peers = self.installed.fars.iter().filter_map(|f| f.peer);
         drafted.record.peers.extend(peers);
         self.settle(name, at.seconds());
-        if let Some(before) = before {
-            self.learn_end(before, &drafted);
-        }
         self.store.remove(name);
         drafted
     }

@@ -4,7 +4,6 @@ use crate::network::Network;
 use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::ground::shard_of;
-use crate::session::learned::Procedure;
 use crate::session::pending::{Answer, Reply};
 use crate::session::refusal::Refusal;
 use crate::session::state::{Moment, State};
@@ -30,10 +29,6 @@ impl UpFunction {
         net: &mut N,
         out: &mut E,
     ) {
-        let leaving = self.state.is_leaving(request.association);
-        if !leaving && let Some(done) = self.state.replay_establishment(at, request, net) {
-            return self.established(at, request, done, net, out);
-        }
         let head = SessionEstablishmentHead::parse(request.body).map_err(Refusal::from);
         if let Ok(head) = &head
             && let Some(known) = self.state.known(request, head)
@@ -165,7 +160,6 @@ impl State {
         if self.is_leaving(request.association) {
             return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
         }
-        let before = self.look(Procedure::Establish, body, None);
         let rules = Body::new(body);
         refuse_unsupported(head, &rules)?;
         let flags = head.pfcpsereq_flags.unwrap_or_default();
@@ -175,6 +169,7 @@ impl State {
             restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
         };
         let shard = base.shard;
+        self.ground.prefetch_taking(shard);
         let (mut drafted, _) = self.draft(at, base, net, |work| create_all(work, &rules))?;
         let cp = CpSession {
             seid: head.cp_f_seid.seid,
@@ -196,7 +191,6 @@ impl State {
         };
         drafted.record.session = session;
         self.settle(session, at.seconds());
-        self.learn((Procedure::Establish, body), before, &drafted, session);
         Ok(drafted)
     }
 

@@ -2,7 +2,6 @@
 
 use crate::network::Network;
 use crate::session::config::Config;
-use crate::session::learned::LearnedCounters;
 use crate::session::notice::Notice;
 use crate::session::state::{Moment, State};
 use crate::session::store::{CpSession, SessionRef};
@@ -32,8 +31,8 @@ pub struct Foreseen {
 
 /// The N4 side of a UPF: associations, sessions, and their compiled rules.
 ///
-/// It has no clock, socket or thread, and allocates nothing for a message whose form was learned, once
-/// as many transactions were under way at a time as ever will be. Call [`next_deadline`] after every
+/// It has no clock, socket or thread, and allocates nothing for a session request once as many
+/// transactions were under way at a time as ever will be. Call [`next_deadline`] after every
 /// other call, and [`tick`] when it has come.
 ///
 /// [`next_deadline`]: Self::next_deadline
@@ -150,7 +149,9 @@ impl UpFunction {
             self.state.ground.meters.prefetch_at(meter);
         }
         if foreseen.ends {
-            self.state.foresee_end(name);
+            for endpoint in self.state.store.endpoints_of(name) {
+                self.state.ground.prefetch_release(&endpoint);
+            }
         }
     }
 
@@ -228,16 +229,6 @@ impl UpFunction {
     /// Transactions under way.
     pub fn under_way(&self) -> usize {
         self.state.pending.len()
-    }
-
-    /// How many messages went the short way of forms that were learned.
-    pub fn learned(&self) -> LearnedCounters {
-        self.state.learned.counters()
-    }
-
-    /// How many went the long way.
-    pub fn long_way(&self) -> u64 {
-        self.state.learned.long_way()
     }
 
     /// The PFCP endpoint, for its counters.

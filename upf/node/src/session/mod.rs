@@ -51,7 +51,6 @@ mod features;
 mod followed;
 mod function;
 mod ground;
-mod learned;
 mod limits;
 mod meter;
 mod modification;
@@ -77,7 +76,6 @@ pub use features::UP_FUNCTION_FEATURES;
 pub use followed::{Followed, RuleNames, Sought};
 pub use function::{Effects, Foreseen, UpFunction};
 pub use ground::InUse;
-pub use learned::LearnedCounters;
 pub use notice::Notice;
 pub use views::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
 

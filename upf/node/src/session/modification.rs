@@ -6,8 +6,6 @@ use crate::session::compile::ways;
 use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::establishment::{put, write_created};
 use crate::session::function::{Effects, UpFunction};
-use crate::session::learned::Procedure;
-use crate::session::learned::replay::Replayed;
 use crate::session::pending::{Answer, Pending, Reply};
 use crate::session::refusal::{self, Refusal};
 use crate::session::state::{Moment, State};
@@ -37,13 +35,6 @@ impl UpFunction {
             return self.refuse_modification(at, request, Seid(0), &refusal, out);
         };
         let target = (name, &session);
-        if let Some(done) = self
-            .state
-            .replay_modification(at, target, request.body, net)
-        {
-            let Replayed { drafted, reference } = done;
-            return self.modified(at, request, (drafted, reference, session.cp.seid), net, out);
-        }
         let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
         let modified = head.and_then(|head| {
             let drafted = self.state.modify(at, target, &head, request.body, net)?;
@@ -131,7 +122,6 @@ impl State {
         net: &mut N,
     ) -> Result<Drafted, Refusal> {
         let body = &Body::new(octets);
-        let before = self.look(Procedure::Modify, octets, Some(name));
         refuse_unsupported(body)?;
         let base = Base {
             session: Some(name),
@@ -140,7 +130,6 @@ impl State {
         };
         let (drafted, scope) = self.draft(at, base, net, |work| apply_all(work, head, body))?;
         self.commit(name, scope, at.seconds());
-        self.learn((Procedure::Modify, octets), before, &drafted, name);
         if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
             self.store.rename(name, CpSession { seid, ipv4, ipv6 });
         }
@@ -176,14 +165,19 @@ fn query<N: Network>(
         work.queried.extend(work.draft.urrs.iter().map(|u| u.id.0));
         return Ok(());
     }
-    each(body, IeType::QUERY_URR, URRS_PER_MESSAGE, |ie: QueryUrr| {
-        let unknown = Refusal::identity(refusal::urr(ie.urr_id));
-        let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
-        if !work.queried.contains(&id) {
-            work.queried.try_push(id).map_err(|_| unknown)?;
-        }
-        Ok(())
-    })
+    each(
+        body,
+        IeType::QUERY_URR,
+        URRS_PER_MESSAGE,
+        |ie: &QueryUrr| {
+            let unknown = Refusal::identity(refusal::urr(ie.urr_id));
+            let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
+            if !work.queried.contains(&id) {
+                work.queried.try_push(id).map_err(|_| unknown)?;
+            }
+            Ok(())
+        },
+    )
 }
 
 fn refuse_unsupported(body: &Body<'_>) -> Result<(), Refusal> {

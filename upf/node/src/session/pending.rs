@@ -1,5 +1,6 @@
 //! Transactions under way, and what is to be done when they come back.
 
+use crate::partitions::{PARTITIONS, Part};
 use crate::session::compile::diff::Credits;
 use crate::session::farewell::Last;
 use crate::session::limits::{FARS, URRS};
@@ -80,26 +81,67 @@ pub struct Reply {
     pub cp_seid: Seid,
 }
 
-/// The transactions under way. Boxes are used again; none is made once the most that were ever
-/// under way at a time have been.
+/// The transactions under way, in parts by the lowest bits of their shard; a transaction's name tells
+/// its part. Boxes are used again; none is made once the most that were ever under way at a time have
+/// been.
 #[derive(Debug)]
 pub struct PendingTable {
-    slots: Vec<Option<Box<Pending>>>,
-    /// By slot: how often it was used, so that a transaction that comes back twice is told.
-    turns: Vec<u32>,
-    free: Vec<u32>,
+    parts: Box<[PendingPart; PARTITIONS]>,
+    /// Records in use.
+    used: usize,
+    /// Boxes belong to no key: who takes one gives it back.
     spare: Vec<Box<Pending>>,
     txns: Vec<Box<Txn>>,
     limit: usize,
 }
 
+/// One part.
+#[derive(Debug)]
+struct PendingPart {
+    slots: Vec<Option<Box<Pending>>>,
+    /// By slot: how often it was used, so that a transaction that comes back twice is told.
+    turns: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl PendingPart {
+    /// Keeps a record; gives its slot, and how often that was used.
+    fn keep(&mut self, record: Box<Pending>) -> Option<(u32, u32)> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.turns.push(0);
+            self.slots.len() as u32 - 1
+        });
+        let at = slot as usize;
+        let turn = self.turns.get_mut(at)?;
+        *turn = turn.wrapping_add(1);
+        *self.slots.get_mut(at)? = Some(record);
+        Some((slot, *turn))
+    }
+
+    fn take(&mut self, slot: u32, turn: u32) -> Option<Box<Pending>> {
+        let at = slot as usize;
+        if *self.turns.get(at)? != turn {
+            return None;
+        }
+        let record = self.slots.get_mut(at)?.take()?;
+        self.free.push(slot);
+        Some(record)
+    }
+}
+
 impl PendingTable {
     /// At most `limit` under way.
     pub fn new(limit: usize) -> Self {
-        Self {
+        // All of them may be of one part. Memory is touched as it is used.
+        let part = |_| PendingPart {
             slots: Vec::with_capacity(limit),
             turns: Vec::with_capacity(limit),
             free: Vec::with_capacity(limit),
+        };
+        Self {
+            parts: Box::new(core::array::from_fn(part)),
+            used: 0,
             spare: Vec::with_capacity(limit),
             txns: Vec::with_capacity(limit),
             limit,
@@ -108,7 +150,7 @@ impl PendingTable {
 
     /// Transactions under way.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.used
     }
 
     /// True if one more may go.
@@ -157,33 +199,28 @@ impl PendingTable {
 
     /// Keeps the record until the transaction comes back; names the transaction.
     pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.turns.push(0);
-            self.slots.len() as u32 - 1
-        });
-        let at = slot as usize;
-        if let (Some(place), Some(turn)) = (self.slots.get_mut(at), self.turns.get_mut(at)) {
-            *turn = turn.wrapping_add(1);
-            *place = Some(record);
-            txn.id = u64::from(*turn) << 32 | u64::from(slot);
+        let (part, _) = Part::of_number(txn.shard.0.into());
+        let kept = self.parts[part.index() % PARTITIONS].keep(record);
+        if let Some((slot, turn)) = kept {
+            self.used += 1;
+            txn.id = u64::from(turn) << 32 | u64::from(part.number(slot));
         }
     }
 
     /// The session of a transaction under way.
     pub fn session(&self, id: u64) -> Option<SessionRef> {
-        let record = self.slots.get(id as u32 as usize)?.as_ref()?;
+        let (part, slot) = Part::of_number(id as u32);
+        let part = &self.parts[part.index() % PARTITIONS];
+        let record = part.slots.get(slot as usize)?.as_ref()?;
         Some(record.session)
     }
 
     /// The record of a transaction that came back.
     pub fn take(&mut self, id: u64) -> Option<Box<Pending>> {
-        let at = id as u32 as usize;
-        if *self.turns.get(at)? != (id >> 32) as u32 {
-            return None;
-        }
-        let record = self.slots.get_mut(at)?.take()?;
-        self.free.push(at as u32);
+        let (part, slot) = Part::of_number(id as u32);
+        let part = &mut self.parts[part.index() % PARTITIONS];
+        let record = part.take(slot, (id >> 32) as u32)?;
+        self.used -= 1;
         Some(record)
     }
 
@@ -203,6 +240,34 @@ impl PendingTable {
     pub fn recycle_txn(&mut self, txn: Box<Txn>) {
         if self.txns.len() < self.limit {
             self.txns.push(txn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is done with a transaction leaves all parts but its shard's as they were.
+    #[test]
+    fn a_transaction_touches_the_part_of_its_shard_alone() {
+        let mut table = PendingTable::new(100);
+        let state = |table: &PendingTable| table.parts.each_ref().map(|part| format!("{part:?}"));
+        for (n, shard) in (1..).zip([0, 1, 15, 16, 17, 4_095]) {
+            let before = state(&table);
+            let name = SessionRef { at: n, check: 1 };
+            let (record, mut txn) = (table.record(name), table.txn(shard));
+            table.keep(record, &mut txn);
+            assert_eq!((table.session(txn.id), table.len()), (Some(name), 1));
+            let record = table.take(txn.id).unwrap();
+            assert_eq!(record.session, name);
+            assert!(table.take(txn.id).is_none(), "it came back twice");
+            assert_eq!(table.len(), 0);
+            table.recycle(record);
+            table.recycle_txn(txn);
+            let after = state(&table);
+            let touched = (0..PARTITIONS).filter(|at| before[*at] != after[*at]);
+            assert_eq!(touched.collect::<Vec<_>>(), [shard as usize % PARTITIONS]);
         }
     }
 }

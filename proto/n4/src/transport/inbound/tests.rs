@@ -1,4 +1,6 @@
 use super::*;
+use crate::transport::{RecentRequests, RequestAdmission, RequestTicket};
+use std::net::SocketAddr;
 
 const WINDOW_MS: u64 = 4000;
 /// Fingerprints.
@@ -9,8 +11,8 @@ fn peer(port: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1], port))
 }
 
-fn inbound(requests: usize, response_bytes: usize) -> Inbound {
-    Inbound::new(InboundLimits {
+fn inbound(requests: usize, response_bytes: usize) -> RecentRequests {
+    RecentRequests::new(InboundLimits {
         requests,
         response_bytes,
         window_ms: WINDOW_MS,
@@ -18,7 +20,7 @@ fn inbound(requests: usize, response_bytes: usize) -> Inbound {
     })
 }
 
-fn new(admission: Admission<'_>) -> Ticket {
+fn new(admission: RequestAdmission<'_>) -> RequestTicket {
     match admission {
         Admission::New(ticket) => ticket,
         other => panic!("not new: {other:?}"),
@@ -170,9 +172,11 @@ fn a_request_whose_bucket_is_full_is_known_as_long_as_its_entry_is_there() {
     TestRunner::default().run(&sequences, run).unwrap();
 }
 
-fn inbound_of_one_bucket(requests: usize) -> Inbound {
-    Inbound {
-        recent: Recent::new(1),
-        ..inbound(requests, 1000)
-    }
+fn inbound_of_one_bucket(requests: usize) -> RecentRequests {
+    let mut all = inbound(requests, 1000);
+    let [only] = &mut all.parts[..] else {
+        panic!("so few requests have one partition");
+    };
+    only.recent = Recent::new(1);
+    all
 }

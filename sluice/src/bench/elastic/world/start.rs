@@ -1,6 +1,7 @@
 //! The beginning: workers and control core are assembled, and sessions established over N4.
 
 use crate::bench::elastic::source::Source;
+use crate::bench::path::peers::Peers;
 use crate::bench::path::scene::{self, N3, N6};
 use crate::bench::path::smf::{Answers, Smf, Teids};
 use crate::bench::path::world::{Failure, N4_ADDRESS, Size, time};
@@ -33,7 +34,8 @@ pub(super) fn start<P: Packet>(
         workers: 2,
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
-    let control = Control::new(scene::control_config(pool)).map_err(|e| e.to_string())?;
+    let control =
+        Control::new(scene::control_config(pool, Peers::default())).map_err(|e| e.to_string())?;
     let config = Config {
         sessions: sessions as usize,
         ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])

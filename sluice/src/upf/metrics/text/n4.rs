@@ -11,7 +11,6 @@ pub(super) fn n4(page: &mut Page, s: &Snapshot) {
     messages(page, s);
     responses(page, s);
     events(page, s);
-    session_requests(page, s);
     on_ports(page, s);
 }
 
@@ -58,13 +57,6 @@ fn events(page: &mut Page, s: &Snapshot) {
             others.sample(&[("event", name)], n);
         }
     }
-}
-
-fn session_requests(page: &mut Page, s: &Snapshot) {
-    let help = "Session requests carried out by a learned form, or by the long way.";
-    let mut ways = page.counter("sluice_n4_session_requests_total", help);
-    ways.sample(&[("way", &"learned")], s.learned.replayed);
-    ways.sample(&[("way", &"long")], s.learned.long_way);
 }
 
 fn on_ports(page: &mut Page, s: &Snapshot) {

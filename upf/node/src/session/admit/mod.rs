@@ -20,10 +20,10 @@ impl<N: Network> Work<'_, N> {
     pub fn create_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
-        each(body, IeType::CREATE_FAR, fars, |ie| self.create_far(&ie))?;
-        each(body, IeType::CREATE_QER, qers, |ie| self.create_qer(&ie))?;
-        each(body, IeType::CREATE_URR, urrs, |ie| self.create_urr(&ie))?;
-        each(body, IeType::CREATE_PDR, pdrs, |ie| self.create_pdr(&ie))?;
+        each(body, IeType::CREATE_FAR, fars, |ie| self.create_far(ie))?;
+        each(body, IeType::CREATE_QER, qers, |ie| self.create_qer(ie))?;
+        each(body, IeType::CREATE_URR, urrs, |ie| self.create_urr(ie))?;
+        each(body, IeType::CREATE_PDR, pdrs, |ie| self.create_pdr(ie))?;
         check_bars(body)
     }
 
@@ -31,20 +31,20 @@ impl<N: Network> Work<'_, N> {
     pub fn update_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
-        each(body, IeType::UPDATE_FAR, fars, |ie| self.update_far(&ie))?;
-        each(body, IeType::UPDATE_QER, qers, |ie| self.update_qer(&ie))?;
-        each(body, IeType::UPDATE_URR, urrs, |ie| self.update_urr(&ie))?;
-        each(body, IeType::UPDATE_PDR, pdrs, |ie| self.update_pdr(&ie))
+        each(body, IeType::UPDATE_FAR, fars, |ie| self.update_far(ie))?;
+        each(body, IeType::UPDATE_QER, qers, |ie| self.update_qer(ie))?;
+        each(body, IeType::UPDATE_URR, urrs, |ie| self.update_urr(ie))?;
+        each(body, IeType::UPDATE_PDR, pdrs, |ie| self.update_pdr(ie))
     }
 
     /// All rules that a message removes.
     pub fn remove_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
         let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
-        each(body, IeType::REMOVE_PDR, pdrs, |ie| self.remove_pdr(&ie))?;
-        each(body, IeType::REMOVE_FAR, fars, |ie| self.remove_far(&ie))?;
-        each(body, IeType::REMOVE_QER, qers, |ie| self.remove_qer(&ie))?;
-        each(body, IeType::REMOVE_URR, urrs, |ie| self.remove_urr(&ie))
+        each(body, IeType::REMOVE_PDR, pdrs, |ie| self.remove_pdr(ie))?;
+        each(body, IeType::REMOVE_FAR, fars, |ie| self.remove_far(ie))?;
+        each(body, IeType::REMOVE_QER, qers, |ie| self.remove_qer(ie))?;
+        each(body, IeType::REMOVE_URR, urrs, |ie| self.remove_urr(ie))
     }
 }
 
@@ -53,12 +53,9 @@ pub fn each<'a, T: Element<'a>>(
     body: &Body<'a>,
     ie_type: IeType,
     max: usize,
-    mut admit: impl FnMut(T) -> Result<(), Refusal>,
+    admit: impl FnMut(&T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
-    for element in body.groups(ie_type, max) {
-        admit(element?)?;
-    }
-    Ok(())
+    body.each_group(ie_type, max, admit)
 }
 
 /// BARs are without effect, as nothing is buffered, but they must be BARs.

@@ -139,6 +139,31 @@ impl Image {
     /// Renders the rules.
     pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         self.render_lines(rules, |_| true)?;
+        self.render_buckets(rules)
+    }
+
+    /// Renders what it takes to clear all that the rules have: of a line without blocks where it is and
+    /// whose usage it holds.
+    pub fn render_to_clear(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        self.clear();
+        for endpoint in rules.lines() {
+            match rules.first_member(endpoint.key) {
+                Some(first) if !endpoint.has_blocks() => {
+                    let image = LineImage {
+                        at: endpoint.line,
+                        line: Line::default(),
+                        credit: Some(credit(rules, first.pdr)),
+                        qers: [None; 2],
+                    };
+                    self.lines.try_push(image).map_err(|_| TooLarge)?;
+                }
+                _ => self.render_line(rules, endpoint)?,
+            }
+        }
+        self.render_buckets(rules)
+    }
+
+    fn render_buckets(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         for qer in &rules.qers {
             for uplink in [true, false] {
                 let at = qer.buckets[usize::from(!uplink)];

@@ -2,7 +2,6 @@
 
 use crate::network::{Network, PeerError, Side};
 use crate::session::compile::LINE_RULES;
-use crate::session::ground::Step;
 use crate::session::refusal::{self, Refusal};
 use crate::session::rules::{Action, Far, Forwarding, Key, Pdr};
 use crate::session::work::Work;
@@ -120,15 +119,7 @@ impl<N: Network> Work<'_, N> {
             PeerError::Full => Refusal::full(Some(rule), Some(IeType::OUTER_HEADER_CREATION)),
         })?;
         match self.ground.peer_held(peer, self.claims) {
-            Ok(()) => {
-                self.claims.note(Step::Peer {
-                    side: forwarding.side,
-                    instance: forwarding.instance,
-                    address: address.into(),
-                    peer,
-                });
-                Ok(peer)
-            }
+            Ok(()) => Ok(peer),
             Err(_) => {
                 self.ground.release_peer(peer, self.net);
                 Err(Refusal::full(Some(rule), None))

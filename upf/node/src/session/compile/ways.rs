@@ -75,13 +75,13 @@ impl<N: Network> Work<'_, N> {
                 self.resolve_far(at)?;
             }
         }
-        #[cfg(test)]
+        #[cfg(all(test, debug_assertions))]
         self.assert_whole();
         Ok(())
     }
 
-    /// The long way would change nothing more.
-    #[cfg(test)]
+    /// Resolving all rules would change nothing more.
+    #[cfg(all(test, debug_assertions))]
     fn assert_whole(&mut self) {
         let short = self.draft.clone();
         self.resolve()

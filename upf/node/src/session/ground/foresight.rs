@@ -3,25 +3,14 @@
 use super::Ground;
 use super::endpoint::foreign_key;
 use crate::session::rules::{Endpoint, Origin};
-use sluice_mem::prefetch;
-use sluice_path::foreign::ForeignKey;
 
 impl Ground {
-    /// Asks the caches for what the next [TEID](Self::new_teid) of `shard` is made of.
-    pub fn prefetch_teid(&self, shard: u32) {
+    /// A session of `shard` is about to be established: asks the caches for what its next
+    /// [TEID](Self::new_teid) and [block](Self::block) are made of.
+    pub fn prefetch_taking(&self, shard: u32) {
         if let Some(slot) = self.slots.prefetch_next(shard) {
-            prefetch::read_index(&self.teids, slot as usize);
+            self.teids.prefetch(slot);
         }
-    }
-
-    /// Asks the caches for what a [TEID that is named](Self::named_teid) is put into.
-    pub fn prefetch_named_teid(&self, shard: u32, local: u8, teid: u32) {
-        self.known.prefetch(ForeignKey::teid(local, teid));
-        self.lines.prefetch_next(shard);
-    }
-
-    /// Asks the caches for what the next [block](Self::block) of `shard` is made of.
-    pub fn prefetch_block(&self, shard: u32) {
         self.blocks.prefetch_next(shard);
     }
 

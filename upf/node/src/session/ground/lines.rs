@@ -1,6 +1,6 @@
 //! By what packets find a session: TEIDs and UE addresses, each with the line that it takes.
 
-use super::claims::{Claim, Claims, Step};
+use super::claims::{Claim, Claims};
 use super::endpoint::{endpoint, slot_endpoint};
 use super::{Denied, Exhausted, Ground};
 use crate::session::rules::{Endpoint, Key, Origin};
@@ -19,7 +19,7 @@ impl Ground {
     ) -> Result<(u32, Endpoint), Exhausted> {
         let taken = self.slots.take(shard, now_s).ok_or(Exhausted)?;
         let slot = taken.place();
-        let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+        let last = self.teids.get(slot).copied().unwrap_or(0);
         claims.push(Claim::Slot(taken, last))?;
         for _ in 0..16 {
             let check = self.random.next_u32();
@@ -29,8 +29,6 @@ impl Ground {
             let teid = teid.get();
             if teid != last && !self.known.knows(ForeignKey::teid(local, teid)) {
                 self.set_teid(slot, teid);
-                let line = slot;
-                claims.note(Step::NewTeid { local, teid, line });
                 return Ok((teid, slot_endpoint(local, teid, slot)));
             }
         }
@@ -47,25 +45,8 @@ impl Ground {
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
-        let endpoint = self.named_endpoint(shard, (local, teid), now_s, claims)?;
-        claims.note(Step::NamedTeid {
-            local,
-            teid,
-            line: endpoint.line,
-            origin: endpoint.origin,
-        });
-        Ok(endpoint)
-    }
-
-    fn named_endpoint(
-        &mut self,
-        shard: u32,
-        (local, teid): (u8, u32),
-        now_s: u32,
-        claims: &mut Claims,
-    ) -> Result<Endpoint, Denied> {
         if let Some(slot) = self.layout.own_teid(teid) {
-            if self.slots.is_used(slot) && self.teids.get(slot as usize) == Some(&teid) {
+            if self.slots.is_used(slot) && self.teids.get(slot) == Some(&teid) {
                 return Err(Denied::InUse);
             }
             let congruent = slot % SHARDS == shard;
@@ -74,7 +55,7 @@ impl Ground {
                 && !self.known.knows(key)
                 && let Some(taken) = self.slots.take_named(slot)
             {
-                let last = self.teids.get(slot as usize).copied().unwrap_or(0);
+                let last = self.teids.get(slot).copied().unwrap_or(0);
                 claims
                     .push(Claim::Slot(taken, last))
                     .map_err(Denied::from)?;
@@ -95,36 +76,19 @@ impl Ground {
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
-        let endpoint = self.ue_endpoint(shard, (instance, address), now_s, claims)?;
-        claims.note(Step::UeLine {
-            instance,
-            address,
-            line: endpoint.line,
-            origin: endpoint.origin,
-        });
-        Ok(endpoint)
-    }
-
-    fn ue_endpoint(
-        &mut self,
-        shard: u32,
-        (instance, address): (u8, u32),
-        now_s: u32,
-        claims: &mut Claims,
-    ) -> Result<Endpoint, Denied> {
         if address % SHARDS != shard {
             return Err(Denied::OtherShard);
         }
         let key = Key::Ue { instance, address };
         match self.layout.pool_line(InstanceId(instance), address) {
             Some(line) => {
-                let (word, bit) = (line as usize / 64, 1 << (line % 64));
-                let word = self.pool.get_mut(word).ok_or(Denied::Exhausted)?;
-                if *word & bit != 0 {
+                if self.pool.set(line).ok_or(Denied::Exhausted)? {
                     return Err(Denied::InUse);
                 }
-                claims.push(Claim::Pool(line)).map_err(Denied::from)?;
-                *word |= bit;
+                claims.push(Claim::Pool(line)).map_err(|full| {
+                    self.pool.clear(line);
+                    Denied::from(full)
+                })?;
                 Ok(endpoint(key, line, Origin::Pool))
             }
             None => {

@@ -8,6 +8,7 @@ mod foresight;
 mod lines;
 mod release;
 
+use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::session::limits::TEID_REST_S;
 use crate::session::meter::Meter;
 use crate::session::places::Places;
@@ -20,7 +21,7 @@ use sluice_path::layout::Layout;
 use sluice_path::limits::SHARDS;
 use sluice_path::tables::PeerId;
 
-pub use claims::{Claims, Step};
+pub use claims::Claims;
 pub use endpoint::spare;
 
 /// The allocators.
@@ -33,9 +34,9 @@ pub struct Ground {
     lines: Places,
     blocks: Places,
     /// By slot: the last TEID that it was given out under.
-    teids: Vec<u32>,
+    teids: PartitionedVec<u32>,
     /// One bit for each line: a pool line that is taken.
-    pool: Vec<u64>,
+    pool: PartitionedBits,
     foreign: ForeignWriter,
     known: ForeignReader,
     random: Random,
@@ -94,8 +95,8 @@ impl Ground {
             slots: Places::new(0, layout.endpoints(), TEID_REST_S, false),
             lines: Places::new(first, len, 0, false),
             blocks: Places::new(0, blocks, 0, true),
-            teids: vec![0; layout.endpoints() as usize],
-            pool: vec![0; layout.lines().div_ceil(64)],
+            teids: PartitionedVec::new(&0, layout.endpoints() as usize),
+            pool: PartitionedBits::new(layout.lines()),
             meters: Slab::new(meters),
             known: foreign.reader(),
             foreign,
@@ -103,16 +104,6 @@ impl Ground {
             layout,
             peers_held: 0,
         }
-    }
-
-    /// Where the random numbers are, to [go on](Self::go_on_from) from there again.
-    pub fn random_state(&self) -> Random {
-        self.random.clone()
-    }
-
-    /// Random numbers go on from there, as if none had been drawn since.
-    pub fn go_on_from(&mut self, random: Random) {
-        self.random = random;
     }
 
     /// A random number.
@@ -124,7 +115,7 @@ impl Ground {
     pub fn in_use(&self) -> InUse {
         InUse {
             teids: self.slots.used(),
-            pool_lines: self.pool.iter().map(|w| w.count_ones() as usize).sum(),
+            pool_lines: self.pool.count(),
             foreign_lines: self.lines.used(),
             blocks: self.blocks.used(),
             meters: self.meters.used(),
@@ -141,16 +132,13 @@ impl Ground {
     pub fn block(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
         let taken = self.blocks.take(shard, 0).ok_or(Exhausted)?;
         claims.push(Claim::Block(taken))?;
-        let block = taken.place();
-        claims.note(Step::Block { block });
-        Ok(block)
+        Ok(taken.place())
     }
 
     /// A meter.
     pub fn meter(&mut self, meter: Meter, claims: &mut Claims) -> Result<u32, Exhausted> {
         let at = self.meters.insert(meter).ok_or(Exhausted)?;
         claims.push(Claim::Meter(at))?;
-        claims.note(Step::Meter { meter: at });
         Ok(at)
     }
 
@@ -161,7 +149,7 @@ impl Ground {
     }
 
     fn set_teid(&mut self, slot: u32, teid: u32) {
-        if let Some(last) = self.teids.get_mut(slot as usize) {
+        if let Some(last) = self.teids.get_mut(slot) {
             *last = teid;
         }
     }

@@ -19,7 +19,7 @@ impl Ground {
         let line = endpoint.line;
         match endpoint.origin {
             Origin::Slot => self.slots.give(line, now_s),
-            Origin::Pool => self.clear_pool(line),
+            Origin::Pool => self.pool.clear(line),
             Origin::Foreign => {
                 if let Some(key) = foreign_key(endpoint.key) {
                     self.foreign.remove(key);
@@ -45,19 +45,13 @@ impl Ground {
                 }
                 Claim::Line(taken) => self.lines.untake(taken),
                 Claim::Block(taken) => self.blocks.untake(taken),
-                Claim::Pool(line) => self.clear_pool(line),
+                Claim::Pool(line) => self.pool.clear(line),
                 Claim::Key(key) => {
                     self.foreign.remove(key);
                 }
                 Claim::Peer(peer) => self.release_peer(peer, net),
                 Claim::Meter(at) => self.meters.remove(at),
             }
-        }
-    }
-
-    fn clear_pool(&mut self, line: u32) {
-        if let Some(word) = self.pool.get_mut(line as usize / 64) {
-            *word &= !(1 << (line % 64));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::CpSession;
 use crate::hash::Seeded;
-use crate::marks::Marks;
+use crate::partitions::PartitionedMarks;
 use core::hash::BuildHasher;
 use sluice_n4::AssociationId;
 
@@ -13,7 +13,8 @@ pub type Key = (AssociationId, CpSession);
 /// The places.
 #[derive(Debug)]
 pub struct Index {
-    places: Marks,
+    /// In parts by the highest bits of the key's mark.
+    places: PartitionedMarks,
     hash: Seeded,
 }
 
@@ -21,7 +22,7 @@ impl Index {
     /// Room for so many sessions.
     pub fn new(sessions: usize, hash: Seeded) -> Self {
         Self {
-            places: Marks::new(sessions),
+            places: PartitionedMarks::new(sessions),
             hash,
         }
     }

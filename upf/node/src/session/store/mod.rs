@@ -5,7 +5,6 @@
 
 mod head;
 mod index;
-mod learned;
 mod lines;
 mod lists;
 pub mod record;
@@ -13,9 +12,8 @@ mod runs;
 mod user;
 
 use crate::hash::Seeded;
-use crate::session::learned::domain::FormId;
 use crate::session::limits::RECORD_LINES_PER_SESSION;
-use crate::session::rules::Rules;
+use crate::session::rules::{Endpoint, Rules};
 use crate::session::slab::Slab;
 use core::net::Ipv6Addr;
 use head::{Head, NONE, State, cp_of, key_of};
@@ -139,6 +137,11 @@ impl Store {
         }
     }
 
+    /// What packets of a session are found by.
+    pub fn endpoints_of(&self, name: SessionRef) -> impl Iterator<Item = Endpoint> {
+        record::endpoints(self.record(name))
+    }
+
     /// The meters of a session's URRs.
     pub fn meters_of(&self, name: SessionRef) -> impl Iterator<Item = u32> {
         record::meters(self.record(name))
@@ -259,7 +262,6 @@ impl Store {
             return self.put(name, rules);
         }
         let record = self.records.octets_mut(run);
-        record::set_form(record, FormId::UNKNOWN);
         let place = record.get_mut(ways_at..ways_at + len);
         if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
             place.copy_from_slice(ways);

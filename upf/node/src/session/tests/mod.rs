@@ -7,7 +7,6 @@ pub mod bench;
 mod default_session;
 mod direction;
 mod farewell;
-mod learned;
 mod lifecycle;
 mod many_flows;
 mod oracle;

@@ -4,9 +4,10 @@ use super::bench::{CP, GNB};
 use core::net::Ipv4Addr;
 use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
 use sluice_wire::pfcp::group::{
-    CreateFar, CreatePdr, CreateQer, CreateUrr, ForwardingParameters, Pdi,
+    CreateFar, CreatePdr, CreateQer, CreateUrr, ForwardingParameters, Pdi, UpdateFar,
+    UpdateForwardingParameters,
 };
-use sluice_wire::pfcp::message::SessionEstablishmentRequest;
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
 
 pub fn establishment(cp: Ipv4Addr, cp_seid: u64) -> SessionEstablishmentRequest<'static> {
@@ -114,4 +115,19 @@ pub fn default_session(ue: Ipv4Addr, cp_seid: u64) -> SessionEstablishmentReques
         .create_qer
         .push(qer(1, Some((10_000, 20_000)), Some(9)));
     request
+}
+
+/// Path switch: FAR 2 sends into another tunnel of the gNB.
+pub fn path_switch(teid: u32) -> SessionModificationRequest<'static> {
+    let ohc = OuterHeaderCreation::gtpu_v4(Teid::new(teid).unwrap(), GNB);
+    let mut change = SessionModificationRequest::default();
+    change.update_far.push(UpdateFar {
+        far_id: FarId(2),
+        update_forwarding_parameters: Some(UpdateForwardingParameters {
+            outer_header_creation: Some(Edit::Set(ohc)),
+            ..Default::default()
+        }),
+        ..Default::default()
+    });
+    change
 }

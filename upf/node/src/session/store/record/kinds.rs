@@ -20,21 +20,11 @@ impl Kinds {
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
         let has_ue = rules.pdrs.iter().any(|pdr| pdr.ue.is_some());
-        Self::of_user(user)
-            .with_if(Self::WIDE, is_wide(rules))
-            .with_if(Self::UE, has_ue)
-    }
-
-    /// Those of a user alone.
-    pub fn of_user(user: &User) -> Self {
         Self(0)
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
-    }
-
-    /// True if both tell the same of the user.
-    pub fn same_user(self, other: Self) -> bool {
-        (self.0 ^ other.0) & (Self::IMSI.0 | Self::MSISDN.0) == 0
+            .with_if(Self::WIDE, is_wide(rules))
+            .with_if(Self::UE, has_ue)
     }
 
     fn with_if(self, other: Self, on: bool) -> Self {

@@ -1,7 +1,7 @@
 //! What a session is in memory, beside its head: usage, user and rules in as few octets as they
 //! take, one behind the other, so that a session of the usual kind lies in three cache lines.
 //!
-//! In order: usage, head (the form, what follows, and how often), user, the session's UE address, URRs,
+//! In order: usage, head (what follows, and how often), user, the session's UE address, URRs,
 //! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
@@ -11,11 +11,9 @@ mod pen;
 mod reader;
 mod scribe;
 
-use crate::session::learned::domain::{FormId, Mark};
 use crate::session::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
-use crate::session::rules::{Rules, UeAddress};
+use crate::session::rules::{Endpoint, Rules, UeAddress};
 use crate::session::store::user::User;
-use core::ops::Range;
 pub use kinds::Kinds;
 pub use pen::{Eye, Pen};
 use reader::{Reader, read_ue};
@@ -23,10 +21,8 @@ use scribe::{Scribe, write_ue};
 use sluice_path::txn::Usage;
 
 /// Octets of the usage at the start.
-pub const USAGE_LEN: usize = 32;
-const HEAD_LEN: usize = 8;
-/// Where the form stands.
-const FORM_AT: usize = USAGE_LEN;
+const USAGE_LEN: usize = 32;
+const HEAD_LEN: usize = 6;
 const DIGITS_LEN: usize = 8;
 const UE_LEN: usize = 5;
 
@@ -46,23 +42,11 @@ const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::lines::LINE);
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
 /// Writes a session's record and gives its length. Only the part behind the usage is written:
-/// that counts on where it stands. The form is unknown.
+/// that counts on where it stands.
 pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
-    USAGE_LEN + write_with(&mut Pen::new(room), user, rules)
-}
-
-/// The same, and writes down where what differs between sessions of one form was put.
-pub fn write_marked(room: &mut [u8], user: &User, rules: &Rules, marks: &mut Vec<Mark>) -> usize {
-    let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
-    let len = write_with(&mut Pen::marking(room, marks), user, rules);
-    marks.iter_mut().for_each(|m| m.at += USAGE_LEN as u16);
-    USAGE_LEN + len
-}
-
-fn write_with(pen: &mut Pen<'_>, user: &User, rules: &Rules) -> usize {
+    let pen = &mut Pen::new(room);
     let kinds = Kinds::of(user, rules);
-    pen.u16(FormId::UNKNOWN.0);
     pen.u8(kinds.bits());
     let counts = [
         rules.urrs.len(),
@@ -83,7 +67,7 @@ fn write_with(pen: &mut Pen<'_>, user: &User, rules: &Rules) -> usize {
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
-    pen.len()
+    USAGE_LEN + pen.len()
 }
 
 /// Octets that [`write()`] needs at the most.
@@ -117,7 +101,6 @@ struct Front<'r> {
 impl<'r> Front<'r> {
     fn read(record: &'r [u8]) -> Self {
         let mut eye = Eye::new(record.get(USAGE_LEN..).unwrap_or_default());
-        let _form = eye.u16();
         let kinds = Kinds::from_bits(eye.u8());
         let [urrs, endpoints, pdrs, fars, qers] = eye.get::<5>().map(usize::from);
         let counts = [
@@ -175,6 +158,22 @@ pub fn read_user(record: &[u8]) -> User {
     User::read(front.kinds, &mut front.eye)
 }
 
+/// The endpoints.
+pub fn endpoints(record: &[u8]) -> impl Iterator<Item = Endpoint> {
+    let Front {
+        kinds,
+        counts: [urrs, endpoints, ..],
+        mut eye,
+    } = Front::read(record);
+    User::pass(kinds, &mut eye);
+    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let reader = Reader { kinds, ue };
+    (0..urrs).for_each(|_| {
+        reader.urr(&mut eye);
+    });
+    (0..endpoints).map(move |_| reader.endpoint(&mut eye))
+}
+
 /// The meters of the URRs.
 pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
     let Front {
@@ -186,41 +185,6 @@ pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
     let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
     let reader = Reader { kinds, ue };
     (0..urrs).map(move |_| reader.urr(&mut eye).meter)
-}
-
-/// The form of the record, if it was found out when it was written.
-pub fn form(record: &[u8]) -> FormId {
-    let octets = record.get(FORM_AT..).unwrap_or_default();
-    FormId(Eye::new(octets).u16())
-}
-
-/// Says what form the record has.
-pub fn set_form(record: &mut [u8], form: FormId) {
-    Pen::new(record.get_mut(FORM_AT..).unwrap_or_default()).u16(form.0);
-}
-
-/// True if a record, of which these are the octets behind the usage, tells of such a user.
-pub fn has_user(octets: &[u8], user: &User) -> bool {
-    let kinds = Kinds::from_bits(octets.get(2).copied().unwrap_or(0));
-    kinds.same_user(Kinds::of_user(user))
-}
-
-/// Writes the user into a record that [has](has_user) one like that.
-pub fn put_user(record: &mut [u8], user: &User) {
-    let room = record.get_mut(USAGE_LEN + HEAD_LEN..);
-    user.write(
-        Kinds::of_user(user),
-        &mut Pen::new(room.unwrap_or_default()),
-    );
-}
-
-/// Where the user stands: it differs between sessions of one form.
-pub fn user_range(record: &[u8]) -> Range<usize> {
-    let Front { kinds, mut eye, .. } = Front::read(record);
-    let before = eye.left();
-    User::pass(kinds, &mut eye);
-    let at = USAGE_LEN + HEAD_LEN;
-    at..at + before - eye.left()
 }
 
 /// Uplink and downlink usage.

@@ -1,55 +1,16 @@
 //! Octets of a record, written and read one after the other. Little endian, as nobody but this
 //! process sees them.
 
-use crate::session::learned::domain::{Domain, Mark};
-
 /// Writes.
 pub struct Pen<'r> {
     room: &'r mut [u8],
     len: usize,
-    /// Where what differs between sessions of one form was written, if anybody asks.
-    marks: Option<&'r mut Vec<Mark>>,
 }
 
 impl<'r> Pen<'r> {
     /// Writes from the start of `room`.
     pub fn new(room: &'r mut [u8]) -> Self {
-        Self {
-            room,
-            len: 0,
-            marks: None,
-        }
-    }
-
-    /// The same, and writes down where each [`name`](Self::name) and [`short_name`](Self::short_name)
-    /// was put.
-    pub fn marking(room: &'r mut [u8], marks: &'r mut Vec<Mark>) -> Self {
-        Self {
-            marks: Some(marks),
-            ..Self::new(room)
-        }
-    }
-
-    /// A value that differs between sessions of one form.
-    #[inline(always)]
-    pub fn name(&mut self, domain: Domain, value: u32) {
-        self.mark(domain, 4);
-        self.u32(value);
-    }
-
-    /// The same in two octets.
-    #[inline(always)]
-    pub fn short_name(&mut self, domain: Domain, value: u16) {
-        self.mark(domain, 2);
-        self.u16(value);
-    }
-
-    #[inline(always)]
-    fn mark(&mut self, domain: Domain, octets: u8) {
-        if let Some(marks) = &mut self.marks {
-            let at = self.len as u16;
-            marks.push(Mark { domain, at, octets });
-        }
+        Self { room, len: 0 }
     }
 
     /// The next octets. What does not fit is left out, and counted by [`len`](Self::len).

@@ -3,7 +3,6 @@
 use super::form::*;
 use super::{Kinds, Pen};
 use crate::network::Side;
-use crate::session::learned::domain::Domain;
 use crate::session::rules::{
     Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, UeAddress, Urr,
 };
@@ -19,19 +18,19 @@ pub struct Scribe<'r> {
 
 impl Scribe<'_> {
     #[inline(always)]
-    fn id(&self, pen: &mut Pen<'_>, domain: Domain, id: u32) {
+    fn id(&self, pen: &mut Pen<'_>, id: u32) {
         match self.kinds.has(Kinds::WIDE) {
-            true => pen.name(domain, id),
-            false => pen.short_name(domain, id as u16),
+            true => pen.u32(id),
+            false => pen.u16(id as u16),
         }
     }
 
     pub fn urr(&self, pen: &mut Pen<'_>, urr: &Urr) {
-        self.id(pen, Domain::Urr, urr.id.0);
+        self.id(pen, urr.id.0);
         pen.u8(urr.method.0);
         pen.u16(urr.information.0);
         pen.u32(urr.triggers.0);
-        pen.name(Domain::Meter, urr.meter);
+        pen.u32(urr.meter);
     }
 
     pub fn endpoint(&self, pen: &mut Pen<'_>, endpoint: &Endpoint) {
@@ -48,18 +47,18 @@ impl Scribe<'_> {
             Key::Tunnel { local, teid } => {
                 pen.u8(KEY_TUNNEL | rest);
                 pen.u8(local);
-                pen.name(Domain::LocalTeid, teid);
+                pen.u32(teid);
             }
             key if self.ue.is_some_and(|ue| key == ue_key(ue)) => pen.u8(KEY_OWN_UE | rest),
             Key::Ue { instance, address } => {
                 pen.u8(KEY_UE | rest);
                 pen.u8(instance);
-                pen.name(Domain::UeAddress, address);
+                pen.u32(address);
             }
         }
-        pen.name(Domain::Line, endpoint.line);
+        pen.u32(endpoint.line);
         let blocks = endpoint.blocks();
-        blocks.for_each(|block| pen.name(Domain::Block, block));
+        blocks.for_each(|block| pen.u32(block));
     }
 
     pub fn pdr(&self, pen: &mut Pen<'_>, pdr: &Pdr) {
@@ -74,14 +73,14 @@ impl Scribe<'_> {
             | bit(PDR_QFIS, pdr.qfis != 0)
             | (qers.len() as u16) << PDR_QERS
             | (urrs.len() as u16) << PDR_URRS;
-        pen.short_name(Domain::Pdr, pdr.id.0);
+        pen.u16(pdr.id.0);
         pen.u16(bits);
         match self.kinds.has(Kinds::WIDE) {
             true => pen.u32(pdr.precedence),
             false => pen.u16(pdr.precedence as u16),
         }
         pen.u16(pdr.instance.number());
-        self.id(pen, Domain::Far, pdr.far.0);
+        self.id(pen, pdr.far.0);
         if let Some(tunnel) = pdr.tunnel {
             self.tunnel(pen, tunnel);
         }
@@ -91,8 +90,8 @@ impl Scribe<'_> {
         if pdr.qfis != 0 {
             pen.u64(pdr.qfis);
         }
-        qers.iter().for_each(|id| self.id(pen, Domain::Qer, *id));
-        urrs.iter().for_each(|id| self.id(pen, Domain::Urr, *id));
+        qers.iter().for_each(|id| self.id(pen, *id));
+        urrs.iter().for_each(|id| self.id(pen, *id));
     }
 
     /// TEID and number of the address stand in the endpoint.
@@ -109,7 +108,7 @@ impl Scribe<'_> {
             None => {
                 pen.u8(NO_ENDPOINT);
                 pen.u8(local);
-                pen.name(Domain::LocalTeid, teid);
+                pen.u32(teid);
             }
         }
         pen.u32(address.into());
@@ -129,18 +128,18 @@ impl Scribe<'_> {
             | bit(FAR_PEER, far.peer.is_some())
             | bit(FAR_EGRESS, far.egress.is_some())
             | bit(FAR_REPORTED, far.reported);
-        self.id(pen, Domain::Far, far.id.0);
+        self.id(pen, far.id.0);
         pen.u16(bits);
         pen.u16(far.flags);
         if let Some(forwarding) = far.forwarding {
             pen.u16(forwarding.instance.number());
         }
         if let Some(tunnel) = far.tunnel() {
-            pen.name(Domain::RemoteTeid, tunnel.teid);
-            pen.name(Domain::RemoteAddress, tunnel.address.into());
+            pen.u32(tunnel.teid);
+            pen.u32(tunnel.address.into());
         }
         if let Some(peer) = far.peer {
-            pen.short_name(Domain::Peer, peer);
+            pen.u16(peer);
         }
         if let Some(egress) = far.egress {
             pen.u16(egress);
@@ -155,7 +154,7 @@ impl Scribe<'_> {
             | bit8(QER_GBR, qer.gbr.is_some())
             | bit8(QER_QFI, qer.qfi.is_some())
             | bit8(QER_BUCKETS, shared);
-        self.id(pen, Domain::Qer, qer.id.0);
+        self.id(pen, qer.id.0);
         pen.u8(bits);
         for rate in qer.mbr.into_iter().chain(qer.gbr) {
             pen.u40(rate.uplink_kbps);
@@ -169,7 +168,7 @@ impl Scribe<'_> {
                 match bucket.get() {
                     Some((block, at)) => {
                         pen.u8(at as u8);
-                        pen.name(Domain::Block, block);
+                        pen.u32(block);
                     }
                     None => pen.u8(NO_BUCKET),
                 }
@@ -180,7 +179,7 @@ impl Scribe<'_> {
 
 /// Writes a UE address.
 pub fn write_ue(pen: &mut Pen<'_>, ue: UeAddress) {
-    pen.name(Domain::UeAddress, ue.address.into());
+    pen.u32(ue.address.into());
     pen.u8(ue.instance);
 }
 

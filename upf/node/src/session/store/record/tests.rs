@@ -259,6 +259,7 @@ fn survives(user: &User, rules: &Rules) {
     assert_eq!((read_user(record), super::usage(record)), (*user, usage));
     let told: Vec<u32> = rules.urrs.iter().map(|urr| urr.meter).collect();
     assert_eq!(meters(record).collect::<Vec<_>>(), told);
+    assert_eq!(endpoints(record).collect::<Vec<_>>(), &rules.endpoints[..]);
 }
 
 proptest! {
