@@ -103,17 +103,18 @@ pub struct ControlLoop {
     pub refusal_log: RefusalLog,
 }
 
-/// CP functions cause notices, and may do so as often as they like.
+/// CP functions cause notices, and may do so as often as they like. That an association has changed
+/// hands is told apart from all else that its peers have it say.
 fn log(notice: &Notice) {
-    let peer = notice
-        .association()
-        .map_or(Peer::Local, |id| Peer::Association(id.index()));
-    if !lines::permits(peer, Kind::Association) {
-        return;
-    }
+    let peer = notice.association();
+    let peer = peer.map_or(Peer::Local, |id| Peer::Association(id.index()));
     match notice {
-        Notice::TakenOver(..) | Notice::TakeoverRefused(..) => tracing::warn!("{notice}"),
-        _ => tracing::info!("{notice}"),
+        Notice::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
+            tracing::warn!("{notice}");
+        }
+        Notice::TakenOver(..) => {}
+        _ if lines::permits(peer, Kind::Association) => tracing::info!("{notice}"),
+        _ => {}
     }
 }
 

@@ -19,7 +19,7 @@ const LINES: u32 = 8;
 const WINDOW_NS: u64 = 10_000_000_000;
 /// Lines of all peers in a window: 256 associations that are lost together with their refusals.
 const LINES_IN_ALL: u32 = 512;
-/// Pairs of peer and kind that are remembered; 256 associations with four kinds each. Those beyond are
+/// Pairs of peer and kind that are remembered; 256 associations with three kinds each, and room. Those beyond are
 /// one peer.
 const PEERS_MAX: usize = 1024;
 /// Lines that tell how many more there were, at the end of windows; the rest is told in one.
@@ -43,8 +43,10 @@ pub enum Peer {
 pub enum Kind {
     /// A request was refused.
     Refusal,
-    /// An association came, went or was fought for.
+    /// An association came or went.
     Association,
+    /// An association was taken over from another address.
+    Takeover,
     /// A socket of N4 could not receive or send.
     N4Socket,
     /// A client of the control socket was not served.
@@ -71,6 +73,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Refusal => "refused requests",
             Self::Association => "associations",
+            Self::Takeover => "associations taken over",
             Self::N4Socket => "N4 sockets",
             Self::Control => "the control socket",
             Self::Metrics => "metrics",

@@ -176,6 +176,9 @@ impl Endpoint {
     /// The same for an address that the peer tells without having associated from it: one that is
     /// another association's own stays with that.
     fn learn_told(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
+        if self.associations.has_address(id, peer) {
+            return true;
+        }
         let is_free = !self.is_held_by_another(id, peer);
         if !is_free {
             self.count(Counter::AddressOfAnother);

@@ -115,17 +115,12 @@ impl UpFunction {
             } => self
                 .state
                 .notice(Notice::TakenOver(association, holder, peer)),
-            Event::TakeoverRefused {
-                association,
-                holder,
-                peer,
-            } => self
-                .state
-                .notice(Notice::TakeoverRefused(association, holder, peer)),
             Event::SetupRejected { association, cause } => {
                 self.state.notice(Notice::SetupRejected(association, cause));
             }
-            Event::AssociationUpdated { .. }
+            // It stands among the refusals, with both addresses.
+            Event::TakeoverRefused { .. }
+            | Event::AssociationUpdated { .. }
             | Event::UpdateAnswered { .. }
             | Event::ReleaseRequested { .. } => {}
         }

@@ -12,8 +12,6 @@ pub enum Notice {
     Up(AssociationId),
     /// The second address set up the association of the first, which had been silent for T1.
     TakenOver(AssociationId, SocketAddr, SocketAddr),
-    /// The second address wanted to set up the association of the first, which still answers.
-    TakeoverRefused(AssociationId, SocketAddr, SocketAddr),
     /// A CP function does not want the association that we set up; it is asked again.
     SetupRejected(AssociationId, Cause),
     /// An association ended; so many sessions go with it.
@@ -44,7 +42,6 @@ impl Notice {
         match self {
             Self::Up(id)
             | Self::TakenOver(id, ..)
-            | Self::TakeoverRefused(id, ..)
             | Self::SetupRejected(id, _)
             | Self::Down(id, ..)
             | Self::Restarted(id, _)
@@ -67,10 +64,6 @@ impl fmt::Display for Notice {
             Self::TakenOver(id, holder, peer) => write!(
                 f,
                 "{peer} has set up N4 association {id} of {holder}, which did not answer for T1"
-            ),
-            Self::TakeoverRefused(id, holder, peer) => write!(
-                f,
-                "{peer} was refused N4 association {id}: its Node ID is that of {holder}, which answers"
             ),
             Self::SetupRejected(id, cause) => {
                 write!(f, "N4 association {id} was rejected: {cause}")
