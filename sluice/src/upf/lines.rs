@@ -146,22 +146,20 @@ impl LineLimit {
 
     /// Forgets windows that are over, and gives a line for those that had more to say.
     pub fn ended(&mut self, now_ns: u64) -> Vec<String> {
-        let is_over = |_: &(Peer, Kind), window: &mut Window| {
-            now_ns.saturating_sub(window.began_ns) >= WINDOW_NS
-        };
         let mut sums = Vec::new();
         let (mut rest, mut rest_of) = (0, 0);
-        let over = self.windows.extract_if(.., is_over);
-        for ((peer, kind), window) in over.filter(|(_, window)| window.withheld > 0) {
-            if sums.len() < SUMS {
-                let n = window.withheld;
+        self.windows.retain(|(peer, kind), window| {
+            let is_over = now_ns.saturating_sub(window.began_ns) >= WINDOW_NS;
+            let n = window.withheld;
+            if is_over && n > 0 && sums.len() < SUMS {
                 let s = WINDOW_NS / 1_000_000_000;
                 sums.push(format!("{n} more not logged in {s} s: {kind}, {peer}"));
-            } else {
-                rest += window.withheld;
+            } else if is_over && n > 0 {
+                rest += n;
                 rest_of += 1;
             }
-        }
+            !is_over
+        });
         if rest > 0 {
             sums.push(format!("{rest} more not logged of {rest_of} further peers"));
         }

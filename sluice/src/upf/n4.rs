@@ -153,10 +153,10 @@ impl N4 {
 
     /// Waits for a datagram, at most `timeout`.
     pub fn wait(&mut self, timeout: Duration) {
-        if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout)) {
-            if lines::permits(Peer::Local, Kind::N4Socket) {
-                tracing::warn!("waiting for N4: {e}");
-            }
+        if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout))
+            && lines::permits(Peer::Local, Kind::N4Socket)
+        {
+            tracing::warn!("waiting for N4: {e}");
         }
     }
 }
