@@ -110,6 +110,8 @@ pub struct Association {
     pub(crate) retry_at: Instant,
     /// End of the graceful period, ours or the peer's.
     pub(crate) release_at: Instant,
+    /// When the peer last answered that it still holds its Node ID.
+    pub(crate) answered_at: Option<Instant>,
 }
 
 impl Association {
@@ -129,6 +131,7 @@ impl Association {
             heartbeat_at: Instant::NEVER,
             retry_at: Instant::NEVER,
             release_at: Instant::NEVER,
+            answered_at: None,
         }
     }
 

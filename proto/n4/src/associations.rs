@@ -149,6 +149,23 @@ impl Associations {
             .map(|(id, _)| id)
     }
 
+    /// Whether this very address and port stands with this peer already.
+    pub(crate) fn has_address(&self, id: AssociationId, peer: SocketAddr) -> bool {
+        let (ip, port) = (peer.ip().to_canonical(), peer.port());
+        let known = self.by_address.get(self.place(ip, port));
+        known.is_some_and(|known| *known == (ip, port, id.slot)) && self.get(id).is_some()
+    }
+
+    /// Whether an address (port 0: any port) is the one that another association was set up from.
+    pub(crate) fn is_held_by_another(&self, id: AssociationId, peer: SocketAddr) -> bool {
+        let (ip, port) = (peer.ip().to_canonical(), peer.port());
+        self.iter().any(|(other, association)| {
+            let held = association.primary;
+            let is_there = held.ip().to_canonical() == ip && (port == 0 || held.port() == port);
+            other != id && association.node_id.is_some() && is_there
+        })
+    }
+
     /// Adds an address (port 0: any port) to a peer; an address of another peer moves over.
     /// False when the peer has too many.
     pub(crate) fn learn(&mut self, id: AssociationId, peer: SocketAddr) -> bool {

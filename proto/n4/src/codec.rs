@@ -26,6 +26,7 @@ use crate::node_id::NodeId;
 use crate::time::Instant;
 
 /// What a function tells about itself when an association is set up.
+#[derive(Debug)]
 pub struct Peer {
     pub node_id: NodeId,
     pub recovery_time_stamp: NtpTime,
@@ -36,6 +37,7 @@ pub struct Peer {
 /// Further addresses of a function.
 pub type Addresses = ArrayVec<IpAddr, ADDRESSES>;
 
+#[derive(Debug)]
 pub struct SetupRequest {
     pub peer: Peer,
     pub retain: Retention,

@@ -56,6 +56,15 @@ counters! {
     TooLong = "too_long";
     /// Requests rejected with "No established PFCP Association" (72).
     NoAssociation = "no_association";
+    /// Association updates and releases rejected with "No established PFCP Association" (72): they came
+    /// from another address than the one that associated the Node ID.
+    NotTheHolder = "not_the_holder";
+    /// Association set-ups accepted from another address, as the one before was silent for T1.
+    TakenOver = "taken_over";
+    /// Association set-ups rejected, as the Node ID's address still answers.
+    TakeoverRefused = "takeover_refused";
+    /// Association set-ups rejected while one from another address waited for the same Node ID.
+    TakeoverContested = "takeover_contested";
     /// Association set-ups rejected with "No resources available" (75).
     AssociationLimit = "association_limit";
     /// Association set-ups that a peer rejected.
@@ -64,6 +73,8 @@ counters! {
     NodeIdMismatch = "node_id_mismatch";
     /// Addresses of a peer that found no place in its association.
     AddressLimit = "address_limit";
+    /// Addresses told by a peer that are those of another association; not believed.
+    AddressOfAnother = "address_of_another";
     /// Version Not Supported Responses withheld by the rate limit.
     VersionAnswersWithheld = "version_answers_withheld";
     /// Recovery Time Stamps older than the known one; ignored (TS 23.527, 4.2).

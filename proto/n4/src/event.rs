@@ -105,6 +105,25 @@ pub enum Event {
         /// The sessions that stay.
         retain: Retention,
     },
+    /// A set-up came from another address than the association's, and the holder was silent for T1:
+    /// the set-up is accepted. [`Event::AssociationReplaced`] or [`Event::AssociationUp`] follows.
+    TakenOver {
+        /// Which one.
+        association: AssociationId,
+        /// Where it was.
+        holder: SocketAddr,
+        /// Where it is now.
+        peer: SocketAddr,
+    },
+    /// A set-up from another address than the association's was refused: the holder answers.
+    TakeoverRefused {
+        /// Which one.
+        association: AssociationId,
+        /// Where it is and stays.
+        holder: SocketAddr,
+        /// Who wanted it.
+        peer: SocketAddr,
+    },
     /// The peer changed its features or addresses.
     AssociationUpdated {
         /// Which one.

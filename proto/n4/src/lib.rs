@@ -46,8 +46,10 @@ pub mod counters;
 pub mod endpoint;
 pub mod event;
 mod fingerprint;
+pub mod limits;
 mod node_id;
 mod rate_limit;
+pub mod refusals;
 mod time;
 pub mod transport;
 
@@ -61,5 +63,6 @@ pub use event::{
     DownReason, Event, FailReason, Input, ReplyTo, Response, Retention, SessionRequest,
 };
 pub use node_id::{Fqdn, FqdnError, NodeId};
+pub use refusals::{Refusals, Refused};
 pub use time::Instant;
 pub use transport::Outbox;

@@ -131,6 +131,8 @@ pub enum CtlQuery {
     Peers,
     /// All counters
     Counters,
+    /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause
+    Refusals,
     /// Move a shard of sessions to a worker, while its packets flow
     Move {
         /// The shard (0 to 4095), or a UE's address: its shard

@@ -40,6 +40,7 @@ fn request(query: &CtlQuery) -> Value {
         CtlQuery::Workers => "workers",
         CtlQuery::Peers => "peers",
         CtlQuery::Counters => "counters",
+        CtlQuery::Refusals => "refusals",
     };
     json!({ "cmd": cmd })
 }

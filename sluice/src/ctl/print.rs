@@ -11,6 +11,7 @@ pub fn text(question: &Question, answer: &Value) -> String {
         Question::Ports => ports(answer),
         Question::Workers => workers(answer),
         Question::Drops => drops(answer),
+        Question::Refusals => refusals(answer),
         Question::Peers => ["associations", "gtpu_peers", "neighbours"]
             .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
             .join("\n"),
@@ -84,6 +85,34 @@ fn stages(worker: &Value) -> Vec<Value> {
         Some(Value::Object(row))
     };
     Stage::ALL.into_iter().filter_map(of).collect()
+}
+
+/// A row for each, the newest first, and all since the start by cause.
+fn refusals(answer: &Value) -> String {
+    let rows = answer["refusals"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows: Vec<Value> = rows.iter().map(in_words).collect();
+    if rows.is_empty() {
+        return "(none)".to_owned();
+    }
+    let newest = columns(
+        &rows,
+        "number age_s peer request cause offending_ie rule cp_seid up_seid holder",
+    );
+    let by_cause = answer["by_cause"].as_array().map_or(&[][..], Vec::as_slice);
+    let by_cause: Vec<Value> = by_cause.iter().map(in_words).collect();
+    let total = scalar(&answer["total"]);
+    format!(
+        "{newest}\n\n{total} refused since the start\n{}",
+        columns(&by_cause, "count cause")
+    )
+}
+
+/// The row with its cause by name and number.
+fn in_words(row: &Value) -> Value {
+    let mut row = row.clone();
+    let name = row["cause_name"].as_str().unwrap_or("cause");
+    row["cause"] = json!(format!("{name} ({})", scalar(&row["cause"])));
+    row
 }
 
 fn drops(answer: &Value) -> String {
@@ -213,6 +242,51 @@ mod tests {
             "mtu   name\n1500  n3\n9000  n6-long"
         );
         assert_eq!(text(&Question::Ports, &json!({ "ports": [] })), "(none)");
+    }
+
+    #[test]
+    fn refusals_are_rows_and_sums() {
+        let answer = json!({
+            "total": 7,
+            "by_cause": [{ "cause": 75, "cause_name": "No resources available", "count": 7 }],
+            "refusals": [{
+                "number": 7, "age_s": 1.5, "unix_s": 9, "peer": "10.0.0.1:8805",
+                "request": "Session Establishment Request", "cause": 75,
+                "cause_name": "No resources available", "offending_ie": null, "rule": "PDR 3",
+                "cp_seid": "0x7", "up_seid": null, "holder": null,
+            }],
+        });
+        let told = text(&Question::Refusals, &answer);
+        let lines: Vec<Vec<&str>> = told
+            .lines()
+            .map(|l| {
+                l.split("  ")
+                    .filter(|c| !c.is_empty())
+                    .map(str::trim)
+                    .collect()
+            })
+            .collect();
+        assert_eq!(
+            lines[1],
+            [
+                "7",
+                "1.500",
+                "10.0.0.1:8805",
+                "Session Establishment Request",
+                "No resources available (75)",
+                "-",
+                "PDR 3",
+                "0x7",
+                "-",
+                "-"
+            ]
+        );
+        assert_eq!(lines[3], ["7 refused since the start"]);
+        assert_eq!(lines[5], ["7", "No resources available (75)"]);
+        assert_eq!(
+            text(&Question::Refusals, &json!({ "refusals": [] })),
+            "(none)"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::metrics::Metrics;
 use super::moves::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
+use super::refusals::RefusalLog;
 use super::steering::Steered;
 use super::trace::Trace;
 use super::worker::{Pace, Running};
@@ -143,6 +144,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         next_query: 0,
         next_neighbours: Instant::now(),
         idle_turns: 0,
+        refusal_log: RefusalLog::default(),
     })
 }
 

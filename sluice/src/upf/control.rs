@@ -2,11 +2,13 @@
 
 use super::ctl::{Asked, Ctl, Request};
 use super::elastic::Scaling;
+use super::lines::{self, Kind, Peer};
 use super::links::Links;
 use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
 use super::moves::Moves;
 use super::n4::{N4, time};
+use super::refusals::RefusalLog;
 use super::steering::Steered;
 use super::trace::Trace;
 use super::view;
@@ -26,12 +28,9 @@ use std::time::{Duration, Instant};
 const BALANCES_WITHIN: Duration = Duration::from_secs(1);
 /// Neighbours are asked again in these steps.
 const NEIGHBOUR_STEP: Duration = Duration::from_millis(250);
-/// How much longer than the graceful period releases are waited for: one that a CP sends at its
-/// end is on its way for a moment.
-const LAST_RELEASES: Duration = Duration::from_secs(1);
-/// How much longer where a CP takes the last usage of its sessions: T1 x (N1 + 1) of the default
-/// timers, and some room.
-const LAST_REPORTS: Duration = Duration::from_secs(5);
+/// How much of the graceful period CPs are not told of, at most: in it go the last usage of sessions
+/// that are still there, T1 x (N1 + 1) of the default timers, and releases that a CP sends at the end.
+const LAST_REPORTS_S: u32 = 5;
 /// How long workers get at the end to send what is for SMFs behind ports.
 const LAST_ANSWERS: Duration = Duration::from_millis(50);
 /// Longest wait while a transaction is on its way: its answer waits with us.
@@ -41,6 +40,15 @@ pub const WAIT_BUSY: Duration = Duration::from_micros(20);
 pub const TURNS_BEFORE_REST: u32 = 20;
 /// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
 const WAIT_IDLE: Duration = Duration::from_millis(1);
+
+/// How long CPs are told that they have, so that what follows fits into the graceful period: what the
+/// IE can tell is even seconds up to a minute. 0: they are to release at once.
+fn told_s(graceful_s: u32) -> u32 {
+    let last_s = (graceful_s / 5).clamp(1, LAST_REPORTS_S);
+    let is_told = |s: &u32| Timer::at_least_s(*s).duration_s() == Some(*s);
+    let mut fitting = (1..=graceful_s.saturating_sub(last_s)).rev();
+    fitting.find(is_told).unwrap_or(0)
+}
 
 /// All that the loop works with.
 pub struct ControlLoop {
@@ -94,6 +102,23 @@ pub struct ControlLoop {
     pub next_neighbours: Instant,
     /// Turns without work, one after the other.
     pub idle_turns: u32,
+    /// Refused requests, for the log.
+    pub refusal_log: RefusalLog,
+}
+
+/// CP functions cause notices, and may do so as often as they like. That an association has changed
+/// hands is told apart from all else that its peers have it say.
+fn log(notice: &Notice) {
+    let peer = notice.association();
+    let peer = peer.map_or(Peer::Local, |id| Peer::Association(id.index()));
+    match notice {
+        Notice::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
+            tracing::warn!("{notice}");
+        }
+        Notice::TakenOver(..) => {}
+        _ if lines::permits(peer, Kind::Association) => tracing::info!("{notice}"),
+        _ => {}
+    }
 }
 
 /// How the loop ended.
@@ -142,9 +167,11 @@ impl ControlLoop {
         }
         self.turn();
         self.links.look();
+        self.refusal_log.turn(self.core.up.endpoint().refusals());
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
             self.core.tick_neighbours(time(), self.n4.outside());
+            lines::tell_withheld();
         }
         None
     }
@@ -255,7 +282,7 @@ impl ControlLoop {
     fn notices(&mut self) {
         while let Some(notice) = self.core.up.next_notice() {
             let Notice::Queried(token) = notice else {
-                tracing::info!("{notice}");
+                log(&notice);
                 continue;
             };
             if let Some(at) = self.queries.iter().position(|(t, _)| *t == token) {
@@ -286,18 +313,16 @@ impl ControlLoop {
         if period_s == 0 || self.core.up.is_released() {
             return None;
         }
-        // A CP that uses all of the period, as it was told, is still heard.
-        let told_s = Timer::at_least_s(period_s).duration_s().unwrap_or(period_s);
-        let until = Instant::now() + Duration::from_secs(told_s.into()) + LAST_RELEASES;
+        let until = Instant::now() + self.graceful.saturating_sub(LAST_ANSWERS);
         tracing::info!(
-            "asking the control planes for release, for up to {told_s} s; once more the signal \
+            "asking the control planes for release, for up to {period_s} s; once more the signal \
              ends at once"
         );
         // From here on the flag tells of a further signal.
         self.shutdown.flag().store(false, Ordering::Relaxed);
         let Time { now, wall } = time();
         let (up, net, mut sink) = self.core.up_with_sink(self.n4.outside());
-        up.begin_release(now, wall, period_s, net, &mut sink);
+        up.begin_release(now, wall, told_s(period_s), net, &mut sink);
         self.n4.flush();
         while self.waits_for_release(until) && !self.shutdown.is_requested() {
             if let Some(ended) = self.step() {
@@ -315,9 +340,7 @@ impl ControlLoop {
     }
 
     fn waits_for_release(&self, until: Instant) -> bool {
-        let (now, up) = (Instant::now(), &self.core.up);
-        let reports = || now < until + LAST_REPORTS && up.says_farewell();
-        !up.is_released() && (now < until || reports())
+        !self.core.up.is_released() && Instant::now() < until
     }
 
     fn stop(&mut self) {
@@ -326,5 +349,17 @@ impl ControlLoop {
         }
         let ledger = self.core.ledger();
         tracing::info!("{ledger}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_s;
+
+    #[test]
+    fn what_control_planes_are_told_leaves_time_for_what_follows() {
+        let told = [1, 2, 3, 5, 10, 60, 70, 3600].map(told_s);
+        assert_eq!(told, [0, 0, 2, 4, 8, 54, 62, 3000]);
+        assert!((1..=3600).all(|s| told_s(s) < s));
     }
 }

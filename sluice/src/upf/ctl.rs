@@ -3,6 +3,7 @@
 //! Each connection has a thread of its own, so that a client that says nothing keeps nobody
 //! waiting; the control core answers between two turns, so what it tells is of one moment.
 
+use super::lines::{self, Kind, Peer};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
@@ -51,6 +52,8 @@ pub enum Request {
     Peers,
     /// Counters of N4 and of the control core.
     Counters,
+    /// Requests that were refused, the newest, and all by cause.
+    Refusals,
     /// Move a shard, named by its number or by a UE of it.
     Move {
         /// Which.
@@ -206,16 +209,22 @@ fn serve(listener: &UnixListener, requests: &Sender<Asked>) {
             let thread = std::thread::Builder::new().name("sluice-ctl".to_owned());
             let served = thread.spawn(move || {
                 if let Err(e) = answer(&mut stream, &requests) {
-                    tracing::debug!("control socket: {e}");
+                    not_served(&e);
                 }
                 drop(client);
             });
             served.map(drop)
         });
         if let Err(e) = taken {
-            tracing::debug!("control socket: {e}");
+            not_served(&e);
             std::thread::sleep(ACCEPT_PAUSE);
         }
+    }
+}
+
+fn not_served(e: &io::Error) {
+    if lines::permits(Peer::Local, Kind::Control) {
+        tracing::debug!("control socket: {e}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Scaling as the load asks for it: [`Scaler`] sees the workers by their counters, and moves shards
 //! by way of the control core.
 
+use super::lines::{self, Kind, Peer};
 use crate::config;
 use serde_json::{Value, json};
 use sluice_host::clock;
@@ -84,9 +85,16 @@ impl Scaling {
             return;
         };
         match running.turn(clock::monotonic_ns(), &mut Workers(core)) {
-            Done::Workers(wanted) => tracing::info!("{wanted} workers from now on, by the load"),
+            Done::Workers(wanted) => {
+                if lines::permits(Peer::Local, Kind::Scaling) {
+                    tracing::info!("{wanted} workers from now on, by the load");
+                }
+            }
             Done::Levelled { giants, .. } => {
                 for giant in giants {
+                    if !lines::permits(Peer::Local, Kind::Scaling) {
+                        continue;
+                    }
                     tracing::warn!("shard {giant} alone is more than a worker's share");
                 }
             }

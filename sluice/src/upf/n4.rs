@@ -1,5 +1,6 @@
 //! N4 on kernel sockets, and what else the control core needs around it.
 
+use super::lines::{self, Kind, Peer};
 use arrayvec::ArrayVec;
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
@@ -112,7 +113,9 @@ impl N4 {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(e) => {
                     // An ICMP error of an earlier datagram; the peer's silence tells the same.
-                    tracing::debug!("N4 socket: {e}");
+                    if lines::permits(Peer::Local, Kind::N4Socket) {
+                        tracing::debug!("N4 socket: {e}");
+                    }
                     continue;
                 }
             }
@@ -150,7 +153,9 @@ impl N4 {
 
     /// Waits for a datagram, at most `timeout`.
     pub fn wait(&mut self, timeout: Duration) {
-        if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout)) {
+        if let Err(e) = self.poller.wait(&mut self.ready, Some(timeout))
+            && lines::permits(Peer::Local, Kind::N4Socket)
+        {
             tracing::warn!("waiting for N4: {e}");
         }
     }
@@ -182,7 +187,9 @@ impl Outside {
                 continue;
             }
             let flushed = door.socket.flush(&mut door.out, PATIENCE, |_, e| {
-                tracing::debug!("N4 datagram not sent: {e}");
+                if lines::permits(Peer::Local, Kind::N4Socket) {
+                    tracing::debug!("N4 datagram not sent: {e}");
+                }
             });
             self.failed += flushed.failed as u64;
         }

@@ -4,6 +4,7 @@ use super::ctl::{Request, error};
 use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
+use super::refusals;
 use super::steering::{self, Steered};
 use serde_json::{Value, json};
 use sluice_node::core::Core;
@@ -46,6 +47,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Workers => workers(upf),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
+        Request::Refusals => refusals::view(upf.core.up.endpoint()),
         Request::Move { .. } | Request::Scale { .. } | Request::Trace { .. } => {
             error("answered when it ends")
         }
@@ -198,10 +200,12 @@ fn counters(core: &Core<Mbuf>) -> Value {
             "icmp_echo_replies": c.icmp_echo_replies,
             "icmp_errors": c.icmp_errors,
             "gtpu_echo_responses": c.gtpu_echo_responses,
+            "gtpu_echo_limited": c.gtpu_echo_limited,
             "error_indications_sent": c.error_indications_sent,
             "error_indications_received": c.error_indications_received,
             "end_markers": c.end_markers,
             "extension_notifications": c.extension_notifications,
+            "extension_notifications_limited": c.extension_notifications_limited,
             "ignored": c.ignored,
             "limited": c.limited,
             "lost_frames": core.lost_frames(),

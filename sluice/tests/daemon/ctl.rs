@@ -11,7 +11,7 @@ use sluice::cli::args::CtlQuery;
 use super::kit::*;
 
 /// Every question that takes no argument, and its key in the answer.
-const QUESTIONS: [(&str, &str); 7] = [
+const QUESTIONS: [(&str, &str); 8] = [
     ("status", "uptime_s"),
     ("sessions", "sessions"),
     ("drops", "ledger"),
@@ -19,6 +19,7 @@ const QUESTIONS: [(&str, &str); 7] = [
     ("workers", "workers"),
     ("peers", "associations"),
     ("counters", "n4"),
+    ("refusals", "refusals"),
 ];
 
 #[test]

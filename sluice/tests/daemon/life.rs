@@ -1,6 +1,6 @@
 //! How the daemon ends and comes back: signals, SMFs that live or do not, SIGKILL.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
@@ -50,13 +50,12 @@ fn an_smf_that_releases_at_the_end_of_the_period_is_still_answered() {
     let Some(lab) = Lab::new("period") else {
         return;
     };
-    let mut daemon = Daemon::start(&lab, &Config::new().n4("graceful_release_s", 1));
+    let mut daemon = Daemon::start(&lab, &Config::new().n4("graceful_release_s", 10));
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let _ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     daemon.process.terminate();
-    // The emulated SMF releases by itself when the period is over: 2 s, the shortest that the
-    // IE can tell.
-    ended_in_order(&mut daemon, Duration::from_millis(1500)..QUICK);
+    // The emulated SMF releases by itself when the period is over that it was told: 8 s.
+    ended_in_order(&mut daemon, Duration::from_millis(7500)..QUICK);
     eventually("the release is answered", || smf.peer().unwrap().is_none());
     let counters = smf.counters().unwrap();
     let answers = counters.received(MessageType::ASSOCIATION_RELEASE_RESPONSE);
@@ -118,6 +117,35 @@ fn with_a_dead_smf_sigterm_waits_for_the_period_and_ends() {
     daemon.process.terminate();
     assert_eq!(ue.ping(&lab, 3, 84), 3);
     ended_in_order(&mut daemon, Duration::from_secs(1)..QUICK);
+}
+
+/// So many SMFs that set up an association and are never heard again.
+const SILENT: u8 = 40;
+
+#[test]
+fn many_silent_smfs_do_not_make_the_end_later() {
+    let Some(lab) = Lab::new("termmany") else {
+        return;
+    };
+    let graceful = Duration::from_secs(3);
+    let config = Config::new().n4("graceful_release_s", graceful.as_secs());
+    let mut daemon = Daemon::start(&lab, &config);
+    let socket = PfcpSocket::open(&lab, N4_SMFS[0]);
+    for n in 0..SILENT {
+        socket.send(&association_setup([10, 9, 9, n], n.into()));
+    }
+    let associations = || {
+        daemon.ask(&CtlQuery::Peers)["associations"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    eventually("all are there", || associations() == usize::from(SILENT));
+    let began = Instant::now();
+    daemon.process.terminate();
+    // The last workers and ports take a moment on a busy machine.
+    ended_in_order(&mut daemon, graceful / 2..graceful + Duration::from_secs(2));
+    assert!(began.elapsed() < 2 * graceful, "{:?}", began.elapsed());
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod observe;
 mod peers;
 mod ports;
 mod ran;
+mod refused;
 mod relay;
 mod sizes;
 mod start;

@@ -10,7 +10,7 @@ use sluice_host::judge::judge;
 use sluice_host::packet::PacketSocket;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
-use sluice_wire::pfcp::MessageType;
+use sluice_wire::pfcp::{Cause, MessageType};
 use sluice_wire::udp::UdpHeader;
 
 use super::kit::*;
@@ -81,6 +81,25 @@ fn an_smf_behind_a_port_is_called_and_told_of_the_end() {
     let (code, took) = daemon.wait();
     assert_eq!(code, Some(0), "{}", daemon.log());
     assert!(took.as_secs() < 30, "the end came from the release");
+}
+
+#[test]
+fn on_a_port_too_an_association_is_its_smfs_own() {
+    let Some(lab) = Lab::new("n4own") else {
+        return;
+    };
+    let daemon = Daemon::start(&lab, &on_a_port(&lab));
+    let smf = lab.smf();
+    let stranger = PfcpSocket::open(&lab, N4_SMFS[1]);
+    stranger.send(&association_release(N4_SMFS[0], 1));
+    let release = MessageType::ASSOCIATION_RELEASE_RESPONSE;
+    let unknown = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
+    assert_eq!(stranger.cause_in(release), unknown);
+    stranger.send(&association_setup(N4_SMFS[0], 2));
+    let setup = MessageType::ASSOCIATION_SETUP_RESPONSE;
+    assert_eq!(stranger.cause_in(setup), Cause::REQUEST_REJECTED);
+    assert_eq!(counter(&daemon, "n4", "takeover_refused"), 1);
+    smf.release().unwrap();
 }
 
 #[test]

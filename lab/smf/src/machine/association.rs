@@ -128,6 +128,9 @@ impl Machine {
             Event::PeerRestarted { .. } => self.sessions.clear(),
             Event::RequestFailed { tag, reason, .. } => self.take_failure(tag, reason),
             Event::AssociationUpdated { .. }
+            // Another association of the same UPF follows, or nothing has changed.
+            | Event::TakenOver { .. }
+            | Event::TakeoverRefused { .. }
             | Event::UpdateAnswered { .. }
             | Event::ReleaseRequested { .. }
             | Event::ReleasePreparation { .. }

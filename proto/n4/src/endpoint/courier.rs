@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
 use crate::fingerprint;
+use crate::refusals::{Blame, Refusals};
 use crate::time::Instant;
 use crate::transport::{Admission, Outbound, Outbox, RecentRequests, Refusal, RequestTicket};
 
@@ -19,6 +20,8 @@ use crate::transport::{Admission, Outbound, Outbox, RecentRequests, Refusal, Req
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     Heartbeat(AssociationId),
+    /// Whether the address that holds a Node ID still answers.
+    Probe(AssociationId),
     Setup(AssociationId),
     Update(AssociationId),
     Release(AssociationId),
@@ -31,7 +34,11 @@ pub enum Purpose {
 impl Purpose {
     pub fn association(&self) -> AssociationId {
         match self {
-            Self::Heartbeat(id) | Self::Setup(id) | Self::Update(id) | Self::Release(id) => *id,
+            Self::Heartbeat(id)
+            | Self::Probe(id)
+            | Self::Setup(id)
+            | Self::Update(id)
+            | Self::Release(id) => *id,
             Self::Upper { association, .. } => *association,
         }
     }
@@ -87,6 +94,9 @@ pub struct Courier {
     pub outbound: Outbound<Purpose>,
     pub inbound: RecentRequests,
     pub counters: Counters,
+    pub refusals: Refusals,
+    /// For the next response, if that refuses.
+    pub blame: Blame,
     scratch: Box<[u8]>,
 }
 
@@ -96,6 +106,8 @@ impl Courier {
             outbound: Outbound::new(config.outbound()),
             inbound: RecentRequests::new(config.inbound()),
             counters: Counters::new(),
+            refusals: Refusals::new(),
+            blame: Blame::default(),
             scratch: vec![0; config.limits.message_len].into_boxed_slice(),
         }
     }
@@ -125,7 +137,13 @@ impl Courier {
             priority: None,
         };
         let message = Self::write(&mut self.scratch, &mut self.counters, &header, write)?;
-        let kept = self.outbound.keep(now, to, message_type, purpose, message);
+        let kept = match purpose {
+            Purpose::Probe(_) => {
+                let outbound = &mut self.outbound;
+                outbound.keep_once(now, to, message_type, purpose, message)
+            }
+            _ => self.outbound.keep(now, to, message_type, purpose, message),
+        };
         if kept.is_ok() {
             out.send(to, message);
         }
@@ -181,6 +199,10 @@ impl Courier {
         self.counters.count_sent(header.message_type);
         if let Some(cause) = codec::cause_of(message) {
             self.counters.count_cause(header.message_type, cause);
+            if !cause.is_acceptance() {
+                let why = (cause, core::mem::take(&mut self.blame));
+                self.refusals.note(now, to.peer, &to.header, why, message);
+            }
         }
         Ok(())
     }
@@ -196,9 +218,28 @@ impl Courier {
         if let Ok(message) = Self::write(&mut self.scratch, &mut self.counters, header, write) {
             out.send(to, message);
             self.counters.count_sent(header.message_type);
-            if let Some(cause) = codec::cause_of(message) {
-                self.counters.count_cause(header.message_type, cause);
-            }
+        }
+    }
+
+    /// The same for a refusal, which is remembered for the operator.
+    pub fn refuse_each_time(
+        &mut self,
+        now: Instant,
+        (to, request): (SocketAddr, &Header),
+        seid: Option<Seid>,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) {
+        let header = response_header(request, seid);
+        let Ok(message) = Self::write(&mut self.scratch, &mut self.counters, &header, write) else {
+            return;
+        };
+        out.send(to, message);
+        self.counters.count_sent(header.message_type);
+        if let Some(cause) = codec::cause_of(message) {
+            self.counters.count_cause(header.message_type, cause);
+            let why = (cause, core::mem::take(&mut self.blame));
+            self.refusals.note(now, to, request, why, message);
         }
     }
 

@@ -74,6 +74,18 @@ impl Endpoint {
         out: &mut impl Outbox,
     ) {
         self.schedule_heartbeat(now, id);
+        self.probe_response(now, id, body, out);
+    }
+
+    /// The address that holds a Node ID has answered.
+    pub(super) fn probe_response(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        body: &[u8],
+        out: &mut impl Outbox,
+    ) {
+        self.holder_answered(now, id, out);
         match codec::heartbeat_response(body) {
             Ok(time_stamp) => self.heard(now, id, time_stamp, out),
             Err(_) => self.count(Counter::MalformedResponse),

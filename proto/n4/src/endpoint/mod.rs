@@ -6,6 +6,7 @@ mod heartbeat;
 mod receive;
 mod release;
 mod setup;
+mod takeover;
 mod timers;
 mod update;
 mod upper;
@@ -20,13 +21,15 @@ pub use update::Change;
 pub use upper::Request;
 
 use courier::{Courier, Purpose};
+use takeover::Contest;
 
 use crate::association::{Association, AssociationId};
 use crate::associations::Associations;
-use crate::config::{Config, Role};
+use crate::config::{Config, PeerPort, Role};
 use crate::counters::{Counter, Counters};
 use crate::event::{DownReason, Event, FailReason};
 use crate::rate_limit::RateLimit;
+use crate::refusals::Refusals;
 use crate::time::Instant;
 use crate::transport::Outbox;
 
@@ -42,9 +45,11 @@ pub struct Endpoint {
     config: Config,
     courier: Courier,
     associations: Associations,
+    /// Set-ups that wait for the holder of their Node ID: one for each association at most.
+    contests: Vec<Contest>,
     events: VecDeque<Event>,
     version_answers: RateLimit,
-    /// Not later than the first timer of any association.
+    /// Not later than the first timer of any association or contest.
     next_timer: Instant,
 }
 
@@ -58,6 +63,7 @@ impl Endpoint {
             role,
             courier: Courier::new(&config),
             associations: Associations::new(limits.associations),
+            contests: Vec::with_capacity(limits.associations),
             events: VecDeque::with_capacity(events),
             version_answers: RateLimit::new(limits.version_answers_per_s),
             next_timer: Instant::NEVER,
@@ -123,7 +129,7 @@ impl Endpoint {
     /// Tells a further address of a peer, such as that of a session's F-SEID, so that requests
     /// from there are known to be its own. False if the peer has too many.
     pub fn add_address(&mut self, id: AssociationId, address: IpAddr) -> bool {
-        self.learn(id, SocketAddr::new(address, 0))
+        self.learn_told(id, SocketAddr::new(address, 0))
     }
 
     /// A snapshot of all counters.
@@ -133,6 +139,11 @@ impl Endpoint {
         counters.set(Counter::CacheEvictedRequests, inbound.evicted_requests());
         counters.set(Counter::CacheEvictedResponses, inbound.evicted_responses());
         counters
+    }
+
+    /// Requests that were refused.
+    pub fn refusals(&self) -> &Refusals {
+        &self.courier.refusals
     }
 
     /// Octets that requests received, and their responses, take so far, to be known when they come
@@ -160,6 +171,29 @@ impl Endpoint {
             self.count(Counter::AddressLimit);
         }
         learned
+    }
+
+    /// The same for an address that the peer tells without having associated from it: one that is
+    /// another association's own stays with that.
+    fn learn_told(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
+        if self.associations.has_address(id, peer) {
+            return true;
+        }
+        let is_free = !self.is_held_by_another(id, peer);
+        if !is_free {
+            self.count(Counter::AddressOfAnother);
+        }
+        is_free && self.learn(id, peer)
+    }
+
+    /// Whether this is the address that another association was set up from; by its port too where
+    /// functions share an address.
+    fn is_held_by_another(&self, id: AssociationId, peer: SocketAddr) -> bool {
+        let peer = match self.config.peer_port {
+            PeerPort::Fixed(_) => SocketAddr::new(peer.ip(), 0),
+            PeerPort::Source => peer,
+        };
+        self.associations.is_held_by_another(id, peer)
     }
 
     /// Changes an association and keeps the first timer known.

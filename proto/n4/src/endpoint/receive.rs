@@ -162,6 +162,7 @@ impl Endpoint {
         }
         match purpose {
             Purpose::Heartbeat(id) => self.heartbeat_response(now, id, body, out),
+            Purpose::Probe(id) => self.probe_response(now, id, body, out),
             Purpose::Setup(id) => self.setup_response(now, id, peer, body),
             Purpose::Update(id) => self.update_response(id, body),
             Purpose::Release(id) => self.release_response(id),
@@ -185,6 +186,8 @@ impl Endpoint {
     pub(super) fn request_failed(&mut self, now: Instant, purpose: Purpose, reason: FailReason) {
         match purpose {
             Purpose::Heartbeat(id) => self.heartbeat_lost(now, id),
+            // The contest has a time of its own.
+            Purpose::Probe(_) => {}
             Purpose::Setup(id) => self.set_up_later(now, id),
             Purpose::Update(association) => {
                 self.event(Event::UpdateAnswered {

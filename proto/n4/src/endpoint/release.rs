@@ -78,12 +78,10 @@ impl Endpoint {
         let known = match codec::release_request(body) {
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
+                self.courier.blame.offending_ie = reject.offending_ie;
                 Err(reject.cause)
             }
-            Ok(node_id) => {
-                let known = self.associations.by_node_id(&node_id);
-                known.ok_or(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION)
-            }
+            Ok(node_id) => self.held_by(&node_id, reply.peer),
         };
         let cause = match known {
             Ok(id) => {

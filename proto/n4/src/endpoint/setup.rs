@@ -143,13 +143,27 @@ impl Endpoint {
         body: &[u8],
         out: &mut impl Outbox,
     ) -> Result<(), RequestError> {
-        let (cause, retained) = match codec::setup_request(body) {
-            Ok(request) => self.accept_setup(now, reply.peer, request),
+        let answer = match codec::setup_request(body) {
+            Ok(request) => match self.holder_elsewhere(&request.peer.node_id, reply.peer) {
+                Some((id, _)) => return self.contest(now, id, (reply, request), out),
+                None => self.accept_setup(now, reply.peer, request),
+            },
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
+                self.courier.blame.offending_ie = reject.offending_ie;
                 (reject.cause, false)
             }
         };
+        self.answer_setup(now, reply, answer, out)
+    }
+
+    pub(super) fn answer_setup(
+        &mut self,
+        now: Instant,
+        reply: &ReplyTo,
+        (cause, retained): (Cause, bool),
+        out: &mut impl Outbox,
+    ) -> Result<(), RequestError> {
         let config = &self.config;
         self.courier.respond(now, reply, None, out, |w| {
             codec::write_setup_response(w, config, cause, retained)
@@ -157,7 +171,7 @@ impl Endpoint {
     }
 
     /// Gives the cause for the response, and whether sessions were retained.
-    fn accept_setup(
+    pub(super) fn accept_setup(
         &mut self,
         now: Instant,
         peer: SocketAddr,
@@ -256,7 +270,7 @@ impl Endpoint {
                 .any(|known| known.ip() == address.to_canonical())
         });
         if !known {
-            self.learn(id, SocketAddr::new(address, 0));
+            self.learn_told(id, SocketAddr::new(address, 0));
         }
     }
 }

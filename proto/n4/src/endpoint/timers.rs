@@ -1,5 +1,6 @@
 //! What time alone brings about.
 
+use super::takeover::Contest;
 use super::{Change, Endpoint};
 use crate::association::AssociationId;
 use crate::config::Role;
@@ -28,6 +29,7 @@ impl Endpoint {
     }
 
     pub(super) fn run_timers(&mut self, now: Instant, out: &mut impl Outbox) {
+        self.run_contests(now, out);
         for place in 0..self.associations.places() {
             if let Some(id) = self.associations.at(place) {
                 self.run_timers_of(now, id, out);
@@ -35,7 +37,8 @@ impl Endpoint {
         }
         // Only now: while one timer of an association runs, another may still be due.
         let timers = self.associations.iter().map(|(_, a)| a.next_timer());
-        self.next_timer = timers.min().unwrap_or(Instant::NEVER);
+        let contests = self.contests.iter().map(Contest::next_timer);
+        self.next_timer = timers.chain(contests).min().unwrap_or(Instant::NEVER);
     }
 
     fn run_timers_of(&mut self, now: Instant, id: AssociationId, out: &mut impl Outbox) {

@@ -84,13 +84,17 @@ impl Endpoint {
     fn change_sent(&mut self, now: Instant, id: AssociationId, change: &Change<'_>) {
         match change {
             Change::ReleasePreparation => self.prepare_release(now, id),
-            Change::ReleaseRequest {
-                graceful_period_s: Some(period_s),
-            } => {
-                // As long as the timer that the peer was told.
-                let told_s = Timer::at_least_s(*period_s).duration_s();
-                let told = told_s.map_or(GracefulPeriod::Infinite, GracefulPeriod::Seconds);
-                let release_at = told.end(now);
+            Change::ReleaseRequest { graceful_period_s } => {
+                let release_at = match graceful_period_s {
+                    // As long as the timer that the peer was told.
+                    Some(period_s) => {
+                        let told_s = Timer::at_least_s(*period_s).duration_s();
+                        let told = told_s.map_or(GracefulPeriod::Infinite, GracefulPeriod::Seconds);
+                        told.end(now)
+                    }
+                    // At once: as long as an answer takes.
+                    None => now.plus_ms(self.config.t1_ms.into()),
+                };
                 self.change(id, |association| association.release_at = release_at);
             }
             _ => {}
@@ -115,22 +119,20 @@ impl Endpoint {
         let cause = match codec::update_request(body) {
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
+                self.courier.blame.offending_ie = reject.offending_ie;
                 reject.cause
             }
-            Ok(update) => {
-                let known = self.associations.by_node_id(&update.node_id);
-                let known = known.filter(|id| self.is_established(*id));
-                match known {
-                    Some(id) => {
-                        self.apply_update(now, id, reply, update);
-                        Cause::REQUEST_ACCEPTED
-                    }
-                    None => {
-                        self.count(Counter::NoAssociation);
-                        Cause::NO_ESTABLISHED_PFCP_ASSOCIATION
-                    }
+            Ok(update) => match self.held_by(&update.node_id, reply.peer) {
+                Ok(id) if self.is_established(id) => {
+                    self.apply_update(now, id, reply, update);
+                    Cause::REQUEST_ACCEPTED
                 }
-            }
+                Ok(_) => {
+                    self.count(Counter::NoAssociation);
+                    Cause::NO_ESTABLISHED_PFCP_ASSOCIATION
+                }
+                Err(cause) => cause,
+            },
         };
         let node_id = &self.config.node_id;
         self.courier.respond(now, reply, None, out, |w| {

@@ -102,7 +102,7 @@ impl Endpoint {
         let Some(association) = self.requester(peer, &header, body) else {
             self.count(Counter::NoAssociation);
             let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
-            self.reject(peer, &header, body, cause, out);
+            self.reject(now, received, cause, out);
             return Input::Nothing;
         };
         let Some(admitted) = self.courier.admit(now, received, out) else {
@@ -153,8 +153,13 @@ impl Endpoint {
                 by_address
             }
             named if named == by_address => named,
+            // Another function that names this one speaks for itself alone.
+            Some(named) if by_address.is_some() && self.is_held_by_another(named, peer) => {
+                self.count(Counter::NodeIdMismatch);
+                by_address
+            }
             Some(named) => {
-                self.learn(named, peer);
+                self.learn_told(named, peer);
                 Some(named)
             }
         }
@@ -164,19 +169,22 @@ impl Endpoint {
     /// same answer, so none is remembered.
     fn reject(
         &mut self,
-        peer: SocketAddr,
-        header: &Header,
-        body: &[u8],
+        now: Instant,
+        received: &Received<'_>,
         cause: Cause,
         out: &mut impl Outbox,
     ) {
+        let Received {
+            peer, header, body, ..
+        } = *received;
         let seid = header
             .seid
             .map(|_| codec::cp_seid(body).unwrap_or_default());
-        let header = response_header(header, seid);
+        let response = response_header(&header, seid).message_type;
         let node_id = &self.config.node_id;
-        self.courier.respond_each_time(peer, &header, out, |w| {
-            codec::write_rejection(w, header.message_type, node_id, cause)
+        let courier = &mut self.courier;
+        courier.refuse_each_time(now, (peer, &header), seid, out, |w| {
+            codec::write_rejection(w, response, node_id, cause)
         });
     }
 }

@@ -145,13 +145,29 @@ impl<P: Copy> Outbound<P> {
         purpose: P,
         message: &[u8],
     ) -> Result<(), Refusal> {
+        self.keep_once(now, peer, message_type, purpose, message)?;
+        let slot = self.slots.get_mut(self.latest as usize);
+        if let Some(request) = slot.and_then(|slot| slot.request.as_mut()) {
+            request.retries_left = self.limits.n1;
+        }
+        Ok(())
+    }
+
+    /// The same for a request that is not sent again: it is given up after T1.
+    pub fn keep_once(
+        &mut self,
+        now: Instant,
+        peer: SocketAddr,
+        message_type: MessageType,
+        purpose: P,
+        message: &[u8],
+    ) -> Result<(), Refusal> {
         let sequence = self.reserve()?;
         if message.len() > self.scratch.len() {
             return Err(Refusal::NoMemory);
         }
         let message = self.blocks.store(message).ok_or(Refusal::NoMemory)?;
         let deadline = now.plus_ms(self.limits.t1_ms.into());
-        let retries_left = self.limits.n1;
         let index = self.index(sequence);
         if let Some(slot) = self.slots.get_mut(index as usize) {
             slot.request = Some(Request {
@@ -160,7 +176,7 @@ impl<P: Copy> Outbound<P> {
                 sequence,
                 message_type,
                 deadline,
-                retries_left,
+                retries_left: 0,
                 message,
             });
         }

@@ -114,11 +114,12 @@ fn a_name_stands_for_a_function_wherever_it_comes_from() {
     net.restart(CP, cp);
     net.hosts[CP].address = address(9);
     net.associate(CP, UP);
-    net.run_ms(1);
+    // Until the address of before has been silent for T1.
+    net.run_ms(1_001);
     let association = net.id(UP);
     let events = net.events(UP);
     assert_eq!(
-        events[1],
+        events[2],
         Event::AssociationReplaced {
             association,
             retain: Retention::None

@@ -6,6 +6,7 @@
 
 use super::snapshot::Snapshot;
 use super::text::text;
+use crate::upf::lines::{self, Kind, Peer};
 use httparse::{EMPTY_HEADER, Request, Status};
 use sluice_path::ledger::WorkerStats;
 use std::io::{self, ErrorKind, Read, Write};
@@ -32,6 +33,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+fn not_served(e: &io::Error) {
+    if lines::permits(Peer::Local, Kind::Metrics) {
+        tracing::debug!("metrics: {e}");
+    }
+}
 
 /// What all connections share.
 pub struct Server {
@@ -75,14 +82,14 @@ impl Server {
                 let thread = thread::Builder::new().name("sluice-metrics".to_owned());
                 let served = thread.spawn(move || {
                     if let Err(e) = server.serve(&mut client) {
-                        tracing::debug!("metrics: {e}");
+                        not_served(&e);
                     }
                     drop(count);
                 });
                 served.map(drop)
             });
             if let Err(e) = taken {
-                tracing::debug!("metrics: {e}");
+                not_served(&e);
                 thread::sleep(ACCEPT_PAUSE);
             }
         }

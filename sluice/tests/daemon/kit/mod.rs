@@ -3,6 +3,7 @@
 mod config;
 mod daemon;
 mod lab;
+mod pfcp;
 mod ue;
 
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 pub use config::Config;
 pub use daemon::{Daemon, SLUICE, Said, ctl_at};
 pub use lab::Lab;
+pub use pfcp::{PfcpSocket, association_release, association_setup};
 pub use ue::Ue;
 
 use std::net::Ipv4Addr;

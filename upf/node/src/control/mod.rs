@@ -45,6 +45,8 @@ pub struct ControlCounters {
     pub icmp_echo_replies: u64,
     /// ICMP errors sent.
     pub icmp_errors: u64,
+    /// GTP-U echo requests that a rate limit left without answer.
+    pub gtpu_echo_limited: u64,
     /// GTP-U echo requests answered.
     pub gtpu_echo_responses: u64,
     /// Error Indications sent.
@@ -55,9 +57,11 @@ pub struct ControlCounters {
     pub end_markers: u64,
     /// Supported Extension Headers Notifications sent.
     pub extension_notifications: u64,
+    /// Supported Extension Headers Notifications that a rate limit held back.
+    pub extension_notifications_limited: u64,
     /// Frames that meant nothing to us.
     pub ignored: u64,
-    /// Answers that a rate limit held back.
+    /// Error Indications and ICMP errors that a rate limit held back.
     pub limited: u64,
 }
 
@@ -72,6 +76,8 @@ pub struct Control {
     counters: ControlCounters,
     indications: RateLimit<Ipv4Addr>,
     icmp_errors: RateLimit<()>,
+    echoes: Answers,
+    notifications: Answers,
     sequence: u16,
 }
 
@@ -79,8 +85,38 @@ pub struct Control {
 const INDICATIONS_PER_S: u32 = 10;
 /// Peers that are remembered for that.
 const INDICATION_PEERS: usize = 4_096;
+/// Echo Responses per second to one peer: TS 29.281, 7.2.1 has a path asked once in 60 s at most, and
+/// several processes may share an address.
+const ECHOES_PER_S: u32 = 10;
+/// Supported Extension Headers Notifications per second to one peer: its packets all look alike, and
+/// one is enough to tell it.
+const NOTIFICATIONS_PER_S: u32 = 2;
+/// Answers of one of these kinds per second in all, so that no storm takes N4's time: 20,000 peers
+/// that ask every 60 s come to 334.
+const ANSWERS_PER_S: u32 = 1_000;
 /// ICMP errors per second in all (RFC 1812, 4.3.2.8 asks for a limit).
 const ICMP_ERRORS_PER_S: u32 = 1_000;
+
+/// Answers of one kind: so many to each peer, and [`ANSWERS_PER_S`] in all.
+#[derive(Debug)]
+struct Answers {
+    to_each: RateLimit<Ipv4Addr>,
+    in_all: RateLimit<()>,
+}
+
+impl Answers {
+    fn new(each_per_s: u32) -> Self {
+        Self {
+            to_each: RateLimit::new(each_per_s, each_per_s, INDICATION_PEERS),
+            in_all: RateLimit::new(ANSWERS_PER_S, ANSWERS_PER_S, 1),
+        }
+    }
+
+    /// A peer that asks too often does not use up what is there for the others.
+    fn allow(&mut self, peer: Ipv4Addr, now_ns: u64) -> bool {
+        self.to_each.allow(peer, now_ns) && self.in_all.allow((), now_ns)
+    }
+}
 
 impl Control {
     /// From the configuration; the first tables are ready to be taken.
@@ -93,6 +129,8 @@ impl Control {
             counters: ControlCounters::default(),
             indications: RateLimit::new(INDICATIONS_PER_S, INDICATIONS_PER_S, INDICATION_PEERS),
             icmp_errors: RateLimit::new(ICMP_ERRORS_PER_S, 50, 1),
+            echoes: Answers::new(ECHOES_PER_S),
+            notifications: Answers::new(NOTIFICATIONS_PER_S),
             sequence: 0,
         })
     }

@@ -17,7 +17,12 @@ pub struct RateLimit<K> {
     burst: f64,
     keys_max: usize,
     tokens: HashMap<K, Tokens>,
+    /// When keys that say nothing are forgotten again: that looks at all of them.
+    forgets_ns: u64,
 }
+
+/// From one look at all keys to the next, for strangers bring new ones with every packet.
+const FORGETS_EVERY_NS: u64 = 10_000_000;
 
 impl<K: Eq + Hash + Copy> RateLimit<K> {
     /// `rate_per_s` for each of at most `keys_max` keys, `burst` at once.
@@ -27,13 +32,17 @@ impl<K: Eq + Hash + Copy> RateLimit<K> {
             burst: f64::from(burst),
             keys_max,
             tokens: HashMap::with_capacity(keys_max),
+            forgets_ns: 0,
         }
     }
 
     /// True if an event of `key` may happen now.
     pub fn allow(&mut self, key: K, now_ns: u64) -> bool {
         if self.tokens.len() >= self.keys_max && !self.tokens.contains_key(&key) {
-            self.forget_full(now_ns);
+            if now_ns >= self.forgets_ns {
+                self.forgets_ns = now_ns.saturating_add(FORGETS_EVERY_NS);
+                self.forget_full(now_ns);
+            }
             if self.tokens.len() >= self.keys_max {
                 return false;
             }
@@ -75,6 +84,16 @@ mod tests {
         let allowed = (0..100).filter(|i| limit.allow(1, i * 10_000_000)).count();
         assert!((10..=12).contains(&allowed), "{allowed}");
         assert!(limit.allow(2, 0));
+    }
+
+    #[test]
+    fn new_keys_do_not_have_all_others_looked_at_each_time() {
+        let mut limit = RateLimit::new(1000, 1, 1);
+        assert!(limit.allow(1, 0));
+        assert!(!limit.allow(2, 0));
+        // The first key's bucket is full again, and is forgotten with the next look.
+        assert!(!limit.allow(3, FORGETS_EVERY_NS - 1));
+        assert!(limit.allow(3, FORGETS_EVERY_NS));
     }
 
     #[test]

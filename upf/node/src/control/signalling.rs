@@ -31,8 +31,12 @@ impl Control {
             return None;
         }
         match Message::parse(udp.payload()) {
-            Ok(message) => self.gtpu(arrived, udp, &message, out),
+            Ok(message) => self.gtpu(now_ns, arrived, udp, &message, out),
             Err(GtpuError::UnsupportedExtension { .. }) => {
+                if !self.notifications.allow(arrived.ip.source(), now_ns) {
+                    self.counters.extension_notifications_limited += 1;
+                    return None;
+                }
                 self.sequence = self.sequence.wrapping_add(1);
                 let notice = supported_extension_headers_notification(self.sequence);
                 self.counters.extension_notifications += 1;
@@ -48,12 +52,17 @@ impl Control {
 
     fn gtpu(
         &mut self,
+        now_ns: u64,
         arrived: &Arrived<'_>,
         udp: &Udp<'_>,
         message: &Message<'_>,
         out: &mut impl Frames,
     ) -> Option<Event> {
         match message {
+            Message::EchoRequest { .. } if !self.echoes.allow(arrived.ip.source(), now_ns) => {
+                self.counters.gtpu_echo_limited += 1;
+                None
+            }
             Message::EchoRequest { sequence } => {
                 self.counters.gtpu_echo_responses += 1;
                 self.reply(arrived, udp.source_port(), &echo_response(*sequence), out);

@@ -29,7 +29,7 @@ impl UpFunction {
     }
 
     /// Asks every CP function to release its association within `period_s` seconds (SARR, Graceful
-    /// Release Period). New sessions are refused from now on.
+    /// Release Period), with 0 at once. New sessions are refused from now on.
     pub fn begin_release<N: Network, E: Effects>(
         &mut self,
         now: Instant,
@@ -41,7 +41,7 @@ impl UpFunction {
         self.state.releasing = true;
         let ids: Vec<AssociationId> = self.endpoint.associations().map(|(id, _)| id).collect();
         let change = Change::ReleaseRequest {
-            graceful_period_s: Some(period_s),
+            graceful_period_s: (period_s > 0).then_some(period_s),
         };
         for id in ids {
             if self.endpoint.update(now, id, change, out).is_err() {
@@ -108,10 +108,19 @@ impl UpFunction {
             } => {
                 self.report_failed(association, SessionRef::from_seid(Seid(tag)), None);
             }
+            Event::TakenOver {
+                association,
+                holder,
+                peer,
+            } => self
+                .state
+                .notice(Notice::TakenOver(association, holder, peer)),
             Event::SetupRejected { association, cause } => {
                 self.state.notice(Notice::SetupRejected(association, cause));
             }
-            Event::AssociationUpdated { .. }
+            // It stands among the refusals, with both addresses.
+            Event::TakeoverRefused { .. }
+            | Event::AssociationUpdated { .. }
             | Event::UpdateAnswered { .. }
             | Event::ReleaseRequested { .. } => {}
         }

@@ -1,6 +1,7 @@
 //! What the operator should know.
 
 use core::fmt;
+use core::net::SocketAddr;
 use sluice_n4::{AssociationId, DownReason};
 use sluice_wire::pfcp::Cause;
 
@@ -9,6 +10,8 @@ use sluice_wire::pfcp::Cause;
 pub enum Notice {
     /// A CP function associated itself.
     Up(AssociationId),
+    /// The second address set up the association of the first, which had been silent for T1.
+    TakenOver(AssociationId, SocketAddr, SocketAddr),
     /// A CP function does not want the association that we set up; it is asked again.
     SetupRejected(AssociationId, Cause),
     /// An association ended; so many sessions go with it.
@@ -33,10 +36,35 @@ pub enum Notice {
     Queried(u64),
 }
 
+impl Notice {
+    /// Whose doing it is; none for what no peer causes.
+    pub fn association(&self) -> Option<AssociationId> {
+        match self {
+            Self::Up(id)
+            | Self::TakenOver(id, ..)
+            | Self::SetupRejected(id, _)
+            | Self::Down(id, ..)
+            | Self::Restarted(id, _)
+            | Self::Lost(id, _)
+            | Self::Recovered(id)
+            | Self::GivenUp(id, _)
+            | Self::NotReleased(id)
+            | Self::ChoosesTeids(id)
+            | Self::TriggersUnserved(id)
+            | Self::ReportFailed(id, _) => Some(*id),
+            Self::Queried(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Up(id) => write!(f, "N4 association {id} is up"),
+            Self::TakenOver(id, holder, peer) => write!(
+                f,
+                "{peer} has set up N4 association {id} of {holder}, which did not answer for T1"
+            ),
             Self::SetupRejected(id, cause) => {
                 write!(f, "N4 association {id} was rejected: {cause}")
             }

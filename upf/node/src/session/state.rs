@@ -122,8 +122,12 @@ impl State {
     }
 
     pub fn notice(&mut self, notice: Notice) {
-        if self.notices.len() == NOTICES {
-            self.notices.pop_front();
+        if self.notices.len() >= NOTICES {
+            // Somebody waits for the end of a query; there are a few at a time.
+            let is_for_the_log = |notice: &Notice| !matches!(notice, Notice::Queried(_));
+            if let Some(oldest) = self.notices.iter().position(is_for_the_log) {
+                self.notices.remove(oldest);
+            }
         }
         self.notices.push_back(notice);
     }

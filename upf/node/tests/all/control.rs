@@ -312,6 +312,37 @@ fn a_gtpu_echo_is_answered_to_the_port_it_came_from_with_its_number() {
     );
 }
 
+/// How many frames a storm of one of these packets is answered with.
+fn answers_to_storm(control: &mut Control, pdu: &[u8], packets: u32) -> u32 {
+    let answered = |_| gnb_says(control, gtpu::PORT, pdu).0.out.len() as u32;
+    (0..packets).map(answered).sum()
+}
+
+#[test]
+fn echo_storms_are_answered_at_a_rate_and_what_was_not_is_counted() {
+    let mut control = control();
+    let answered = answers_to_storm(&mut control, &gtpu::echo_request(7), 1_000);
+    assert!((1..=20).contains(&answered), "{answered}");
+    let counters = control.counters();
+    assert_eq!(counters.gtpu_echo_responses, u64::from(answered));
+    assert_eq!(counters.gtpu_echo_limited, 1_000 - u64::from(answered));
+    assert_eq!(counters.extension_notifications_limited, 0);
+}
+
+#[test]
+fn unknown_extension_headers_are_told_of_at_a_rate() {
+    let mut control = control();
+    let pdu = [0x34, 255, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0xc9, 1, 0, 0, 0];
+    let answered = answers_to_storm(&mut control, &pdu, 1_000);
+    assert!((1..=4).contains(&answered), "{answered}");
+    let counters = control.counters();
+    assert_eq!(counters.extension_notifications, u64::from(answered));
+    let held_back = 1_000 - u64::from(answered);
+    assert_eq!(counters.extension_notifications_limited, held_back);
+    // Echo is another matter.
+    assert_eq!(answers_to_storm(&mut control, &gtpu::echo_request(7), 1), 1);
+}
+
 #[test]
 fn an_extension_header_that_must_be_understood_is_answered_with_those_that_are() {
     let mut control = control();

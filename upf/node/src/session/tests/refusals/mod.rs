@@ -12,6 +12,12 @@ use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType};
 
+/// What the operator hears of the newest refusal.
+fn heard(bench: &Bench) -> (Cause, Option<IeType>, Option<FailedRuleId>) {
+    let newest = bench.up.endpoint().refusals().iter().next_back().unwrap();
+    (newest.cause, newest.offending_ie, newest.rule)
+}
+
 #[test]
 fn an_establishment_that_cannot_be_served_is_refused_by_name() {
     let mut bench = Bench::new();
@@ -34,6 +40,7 @@ fn an_establishment_that_cannot_be_served_is_refused_by_name() {
         let done = bench.establish(CP, &request);
         let said = (done.cause, done.offending, done.failed);
         assert_eq!(said, (cause, offending, failed), "{what}");
+        assert_eq!(heard(&bench), said, "{what}");
         assert_eq!(bench.fingerprint(), before, "{what}");
         assert!(bench.ops.is_empty(), "{what}");
     }
@@ -144,6 +151,7 @@ fn a_modification_is_refused_whole() {
         let done = bench.modify(CP, seid, &change);
         let said = (done.cause, done.offending, done.failed);
         assert_eq!(said, (cause, offending, failed), "{what}");
+        assert_eq!(heard(&bench), said, "{what}");
         assert_eq!(done.header_seid, Seid(31), "{what}");
         assert_eq!(bench.fingerprint(), before, "{what}");
         assert!(bench.ops.is_empty(), "{what}");
