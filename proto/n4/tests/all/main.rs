@@ -4,6 +4,7 @@
 
 mod association;
 mod exchange;
+mod holder;
 mod hostile;
 mod net;
 mod release;

@@ -1,12 +1,9 @@
 //! A Node ID belongs to the address that associated it: releases, updates and set-ups from elsewhere,
 //! and the list of what was refused.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod net;
 
 use std::net::SocketAddr;
 
-use net::{CP, Host, NUMBER, Net, UP, address, cp_config, up_config};
+use crate::net::{CP, Host, NUMBER, Net, UP, address, cp_config, up_config};
 use sluice_n4::limits::{PROBES, REFUSALS};
 use sluice_n4::{AssociationId, Counter, DownReason, Event, NodeId, Retention, Role};
 use sluice_wire::ids::Seid;
