@@ -316,7 +316,8 @@ fn config() -> ControlConfig {
     };
     let n6 = Role::Plain {
         side: Side::Core,
-        instance: "internet".to_owned(),
+        instances: vec!["internet".to_owned()],
+        is_default: false,
         id: instance,
     };
     let all = Prefix::new(Ipv4Addr::UNSPECIFIED, 0).expect("a prefix");

@@ -124,7 +124,8 @@ fn interfaces() -> ControlConfig {
     };
     let internet = Role::Plain {
         side: Side::Core,
-        instance: "internet".to_owned(),
+        instances: vec!["internet".to_owned()],
+        is_default: false,
         id: INTERNET,
     };
     let gnbs = (1..=GNBS).map(|n| (gnb_address(n), MacAddr(gnb_mac(n))));

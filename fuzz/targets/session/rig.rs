@@ -300,7 +300,8 @@ fn interfaces() -> ControlConfig {
     };
     let n6 = Role::Plain {
         side: Side::Core,
-        instance: "internet".to_owned(),
+        instances: vec!["internet".to_owned()],
+        is_default: false,
         id: InstanceId(1),
     };
     let interface = |name: &str, port, address: Ipv4Addr, roles| InterfaceConfig {

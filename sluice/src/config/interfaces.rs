@@ -2,7 +2,7 @@
 
 use super::fields::{At, Fields};
 use super::ipv4::{Address4, Prefix4};
-use super::kind::{address4, ipv4, mac, name, network_instance, prefix4, vlan, word};
+use super::kind::{address4, boolean, ipv4, mac, name, network_instance, prefix4, vlan, word};
 use super::ports::read_mtu;
 use core::net::Ipv4Addr;
 use sluice_node::network::Side;
@@ -97,6 +97,10 @@ pub enum TunnelKind {
 pub struct N6 {
     /// Its name.
     pub network_instance: At<String>,
+    /// Further names of the same network.
+    pub aliases: Vec<At<String>>,
+    /// Rules that name a network instance which nothing has, mean this one.
+    pub is_default: bool,
 }
 
 impl Interface {
@@ -213,8 +217,25 @@ impl N4Address {
 
 impl N6 {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
-        let network_instance = fields.required("network_instance", &network_instance())?;
-        Some(Self { network_instance })
+        let mut names = fields
+            .required_list("network_instance", &network_instance())
+            .into_iter();
+        let is_default = fields.or("default", "false", &boolean()).value;
+        Some(Self {
+            network_instance: names.next()?,
+            aliases: names.collect(),
+            is_default,
+        })
+    }
+
+    /// All its names.
+    pub fn names(&self) -> impl Iterator<Item = &At<String>> {
+        core::iter::once(&self.network_instance).chain(&self.aliases)
+    }
+
+    /// Whether one of its names is this one, as DNS names are compared (TS 23.003, 9.1).
+    pub fn is_called(&self, name: &str) -> bool {
+        self.names().any(|own| own.value.eq_ignore_ascii_case(name))
     }
 }
 

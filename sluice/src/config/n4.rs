@@ -6,7 +6,7 @@ use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
 use super::problem::Report;
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
-use sluice_node::session::MbrZero;
+use sluice_node::session::{MbrZero, Unserved};
 
 /// The port of PFCP (TS 29.244, 4.2.2).
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
@@ -38,6 +38,8 @@ pub struct N4 {
     pub accept_cp_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
+    /// What becomes of rules that ask for reports which are not made yet.
+    pub unserved: Unserved,
     /// Associations at one time.
     pub associations_max: usize,
     /// Requests per second that the memory for retransmissions is made for.
@@ -80,6 +82,7 @@ impl N4 {
                 .value,
             accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
             mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
+            unserved: fields.or("unserved", "admit", &unserved()).value,
             associations_max: fields
                 .or("associations_max", "256", &number(1, 65_536, "SMFs"))
                 .value,
@@ -181,6 +184,14 @@ fn mbr_zero() -> Kind<MbrZero> {
     Kind::new("unlimited or closed", |text| match text {
         "unlimited" => Some(MbrZero::Unlimited),
         "closed" => Some(MbrZero::Closed),
+        _ => None,
+    })
+}
+
+fn unserved() -> Kind<Unserved> {
+    Kind::new("admit or refuse", |text| match text {
+        "admit" => Some(Unserved::Admit),
+        "refuse" => Some(Unserved::Refuse),
         _ => None,
     })
 }

@@ -159,10 +159,11 @@ fn roles(interface: &Interface) -> Vec<String> {
         let address = address.map_or_else(String::new, |address| format!(" {address}"));
         format!("{}{side}{address}", tunnel.kind.key())
     });
-    let n6 = interface
-        .n6
-        .iter()
-        .map(|n6| format!("n6 {}", n6.network_instance.value));
+    let n6 = interface.n6.iter().map(|n6| {
+        let names: Vec<&str> = n6.names().map(|name| name.value.as_str()).collect();
+        let default = if n6.is_default { " (default)" } else { "" };
+        format!("n6 {}{default}", names.join(" "))
+    });
     let n4 = interface
         .n4_addresses()
         .map(|address| format!("n4 {address}"));

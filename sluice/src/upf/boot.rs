@@ -270,6 +270,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         sessions: config.limits.sessions.value as usize,
         accept_cp_fteid: config.n4.accept_cp_fteid,
         mbr_zero: config.n4.mbr_zero,
+        unserved: config.n4.unserved,
         peer_loss_keep_s: config.n4.peer_loss_keep_s,
         transactions: RESERVED * config.placement.workers.len(),
         ..defaults

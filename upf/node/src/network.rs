@@ -20,6 +20,18 @@ pub enum Side {
     Control,
 }
 
+impl Side {
+    /// The sides on which a data network is looked for, the first first: SD-Core calls ordinary N6 the
+    /// N6-LAN, so that is N6 where nothing is configured for it.
+    pub fn plain(self) -> impl Iterator<Item = Self> {
+        let shared = match self {
+            Self::SgiLan => Some(Self::Core),
+            _ => None,
+        };
+        core::iter::once(self).chain(shared)
+    }
+}
+
 /// One of our GTP-U addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TunnelEndpoint {
@@ -34,8 +46,6 @@ pub struct TunnelEndpoint {
 pub enum PeerError {
     /// No interface of that side and network instance leads anywhere.
     NoInterface,
-    /// No route leads to the address.
-    NoRoute,
     /// The table of peers is full.
     Full,
 }

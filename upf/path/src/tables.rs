@@ -14,6 +14,8 @@ use std::collections::HashMap;
 pub type InterfaceId = u8;
 /// A place in [`Tables::next_hops`].
 pub type NextHopId = u16;
+/// No next hop: no route leads to the peer.
+pub const NO_NEXT_HOP: NextHopId = NextHopId::MAX;
 /// A place in [`Tables::peers`].
 pub type PeerId = u16;
 /// A place in [`Tables::egresses`].

@@ -53,6 +53,11 @@ impl<'a> Choices<'a> {
         given
     }
 
+    /// What a message before this one gave for a CHOOSE ID.
+    pub fn remember(&mut self, choose_id: u8, f_teid: FTeid) {
+        self.by_choose_id.insert(choose_id, f_teid);
+    }
+
     /// Whether the answer gave what it had to give.
     pub fn check(&self) -> Result<(), Refused> {
         match self.wrong.is_empty() {

@@ -151,8 +151,8 @@ impl TwinConfig {
         meant(side).any(|(_, t)| t.address == address)
     }
 
-    /// The data network behind a destination: N6-LAN is N6 where nothing is configured for it.
-    pub fn way_out(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
+    /// The data network that a rule means: N6-LAN is N6 where nothing is configured for it.
+    pub fn data_network(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
         let own = self.plain(side, instance);
         let shared = || match side {
             Side::SgiLan => self.plain(Side::Core, instance),

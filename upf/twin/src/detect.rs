@@ -131,7 +131,7 @@ pub fn plain<'a>(
     let destination = came.packet.header.destination_addr();
     let place = config.links[came.link].plain.as_ref();
     let enters = |pdr: &Pdr| {
-        let meant = config.plain(pdr.source, pdr.instance.as_deref());
+        let meant = config.data_network(pdr.source, pdr.instance.as_deref());
         pdr.f_teid.is_none() && pdr.ue == Some(destination) && meant == place
     };
     let Some((session, rules)) = find(sessions, enters) else {

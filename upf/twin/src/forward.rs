@@ -114,7 +114,7 @@ fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
 /// that data network.
 fn is_own(config: &TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> bool {
     let place = match to.tunnel {
-        None => config.way_out(to.side, to.instance.as_deref()),
+        None => config.data_network(to.side, to.instance.as_deref()),
         Some(_) => None,
     };
     let links = || config.links.iter().filter(|l| l.plain.as_ref() == place);
@@ -221,7 +221,7 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result
     if let Some(remote) = to.tunnel {
         return tunnel_way(config, to, remote).ok_or(no_route);
     }
-    let place = config.way_out(to.side, instance);
+    let place = config.data_network(to.side, instance);
     let place = place.ok_or(no_route.clone())?;
     let of_place = |l: &&Link| l.plain.as_ref() == Some(place);
     let links = || config.links.iter().filter(of_place);
@@ -253,21 +253,22 @@ fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Op
     })
 }
 
-/// An End Marker on its way to a tunnel that was left; `None` if nobody knows the way.
+/// An End Marker on its way to a tunnel that was left, or why it does not get there.
 pub fn end_marker(
     config: &TwinConfig,
     stream: (u64, bool),
     marker: &crate::admit::EndMarker,
-) -> Option<Sent> {
+) -> Result<Sent, Drop> {
     let to = Forwarding {
         side: marker.side,
         instance: marker.instance.clone(),
         tunnel: Some(marker.to),
     };
-    let way = tunnel_way(config, &to, marker.to)?;
-    let mac = way.link.mac_of(way.station)?;
+    let way = tunnel_way(config, &to, marker.to).ok_or(Drop::NoRoute)?;
+    let mac = way.link.mac_of(way.station);
+    let mac = mac.ok_or(Drop::NextHopUnresolved)?;
     let packet = outer(&way, marker.to, END_MARKER, &[], 0);
-    Some(Sent {
+    Ok(Sent {
         port: way.link.port,
         frame: frame(way.link, mac, &packet),
         source_port_at: Some(source_port_at(way.link)),

@@ -63,6 +63,8 @@ pub struct Pdr {
     pub source: Side,
     pub instance: Option<String>,
     pub f_teid: Option<FTeid>,
+    /// The CHOOSE ID that the F-TEID was given for.
+    pub choose_id: Option<u8>,
     pub ue: Option<Ipv4Addr>,
     pub qfis: Vec<u8>,
     pub flows: Flows,
@@ -104,6 +106,8 @@ pub enum Flows {
 #[derive(Clone, Debug)]
 pub struct Far {
     pub forwards: bool,
+    /// DROP: where to does not matter.
+    pub drops: bool,
     pub forwarding: Option<Forwarding>,
 }
 

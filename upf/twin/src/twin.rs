@@ -7,7 +7,7 @@ use crate::config::TwinConfig;
 use crate::detect::{self, Sessions};
 use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
-use crate::outcome::{Drop, Outcome, Sent};
+use crate::outcome::{Drop, Outcome};
 use crate::rules::{Session, SessionId};
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
@@ -34,7 +34,7 @@ pub struct Modified {
     /// Usage Reports of the response, by URR.
     pub reports: Vec<UsageReport<'static>>,
     /// End Markers that leave before anything takes the new path.
-    pub end_markers: Vec<Sent>,
+    pub end_markers: Vec<Outcome>,
 }
 
 impl Twin {
@@ -111,11 +111,21 @@ impl Twin {
         after.give_up_unused_buckets();
         let reports = reports(before, &mut after, removed, request, wall);
         self.sessions.insert(id, after);
-        let mut end_markers: Vec<Sent> = Vec::new();
+        let (mut end_markers, mut left) = (Vec::new(), Vec::new());
         for marker in &markers {
-            // A tunnel that several FARs leave ends once.
-            let sent = forward::end_marker(&self.config, (id, false), marker);
-            end_markers.extend(sent.filter(|s| !end_markers.contains(s)));
+            // A tunnel that several FARs leave ends once, by whatever name they call its interface.
+            let end = self.config.tunnels(marker.side, marker.instance.as_deref());
+            let tunnel = (end.map(|(_, end)| end.address), marker.to);
+            if left.contains(&tunnel) {
+                continue;
+            }
+            left.push(tunnel);
+            match forward::end_marker(&self.config, (id, false), marker) {
+                Ok(sent) => end_markers.push(Outcome::Sent(sent)),
+                Err(Drop::NoRoute) => end_markers.push(Outcome::Dropped(Drop::NoRoute, None)),
+                // It waits for its next hop.
+                Err(_) => {}
+            }
         }
         Ok(Modified {
             reports,
@@ -157,8 +167,8 @@ impl Twin {
                     return vec![Outcome::Control];
                 };
                 let sent = forward::end_marker(&self.config, stream, &marker);
-                let lost = Outcome::Dropped(Drop::NextHopUnresolved, None);
-                return vec![sent.map_or(lost, Outcome::Sent)];
+                let lost = |why| Outcome::Dropped(why, None);
+                return vec![sent.map_or_else(lost, Outcome::Sent)];
             }
             Ok(Arrival::Tunnel(came)) => detect::tunnelled(&self.config, &self.sessions, &came),
             Ok(Arrival::Plain(came)) => detect::plain(&self.config, &self.sessions, came),

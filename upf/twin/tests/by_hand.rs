@@ -142,7 +142,10 @@ fn a_hand_over_ends_the_old_tunnel_with_a_marker() {
     let modified = twin.modify(1, &change, &[], NOON).expect("a sound change");
     let marker = "020000000103 020000000003 0800 \
         45000024 00004000 4011b695 c0000201 c0000232 0000 0868 0010 0000 30fe0000 00000d01";
-    assert_eq!(modified.end_markers[0].frame, hex(marker));
+    let [Outcome::Sent(sent)] = &modified.end_markers[..] else {
+        panic!("{:?}", modified.end_markers);
+    };
+    assert_eq!(sent.frame, hex(marker));
     let outcomes = twin.packet(0, 1, &hex(DOWNLINK));
     let [Outcome::Sent(sent)] = &outcomes[..] else {
         panic!("{outcomes:?}");

@@ -119,7 +119,8 @@ pub fn control_config(pool: Pool, peers: Peers) -> ControlConfig {
     let n6 = InterfaceConfig {
         roles: vec![Role::Plain {
             side: Side::Core,
-            instance: INTERNET.to_owned(),
+            instances: vec![INTERNET.to_owned()],
+            is_default: false,
             id: INTERNET_ID,
         }],
         routes: default.map(|all| (all, GATEWAY)).into_iter().collect(),

@@ -6,7 +6,8 @@ use super::super::problem::Report;
 /// Pools of one network instance share no address.
 pub(super) fn overlaps(config: &UpfConfig, report: &mut Report) {
     for (i, pool) in config.pools.iter().enumerate() {
-        let same = |name: &str| name.eq_ignore_ascii_case(&pool.network_instance.value);
+        let own = config.first_name(&pool.network_instance.value);
+        let same = |name: &str| config.first_name(name).eq_ignore_ascii_case(own);
         let first = config.pools.iter().take(i).find(|before| {
             same(&before.network_instance.value) && before.prefix.value.meets(&pool.prefix.value)
         });
@@ -28,7 +29,7 @@ pub(super) fn overlaps(config: &UpfConfig, report: &mut Report) {
 pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
     let names = || {
         let n6 = config.interfaces.iter().filter_map(|i| i.n6.as_ref());
-        n6.map(|n6| n6.network_instance.value.as_str())
+        n6.flat_map(|n6| n6.names()).map(|name| name.value.as_str())
     };
     for (i, pool) in config.pools.iter().enumerate() {
         let instance = &pool.network_instance;

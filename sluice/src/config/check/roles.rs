@@ -2,7 +2,7 @@
 
 use super::super::UpfConfig;
 use super::super::fields::At;
-use super::super::interfaces::Interface;
+use super::super::interfaces::{Interface, N6};
 use super::super::problem::Report;
 use core::net::Ipv4Addr;
 use sluice_node::network::Side;
@@ -32,7 +32,43 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
             report.warning(interface.name.line, key, what, "peers beside n3 or n9");
         }
     }
+    names(config, report);
     enough(config, report);
+}
+
+/// A name means one network; so does the lack of a known one.
+fn names(config: &UpfConfig, report: &mut Report) {
+    let n6 = || {
+        let all = config.interfaces.iter().enumerate();
+        all.filter_map(|(i, interface)| Some((i, interface.n6.as_ref()?)))
+    };
+    let differ = |a: &N6, b: &N6| {
+        let (a, b) = (&a.network_instance.value, &b.network_instance.value);
+        !a.eq_ignore_ascii_case(b)
+    };
+    for (i, own) in n6() {
+        for name in own.names() {
+            let mut before = n6().take_while(|(other, _)| *other < i);
+            let taken =
+                before.find(|(_, other)| differ(own, other) && other.is_called(&name.value));
+            if let Some((_, other)) = taken {
+                let what = format!(
+                    "'{}' is a name of '{}' (line {}), too",
+                    name.value, other.network_instance.value, other.network_instance.line
+                );
+                let key = format!("interfaces[{i}].n6.network_instance");
+                report.problem(name.line, key, what, "names that one network has");
+            }
+        }
+        let mut before = n6().take_while(|(other, _)| *other < i);
+        if let Some((_, other)) =
+            before.find(|(_, o)| own.is_default && o.is_default && differ(own, o))
+        {
+            let what = format!("'{}' is the default already", other.network_instance.value);
+            let key = format!("interfaces[{i}].n6.default");
+            report.problem(own.network_instance.line, key, what, "one default");
+        }
+    }
 }
 
 /// A role names one of the interface's addresses, or none if there is only one.

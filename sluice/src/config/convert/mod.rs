@@ -156,7 +156,8 @@ impl UpfConfig {
         let mut roles: Vec<Role> = tunnels.collect::<Result<_, _>>()?;
         roles.extend(interface.n6.as_ref().map(|n6| Role::Plain {
             side: Side::Core,
-            instance: n6.network_instance.value.clone(),
+            instances: n6.names().map(|name| name.value.clone()).collect(),
+            is_default: n6.is_default,
             id: self.instance_id(&n6.network_instance.value),
         }));
         let n4 = interface.n4_addresses();
@@ -214,7 +215,10 @@ impl UpfConfig {
     pub fn instances(&self) -> Vec<&str> {
         let n6 = self.interfaces.iter().filter_map(|i| i.n6.as_ref());
         let n6 = n6.map(|n6| n6.network_instance.value.as_str());
-        let pools = self.pools.iter().map(|p| p.network_instance.value.as_str());
+        let pools = self
+            .pools
+            .iter()
+            .map(|p| self.first_name(&p.network_instance.value));
         let mut names: Vec<&str> = Vec::new();
         for name in n6.chain(pools) {
             // As DNS names are compared (TS 23.003, 9.1).
@@ -241,8 +245,16 @@ impl UpfConfig {
         self.instance_id(&n6.network_instance.value)
     }
 
+    /// The name that stands for a network instance which has several.
+    pub(in crate::config) fn first_name<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut n6 = self.interfaces.iter().filter_map(|i| i.n6.as_ref());
+        let of_it = n6.find(|n6| n6.is_called(name));
+        of_it.map_or(name, |n6| n6.network_instance.value.as_str())
+    }
+
     fn instance_id(&self, name: &str) -> InstanceId {
         let names = self.instances();
+        let name = self.first_name(name);
         let at = names
             .iter()
             .position(|known| known.eq_ignore_ascii_case(name));

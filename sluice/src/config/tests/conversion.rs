@@ -50,7 +50,8 @@ fn the_control_core_gets_interfaces_on_the_opened_ports() {
     assert_eq!(ran.roles, [n3]);
     let n6 = Role::Plain {
         side: Side::Core,
-        instance: "internet".to_owned(),
+        instances: vec!["internet".to_owned()],
+        is_default: false,
         id: InstanceId(0),
     };
     assert_eq!(dn.roles, [n6]);

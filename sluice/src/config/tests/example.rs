@@ -68,6 +68,7 @@ fn a_short_file_has_the_defaults_that_the_example_shows() {
     assert_eq!(short.n4.heartbeat_s, example.n4.heartbeat_s);
     assert_eq!(short.n4.accept_cp_fteid, example.n4.accept_cp_fteid);
     assert_eq!(short.n4.mbr_zero, example.n4.mbr_zero);
+    assert_eq!(short.n4.unserved, example.n4.unserved);
     assert_eq!(short.dpdk.mbufs.value, example.dpdk.mbufs.value);
     assert_eq!(short.placement, example.placement);
     assert_eq!(

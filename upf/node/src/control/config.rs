@@ -61,8 +61,10 @@ pub enum Role {
     Plain {
         /// On which side of the UPF.
         side: Side,
-        /// Network instance.
-        instance: String,
+        /// Network instances: all its names.
+        instances: Vec<String>,
+        /// Rules that name an unknown network instance mean it.
+        is_default: bool,
         /// Its number on the path.
         id: InstanceId,
     },

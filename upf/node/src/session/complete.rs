@@ -111,16 +111,22 @@ impl UpFunction {
         let Remarks {
             chosen_by_cp,
             unserved_triggers,
+            inactivity_timer,
         } = remarks;
         let teids = chosen_by_cp && !memory.told_teids;
         memory.told_teids |= chosen_by_cp;
         let triggers = unserved_triggers && !memory.told_triggers;
         memory.told_triggers |= unserved_triggers;
+        let timer = inactivity_timer && !memory.told_timer;
+        memory.told_timer |= inactivity_timer;
         if teids {
             self.state.notice(Notice::ChoosesTeids(association));
         }
         if triggers {
             self.state.notice(Notice::TriggersUnserved(association));
+        }
+        if timer {
+            self.state.notice(Notice::TimerUnserved(association));
         }
     }
 }

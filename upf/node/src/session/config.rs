@@ -18,6 +18,8 @@ pub struct Config {
     pub accept_cp_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
+    /// What becomes of rules that ask for reports which are not made yet.
+    pub unserved: Unserved,
     /// How long sessions outlive a CP function that does not answer, in seconds.
     pub peer_loss_keep_s: u32,
     /// Transactions under way at one time; a request beyond is refused with cause 74. At most
@@ -43,6 +45,17 @@ pub enum MbrZero {
     Closed,
 }
 
+/// What becomes of what a CP function asks for and this UP function does not serve yet, where nothing
+/// is given away without it: reports by threshold, by period or of inactivity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Unserved {
+    /// It is admitted without effect, and the operator is told once for each association.
+    #[default]
+    Admit,
+    /// The request is refused, with the IE that asks for it.
+    Refuse,
+}
+
 impl Config {
     /// Defaults for a layout: as many sessions as half the endpoints (a session has two at a
     /// handover), CP-chosen F-TEIDs admitted, an MBR of 0 no limit, sessions kept for an hour.
@@ -54,6 +67,7 @@ impl Config {
             n4_address,
             accept_cp_fteid: true,
             mbr_zero: MbrZero::default(),
+            unserved: Unserved::default(),
             peer_loss_keep_s: 3600,
             transactions: sluice_path::limits::RESERVED,
             seed,

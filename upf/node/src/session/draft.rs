@@ -95,6 +95,7 @@ impl State {
             shard: base.shard,
             policy: Policy {
                 accept_cp_fteid: self.config.accept_cp_fteid,
+                unserved: self.config.unserved,
                 restores: base.restores,
             },
             now_s: at.seconds(),

@@ -1,6 +1,7 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
 use crate::network::Network;
+use crate::session::config::Unserved;
 use crate::session::draft::{Base, Drafted, Scope};
 use crate::session::function::{Effects, UpFunction};
 use crate::session::ground::shard_of;
@@ -147,6 +148,17 @@ pub(super) fn put<'v>(
 }
 
 impl State {
+    /// A User Plane Inactivity Timer is not watched yet: `n4.unserved` says whether that is a reason.
+    pub(super) fn refuse_timer(&self, is_set: bool) -> Result<(), Refusal> {
+        if is_set && self.config.unserved == Unserved::Refuse {
+            return Err(Refusal {
+                offending_ie: Some(IeType::USER_PLANE_INACTIVITY_TIMER),
+                ..Refusal::of(Cause::SERVICE_NOT_SUPPORTED)
+            });
+        }
+        Ok(())
+    }
+
     fn establish<N: Network>(
         &mut self,
         at: Moment,
@@ -162,6 +174,8 @@ impl State {
         }
         let rules = Body::new(body);
         refuse_unsupported(head, &rules)?;
+        let timer = head.user_plane_inactivity_timer.is_some();
+        self.refuse_timer(timer)?;
         let flags = head.pfcpsereq_flags.unwrap_or_default();
         let base = Base {
             session: None,
@@ -171,6 +185,7 @@ impl State {
         let shard = base.shard;
         self.ground.prefetch_taking(shard);
         let (mut drafted, _) = self.draft(at, base, net, |work| create_all(work, &rules))?;
+        drafted.record.remarks.inactivity_timer = timer;
         let cp = CpSession {
             seid: head.cp_f_seid.seid,
             ipv4: head.cp_f_seid.ipv4,
@@ -225,8 +240,8 @@ fn create_all<N: Network>(work: &mut Work<'_, N>, body: &Body<'_>) -> Result<Sco
     Ok(Scope::Rules)
 }
 
-/// BARs are admitted and without effect, as nothing is buffered; so are traces and the
-/// inactivity timer, which change nothing for packets.
+/// BARs are admitted and without effect, as nothing is buffered; so are traces, which change nothing
+/// for packets.
 fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> Result<(), Refusal> {
     let refused = |cause, ie| Refusal {
         offending_ie: Some(ie),

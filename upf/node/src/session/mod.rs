@@ -21,7 +21,12 @@
 //!   inner packets here are IPv4 (`sdf`). Filters that single out IPv4 flows are refused.
 //! - Update FAR may have Forwarding Parameters (IE 4) in place of Update Forwarding Parameters
 //!   (IE 11): SD-Core's SMF always does. If both are there the latter hold.
-//! - SGi-LAN/N6-LAN (2) as Destination Interface is N6 where nothing is configured for it: SD-Core.
+//! - SGi-LAN/N6-LAN (2) as Source or Destination Interface is N6 where nothing is configured for it:
+//!   SD-Core.
+//! - A FAR that drops ignores its Forwarding Parameters: where nothing is forwarded it does not matter
+//!   where to.
+//! - A FAR may lead to a peer that no route leads to: its packets are dropped and counted as
+//!   `no_route`. Which peers can be reached is not the CP function's business, and changes.
 //! - The S/D flag of a UE IP Address is not looked at (SD-Core never sets it): the Source Interface
 //!   tells the direction. Interface types are not looked at either (OAI calls N6 S1-U).
 //! - When several QERs of a PDR have a QFI, packets are marked with the first that is not 0: 0
@@ -71,7 +76,7 @@ mod store;
 mod views;
 mod work;
 
-pub use config::{Config, MbrZero};
+pub use config::{Config, MbrZero, Unserved};
 pub use features::UP_FUNCTION_FEATURES;
 pub use followed::{Followed, RuleNames, Sought};
 pub use function::{Effects, Foreseen, UpFunction};

@@ -17,7 +17,7 @@ use sluice_wire::limits::URRS_PER_MESSAGE;
 use sluice_wire::pfcp::group::QueryUrr;
 use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionModificationHead;
-use sluice_wire::pfcp::value::{FSeid, SessionModificationRequestFlags};
+use sluice_wire::pfcp::value::{Edit, FSeid, SessionModificationRequestFlags};
 use sluice_wire::pfcp::{Cause, IeType};
 
 impl UpFunction {
@@ -123,12 +123,15 @@ impl State {
     ) -> Result<Drafted, Refusal> {
         let body = &Body::new(octets);
         refuse_unsupported(body)?;
+        let timer = matches!(head.user_plane_inactivity_timer, Some(Edit::Set(_)));
+        self.refuse_timer(timer)?;
         let base = Base {
             session: Some(name),
             shard: u32::from(session.shard),
             restores: false,
         };
-        let (drafted, scope) = self.draft(at, base, net, |work| apply_all(work, head, body))?;
+        let (mut drafted, scope) = self.draft(at, base, net, |work| apply_all(work, head, body))?;
+        drafted.record.remarks.inactivity_timer = timer;
         self.commit(name, scope, at.seconds());
         if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
             self.store.rename(name, CpSession { seid, ipv4, ipv6 });

@@ -30,6 +30,9 @@ pub enum Notice {
     ChoosesTeids(AssociationId),
     /// It asks for usage reports by threshold, period or event, which are not made yet.
     TriggersUnserved(AssociationId),
+    /// It asks for reports of sessions without traffic (User Plane Inactivity Timer), which are not
+    /// made yet.
+    TimerUnserved(AssociationId),
     /// It refused a Session Report Request, or did not answer (`None`).
     ReportFailed(AssociationId, Option<Cause>),
     /// The caller's query with this token is done.
@@ -51,6 +54,7 @@ impl Notice {
             | Self::NotReleased(id)
             | Self::ChoosesTeids(id)
             | Self::TriggersUnserved(id)
+            | Self::TimerUnserved(id)
             | Self::ReportFailed(id, _) => Some(*id),
             Self::Queried(_) => None,
         }
@@ -103,6 +107,11 @@ impl fmt::Display for Notice {
                 f,
                 "the CP of N4 association {id} asks for usage reports by threshold or period: \
                  usage is reported when asked for and at the end of a session only"
+            ),
+            Self::TimerUnserved(id) => write!(
+                f,
+                "the CP of N4 association {id} sets a User Plane Inactivity Timer: it is not told of \
+                 sessions without traffic"
             ),
             Self::ReportFailed(id, Some(cause)) => {
                 write!(

@@ -55,6 +55,8 @@ pub struct AssociationMemory {
     pub told_teids: bool,
     /// [`Notice::TriggersUnserved`] was given.
     pub told_triggers: bool,
+    /// [`Notice::TimerUnserved`] was given.
+    pub told_timer: bool,
 }
 
 /// Sessions, allocators and work space.

@@ -1,6 +1,7 @@
 //! One message at work: the draft of a session's rules, and what was taken for it.
 
 use crate::network::{Network, Side};
+use crate::session::config::Unserved;
 use crate::session::ground::{Claims, Ground};
 use crate::session::limits::{FARS, URRS};
 use crate::session::names::{NameId, Names, PlainName, plain};
@@ -57,6 +58,8 @@ pub type Created = ArrayVec<(PdrId, LocalTunnel), PDRS_PER_MESSAGE>;
 pub struct Policy {
     /// F-TEIDs that the CP function chose are admitted.
     pub accept_cp_fteid: bool,
+    /// What becomes of reports that are not served.
+    pub unserved: Unserved,
     /// RESTI: the message brings back F-TEIDs of ours.
     pub restores: bool,
 }

@@ -76,7 +76,8 @@ fn config() -> ControlConfig {
     };
     let n6 = Role::Plain {
         side: Side::Core,
-        instance: "internet".to_owned(),
+        instances: vec!["internet".to_owned()],
+        is_default: false,
         id: internet,
     };
     ControlConfig {
@@ -495,10 +496,11 @@ fn peers_are_counted_and_come_free_and_their_next_hop_is_the_gateway_where_they_
     assert_eq!(net.hold_peer(Side::Access, None, GNB), Ok(first));
     assert_eq!(net.peer_address(first), Some(GNB));
     let far = Ipv4Addr::new(100, 64, 0, 1);
-    assert_eq!(
-        net.hold_peer(Side::Access, None, far),
-        Err(PeerError::NoRoute)
-    );
+    // No route leads there: its packets will be dropped, the rule is not.
+    let lost = net.hold_peer(Side::Access, None, far).unwrap();
+    assert_eq!(net.peer_address(lost), Some(far));
+    net.release_peer(lost);
+    assert_eq!(net.peer_address(lost), None);
     assert_eq!(
         net.hold_peer(Side::Core, None, far),
         Err(PeerError::NoInterface)
@@ -509,6 +511,36 @@ fn peers_are_counted_and_come_free_and_their_next_hop_is_the_gateway_where_they_
     assert_eq!(net.peer_address(first), None);
     assert!(control.take_tables().is_some());
     assert!(control.take_tables().is_none(), "published once");
+}
+
+#[test]
+fn a_data_network_has_several_names_and_may_be_meant_by_all_others() {
+    let mut config = config();
+    let Role::Plain { instances, .. } = &mut config.interfaces[1].roles[0] else {
+        panic!("N6 comes first");
+    };
+    instances.push("ims".to_owned());
+    let found = |config: &ControlConfig, name| {
+        let control = Control::new(config.clone()).unwrap();
+        let directory = &control.directory;
+        let instance = directory.ue_instance(Side::Core, name);
+        assert_eq!(
+            directory.egress(Side::Core, name).is_some(),
+            instance.is_some()
+        );
+        instance
+    };
+    let internet = found(&config, Some("internet"));
+    assert!(internet.is_some());
+    assert_eq!(found(&config, Some("IMS")), internet);
+    assert_eq!(found(&config, None), internet);
+    assert_eq!(found(&config, Some("elsewhere")), None);
+    let Role::Plain { is_default, .. } = &mut config.interfaces[1].roles[0] else {
+        panic!("N6 comes first");
+    };
+    *is_default = true;
+    assert_eq!(found(&config, Some("elsewhere")), internet);
+    assert_eq!(found(&config, None), internet);
 }
 
 #[test]

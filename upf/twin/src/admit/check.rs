@@ -66,7 +66,11 @@ fn refers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
 
 /// A PDR without a tunnel must name a data network that is there.
 fn place(config: &TwinConfig, id: u16, pdr: &Pdr) -> Result<(), Refused> {
-    let known = || config.plain(pdr.source, pdr.instance.as_deref()).is_some();
+    let known = || {
+        config
+            .data_network(pdr.source, pdr.instance.as_deref())
+            .is_some()
+    };
     match pdr.f_teid.is_some() || known() {
         true => Ok(()),
         false => no(format!("PDR {id}: no data network of that name")),
@@ -75,7 +79,7 @@ fn place(config: &TwinConfig, id: u16, pdr: &Pdr) -> Result<(), Refused> {
 
 /// The same F-TEID, or the same address where packets are found by it.
 fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
-    let place = |p: &Pdr| config.plain(p.source, p.instance.as_deref());
+    let place = |p: &Pdr| config.data_network(p.source, p.instance.as_deref());
     match (a.f_teid, b.f_teid) {
         (Some(a), Some(b)) => a == b,
         (None, None) => a.ue == b.ue && place(a) == place(b),
@@ -83,24 +87,24 @@ fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
     }
 }
 
-/// FARs that packets reach must lead somewhere, and tunnels be known even where packets wait.
+/// FARs that packets reach must lead somewhere, even where packets wait, unless they drop them.
 fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
     let reached = rules.pdrs.values().filter(|p| p.is_live());
     for far_id in reached.map(|p| p.far) {
         let Some(far) = rules.fars.get(&far_id) else {
             continue;
         };
-        let to = far.forwarding.as_ref().filter(|to| !to.is_to_cp());
+        let to = far.forwarding.as_ref();
+        let to = to.filter(|to| !far.drops && !to.is_to_cp());
         let Some(to) = to else { continue };
         let instance = to.instance.as_deref();
         let leads = match to.tunnel {
             None => {
                 let needs_none = !far.forwards || !to.is_plain();
-                needs_none || config.way_out(to.side, instance).is_some()
+                needs_none || config.data_network(to.side, instance).is_some()
             }
-            Some(remote) => config.tunnels(to.side, instance).is_some_and(|(link, _)| {
-                config.links[link].station_towards(remote.address).is_some()
-            }),
+            // That no route leads there is the packets' affair.
+            Some(_) => config.tunnels(to.side, instance).is_some(),
         };
         if !leads {
             return no(format!("FAR {far_id} leads nowhere"));

@@ -3,7 +3,9 @@
 use super::{Draft, Refused, known, new, no};
 use crate::config::Side;
 use crate::rules::{Far, Forwarding, Remote};
-use sluice_wire::pfcp::group::{CreateFar, UpdateFar, UpdateForwardingParameters};
+use sluice_wire::pfcp::group::{
+    CreateFar, ForwardingParameters, UpdateFar, UpdateForwardingParameters,
+};
 use sluice_wire::pfcp::value::{
     ApplyAction, OuterHeaderCreation, OuterHeaderDescription, SessionModificationRequestFlags,
 };
@@ -18,16 +20,14 @@ pub struct EndMarker {
 
 impl Draft<'_, '_> {
     pub(super) fn create_far(&mut self, ie: &CreateFar<'_>) -> Result<(), Refused> {
-        let forwarding = match &ie.forwarding_parameters {
-            None => None,
-            Some(p) => Some(Forwarding {
-                side: side(p.destination_interface.0)?,
-                instance: p.network_instance.map(|n| n.to_string()),
-                tunnel: p.outer_header_creation.as_ref().map(remote).transpose()?,
-            }),
+        let (forwards, drops) = forwards(ie.apply_action)?;
+        let forwarding = match ie.forwarding_parameters.as_ref().map(parameters) {
+            Some(Err(refused)) if !drops => return Err(refused),
+            read => read.and_then(Result::ok),
         };
         let far = Far {
-            forwards: forwards(ie.apply_action)?,
+            forwards,
+            drops,
             forwarding,
         };
         new("FAR", ie.far_id.0, self.rules.fars.insert(ie.far_id.0, far))
@@ -39,21 +39,34 @@ impl Draft<'_, '_> {
         let old = far.clone();
         let reached = self.before.pdrs.values().any(|p| p.leads_to(ie.far_id.0));
         if let Some(apply) = ie.apply_action {
-            far.forwards = forwards(apply)?;
+            (far.forwards, far.drops) = forwards(apply)?;
         }
         // SD-Core's SMF sends them as Forwarding Parameters.
         let parameters = ie.update_forwarding_parameters.as_ref();
         if let Some(parameters) = parameters.or(ie.forwarding_parameters.as_ref()) {
-            let updated = updated(old.forwarding.as_ref(), parameters)?;
-            if let Some(marker) = end_marker(&old, &updated, parameters)
+            let updated = match updated(old.forwarding.as_ref(), parameters) {
+                Err(refused) if !far.drops => return Err(refused),
+                read => read.ok(),
+            };
+            if let Some(updated) = &updated
+                && let Some(marker) = end_marker(&old, updated, parameters)
                 && reached
+                && !old.drops
             {
                 self.end_markers.push(marker);
             }
-            far.forwarding = Some(updated);
+            far.forwarding = updated;
         }
         Ok(())
     }
+}
+
+fn parameters(ie: &ForwardingParameters<'_>) -> Result<Forwarding, Refused> {
+    Ok(Forwarding {
+        side: side(ie.destination_interface.0)?,
+        instance: ie.network_instance.map(|n| n.to_string()),
+        tunnel: ie.outer_header_creation.as_ref().map(remote).transpose()?,
+    })
 }
 
 /// What the parameters that are there replace; a parameter of null length goes (5.6.3).
@@ -90,7 +103,7 @@ fn end_marker(
     ie: &UpdateForwardingParameters<'_>,
 ) -> Option<EndMarker> {
     let flags = ie.pfcpsmreq_flags?;
-    let old = old.forwarding.as_ref()?;
+    let old = old.forwarding.as_ref().filter(|old| !old.is_to_cp())?;
     let to = old.tunnel.filter(|t| now.tunnel != Some(*t))?;
     let wanted = flags.contains(SessionModificationRequestFlags::SNDEM);
     wanted.then(|| EndMarker {
@@ -100,13 +113,14 @@ fn end_marker(
     })
 }
 
-/// Exactly one of DROP, FORW and BUFF (8.2.26), the last perhaps with NOCP.
-fn forwards(action: ApplyAction) -> Result<bool, Refused> {
+/// Exactly one of DROP, FORW and BUFF (8.2.26), the last perhaps with NOCP: whether it forwards, and
+/// whether it drops.
+fn forwards(action: ApplyAction) -> Result<(bool, bool), Refused> {
     let drops = action == ApplyAction::DROP || action.flags() == ApplyAction::DROP.flags();
     let buffers = action.flags() & !ApplyAction::NOCP.flags() == ApplyAction::BUFF.flags();
     match action.flags() == ApplyAction::FORW.flags() {
-        true => Ok(true),
-        false if drops || buffers => Ok(false),
+        true => Ok((true, false)),
+        false if drops || buffers => Ok((false, drops)),
         false => no(format!("Apply Action {:#x}", action.flags())),
     }
 }

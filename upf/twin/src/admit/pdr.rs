@@ -71,6 +71,7 @@ impl Draft<'_, '_> {
             source,
             instance: pdi.network_instance.map(|n| n.to_string()),
             f_teid: None,
+            choose_id: None,
             ue: None,
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
             flows: flows(&pdi.sdf_filter)?,
@@ -87,11 +88,19 @@ impl Draft<'_, '_> {
                 return no(format!("PDR {id} changes its source interface"));
             }
             (pdr.f_teid, pdr.ue) = (old.f_teid, old.ue);
+            pdr.choose_id = old.choose_id;
             pdr.instance = old.instance.clone();
             return Ok(pdr);
         }
         pdr.ue = ue_address(id, pdi)?;
         pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
+        pdr.choose_id = match &pdi.local_f_teid {
+            Some(value::FTeid::Choose { choose_id, .. }) => *choose_id,
+            // It may come back with its value.
+            _ => old
+                .filter(|old| old.f_teid == pdr.f_teid)
+                .and_then(|old| old.choose_id),
+        };
         if pdr.f_teid.is_none() && (pdr.ue.is_none() || source == Side::Access) {
             return no(format!("PDR {id} does not tell where packets enter"));
         }
@@ -125,9 +134,25 @@ impl Draft<'_, '_> {
                 let Some(end) = self.config.tunnel_end(pdr.source, instance) else {
                     return no(format!("PDR {id}: no tunnels on that side"));
                 };
+                if let Some(choose_id) = choose_id
+                    && let Some(before) = self.chosen_before(*choose_id)
+                {
+                    if before.address != end.address {
+                        return no(format!("PDR {id}: its CHOOSE ID means another address"));
+                    }
+                    self.choices.remember(*choose_id, before);
+                }
                 Ok(Some(self.choices.chosen(id, *choose_id, end.address)))
             }
         }
+    }
+}
+
+impl Draft<'_, '_> {
+    /// What the session has for a CHOOSE ID.
+    fn chosen_before(&self, choose_id: u8) -> Option<FTeid> {
+        let mut pdrs = self.rules.pdrs.values();
+        pdrs.find(|p| p.choose_id == Some(choose_id))?.f_teid
     }
 }
 

@@ -427,7 +427,8 @@ fn interface(link: &Link) -> InterfaceConfig {
     });
     let plain = link.plain.iter().map(|p| Role::Plain {
         side: side(p.side),
-        instance: p.instance.clone(),
+        instances: vec![p.instance.clone()],
+        is_default: false,
         id: instance_id(&p.instance),
     });
     let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");

@@ -184,7 +184,7 @@ impl Pair {
         } = modified.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
-        self.compare(end_markers.into_iter().map(Outcome::Sent).collect())
+        self.compare(end_markers)
     }
 
     fn delete(&mut self, slot: Slot, falsify: &mut dyn Falsify) -> Result<(), Difference> {

@@ -1,10 +1,10 @@
 //! What N4 rules name, looked up: by interface side and Network Instance.
 
-use super::{Directory, Plain, Tunnels};
+use super::{Directory, Plain, Tunnels, same_name};
 use crate::network::{Network, PeerError, Side, TunnelEndpoint};
 use core::net::Ipv4Addr;
 use sluice_path::layout::InstanceId;
-use sluice_path::tables::{EgressId, InterfaceId, Peer, PeerId};
+use sluice_path::tables::{EgressId, InterfaceId, NO_NEXT_HOP, Peer, PeerId};
 
 impl Directory {
     /// Those of that name, else those that serve whatever has no tunnels of its own.
@@ -15,10 +15,13 @@ impl Directory {
         named.or_else(|| there.find(|t| t.instance.is_empty()))
     }
 
+    /// That of the name, else the default; without a name the default, else the first.
     fn find_plain(&self, side: Side, instance: Option<&str>) -> Option<&Plain> {
-        self.plain
-            .iter()
-            .find(|p| p.side == side && instance.is_none_or(|i| same_name(i, &p.instance)))
+        let there = || self.plain.iter().filter(|p| p.side == side);
+        let named = instance.and_then(|name| there().find(|p| p.is_called(name)));
+        let default = || there().find(|p| p.is_default);
+        let first = || there().next().filter(|_| instance.is_none());
+        named.or_else(default).or_else(first)
     }
 
     fn add_peer(
@@ -30,21 +33,14 @@ impl Directory {
         if self.peers.is_full() {
             return Err(PeerError::Full);
         }
-        let station = self
-            .station_towards(interface, remote)
-            .ok_or(PeerError::NoRoute)?;
-        let hop = self
-            .neighbours
-            .hold(interface, station)
-            .ok_or(PeerError::Full)?;
+        let hop = match self.station_towards(interface, remote) {
+            Some(station) => self.neighbours.hold(interface, station),
+            None => Some(NO_NEXT_HOP),
+        };
+        let hop = hop.ok_or(PeerError::Full)?;
         self.changed = true;
         Ok(self.peers.add(Peer::new(remote, local, hop)))
     }
-}
-
-/// Network Instances are compared as DNS names are (TS 23.003, 9.1).
-fn same_name(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b)
 }
 
 impl Network for Directory {
@@ -92,7 +88,9 @@ impl Network for Directory {
 
     fn release_peer(&mut self, peer: PeerId) {
         if let Some(gone) = self.peers.release(peer) {
-            self.neighbours.release(gone.next_hop);
+            if gone.next_hop != NO_NEXT_HOP {
+                self.neighbours.release(gone.next_hop);
+            }
             self.changed = true;
         }
     }

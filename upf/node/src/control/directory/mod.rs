@@ -31,9 +31,21 @@ struct Tunnels {
 #[derive(Clone, Debug)]
 struct Plain {
     side: Side,
-    instance: String,
+    instances: Vec<String>,
+    is_default: bool,
     id: InstanceId,
     egress: EgressId,
+}
+
+impl Plain {
+    fn is_called(&self, name: &str) -> bool {
+        self.instances.iter().any(|own| same_name(own, name))
+    }
+}
+
+/// Network Instances are compared as DNS names are (TS 23.003, 9.1).
+fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
 }
 
 /// See the module.

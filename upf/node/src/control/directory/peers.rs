@@ -2,7 +2,7 @@
 
 use crate::hash::Seeded;
 use core::net::Ipv4Addr;
-use sluice_path::tables::{NextHopId, Peer, PeerId};
+use sluice_path::tables::{NO_NEXT_HOP, Peer, PeerId};
 use std::collections::HashMap;
 
 /// Tunnel peers that may be in use: a big operator's gNBs.
@@ -31,7 +31,7 @@ impl Peers {
 
     /// As the path has them. Nobody refers to what stands in a free place.
     pub(super) fn table(&self) -> Vec<Peer> {
-        let nobody = Peer::new(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED, NextHopId::MAX);
+        let nobody = Peer::new(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED, NO_NEXT_HOP);
         self.places
             .iter()
             .map(|p| p.as_ref().map_or(nobody, |p| p.peer))

@@ -113,20 +113,28 @@ impl Directory {
             }
             Role::Plain {
                 side,
-                instance,
+                instances,
+                is_default,
                 id: instance_id,
-            } => self.add_plain(id, *side, instance, *instance_id),
+            } => {
+                let egress = self.egress_of(id, *side, *instance_id);
+                self.plain.push(Plain {
+                    side: *side,
+                    instances: instances.clone(),
+                    is_default: *is_default,
+                    id: *instance_id,
+                    egress,
+                });
+            }
             Role::N4 { .. } => {}
         }
         Ok(())
     }
 
     /// Several interfaces may serve one network instance: they share a way out.
-    fn add_plain(&mut self, id: InterfaceId, side: Side, instance: &str, instance_id: InstanceId) {
-        let known = self
-            .plain
-            .iter()
-            .find(|p| p.side == side && p.instance == instance);
+    fn egress_of(&mut self, id: InterfaceId, side: Side, instance: InstanceId) -> EgressId {
+        let mut plain = self.plain.iter();
+        let known = plain.find(|p| p.side == side && p.id == instance);
         let egress = match known {
             Some(p) => p.egress,
             None => {
@@ -135,11 +143,6 @@ impl Directory {
             }
         };
         self.egresses[usize::from(egress)].interfaces.push(id);
-        self.plain.push(Plain {
-            side,
-            instance: instance.to_owned(),
-            id: instance_id,
-            egress,
-        });
+        egress
     }
 }

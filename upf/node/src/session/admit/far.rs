@@ -36,13 +36,16 @@ impl<N: Network> Work<'_, N> {
                 ),
             ],
         )?;
+        let action = action(rule, ie.apply_action)?;
         let forwarding = match &ie.forwarding_parameters {
             None => None,
+            // Where nothing is forwarded it does not matter where to.
+            Some(parameters) if action == Action::Drop => self.forwarding(rule, parameters).ok(),
             Some(parameters) => Some(self.forwarding(rule, parameters)?),
         };
         let far = Far {
             id: ie.far_id,
-            action: action(rule, ie.apply_action)?,
+            action,
             flags: ie.apply_action.flags(),
             forwarding,
             peer: None,
@@ -68,7 +71,12 @@ impl<N: Network> Work<'_, N> {
             (far.action, far.flags) = (action(rule, apply)?, apply.flags());
         }
         if let Some(parameters) = parameters(ie) {
-            far.forwarding = Some(self.updated_forwarding(rule, parameters, old.forwarding)?);
+            far.forwarding = match self.updated_forwarding(rule, parameters, old.forwarding) {
+                Ok(updated) => Some(updated),
+                // Where nothing is forwarded it does not matter where to.
+                Err(_) if far.action == Action::Drop => None,
+                Err(refused) => return Err(refused),
+            };
         }
         if far.action == Action::Forward && far.forwarding.is_none() {
             let missing = Refusal::rule(rule, IeType::UPDATE_FORWARDING_PARAMETERS);

@@ -4,6 +4,7 @@
 mod far;
 mod pdr;
 mod qer;
+mod unserved;
 mod urr;
 
 use crate::network::Network;

@@ -86,7 +86,8 @@ impl<N: Network> Work<'_, N> {
         let rule = refusal::far(far.id);
         let mut pdrs = self.draft.pdrs.iter();
         let is_used = pdrs.any(|p| p.is_live() && p.far == far.id);
-        let forwarding = far.forwarding.filter(|f| is_used && !f.is_to_cp());
+        let is_needed = is_used && far.action != Action::Drop;
+        let forwarding = far.forwarding.filter(|f| is_needed && !f.is_to_cp());
         match forwarding {
             Some(f) if f.tunnel.is_some() => {
                 far.egress = None;
@@ -115,7 +116,6 @@ impl<N: Network> Work<'_, N> {
         let held = self.net.hold_peer(forwarding.side, name, address);
         let peer = held.map_err(|error| match error {
             PeerError::NoInterface => Refusal::rule(rule, IeType::NETWORK_INSTANCE),
-            PeerError::NoRoute => Refusal::rule(rule, IeType::OUTER_HEADER_CREATION),
             PeerError::Full => Refusal::full(Some(rule), Some(IeType::OUTER_HEADER_CREATION)),
         })?;
         match self.ground.peer_held(peer, self.claims) {
@@ -143,12 +143,7 @@ impl<N: Network> Work<'_, N> {
         }
         let unknown = Refusal::rule(refusal::far(far.id), IeType::NETWORK_INSTANCE);
         let name = self.names.get(f.instance);
-        let own = self.net.egress(f.side, name);
-        // SD-Core calls ordinary N6 the N6-LAN.
-        let shared = || match f.side {
-            Side::SgiLan => self.net.egress(Side::Core, name),
-            _ => None,
-        };
-        own.or_else(shared).map(Some).ok_or(unknown)
+        let found = f.side.plain().find_map(|side| self.net.egress(side, name));
+        found.map(Some).ok_or(unknown)
     }
 }

@@ -20,6 +20,9 @@ pub struct Pdr {
     pub instance: NameId,
     /// Local F-TEID, whoever chose it.
     pub tunnel: Option<LocalTunnel>,
+    /// The CHOOSE ID that the F-TEID was given for: others of the session with it get the same
+    /// (TS 29.244, 5.5.3).
+    pub choose_id: Option<u8>,
     /// UE IP Address.
     pub ue: Option<UeAddress>,
     /// QFIs of the PDI, one bit each; 0 matches all.

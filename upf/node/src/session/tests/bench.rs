@@ -16,6 +16,7 @@ use sluice_path::worker::Worker;
 use sluice_port::QueueId;
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPortConfig};
 use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer, write_message};
@@ -326,11 +327,7 @@ impl Bench {
             offending: response.offending_ie.map(|ie| ie.0),
             failed: response.failed_rule_id,
             seid: response.up_f_seid.map_or(Seid(0), |f| f.seid),
-            teids: response
-                .created_pdr
-                .iter()
-                .map(|c| (c.pdr_id.0, c.local_f_teid[0].teid().unwrap().get()))
-                .collect(),
+            teids: created(&response.created_pdr),
         }
     }
 
@@ -350,6 +347,7 @@ impl Bench {
             offending: response.offending_ie.map(|ie| ie.0),
             failed: response.failed_rule_id,
             reports: response.usage_report.iter().map(report).collect(),
+            teids: created(&response.created_pdr),
         }
     }
 
@@ -445,6 +443,7 @@ pub struct Established {
 
 #[derive(Debug)]
 pub struct Modified {
+    pub teids: Vec<(u16, u32)>,
     pub header_seid: Seid,
     pub cause: Cause,
     pub offending: Option<sluice_wire::pfcp::IeType>,
@@ -472,4 +471,10 @@ fn report(report: &sluice_wire::pfcp::group::UsageReport<'_>) -> Report {
         downlink: volume.downlink.unwrap(),
         packets: volume.total_packets,
     }
+}
+
+/// The TEIDs that a response tells, by PDR.
+fn created(pdrs: &[CreatedPdr]) -> Vec<(u16, u32)> {
+    let teid = |c: &CreatedPdr| c.local_f_teid[0].teid().unwrap().get();
+    pdrs.iter().map(|c| (c.pdr_id.0, teid(c))).collect()
 }

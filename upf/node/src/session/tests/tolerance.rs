@@ -1,16 +1,16 @@
 //! What SMFs mean by what the TS leaves open, and what is admitted though nothing comes of it.
 
 use super::bench::*;
-use crate::session::MbrZero;
+use crate::session::{MbrZero, Notice, Unserved};
 use sluice_path::line::Line;
 use sluice_path::rule::Flags;
 use sluice_path::txn::Op;
-use sluice_wire::ids::{FarId, QerId};
-use sluice_wire::pfcp::Cause;
-use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters, UpdateQer};
+use sluice_wire::ids::{FarId, QerId, Qfi};
+use sluice_wire::pfcp::group::{CreateUrr, UpdateFar, UpdateForwardingParameters, UpdateQer};
 use sluice_wire::pfcp::message::SessionEstablishmentRequest;
 use sluice_wire::pfcp::message::SessionModificationRequest as Change;
 use sluice_wire::pfcp::value::*;
+use sluice_wire::pfcp::{Cause, IeType};
 
 /// The lines that stand after the session was established.
 fn lines(bench: &Bench) -> Vec<Line> {
@@ -176,4 +176,140 @@ fn an_update_far_may_have_its_parameters_under_the_type_of_create_far() {
     assert_eq!(teid, 0xcafe, "if both are there, those of the TS hold");
     bench.delete(CP, done.seid);
     bench.assert_vacant();
+}
+
+/// Requests for what is not served yet, with the IE that asks for it.
+fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
+    let with = |urr: CreateUrr<'static>| {
+        let mut request = default_session(UE, 1);
+        request.create_urr.push(urr);
+        request
+    };
+    let triggers = |triggers| CreateUrr {
+        reporting_triggers: triggers,
+        ..urr(1)
+    };
+    let mut timer = default_session(UE, 1);
+    timer.user_plane_inactivity_timer = Some(Seconds(10));
+    vec![
+        (
+            with(triggers(ReportingTriggers::VOLTH)),
+            IeType::REPORTING_TRIGGERS,
+        ),
+        (
+            with(triggers(ReportingTriggers::STOPT)),
+            IeType::REPORTING_TRIGGERS,
+        ),
+        (
+            with(CreateUrr {
+                monitoring_time: Some(NtpTime(7)),
+                ..urr(1)
+            }),
+            IeType::MONITORING_TIME,
+        ),
+        (timer, IeType::USER_PLANE_INACTIVITY_TIMER),
+    ]
+}
+
+#[test]
+fn reports_that_are_not_made_yet_are_passed_over_and_told_of_once() {
+    let mut bench = Bench::new();
+    let mut told = Vec::new();
+    for (request, ie) in unserved() {
+        let done = bench.establish(CP, &request);
+        assert_eq!(done.cause, Cause::REQUEST_ACCEPTED, "{ie}");
+        let again = Change {
+            user_plane_inactivity_timer: Some(Edit::Set(Seconds(5))),
+            ..Default::default()
+        };
+        let done_again = bench.modify(CP, done.seid, &again);
+        assert_eq!(done_again.cause, Cause::REQUEST_ACCEPTED, "{ie}");
+        bench.delete(CP, done.seid);
+        while let Some(notice) = bench.up.next_notice() {
+            told.push(notice);
+        }
+    }
+    let count = |wanted: fn(&Notice) -> bool| told.iter().filter(|n| wanted(n)).count();
+    assert_eq!(count(|n| matches!(n, Notice::TriggersUnserved(_))), 1);
+    assert_eq!(count(|n| matches!(n, Notice::TimerUnserved(_))), 1);
+}
+
+#[test]
+fn reports_that_are_not_made_yet_are_refused_if_so_configured() {
+    for (request, ie) in unserved() {
+        let mut bench = Bench::with(|config| config.unserved = Unserved::Refuse);
+        let done = bench.establish(CP, &request);
+        assert_ne!(done.cause, Cause::REQUEST_ACCEPTED, "{ie}");
+        assert_eq!(done.offending, Some(ie));
+        assert_eq!(
+            bench.establish(CP, &default_session(UE, 1)).cause,
+            Cause::REQUEST_ACCEPTED
+        );
+    }
+}
+
+#[test]
+fn a_far_that_drops_ignores_where_to() {
+    let mut bench = Bench::new();
+    let mut request = default_session(UE, 1);
+    let far = &mut request.create_far[1];
+    far.apply_action = ApplyAction::DROP;
+    let parameters = far.forwarding_parameters.as_mut().unwrap();
+    parameters.network_instance = Some(Name(b"elsewhere"));
+    let done = admitted(&mut bench, &request);
+    assert_eq!(bench.net.holds(), 0, "no peer is held for what is dropped");
+    // As soon as it forwards, where to must be there.
+    let mut change = Change::default();
+    change.update_far.push(UpdateFar {
+        far_id: FarId(2),
+        apply_action: Some(ApplyAction::FORW),
+        ..Default::default()
+    });
+    let refused = bench.modify(CP, done.seid, &change);
+    assert_eq!(refused.offending, Some(IeType::NETWORK_INSTANCE));
+    change.update_far[0].update_forwarding_parameters = Some(UpdateForwardingParameters {
+        network_instance: Some(Edit::Set(Name(b"access"))),
+        ..Default::default()
+    });
+    let done = bench.modify(CP, done.seid, &change);
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
+    assert_eq!(bench.net.holds(), 1);
+}
+
+#[test]
+fn the_n6_lan_is_n6_as_a_source_too() {
+    let mut bench = Bench::new();
+    let mut request = default_session(UE, 1);
+    request.create_pdr[1].pdi.source_interface = SourceInterface::SGI_LAN_N6_LAN;
+    admitted(&mut bench, &request);
+    downlink(&bench);
+}
+
+#[test]
+fn a_choose_id_of_an_earlier_message_gives_the_same_f_teid() {
+    let mut bench = Bench::new();
+    let choose = |id| {
+        Some(FTeid::Choose {
+            ipv4: true,
+            ipv6: false,
+            choose_id: Some(id),
+        })
+    };
+    let mut request = default_session(UE, 1);
+    request.create_pdr[0].pdi.local_f_teid = choose(5);
+    let done = admitted(&mut bench, &request);
+    let first = done.teids[0].1;
+    // A dedicated flow, as Open5GS adds it, and one that is to have a tunnel of its own.
+    let mut change = Change::default();
+    for (id, choose_id) in [(7, 5), (8, 6)] {
+        let mut pdr = uplink_pdr(id, 1);
+        pdr.pdi.local_f_teid = choose(choose_id);
+        pdr.pdi.qfi = [Qfi::new(choose_id).unwrap()].into_iter().collect();
+        change.create_pdr.push(pdr);
+    }
+    let done = bench.modify(CP, done.seid, &change);
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED, "{:?}", done.offending);
+    let given = |pdr| done.teids.iter().find(|(id, _)| *id == pdr).unwrap().1;
+    assert_eq!(given(7), first);
+    assert_ne!(given(8), first);
 }

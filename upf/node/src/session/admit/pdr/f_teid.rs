@@ -80,7 +80,8 @@ impl<N: Network> Work<'_, N> {
             .ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))
     }
 
-    /// CHOOSE (TS 29.244, 5.5.3): the same CHOOSE ID gives the same F-TEID.
+    /// CHOOSE (TS 29.244, 5.5.3): the same CHOOSE ID gives the same F-TEID, in this message and for as
+    /// long as a PDR of the session has it. Open5GS adds the PDRs of a dedicated flow by that.
     fn choose(
         &mut self,
         rule: RuleId,
@@ -89,8 +90,7 @@ impl<N: Network> Work<'_, N> {
         choose_id: Option<u8>,
     ) -> Result<LocalTunnel, Refusal> {
         let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
-        let known = self.chosen.iter().find(|c| Some(c.id) == choose_id);
-        let tunnel = match known.map(|c| c.tunnel) {
+        let tunnel = match choose_id.and_then(|id| self.chosen_for(id)) {
             Some(tunnel) if tunnel.local == here.local => tunnel,
             Some(_) => return Err(Refusal::rule(rule, IeType::F_TEID)),
             None => {
@@ -114,6 +114,16 @@ impl<N: Network> Work<'_, N> {
         };
         self.created.try_push((pdr, tunnel)).map_err(|_| full)?;
         Ok(tunnel)
+    }
+
+    /// The F-TEID that a CHOOSE ID has already.
+    fn chosen_for(&self, id: u8) -> Option<LocalTunnel> {
+        let now = self.chosen.iter().find(|c| c.id == id).map(|c| c.tunnel);
+        let before = || {
+            let mut pdrs = self.draft.pdrs.iter();
+            pdrs.find(|pdr| pdr.choose_id == Some(id))?.tunnel
+        };
+        now.or_else(before)
     }
 
     /// An F-TEID with a value: one that the session has already, one of ours that comes back

@@ -33,6 +33,7 @@ impl<N: Network> Work<'_, N> {
             source: Side::Access,
             instance: Default::default(),
             tunnel: None,
+            choose_id: None,
             ue: None,
             qfis: 0,
             filter: Filter::All,

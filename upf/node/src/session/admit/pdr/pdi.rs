@@ -10,7 +10,7 @@ use crate::session::sdf;
 use crate::session::work::{Work, side};
 use core::net::Ipv4Addr;
 use sluice_wire::pfcp::group::Pdi;
-use sluice_wire::pfcp::value::UeIpAddress;
+use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
 use sluice_wire::pfcp::{Cause, IeType};
 
 impl<N: Network> Work<'_, N> {
@@ -39,6 +39,13 @@ impl<N: Network> Work<'_, N> {
         pdr.tunnel = match &pdi.local_f_teid {
             None => None,
             Some(f_teid) => Some(self.local_tunnel(rule, f_teid, pdr, name.as_ref(), old)?),
+        };
+        pdr.choose_id = match pdi.local_f_teid {
+            Some(FTeid::Choose { choose_id, .. }) => choose_id,
+            // What was given for a CHOOSE ID may come back with its value.
+            _ => old
+                .filter(|old| old.tunnel == pdr.tunnel)
+                .and_then(|old| old.choose_id),
         };
         if pdr.is_from_access() && pdr.tunnel.is_none() {
             return Err(Refusal::rule(rule, IeType::F_TEID));
@@ -82,9 +89,10 @@ impl<N: Network> Work<'_, N> {
                 instance: 0,
             });
         }
-        let instance = self
-            .net
-            .ue_instance(pdr.source, name.map(|n| n.as_str()))
+        let name = name.map(|n| n.as_str());
+        let mut sides = pdr.source.plain();
+        let instance = sides
+            .find_map(|side| self.net.ue_instance(side, name))
             .ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))?
             .0;
         let key = Key::Ue {

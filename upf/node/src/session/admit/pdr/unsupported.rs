@@ -46,6 +46,10 @@ fn refuse_predefined(rule: RuleId, named: bool) -> Result<(), Refusal> {
 }
 
 pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), Refusal> {
+    if pdi.application_id.is_some() {
+        let refused = Refusal::rule(rule, IeType::APPLICATION_ID);
+        return Err(refused.with(Cause::UNKNOWN_APPLICATION_ID));
+    }
     first_present(
         rule,
         &[
@@ -53,7 +57,6 @@ pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), 
                 !pdi.traffic_endpoint_id.is_empty(),
                 IeType::TRAFFIC_ENDPOINT_ID,
             ),
-            (pdi.application_id.is_some(), IeType::APPLICATION_ID),
             (
                 pdi.ethernet_pdu_session_information.is_some(),
                 IeType::ETHERNET_PDU_SESSION_INFORMATION,

@@ -13,12 +13,14 @@ pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2;
 pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, UE address, QFIs.
-pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 10 + 5 + 8;
+pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 11 + 5 + 8;
 /// The same without blocks.
 pub const ENDPOINT_MIN: usize = 1 + 5 + 4;
 
 /// In place of an endpoint's number: the tunnel is none of the session's endpoints.
-pub const NO_ENDPOINT: u8 = u8::MAX;
+pub const NO_ENDPOINT: u8 = 0x7f;
+/// Bit of that number: a CHOOSE ID is the tunnel's last octet.
+pub const TUNNEL_CHOSEN: u8 = 0x80;
 const _: () = assert!(ENDPOINTS < NO_ENDPOINT as usize);
 
 /// Bits of a PDR's word: two of the side, then these, then the lengths of its lists.

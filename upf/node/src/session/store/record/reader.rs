@@ -83,6 +83,7 @@ impl Reader {
         let instance = NameId::from_number(eye.u16());
         let far = FarId(self.id(eye));
         let tunnel = has(PDR_TUNNEL).then(|| read_tunnel(eye, endpoints));
+        let (tunnel, choose_id) = tunnel.unzip();
         let ue = match has(PDR_OWN_UE) {
             true => Some(read_ue(eye)),
             false => self.ue.filter(|_| has(PDR_UE)),
@@ -94,6 +95,7 @@ impl Reader {
             source: side(bits),
             instance,
             tunnel,
+            choose_id: choose_id.flatten(),
             ue,
             qfis,
             filter: match has(PDR_NOTHING) {
@@ -178,17 +180,24 @@ pub fn read_ue(eye: &mut Eye<'_>) -> UeAddress {
     }
 }
 
-fn read_tunnel(eye: &mut Eye<'_>, endpoints: &ArrayVec<Endpoint, ENDPOINTS>) -> LocalTunnel {
-    let at = eye.u8();
-    let (local, teid) = match endpoints.get(usize::from(at)).map(|e| e.key) {
+/// With the CHOOSE ID that it was given for.
+fn read_tunnel(
+    eye: &mut Eye<'_>,
+    endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
+) -> (LocalTunnel, Option<u8>) {
+    let first = eye.u8();
+    let at = usize::from(first & !TUNNEL_CHOSEN);
+    let (local, teid) = match endpoints.get(at).map(|e| e.key) {
         Some(Key::Tunnel { local, teid }) => (local, teid),
         _ => (eye.u8(), eye.u32()),
     };
-    LocalTunnel {
+    let tunnel = LocalTunnel {
         teid,
         address: Ipv4Addr::from(eye.u32()),
         local,
-    }
+    };
+    let choose_id = (first & TUNNEL_CHOSEN != 0).then(|| eye.u8());
+    (tunnel, choose_id)
 }
 
 fn rate(eye: &mut Eye<'_>) -> BitRate {

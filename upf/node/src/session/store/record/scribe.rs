@@ -82,7 +82,7 @@ impl Scribe<'_> {
         pen.u16(pdr.instance.number());
         self.id(pen, pdr.far.0);
         if let Some(tunnel) = pdr.tunnel {
-            self.tunnel(pen, tunnel);
+            self.tunnel(pen, tunnel, pdr.choose_id);
         }
         if let Some(ue) = other_ue {
             write_ue(pen, ue);
@@ -95,7 +95,7 @@ impl Scribe<'_> {
     }
 
     /// TEID and number of the address stand in the endpoint.
-    fn tunnel(&self, pen: &mut Pen<'_>, tunnel: LocalTunnel) {
+    fn tunnel(&self, pen: &mut Pen<'_>, tunnel: LocalTunnel, choose_id: Option<u8>) {
         let LocalTunnel {
             teid,
             address,
@@ -103,15 +103,19 @@ impl Scribe<'_> {
         } = tunnel;
         let key = Key::Tunnel { local, teid };
         let endpoint = self.rules.endpoints.iter().position(|e| e.key == key);
+        let chosen = choose_id.map_or(0, |_| TUNNEL_CHOSEN);
         match endpoint {
-            Some(at) => pen.u8(at as u8),
+            Some(at) => pen.u8(at as u8 | chosen),
             None => {
-                pen.u8(NO_ENDPOINT);
+                pen.u8(NO_ENDPOINT | chosen);
                 pen.u8(local);
                 pen.u32(teid);
             }
         }
         pen.u32(address.into());
+        if let Some(id) = choose_id {
+            pen.u8(id);
+        }
     }
 
     pub fn far(&self, pen: &mut Pen<'_>, far: &Far) {

@@ -56,7 +56,7 @@ fn pdr() -> impl Strategy<Value = Pdr> {
     let entry = (
         side(),
         name(),
-        prop::option::of(tunnel()),
+        prop::option::of((tunnel(), prop::option::of(any::<u8>()))),
         prop::option::of(ue()),
     );
     let rest = (
@@ -78,7 +78,8 @@ fn pdr() -> impl Strategy<Value = Pdr> {
             precedence,
             source,
             instance,
-            tunnel,
+            tunnel: tunnel.map(|(tunnel, _)| tunnel),
+            choose_id: tunnel.and_then(|(_, choose_id)| choose_id),
             ue,
             qfis,
             filter: if all { Filter::All } else { Filter::Nothing },

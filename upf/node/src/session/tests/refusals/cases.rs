@@ -262,7 +262,7 @@ pub const PDI: &[Case] = &[
     Case(
         "an application",
         |r| r.create_pdr[1].pdi.application_id = Some(Text(b"web")),
-        RULE,
+        Cause::UNKNOWN_APPLICATION_ID,
         Some(IeType::APPLICATION_ID),
         pdr(2),
     ),

@@ -57,7 +57,6 @@ fn a_peer_that_cannot_be_reached_is_refused_and_nothing_stays_behind() {
     use crate::network::PeerError;
     let cases = [
         (PeerError::NoInterface, RULE, IeType::NETWORK_INSTANCE),
-        (PeerError::NoRoute, RULE, IeType::OUTER_HEADER_CREATION),
         (
             PeerError::Full,
             Cause::NO_RESOURCES_AVAILABLE,

@@ -180,6 +180,30 @@ pub const OTHER: &[Case] = &[
         urr_id(u32::MAX),
     ),
     Case(
+        "a report at the first packet",
+        |r| {
+            r.create_urr.push(CreateUrr {
+                reporting_triggers: ReportingTriggers::START,
+                ..urr(9)
+            })
+        },
+        RULE,
+        Some(IeType::REPORTING_TRIGGERS),
+        urr_id(9),
+    ),
+    Case(
+        "a time for which a quota is valid",
+        |r| {
+            r.create_urr.push(CreateUrr {
+                quota_validity_time: Some(Seconds(60)),
+                ..urr(9)
+            })
+        },
+        RULE,
+        Some(IeType::QUOTA_VALIDITY_TIME),
+        urr_id(9),
+    ),
+    Case(
         "a quota",
         |r| {
             r.create_urr.push(CreateUrr {
