@@ -12,7 +12,7 @@ set -euo pipefail
 
 export CARGO_TARGET_DIR="$TARGET_DIR/native" SLUICE_NATIVE=1
 export RUSTFLAGS="${RUSTFLAGS:-} -C target-cpu=native"
-scripts/build.sh release
+scripts/build.sh release bench
 sluice=$CARGO_TARGET_DIR/release/sluice
 
 # What was built, for the history.

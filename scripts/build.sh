@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: build.sh PROFILE. Builds the sluice command; says where it is.
+# Usage: build.sh PROFILE [PROGRAM...]. Builds the sluice command and those of its tools that are named
+# (bench, demo, lab, load, ran; without any, all of them); says where they are.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 profile=${1:-release}
+shift || true
+[ $# -gt 0 ] || set -- bench demo lab load ran
 set_up
-say "building sluice (profile $profile)"
-cargo build --profile "$profile" -p sluice
+packages=(-p sluice)
+for tool; do packages+=(-p "sluice-$tool"); done
+say "building sluice and its tools $* (profile $profile)"
+cargo build --profile "$profile" "${packages[@]}"
 folder=$profile
 [ "$profile" != dev ] || folder=debug
 say "built $TARGET_DIR/$folder/sluice"

@@ -12,8 +12,8 @@ if ! command -v valgrind >/dev/null; then
     exit 3
 fi
 test=a_message_of_a_known_kind_takes_no_memory
-binary=$(cargo test --release -p sluice-node --lib --no-run --message-format=json |
-    sed -n 's/.*"executable":"\([^"]*sluice_node-[^"]*\)".*/\1/p' | tail -1)
+binary=$(cargo test --release -p sluice-session --lib --no-run --message-format=json |
+    sed -n 's/.*"executable":"\([^"]*sluice_session-[^"]*\)".*/\1/p' | tail -1)
 counted=$(mktemp)
 trap 'rm -f "$counted"' EXIT
 

@@ -25,7 +25,7 @@ fi
 # With --target, or build scripts and macros would count as well.
 build() { # what is said, flags
     say "building sluice $1"
-    CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice
+    CARGO_TARGET_DIR=$out RUSTFLAGS="${RUSTFLAGS:-} $2" cargo build --release --target "$host" -p sluice -p sluice-bench
 }
 built=$out/$host/release/sluice
 

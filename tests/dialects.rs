@@ -10,10 +10,10 @@ use kit::frames::N3Frame;
 use kit::ue::{QFI, Ue, plan};
 use kit::world::World;
 use kit::{N3, gnb, tunnel};
-use sluice_lab_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle};
-use sluice_lab_smf::{Change, Dialect, Report, SmfError, UplinkTeid};
-use sluice_node::session::MbrZero;
-use sluice_path::drop::DropReason;
+use sluice_datapath::drop::DropReason;
+use sluice_session::MbrZero;
+use sluice_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle};
+use sluice_smf::{Change, Dialect, Report, SmfError, UplinkTeid};
 use sluice_wire::pfcp::value::BitRate;
 use sluice_wire::pfcp::{Cause, IeType};
 

@@ -18,17 +18,17 @@ const FLOORS: &[&[&str]] = &[
     &[
         "sluice-port-sim",
         "sluice-port-dpdk",
-        "sluice-path",
+        "sluice-datapath",
         "sluice-twin",
+        "sluice-smf",
     ],
-    &[
-        "sluice-node",
-        "sluice-lab-smf",
-        "sluice-lab-ran",
-        "sluice-lab-experiments",
-    ],
-    &["sluice-lab-load"],
+    &["sluice-session"],
+    &["sluice-control"],
     &["sluice"],
+    &["sluice-load"],
+    &["sluice-ran"],
+    &["sluice-demo", "sluice-bench"],
+    &["sluice-lab"],
     &["sluice-tests", "sluice-fuzz"],
 ];
 
@@ -69,13 +69,13 @@ fn dependencies_point_downwards() {
 fn the_packet_path_cannot_log_wait_or_look_around() {
     let crates = crates();
     let path = crates
-        .get("sluice-path")
+        .get("sluice-datapath")
         .expect("the packet path is a crate");
     let found: Vec<_> = path
         .iter()
         .filter(|name| NOT_ON_THE_PATH.contains(&name.as_str()))
         .collect();
-    assert!(found.is_empty(), "sluice-path depends on {found:?}");
+    assert!(found.is_empty(), "sluice-datapath depends on {found:?}");
 }
 
 #[test]

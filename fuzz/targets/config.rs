@@ -2,8 +2,8 @@
 //! starts.
 
 use sluice::config::{Loaded, Machine, N4Start, OpenedPort, Refused, UpfConfig};
+use sluice_control::signalling::Control;
 use sluice_n4::Features;
-use sluice_node::control::Control;
 use sluice_port::PortId;
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;

@@ -2,15 +2,15 @@
 
 use super::checks::{icmp_in, ip_in, udp_in};
 use crate::script::{Step, steps};
-use sluice_node::control::Control;
-use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_node::control::frame::Frames;
-use sluice_node::network::{Network, Side};
-use sluice_path::layout::{InstanceId, Pool};
-use sluice_path::message::{IcmpCause, Resolve, UnknownTeid};
-use sluice_path::stage::parse::{Class, classify};
-use sluice_path::tables::{InterfaceId, PeerId, Prefix, Tables};
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_control::frame::Frames;
+use sluice_control::signalling::Control;
+use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::rx::parse::{Class, classify};
+use sluice_datapath::tables::{InterfaceId, PeerId, Prefix, Tables};
 use sluice_port::PortId;
+use sluice_session::network::{Network, Side};
 use sluice_wire::arp::Arp;
 use sluice_wire::eth::{Eth, EtherType, MacAddr, VlanId};
 use sluice_wire::gtpu::{self, Message};

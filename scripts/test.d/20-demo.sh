@@ -12,7 +12,7 @@ POOL=/proc/sys/vm/nr_hugepages
 HUGE_PAGES=
 
 main() {
-    scripts/build.sh dev || { echo "not ok the demo can be built"; return; }
+    scripts/build.sh dev demo || { echo "not ok the demo can be built"; return; }
     without_root
     local checks=("the demo ends well" "no packet is lost" "no check fails" "the demo leaves nothing"
         "the demo ends well over XDP sockets" "the demo ends well over memif" "an interrupted demo ends soon" "an interrupted demo leaves nothing"

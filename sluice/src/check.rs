@@ -54,7 +54,7 @@ fn accepted_json(file: &Path, loaded: &Loaded) -> String {
 }
 
 /// What `--json` writes of a file that cannot be used.
-pub(crate) fn refused_json(refused: &Refused) -> String {
+pub fn refused_json(refused: &Refused) -> String {
     let object = json!({
         "file": refused.file.display().to_string(),
         "ok": false,
@@ -77,7 +77,7 @@ pub(crate) fn problems_json(problems: &[Problem]) -> Value {
 }
 
 /// A reader that went away, such as `head`, is no error of ours.
-pub(crate) fn write_out(text: &str) {
+pub fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -1,19 +1,17 @@
 //! The command line.
 //!
-//! A subcommand is one variant of [`Command`], its arguments one struct in [`args`], its work one
-//! `run` function in a room of its own.
+//! A subcommand is one variant of [`Command`]. The daemon's own have their arguments in [`args`] and
+//! their work in a `run` function; those of the tools are handed to the tool's program ([`tool`]).
 
 pub mod args;
+pub mod tool;
 
-use crate::bench::args::BenchArgs;
-use crate::lab::args::{LAB_HELP, LabArgs};
-use crate::load::args::{LOAD_EXAMPLES, LoadArgs};
 use crate::logging::Verbosity;
-use crate::ran::args::{RAN_EXAMPLES, RanArgs};
-use crate::{bench, ctl, demo, lab, load, ran, upf};
-use args::{BridgeArgs, CtlArgs, DemoArgs, UpfArgs};
+use crate::{ctl, upf};
+use args::{CtlArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tool::{ToolArgs, become_tool};
 
 /// A 5G user plane (UPF) that drives your core at line rate
 #[derive(Debug, Parser)]
@@ -35,22 +33,20 @@ pub enum Command {
     #[command(after_help = args::CTL_EXAMPLES)]
     Ctl(CtlArgs),
     /// A UPF, an SMF and gNBs with UEs in namespaces of this machine, and real traffic
-    #[command(after_help = args::DEMO_EXAMPLES)]
-    Demo(DemoArgs),
-    /// Joins DPDK ports in pairs; the demo starts it for a UPF on memif
-    #[command(hide = true)]
-    Bridge(BridgeArgs),
+    #[command(disable_help_flag = true)]
+    Demo(ToolArgs),
     /// User-plane generator and sink, for this UPF or any other
-    #[command(after_help = LOAD_EXAMPLES, args_override_self = true)]
-    Load(Box<LoadArgs>),
+    #[command(disable_help_flag = true)]
+    Load(ToolArgs),
     /// Emulated gNBs and UEs that attach, talk, move and go by a script, with checks
-    #[command(after_help = RAN_EXAMPLES)]
-    Ran(RanArgs),
+    #[command(disable_help_flag = true)]
+    Ran(ToolArgs),
     /// Figures, each beside the limit of this machine
-    Bench(BenchArgs),
+    #[command(disable_help_flag = true)]
+    Bench(ToolArgs),
     /// The papers' experiments, repeated: theirs and ours side by side
-    #[command(after_help = LAB_HELP)]
-    Lab(LabArgs),
+    #[command(disable_help_flag = true)]
+    Lab(ToolArgs),
 }
 
 const EXIT_CODES: &str = "\
@@ -64,25 +60,17 @@ Exit codes:
   3  the environment lacks something; the message says what and how to get it";
 
 impl Cli {
-    /// The arguments of `sluice load`, if it was asked for.
-    pub(crate) fn into_load(self) -> Option<LoadArgs> {
-        match self.command {
-            Command::Load(args) => Some(*args),
-            _ => None,
-        }
-    }
-
     /// Does what was asked for.
     pub fn run(self) -> ExitCode {
+        let verbose = self.verbosity.count();
         match self.command {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
-            Command::Demo(args) => demo::run(&args),
-            Command::Bridge(args) => demo::bridge::run(&args),
-            Command::Load(args) => load::run(&args),
-            Command::Ran(args) => ran::run(&args, self.verbosity),
-            Command::Bench(args) => bench::run(&args),
-            Command::Lab(args) => lab::run(&args),
+            Command::Demo(args) => become_tool("demo", verbose, &args),
+            Command::Load(args) => become_tool("load", verbose, &args),
+            Command::Ran(args) => become_tool("ran", verbose, &args),
+            Command::Bench(args) => become_tool("bench", verbose, &args),
+            Command::Lab(args) => become_tool("lab", verbose, &args),
         }
         .into()
     }

@@ -3,16 +3,11 @@
 //! [`cli`] is the command line; each subcommand is one room with a `run` function.
 #![forbid(unsafe_code)]
 
-pub mod bench;
 pub mod check;
 pub mod cli;
 pub mod config;
 pub mod ctl;
-pub mod demo;
 pub mod exit;
-pub mod lab;
-pub mod load;
 pub mod logging;
-pub mod ran;
-pub(crate) mod screen;
+pub mod screen;
 pub mod upf;

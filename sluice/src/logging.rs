@@ -16,6 +16,13 @@ pub struct Verbosity {
     verbose: u8,
 }
 
+impl Verbosity {
+    /// How many times `-v` was given.
+    pub fn count(self) -> u8 {
+        self.verbose
+    }
+}
+
 /// Starts logging, once per process. `-v` is stronger than `SLUICE_LOG`, and that stronger than
 /// `configured`, a filter such as `info` or `info,sluice_n4=debug`.
 pub fn start(verbosity: Verbosity, configured: &str) {

@@ -13,7 +13,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 /// Where progress is shown; clones show it at the same place.
 #[derive(Clone, Debug)]
-pub(crate) struct Screen {
+pub struct Screen {
     inner: Arc<Inner>,
 }
 
@@ -29,12 +29,18 @@ struct Inner {
 enum Kind {
     Terminal,
     Lines,
-    #[cfg(test)]
     Silent,
 }
 
+impl Default for Screen {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Screen {
-    pub(crate) fn new() -> Self {
+    /// On standard error: a table that stays in place on a terminal, lines elsewhere.
+    pub fn new() -> Self {
         Self::of(if stderr().is_terminal() {
             Kind::Terminal
         } else {
@@ -43,8 +49,7 @@ impl Screen {
     }
 
     /// Shows nothing.
-    #[cfg(test)]
-    pub(crate) fn silent() -> Self {
+    pub fn silent() -> Self {
         Self::of(Kind::Silent)
     }
 
@@ -59,23 +64,23 @@ impl Screen {
     }
 
     /// Whether a table can be drawn anew.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         self.inner.kind == Kind::Terminal
     }
 
     /// Announces a step, with the time since the beginning.
-    pub(crate) fn step(&self, what: &str) {
+    pub fn step(&self, what: &str) {
         let elapsed_s = self.inner.started.elapsed().as_secs_f32();
         self.say(&format!("[{elapsed_s:5.1} s] {what}"));
     }
 
     /// Writes a line that stays.
-    pub(crate) fn say(&self, line: &str) {
+    pub fn say(&self, line: &str) {
         self.draw(Some(line), None);
     }
 
     /// Replaces the table.
-    pub(crate) fn show(&self, table: Vec<String>) {
+    pub fn show(&self, table: Vec<String>) {
         self.draw(None, Some(table));
     }
 
@@ -95,7 +100,6 @@ impl Screen {
             text.push_str(line);
             text.push('\n');
         }
-        #[cfg(test)]
         if self.inner.kind == Kind::Silent {
             return;
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use sluice_lab_smf::{
+use sluice_datapath::drop::DropReason;
+use sluice_smf::{
     Change, Changed, Dialect, Established, GateStatus, Network, SessionPlan, Traffic, Tunnel,
     UplinkTeid, Usage,
 };
-use sluice_path::drop::DropReason;
 use sluice_wire::ids::{Qfi, UrrId};
 use sluice_wire::pfcp::value::{BitRate, MeasurementInformation};
 

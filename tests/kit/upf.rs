@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_control::core::{Core, Surroundings};
+use sluice_control::signalling::Control;
+use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::tables::Polled;
+use sluice_datapath::worker::Worker;
 use sluice_n4::{NodeId, Outbox};
-use sluice_node::control::Control;
-use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_node::core::{Core, Surroundings};
-use sluice_node::network::Side;
-use sluice_node::session::{Config, UpFunction};
-use sluice_path::assembly::{Plan, assemble};
-use sluice_path::layout::{InstanceId, Layout, Pool};
-use sluice_path::limits::SHARDS;
-use sluice_path::tables::Polled;
-use sluice_path::worker::Worker;
 use sluice_port::{PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
+use sluice_session::network::Side;
+use sluice_session::{Config, UpFunction};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 

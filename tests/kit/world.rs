@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use sluice_lab_smf::{
+use sluice_control::core::Time;
+use sluice_datapath::drop::DropReason;
+use sluice_n4::{Config, Instant, NodeId, Outbox};
+use sluice_session::InUse;
+use sluice_smf::{
     Change, Changed, CpNode, Dialect, Done, Established, Machine, Report, SessionPlan, SmfError,
     Ticket, Usage,
 };
-use sluice_n4::{Config, Instant, NodeId, Outbox};
-use sluice_node::core::Time;
-use sluice_node::session::InUse;
-use sluice_path::drop::DropReason;
 use sluice_wire::ids::{Qfi, Seid};
 use sluice_wire::pfcp::PORT;
 use sluice_wire::pfcp::value::NtpTime;
@@ -61,7 +61,7 @@ impl World {
         Self::with(workers, |_| {})
     }
 
-    pub fn with(workers: usize, settings: impl FnOnce(&mut sluice_node::session::Config)) -> Self {
+    pub fn with(workers: usize, settings: impl FnOnce(&mut sluice_session::Config)) -> Self {
         let upf = Upf::start(workers, settings);
         let around = Around {
             sent: VecDeque::new(),
@@ -238,12 +238,12 @@ impl World {
     }
 
     /// A packet from the UE by a gNB; it has not been received yet.
-    pub fn inject_uplink(&mut self, gnb: u8, to: sluice_lab_smf::Tunnel, qfi: Qfi, inner: &[u8]) {
+    pub fn inject_uplink(&mut self, gnb: u8, to: sluice_smf::Tunnel, qfi: Qfi, inner: &[u8]) {
         self.upf.n3.inject(&frames::from_gnb(gnb, to, qfi, inner));
     }
 
     /// A gNB says that it does not know a tunnel of its own.
-    pub fn gnb_forgot(&mut self, gnb: u8, tunnel: sluice_lab_smf::Tunnel) {
+    pub fn gnb_forgot(&mut self, gnb: u8, tunnel: sluice_smf::Tunnel) {
         self.upf.n3.inject(&frames::error_indication(gnb, tunnel));
         self.settle();
     }

@@ -7,7 +7,7 @@ mod rules;
 use super::checks::{g_pdu_payload, ip_in, udp_in};
 use crate::script::{Step, steps};
 use rig::Rig;
-use sluice_path::txn::Usage;
+use sluice_datapath::session::txn::Usage;
 use sluice_wire::ipv4::Ipv4;
 
 /// A frame that the control core had sent begins with this EtherType (IEEE 802, local use).

@@ -1,17 +1,17 @@
 //! Workers, ports and the control core's end, driven turn by turn: port 0 is N3, port 1 is N6.
 
 use super::rules::{Places, end_marker, operation, sessions};
-use sluice_mem::shard::ShardId;
-use sluice_path::assembly::{Plan, assemble};
-use sluice_path::control::ControlEnd;
-use sluice_path::layout::{InstanceId, Layout, Pool};
-use sluice_path::limits::SHARDS;
-use sluice_path::message::ToControl;
-use sluice_path::tables::{
+use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::control::ControlEnd;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::message::ToControl;
+use sluice_datapath::session::txn::{Op, Txn, Usage};
+use sluice_datapath::tables::{
     Egress, Interface, NextHop, Peer, Polled, PortInterfaces, Prefix, Tables, TunnelAddress,
 };
-use sluice_path::txn::{Op, Txn, Usage};
-use sluice_path::worker::Worker;
+use sluice_datapath::worker::Worker;
+use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use std::net::Ipv4Addr;

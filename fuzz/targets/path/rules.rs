@@ -1,13 +1,13 @@
 //! The sessions of the rig and the changes that a script makes to them.
 
 use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
-use sluice_path::bucket::Rate;
-use sluice_path::foreign::{ForeignKey, ForeignWriter};
-use sluice_path::layout::{InstanceId, Layout};
-use sluice_path::limits::RULE_QERS;
-use sluice_path::line::Line;
-use sluice_path::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
-use sluice_path::txn::{Clock, EndMarker, Op};
+use sluice_datapath::limits::RULE_QERS;
+use sluice_datapath::lookup::foreign::{ForeignKey, ForeignWriter};
+use sluice_datapath::lookup::layout::{InstanceId, Layout};
+use sluice_datapath::session::bucket::Rate;
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_datapath::session::txn::{Clock, EndMarker, Op};
 
 /// The UE with plain rules, and the one whose rules stand in blocks: both of the pool.
 pub(super) const UE: u32 = 0x0a2d_0007;
@@ -27,7 +27,7 @@ pub(super) struct Places {
 
 /// All sessions: operations, one transaction each.
 pub(super) fn sessions(layout: &Layout, foreign: &mut ForeignWriter) -> (Places, Vec<Op>) {
-    let shards = sluice_path::limits::SHARDS;
+    let shards = sluice_datapath::limits::SHARDS;
     let instance = InstanceId(1);
     let slot = UE % shards;
     let other = UE_WITH_BLOCKS % shards;
@@ -226,7 +226,7 @@ fn some_clock(which: u8, line: u32, block: u32) -> Clock {
 
 /// Keys are the TEID or address that leads there, so that packets still arrive.
 fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Line {
-    let shards = sluice_path::limits::SHARDS;
+    let shards = sluice_datapath::limits::SHARDS;
     let own = 1 << 31 | CHECK << 12 | at;
     let (key, tunnel) = match usize::from(which) % places.lines.len() {
         0 | 2 | 5 => (own, true),

@@ -1,10 +1,10 @@
 //! What the packet path would make of transactions: a model of its lines and blocks.
 
-use sluice_path::layout::Layout;
-use sluice_path::limits::{BLOCK_RULES, SHARDS};
-use sluice_path::line::Line;
-use sluice_path::rule::Flags;
-use sluice_path::txn::{Op, Txn, Usage};
+use sluice_datapath::limits::{BLOCK_RULES, SHARDS};
+use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::Flags;
+use sluice_datapath::session::txn::{Op, Txn, Usage};
 use std::collections::BTreeMap;
 
 /// Lines and rules that are not vacant.

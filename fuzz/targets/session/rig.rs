@@ -2,17 +2,17 @@
 
 use super::super::pfcp::is_understood;
 use super::path::Model;
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_control::directory::Directory;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::foreign;
+use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::session::txn::Txn;
+use sluice_datapath::tables::Prefix;
 use sluice_n4::{Instant, NodeId, Outbox};
-use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_node::control::directory::Directory;
-use sluice_node::network::Side;
-use sluice_node::session::{Config, Effects, InUse, UpFunction};
-use sluice_path::foreign;
-use sluice_path::layout::{InstanceId, Layout, Pool};
-use sluice_path::limits::SHARDS;
-use sluice_path::tables::Prefix;
-use sluice_path::txn::Txn;
 use sluice_port::PortId;
+use sluice_session::network::Side;
+use sluice_session::{Config, Effects, InUse, UpFunction};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::NtpTime;

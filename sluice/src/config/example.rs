@@ -5,7 +5,7 @@ use super::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
 /// Lines like `#vlan: 30` without their `#`.
-pub(crate) fn with_alternatives(text: &str) -> String {
+pub fn with_alternatives(text: &str) -> String {
     let line = |line: &str| {
         let body = line.trim_start();
         let indent = &line[..line.len() - body.len()];
@@ -20,7 +20,7 @@ pub(crate) fn with_alternatives(text: &str) -> String {
 }
 
 /// Every key of a file by its path, such as `ports[].mtu`, with the lines where it stands.
-pub(crate) fn shown_keys(text: &str) -> BTreeMap<String, Vec<u32>> {
+pub fn shown_keys(text: &str) -> BTreeMap<String, Vec<u32>> {
     let mut keys = BTreeMap::new();
     collect(&yaml::parse(text).unwrap(), "", &mut keys);
     keys
@@ -48,7 +48,7 @@ fn collect(node: &Node, path: &str, keys: &mut BTreeMap<String, Vec<u32>>) {
 }
 
 /// Whether the paragraph of a line begins with a comment.
-pub(crate) fn is_explained(lines: &[&str], line: usize) -> bool {
+pub fn is_explained(lines: &[&str], line: usize) -> bool {
     let paragraph = lines[..line]
         .iter()
         .rev()

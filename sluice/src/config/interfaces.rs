@@ -5,7 +5,7 @@ use super::ipv4::{Address4, Prefix4};
 use super::kind::{address4, boolean, ipv4, mac, name, network_instance, prefix4, vlan, word};
 use super::ports::read_mtu;
 use core::net::Ipv4Addr;
-use sluice_node::network::Side;
+use sluice_session::network::Side;
 use sluice_wire::eth::{MacAddr, VlanId};
 
 /// One logical interface: a port, a VLAN on it, addresses, roles.

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::net::Ipv4Addr;
 use core::str::FromStr;
-use sluice_path::tables::Prefix;
+use sluice_datapath::tables::Prefix;
 
 /// An address and the length of the subnet that it lies in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, number};
-use sluice_path::limits::SHARDS;
+use sluice_datapath::limits::SHARDS;
 
 /// Most tunnel endpoints: five check bits are left in a TEID.
 const TUNNEL_ENDPOINTS_MAX: u32 = 1 << 26;

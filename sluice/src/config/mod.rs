@@ -7,26 +7,25 @@
 mod check;
 mod convert;
 mod dpdk;
-#[cfg(test)]
-pub(crate) mod example;
-pub(crate) mod fields;
+pub mod example;
+pub mod fields;
 mod interfaces;
 mod ipv4;
-pub(crate) mod kind;
+pub mod kind;
 mod limits;
 mod machine;
 mod metrics;
 mod n4;
 mod pools;
 mod ports;
-pub(crate) mod problem;
+pub mod problem;
 mod scaling;
-pub(crate) mod suggest;
+pub mod suggest;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod workers;
-pub(crate) mod yaml;
+pub mod yaml;
 
 pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};
@@ -167,7 +166,7 @@ impl UpfConfig {
 }
 
 /// The text of a file that is small enough to be a configuration.
-pub(crate) fn read_text(file: &Path) -> Result<String, Refused> {
+pub fn read_text(file: &Path) -> Result<String, Refused> {
     bounded_text(file).map_err(|what| Refused {
         file: file.to_owned(),
         problems: vec![Problem {

@@ -6,7 +6,7 @@ use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
 use super::problem::Report;
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
-use sluice_node::session::{MbrZero, Unserved};
+use sluice_session::{MbrZero, Unserved};
 
 /// The port of PFCP (TS 29.244, 4.2.2).
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;

@@ -3,7 +3,7 @@
 use super::fields::{At, Fields};
 use super::kind::{auto_or, number, word};
 use super::problem::Report;
-use sluice_node::elastic::policy::{Bounds, BurstFill, Cycles, Policy, RingOccupancy};
+use sluice_control::scaling::policy::{Bounds, BurstFill, Cycles, Policy, RingOccupancy};
 
 /// Who decides how many workers work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

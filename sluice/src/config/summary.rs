@@ -4,9 +4,9 @@ use super::UpfConfig;
 use super::interfaces::Interface;
 use core::fmt::{self, Display, Write};
 use serde_json::{Value, json};
-use sluice_node::network::Side;
-use sluice_path::line::Line;
-use sluice_path::rule::Block;
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::Block;
+use sluice_session::network::Side;
 
 impl UpfConfig {
     /// The summary as text, one thing a line, each line with its end.

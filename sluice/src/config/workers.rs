@@ -5,7 +5,7 @@ use super::kind::{auto_or, boolean, number};
 use super::machine::Machine;
 use super::problem::Report;
 use super::scaling::Scaling;
-use sluice_path::limits::WORKERS;
+use sluice_datapath::limits::WORKERS;
 
 /// Who works where, as configured.
 #[derive(Clone, Debug)]

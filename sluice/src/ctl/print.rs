@@ -2,7 +2,7 @@
 
 use crate::cli::args::CtlQuery as Question;
 use serde_json::{Map, Value, json};
-use sluice_path::probe::Stage;
+use sluice_datapath::probe::Stage;
 
 /// The answer for people.
 pub fn text(question: &Question, answer: &Value) -> String {

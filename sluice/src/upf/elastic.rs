@@ -4,14 +4,14 @@
 use super::lines::{self, Kind, Peer};
 use crate::config;
 use serde_json::{Value, json};
+use sluice_control::core::Core;
+use sluice_control::scaling::scaler::{Done, Fleet, Scaler};
+use sluice_control::scaling::{Reading, Sizes};
+use sluice_datapath::ledger::WorkerStats;
+use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
+use sluice_datapath::worker::WorkerId;
 use sluice_host::clock;
 use sluice_mem::shard::ShardId;
-use sluice_node::core::Core;
-use sluice_node::elastic::scaler::{Done, Fleet, Scaler};
-use sluice_node::elastic::{Reading, Sizes};
-use sluice_path::ledger::WorkerStats;
-use sluice_path::limits::{BURST, HANDOVER_RING, SHARDS};
-use sluice_path::worker::WorkerId;
 use sluice_port::Packet;
 
 /// Scaling, as it is configured and while it is on.

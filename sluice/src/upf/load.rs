@@ -2,11 +2,11 @@
 //! shards with most packets.
 
 use serde_json::{Map, Value, json};
+use sluice_control::core::Core;
+use sluice_datapath::ledger::WorkerStats;
+use sluice_datapath::limits::HANDOVER_RING;
+use sluice_datapath::probe::Stage;
 use sluice_mem::ticks;
-use sluice_node::core::Core;
-use sluice_path::ledger::WorkerStats;
-use sluice_path::limits::HANDOVER_RING;
-use sluice_path::probe::Stage;
 use sluice_port::Packet;
 use std::time::Instant;
 
@@ -148,7 +148,7 @@ impl Reading {
         line.insert("stages".into(), self.stages(last, ticks_per_ns));
     }
 
-    /// By samples: see [`sluice_path::probe`].
+    /// By samples: see [`sluice_datapath::probe`].
     fn stages(&self, last: &Self, ticks_per_ns: f64) -> Value {
         let all = Stage::ALL.into_iter().zip(&self.stages).zip(&last.stages);
         let described = all.filter_map(|((stage, now), last)| {

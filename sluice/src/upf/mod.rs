@@ -6,13 +6,13 @@
 mod boot;
 pub mod control;
 mod ctl;
-pub(crate) mod elastic;
+pub mod elastic;
 pub(crate) mod lines;
 mod links;
 mod load;
-pub(crate) mod metrics;
+pub mod metrics;
 mod moves;
-pub(crate) mod n4;
+pub mod n4;
 mod ports;
 mod refusals;
 mod steering;

@@ -2,9 +2,9 @@
 
 use super::ctl::{Asked, Request, error};
 use serde_json::{Value, json};
+use sluice_control::core::Core;
+use sluice_datapath::control::ControlEnd;
 use sluice_mem::shard::ShardId;
-use sluice_node::core::Core;
-use sluice_path::control::ControlEnd;
 use sluice_port::Packet;
 use std::net::Ipv4Addr;
 use std::time::Instant;

@@ -2,12 +2,12 @@
 
 use super::lines::{self, Kind, Peer};
 use arrayvec::ArrayVec;
+use sluice_control::core::{Surroundings, Time};
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_host::{HostError, clock};
 use sluice_n4::{Instant, Outbox};
-use sluice_node::core::{Surroundings, Time};
 use sluice_port_dpdk::{Mbuf, MbufPool};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;

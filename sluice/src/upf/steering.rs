@@ -3,10 +3,10 @@
 
 use crate::config::UpfConfig;
 use serde_json::{Value, json};
-use sluice_node::core::Core;
-use sluice_path::layout::Layout;
-use sluice_path::limits::STEERED_GROUP_BITS;
-use sluice_path::steer::{Port as SteeredPort, Steerer};
+use sluice_control::core::Core;
+use sluice_datapath::limits::STEERED_GROUP_BITS;
+use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::migration::steer::{Port as SteeredPort, Steerer};
 use sluice_port::Packet;
 use sluice_port::steer::{Method, Steering, Traffic};
 use sluice_port_dpdk::{CpuWaits, Errno, Port, PortSteer};

@@ -1,8 +1,8 @@
 //! A worker's thread: the loop around `Worker::turn`, and how it rests.
 
+use sluice_datapath::ledger::WorkerStats;
+use sluice_datapath::worker::Worker;
 use sluice_host::{clock, thread};
-use sluice_path::ledger::WorkerStats;
-use sluice_path::worker::Worker;
 use sluice_port_dpdk::{DpdkIo, Eal, register_thread};
 use std::io;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
 use sluice_host::judge::judge;
-use sluice_lab_smf::{Report, Smf, SmfHandle, Traffic, UrrUsage};
+use sluice_smf::{Report, Smf, SmfHandle, Traffic, UrrUsage};
 use sluice_wire::pfcp::MessageType;
 
 use super::kit::*;

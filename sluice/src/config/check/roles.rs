@@ -5,7 +5,7 @@ use super::super::fields::At;
 use super::super::interfaces::{Interface, N6};
 use super::super::problem::Report;
 use core::net::Ipv4Addr;
-use sluice_node::network::Side;
+use sluice_session::network::Side;
 
 /// The path numbers tunnel addresses by one octet, and so network instances.
 const NUMBERED_MAX: usize = 255;

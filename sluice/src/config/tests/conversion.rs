@@ -2,14 +2,14 @@
 
 use super::super::{ConvertError, N4Start, OpenedPort, UpfConfig};
 use super::{SHORT, accepted, short_with};
+use sluice_control::config::Role;
+use sluice_control::directory::Directory;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_n4::{Features, NodeId, PeerPort};
-use sluice_node::control::config::Role;
-use sluice_node::control::directory::Directory;
-use sluice_node::network::{Network, Side};
-use sluice_path::layout::InstanceId;
-use sluice_path::limits::SHARDS;
 use sluice_port::PortId;
 use sluice_port_dpdk::Memory;
+use sluice_session::network::{Network, Side};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::text::text;
 use crate::upf::lines::{self, Kind, Peer};
 use httparse::{EMPTY_HEADER, Request, Status};
-use sluice_path::ledger::WorkerStats;
+use sluice_datapath::ledger::WorkerStats;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};

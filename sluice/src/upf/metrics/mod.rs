@@ -12,7 +12,7 @@ pub use snapshot::Snapshot;
 pub use text::text;
 
 use http::Server;
-use sluice_path::ledger::WorkerStats;
+use sluice_datapath::ledger::WorkerStats;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! What the control core knows, copied in one moment.
 
 use crate::upf::links::{Links, State};
-use sluice_node::control::ControlCounters;
-use sluice_node::core::Core;
-use sluice_node::n4::PortN4Counters;
-use sluice_node::session::InUse;
+use sluice_control::core::Core;
+use sluice_control::n4_port::PortN4Counters;
+use sluice_control::signalling::ControlCounters;
 use sluice_port::{PortId, PortStats};
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
+use sluice_session::InUse;
 use sluice_wire::pfcp::{Cause, MessageType};
 
 /// Counters and sizes; they are made into text elsewhere.

@@ -1,15 +1,15 @@
 //! A record of the path in the words of the standards.
 
 use serde_json::{Map, Value, json};
+use sluice_control::directory::Directory;
+use sluice_datapath::drop::DropReason;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::meta::{Entry, Meta, NO_QFI};
+use sluice_datapath::session::rule::Flags;
+use sluice_datapath::trace::{Came, Fate, Record, RuleSeen, Snap};
 use sluice_host::clock;
-use sluice_node::control::directory::Directory;
-use sluice_node::session::{RuleNames, Sought};
-use sluice_path::drop::DropReason;
-use sluice_path::limits::SHARDS;
-use sluice_path::meta::{Entry, Meta, NO_QFI};
-use sluice_path::rule::Flags;
-use sluice_path::trace::{Came, Fate, Record, RuleSeen, Snap};
 use sluice_port::PortId;
+use sluice_session::{RuleNames, Sought};
 use sluice_wire::ids::Seid;
 use std::net::Ipv4Addr;
 

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use sluice_host::cap::{self, Need};
 use sluice_host::netns::Netns;
 use sluice_host::veth::{Veth, VethEnd};
-use sluice_lab_ran::{Gnb, GnbConfig};
-use sluice_lab_smf::{Dialect, Smf, SmfConfig};
+use sluice_ran::{Gnb, GnbConfig};
+use sluice_smf::{Dialect, Smf, SmfConfig};
 use sluice_wire::pfcp;
 use tempfile::TempDir;
 

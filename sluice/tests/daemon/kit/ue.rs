@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use sluice_host::link::LinkCounters;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
-use sluice_lab_ran::{FTeid, GnbHandle, UeConfig, UeId};
-use sluice_lab_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
+use sluice_ran::{FTeid, GnbHandle, UeConfig, UeId};
+use sluice_smf::{Established, Imsi, Network, SessionPlan, SmfHandle, Tunnel};
 use sluice_wire::ids::{Qfi, Seid, Teid};
 
 use super::{Lab, SERVER, SOON, ue_address};

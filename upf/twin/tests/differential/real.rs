@@ -3,23 +3,23 @@
 //! speak is recorded.
 
 use crate::world;
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_control::signalling::Control;
+use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::control::ControlEnd;
+use sluice_datapath::ledger::Ledger;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::message::{IcmpCause, ToControl};
+use sluice_datapath::session::txn::Txn;
+use sluice_datapath::tables::{Polled, Prefix};
+use sluice_datapath::worker::{Worker, WorkerId};
 use sluice_mem::shard::ShardId;
 use sluice_n4::{Instant, NodeId, Outbox};
-use sluice_node::control::Control;
-use sluice_node::control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_node::network::Side as NodeSide;
-use sluice_node::session::{Config, Effects, InUse, MbrZero, UpFunction};
-use sluice_path::assembly::{Plan, assemble};
-use sluice_path::control::ControlEnd;
-use sluice_path::layout::{InstanceId, Layout, Pool};
-use sluice_path::ledger::Ledger;
-use sluice_path::limits::SHARDS;
-use sluice_path::message::{IcmpCause, ToControl};
-use sluice_path::tables::{Polled, Prefix};
-use sluice_path::txn::Txn;
-use sluice_path::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
+use sluice_session::network::Side as NodeSide;
+use sluice_session::{Config, Effects, InUse, MbrZero, UpFunction};
 use sluice_twin::{self as twin, Link, Notice, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::ids::Seid;

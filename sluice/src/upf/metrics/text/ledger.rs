@@ -1,8 +1,8 @@
 //! The ledger, over all workers: what came in and was made equals what became of it.
 
 use super::page::Page;
-use sluice_path::drop::DropReason;
-use sluice_path::ledger::{Ledger, WorkerStats};
+use sluice_datapath::drop::DropReason;
+use sluice_datapath::ledger::{Ledger, WorkerStats};
 use std::sync::Arc;
 
 pub(super) fn packets(page: &mut Page, stats: &[Arc<WorkerStats>]) {

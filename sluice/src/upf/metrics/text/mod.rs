@@ -11,7 +11,7 @@ mod workers;
 
 use super::snapshot::Snapshot;
 use page::Page;
-use sluice_path::ledger::WorkerStats;
+use sluice_datapath::ledger::WorkerStats;
 use std::sync::Arc;
 
 /// All that there is to tell.
@@ -31,7 +31,7 @@ pub fn text(snapshot: &Snapshot, stats: &[Arc<WorkerStats>]) -> String {
 mod tests {
     use super::*;
     use crate::upf::metrics::snapshot::{Queue, Reading};
-    use sluice_path::drop::DropReason;
+    use sluice_datapath::drop::DropReason;
     use std::collections::HashSet;
 
     fn snapshot() -> Snapshot {
@@ -54,7 +54,7 @@ mod tests {
             ],
             shares: vec![(4096, 2)],
             steering: vec!["software"],
-            n4_ports: sluice_node::n4::PortN4Counters {
+            n4_ports: sluice_control::n4_port::PortN4Counters {
                 received: 12,
                 unsent: 3,
                 ..Default::default()

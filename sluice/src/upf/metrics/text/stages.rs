@@ -2,8 +2,8 @@
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;
-use sluice_path::ledger::WorkerStats;
-use sluice_path::probe::Stage;
+use sluice_datapath::ledger::WorkerStats;
+use sluice_datapath::probe::Stage;
 use std::sync::Arc;
 
 pub(super) fn stages(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) {

@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;
-use sluice_path::ledger::WorkerStats;
+use sluice_datapath::ledger::WorkerStats;
 use std::sync::Arc;
 
 type Pick = fn(&WorkerStats) -> u64;

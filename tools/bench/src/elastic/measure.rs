@@ -1,0 +1,119 @@
+//! Moves one by one, and what became of all packets.
+
+use super::source::Pace;
+use super::world::World;
+use crate::path::traffic::Flow;
+use sluice_datapath::limits::SHARDS;
+use sluice_host::clock;
+use sluice_mem::shard::ShardId;
+use sluice_port::Packet;
+
+/// Packets of the shard flow for so long before it is moved, and behind that.
+const AROUND_NS: u64 = 30_000;
+/// A hiccup so long before the move may still be felt.
+const BEFORE_NS: u64 = 20_000;
+
+/// A move's pause.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause {
+    /// The longest time from arrival to departure of a packet of the moved shard.
+    pub ns: u64,
+    /// From the order to the last token.
+    pub took_ns: u64,
+    /// A worker was away meanwhile.
+    pub disturbed: bool,
+}
+
+/// What became of all packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Balance {
+    /// That came.
+    pub made: u64,
+    /// That came and never left.
+    pub lost: u64,
+    /// That left behind a later one of their flow.
+    pub reordered: u64,
+    /// That came while the card's queue was full: the source's, not the path's.
+    pub missed: u64,
+}
+
+impl Balance {
+    /// What came to pass since `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            made: self.made - before.made,
+            lost: self.lost - before.lost,
+            reordered: self.reordered - before.reordered,
+            missed: self.missed - before.missed,
+        }
+    }
+}
+
+/// Moves `moves` shards, one after the other, while packets come `apart_ns` apart to each worker.
+pub fn moves<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    moves: u32,
+    apart_ns: f64,
+) -> Vec<Pause> {
+    world.drain();
+    world.own(|shard| (shard % 2) as u8);
+    // As if the card steered by the first owner: moves make packets be handed over.
+    let home = |flow: &Flow| (flow.ue % SHARDS % 2) as usize;
+    world.set_flows(|s| s as usize % 2, move |_, flow| home(flow), |_, _| false);
+    world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut pauses = Vec::with_capacity(moves as usize);
+    let mut shown = 0;
+    for done in 0..moves {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        pauses.push(one_move(world, (state % u64::from(SHARDS)) as u16));
+        if done * 10 / moves > shown {
+            shown = done * 10 / moves;
+            eprintln!("{done} of {moves} moves");
+        }
+    }
+    world.watch.watch_none();
+    pauses
+}
+
+fn one_move<P: Packet + Send + 'static>(world: &mut World<P>, shard: u16) -> Pause {
+    let end = world.core.end_mut();
+    let to = 1 - end.mover().owner(ShardId(shard));
+    world.watch.watch(shard.into());
+    world.turn_for(AROUND_NS);
+    // What the shard's packets take without a move is not the move's.
+    world.watch.watch(shard.into());
+    let began_ns = clock::monotonic_ns();
+    world.core.end_mut().move_shard(ShardId(shard), to);
+    world.settle();
+    let took_ns = clock::monotonic_ns() - began_ns;
+    world.turn_for(AROUND_NS);
+    Pause {
+        ns: world.watch.longest_ns(),
+        took_ns,
+        disturbed: world.watch.hiccup_since(began_ns - BEFORE_NS),
+    }
+}
+
+/// What became of all packets so far; call it when none is under way.
+pub fn balance<P: Packet>(world: &World<P>) -> Balance {
+    let watch = &world.watch;
+    let made = watch.sum(|eye| &eye.made);
+    Balance {
+        made,
+        lost: made - watch.sum(|eye| &eye.left),
+        reordered: watch.sum(|eye| &eye.reordered),
+        missed: watch.sum(|eye| &eye.missed),
+    }
+}
+
+/// Of sorted values.
+pub fn percentile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted
+        .get(at.saturating_sub(1))
+        .copied()
+        .unwrap_or_default()
+}

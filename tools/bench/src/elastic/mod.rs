@@ -1,0 +1,130 @@
+//! `sluice bench elastic`: what moves of shards cost the packets, and what the execution models do.
+//!
+//! Two real workers with a source and a sink inside their ports (`source`), which number and stamp
+//! each packet (`watch`), and a card between them (`card`); the control core runs beside the first.
+//! `measure` moves shards one by one, `models` lets the same two workers be run-to-completion, a
+//! pipeline and a mixture, `heavy` has some UEs become heavy while the daemon's scaling is on, and
+//! `virtual_time` reckons with more workers by what turns of these two took.
+
+pub(crate) mod card;
+mod heavy;
+pub mod laps;
+pub mod measure;
+pub mod models;
+pub mod mould;
+mod report;
+pub mod source;
+mod steered;
+mod stock;
+mod table;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+pub(crate) mod turns;
+pub mod virtual_time;
+pub mod watch;
+pub mod world;
+
+use super::args::ElasticArgs;
+use super::path::world::Failure;
+use super::watch::{Failed, Measured};
+use heavy::{FILLS, FITS};
+use measure::Pause;
+use models::Model;
+use report::Outcome;
+use sluice_host::thread;
+use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
+use std::time::Duration;
+use stock::Stock;
+use world::World;
+
+const PACKET_MEMORY_MIB: u32 = 96;
+/// Rings, queues and hold of two workers, several times over.
+const PACKETS: u32 = 32_767;
+/// Bursts of heavy UEs of a kind, on either worker in turn.
+const BURSTS: usize = 20;
+
+/// Measures.
+pub fn run(args: &ElasticArgs) -> Result<Measured, Failed> {
+    let allowed = thread::allowed_cpus().unwrap_or_default();
+    let cpus = match (&args.cpus[..], &allowed[..]) {
+        ([near, far], _) => [usize::from(*near), usize::from(*far)],
+        (_, [near, far, ..]) => [*near, *far],
+        _ => {
+            let why = "two CPUs are needed, one for each worker";
+            return Err(Failed::Lacking(why.to_owned()));
+        }
+    };
+    let (eal, pool) = start(cpus[0]).map_err(Failed::Lacking)?;
+    let outcome = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
+    Ok(Measured {
+        json: report::to_json(&outcome),
+        table: table::to_table(&outcome),
+        series: outcome.series(),
+        fault: None,
+    })
+}
+
+fn start(cpu: usize) -> Result<(Eal, MbufPool), Failure> {
+    let eal = Eal::init(&EalConfig {
+        memory: Memory::Auto {
+            mib: PACKET_MEMORY_MIB,
+        },
+        main_cpus: Some(cpu.to_string()),
+        ..EalConfig::default()
+    });
+    let eal = eal.map_err(|e| e.to_string())?;
+    let config = PoolConfig {
+        packets: PACKETS,
+        ..PoolConfig::default()
+    };
+    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
+    Ok((eal, pool))
+}
+
+fn all(
+    args: &ElasticArgs,
+    cpus: [usize; 2],
+    eal: &Eal,
+    pool: &MbufPool,
+) -> Result<Outcome, Failure> {
+    let alloc = || {
+        let mut stock = Stock::of(pool);
+        Box::new(move || stock.take()) as Box<_>
+    };
+    eprintln!("establishing {} sessions", args.sessions);
+    let registered = eal.clone();
+    let mut world = World::build(args.sessions, cpus, true, [alloc(), alloc()], move || {
+        Box::new(register_thread(&registered).ok())
+    })?;
+    let apart_ns = 1000.0 / args.rate_mpps;
+    let pauses = measure::moves(&mut world, args.moves, apart_ns);
+    world.drain();
+    let balance = measure::balance(&world);
+    let drops = world.core.ledger().dropped;
+    let each = Duration::from_secs_f64(args.seconds);
+    let mut models = vec![];
+    for model in Model::ALL {
+        eprintln!("{}", model.name());
+        let reps = args.reps.into();
+        models.push(models::model(&mut world, model, reps, each, apart_ns));
+    }
+    eprintln!("heavy hitters");
+    let mut bursts = |offer| heavy::bursts(&mut world, offer, BURSTS);
+    let (fits, fills) = (bursts(FITS), bursts(FILLS));
+    world.end();
+    eprintln!("more workers, in virtual time");
+    let in_virtual_time = virtual_time::results(&models, &Pause::took_ns(&pauses));
+    Ok(Outcome {
+        sessions: args.sessions,
+        cpus,
+        pauses,
+        rate_mpps: 2.0 * args.rate_mpps,
+        balance,
+        drops,
+        models,
+        fits,
+        fills,
+        in_virtual_time,
+    })
+}

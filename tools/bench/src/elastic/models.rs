@@ -1,0 +1,220 @@
+//! The execution models on two workers: run-to-completion, a pipeline, and a mixture, each with the
+//! same source.
+
+use super::laps::{self, Latency, Turns, latency};
+use super::measure::{Balance, balance};
+use super::source::{Pace, Source};
+use super::world::World;
+use crate::path::scene::{N3, N6};
+use crate::stats::Summary;
+use sluice_datapath::limits::BURST;
+use sluice_host::clock;
+use sluice_port::{Burst, Packet, PortIo, QueueId};
+use std::time::Duration;
+
+/// Who polls and who owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// Each worker polls what it owns.
+    RunToCompletion,
+    /// One polls, the other owns everything.
+    Pipeline,
+    /// One polls and owns some; the other owns the rest.
+    Mixed,
+}
+
+impl Model {
+    pub const ALL: [Self; 3] = [Self::RunToCompletion, Self::Pipeline, Self::Mixed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RunToCompletion => "elastic/rtc",
+            Self::Pipeline => "elastic/pipeline",
+            Self::Mixed => "elastic/mixed",
+        }
+    }
+
+    /// Which worker owns a shard.
+    fn owner(self, shard: u32) -> u8 {
+        match self {
+            Self::RunToCompletion => (shard % 2) as u8,
+            Self::Pipeline => 1,
+            // Polling costs about a third of a packet.
+            Self::Mixed => u8::from(shard % 8 >= 3),
+        }
+    }
+
+    /// Which worker polls the packets of a shard.
+    fn poller(self, shard: u32) -> usize {
+        match self {
+            Self::RunToCompletion => shard as usize % 2,
+            _ => 0,
+        }
+    }
+}
+
+/// A model's throughput and latency.
+#[derive(Clone, Debug)]
+pub struct ModelFigures {
+    pub model: Model,
+    /// Of both workers together, at full load.
+    pub mpps: Summary,
+    /// Of the same sources and sinks without an engine: the pollers send what they receive.
+    pub source_mpps: f64,
+    /// The one by the other, by repetition.
+    pub ratios: Vec<f64>,
+    /// What the engine took of each worker for each packet of both, at full load: without source
+    /// and sink.
+    pub engine_ns: [f64; 2],
+    /// At the rate given.
+    pub latency: Latency,
+    pub latency_rate_mpps: f64,
+    pub balance: Balance,
+    /// The longest time that a worker was away; 0 if never for long.
+    pub gap_ns: u64,
+    /// Some turns of each worker, of every size.
+    pub turns: Turns,
+}
+
+impl ModelFigures {
+    /// What the engine would do if packets cost nothing to make and to look at: as much as the
+    /// worker with most to do is able to.
+    pub fn engine_mpps(&self) -> f64 {
+        1000.0 / self.engine_ns[0].max(self.engine_ns[1])
+    }
+}
+
+/// Measures a model; the shards move to their owners first.
+pub fn model<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    model: Model,
+    reps: usize,
+    each: Duration,
+    apart_ns: f64,
+) -> ModelFigures {
+    world.drain();
+    let before = balance(world);
+    arrange(world, model);
+    world.watch.take_gap_ns();
+    let (mut sources, mut fulls) = (vec![], vec![]);
+    // Side by side, for the machine's speed changes meanwhile.
+    for _ in 0..reps {
+        sources.push(source_limit(world, each));
+        fulls.push(full_load(world, 1, each));
+    }
+    let latency = latency(world, each, apart_ns);
+    let turns = laps::turns(world, apart_ns);
+    let rates = fulls.iter().map(|full| full.mpps.median);
+    let ratios = rates
+        .clone()
+        .zip(&sources)
+        .map(|(full, source)| full / source);
+    let ratios = ratios.collect();
+    let mpps = Summary::of(rates);
+    let mean = |w: usize| fulls.iter().map(|f| f.engine_ns[w]).sum::<f64>() / reps.max(1) as f64;
+    let engine_ns = [0, 1].map(mean);
+    ModelFigures {
+        model,
+        mpps,
+        source_mpps: Summary::of(sources).median,
+        ratios,
+        engine_ns,
+        latency,
+        latency_rate_mpps: 2000.0 / apart_ns,
+        balance: balance(world).since(before),
+        gap_ns: world.watch.take_gap_ns(),
+        turns,
+    }
+}
+
+/// Shards to their owners, packets to their pollers; each source makes half of everybody's.
+pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
+    world.drain();
+    world.poll_own_queues();
+    world.own(|shard| model.owner(shard));
+    world.set_flows(
+        |shard| model.poller(shard),
+        |place, _| place % 2,
+        |_, _| false,
+    );
+}
+
+/// What the workers do when packets come as fast as they are taken.
+pub struct FullLoad {
+    pub mpps: Summary,
+    pub engine_ns: [f64; 2],
+    pub turns: Turns,
+}
+
+/// As arranged; one repetition more comes before those that count.
+pub fn full_load<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    reps: usize,
+    each: Duration,
+) -> FullLoad {
+    let mut rates = vec![];
+    world.sources(|_, source| source.set_pace(Pace::FULL));
+    // The first one warms up.
+    world.turn_for(each.as_nanos() as u64);
+    world.workers(|_, _, turns| drop(turns.sample(true)));
+    let units = |world: &World<P>| {
+        let stats = world.core.end().stats();
+        [0, 1].map(|w| stats[w].received.get() + stats[w].handed_in.get())
+    };
+    let (units_before, all_before) = (units(world), world.watch.sum(|eye| &eye.left));
+    for _ in 0..reps {
+        let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+        world.turn_for(each.as_nanos() as u64);
+        let packets = world.watch.sum(|eye| &eye.left) - left;
+        rates.push(packets as f64 / (clock::monotonic_ns() - began_ns) as f64 * 1000.0);
+    }
+    let (units, all) = (units(world), world.watch.sum(|eye| &eye.left));
+    let turns = world.workers(|_, _, turns| turns.sample(false));
+    world.drain();
+    let engine_ns = [0, 1].map(|w| {
+        let (mut ns, mut seen) = (0, 0);
+        for turn in turns[w].iter().filter(|turn| turn.counts()) {
+            ns += u64::from(turn.ns);
+            seen += u64::from(turn.polled + turn.handed_in);
+        }
+        let each_ns = ns as f64 / seen.max(1) as f64;
+        each_ns * (units[w] - units_before[w]) as f64 / (all - all_before).max(1) as f64
+    });
+    FullLoad {
+        mpps: Summary::of(rates),
+        engine_ns,
+        turns,
+    }
+}
+
+/// What sources and sinks make by themselves: a loop that receives and sends takes the engine's
+/// place on both workers.
+fn source_limit<P: Packet + Send + 'static>(world: &mut World<P>, each: Duration) -> f64 {
+    world.sources(|_, source| source.set_pace(Pace::FULL));
+    let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
+    let until_ns = began_ns + each.as_nanos() as u64;
+    world.workers(move |number, worker, _| {
+        let queue = QueueId(number as u16);
+        while clock::monotonic_ns() < until_ns {
+            forward(worker.io(), queue);
+        }
+        worker.io().set_pace(Pace::Still);
+        // The other may have made some for us still.
+        let until_ns = until_ns + 1_000_000;
+        while clock::monotonic_ns() < until_ns {
+            forward(worker.io(), queue);
+        }
+    });
+    let packets = world.watch.sum(|eye| &eye.left) - left;
+    packets as f64 / each.as_nanos() as f64 * 1000.0
+}
+
+fn forward<P: Packet>(io: &mut Source<P>, queue: QueueId) {
+    io.work();
+    for port in [N3, N6] {
+        let mut burst = Burst::new();
+        if io.rx(port, queue, &mut burst, BURST) > 0 {
+            io.tx(port, QueueId(0), &mut burst);
+        }
+    }
+}

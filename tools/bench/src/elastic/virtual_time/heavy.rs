@@ -1,0 +1,113 @@
+//! Bursts of heavy UEs, as large as one worker alone cannot bear, and how they were levelled.
+
+use super::Model;
+use super::burst::{Levelled, burst};
+use super::costs::Measured;
+use super::offer::Offer;
+use crate::stats::{Summary, round};
+use serde_json::{Value, json};
+
+/// A worker that loses more in a burst is overloaded.
+const OVERLOAD: u64 = 10_000;
+/// Bursts for each number of workers.
+const BURSTS: u64 = 5;
+
+/// Several bursts, all alike but for the lots.
+pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> Value {
+    let (offer, lost_alone) = overload(measured, model, workers, able_mpps / 1000.0);
+    let offered_mpps = offer.of_all(workers) * 1000.0;
+    let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, offer, seed, true));
+    let bursts: Vec<Levelled> = bursts.collect();
+    let levelled = Summary::of(bursts.iter().filter_map(|b| b.ms));
+    json!({
+        "name": format!("elastic/virtual/heavy/{}", model.name()),
+        "virtual": true,
+        "workers": workers,
+        "bursts": bursts.len(),
+        "not_levelled": bursts.iter().filter(|b| b.ms.is_none()).count(),
+        "levelled_ms_min": round(levelled.min),
+        "levelled_ms_median": round(levelled.median),
+        "levelled_ms_max": round(levelled.max),
+        "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
+        "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
+        "offered_mpps": round(offered_mpps),
+        // Of what all workers can do with their shards dealt evenly: above 1 nobody can level it.
+        "offered_to_able": round(offered_mpps / able_mpps / workers as f64),
+        // Of one burst: with nothing to lose there is nothing to level.
+        "lost_without_scaling": lost_alone,
+        "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,
+        "throughput_to_offered_min": round(Summary::of(bursts.iter().map(|b| b.to_offered)).min),
+    })
+}
+
+/// The least burst of these at which the worker with heavy UEs loses packets if nobody helps it, and
+/// how many.
+fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (Offer, u64) {
+    let alone = |offer: Offer| {
+        let alone = burst(measured, model, workers, offer, 1, false);
+        (offer, alone.dropped + alone.missed)
+    };
+    let mut offers = Offer::all(model, workers, able).into_iter().map(alone);
+    let found = offers.find(|(_, lost)| *lost > OVERLOAD);
+    found.unwrap_or((Offer::usual(able), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elastic::virtual_time::costs::Costs;
+    use crate::elastic::virtual_time::throughput;
+
+    #[test]
+    fn a_burst_is_levelled_by_the_code_of_the_daemon() {
+        for (model, workers) in [
+            (Model::RunToCompletion, 2),
+            (Model::Mixed, 2),
+            (Model::Mixed, 4),
+        ] {
+            let (offer, lost) = overload(&Measured::fixed(), model, workers, 1.0 / 60.0);
+            assert!(lost > OVERLOAD, "{model:?}");
+            let alone = burst(&Measured::fixed(), model, workers, offer, 3, false);
+            assert_eq!((alone.ms, alone.moves), (None, 0), "{model:?}");
+            let burst = burst(&Measured::fixed(), model, workers, offer, 3, true);
+            let ms = burst.ms.unwrap_or(f64::INFINITY);
+            assert!(ms < 10.0, "{model:?}: {ms} ms, {} moves", burst.moves);
+            assert!(burst.to_offered > 0.95, "{}", burst.to_offered);
+            assert!(burst.moves > 0);
+        }
+    }
+
+    /// As real turns do, those with few packets cost far more a packet.
+    #[test]
+    fn who_runs_to_completion_is_relieved_too_where_packets_alone_are_dear() {
+        let measured = Measured {
+            own: Costs::by_size(&[311.0, 205.0, 147.0, 91.0, 59.0, 44.0, 40.5, 39.5, 39.0]),
+            hand: Costs::by_size(&[250.0, 175.0, 130.0, 89.0, 66.0, 41.0, 38.0, 37.0]),
+            take: Costs::by_size(&[331.0, 220.0, 144.0, 111.0, 95.0, 88.0, 85.0, 84.0, 81.0]),
+            idle_ns: vec![140],
+            moves_ns: vec![2_000.0],
+        };
+        for workers in [2, 4, 8] {
+            let able = throughput(&measured, Model::RunToCompletion, workers) / 1000.0;
+            let able = able / workers as f64;
+            let (offer, lost) = overload(&measured, Model::RunToCompletion, workers, able);
+            assert!(lost > OVERLOAD);
+            for seed in 1..=BURSTS {
+                let burst = burst(
+                    &measured,
+                    Model::RunToCompletion,
+                    workers,
+                    offer,
+                    seed,
+                    true,
+                );
+                let ms = burst.ms.unwrap_or(f64::INFINITY);
+                assert!(
+                    ms < 10.0,
+                    "{workers} workers: {ms} ms, {} moves",
+                    burst.moves
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The doors of the measured worker: two ports whose wire is memory.
+
+use super::fifo::Fifo;
+use super::scene::{self, N3, N4, N6};
+use super::traffic::Direction;
+use crate::pfcp::port::N4Port;
+use sluice_port::{
+    Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
+};
+
+/// What comes in at N3 must leave at N6, and the other way round.
+pub struct BenchIo<P: Packet> {
+    ports: Vec<PortInfo>,
+    /// In at N3, out at N6.
+    pub uplink: Fifo<P>,
+    /// In at N6, out at N3.
+    pub downlink: Fifo<P>,
+    open: &'static [Direction],
+    /// Where SMFs are, if they are on a port.
+    n4: Option<N4Port<P>>,
+    /// Where the path's own packets come from.
+    pool: Pool<P>,
+}
+
+/// Gives fresh packets.
+pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
+
+impl<P: Packet> BenchIo<P> {
+    /// Doors to both FIFOs.
+    pub fn new(uplink: Fifo<P>, downlink: Fifo<P>) -> Self {
+        Self {
+            ports: scene::ports(super::fifo::PACKETS as u16),
+            uplink,
+            downlink,
+            open: &[],
+            n4: None,
+            // Sessions are established before packets flow, and all neighbours are known.
+            pool: Box::new(|| None),
+        }
+    }
+
+    /// From now on the path can make packets of its own (End Markers).
+    pub fn set_pool(&mut self, pool: Pool<P>) {
+        self.pool = pool;
+    }
+
+    /// SMFs are on a port of their own. Call it before the worker is made.
+    pub fn set_n4(&mut self, n4: N4Port<P>) {
+        self.n4 = Some(n4);
+        self.ports.push(scene::port(
+            N4,
+            "n4",
+            scene::N4_MAC,
+            super::fifo::PACKETS as u16,
+        ));
+    }
+
+    /// From now on packets come in these directions only.
+    pub fn open(&mut self, directions: &'static [Direction]) {
+        self.open = directions;
+    }
+
+    /// The FIFO of a direction.
+    pub fn fifo(&mut self, direction: Direction) -> &mut Fifo<P> {
+        match direction {
+            Direction::Uplink => &mut self.uplink,
+            Direction::Downlink => &mut self.downlink,
+        }
+    }
+
+    fn is_open(&self, direction: Direction) -> bool {
+        self.open.contains(&direction)
+    }
+
+    /// Both FIFOs.
+    pub fn fifos(&mut self) -> [&mut Fifo<P>; 2] {
+        [&mut self.uplink, &mut self.downlink]
+    }
+}
+
+impl<P: Packet> PortIo for BenchIo<P> {
+    type Packet = P;
+
+    fn ports(&self) -> &[PortInfo] {
+        &self.ports
+    }
+
+    #[inline]
+    fn rx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
+        match port {
+            N3 if self.is_open(Direction::Uplink) => self.uplink.receive(burst, max),
+            N6 if self.is_open(Direction::Downlink) => self.downlink.receive(burst, max),
+            N4 => self.n4.as_mut().map_or(0, |n4| n4.receive(burst, max)),
+            _ => 0,
+        }
+    }
+
+    /// One worker polls all.
+    fn take_rx(&mut self, _: PortId, _: QueueId) -> bool {
+        false
+    }
+
+    fn leave_rx(&mut self, _: PortId, _: QueueId) {}
+
+    #[inline]
+    fn tx(&mut self, port: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
+        match port {
+            N4 => self.n4.as_mut().map_or(0, |n4| n4.send(burst)),
+            // What leaves while nothing comes in is of the path's own making.
+            _ if self.open.is_empty() => {
+                let n = burst.len();
+                burst.free();
+                n
+            }
+            N6 => self.uplink.give_back(burst),
+            N3 if self.n4.is_some() => {
+                let markers = take_markers(burst);
+                markers + self.downlink.give_back(burst)
+            }
+            N3 => self.downlink.give_back(burst),
+            _ => 0,
+        }
+    }
+
+    fn tx_progress(&mut self, _: PortId, _: QueueId) -> Option<TxProgress> {
+        None
+    }
+
+    fn alloc(&mut self) -> Option<P> {
+        (self.pool)()
+    }
+
+    fn stats(&mut self, _: PortId) -> Option<PortStats> {
+        None
+    }
+
+    fn link(&mut self, _: PortId) -> LinkState {
+        LinkState::Up
+    }
+}
+
+/// Frees the End Markers in a burst: where sessions change while packets flow, not all that leaves
+/// came in before.
+fn take_markers<P: Packet>(burst: &mut Burst<P>) -> usize {
+    const TYPE_AT: usize = 14 + 20 + 8 + 1;
+    const END_MARKER: u8 = 254;
+    let is_marker = |packet: &P| packet.data().get(TYPE_AT) == Some(&END_MARKER);
+    if !burst.as_slice().iter().any(is_marker) {
+        return 0;
+    }
+    let mut others = Burst::new();
+    let mut markers = 0;
+    for packet in burst.drain() {
+        if is_marker(&packet) {
+            markers += 1;
+            packet.free();
+        } else if let Err(packet) = others.push(packet) {
+            packet.free();
+        }
+    }
+    *burst = others;
+    markers
+}

@@ -1,0 +1,58 @@
+//! The limit: the cheapest loop that could do the same work. Parse, one line by direct index with
+//! identity, target and usage, pointer move, headers written, transmit; no checks, rates, choices.
+
+use super::fifo::Fifo;
+use super::traffic::{Direction, OUTER_LEN, TEID_AT};
+use sluice_datapath::session::line::Line;
+use sluice_mem::prefetch;
+use sluice_port::{BURST_MAX, Burst, Packet};
+use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
+
+/// Takes up to `stage` packets from `io` and gives them back done; None if one has no line among
+/// `lines`, a power of two. `fronts` are the headers to be written, by peer.
+#[inline(never)]
+pub fn turn<P: Packet>(
+    (way, io): (Direction, &mut Fifo<P>),
+    lines: &mut [Line],
+    fronts: &[[u8; 14 + OUTER_LEN]],
+    stage: usize,
+) -> Option<usize> {
+    let up = way == Direction::Uplink;
+    let (mut burst, mut keys, mask) = (Burst::new(), [0; BURST_MAX], lines.len() - 1);
+    io.receive(&mut burst, stage);
+    burst.iter().take(8).for_each(P::prefetch);
+    for (i, packet) in burst.iter().enumerate() {
+        burst.get(i + 8).into_iter().for_each(P::prefetch);
+        let frame = packet.data().first_chunk::<{ TEID_AT + 4 }>()?;
+        let known = frame[12..15] == [8, 0, 0x45] && (!up || frame[36..38] == [8, 104]);
+        let key = frame[if up { TEID_AT } else { 30 }..].first_chunk()?;
+        keys[i] = u32::from_be_bytes(*key) * u32::from(known);
+        prefetch::write(&lines[keys[i] as usize & mask]);
+    }
+    for (packet, key) in burst.iter_mut().zip(keys) {
+        let line = &mut lines[key as usize & mask];
+        let front = fronts
+            .get(usize::from(line.body.peer))
+            .filter(|_| line.key == key)?;
+        packet.pull_front(if up { OUTER_LEN } else { 0 }).ok()?;
+        let len = packet.len() as u16 - 14;
+        decrement_ttl(packet.data_mut()[14..].first_chunk_mut()?).ok()?;
+        line.body.bytes += u64::from(len);
+        line.body.packets += 1;
+        if up {
+            packet.data_mut()[..14].copy_from_slice(&front[..14]);
+            continue;
+        }
+        packet.push_front(OUTER_LEN).ok()?;
+        let out = packet.data_mut().first_chunk_mut::<{ 14 + OUTER_LEN }>()?;
+        *out = *front;
+        let old_len = u16::from_be_bytes([out[16], out[17]]);
+        for (at, more) in [(16, 44), (38, 24), (44, 8)] {
+            out[at..at + 2].copy_from_slice(&(len + more).to_be_bytes());
+        }
+        let sum = u16::from_be_bytes([out[24], out[25]]);
+        out[24..26].copy_from_slice(&update_u16(sum, old_len, len + 44).to_be_bytes());
+        out[TEID_AT..TEID_AT + 4].copy_from_slice(&line.body.teid.to_be_bytes());
+    }
+    Some(io.give_back(&mut burst))
+}

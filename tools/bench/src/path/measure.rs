@@ -1,0 +1,270 @@
+//! The clock's part: path, limit and source in turn, several times.
+
+use super::fifo::Check;
+use super::limit;
+use super::smf::Teids;
+use super::traffic::{Direction, OUTER_LEN};
+use super::world::{Failure, World};
+use crate::stats::Summary;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::session::line::Line;
+use sluice_host::clock;
+use sluice_mem::arena::Arena;
+use sluice_port::{Burst, Packet};
+use std::time::{Duration, Instant};
+
+/// Packets of each stage that the limit tries.
+pub const STAGES: [usize; 4] = [32, 64, 128, 256];
+/// Turns between two looks at the clock.
+const TURNS: usize = 32;
+
+/// What traffic is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// As results are named.
+    pub name: &'static str,
+    /// Where packets come in.
+    pub directions: &'static [Direction],
+    /// Who chose the TEIDs of the uplink.
+    pub teids: Teids,
+}
+
+/// All of them.
+pub const CASES: [Case; 4] = [
+    Case {
+        name: "path/ul/default",
+        directions: &[Direction::Uplink],
+        teids: Teids::Ours,
+    },
+    Case {
+        name: "path/dl/default",
+        directions: &[Direction::Downlink],
+        teids: Teids::Ours,
+    },
+    Case {
+        name: "path/mix/default",
+        directions: &[Direction::Uplink, Direction::Downlink],
+        teids: Teids::Ours,
+    },
+    Case {
+        name: "path/ul/foreign",
+        directions: &[Direction::Uplink],
+        teids: Teids::Foreign,
+    },
+];
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Repetitions that count; one more comes before them.
+    pub reps: usize,
+    /// Length of each.
+    pub each: Duration,
+}
+
+/// Times per packet, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The path.
+    pub path: Summary,
+    /// The limit at its best stage.
+    pub limit: Summary,
+    /// Packets of that stage.
+    pub limit_stage: usize,
+    /// Source and sink alone.
+    pub source: Summary,
+    /// The path's time by that of the limit, by repetition.
+    pub ratios: Vec<f64>,
+    /// Share of the time in which another thread had the CPU.
+    pub preempted: f64,
+}
+
+/// The limit's own tables.
+pub struct Bench {
+    uplink: Arena<Line>,
+    downlink: Arena<Line>,
+    uplink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
+    downlink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
+}
+
+impl Bench {
+    /// Tables for the sessions of `world`.
+    pub fn new<P: Packet>(world: &World<P>) -> Result<Self, Failure> {
+        let len = (2 * world.flows.len() as u32)
+            .next_power_of_two()
+            .max(SHARDS) as usize;
+        let arena = |name| Arena::new(name, len).map_err(|e| e.to_string());
+        let mut bench = Self {
+            uplink: arena("limit-uplink")?,
+            downlink: arena("limit-downlink")?,
+            uplink_fronts: world.frames.uplink_fronts(),
+            downlink_fronts: world.frames.downlink_fronts(),
+        };
+        for flow in world.flows.iter() {
+            let mut line = Line {
+                key: flow.teid,
+                ..Line::default()
+            };
+            line.body.teid = flow.gnb_teid;
+            line.body.peer = flow.gnb() as u16;
+            bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
+            line.key = flow.ue;
+            bench.downlink.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
+        }
+        Ok(bench)
+    }
+
+    /// Sends the packets of all sessions through the limit and compares every byte.
+    pub fn prove<P: Packet>(&mut self, world: &mut World<P>) -> Result<u64, Failure> {
+        world.open(&[], Check::Every);
+        let turns = world.flows.len().div_ceil(STAGES[2]);
+        for _ in 0..turns {
+            self.limit(world, Direction::Uplink, STAGES[2])?;
+            self.limit(world, Direction::Downlink, STAGES[2])?;
+        }
+        world.verdict()
+    }
+
+    /// Measures path, limit and source in turn.
+    pub fn measure<P: Packet>(
+        &mut self,
+        world: &mut World<P>,
+        case: Case,
+        effort: Effort,
+    ) -> Result<Figures, Failure> {
+        let (mut path, mut source) = (vec![], vec![]);
+        let mut limits = STAGES.map(|_| vec![]);
+        let share = effort.each / STAGES.len() as u32;
+        for rep in 0..=effort.reps {
+            world.open(case.directions, Check::Sampled);
+            let mut laps = vec![lap(world, effort.each, |world| {
+                world.turn();
+                Ok(())
+            })?];
+            for stage in STAGES {
+                laps.push(lap(world, share, |world| {
+                    let mut ways = case.directions.iter();
+                    ways.try_for_each(|way| self.limit(world, *way, stage))
+                })?);
+            }
+            world.verdict()?;
+            world.open(case.directions, Check::Nothing);
+            let idle = lap(world, share, |world| {
+                turn_round(world, case);
+                Ok(())
+            })?;
+            // The first one warms caches and tables up.
+            if rep > 0 {
+                source.push(idle);
+                path.push(laps[0]);
+                limits
+                    .iter_mut()
+                    .zip(&laps[1..])
+                    .for_each(|(all, lap)| all.push(*lap));
+            }
+        }
+        Ok(sum_up(&path, &limits, &source))
+    }
+
+    /// One turn of the limit.
+    pub fn limit<P: Packet>(
+        &mut self,
+        world: &mut World<P>,
+        way: Direction,
+        stage: usize,
+    ) -> Result<(), Failure> {
+        let io = world.worker.io();
+        let done = match way {
+            Direction::Uplink => {
+                let lines = self.uplink.as_mut_slice();
+                limit::turn((way, &mut io.uplink), lines, &self.uplink_fronts, stage)
+            }
+            Direction::Downlink => {
+                let lines = self.downlink.as_mut_slice();
+                limit::turn((way, &mut io.downlink), lines, &self.downlink_fronts, stage)
+            }
+        };
+        done.map(drop)
+            .ok_or_else(|| "the limit does not know a session".to_owned())
+    }
+}
+
+/// Source and sink with nothing between them.
+fn turn_round<P: Packet>(world: &mut World<P>, case: Case) {
+    let mut burst = Burst::new();
+    for way in case.directions {
+        let fifo = world.worker.io().fifo(*way);
+        fifo.receive(&mut burst, STAGES[2]);
+        fifo.give_back(&mut burst);
+    }
+}
+
+/// The path's time per packet, in whatever directions are open.
+pub fn ns_per_packet<P: Packet>(world: &mut World<P>, time: Duration) -> Result<f64, Failure> {
+    let lap = lap(world, time, |world| {
+        world.turn();
+        Ok(())
+    });
+    lap.map(|lap| lap.ns())
+}
+
+#[derive(Clone, Copy)]
+struct Lap {
+    cpu_ns: f64,
+    wall_ns: f64,
+    packets: f64,
+}
+
+impl Lap {
+    fn ns(&self) -> f64 {
+        self.cpu_ns / self.packets
+    }
+}
+
+/// Lets `turn` run for `time`. The thread's CPU time counts, so that what others get is left out.
+fn lap<P: Packet>(
+    world: &mut World<P>,
+    time: Duration,
+    mut turn: impl FnMut(&mut World<P>) -> Result<(), Failure>,
+) -> Result<Lap, Failure> {
+    let packets = world.returned();
+    let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
+    while began.elapsed() < time {
+        for _ in 0..TURNS {
+            turn(world)?;
+        }
+    }
+    Ok(Lap {
+        cpu_ns: (clock::thread_cpu_ns() - cpu_ns) as f64,
+        wall_ns: began.elapsed().as_nanos() as f64,
+        packets: (world.returned() - packets) as f64,
+    })
+}
+
+fn sum_up(path: &[Lap], limits: &[Vec<Lap>], source: &[Lap]) -> Figures {
+    let summary = |laps: &[Lap]| Summary::of(laps.iter().map(Lap::ns));
+    let by_stage = STAGES
+        .into_iter()
+        .zip(limits)
+        .map(|(stage, laps)| (stage, summary(laps)));
+    let best = by_stage.min_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let (limit_stage, limit) = best.unwrap_or((0, summary(&[])));
+    let at = STAGES.iter().position(|stage| *stage == limit_stage);
+    let beside = at.and_then(|at| limits.get(at)).into_iter().flatten();
+    let all = || path.iter().chain(limits.iter().flatten());
+    let (cpu_ns, wall_ns) = all().fold((0.0, 0.0), |sum, lap| {
+        (sum.0 + lap.cpu_ns, sum.1 + lap.wall_ns)
+    });
+    Figures {
+        path: summary(path),
+        limit,
+        limit_stage,
+        source: summary(source),
+        ratios: path
+            .iter()
+            .zip(beside)
+            .map(|(p, l)| p.ns() / l.ns())
+            .collect(),
+        preempted: 1.0 - cpu_ns / wall_ns,
+    }
+}

@@ -1,0 +1,79 @@
+//! Memory of this process, as the kernel counts it.
+
+use sluice_control::core::Core;
+use sluice_port::Packet;
+
+/// Resident memory and touched huge pages, in bytes.
+pub fn used_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    used_kib(&status) * 1024
+}
+
+fn used_kib(status: &str) -> u64 {
+    let lines = status.lines().filter_map(|line| line.split_once(':'));
+    let counted = lines.filter(|(name, _)| ["VmRSS", "HugetlbPages"].contains(name));
+    counted
+        .filter_map(|(_, value)| value.split_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// What a UPF took for its sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct Grown {
+    /// For each session, with all that it takes to find and to change it, in bytes; NaN where
+    /// nobody measured it.
+    pub per_session: f64,
+    /// The memory of recent requests and their responses, which does not grow with sessions.
+    pub n4_cache: usize,
+}
+
+impl Grown {
+    /// Nobody measured it.
+    pub const UNKNOWN: Self = Self {
+        per_session: f64::NAN,
+        n4_cache: 0,
+    };
+
+    /// Since there were `before` bytes and no sessions.
+    pub fn since<P: Packet>(before: u64, core: &Core<P>, sessions: u32) -> Self {
+        let n4_cache = core.up.endpoint().cache_bytes();
+        let grown = used_bytes().saturating_sub(before + n4_cache as u64);
+        Self {
+            per_session: grown as f64 / f64::from(sessions),
+            n4_cache,
+        }
+    }
+}
+
+/// Whether the arena of this name lies on huge pages, as the kernel shows it.
+pub fn is_on_huge_pages(arena: &str) -> bool {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    let (_, ours) = smaps
+        .split_once(&format!("memfd:sluice-{arena}"))
+        .unwrap_or_default();
+    let mut page_sizes = ours
+        .lines()
+        .filter_map(|line| line.strip_prefix("KernelPageSize:"));
+    page_sizes
+        .next()
+        .is_some_and(|size| size.trim() == "2048 kB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_memory_and_huge_pages_count_and_nothing_else_does() {
+        let status = "VmPeak:\t  900 kB\nVmRSS:\t  100 kB\nHugetlbPages:\t 2048 kB\n";
+        assert_eq!(used_kib(status), 2148);
+    }
+
+    #[test]
+    fn memory_that_is_touched_counts() {
+        let before = used_bytes();
+        let block = vec![1_u8; 64 << 20];
+        assert!(used_bytes() - before > 60 << 20);
+        drop(block);
+    }
+}

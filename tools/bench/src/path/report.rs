@@ -1,0 +1,305 @@
+//! Results, as JSON and as a table.
+
+use super::disturbance;
+use super::fifo::PACKETS;
+use super::latency::{self, Latency, Times};
+use super::measure::Figures;
+use super::memory::Grown;
+use super::observe::{self, Observed};
+use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
+use crate::machine;
+use crate::stats::{Summary, round};
+use crate::watch::series::Series;
+use serde_json::{Value, json};
+
+/// What metrics may cost the path.
+const LOOKING_PERCENT_MAX: f64 = 2.0;
+/// What the median of the path's times may be, by that of the limit's.
+const LATENCY_RATIO_GOAL: f64 = 2.0;
+/// At fewer sessions the fixed part of the memory would stand for them.
+const SESSIONS_FOR_MEMORY: u32 = 100_000;
+
+/// What was measured, and under which conditions.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Such as `path/ul/default`.
+    pub name: &'static str,
+    /// Sessions.
+    pub sessions: u32,
+    /// Times.
+    pub figures: Figures,
+    /// Why the figures cannot be trusted.
+    pub disturbed: Option<String>,
+    /// Measurements until one was undisturbed, or none was.
+    pub attempts: usize,
+    /// Repetitions of each.
+    pub reps: usize,
+    /// Memory of sessions.
+    pub memory: Grown,
+    /// Packets whose bytes were compared.
+    pub compared: u64,
+    /// What lies on huge pages.
+    pub huge_pages: HugePages,
+}
+
+/// What lies on huge pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HugePages {
+    /// Packet buffers.
+    pub packets: bool,
+    /// Session lines.
+    pub sessions: bool,
+}
+
+impl Outcome {
+    /// Time per packet by that of the limit.
+    pub fn ratio(&self) -> f64 {
+        self.figures.path.median / self.figures.limit.median
+    }
+
+    fn bytes(&self) -> Option<f64> {
+        (self.sessions >= SESSIONS_FOR_MEMORY).then_some(self.memory.per_session.round())
+    }
+
+    fn to_json(&self) -> Value {
+        let Figures {
+            path,
+            limit,
+            limit_stage,
+            source,
+            preempted,
+            ..
+        } = self.figures;
+        json!({
+            "name": self.name,
+            "sessions": self.sessions,
+            "mpps_median": round(1000.0 / path.median),
+            "ns_median": round(path.median),
+            "ns_min": round(path.min),
+            "ns_max": round(path.max),
+            "limit_ns_median": round(limit.median),
+            "limit_ns_min": round(limit.min),
+            "limit_ns_max": round(limit.max),
+            "limit_mpps_median": round(1000.0 / limit.median),
+            "limit_stage_packets": limit_stage,
+            "ratio_to_limit": round(self.ratio()),
+            "source_ns_median": round(source.median),
+            "repetitions": self.reps,
+            "disturbed": self.disturbed.is_some(),
+            "disturbed_because": self.disturbed,
+            "attempts": self.attempts,
+            "preempted_share": round(preempted),
+            "bytes_per_session": self.bytes(),
+            "n4_cache_bytes": self.memory.n4_cache,
+            "packets_compared": self.compared,
+            "huge_pages": { "packets": self.huge_pages.packets, "sessions": self.huge_pages.sessions },
+        })
+    }
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Times per packet.
+    pub outcomes: Vec<Outcome>,
+    /// Times from due to sent.
+    pub latencies: Vec<Latency>,
+    /// What it costs to be looked at.
+    pub observed: Vec<Observed>,
+}
+
+impl Results {
+    /// What is kept to be compared with.
+    pub fn series(&self) -> Vec<Series> {
+        let mut all: Vec<Series> = self.outcomes.iter().map(Outcome::series).collect();
+        for l in &self.latencies {
+            let name = latency_name(l);
+            for (share, ratios) in ["p50", "p99"].into_iter().zip(&l.ratios) {
+                let name = format!("{name}/{}/{share}", l.sessions);
+                let series = Series::ratio(name, "ns by the limit's", ratios.iter().copied());
+                let disturbed = disturbance(0.0, l.preempted);
+                all.push(l.huge_pages.of(series.disturbed(disturbed)));
+            }
+        }
+        for o in &self.observed {
+            for (who, ratios) in ["scraped", "traced"].into_iter().zip(&o.ratios) {
+                let name = format!("{}/{}/{who}", observe::NAME, o.sessions);
+                let series = Series::ratio(name, "ns by those without", ratios.iter().copied());
+                all.push(o.huge_pages.of(series));
+            }
+        }
+        let memory = self.outcomes.iter().find_map(|o| {
+            let name = format!("path/bytes_per_session/{}", o.sessions);
+            Some(Series::shown(name, "octets", [o.bytes()?]))
+        });
+        all.extend(memory);
+        all
+    }
+}
+
+impl Outcome {
+    fn series(&self) -> Series {
+        let ratios = self.figures.ratios.iter().copied();
+        let name = format!("{}/{}", self.name, self.sessions);
+        let series = Series::ratio(name, "ns by the limit's", ratios);
+        let disturbed = disturbance(0.0, self.figures.preempted);
+        self.huge_pages.of(series.disturbed(disturbed))
+    }
+}
+
+impl HugePages {
+    fn name(self) -> &'static str {
+        match (self.packets, self.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        }
+    }
+
+    /// Comparable only on the same pages.
+    fn of(self, series: Series) -> Series {
+        series.under("pages", self.name())
+    }
+}
+
+/// All of it as one object.
+pub fn to_json(results: &Results, seconds: f64) -> Value {
+    let Results {
+        outcomes,
+        latencies,
+        observed,
+    } = results;
+    json!({
+        "bench": "path",
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine::facts(),
+        "seconds_each": seconds,
+        "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
+        "packets_in_flight": PACKETS,
+        "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+        "latency": latencies.iter().map(latency_json).collect::<Vec<_>>(),
+        "observed": observed.iter().map(observed_json).collect::<Vec<_>>(),
+    })
+}
+
+fn latency_json(l: &Latency) -> Value {
+    let of =
+        |s: Summary| json!({ "min": round(s.min), "median": round(s.median), "max": round(s.max) });
+    let times = |t: &Times| {
+        json!({
+            "p50_ns": of(t.p50),
+            "p99_ns": of(t.p99),
+            "p99_9_ns": of(t.p999),
+            "mpps": of(t.mpps),
+        })
+    };
+    let disturbed = l.disturbed();
+    json!({
+        "name": latency_name(l),
+        "sessions": l.sessions,
+        "load_percent": l.load_percent,
+        "path": times(&l.path),
+        "limit": times(&l.limit),
+        "p50_ratio_to_limit": of(l.ratio),
+        "p50_ratio_goal": LATENCY_RATIO_GOAL,
+        "repetitions": l.reps,
+        "disturbed": disturbed.is_some(),
+        "disturbed_because": disturbed,
+        "preempted_share": round(l.preempted),
+        "away_share": round(l.away),
+        "packets_untimed": l.untimed,
+        "huge_pages": { "packets": l.huge_pages.packets, "sessions": l.huge_pages.sessions },
+    })
+}
+
+fn latency_name(l: &Latency) -> String {
+    format!("{}/{}", latency::NAME, l.load_percent)
+}
+
+fn latency_lines(l: &Latency) -> String {
+    let us = |t: &Times| {
+        let [p50, p99, p999] = [t.p50, t.p99, t.p999].map(|s| s.median / 1000.0);
+        format!("{p50:.2}/{p99:.2}/{p999:.2}")
+    };
+    let why = l.disturbed().map(|why| format!("  disturbed: {why}\n"));
+    format!(
+        "{:<18}{:>10}  p50/p99/p99.9 us {}, limit {}, p50 ratio {:.2} ({:.2}-{:.2}) at {:.1} Mpps\n{}",
+        latency_name(l),
+        l.sessions,
+        us(&l.path),
+        us(&l.limit),
+        l.ratio.median,
+        l.ratio.min,
+        l.ratio.max,
+        l.path.mpps.median,
+        why.unwrap_or_default(),
+    )
+}
+
+fn observed_json(o: &Observed) -> Value {
+    let cost = |share: Summary| {
+        json!({
+            "percent_median": round(share.median * 100.0),
+            "percent_min": round(share.min * 100.0),
+            "percent_max": round(share.max * 100.0),
+        })
+    };
+    json!({
+        "name": observe::NAME,
+        "sessions": o.sessions,
+        "ns_median": round(o.alone.median),
+        "ns_median_scraped": round(o.scraped.median),
+        "ns_median_traced": round(o.traced.median),
+        "scraping_costs": cost(o.scraped_share),
+        "tracing_costs": cost(o.traced_share),
+        "limit_percent": LOOKING_PERCENT_MAX,
+        "pages_made": o.pages,
+        "packets_followed": o.followed,
+        "huge_pages": { "packets": o.huge_pages.packets, "sessions": o.huge_pages.sessions },
+    })
+}
+
+fn observed_line(o: &Observed) -> String {
+    let cost = |share: Summary| {
+        let [median, min, max] = [share.median, share.min, share.max].map(|s| s * 100.0);
+        format!("{median:+.1} % ({min:+.1} to {max:+.1})")
+    };
+    format!(
+        "{:<18}{:>10}  {:.1} ns; metrics scraped {}, one UE traced {}; {} pages, {} packets\n",
+        observe::NAME,
+        o.sessions,
+        o.alone.median,
+        cost(o.scraped_share),
+        cost(o.traced_share),
+        o.pages,
+        o.followed,
+    )
+}
+
+/// For people.
+pub fn to_table(results: &Results) -> String {
+    let mut text = format!(
+        "{:<18}{:>10}{:>8}{:>22}{:>10}{:>8}{:>12}  {}\n",
+        "", "sessions", "Mpps", "ns/packet (min-max)", "limit ns", "ratio", "B/session", "pages"
+    );
+    for o in &results.outcomes {
+        let Figures { path, limit, .. } = o.figures;
+        let times = format!("{:.1} ({:.1}-{:.1})", path.median, path.min, path.max);
+        let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
+        let pages = o.huge_pages.name();
+        text += &format!(
+            "{:<18}{:>10}{:>8.1}{times:>22}{:>10.1}{:>8.2}{bytes:>12}  {pages}\n",
+            o.name,
+            o.sessions,
+            1000.0 / path.median,
+            limit.median,
+            o.ratio(),
+        );
+        if let Some(why) = &o.disturbed {
+            text += &format!("  disturbed: {why}\n");
+        }
+    }
+    text.extend(results.latencies.iter().map(latency_lines));
+    text.extend(results.observed.iter().map(observed_line));
+    text
+}

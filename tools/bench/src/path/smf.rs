@@ -1,0 +1,207 @@
+//! The SMF: encoded PFCP in, its answers read; who got which TEID.
+
+use super::scene::{self, ACCESS, GNBS, INTERNET, QFI};
+use super::traffic::Flow;
+use sluice_control::core::Surroundings;
+use sluice_n4::Outbox;
+use sluice_port::Packet;
+use sluice_smf::encode::encode_establishment;
+use sluice_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel, UplinkTeid};
+use sluice_wire::ids::{Seid, Teid};
+use sluice_wire::pfcp::message::{AssociationSetupRequest, SessionEstablishmentResponse};
+use sluice_wire::pfcp::value::{BitRate, NtpTime};
+use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, write_message};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// The SMF's address; the port is that of the standard.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 250);
+/// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
+const RATE_KBPS: u64 = 10_000_000;
+
+/// Who chooses the UPF's TEIDs (TS 29.244, 5.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Teids {
+    /// The UPF.
+    #[default]
+    Ours,
+    /// The SMF: the path finds them by a hash table.
+    Foreign,
+}
+
+/// The SMF's side of N4, without a socket.
+#[derive(Debug)]
+pub struct Smf {
+    cp: CpNode,
+    teids: Teids,
+    network: Arc<Network>,
+    container: bool,
+    sequence: u32,
+}
+
+impl Smf {
+    /// An SMF that talks by the book (TS 29.244, Release 17).
+    pub fn new(teids: Teids) -> Self {
+        let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
+        Self {
+            cp: CpNode::new(ADDRESS),
+            teids,
+            network: Arc::new(network),
+            container: true,
+            sequence: 0,
+        }
+    }
+
+    /// Sessions from now on have packets without PDU Session Container, or with one.
+    pub fn set_container(&mut self, container: bool) {
+        self.container = container;
+    }
+
+    /// Where its datagrams come from.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((ADDRESS, sluice_wire::pfcp::PORT))
+    }
+
+    /// Writes an Association Setup Request.
+    pub fn associate(&mut self, out: &mut [u8], now: NtpTime) -> Result<usize, Full> {
+        let header = Header {
+            message_type: MessageType::ASSOCIATION_SETUP_REQUEST,
+            seid: None,
+            sequence: self.next_sequence(),
+            priority: None,
+        };
+        let request = AssociationSetupRequest {
+            node_id: self.cp.node_id.as_wire(),
+            recovery_time_stamp: now,
+            ..AssociationSetupRequest::default()
+        };
+        write_message(out, &header, |w| request.emit(w))
+    }
+
+    /// Writes the Session Establishment Request of session `index`: PDR and FAR for each
+    /// direction, session AMBR, MBR and gate of the flow, a volume URR.
+    pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
+        let sequence = self.next_sequence();
+        let gnb_teid = scene::gnb_teid(index);
+        let rate = BitRate {
+            uplink_kbps: RATE_KBPS,
+            downlink_kbps: RATE_KBPS,
+        };
+        let foreign = Teid::new(scene::foreign_teid(index)).map(|teid| Tunnel {
+            teid,
+            ipv4: scene::UPF_N3,
+        });
+        let plan = SessionPlan {
+            uplink: match (self.teids, foreign) {
+                (Teids::Foreign, Some(tunnel)) => UplinkTeid::ChosenByCp(tunnel),
+                _ => UplinkTeid::ChosenByUp,
+            },
+            ambr: Some(rate),
+            flow_mbr: Some(rate),
+            measured: true,
+            container: self.container,
+            gnb: Teid::new(gnb_teid).map(|teid| Tunnel {
+                teid,
+                ipv4: scene::gnb_address(gnb_teid as usize % GNBS),
+            }),
+            ..SessionPlan::new(scene::ue_address(index), self.network.clone(), QFI)
+        };
+        let seid = seid_of(index);
+        encode_establishment(out, Dialect::Ts, &self.cp, &plan, seid, sequence)
+    }
+
+    fn next_sequence(&mut self) -> SequenceNumber {
+        self.sequence = self.sequence.wrapping_add(1);
+        SequenceNumber::wrapping(self.sequence)
+    }
+}
+
+/// The SMF's SEID of session `index`; 0 names none.
+fn seid_of(index: u32) -> Seid {
+    Seid(u64::from(index) + 1)
+}
+
+/// What comes back from the UPF.
+#[derive(Debug)]
+pub struct Answers<P> {
+    /// By session; of no meaning where no answer came yet.
+    pub flows: Vec<Flow>,
+    /// Sessions established.
+    pub established: usize,
+    /// The first answer that says no, or is no answer.
+    pub refused: Option<String>,
+    /// Whether the association stands.
+    pub associated: bool,
+    teids: Teids,
+    packets: core::marker::PhantomData<fn() -> P>,
+}
+
+impl<P> Answers<P> {
+    /// None yet, with room for `sessions`.
+    pub fn new(sessions: u32, teids: Teids) -> Self {
+        Self {
+            teids,
+            // Not zero, so that its memory is there and no session's.
+            flows: vec![Flow::new(0, 0, Ipv4Addr::UNSPECIFIED); sessions as usize],
+            established: 0,
+            refused: None,
+            associated: false,
+            packets: core::marker::PhantomData,
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let (header, body) = Header::parse(bytes).map_err(|e| format!("{e:?}"))?;
+        match header.message_type {
+            MessageType::ASSOCIATION_SETUP_RESPONSE => self.associated = true,
+            MessageType::SESSION_ESTABLISHMENT_RESPONSE => self.established(&header, body)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn established(&mut self, header: &Header, body: &[u8]) -> Result<(), String> {
+        let answer = SessionEstablishmentResponse::parse(body).map_err(|e| format!("{e:?}"))?;
+        if answer.cause != Cause::REQUEST_ACCEPTED {
+            return Err(format!(
+                "{:?}, offending {:?}",
+                answer.cause, answer.offending_ie
+            ));
+        }
+        let index = header.seid.map_or(0, |seid| seid.0).wrapping_sub(1);
+        let f_teid = answer
+            .created_pdr
+            .iter()
+            .find_map(|pdr| pdr.local_f_teid.first());
+        let chosen = match self.teids {
+            Teids::Ours => f_teid.and_then(|f| f.teid()),
+            Teids::Foreign => Teid::new(scene::foreign_teid(index as u32)),
+        };
+        let teid = chosen.ok_or("no F-TEID was chosen")?;
+        let flow = usize::try_from(index)
+            .ok()
+            .and_then(|i| self.flows.get_mut(i));
+        let flow = flow.ok_or("an answer with an unknown SEID")?;
+        let index = index as u32;
+        *flow = Flow::new(teid.get(), scene::gnb_teid(index), scene::ue_address(index));
+        self.established += 1;
+        Ok(())
+    }
+}
+
+impl<P> Outbox for Answers<P> {
+    fn send(&mut self, _: SocketAddr, bytes: &[u8]) {
+        if let Err(why) = self.read(bytes) {
+            self.refused.get_or_insert(why);
+        }
+    }
+}
+
+impl<P: Packet> Surroundings for Answers<P> {
+    type Packet = P;
+
+    /// All neighbours are known, so the control core sends no frames.
+    fn alloc(&mut self) -> Option<P> {
+        None
+    }
+}

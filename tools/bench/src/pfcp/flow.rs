@@ -1,0 +1,176 @@
+//! Packets that flow while sessions are modified: whether any is lost, and how much slower the path
+//! becomes by it.
+
+use super::doors::Door;
+use super::load::{Log, Pace, Wire, drive};
+use super::script::Script;
+use super::world::{Loop, World};
+use crate::path::fifo::Check;
+use crate::path::io::BenchIo;
+use crate::path::traffic::{Direction, Flow};
+use crate::path::world::{Failure, shuffle};
+use crate::stats::Summary;
+use sluice_control::core::Surroundings;
+use sluice_datapath::worker::Worker;
+use sluice_host::clock;
+use sluice_port::Packet;
+use std::sync::Arc;
+
+/// What is asked for meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Modifications a second.
+    pub rate_per_s: f64,
+    /// What the N4 side does.
+    pub what: Loop,
+    /// How often, besides once to warm up.
+    pub reps: usize,
+}
+
+/// Modifications a second that slow the path by a tenth at the most.
+pub const RATE_PER_S: f64 = 100_000.0;
+/// A repetition takes so long, or less where there are few sessions: some dialects leave URRs behind
+/// with each turn from idle to active, and a session has no endless room for them.
+const SECONDS: f64 = 0.2;
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct FlowFigures {
+    /// CPU time of the worker for a packet while nothing is modified, nanoseconds.
+    pub quiet_ns: Summary,
+    /// The same while sessions are modified, all that their messages take of the worker included.
+    pub busy_ns: Summary,
+    /// The one by the other, by repetition.
+    pub ratios: Vec<f64>,
+    /// Modifications answered a second.
+    pub rate_per_s: Summary,
+    /// Packets meanwhile, millions a second by the clock on the wall.
+    pub mpps: Summary,
+    /// Times to the answers of all modifications, sorted.
+    pub trips_ns: Vec<u32>,
+    /// Packets that did not come out, or came out wrong.
+    pub lost: u64,
+    /// Packets sent while sessions were modified.
+    pub packets: u64,
+}
+
+impl FlowFigures {
+    /// How much slower the path is meanwhile.
+    pub fn slowdown(&self) -> f64 {
+        self.busy_ns.median / self.quiet_ns.median - 1.0
+    }
+}
+
+/// Packets of one half of the sessions, while the other half is modified. All sessions must be
+/// connected; those that were modified need not be afterwards.
+pub fn measure<P: Packet, W: Wire + Send>(
+    world: &mut World<P>,
+    (door, wire): (&mut impl Door<Around: Surroundings<Packet = P>>, &mut W),
+    asked: Asked,
+) -> Result<FlowFigures, Failure> {
+    let half = world.subscribers.all.len() / 2;
+    let mut flows = world.subscribers.flows_below(half)?;
+    shuffle(&mut flows);
+    open(world.io(), flows.into());
+    let dropped = world.core.ledger().dropped_total();
+    let count = (asked.rate_per_s * SECONDS) as usize;
+    let count = count.clamp(1, 2 * half);
+    let (mut script, mut log) = (Script::default(), Log::new(count));
+    let (mut quiet, mut busy, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut mpps, mut trips_ns, mut packets) = (Vec::new(), Vec::new(), 0);
+    let away = Arc::clone(&world.away);
+    for rep in 0..=asked.reps {
+        script.modifying(&mut world.subscribers, half, count);
+        let mut taken = [Turns::default(); 2];
+        let [calm, moved] = &mut taken;
+        let pace = Pace::Open(asked.rate_per_s);
+        let calm_ns = (count as f64 * 1e9 / asked.rate_per_s) as u64;
+        let spent = world.lap_while((door, wire), asked.what, |wire, worker| {
+            idle(worker, calm, calm_ns);
+            let lap = drive(wire, &script, pace, (&mut log, &away), || {
+                moved.turn(worker)
+            });
+            settle(worker);
+            lap
+        })?;
+        world.judge(&script, &log)?;
+        // The first one warms caches up.
+        if rep > 0 {
+            quiet.push(calm.ns_per_packet());
+            busy.push(moved.ns_per_packet());
+            rates.push(script.len() as f64 * 1e9 / spent.lap.wall_ns as f64);
+            mpps.push(moved.packets as f64 * 1000.0 / spent.lap.wall_ns as f64);
+            packets += moved.packets;
+            trips_ns.extend_from_slice(&log.rtt_ns);
+        }
+    }
+    let wrong = close(world.io())?;
+    let pairs = busy.iter().zip(&quiet);
+    trips_ns.sort_unstable();
+    Ok(FlowFigures {
+        ratios: pairs.map(|(busy, quiet)| busy / quiet).collect(),
+        quiet_ns: Summary::of(quiet),
+        busy_ns: Summary::of(busy),
+        rate_per_s: Summary::of(rates),
+        mpps: Summary::of(mpps),
+        trips_ns,
+        lost: world.core.ledger().dropped_total() - dropped + wrong,
+        packets,
+    })
+}
+
+/// Turns of the worker.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turns {
+    cpu_ns: u64,
+    packets: u64,
+}
+
+impl Turns {
+    fn turn<P: Packet>(&mut self, worker: &mut Worker<BenchIo<P>>) {
+        let (before, began_ns) = (returned(worker), clock::thread_cpu_ns());
+        worker.turn(clock::monotonic_ns());
+        self.cpu_ns += clock::thread_cpu_ns() - began_ns;
+        self.packets += returned(worker) - before;
+    }
+
+    fn ns_per_packet(&self) -> f64 {
+        self.cpu_ns as f64 / self.packets.max(1) as f64
+    }
+}
+
+fn returned<P: Packet>(worker: &mut Worker<BenchIo<P>>) -> u64 {
+    let fifos = worker.io().fifos();
+    fifos.iter().map(|fifo| fifo.returned() as u64).sum()
+}
+
+/// As many packets as come during the modifications, about.
+fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, turns: &mut Turns, until_ns: u64) {
+    worker.io().open(&[Direction::Uplink, Direction::Downlink]);
+    while turns.cpu_ns < until_ns {
+        turns.turn(worker);
+    }
+}
+
+/// No packet comes any more; those under way leave.
+fn settle<P: Packet>(worker: &mut Worker<BenchIo<P>>) {
+    worker.io().open(&[]);
+    worker.turn(clock::monotonic_ns());
+}
+
+fn open<P: Packet>(io: &mut BenchIo<P>, flows: Arc<[Flow]>) {
+    for fifo in io.fifos() {
+        fifo.set_flows(flows.clone());
+        fifo.set_check(Check::Sampled);
+    }
+}
+
+/// Packets that did not come back; an error tells of those that came back wrong.
+fn close<P: Packet>(io: &mut BenchIo<P>) -> Result<u64, Failure> {
+    let mut missing = 0;
+    for fifo in io.fifos() {
+        missing += u64::from(!fifo.is_at_rest());
+        fifo.judge()?;
+    }
+    Ok(missing)
+}

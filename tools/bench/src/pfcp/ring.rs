@@ -1,0 +1,175 @@
+//! An in-process stand-in for a port: a ring of datagram buffers each way, as a worker would hand
+//! N4 datagrams to the control core and take its answers. There are no Ethernet, IP and UDP
+//! headers on it, and no NIC.
+
+use arrayvec::ArrayVec;
+use sluice_control::core::Surroundings;
+use sluice_mem::ring::{Consumer, Producer, spsc};
+use sluice_n4::Outbox;
+use sluice_port::Packet;
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+
+/// Buffers, and places in each ring.
+const BUFFERS: usize = 2048;
+/// Octets of a buffer.
+const ROOM: usize = 2048;
+/// Datagrams that the near end takes in one turn, as the daemon does from its socket.
+const BATCH: usize = 32;
+
+/// A datagram in its buffer.
+pub struct Datagram {
+    len: usize,
+    bytes: Box<[u8; ROOM]>,
+}
+
+impl Datagram {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn fill(&mut self, bytes: &[u8]) -> bool {
+        let fits = bytes.len() <= ROOM;
+        if fits {
+            self.bytes[..bytes.len()].copy_from_slice(bytes);
+            self.len = bytes.len();
+        }
+        fits
+    }
+}
+
+/// The N4 loop's end.
+pub struct Near<P> {
+    requests: Consumer<Datagram>,
+    answers: Producer<Datagram>,
+    /// On their way with the next [`flush`](Self::flush).
+    written: ArrayVec<Datagram, BATCH>,
+    free: Vec<Datagram>,
+    packets: PhantomData<fn() -> P>,
+    /// Datagrams for which there was no buffer or no room.
+    pub lost: u64,
+}
+
+/// The SMFs' end.
+pub struct Far {
+    requests: Producer<Datagram>,
+    answers: Consumer<Datagram>,
+    /// On their way with the next flush.
+    written: ArrayVec<Datagram, BATCH>,
+    free: Vec<Datagram>,
+}
+
+/// Both ends.
+pub fn pair<P>() -> (Near<P>, Far) {
+    let (to_near, from_far) = spsc(BUFFERS, 0);
+    let (to_far, from_near) = spsc(BUFFERS, 0);
+    let buffers = |n| {
+        let fresh = || Datagram {
+            len: 0,
+            bytes: Box::new([0; ROOM]),
+        };
+        (0..n).map(|_| fresh()).collect::<Vec<_>>()
+    };
+    let near = Near {
+        requests: from_far,
+        answers: to_far,
+        written: ArrayVec::new(),
+        free: buffers(BUFFERS / 2),
+        packets: PhantomData,
+        lost: 0,
+    };
+    let far = Far {
+        requests: to_near,
+        answers: from_near,
+        written: ArrayVec::new(),
+        free: buffers(BUFFERS / 2),
+    };
+    (near, far)
+}
+
+impl<P> Near<P> {
+    /// Hands up to [`BATCH`] requests of `peer` to `handle`. Returns how many there were.
+    pub fn receive(
+        &mut self,
+        peer: SocketAddr,
+        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self),
+    ) -> usize {
+        let mut requests = ArrayVec::<Datagram, BATCH>::new();
+        self.requests.pop_burst(&mut requests);
+        let datagrams: ArrayVec<_, BATCH> = requests.iter().map(|r| (peer, r.bytes())).collect();
+        if !datagrams.is_empty() {
+            handle(&datagrams, self);
+        }
+        let taken = datagrams.len();
+        drop(datagrams);
+        self.free.extend(requests);
+        taken
+    }
+}
+
+impl<P> Outbox for Near<P> {
+    fn send(&mut self, _: SocketAddr, bytes: &[u8]) {
+        let Some(mut answer) = self.free.pop() else {
+            self.lost += 1;
+            return;
+        };
+        if !answer.fill(bytes) {
+            self.lost += 1;
+            self.free.push(answer);
+            return;
+        }
+        if self.written.is_full() {
+            self.flush();
+        }
+        self.written.push(answer);
+    }
+}
+
+impl<P> Near<P> {
+    /// Sends what was written since the last time, together.
+    pub fn flush(&mut self) {
+        self.answers.push_burst(&mut self.written);
+        self.lost += self.written.len() as u64;
+        self.free.extend(self.written.drain(..));
+    }
+}
+
+impl<P: Packet> Surroundings for Near<P> {
+    type Packet = P;
+
+    /// All neighbours are known, so the control core sends no frames.
+    fn alloc(&mut self) -> Option<P> {
+        None
+    }
+}
+
+impl super::load::Wire for Far {
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        if self.written.is_full() {
+            self.flush();
+        }
+        if self.written.is_full() {
+            return false;
+        }
+        let Some(mut request) = self.free.pop() else {
+            return false;
+        };
+        let fits = request.fill(bytes);
+        debug_assert!(fits, "a request of {} octets", bytes.len());
+        self.written.push(request);
+        true
+    }
+
+    fn flush(&mut self) {
+        self.requests.push_burst(&mut self.written);
+    }
+
+    fn receive(&mut self, mut take: impl FnMut(&[u8])) -> usize {
+        let mut answers = ArrayVec::<Datagram, BATCH>::new();
+        self.answers.pop_burst(&mut answers);
+        answers.iter().for_each(|answer| take(answer.bytes()));
+        let taken = answers.len();
+        self.free.extend(answers);
+        taken
+    }
+}

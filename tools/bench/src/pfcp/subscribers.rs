@@ -1,0 +1,203 @@
+//! The SMFs' side: sessions of all dialects in turn, and what each of them asks for next.
+//!
+//! A request is chosen and encoded on the assumption that all before it are accepted; the answers
+//! are read afterwards and prove it. So whole series are made before the clock runs.
+
+use super::lifecycle::{Act, Asked, State};
+use super::variety::Variety;
+use crate::path::scene::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
+use crate::path::traffic::Flow;
+use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
+use sluice_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
+use sluice_wire::ids::{Seid, Teid};
+use sluice_wire::pfcp::message::{AssociationSetupRequest, HeartbeatRequest};
+use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// First TEID that dialects choose themselves: below all of ours, which have the top bit set.
+const CP_TEID: u32 = 0x2000_0000;
+
+/// One session, in 16 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subscriber {
+    /// The UPF's SEID; 0 until it is told.
+    pub up_seid: u64,
+    /// The UPF's TEID for the uplink.
+    pub teid: u32,
+    /// Which of the session's gNBs, and so its TEID.
+    pub gnb: u8,
+    /// How often the rules were made anew.
+    pub generation: u8,
+    /// How far it is.
+    pub state: State,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Subscribers {
+    cp: CpNode,
+    network: Arc<Network>,
+    /// In what they differ.
+    pub variety: Variety,
+    /// When the SMF started.
+    pub recovery: NtpTime,
+    /// By number.
+    pub all: Vec<Subscriber>,
+    /// Those without session.
+    pub absent: Vec<u32>,
+    sequence: u32,
+    random: u64,
+}
+
+/// The dialect of subscriber `index`.
+pub fn dialect(index: u32) -> Dialect {
+    Dialect::ALL[index as usize % Dialect::ALL.len()]
+}
+
+impl Subscribers {
+    /// `count` subscribers without sessions, of an SMF at `address` that started at `recovery`.
+    pub fn new(count: u32, variety: Variety, address: Ipv4Addr, recovery: NtpTime) -> Self {
+        let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
+        Self {
+            cp: CpNode::new(address),
+            network: Arc::new(network),
+            variety,
+            recovery,
+            all: vec![Subscriber::default(); count as usize],
+            absent: Vec::with_capacity(count as usize),
+            sequence: 0,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Where the SMF's datagrams come from if there is no socket.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((self.cp.ipv4, sluice_wire::pfcp::PORT))
+    }
+
+    /// Below `bound`: Marsaglia's xorshift from a fixed seed, every run the same.
+    pub fn random(&mut self, bound: usize) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random % bound.max(1) as u64) as usize
+    }
+
+    /// Writes an Association Setup Request.
+    pub fn associate(&mut self, out: &mut [u8]) -> Result<usize, Full> {
+        let sequence = self.next_sequence();
+        let header = Header::node(MessageType::ASSOCIATION_SETUP_REQUEST, sequence);
+        let request = AssociationSetupRequest {
+            node_id: self.cp.node_id.as_wire(),
+            recovery_time_stamp: self.recovery,
+            ..AssociationSetupRequest::default()
+        };
+        write_message(out, &header, |w| request.emit(w))
+    }
+
+    /// Writes the request of `act` for subscriber `index`, and takes it for accepted.
+    pub fn write(&mut self, out: &mut [u8], index: u32, act: Act) -> Result<(usize, Asked), Full> {
+        let sequence = self.next_sequence();
+        let number = sequence.get();
+        let asked = |act| Asked {
+            sequence: number,
+            index,
+            act,
+        };
+        if act == Act::Heartbeat {
+            let beat = HeartbeatRequest {
+                recovery_time_stamp: self.recovery,
+                ..HeartbeatRequest::default()
+            };
+            let header = Header::node(MessageType::HEARTBEAT_REQUEST, sequence);
+            let len = write_message(out, &header, |w: &mut Writer<'_>| beat.emit(w))?;
+            return Ok((len, asked(act)));
+        }
+        let new_gnb = self.random(GNBS) as u8;
+        let before = self.all[index as usize];
+        let tunnel = |gnb| self.tunnel(index, gnb);
+        let (after, step) = before.after(dialect(index), act, new_gnb, tunnel);
+        self.all[index as usize] = after;
+        let plan = self.plan(index);
+        let seid = cp_seid(index);
+        let view = SessionView {
+            plan: &plan,
+            cp_seid: seid,
+            up_seid: Seid(before.up_seid),
+            gnb: before
+                .has_gnb()
+                .then(|| self.tunnel(index, before.gnb))
+                .flatten(),
+            generation: u32::from(after.generation),
+        };
+        let dialect = dialect(index);
+        let len = match step {
+            Some(step) => encode_modification(out, dialect, &self.cp, &view, step, sequence)?,
+            None if act == Act::Delete => {
+                self.absent.push(index);
+                encode_deletion(out, dialect, &self.cp, &view, sequence)?
+            }
+            None => encode_establishment(out, dialect, &self.cp, &plan, seid, sequence)?,
+        };
+        Ok((len, asked(act)))
+    }
+
+    fn plan(&self, index: u32) -> SessionPlan {
+        let mut plan = SessionPlan::new(scene::ue_address(index), self.network.clone(), QFI);
+        let rate = Some(self.variety.rate(index));
+        (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
+        if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
+            let ipv4 = UPF_N3;
+            plan.uplink = UplinkTeid::ChosenByCp(Tunnel { teid, ipv4 });
+        }
+        plan
+    }
+
+    /// A gNB's tunnel of a subscriber: its TEID tells the gNB, too.
+    fn tunnel(&self, index: u32, gnb: u8) -> Option<Tunnel> {
+        let (teid, peers) = (gnb_teid(index, gnb), self.variety.peers);
+        Some(Tunnel {
+            teid: Teid::new(teid)?,
+            ipv4: peers.address(peers.number(teid)),
+        })
+    }
+
+    /// The packets of all sessions that stand; every one of them must be connected.
+    pub fn flows(&self) -> Result<Vec<Flow>, String> {
+        self.flows_below(self.all.len())
+    }
+
+    /// The same of the sessions with numbers below `end`.
+    pub fn flows_below(&self, end: usize) -> Result<Vec<Flow>, String> {
+        let numbered = (0..).zip(self.all.iter().take(end));
+        let standing = numbered.filter(|(_, s)| s.state != State::Absent);
+        let flows = standing.map(|(index, s)| match s.state {
+            State::Connected => {
+                let teid = match dialect(index).chooses_teids() {
+                    true => CP_TEID + index,
+                    false => s.teid,
+                };
+                let ue = scene::ue_address(index);
+                Ok(Flow::new(teid, gnb_teid(index, s.gnb), ue))
+            }
+            state => Err(format!("session {index} is {state:?}, not connected")),
+        });
+        flows.collect()
+    }
+
+    fn next_sequence(&mut self) -> SequenceNumber {
+        self.sequence = self.sequence.wrapping_add(1);
+        SequenceNumber::wrapping(self.sequence)
+    }
+}
+
+/// The SMF's SEID of subscriber `index`; 0 names none.
+fn cp_seid(index: u32) -> Seid {
+    Seid(u64::from(index) + 1)
+}
+
+fn gnb_teid(index: u32, gnb: u8) -> u32 {
+    0x1000_0000 + index * GNBS as u32 + u32::from(gnb)
+}

@@ -1,0 +1,78 @@
+//! Turns of the measured loop, and what they cost.
+
+use super::away::Away;
+use super::doors::Door;
+use super::load::Lap;
+use crate::path::world::time;
+use sluice::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
+use sluice_control::core::{Core, Surroundings};
+use sluice_host::clock;
+use sluice_port::Packet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a lap cost the N4 loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Time in turns that had something to do, in nanoseconds.
+    pub busy_ns: u64,
+    /// Such turns.
+    pub busy_turns: u64,
+    /// CPU time of its thread.
+    pub cpu_ns: u64,
+    /// Its time by the clock on the wall.
+    pub wall_ns: u64,
+    /// What the generator saw.
+    pub lap: Lap,
+}
+
+/// A turn of the daemon's loop (`upf::control`), without what has no part in N4. Returns how many
+/// messages, and transactions that came back, it dealt with.
+pub fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+    core: &mut Core<P>,
+    door: &mut D,
+) -> usize {
+    let now = time();
+    let mut work = door.receive(|datagrams, around| core.datagrams(now, datagrams, around));
+    work += core.turn(now, door.around());
+    door.flush();
+    while core.up.next_notice().is_some() {}
+    work
+}
+
+/// The same, and the daemon's rest behind some turns without work.
+pub fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+    core: &mut Core<P>,
+    door: &mut D,
+    idle_turns: &mut u32,
+) -> usize {
+    let work = turn(core, door);
+    *idle_turns = if work > 0 { 0 } else { *idle_turns + 1 };
+    if *idle_turns >= TURNS_BEFORE_REST {
+        core.end().sleep(WAIT_BUSY);
+    }
+    work
+}
+
+/// Turns until the generator is done.
+pub fn spend((done, away): (&AtomicBool, &Away), mut turn: impl FnMut() -> usize) -> Spent {
+    let (mut busy_ns, mut busy_turns) = (0, 0);
+    let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+    let mut from_ns = began_ns;
+    while !done.load(Ordering::Acquire) {
+        let work = turn();
+        let now_ns = clock::monotonic_ns();
+        away.note(now_ns - from_ns, work);
+        if work > 0 {
+            busy_ns += now_ns - from_ns;
+            busy_turns += 1;
+        }
+        from_ns = now_ns;
+    }
+    Spent {
+        busy_ns,
+        busy_turns,
+        cpu_ns: clock::thread_cpu_ns() - cpu_ns,
+        wall_ns: clock::monotonic_ns() - began_ns,
+        lap: Lap::default(),
+    }
+}

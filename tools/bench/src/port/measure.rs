@@ -1,0 +1,340 @@
+//! The clock's part: path and plain io loop in turn on one link, several times.
+
+use super::balance::{Balance, ended, since};
+use super::far::Far;
+use super::peer::{Answer, Traffic};
+use super::world::World;
+use crate::path::world::Failure;
+use crate::stats::Summary;
+use sluice_host::clock;
+use sluice_port::PortIo;
+use std::time::{Duration, Instant};
+
+/// Packets that the plain loop takes at a time: it tries all, the best counts.
+pub const STAGES: [usize; 4] = [32, 64, 128, 256];
+/// So long the measured side stays away until the far end has filled the rings: 2048 packets of
+/// each direction at 200 ns.
+const FILL: Duration = Duration::from_micros(800);
+/// Turns between two looks at the clock.
+const TURNS: usize = 16;
+/// In timed passes one packet in so many is compared.
+const SAMPLE: u64 = 64;
+/// When nothing has moved for so long, packets are lost.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What traffic is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// As results are named, behind the link's name.
+    pub name: &'static str,
+    /// Whether there is uplink, and downlink.
+    pub open: [bool; 2],
+}
+
+/// All of them.
+pub const CASES: [Case; 3] = [
+    Case {
+        name: "ul",
+        open: [true, false],
+    },
+    Case {
+        name: "dl",
+        open: [false, true],
+    },
+    Case {
+        name: "mix",
+        open: [true, true],
+    },
+];
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Repetitions that count; one more comes before them.
+    pub reps: usize,
+    /// Length of each.
+    pub each: Duration,
+}
+
+/// Who turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loop {
+    /// The worker.
+    Path,
+    /// The plain loop, up to so many packets at a time.
+    Io(usize),
+}
+
+/// All figures of a case.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The path's time for a packet while its rings are deep, nanoseconds.
+    pub path_ns: Summary,
+    /// The same of the plain loop at its best stage.
+    pub io_ns: Summary,
+    /// Packets of that stage.
+    pub io_stage: usize,
+    /// The one by the other, by repetition.
+    pub ratio: Summary,
+    /// The same, each of them.
+    pub ratios: Vec<f64>,
+    /// Packets that a turn of the path found then.
+    pub fill: f64,
+    /// Both ends as fast as they can.
+    pub path_free: Free,
+    /// The same of the plain loop.
+    pub io_free: Free,
+    /// Share of the time in which others had the measured side's CPU.
+    pub preempted: f64,
+    /// The same of the far end.
+    pub far_preempted: f64,
+    /// What became of all packets.
+    pub balance: Balance,
+}
+
+/// What both sides together make.
+#[derive(Clone, Copy, Debug)]
+pub struct Free {
+    /// Millions of packets per second.
+    pub mpps: Summary,
+    /// Share of the time in which the measured side had packets.
+    pub busy: Summary,
+}
+
+/// The measured side and the far end of one link.
+pub struct Pair<'a, I: PortIo> {
+    pub world: &'a mut World<I>,
+    pub far: &'a mut Far,
+    /// Packets of each direction under way at the most.
+    pub window: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lap {
+    packets: u64,
+    turns: u64,
+    cpu_ns: f64,
+    wall_ns: f64,
+    busy_ns: f64,
+}
+
+impl Lap {
+    fn ns(&self) -> f64 {
+        self.cpu_ns / self.packets as f64
+    }
+}
+
+impl<I: PortIo> Pair<'_, I> {
+    /// Sends a packet of every session each way through the path and compares every byte.
+    pub fn prove(&mut self) -> Result<u64, Failure> {
+        let all = self.world.flows.len() as u64;
+        let before = ended(&self.world.ledger());
+        let traffic = self.traffic([true, true], Answer::Path, (1, all));
+        self.far.start(traffic)?;
+        let (mut last, mut seen) = (Instant::now(), 0);
+        loop {
+            for _ in 0..TURNS {
+                self.world.turn();
+            }
+            let done = ended(&self.world.ledger()) - before;
+            if done >= 2 * all || last.elapsed() > PATIENCE {
+                break;
+            }
+            if done > seen {
+                (last, seen) = (Instant::now(), done);
+            }
+        }
+        let world = &mut *self.world;
+        let count = self.far.stop(|| world.turn())?;
+        let ledger = self.world.ledger();
+        if count.returned != 2 * all || count.compared != count.returned {
+            let returned = count.returned;
+            return Err(format!(
+                "{returned} of {} packets came back: {ledger}",
+                2 * all
+            ));
+        }
+        let balance = Balance {
+            path: count,
+            ledger,
+            ..Balance::default()
+        };
+        balance.fault().map_or(Ok(balance.path.compared), Err)
+    }
+
+    /// Measures path and plain loop in turn.
+    pub fn measure(&mut self, case: Case, effort: Effort) -> Result<Figures, Failure> {
+        let before = self.world.ledger();
+        let mut balance = Balance::default();
+        balance.path.cpu_share = 1.0;
+        balance.io.cpu_share = 1.0;
+        let mut laps = Laps::default();
+        for rep in 0..=effort.reps {
+            let path = self.both(case, Loop::Path, effort.each, &mut balance)?;
+            let share = effort.each / STAGES.len() as u32;
+            let mut ios = Vec::new();
+            for stage in STAGES {
+                ios.push(self.both(case, Loop::Io(stage), share, &mut balance)?);
+            }
+            // The first one warms caches and tables up.
+            if rep > 0 {
+                laps.path.push(path);
+                laps.io
+                    .iter_mut()
+                    .zip(ios)
+                    .for_each(|(all, lap)| all.push(lap));
+            }
+        }
+        balance.ledger = since(&before, &self.world.ledger());
+        Ok(laps.sum_up(balance))
+    }
+
+    /// With deep rings, and as fast as both ends can.
+    fn both(
+        &mut self,
+        case: Case,
+        who: Loop,
+        each: Duration,
+        balance: &mut Balance,
+    ) -> Result<[Lap; 2], Failure> {
+        let answer = match who {
+            Loop::Path => Answer::Path,
+            Loop::Io(_) => Answer::Same,
+        };
+        let traffic = self.traffic(case.open, answer, (SAMPLE, u64::MAX));
+        self.far.start(traffic)?;
+        let mut unsent = 0;
+        let world = &mut *self.world;
+        let mut turn = || match who {
+            Loop::Path => world.turn(),
+            Loop::Io(stage) => {
+                let (came, lost) = world.turn_io(stage);
+                unsent += lost as u64;
+                came
+            }
+        };
+        let laps = [deep(each, &mut turn), free(each / 2, &mut turn)];
+        let count = self.far.stop(turn)?;
+        match who {
+            Loop::Path => balance.path.add(&count),
+            Loop::Io(_) => balance.io.add(&count),
+        }
+        balance.io_unsent += unsent;
+        match laps.iter().all(|lap| lap.packets > 0) {
+            true => Ok(laps),
+            false => Err(format!(
+                "no packets flow: {count:?}, {}",
+                self.world.ledger()
+            )),
+        }
+    }
+
+    fn traffic(&self, open: [bool; 2], answer: Answer, (one_in, at_most): (u64, u64)) -> Traffic {
+        Traffic {
+            open,
+            answer,
+            compare_one_in: one_in,
+            at_most,
+            window: self.window,
+        }
+    }
+}
+
+/// A lap goes on for `each`, and until a packet has come: the far end may have lost its CPU.
+fn goes_on(lap: &Lap, began: Instant, each: Duration) -> bool {
+    let past = began.elapsed();
+    past < each || lap.packets == 0 && past < each + PATIENCE
+}
+
+/// Again and again the rings are filled and then worked off, so that the source limits nothing:
+/// the time in which they are worked off counts, as CPU time.
+fn deep(each: Duration, turn: &mut impl FnMut() -> usize) -> Lap {
+    let mut lap = Lap::default();
+    let began = Instant::now();
+    while goes_on(&lap, began, each) {
+        let away = Instant::now();
+        while away.elapsed() < FILL {
+            std::hint::spin_loop();
+        }
+        let (at, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
+        loop {
+            let n = turn();
+            lap.packets += n as u64;
+            lap.turns += 1;
+            let is_time = lap.turns.is_multiple_of(TURNS as u64) && began.elapsed() >= each;
+            if n == 0 || is_time {
+                break;
+            }
+        }
+        lap.cpu_ns += (clock::thread_cpu_ns() - cpu_ns) as f64;
+        lap.wall_ns += at.elapsed().as_nanos() as f64;
+    }
+    lap
+}
+
+/// Both ends as fast as they can.
+fn free(each: Duration, turn: &mut impl FnMut() -> usize) -> Lap {
+    let mut lap = Lap::default();
+    let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());
+    while goes_on(&lap, began, each) {
+        for _ in 0..TURNS {
+            let at_ns = clock::monotonic_ns();
+            let n = turn();
+            if n > 0 {
+                lap.packets += n as u64;
+                lap.turns += 1;
+                lap.busy_ns += (clock::monotonic_ns() - at_ns) as f64;
+            }
+        }
+    }
+    lap.cpu_ns = (clock::thread_cpu_ns() - cpu_ns) as f64;
+    lap.wall_ns = began.elapsed().as_nanos() as f64;
+    lap
+}
+
+#[derive(Default)]
+struct Laps {
+    path: Vec<[Lap; 2]>,
+    io: [Vec<[Lap; 2]>; STAGES.len()],
+}
+
+impl Laps {
+    fn sum_up(self, balance: Balance) -> Figures {
+        let ns = |laps: &[[Lap; 2]]| Summary::of(laps.iter().map(|[deep, _]| deep.ns()));
+        let best = (0..STAGES.len()).min_by(|a, b| {
+            let median = |at: usize| ns(&self.io[at]).median;
+            median(*a).total_cmp(&median(*b))
+        });
+        let best = best.unwrap_or_default();
+        let io = &self.io[best];
+        let pairs = self.path.iter().zip(io);
+        let ratios = pairs.map(|(path, io)| path[0].ns() / io[0].ns());
+        let ratios: Vec<f64> = ratios.collect();
+        let all = || self.path.iter().chain(self.io.iter().flatten()).flatten();
+        let sum = |of: fn(&Lap) -> f64| all().map(of).sum::<f64>();
+        let deep = |of: fn(&Lap) -> u64| self.path.iter().map(|l| of(&l[0])).sum::<u64>() as f64;
+        Figures {
+            path_ns: ns(&self.path),
+            io_ns: ns(io),
+            io_stage: STAGES[best],
+            ratio: Summary::of(ratios.iter().copied()),
+            ratios,
+            fill: deep(|lap| lap.packets) / deep(|lap| lap.turns),
+            path_free: Free::of(&self.path),
+            io_free: Free::of(io),
+            preempted: 1.0 - sum(|lap| lap.cpu_ns) / sum(|lap| lap.wall_ns),
+            far_preempted: 1.0 - balance.path.cpu_share.min(balance.io.cpu_share),
+            balance,
+        }
+    }
+}
+
+impl Free {
+    fn of(laps: &[[Lap; 2]]) -> Self {
+        let each = |of: fn(&Lap) -> f64| Summary::of(laps.iter().map(|[_, free]| of(free)));
+        Self {
+            mpps: each(|lap| lap.packets as f64 / lap.wall_ns * 1000.0),
+            busy: each(|lap| lap.busy_ns / lap.wall_ns),
+        }
+    }
+}

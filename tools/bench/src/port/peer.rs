@@ -1,0 +1,304 @@
+//! The far end of the ports: makes the packets that come to the measured worker, and looks at what
+//! it sends back.
+
+use crate::path::scene::{N3, N6};
+use crate::path::traffic::{Direction, Flow, Frames};
+use serde::{Deserialize, Serialize};
+use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
+use std::sync::Arc;
+
+/// Packets made or taken at a time.
+const BURST: usize = 64;
+/// What a wrong packet is shown of.
+const SHOWN_BYTES: usize = 128;
+
+/// What the far end is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Send. All packets of the time before have come back, or are lost.
+    Start(Traffic),
+    /// Send no more; tell what was, when the last has come back.
+    Stop,
+}
+
+/// What is sent, and what must come back.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Whether there is any uplink, and downlink.
+    pub open: [bool; 2],
+    /// What becomes of the packets.
+    pub answer: Answer,
+    /// One in so many that come back is compared, every byte of it.
+    pub compare_one_in: u64,
+    /// Packets of each direction at the most.
+    pub at_most: u64,
+    /// Packets of each direction on their way at a time: what the smallest ring between both
+    /// holds, so that none is ever full and nobody has to drop.
+    pub window: u64,
+}
+
+/// What becomes of the packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// What the packet path makes of them.
+    Path,
+    /// Nothing: they come back as they were sent.
+    Same,
+}
+
+/// What one order to send has led to, over both directions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// Packets that the ports took.
+    pub sent: u64,
+    /// Packets that came back.
+    pub returned: u64,
+    /// Of those, how many were compared.
+    pub compared: u64,
+    /// Of those, how many were not what they should be.
+    pub wrong: u64,
+    /// The first of those.
+    pub first_wrong: Option<String>,
+    /// CPU time of the far end by the time on the clock.
+    pub cpu_share: f64,
+}
+
+impl Count {
+    /// Adds what another order led to.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.returned += other.returned;
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.cpu_share = self.cpu_share.min(other.cpu_share);
+        if self.first_wrong.is_none() {
+            self.first_wrong.clone_from(&other.first_wrong);
+        }
+    }
+}
+
+/// Source and sink.
+pub struct Peer<I: PortIo> {
+    io: I,
+    frames: Frames,
+    flows: Arc<[Flow]>,
+    lanes: [Lane<I::Packet>; 2],
+    traffic: Option<Traffic>,
+    first_wrong: Option<String>,
+    spare: Burst<I::Packet>,
+    /// Room before the data of a fresh packet.
+    headroom: usize,
+}
+
+/// One direction.
+struct Lane<P: Packet> {
+    direction: Direction,
+    sends_at: PortId,
+    receives_at: PortId,
+    /// Made, and not yet taken by the port.
+    waiting: Burst<P>,
+    next_in: usize,
+    next_out: usize,
+    made: u64,
+    sent: u64,
+    returned: u64,
+    compared: u64,
+    wrong: u64,
+}
+
+impl<P: Packet> Lane<P> {
+    fn new(direction: Direction) -> Self {
+        let (sends_at, receives_at) = match direction {
+            Direction::Uplink => (N3, N6),
+            Direction::Downlink => (N6, N3),
+        };
+        Self {
+            direction,
+            sends_at,
+            receives_at,
+            waiting: Burst::new(),
+            next_in: 0,
+            next_out: 0,
+            made: 0,
+            sent: 0,
+            returned: 0,
+            compared: 0,
+            wrong: 0,
+        }
+    }
+}
+
+impl<I: PortIo> Peer<I> {
+    /// At the far ends of N3 and N6, which are `io`'s first ports.
+    pub fn new(io: I, flows: Arc<[Flow]>) -> Self {
+        Self {
+            io,
+            frames: Frames::default(),
+            flows,
+            lanes: [Lane::new(Direction::Uplink), Lane::new(Direction::Downlink)],
+            traffic: None,
+            first_wrong: None,
+            spare: Burst::new(),
+            headroom: 0,
+        }
+    }
+
+    /// Sends from now on.
+    pub fn start(&mut self, traffic: Traffic) {
+        for lane in &mut self.lanes {
+            *lane = Lane::new(lane.direction);
+        }
+        self.first_wrong = None;
+        self.traffic = Some(traffic);
+    }
+
+    /// Sends no more.
+    pub fn stop(&mut self) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.at_most = 0;
+        }
+        for lane in &mut self.lanes {
+            lane.waiting.free();
+        }
+    }
+
+    /// Packets of the last order on their way.
+    pub fn under_way(&self) -> u64 {
+        let under_way = |lane: &Lane<I::Packet>| lane.sent.saturating_sub(lane.returned);
+        self.lanes.iter().map(under_way).sum()
+    }
+
+    /// What the last order has led to so far.
+    pub fn count(&self) -> Count {
+        let sum = |of: fn(&Lane<I::Packet>) -> u64| self.lanes.iter().map(of).sum();
+        Count {
+            sent: sum(|lane| lane.sent),
+            returned: sum(|lane| lane.returned),
+            compared: sum(|lane| lane.compared),
+            wrong: sum(|lane| lane.wrong),
+            first_wrong: self.first_wrong.clone(),
+            cpu_share: 1.0,
+        }
+    }
+
+    /// Sends what may be sent and takes what has come. Returns how many packets came.
+    pub fn turn(&mut self) -> usize {
+        let Some(traffic) = self.traffic else {
+            return 0;
+        };
+        let mut returned = 0;
+        for at in 0..self.lanes.len() {
+            if traffic.open[at] {
+                self.send(at, &traffic);
+            }
+            returned += self.receive(at, &traffic);
+        }
+        returned
+    }
+
+    fn send(&mut self, at: usize, traffic: &Traffic) {
+        let Self {
+            io,
+            frames,
+            flows,
+            lanes,
+            spare,
+            headroom,
+            ..
+        } = self;
+        let lane = &mut lanes[at];
+        let under_way = lane.made.saturating_sub(lane.returned);
+        let room = traffic.window.saturating_sub(under_way);
+        let left = traffic.at_most.saturating_sub(lane.made);
+        let free = BURST.saturating_sub(lane.waiting.len()) as u64;
+        for _ in 0..room.min(left).min(free) {
+            let fresh = || io.alloc().inspect(|fresh| *headroom = fresh.headroom());
+            let Some(mut packet) = spare.pop().or_else(fresh) else {
+                break;
+            };
+            if !resize(&mut packet, *headroom, lane.direction.input_len()) {
+                packet.free();
+                break;
+            }
+            let flow = &flows[lane.next_in];
+            frames.fill(lane.direction, flow, packet.data_mut());
+            lane.next_in = after(lane.next_in, flows.len());
+            lane.made += 1;
+            if let Err(packet) = lane.waiting.push(packet) {
+                packet.free();
+            }
+        }
+        if !lane.waiting.is_empty() {
+            lane.sent += io.tx(lane.sends_at, QueueId(0), &mut lane.waiting) as u64;
+        }
+    }
+
+    fn receive(&mut self, at: usize, traffic: &Traffic) -> usize {
+        let mut burst = Burst::new();
+        let from = self.lanes[at].receives_at;
+        let n = self.io.rx(from, QueueId(0), &mut burst, BURST);
+        for packet in burst.iter() {
+            let lane = &mut self.lanes[at];
+            let flow = self.flows[lane.next_out];
+            lane.next_out = after(lane.next_out, self.flows.len());
+            lane.returned += 1;
+            if lane.returned.is_multiple_of(traffic.compare_one_in) {
+                self.compare(at, &flow, packet, traffic.answer);
+            }
+        }
+        // They are used again, which is cheaper than to be freed and allocated.
+        while !self.spare.is_full()
+            && let Some(packet) = burst.pop()
+        {
+            if let Err(packet) = self.spare.push(packet) {
+                packet.free();
+            }
+        }
+        burst.free();
+        n
+    }
+
+    #[cold]
+    fn compare(&mut self, at: usize, flow: &Flow, packet: &I::Packet, answer: Answer) {
+        let lane = &mut self.lanes[at];
+        lane.compared += 1;
+        let data = packet.data();
+        let right = match answer {
+            Answer::Path => self.frames.is_right(lane.direction, flow, data),
+            Answer::Same => self.frames.is_sent(lane.direction, flow, data),
+        };
+        if !right {
+            lane.wrong += 1;
+            let shown = &data[..data.len().min(SHOWN_BYTES)];
+            let direction = lane.direction;
+            let text = || format!("{direction:?} of {flow:x?}: {shown:02x?}");
+            self.first_wrong.get_or_insert_with(text);
+        }
+    }
+}
+
+impl<I: PortIo> Drop for Peer<I> {
+    /// Packets have no destructor of their own; those in bursts are freed with them.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn after(flow: usize, flows: usize) -> usize {
+    let next = flow + 1;
+    if next == flows { 0 } else { next }
+}
+
+/// Makes a packet that may have been another before as long as the next one, with the room of a
+/// fresh one before it.
+fn resize<P: Packet>(packet: &mut P, headroom: usize, len: usize) -> bool {
+    let now = packet.headroom();
+    let moved = if now > headroom {
+        packet.push_front(now - headroom).is_ok()
+    } else {
+        packet.pull_front(headroom - now).is_ok()
+    };
+    packet.truncate(len);
+    let missing = len.saturating_sub(packet.len());
+    moved && packet.append(missing).is_ok()
+}

@@ -1,0 +1,224 @@
+//! Results, as JSON and as a table.
+
+use super::link::Kind;
+use super::measure::{Case, Figures, Free};
+use super::{Cpus, apart_from_spread};
+use crate::machine;
+use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
+use crate::stats::{Summary, round};
+use crate::watch::series::Series;
+use serde_json::{Value, json};
+
+/// What the path over a port may cost, by the plain loop on the same port.
+const RATIO_GOAL: f64 = 1.6;
+/// A side that is busy for more of the time is what limits both.
+const BUSY_MIN: f64 = 0.95;
+
+/// All that was measured, and what was not.
+#[derive(Clone, Debug, Default)]
+pub struct Result {
+    pub measured: Vec<Outcome>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A kind of link that this machine does not have.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    pub kind: Kind,
+    pub sessions: u32,
+    pub why: String,
+}
+
+/// What lies on huge pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pages {
+    /// Packet buffers.
+    pub packets: bool,
+    /// Session lines.
+    pub sessions: bool,
+}
+
+/// One case, and under which conditions.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub kind: Kind,
+    pub case: Case,
+    pub sessions: u32,
+    pub figures: Figures,
+    /// Why the figures cannot be trusted.
+    pub disturbed: Option<String>,
+    /// Measurements until one was undisturbed, or none was.
+    pub attempts: usize,
+    pub reps: usize,
+    /// Packets compared before the clock ran: one of each session and direction.
+    pub proven: u64,
+    pub pages: Pages,
+}
+
+impl Outcome {
+    fn name(&self) -> String {
+        format!("{}/{}", self.kind.name(), self.case.name)
+    }
+
+    /// Why the packets were not what they should be, if so.
+    pub fn fault(&self) -> Option<String> {
+        let why = self.figures.balance.fault()?;
+        Some(format!("{}: {why}", self.name()))
+    }
+
+    /// What is kept to be compared with.
+    pub fn series(&self) -> Series {
+        let name = format!("{}/{}", self.name(), self.sessions);
+        let pages = match (self.pages.packets, self.pages.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        };
+        let ratios = self.figures.ratios.iter().copied();
+        Series::ratio(name, "ns by the plain loop's", ratios)
+            .under("pages", pages)
+            .disturbed(apart_from_spread(&self.figures))
+    }
+
+    fn to_json(&self) -> Value {
+        let f = &self.figures;
+        json!({
+            "name": self.name(),
+            "carried_by": self.kind.carried_by(),
+            "sessions": self.sessions,
+            "ns": of(f.path_ns),
+            "limit_ns": of(f.io_ns),
+            "limit_stage_packets": f.io_stage,
+            "ratio_to_limit": of(f.ratio),
+            "ratio_goal": RATIO_GOAL,
+            "packets_a_turn": round(f.fill),
+            "as_fast_as_both_can": { "path": free(&f.path_free), "limit": free(&f.io_free) },
+            "packets": self.packets(),
+            "repetitions": self.reps,
+            "disturbed": self.disturbed.is_some(),
+            "disturbed_because": self.disturbed,
+            "attempts": self.attempts,
+            "preempted_share": round(f.preempted),
+            "far_preempted_share": round(f.far_preempted),
+            "huge_pages": { "packets": self.pages.packets, "sessions": self.pages.sessions },
+        })
+    }
+
+    fn packets(&self) -> Value {
+        let b = &self.figures.balance;
+        let [before, within, behind, limit] = b.lost();
+        let dropped = b.ledger.dropped.iter();
+        let dropped: serde_json::Map<_, _> = dropped
+            .map(|(reason, n)| (reason.name().to_owned(), json!(n)))
+            .collect();
+        json!({
+            "path": {
+                "sent_by_the_far_end": b.path.sent,
+                "received": b.ledger.received,
+                "transmitted": b.ledger.transmitted,
+                "returned_to_the_far_end": b.path.returned,
+                "lost_before_the_path": before,
+                "lost_in_the_path": within,
+                "dropped": dropped,
+                "lost_behind_the_path": behind,
+                "compared": b.path.compared,
+                "wrong": b.path.wrong,
+            },
+            "limit": {
+                "sent_by_the_far_end": b.io.sent,
+                "returned_to_the_far_end": b.io.returned,
+                "lost": limit,
+                "not_taken_by_the_port": b.io_unsent,
+                "compared": b.io.compared,
+                "wrong": b.io.wrong,
+            },
+            "compared_before": self.proven,
+        })
+    }
+}
+
+fn of(s: Summary) -> Value {
+    json!({ "min": round(s.min), "median": round(s.median), "max": round(s.max) })
+}
+
+fn free(f: &Free) -> Value {
+    json!({
+        "mpps": of(f.mpps),
+        "busy_share": of(f.busy),
+        "limited_by": limited_by(f),
+    })
+}
+
+/// Which side is at its end.
+fn limited_by(f: &Free) -> &'static str {
+    if f.busy.median >= BUSY_MIN {
+        "the measured worker"
+    } else {
+        "the far end"
+    }
+}
+
+/// All of it as one object.
+pub fn to_json(result: &Result, cpus: Cpus, seconds: f64) -> Value {
+    let skipped = result.skipped.iter().map(
+        |s| json!({ "name": s.kind.name(), "sessions": s.sessions, "skipped_because": s.why }),
+    );
+    json!({
+        "bench": "port",
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine::facts(),
+        "cpus": { "worker": cpus.worker, "far_end": cpus.far },
+        "seconds_each": seconds,
+        "packet_bytes": { "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
+        "results": result.measured.iter().map(Outcome::to_json).collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
+    })
+}
+
+/// For people.
+pub fn to_table(result: &Result) -> String {
+    let mut text = format!(
+        "{:<22}{:>10}{:>22}{:>10}{:>22}{:>8}{:>8}  {}\n",
+        "",
+        "sessions",
+        "ns/packet (min-max)",
+        "plain ns",
+        "ratio (min-max)",
+        "Mpps",
+        "lost",
+        "Mpps limited by"
+    );
+    for o in &result.measured {
+        let f = &o.figures;
+        let lost: u64 = f.balance.lost().iter().sum();
+        text += &format!(
+            "{:<22}{:>10}{:>22}{:>10.1}{:>22}{:>8.2}{lost:>8}  {}\n",
+            o.name(),
+            o.sessions,
+            between(f.path_ns, 1),
+            f.io_ns.median,
+            between(f.ratio, 2),
+            f.path_free.mpps.median,
+            limited_by(&f.path_free),
+        );
+        if let Some(why) = &o.disturbed {
+            text += &format!("  disturbed: {why}\n");
+        }
+    }
+    for s in &result.skipped {
+        text += &format!(
+            "{:<22}{:>10}  skipped: {}\n",
+            s.kind.name(),
+            s.sessions,
+            s.why
+        );
+    }
+    text
+}
+
+fn between(s: Summary, digits: usize) -> String {
+    format!(
+        "{:.digits$} ({:.digits$}-{:.digits$})",
+        s.median, s.min, s.max
+    )
+}

@@ -1,0 +1,191 @@
+//! A run as it is kept: one line of JSON.
+
+use super::series::Series;
+use crate::machine;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Of the line; a greater one was written by a later version.
+pub const FORMAT: u32 = 1;
+/// What `scripts/bench.sh` calls the sources that it built.
+pub const COMMIT_VARIABLE: &str = "SLUICE_COMMIT";
+
+/// One run of one benchmark.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// See [`FORMAT`].
+    pub format: u32,
+    /// Such as `path`.
+    pub bench: String,
+    /// When it ended, UTC.
+    pub at: String,
+    /// Of the package.
+    pub version: String,
+    /// Of the sources, with `-dirty` if they were changed since; empty if nobody said.
+    pub commit: String,
+    /// A hash of the program: runs of the same differ by chance alone.
+    pub program: String,
+    /// Which machine, as far as figures depend on it, and for what the program was built.
+    pub machine: BTreeMap<String, String>,
+    /// Arguments that change what is measured.
+    pub conditions: BTreeMap<String, String>,
+    /// Arguments that choose names.
+    pub selection: String,
+    /// Why the run failed, if it did: it is never compared with.
+    pub fault: Option<String>,
+    /// The figures.
+    pub series: Vec<Series>,
+}
+
+/// What the benchmark's arguments were.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Asked {
+    /// Such as `path`.
+    pub bench: &'static str,
+    /// Those that change what is measured.
+    pub conditions: BTreeMap<String, String>,
+    /// Those that choose names.
+    pub selection: String,
+}
+
+impl Run {
+    /// Made just now, by this program, on this machine.
+    pub fn now(asked: Asked, series: Vec<Series>, fault: Option<String>) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let program = std::fs::read("/proc/self/exe").unwrap_or_default();
+        Self {
+            format: FORMAT,
+            bench: asked.bench.to_owned(),
+            at: utc(now.map_or(0, |since| since.as_secs())),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: env::var(COMMIT_VARIABLE).unwrap_or_default(),
+            program: super::hash_of(&program),
+            machine: this_machine(),
+            conditions: asked.conditions,
+            selection: asked.selection,
+            fault,
+            series,
+        }
+    }
+
+    /// Why figures of both cannot be compared, if so.
+    pub fn differs(&self, other: &Self) -> Option<String> {
+        if self.bench != other.bench {
+            return Some(format!("bench {} and {}", other.bench, self.bench));
+        }
+        let facts = [
+            ("machine", &self.machine, &other.machine),
+            ("arguments", &self.conditions, &other.conditions),
+        ];
+        facts.into_iter().find_map(|(what, new, old)| {
+            let (key, old, new) = different(old, new)?;
+            Some(format!("{what}: {key} was {old}, is {new}"))
+        })
+    }
+
+    /// Whether it is that very run. Samples may differ by what writing and reading them does.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let key = |run: &Self| (run.bench.clone(), run.at.clone(), run.program.clone());
+        key(self) == key(other)
+    }
+
+    /// The figure of this name.
+    pub fn find(&self, name: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.name == name)
+    }
+
+    /// What it is called: the commit, or the program where nobody told the commit.
+    pub fn source(&self) -> &str {
+        match self.commit.is_empty() {
+            true => &self.program,
+            false => &self.commit,
+        }
+    }
+}
+
+/// The first key whose values are not the same.
+pub fn different<'a>(
+    old: &'a BTreeMap<String, String>,
+    new: &'a BTreeMap<String, String>,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    let of = |map: &'a BTreeMap<String, String>, key: &str| map.get(key).map_or("-", |v| v);
+    let keys = old.keys().chain(new.keys());
+    let mut each = keys.map(|key| (&key[..], of(old, key), of(new, key)));
+    each.find(|(_, old, new)| old != new)
+}
+
+/// Memory and kernel are left out: they change with updates, and a slowdown by one of those is to be
+/// found.
+fn this_machine() -> BTreeMap<String, String> {
+    let facts = machine::facts();
+    let keys = ["cpu", "cpus", "l2_cache", "l3_cache", "built_for"];
+    let text = |key: &str| match &facts[key] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut map: BTreeMap<_, _> = keys.map(|key| (key.to_owned(), text(key))).into();
+    map.insert("profile".to_owned(), env!("SLUICE_PROFILE").to_owned());
+    map
+}
+
+/// Seconds since 1970 as people and scripts read them.
+fn utc(seconds: u64) -> String {
+    let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let by = |year: u64, n| year.is_multiple_of(n);
+    let is_leap = |year| by(year, 4) && !by(year, 100) || by(year, 400);
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let day = days + 1;
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let known = [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ];
+        for (seconds, text) in known {
+            assert_eq!(utc(seconds), text);
+        }
+    }
+
+    #[test]
+    fn runs_of_other_machines_and_arguments_are_not_comparable() {
+        let run = Run::now(Asked::default(), vec![], None);
+        assert_eq!(run.differs(&run.clone()), None);
+        assert!(!run.machine["profile"].is_empty() && run.program.len() >= 16);
+        let mut other = run.clone();
+        other.machine.insert("cpu".into(), "Another".into());
+        let why = run.differs(&other).unwrap();
+        assert!(why.starts_with("machine: cpu was Another, is "), "{why}");
+        let mut other = run.clone();
+        other.conditions.insert("seconds".into(), "2".into());
+        let why = run.differs(&other).unwrap();
+        assert_eq!(why, "arguments: seconds was 2, is -");
+        other.bench = "port".into();
+        assert!(run.differs(&other).unwrap().starts_with("bench port"));
+    }
+}

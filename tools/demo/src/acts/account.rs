@@ -1,0 +1,160 @@
+//! Every packet is accounted for, and outsiders agree.
+
+use std::collections::BTreeMap;
+
+use super::MOVING_UE;
+use crate::error::DemoError;
+use crate::ran::{Ran, downlink_endpoint, first_gnb};
+use crate::report::Report;
+use crate::run::Stage;
+use crate::upf::Ctl;
+
+/// Every packet is accounted for, and none got lost unseen.
+pub(crate) fn account(
+    stage: &Stage<'_>,
+    ctl: &Ctl,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let ledger = ctl.ledger()?;
+    let unexpected = more(&ledger.dropped, &report.expected_drops);
+    report.loss.upf_drops = unexpected.values().sum();
+    report.checks.equal(
+        "unexpected drops in the UPF",
+        "none".to_owned(),
+        listed(&unexpected),
+    );
+    report
+        .checks
+        .equal("the UPF's ledger balances", true, ledger.balances);
+    report.ledger = Some(ledger);
+    report.workers = ctl.workers()?;
+    ports(stage, ctl, report)?;
+    gnbs(ran, report)?;
+    end_marker(ran, report)
+}
+
+/// What tshark says.
+pub(crate) fn check_captures(report: &mut Report) {
+    for judged in &report.captures {
+        let kinds = judged.header_kinds;
+        let kinds = kinds.map_or(String::new(), |kinds| {
+            format!(" with {kinds} kinds of headers")
+        });
+        let got = format!(
+            "{} frames{kinds}, {} missed, {} complaints {}",
+            judged.frames,
+            judged.missed,
+            judged.complaints,
+            judged.first_complaints.join("; ")
+        );
+        let name = format!("tshark's judgement of {}", judged.interface);
+        report.checks.holds(
+            name,
+            "frames without complaint, none missed",
+            got.trim(),
+            judged.is_clean(),
+        );
+    }
+}
+
+/// What the ports say they missed, and what the kernel gave them or got from them beyond what
+/// they say they had.
+fn ports(stage: &Stage<'_>, ctl: &Ctl, report: &mut Report) -> Result<(), DemoError> {
+    report.ports = ctl.ports()?;
+    let kernel = [stage.topology.n3.b(), stage.topology.n6.b()];
+    for (port, link) in report.ports.iter().zip(kernel) {
+        let counted = link.counters()?;
+        let missed = port.missed() + counted.rx_dropped + counted.tx_dropped;
+        let unseen = counted.rx_packets.abs_diff(port.rx_packets)
+            + counted.tx_packets.abs_diff(port.tx_packets);
+        let name = format!("packets that port {} missed or failed to send", link.name());
+        report.checks.equal(name, 0, missed);
+        let name = format!("port {} and kernel disagree about packets", link.name());
+        report.checks.equal(name, 0, unseen);
+        report.loss.port_misses += missed.max(unseen);
+    }
+    Ok(())
+}
+
+fn gnbs(ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    for gnb in ran.gnbs() {
+        let counters = gnb.counters()?;
+        let drops = counters.drops.total() + counters.receive_errors;
+        report
+            .checks
+            .equal(format!("drops in {}", gnb.name()), 0, drops);
+        let name = format!("packets unaccounted for in {}", gnb.name());
+        report.checks.equal(name, 0, counters.unaccounted());
+        report.loss.gnb_drops += drops;
+    }
+    Ok(())
+}
+
+/// Looked at last, so that nothing can come behind it unseen.
+fn end_marker(ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    let from = first_gnb(MOVING_UE);
+    let tunnel = ran
+        .gnb(from)
+        .tunnel(downlink_endpoint(from, MOVING_UE).teid)?;
+    report.checks.equal(
+        "End Markers at the gNB that the UE left",
+        1,
+        tunnel.end_markers,
+    );
+    report.checks.equal(
+        "packets to the UE at the gNB that it left",
+        0,
+        tunnel.late.packets,
+    );
+    if let Some(switch) = &mut report.path_switch {
+        switch.end_markers = tunnel.end_markers;
+        switch.packets_after_end_marker = tunnel.late.packets;
+    }
+    Ok(())
+}
+
+/// What has been added since `before`, without zeros.
+pub(super) fn more(
+    now: &BTreeMap<String, u64>,
+    before: &BTreeMap<String, u64>,
+) -> BTreeMap<String, u64> {
+    let added = now.iter().map(|(reason, packets)| {
+        let before = before.get(reason).copied().unwrap_or(0);
+        (reason.clone(), packets.saturating_sub(before))
+    });
+    added.filter(|(_, packets)| *packets > 0).collect()
+}
+
+pub(super) fn listed(drops: &BTreeMap<String, u64>) -> String {
+    if drops.is_empty() {
+        return "none".to_owned();
+    }
+    let texts: Vec<_> = drops
+        .iter()
+        .map(|(reason, packets)| format!("{reason} {packets}"))
+        .collect();
+    texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_drops_are_more() {
+        let map = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
+            pairs
+                .iter()
+                .map(|(name, n)| ((*name).to_owned(), *n))
+                .collect()
+        };
+        let added = more(
+            &map(&[("a", 3), ("b", 1), ("c", 2)]),
+            &map(&[("a", 1), ("b", 1)]),
+        );
+        assert_eq!(added, map(&[("a", 2), ("c", 2)]));
+        assert_eq!(listed(&added), "a 2, c 2");
+        assert_eq!(listed(&map(&[])), "none");
+    }
+}

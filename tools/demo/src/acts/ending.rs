@@ -1,0 +1,106 @@
+//! Sessions end: usage is compared, and without a session nothing passes.
+
+use std::time::Duration;
+
+use super::MOVING_UE;
+use super::account::{listed, more};
+use crate::core::Core;
+use crate::error::DemoError;
+use crate::plan;
+use crate::ran::Ran;
+use crate::report::{Report, Usage};
+use crate::run::Stage;
+use crate::traffic::ping::{PingPlan, ping};
+use crate::upf::Ctl;
+
+/// Packets each way that find no session any more.
+const KNOCKS: u32 = 3;
+/// How long an answer is waited for that must not come.
+const KNOCK_WAIT: Duration = Duration::from_millis(300);
+
+/// The sessions end; the UPF's usage is the kernel's, to the byte.
+pub(crate) fn detach(
+    stage: &Stage<'_>,
+    core: &mut Core,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    stage.screen.step("sessions are deleted, usage is compared");
+    ran.wait_until_quiet(stage.stop)?;
+    for (index, (ue, result)) in ran.ues.iter().zip(&mut report.ues).enumerate() {
+        let reported = core.delete(index)?;
+        let counted = ue.counters()?;
+        let usage = Usage {
+            uplink_bytes: reported.uplink_octets,
+            downlink_bytes: reported.downlink_octets,
+            tun_uplink_bytes: counted.tx_bytes,
+            tun_downlink_bytes: counted.rx_bytes,
+        };
+        let name = &ue.name;
+        report.checks.equal(
+            format!("{name} usage uplink, bytes"),
+            usage.tun_uplink_bytes,
+            usage.uplink_bytes,
+        );
+        report.checks.equal(
+            format!("{name} usage downlink, bytes"),
+            usage.tun_downlink_bytes,
+            usage.downlink_bytes,
+        );
+        result.usage = Some(usage);
+        result.gnb = ran.gnb(ue.gnb).name().to_owned();
+    }
+    Ok(())
+}
+
+/// Without a session nothing passes, every packet is dropped under a name, and the gNB is told.
+pub(crate) fn knock(
+    stage: &Stage<'_>,
+    ctl: &Ctl,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let Some(ue) = ran.ues.get(MOVING_UE) else {
+        return Ok(());
+    };
+    stage
+        .screen
+        .step(&format!("{} has no session any more", ue.name));
+    let before = ctl.ledger()?.dropped;
+    let plan = PingPlan {
+        to: plan::N6_SERVER,
+        count: KNOCKS,
+        interval_s: plan::PING_INTERVAL_S,
+        payload_bytes: 56,
+        wait: KNOCK_WAIT,
+    };
+    let uplink = ping(&ue.ns, plan, stage.stop)?;
+    let downlink = ping(
+        &stage.topology.dn,
+        PingPlan {
+            to: ue.address,
+            ..plan
+        },
+        stage.stop,
+    )?;
+    let name = "answers to pings without a session";
+    report
+        .checks
+        .equal(name, 0, uplink.received + downlink.received);
+    let provoked = more(&ctl.ledger()?.dropped, &before);
+    let (expected, total) = (uplink.sent + downlink.sent, provoked.values().sum::<u64>());
+    report.checks.equal(
+        format!("drops for want of a session ({})", listed(&provoked)),
+        expected,
+        total,
+    );
+    if total == expected {
+        report.expected_drops = provoked;
+    }
+    let name = "Error Indications at the gNB";
+    let told = ran.error_indications(MOVING_UE)?;
+    report
+        .checks
+        .holds(name, "at least 1", told.to_string(), told > 0);
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Real programs on all UEs: ping, curl, iperf3.
+
+use crate::error::{DemoError, InStep as _};
+use crate::plan;
+use crate::ran::{Ran, Ue};
+use crate::report::Report;
+use crate::run::Stage;
+use crate::servers::Servers;
+use crate::traffic::ping::{Ping, PingPlan, ping};
+use crate::traffic::{at_once, http, in_groups, iperf};
+
+/// All UEs ping the server, with small and full packets, and fetch and store a file.
+pub(crate) fn ping_and_http(
+    stage: &Stage<'_>,
+    servers: &Servers,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    ping_all(stage, ran, report).in_step("ping")?;
+    stage.screen.step("HTTP: a file down and up again");
+    let transfers = in_groups(&ran.ues, plan::FLOWS_AT_ONCE, |ue| {
+        http::transfer(&ue.ns, &ue.name, servers, stage.work, stage.stop)
+    });
+    let transfers = transfers.in_step("HTTP")?;
+    for (result, transfer) in report.ues.iter_mut().zip(transfers) {
+        for (what, one) in [("download", transfer.download), ("upload", transfer.upload)] {
+            let got = format!(
+                "{} bytes, {}, {:.0} Mbit/s",
+                one.bytes,
+                if one.identical {
+                    "identical"
+                } else {
+                    "different"
+                },
+                one.bits_per_second / 1e6
+            );
+            let expected = format!("{} bytes, identical", plan::HTTP_BYTES);
+            let pass = one.identical && one.bytes == plan::HTTP_BYTES as u64;
+            report
+                .checks
+                .holds(format!("{} HTTP {what}", result.name), expected, got, pass);
+        }
+        result.http = Some(transfer);
+    }
+    Ok(())
+}
+
+/// UDP both ways at once, then TCP each way, from several UEs.
+pub(crate) fn iperf(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    let ues = ran
+        .ues
+        .get(..ran.ues.len().min(plan::IPERF_UES_MAX))
+        .unwrap_or_default();
+    udp(stage, ues, report).in_step("iperf3 UDP")?;
+    for direction in [iperf::Direction::Uplink, iperf::Direction::Downlink] {
+        tcp(stage, ues, direction, report).in_step("iperf3 TCP")?;
+    }
+    Ok(())
+}
+
+/// Pings the server from a UE.
+pub(super) fn ping_server(
+    stage: &Stage<'_>,
+    ue: &Ue,
+    payload_bytes: u16,
+) -> Result<Ping, DemoError> {
+    let plan = PingPlan {
+        to: plan::N6_SERVER,
+        count: plan::PING_COUNT,
+        interval_s: plan::PING_INTERVAL_S,
+        payload_bytes,
+        wait: plan::PING_WAIT,
+    };
+    ping(&ue.ns, plan, stage.stop)
+}
+
+fn ping_all(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    stage.screen.step("ping with small and with full packets");
+    for result in &mut report.ues {
+        result.ping.clear();
+    }
+    for payload in plan::PING_SIZES {
+        let pings = at_once(&ran.ues, |_, ue| ping_server(stage, ue, payload))?;
+        for (result, one) in report.ues.iter_mut().zip(pings) {
+            let name = format!("{} ping with {payload} bytes, answers", result.name);
+            report.checks.equal(name, one.sent, one.received);
+            report.loss.ping += one.lost();
+            result.ping.push(one);
+        }
+    }
+    Ok(())
+}
+
+fn udp(stage: &Stage<'_>, ues: &[Ue], report: &mut Report) -> Result<(), DemoError> {
+    let time_s = plan::UDP_TIME.as_secs();
+    stage.screen.step(&format!(
+        "iperf3: UDP both ways for {time_s} s, {} UEs",
+        ues.len()
+    ));
+    let flows = at_once(ues, |index, ue| iperf::udp(&ue.ns, index, stage.stop))?;
+    for (result, flows) in report.ues.iter_mut().zip(flows) {
+        for (way, flow) in [("uplink", flows.uplink), ("downlink", flows.downlink)] {
+            let name = format!("{} UDP {way}", result.name);
+            let mbps = flow.bits_per_second / 1e6;
+            report
+                .checks
+                .at_least(&name, plan::UDP_WANTED_BPS / 1e6, mbps, "Mbit/s");
+            report.checks.at_least(
+                format!("{name} time"),
+                plan::UDP_WANTED_S,
+                flow.seconds,
+                "s",
+            );
+            report
+                .checks
+                .equal(format!("{name} lost packets"), 0, flow.lost_packets);
+            report.loss.iperf += flow.lost_packets;
+        }
+        result.udp = Some(flows);
+    }
+    Ok(())
+}
+
+fn tcp(
+    stage: &Stage<'_>,
+    ues: &[Ue],
+    direction: iperf::Direction,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let (time_s, count) = (plan::TCP_TIME.as_secs(), ues.len());
+    stage.screen.step(&format!(
+        "iperf3: TCP {} for {time_s} s, {count} UEs",
+        direction.name()
+    ));
+    let flows = at_once(ues, |index, ue| {
+        iperf::tcp(&ue.ns, index, direction, stage.stop)
+    })?;
+    for (result, flow) in report.ues.iter_mut().zip(flows) {
+        let name = format!("{} TCP {}", result.name, direction.name());
+        let got = format!(
+            "{:.0} Mbit/s, {} retransmissions",
+            flow.bits_per_second / 1e6,
+            flow.retransmits
+        );
+        report
+            .checks
+            .holds(name, "data arrive", got, flow.bytes > 0);
+        match direction {
+            iperf::Direction::Uplink => result.tcp_uplink = Some(flow),
+            iperf::Direction::Downlink => result.tcp_downlink = Some(flow),
+        }
+    }
+    Ok(())
+}

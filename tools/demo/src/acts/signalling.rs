@@ -1,0 +1,114 @@
+//! Sessions begin, and a UE moves from one gNB to the other.
+
+use std::time::Duration;
+
+use sluice_wire::ids::Qfi;
+
+use super::MOVING_UE;
+use super::programs::ping_server;
+use crate::core::Core;
+use crate::error::DemoError;
+use crate::plan;
+use crate::ran::{Ran, downlink_endpoint, first_gnb};
+use crate::report::{PathSwitch, Report};
+use crate::run::Stage;
+use crate::traffic::ping::{Ping, PingPlan, ping};
+
+const ECHO_LIMIT: Duration = Duration::from_secs(3);
+const END_MARKER_LIMIT: Duration = Duration::from_secs(3);
+
+/// Sessions and UEs: establishment, attachment, and a modification that tells the gNB's endpoint.
+pub(crate) fn attach(stage: &Stage<'_>, core: &mut Core, ran: &mut Ran) -> Result<(), DemoError> {
+    stage.screen.step("PFCP sessions, and UEs at their gNBs");
+    let qfi = Qfi::new(plan::QFI).unwrap_or_default();
+    for (index, ns) in stage.topology.ues.iter().enumerate() {
+        stage.stop.check()?;
+        let uplink = core.establish(qfi)?;
+        ran.attach(ns, uplink, qfi)?;
+        core.connect(index, downlink_endpoint(first_gnb(index), index))?;
+    }
+    Ok(())
+}
+
+/// GTP-U Echo from both gNBs, ICMP from the data network: whoever will talk has met.
+pub(crate) fn greet(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    stage.screen.step("echoes on N3 and N6");
+    for gnb in ran.gnbs() {
+        let took = gnb.echo(plan::N3_UPF, ECHO_LIMIT)?;
+        let name = format!("GTP-U Echo of {}", gnb.name());
+        report
+            .checks
+            .holds(name, "answered", format!("answered in {took:.1?}"), true);
+    }
+    let answered = ping(
+        &stage.topology.dn,
+        PingPlan {
+            to: plan::N6_UPF,
+            count: 3,
+            interval_s: plan::PING_INTERVAL_S,
+            payload_bytes: 56,
+            wait: plan::PING_WAIT,
+        },
+        stage.stop,
+    )?;
+    report.checks.equal(
+        "ping from the data network to the UPF, answers",
+        answered.sent,
+        answered.received,
+    );
+    Ok(())
+}
+
+/// A UE moves to the other gNB (TS 23.502, 4.9.1.2): the old one gets an End Marker and nothing
+/// more, and packets go on through the new one.
+pub(crate) fn switch_path(
+    stage: &Stage<'_>,
+    core: &mut Core,
+    ran: &mut Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let from = first_gnb(MOVING_UE);
+    let (old_gnb, new_gnb) = (ran.gnb(from).clone(), ran.gnb(1 - from).clone());
+    let name = report
+        .ues
+        .get(MOVING_UE)
+        .map(|ue| ue.name.clone())
+        .unwrap_or_default();
+    stage.screen.step(&format!(
+        "{name} moves from {} to {}",
+        old_gnb.name(),
+        new_gnb.name()
+    ));
+    ran.wait_until_quiet(stage.stop)?;
+    let before = new_gnb.counters()?.downlink.packets;
+    let (old, new) = ran.hand_over(MOVING_UE, core.uplink(MOVING_UE)?)?;
+    core.switch_path(MOVING_UE, new)?;
+    // Whether it has come is a check, not an error.
+    let _ = stage.stop.wait_until("End Marker", END_MARKER_LIMIT, || {
+        Ok(old_gnb.tunnel(old.teid)?.end_markers > 0)
+    });
+    stage.stop.check()?;
+    let answered = match ran.ues.get(MOVING_UE) {
+        Some(ue) => ping_server(stage, ue, 56)?,
+        None => Ping::default(),
+    };
+    report.loss.ping += answered.lost();
+    report.checks.equal(
+        format!("{name} ping after the path switch, answers"),
+        answered.sent,
+        answered.received,
+    );
+    let after = new_gnb.counters()?.downlink.packets;
+    report.checks.equal(
+        format!("downlink packets at {}", new_gnb.name()),
+        answered.sent,
+        after - before,
+    );
+    report.path_switch = Some(PathSwitch {
+        ue: name,
+        from: old_gnb.name().to_owned(),
+        to: new_gnb.name().to_owned(),
+        ..PathSwitch::default()
+    });
+    Ok(())
+}

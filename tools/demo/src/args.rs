@@ -1,0 +1,86 @@
+//! The arguments of `sluice demo`.
+
+use crate::UES_MAX;
+use clap::{Args, ValueEnum};
+
+/// `sluice demo`
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// End by itself when all checks are done
+    #[arg(long)]
+    pub once: bool,
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// UEs that attach and send traffic, 1 to 64
+    #[arg(long, value_name = "N", default_value = "3", value_parser = ues)]
+    pub ues: u32,
+    /// How packets get between the namespaces and the UPF
+    #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
+    pub driver: Driver,
+}
+
+/// Shown by `sluice demo --help`.
+pub const DEMO_EXAMPLES: &str = "\
+Examples:
+  sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
+  sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
+  sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
+
+What passes N3 and N4 is captured and judged by tshark. Of the UEs' TCP and UDP it reads one packet
+in 64 whole; of all, the headers: fields that change from packet to packet are checked in each by
+the demo, the others by tshark, in 16 packets of each kind.";
+
+fn ues(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=UES_MAX).contains(number))
+        .ok_or_else(|| format!("expected a whole number from 1 to {UES_MAX}"))
+}
+
+/// How packets get in and out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Driver {
+    /// Packet sockets: every kernel has them
+    #[value(name = "af_packet")]
+    AfPacket,
+    /// XDP sockets: faster, kernel 5.4 or newer
+    #[value(name = "af_xdp")]
+    AfXdp,
+    /// Shared memory between processes: another one brings packets to the kernel and back
+    #[value(name = "memif")]
+    Memif,
+}
+
+/// `sluice demo bridge`
+#[derive(Clone, Debug, Args)]
+pub struct BridgeArgs {
+    /// Device arguments of DPDK ports; what comes from the first leaves by the second
+    #[arg(num_args = 2.., required = true)]
+    pub devices: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    fn parsed<A: Args>(line: &str) -> Result<A, clap::Error> {
+        let command = A::augment_args(Command::new("test"));
+        let matches = command.try_get_matches_from(line.split_whitespace())?;
+        A::from_arg_matches(&matches)
+    }
+
+    #[test]
+    fn the_demo_has_defaults() {
+        let args: DemoArgs = parsed("test").unwrap();
+        assert_eq!(
+            (args.ues, args.driver, args.once),
+            (3, Driver::AfPacket, false)
+        );
+        let args: DemoArgs = parsed("test --once --json --ues 5 --driver af_xdp").unwrap();
+        assert_eq!((args.ues, args.driver, args.once), (5, Driver::AfXdp, true));
+        assert!(parsed::<DemoArgs>("test --ues 0").is_err());
+        assert!(parsed::<DemoArgs>("test --driver carrier-pigeon").is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! For a UPF whose ports are memif: the same program again, in a process of its own, joins each
+//! memif with the kernel interface that the UPF would otherwise have taken itself.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sluice_host::netns::Ns;
+use sluice_host::process::Process;
+use sluice_host::signal::Shutdown;
+use sluice_host::thread;
+use sluice_port::{Burst, PortId, PortIo, QueueId};
+use sluice_port_dpdk::devargs::{self, MemifRole};
+use sluice_port_dpdk::{
+    DpdkIo, Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig, Port, PortConfig,
+};
+
+use super::child::{self, Stop};
+use super::error::DemoError;
+use super::workdir::WorkDir;
+use crate::args::BridgeArgs;
+use sluice::exit::Exit;
+
+/// Packet memory, and packets: all rings full, and what is between them.
+const MEMORY_MIB: u32 = 64;
+const MBUFS: u32 = 16_383;
+/// A pause when nothing comes, as a worker's.
+const REST: Duration = Duration::from_micros(50);
+/// How often a full ring is tried again, a rest apart, before packets are given up: its reader may
+/// have lost its core for a while.
+const TRIES: u32 = 400;
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// The sockets of the memifs, in the order of the UPF's ports.
+pub(super) fn sockets(work: &WorkDir) -> [PathBuf; 2] {
+    ["n3.memif", "n6.memif"].map(|name| work.join(name))
+}
+
+/// The running bridge; it ends with the value.
+#[derive(Debug)]
+pub(super) struct Bridge {
+    process: Process,
+    log: PathBuf,
+}
+
+impl Bridge {
+    /// Starts it in `ns`; when it returns, the memifs wait for the UPF.
+    pub(super) fn start(ns: &Ns, work: &WorkDir, stop: &Stop) -> Result<Self, DemoError> {
+        let program = std::env::current_exe().map_err(DemoError::io("find this program"))?;
+        let mut command = ns.command(&program.to_string_lossy());
+        command.arg("bridge");
+        for ((number, link), socket) in [(0, "n3"), (1, "n6")].into_iter().zip(sockets(work)) {
+            command.arg(devargs::af_packet(number, link, 1));
+            command.arg(devargs::memif(number, MemifRole::Server, &socket, 0));
+        }
+        let log = work.join("bridge.log");
+        let process = child::start(&mut command, &log)?;
+        let mut this = Self { process, log };
+        stop.wait_until("the bridge is there", START_LIMIT, || {
+            this.check_alive()?;
+            Ok(sockets(work).iter().all(|socket| socket.exists()))
+        })?;
+        Ok(this)
+    }
+
+    /// An error if it has ended.
+    pub(super) fn check_alive(&mut self) -> Result<(), DemoError> {
+        match self.process.status() {
+            None => Ok(()),
+            Some(status) => Err(DemoError::Ended {
+                program: "the bridge to memif".to_owned(),
+                status: status.to_string(),
+                said: format!("\n{}", child::tail(&self.log, 20).join("\n")),
+            }),
+        }
+    }
+}
+
+/// `sluice demo bridge`: joins ports in pairs until it is told to end.
+pub fn run(args: &BridgeArgs) -> Exit {
+    match join(&args.devices) {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            eprintln!("sluice demo bridge: {error}");
+            Exit::Lacking
+        }
+    }
+}
+
+fn join(devices: &[String]) -> Result<(), Box<dyn Error>> {
+    let shutdown = Shutdown::install()?;
+    let eal = Eal::init(&EalConfig {
+        memory: Memory::Auto { mib: MEMORY_MIB },
+        ..EalConfig::default()
+    })?;
+    let pool = MbufPool::create(
+        &eal,
+        PoolConfig {
+            packets: MBUFS,
+            ..PoolConfig::default()
+        },
+    )?;
+    let open = |device: &String| Port::open(&pool, &PortConfig::new(device.as_str(), device));
+    let ports = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let mut io = DpdkIo::new(&pool, &ports);
+    for port in &ports {
+        let queues = port.rx_queue(0).zip(port.tx_queue(0));
+        let (rx, tx) = queues.ok_or("a port without queues")?;
+        // All ports are this worker's.
+        let _ = (io.attach_rx(rx), io.attach_tx(tx));
+    }
+    thread::sleep_precisely();
+    let mut burst = Burst::new();
+    while !shutdown.is_requested() {
+        let all = (0..ports.len() as u16).map(PortId);
+        let passed = all
+            .map(|from| pass(&mut io, from, &mut burst))
+            .sum::<usize>();
+        if passed == 0 {
+            std::thread::sleep(REST);
+        }
+    }
+    Ok(())
+}
+
+/// What has come from a port leaves by the other of its pair.
+fn pass(io: &mut DpdkIo, from: PortId, burst: &mut Burst<Mbuf>) -> usize {
+    let (to, queue) = (PortId(from.0 ^ 1), QueueId(0));
+    let room = burst.remaining();
+    let received = io.rx(from, queue, burst, room);
+    for _ in 0..TRIES {
+        io.tx(to, queue, burst);
+        if burst.is_empty() {
+            break;
+        }
+        std::thread::sleep(REST);
+    }
+    burst.free();
+    received
+}

@@ -1,0 +1,116 @@
+//! Why a demo did not run to its end.
+
+use std::io;
+use std::time::Duration;
+
+use sluice_host::HostError;
+use sluice_host::cap::Missing;
+use sluice_host::capture::CaptureError;
+use sluice_host::tool::ToolError;
+use sluice_ran::RanError;
+use sluice_smf::SmfError;
+
+use sluice::ctl::CtlError;
+
+/// What stopped the demo. A check that fails does not stop it and is no error.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DemoError {
+    /// The environment lacks something.
+    #[error("the demo needs what is not here:{}", listed(.0))]
+    Missing(Vec<Missing>),
+    /// Ctrl-C, SIGTERM, or a terminal that is gone.
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    #[error(transparent)]
+    Ran(#[from] RanError),
+    #[error(transparent)]
+    Smf(#[from] SmfError),
+    #[error(transparent)]
+    Ctl(#[from] CtlError),
+    /// A file, socket or thread of our own.
+    #[error("{action}: {source}")]
+    Io { action: String, source: io::Error },
+    /// A program ended that should have gone on.
+    #[error("{program} ended by itself ({status}): {said}")]
+    Ended {
+        program: String,
+        status: String,
+        said: String,
+    },
+    /// Something did not happen in time.
+    #[error("{what} within {limit:?}")]
+    TooLate { what: String, limit: Duration },
+    /// A program or the UPF answered in a form that we do not understand.
+    #[error("{from} answered unexpectedly: {answer}")]
+    Answer { from: String, answer: String },
+    /// The step in which it happened.
+    #[error("{step}: {source}")]
+    Step {
+        step: &'static str,
+        source: Box<DemoError>,
+    },
+}
+
+impl DemoError {
+    /// For `map_err` at file and socket work.
+    pub(super) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+
+    /// Names what answered wrongly, with the beginning of its answer.
+    pub(super) fn answer(from: impl Into<String>, answer: impl AsRef<str>) -> Self {
+        Self::Answer {
+            from: from.into(),
+            answer: answer.as_ref().trim().chars().take(400).collect(),
+        }
+    }
+
+    /// Whether somebody wanted the end.
+    pub(super) fn is_interruption(&self) -> bool {
+        match self {
+            Self::Interrupted => true,
+            Self::Step { source, .. } => source.is_interruption(),
+            _ => false,
+        }
+    }
+}
+
+/// Names the step in which an error happened.
+pub(super) trait InStep<T> {
+    /// The same outcome, with the step in front of the error.
+    fn in_step(self, step: &'static str) -> Result<T, DemoError>;
+}
+
+impl<T, E: Into<DemoError>> InStep<T> for Result<T, E> {
+    fn in_step(self, step: &'static str) -> Result<T, DemoError> {
+        self.map_err(|error| DemoError::Step {
+            step,
+            source: Box::new(error.into()),
+        })
+    }
+}
+
+fn listed(missing: &[Missing]) -> String {
+    missing.iter().map(|m| format!("\n  - {m}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_is_recognised_inside_a_step() {
+        let error = Err::<(), _>(DemoError::Interrupted)
+            .in_step("ping")
+            .expect_err("error");
+        assert!(error.is_interruption());
+        assert_eq!(error.to_string(), "ping: interrupted");
+    }
+}

@@ -1,0 +1,247 @@
+//! The demo's outcome: one JSON object, or some lines for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::captures::Judgement;
+use super::checks::Checks;
+use super::traffic::http::Http;
+use super::traffic::iperf::{TcpFlow, Udp};
+use super::traffic::ping::Ping;
+use super::upf::{Ledger, PortCounters, WorkerLoad};
+use sluice::screen::Screen;
+
+/// Everything that is told at the end.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) checks_passed: usize,
+    pub(super) checks_failed: usize,
+    /// The sum of `loss`.
+    pub(super) loss_packets: u64,
+    pub(super) loss: Loss,
+    pub(super) interrupted: bool,
+    /// What ended the demo before its time.
+    pub(super) error: Option<String>,
+    pub(super) driver: &'static str,
+    pub(super) duration_s: f64,
+    /// How often the UEs' programs ran; the results below are those of the last time.
+    pub(super) rounds: u32,
+    pub(super) ues: Vec<UeReport>,
+    pub(super) throughput: Throughput,
+    pub(super) path_switch: Option<PathSwitch>,
+    pub(super) ledger: Option<Ledger>,
+    /// Drops that a check provoked.
+    pub(super) expected_drops: BTreeMap<String, u64>,
+    pub(super) ports: Vec<PortCounters>,
+    pub(super) workers: Vec<WorkerLoad>,
+    pub(super) captures: Vec<Judgement>,
+    pub(super) checks: Checks,
+    /// The end of the UPF's log, when something went wrong.
+    pub(super) upf_log: Vec<String>,
+}
+
+/// Packets that got lost, by who missed them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Loss {
+    pub(super) ping: u64,
+    pub(super) iperf: u64,
+    /// In the UPF, except what a check provoked.
+    pub(super) upf_drops: u64,
+    /// In the gNBs.
+    pub(super) gnb_drops: u64,
+    /// Between the kernel and the UPF's ports.
+    pub(super) port_misses: u64,
+}
+
+impl Loss {
+    pub(super) fn total(&self) -> u64 {
+        let Self {
+            ping,
+            iperf,
+            upf_drops,
+            gnb_drops,
+            port_misses,
+        } = self;
+        ping + iperf + upf_drops + gnb_drops + port_misses
+    }
+}
+
+/// What a UE's programs and counters say.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct UeReport {
+    pub(super) name: String,
+    pub(super) address: String,
+    pub(super) gnb: String,
+    pub(super) ping: Vec<Ping>,
+    pub(super) http: Option<Http>,
+    pub(super) udp: Option<Udp>,
+    pub(super) tcp_uplink: Option<TcpFlow>,
+    pub(super) tcp_downlink: Option<TcpFlow>,
+    pub(super) usage: Option<Usage>,
+}
+
+/// What the UPF reported when the session was deleted, beside what the kernel counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Usage {
+    pub(super) uplink_bytes: u64,
+    pub(super) downlink_bytes: u64,
+    pub(super) tun_uplink_bytes: u64,
+    pub(super) tun_downlink_bytes: u64,
+}
+
+/// Sums over all UEs, in bits per second.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Throughput {
+    pub(super) udp_uplink_bps: f64,
+    pub(super) udp_downlink_bps: f64,
+    pub(super) tcp_uplink_bps: f64,
+    pub(super) tcp_downlink_bps: f64,
+}
+
+/// A UE that moved from one gNB to the other.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct PathSwitch {
+    pub(super) ue: String,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) end_markers: u64,
+    pub(super) packets_after_end_marker: u64,
+}
+
+impl Report {
+    /// Nothing has happened yet.
+    pub(super) fn new(driver: &'static str, screen: Screen) -> Self {
+        Self {
+            checks_passed: 0,
+            checks_failed: 0,
+            loss_packets: 0,
+            loss: Loss::default(),
+            interrupted: false,
+            error: None,
+            driver,
+            duration_s: 0.0,
+            rounds: 0,
+            ues: Vec::new(),
+            throughput: Throughput::default(),
+            path_switch: None,
+            ledger: None,
+            expected_drops: BTreeMap::new(),
+            ports: Vec::new(),
+            workers: Vec::new(),
+            captures: Vec::new(),
+            checks: Checks::new(screen),
+            upf_log: Vec::new(),
+        }
+    }
+
+    /// Makes the sums.
+    pub(super) fn finish(&mut self) {
+        self.checks_passed = self.checks.passed();
+        self.checks_failed = self.checks.failed();
+        self.loss_packets = self.loss.total();
+        self.sum_throughput();
+    }
+
+    fn sum_throughput(&mut self) {
+        // Not `sum`, which makes a negative zero of nothing.
+        let sum = |of: fn(&UeReport) -> Option<f64>| {
+            let each = self.ues.iter().filter_map(of);
+            each.fold(0.0, |sum, one| sum + one)
+        };
+        self.throughput = Throughput {
+            udp_uplink_bps: sum(|ue| Some(ue.udp?.uplink.bits_per_second)),
+            udp_downlink_bps: sum(|ue| Some(ue.udp?.downlink.bits_per_second)),
+            tcp_uplink_bps: sum(|ue| Some(ue.tcp_uplink?.bits_per_second)),
+            tcp_downlink_bps: sum(|ue| Some(ue.tcp_downlink?.bits_per_second)),
+        };
+    }
+
+    /// Whether all was done and everything held.
+    pub(super) fn is_good(&self) -> bool {
+        self.error.is_none() && self.checks_failed == 0 && self.loss_packets == 0
+    }
+
+    fn throughput_text(&self) -> String {
+        let t = &self.throughput;
+        format!(
+            "{} UEs over {}: UDP {:.0} up + {:.0} down, TCP {:.0} up, {:.0} down (Mbit/s)",
+            self.ues.len(),
+            self.driver,
+            t.udp_uplink_bps / 1e6,
+            t.udp_downlink_bps / 1e6,
+            t.tcp_uplink_bps / 1e6,
+            t.tcp_downlink_bps / 1e6
+        )
+    }
+
+    /// Lines for people; writing to a String cannot fail.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if self.rounds > 0 {
+            let _ = writeln!(text, "{}", self.throughput_text());
+        }
+        for ue in &self.ues {
+            let Some(usage) = ue.usage else { continue };
+            let _ = writeln!(
+                text,
+                "  {:<6}{:<14}{:<7} usage up {} down {} bytes; its TUN up {} down {}",
+                ue.name,
+                ue.address,
+                ue.gnb,
+                usage.uplink_bytes,
+                usage.downlink_bytes,
+                usage.tun_uplink_bytes,
+                usage.tun_downlink_bytes
+            );
+        }
+        for check in self.checks.failures() {
+            let _ = writeln!(
+                text,
+                "FAILED {}: expected {}, got {}",
+                check.name, check.expected, check.got
+            );
+        }
+        let interrupted = if self.interrupted {
+            "interrupted; "
+        } else {
+            ""
+        };
+        let _ = write!(
+            text,
+            "{interrupted}{} checks passed, {} failed, {} packets lost, {:.0} s",
+            self.checks_passed, self.checks_failed, self.loss_packets, self.duration_s
+        );
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_scripts_rely_on_are_there() {
+        let value = serde_json::to_value(Report::new("af_packet", Screen::silent())).expect("JSON");
+        for key in [
+            "checks_passed",
+            "checks_failed",
+            "loss_packets",
+            "checks",
+            "ues",
+            "loss",
+        ] {
+            assert!(value.get(key).is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn every_loss_spoils_the_result() {
+        let mut report = Report::new("af_packet", Screen::silent());
+        assert!(report.is_good());
+        report.loss.gnb_drops = 1;
+        report.loss_packets = report.loss.total();
+        assert!(!report.is_good());
+    }
+}

@@ -1,0 +1,123 @@
+//! HTTP by curl: a file down and the same file up, compared byte for byte.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sluice_host::netns::Ns;
+
+use crate::child::{self, Stop};
+use crate::error::DemoError;
+use crate::plan::{HTTP_PORT, N6_SERVER};
+use crate::servers::{DOWNLOAD, Servers, UPLOADS};
+use crate::workdir::WorkDir;
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// What curl says at the end.
+const WRITE_OUT: &str = "%{json}";
+
+/// A transfer in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Transfer {
+    pub(crate) bytes: u64,
+    pub(crate) bits_per_second: f64,
+    /// Whether what arrived is what was sent.
+    pub(crate) identical: bool,
+}
+
+/// Both transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Http {
+    pub(crate) download: Transfer,
+    pub(crate) upload: Transfer,
+}
+
+/// Of curl's report.
+#[derive(Deserialize)]
+struct Said {
+    size_download: u64,
+    size_upload: u64,
+    speed_download: f64,
+    speed_upload: f64,
+}
+
+/// Fetches the servers' content from `ns` and puts it back under `name`.
+pub(crate) fn transfer(
+    ns: &Ns,
+    name: &str,
+    servers: &Servers,
+    work: &WorkDir,
+    stop: &Stop,
+) -> Result<Http, DemoError> {
+    let file = work.join(&format!("fetched-{name}"));
+    let download = download(ns, &file, servers, stop)?;
+    let upload = upload(ns, &file, name, servers, stop)?;
+    std::fs::remove_file(&file).map_err(DemoError::io(format!("remove {}", file.display())))?;
+    Ok(Http { download, upload })
+}
+
+fn download(ns: &Ns, file: &Path, servers: &Servers, stop: &Stop) -> Result<Transfer, DemoError> {
+    let mut command = curl(ns);
+    command.arg("-o").arg(file).arg(url(DOWNLOAD));
+    let said = run(&mut command, stop)?;
+    let got = std::fs::read(file).map_err(DemoError::io(format!("read {}", file.display())))?;
+    Ok(Transfer {
+        bytes: said.size_download,
+        bits_per_second: said.speed_download * 8.0,
+        identical: got == servers.content,
+    })
+}
+
+fn upload(
+    ns: &Ns,
+    file: &Path,
+    name: &str,
+    servers: &Servers,
+    stop: &Stop,
+) -> Result<Transfer, DemoError> {
+    let mut command = curl(ns);
+    command.arg("-T").arg(file);
+    // No answer to wait for before the body.
+    command.args(["-H", "Expect:"]);
+    command.arg(url(&format!("{UPLOADS}{name}")));
+    let said = run(&mut command, stop)?;
+    let got = servers.take_upload(name);
+    Ok(Transfer {
+        bytes: said.size_upload,
+        bits_per_second: said.speed_upload * 8.0,
+        identical: got.is_some_and(|got| got == servers.content),
+    })
+}
+
+fn curl(ns: &Ns) -> Command {
+    let mut command = ns.command("curl");
+    // Not a user's settings, and no proxy.
+    command.args(["-q", "-sS", "--fail", "-4", "--noproxy", "*"]);
+    command.args(["-w", WRITE_OUT]);
+    command
+}
+
+fn url(path: &str) -> String {
+    format!("http://{N6_SERVER}:{HTTP_PORT}{path}")
+}
+
+fn run(command: &mut Command, stop: &Stop) -> Result<Said, DemoError> {
+    let out = child::run(command, LIMIT, stop)?.success()?;
+    // A PUT may be answered with a page, which stands before the report.
+    let report = out.rfind("\n{").map_or(out.as_str(), |at| &out[at..]);
+    serde_json::from_str(report).map_err(|error| {
+        let said = format!("{error}: {out}");
+        DemoError::answer("curl", said)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_names_server_and_path() {
+        assert_eq!(url("/content"), "http://198.18.6.2:80/content");
+    }
+}

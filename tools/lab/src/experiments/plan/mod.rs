@@ -1,0 +1,318 @@
+//! An experiment as data: what is varied, held and measured, what the paper found, what is expected
+//! here, and what cannot be done here.
+
+mod check;
+mod embedded;
+mod read;
+
+pub use check::Wrong;
+pub use embedded::{embedded, embedded_files};
+pub use read::{Bad, Fits, from_folder, from_text};
+
+use crate::experiments::point::{At, Scalar};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One file of `lab/experiments/plans`, or of a folder of the user's.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// As in `sluice lab run NAME`.
+    pub name: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// Where it comes from.
+    pub paper: Paper,
+    /// Whether it can be run.
+    pub status: Status,
+    /// Who measures it: the name of a runner of the `sluice` command.
+    #[serde(default)]
+    pub runner: Option<String>,
+    /// What is varied: all combinations are measured, the last axis fastest.
+    #[serde(default)]
+    pub axes: Vec<Axis>,
+    /// What is held.
+    #[serde(default)]
+    pub held: BTreeMap<String, Scalar>,
+    /// What is held otherwise with `--quick`.
+    #[serde(default)]
+    pub held_quick: BTreeMap<String, Scalar>,
+    /// What is measured.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// The paper's figures.
+    #[serde(default)]
+    pub theirs: Vec<Theirs>,
+    /// Orderings and ratios that have to hold.
+    #[serde(default)]
+    pub expectations: Vec<Expectation>,
+    /// What is drawn.
+    #[serde(default)]
+    pub plots: Vec<Plot>,
+    /// What really carries the packets, and what is modelled or in virtual time.
+    #[serde(default)]
+    pub how: Vec<String>,
+    /// What cannot be done here, and why.
+    #[serde(default)]
+    pub cannot: Vec<String>,
+    /// All that its runner can measure; not a part of the file.
+    #[serde(skip)]
+    pub gives: Vec<Series>,
+}
+
+/// Where an experiment comes from.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// `A` to `E`, or a name of the user's.
+    pub system: String,
+    /// Authors, year, title.
+    pub reference: String,
+    /// Which figure, table or section.
+    pub figure: String,
+}
+
+/// Whether an experiment can be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It can.
+    Runs,
+    /// It needs parts that do not exist; `cannot` says which. Never counted as passed.
+    NotYet,
+}
+
+/// What is varied.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// As points and series name it.
+    pub name: String,
+    /// What it is, for people.
+    pub says: String,
+    /// Of its numbers.
+    #[serde(default)]
+    pub unit: String,
+    /// All values, numbers or names.
+    pub values: Vec<Scalar>,
+    /// The values with `--quick`; all if there are none.
+    #[serde(default)]
+    pub quick: Vec<Scalar>,
+}
+
+/// What is measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// As results name it.
+    pub name: String,
+    /// What it is, for people.
+    pub says: String,
+    /// Of its numbers.
+    #[serde(default)]
+    pub unit: String,
+    /// How it comes about.
+    pub how: How,
+}
+
+/// How a figure comes about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// On this machine, by the clock.
+    Measured,
+    /// By a model; the experiment says which.
+    Modelled,
+    /// Queues and time are counted; what turns cost was measured in the same run.
+    VirtualTime,
+}
+
+impl How {
+    /// For people.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Modelled => "modelled",
+            Self::VirtualTime => "virtual time",
+        }
+    }
+}
+
+/// A figure of the paper.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Theirs {
+    /// What it is.
+    pub says: String,
+    /// As printed, with its unit.
+    pub value: String,
+    /// Where it stands in the paper.
+    pub stands: String,
+}
+
+/// An ordering or a ratio that has to hold: left by right (or left alone) is at least or at most
+/// so much.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Short, for reports and scripts.
+    pub name: String,
+    /// In words.
+    pub says: String,
+    /// What is judged.
+    pub left: Select,
+    /// By what it is divided.
+    #[serde(default)]
+    pub right: Option<Select>,
+    /// Judged for each combination of values of these axes.
+    #[serde(default)]
+    pub for_each: Vec<String>,
+    /// Whether each combination has to hold, or their median.
+    #[serde(default)]
+    pub over: Over,
+    /// The least that holds.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// The most that holds.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+    /// The same ratio in the paper.
+    #[serde(default)]
+    pub theirs: Option<String>,
+}
+
+/// Which combinations have to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// All of them.
+    #[default]
+    Each,
+    /// The one in the middle.
+    Median,
+}
+
+/// Values of a series.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Select {
+    /// Of which series, the medians.
+    pub series: String,
+    /// Only where these axes have these values.
+    #[serde(default, rename = "where")]
+    pub at: At,
+    /// What becomes of several.
+    #[serde(default)]
+    pub reduce: Option<Reduce>,
+}
+
+/// One value of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduce {
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Their mean.
+    Mean,
+    /// Of the least place on its axes.
+    First,
+    /// Of the greatest place on its axes.
+    Last,
+}
+
+/// What is drawn.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// Its file's name, behind the experiment's.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// What kind.
+    pub kind: Kind,
+    /// The axis along x; of timelines and distributions: what stands there.
+    pub x: String,
+    /// The series, or the curves of timelines and distributions: each has a panel.
+    pub y: Vec<String>,
+    /// A curve for each combination of these axes' values.
+    #[serde(default)]
+    pub by: Vec<String>,
+    /// Only where these axes have these values.
+    #[serde(default, rename = "where")]
+    pub at: At,
+    /// Logarithmic x.
+    #[serde(default)]
+    pub log_x: bool,
+    /// Logarithmic y.
+    #[serde(default)]
+    pub log_y: bool,
+    /// What stands at y, of timelines and distributions; one for each of `y`.
+    #[serde(default)]
+    pub y_says: Vec<String>,
+}
+
+/// Kinds of plots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Medians with bars from minimum to maximum, over an axis of numbers.
+    Curves,
+    /// The same over an axis of names.
+    Bars,
+    /// Curves of points over time, with moments marked.
+    Timeline,
+    /// The share of values below each.
+    Distribution,
+}
+
+impl Experiment {
+    /// All points, in the order in which they are measured.
+    pub fn points(&self, quick: bool) -> Vec<At> {
+        let mut points = vec![At::new()];
+        for axis in &self.axes {
+            let values = match quick && !axis.quick.is_empty() {
+                true => &axis.quick,
+                false => &axis.values,
+            };
+            let with = |at: &At, value: &Scalar| {
+                let mut at = at.clone();
+                at.insert(axis.name.clone(), value.clone());
+                at
+            };
+            points = points
+                .iter()
+                .flat_map(|at| values.iter().map(move |value| with(at, value)))
+                .collect();
+        }
+        points
+    }
+
+    /// What is held under this name.
+    pub fn held(&self, name: &str, quick: bool) -> Option<&Scalar> {
+        let quick = self.held_quick.get(name).filter(|_| quick);
+        quick.or_else(|| self.held.get(name))
+    }
+
+    /// The axis of this name.
+    pub fn axis(&self, name: &str) -> Option<&Axis> {
+        self.axes.iter().find(|axis| axis.name == name)
+    }
+
+    /// The series of this name, asked for or not.
+    pub fn given(&self, name: &str) -> Option<&Series> {
+        let asked = self.series(name);
+        asked.or_else(|| self.gives.iter().find(|series| series.name == name))
+    }
+
+    /// The series of this name.
+    pub fn series(&self, name: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.name == name)
+    }
+
+    /// Whether it can be run.
+    pub fn runs(&self) -> bool {
+        self.status == Status::Runs
+    }
+}

@@ -1,0 +1,212 @@
+//! What came out, for scripts ([`json()`], [`csv`]) and for people ([`html`]).
+
+mod csv;
+mod html;
+mod style;
+
+pub use csv::csv;
+pub use html::html;
+
+use crate::experiments::expect::{Outcome, Verdict, judge};
+use crate::experiments::plan::{Experiment, Status};
+use crate::experiments::plot;
+use crate::experiments::point::{At, show};
+use crate::experiments::run::Ran;
+use crate::experiments::store::{Point, Store};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// How far an experiment came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// All points were measured.
+    Done,
+    /// Some were.
+    Partly,
+    /// It cannot be run yet.
+    NotYet,
+}
+
+/// One experiment with all that is told of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Told {
+    /// The plan.
+    pub experiment: Experiment,
+    /// How far it came.
+    pub state: State,
+    /// What was measured.
+    pub points: Vec<Point>,
+    /// What the run did not come to.
+    pub missing: Vec<At>,
+    /// What could not be measured, and why.
+    pub failed: Vec<String>,
+    /// What was expected, judged; nothing if it cannot be run yet.
+    pub verdicts: Vec<Verdict>,
+    /// Plots: name and SVG.
+    pub plots: Vec<(String, String)>,
+}
+
+impl Told {
+    /// Of an experiment that ran, or that cannot be run yet.
+    pub fn of(experiment: &Experiment, ran: Option<&Ran>) -> Self {
+        let points = ran.map(|ran| ran.points.clone()).unwrap_or_default();
+        let failed = ran.map(|ran| ran.failed.clone()).unwrap_or_default();
+        let missing = ran.map(|ran| ran.missing.clone()).unwrap_or_default();
+        let cut = ran.is_some_and(|ran| ran.interrupted || !ran.failed.is_empty());
+        let state = match experiment.status {
+            Status::NotYet => State::NotYet,
+            Status::Runs if cut || points.is_empty() => State::Partly,
+            Status::Runs => State::Done,
+        };
+        let verdicts = match state {
+            State::NotYet => vec![],
+            _ => judge(experiment, &points, &missing),
+        };
+        let drawn = experiment.plots.iter().filter_map(|plot| {
+            let figure = plot::figure(experiment, plot, &points)?;
+            Some((plot.name.clone(), plot::svg(&figure).ok()?))
+        });
+        Self {
+            plots: drawn.collect(),
+            experiment: experiment.clone(),
+            state,
+            points,
+            missing,
+            failed: failed
+                .iter()
+                .map(|(at, why)| format!("{}: {why}", show(at)))
+                .collect(),
+            verdicts,
+        }
+    }
+
+    /// Expectations of this outcome.
+    pub fn of_outcome(&self, outcome: Outcome) -> Vec<&Verdict> {
+        let all = self.verdicts.iter();
+        all.filter(|v| v.outcome == outcome).collect()
+    }
+
+    /// Expectations that hold, disturbed or not.
+    pub fn passed(&self) -> usize {
+        self.verdicts.iter().filter(|v| v.passed).count()
+    }
+
+    /// Expectations that do not hold; what could not be measured does not hold either.
+    pub fn failing(&self) -> Vec<&Verdict> {
+        self.of_outcome(Outcome::Failed)
+    }
+
+    /// Expectations for which the run ended too early.
+    pub fn not_judged(&self) -> Vec<&Verdict> {
+        self.of_outcome(Outcome::NotJudged)
+    }
+
+    /// Points that something disturbed.
+    pub fn disturbed(&self) -> usize {
+        let disturbed = |p: &&Point| p.measured.disturbed.is_some();
+        self.points.iter().filter(disturbed).count()
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "name": self.experiment.name,
+            "title": self.experiment.title,
+            "paper": self.experiment.paper,
+            "state": self.state,
+            "expectations_passed": self.passed(),
+            "expectations_passed_disturbed": self.of_outcome(Outcome::PassedDisturbed).len(),
+            "expectations_failed": self.failing().len(),
+            "expectations_not_judged": self.not_judged().len(),
+            "expectations": self.verdicts,
+            "points": self.points.len(),
+            "points_disturbed": self.disturbed(),
+            "points_failed": self.failed,
+            "not_yet_because": match self.state {
+                State::NotYet => json!(self.experiment.cannot),
+                _ => Value::Null,
+            },
+        })
+    }
+
+    /// Keeps results, plots as SVG and PNG. Says what could not be made.
+    pub fn keep(&self, store: &Store) -> std::io::Result<Option<plot::Blot>> {
+        let name = &self.experiment.name;
+        let all = json!({
+            "experiment": self.to_json(),
+            "results": self.points,
+        });
+        store.write(
+            name,
+            "result.json",
+            serde_json::to_string_pretty(&all)?.as_bytes(),
+        )?;
+        store.write(
+            name,
+            "result.csv",
+            csv(&self.experiment, &self.points).as_bytes(),
+        )?;
+        let mut blot = None;
+        for (plot, svg) in &self.plots {
+            store.write(name, &format!("{plot}.svg"), svg.as_bytes())?;
+            match plot::png(svg) {
+                Ok(png) => store.write(name, &format!("{plot}.png"), &png)?,
+                Err(why) => blot = Some(why),
+            }
+        }
+        Ok(blot)
+    }
+}
+
+/// What a run was: for the report, and to make it anew.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// What was typed.
+    pub command: String,
+    /// When, by the wall.
+    pub date: String,
+    /// The program's version.
+    pub version: String,
+    /// What has to be typed behind an experiment's name to do the same; none if it was not written
+    /// down.
+    #[serde(default)]
+    pub options: Option<String>,
+    /// With `--quick`.
+    pub quick: bool,
+    /// Facts of the machine.
+    pub machine: Value,
+    /// Experiments asked for, in order.
+    pub asked: Vec<String>,
+    /// What was not measured, by experiment: told again by `report`.
+    #[serde(default)]
+    pub failed: Vec<(String, String)>,
+    /// What the run did not come to, by experiment.
+    #[serde(default)]
+    pub missing: Vec<(String, At)>,
+}
+
+impl Run {
+    /// The command that measures this experiment as it was measured.
+    pub fn again(&self, experiment: &str) -> String {
+        match &self.options {
+            Some(options) => format!("sluice lab run {experiment}{options}"),
+            None => self.command.clone(),
+        }
+    }
+}
+
+/// All of it as one object.
+pub fn json(run: &Run, all: &[Told]) -> Value {
+    json!({
+        "lab": "report",
+        "version": run.version,
+        "command": run.command,
+        "date": run.date,
+        "quick": run.quick,
+        "machine": run.machine,
+        "experiments": all.iter().map(Told::to_json).collect::<Vec<_>>(),
+        "expectations_passed": all.iter().map(Told::passed).sum::<usize>(),
+        "expectations_failed": all.iter().map(|t| t.failing().len()).sum::<usize>(),
+        "expectations_not_judged": all.iter().map(|t| t.not_judged().len()).sum::<usize>(),
+    })
+}

@@ -1,0 +1,194 @@
+//! Results in a folder: each point in a file of its own, written as soon as it is measured, so that
+//! an interruption loses the point under way and nothing else.
+//!
+//! `DIR/NAME/plan.json` is the experiment as it was run, `DIR/NAME/points/*.json` are its points,
+//! `DIR/NAME/result.json` and `result.csv` all of them together.
+
+use crate::experiments::plan::Experiment;
+use crate::experiments::point::{At, Measured, show};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+pub(crate) use sluice_bench::watch::hash_of;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a point was measured with: another one is no answer for this run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Made {
+    /// A hash of the plan, without words for people.
+    pub experiment: String,
+    /// The machine, in words.
+    pub machine: String,
+    /// A hash of the program.
+    pub binary: String,
+    /// With `--quick`.
+    pub quick: bool,
+}
+
+impl Made {
+    /// Why this is not what `wanted` asks for.
+    fn differs(&self, wanted: &Self) -> Option<&'static str> {
+        let checks = [
+            (
+                self.experiment != wanted.experiment,
+                "the experiment changed",
+            ),
+            (self.machine != wanted.machine, "it is another machine"),
+            (self.binary != wanted.binary, "it is another program"),
+            (self.quick != wanted.quick, "one of both is --quick"),
+        ];
+        checks.iter().find(|(other, _)| *other).map(|(_, why)| *why)
+    }
+}
+
+/// A point with what came out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Where.
+    pub at: At,
+    /// What came out.
+    pub measured: Measured,
+    /// How often it was measured; if more than once, figures are of all of them.
+    #[serde(default = "once")]
+    pub attempts: usize,
+    /// How long it took.
+    pub took_s: f64,
+    /// With what.
+    pub made: Made,
+}
+
+fn once() -> usize {
+    1
+}
+
+/// What a folder says of a point.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Found {
+    /// Nothing.
+    Missing,
+    /// It was measured, by something else.
+    Stale(&'static str),
+    /// It was measured.
+    Here(Box<Point>),
+}
+
+/// Where results are.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// In this folder; it is made when something is written.
+    pub fn new(folder: &Path) -> Self {
+        let folder = folder.to_owned();
+        Self { folder }
+    }
+
+    /// The folder of an experiment.
+    pub fn folder(&self, experiment: &str) -> PathBuf {
+        self.folder.join(experiment)
+    }
+
+    /// The folder of all.
+    pub fn root(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether this point has been measured by what `wanted` says.
+    pub fn find(&self, experiment: &str, at: &At, wanted: &Made) -> Found {
+        let text = std::fs::read_to_string(self.file(experiment, at)).ok();
+        let point: Option<Point> = text.and_then(|text| serde_json::from_str(&text).ok());
+        match point {
+            // What cannot be read was never finished.
+            None => Found::Missing,
+            Some(point) if point.at != *at => Found::Missing,
+            Some(point) => match point.made.differs(wanted) {
+                Some(why) => Found::Stale(why),
+                None => Found::Here(Box::new(point)),
+            },
+        }
+    }
+
+    /// All points that the plan has and the folder has, whoever measured them.
+    pub fn points(&self, experiment: &Experiment, quick: bool) -> Vec<Point> {
+        let read = |at: &At| {
+            let text = std::fs::read_to_string(self.file(&experiment.name, at)).ok()?;
+            let point: Point = serde_json::from_str(&text).ok()?;
+            (point.at == *at).then_some(point)
+        };
+        experiment.points(quick).iter().filter_map(read).collect()
+    }
+
+    /// Keeps a point: wholly or not at all.
+    pub fn keep(&self, experiment: &str, point: &Point) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(point)?;
+        write(&self.file(experiment, &point.at), text.as_bytes())
+    }
+
+    /// Keeps a file of an experiment.
+    pub fn write(&self, experiment: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+        write(&self.folder(experiment).join(name), bytes)
+    }
+
+    /// Keeps a file of all.
+    pub fn write_root(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        write(&self.folder.join(name), bytes)
+    }
+
+    /// Reads a file of all.
+    pub fn read_root(&self, name: &str) -> io::Result<Value> {
+        let text = std::fs::read_to_string(self.folder.join(name))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// The experiment as it was run.
+    pub fn plan(&self, experiment: &str) -> io::Result<Experiment> {
+        let text = std::fs::read_to_string(self.folder(experiment).join("plan.json"))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    fn file(&self, experiment: &str, at: &At) -> PathBuf {
+        let folder = self.folder(experiment).join("points");
+        folder.join(format!("{}.json", key(at)))
+    }
+}
+
+/// A file name for a place: readable, and no two places have the same.
+fn key(at: &At) -> String {
+    let shown = show(at).replace(", ", ",");
+    let fine = |c: char| c.is_ascii_alphanumeric() || "=,.-_".contains(c);
+    let name: String = shown.chars().filter(|c| fine(*c)).take(120).collect();
+    match name == shown {
+        true if name.is_empty() => "all".to_owned(),
+        true => name,
+        false => format!("{name}-{}", hash_of(shown.as_bytes())),
+    }
+}
+
+/// A hash of what decides about figures: runner, axes, what is held. Words and limits may change.
+pub fn hash_of_plan(experiment: &Experiment) -> String {
+    let series: Vec<&str> = experiment.series.iter().map(|s| s.name.as_str()).collect();
+    let decides = (
+        &experiment.runner,
+        &experiment.held,
+        &experiment.held_quick,
+        series,
+    );
+    hash_of(
+        serde_json::to_string(&decides)
+            .unwrap_or_default()
+            .as_bytes(),
+    )
+}
+
+/// Beside it first, then in its place: a reader sees the old one or the new one, whole.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, bytes)?;
+    std::fs::rename(&beside, path)
+}

@@ -1,0 +1,131 @@
+//! `models`: throughput at full load in one execution model, and latency at saturation.
+//! `profiles`: the same with a load of so much of that beside it.
+
+use super::quiet::undisturbed;
+use super::rig::{
+    Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
+    repeats, sessions,
+};
+use crate::experiments::{Job, Measured, Problem};
+use sluice::upf::elastic::readings;
+use sluice_bench::elastic::models::FullLoad;
+use sluice_bench::elastic::source::Pace;
+use sluice_bench::elastic::world::World;
+use sluice_control::scaling::effort::Effort;
+use sluice_host::clock;
+use sluice_port::Packet;
+use std::time::Duration;
+
+/// Throughput at full load.
+pub fn models<P: Packet + Send + 'static>(
+    rig: &mut Rig<P>,
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
+    let load = Load::of(job)?;
+    let model = model(job.text("model")?)?;
+    let world = rig.world(sessions(job)?, &load)?;
+    let (all, disturbed) = at_full_load(world, model, job)?;
+    let mut measured = Measured {
+        disturbed,
+        ..Measured::default()
+    };
+    add_full(&mut measured, &all, &load);
+    if job.text("latency").is_ok() {
+        add_latency(&mut measured, world, job)?;
+    }
+    world.drain();
+    Ok(measured)
+}
+
+/// Latency when packets come as fast as they are taken.
+fn add_latency<P: Packet + Send + 'static>(
+    measured: &mut Measured,
+    world: &mut World<P>,
+    job: &Job<'_>,
+) -> Result<(), Problem> {
+    let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
+    let each = each(job)?;
+    for _ in 0..repeats(job)? {
+        let seen = undisturbed(world, job, |world| offer(world, Pace::FULL, each))?;
+        let offered = seen.what;
+        measured.disturbed = measured.disturbed.take().or(seen.disturbed);
+        p50.push(offered.us(0.5));
+        p99.push(offered.us(0.99));
+        times = offered.times_ns;
+    }
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
+    add_distribution(measured, &times);
+    Ok(())
+}
+
+fn add_full(measured: &mut Measured, all: &[FullLoad], load: &Load) {
+    let bits = load.tunnel_frame() * 8.0;
+    measured.add("mpps", all.iter().map(|one| one.mpps.median));
+    measured.add("engine_mpps", all.iter().map(engine_mpps));
+    measured.add(
+        "gbps",
+        all.iter().map(|one| engine_mpps(one) * bits / 1000.0),
+    );
+}
+
+/// Turns without packets, which tell what a turn costs by itself.
+const IDLE_NS: u64 = 1_000_000;
+
+/// Offers packets, and says for which share of the time the workers' packets kept them busy, as the
+/// daemon's scaling sees it.
+fn with_load<P: Packet + Send + 'static>(
+    world: &mut World<P>,
+    pace: Pace,
+    each: Duration,
+) -> (Offered, f64) {
+    let mut effort = Effort::default();
+    let mut busy_ns = |world: &World<P>| -> u64 {
+        let readings = effort.of(readings(&world.core)).into_iter();
+        readings.map(|worker| worker.busy_ns).sum()
+    };
+    world.drain();
+    busy_ns(world);
+    world.turn_for(IDLE_NS);
+    let (before, began_ns) = (busy_ns(world), clock::monotonic_ns());
+    let offered = offer(world, pace, each);
+    // Draining is idle, and short.
+    let wall_ns = (clock::monotonic_ns() - began_ns).min(each.as_nanos() as u64);
+    let load = (busy_ns(world) - before) as f64 / (2 * wall_ns) as f64;
+    (offered, load)
+}
+
+/// Throughput, then workers' load, latency and order at a share of it.
+pub fn profiles<P: Packet + Send + 'static>(
+    rig: &mut Rig<P>,
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
+    let load = Load::of(job)?;
+    let model = model(job.text("model")?)?;
+    let share = job.number("load")?;
+    let world = rig.world(sessions(job)?, &load)?;
+    let (all, disturbed) = at_full_load(world, model, job)?;
+    let mut measured = Measured {
+        disturbed,
+        ..Measured::default()
+    };
+    add_full(&mut measured, &all, &load);
+    let each = each(job)?;
+    let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
+    let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..repeats(job)? {
+        let pace = at_mpps(share * most);
+        let seen = undisturbed(world, job, |world| with_load(world, pace, each))?;
+        let (offered, load) = seen.what;
+        busy.push(load * 100.0);
+        p50.push(offered.us(0.5));
+        p99.push(offered.us(0.99));
+        reordered.push(offered.balance.reordered as f64);
+        measured.disturbed = measured.disturbed.or(seen.disturbed);
+    }
+    measured.add("worker_load", busy);
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
+    measured.add("reordered", reordered);
+    Ok(measured)
+}

@@ -1,0 +1,153 @@
+//! `pfcp`: messages per second through the daemon's N4 loop, and procedures of three.
+
+use super::quiet::best_of;
+use super::rig::{Ground, bad, repeats};
+use crate::experiments::{Job, Measured, Problem};
+use sluice_bench::path::io::Pool;
+use sluice_bench::pfcp::doors::{Datagrams, Door, RingDoor, SocketWire};
+use sluice_bench::pfcp::lifecycle::Act;
+use sluice_bench::pfcp::load::{Log, Pace, Wire};
+use sluice_bench::pfcp::measure::{Case, measure};
+use sluice_bench::pfcp::port::{self, N4Port, PortDoor};
+use sluice_bench::pfcp::script::Script;
+use sluice_bench::pfcp::variety::Variety;
+use sluice_bench::pfcp::world::{Cpus, Loop, World};
+use sluice_control::core::Surroundings;
+use sluice_port_dpdk::{Mbuf, MbufPool};
+
+/// The share of the closed loop's rate at which answers are timed.
+const TIMED: f64 = 0.1;
+/// If others had the CPUs for more of the time, it is measured again. The kernel's own work for sockets
+/// takes some.
+const PREEMPTED_MOST: f64 = 0.05;
+/// A first look at that rate takes so many of the messages.
+const LOOK: usize = 4;
+
+/// One way for messages to come.
+pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Measured, Problem> {
+    let failed = Problem::Failed;
+    let cpus = Cpus {
+        n4: ground.cpus[0],
+        worker: ground.cpus[1],
+    };
+    let fresh = || -> Pool<Mbuf> { (ground.pool)() };
+    let (n4_port, mut n4_wire) = port::pair(fresh());
+    let mut world = world_of(ground, job, n4_port, cpus)?;
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    let measured = match job.text("via")? {
+        "port" => all(&mut world, &mut PortDoor::new(fresh()), &mut n4_wire, job),
+        "socket" => {
+            let (mut n4, mut udp) =
+                SocketWire::pair(pool.clone(), Datagrams::Apart).map_err(failed)?;
+            all(&mut world, &mut n4, &mut udp, job)
+        }
+        other => Err(bad("via", other, "port or socket")),
+    }?;
+    // What stands in the end carries packets; and all buffers go back.
+    world.connect_all(&mut door, &mut wire).map_err(failed)?;
+    world.prove().map_err(failed)?;
+    Ok(measured)
+}
+
+/// A UPF with the point's sessions, all of them connected.
+pub fn world_of(
+    ground: &Ground<Mbuf>,
+    job: &Job<'_>,
+    n4: N4Port<Mbuf>,
+    cpus: Cpus,
+) -> Result<World<Mbuf>, Problem> {
+    let sessions = job.number("sessions")? as u32;
+    let world = World::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
+    let mut world = world.map_err(Problem::Failed)?;
+    let (mut door, mut wire) = RingDoor::pair(world.smf());
+    let populated = world.populate(&mut door, &mut wire);
+    populated.map_err(Problem::Failed)?;
+    Ok(world)
+}
+
+fn all(
+    world: &mut World<Mbuf>,
+    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    wire: &mut (impl Wire + Send),
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
+    let messages = job.number("messages")? as usize;
+    let mut measured = Measured::default();
+    let mut procedures = vec![];
+    for _ in 0..repeats(job)? {
+        job.go_on()?;
+        procedures.push(lives(world, door, wire, messages)?);
+    }
+    measured.add("procedures_per_s", procedures);
+    let case = |messages, rate_per_s, reps| Case {
+        name: "lab",
+        carried_by: "",
+        messages,
+        window: job.number("window").unwrap_or(256.0) as usize,
+        rate_per_s,
+        reps,
+    };
+    job.go_on()?;
+    let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
+    let look = measure(world, (&mut *door, &mut *wire), &look).map_err(Problem::Failed)?;
+    // One repetition at a time, so that Ctrl-C is heard between them.
+    let timed = case(messages, TIMED * look.rate_per_s.median, 1);
+    let (mut rates, mut p50, mut p99) = (vec![], vec![], vec![]);
+    for _ in 0..repeats(job)? {
+        let seen = best_of(PREEMPTED_MOST, || {
+            job.go_on()?;
+            let figures = measure(world, (&mut *door, &mut *wire), &timed);
+            let figures = figures.map_err(Problem::Failed)?;
+            let share = figures.preempted;
+            Ok((figures, share))
+        })?;
+        rates.push(seen.what.rate_per_s.median);
+        p50.push(seen.what.open.p50);
+        p99.push(seen.what.open.p99);
+        measured.disturbed = measured.disturbed.or(seen.disturbed);
+    }
+    measured.add("messages_per_s", rates);
+    measured.add("latency_us_p50", p50);
+    measured.add("latency_us_p99", p99);
+    Ok(measured)
+}
+
+/// Sessions end, begin and are connected: procedures of deletion, establishment and modification,
+/// a second.
+fn lives(
+    world: &mut World<Mbuf>,
+    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    wire: &mut (impl Wire + Send),
+    messages: usize,
+) -> Result<f64, Problem> {
+    let count = (messages / 3).min(world.subscribers.all.len()).max(1) as u32;
+    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    let (mut script, mut log) = (Script::default(), Log::new(count as usize));
+    // All stand: what was absent is established first.
+    let absent = std::mem::take(&mut world.subscribers.absent);
+    for index in absent {
+        script.each(&mut world.subscribers, index..index + 1, Act::Establish);
+        serve(world, door, wire, &script, &mut log)?;
+    }
+    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    let mut wall_ns = 0;
+    for act in [Act::Delete, Act::Establish, Act::Proceed] {
+        script.each(&mut world.subscribers, 0..count, act);
+        wall_ns += serve(world, door, wire, &script, &mut log)?;
+    }
+    world.subscribers.absent.clear();
+    Ok(f64::from(count) * 1e9 / wall_ns as f64)
+}
+
+fn serve(
+    world: &mut World<Mbuf>,
+    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    wire: &mut (impl Wire + Send),
+    script: &Script,
+    log: &mut Log,
+) -> Result<u64, Problem> {
+    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log);
+    let spent = spent.map_err(Problem::Failed)?;
+    world.judge(script, log).map_err(Problem::Failed)?;
+    Ok(spent.lap.wall_ns)
+}

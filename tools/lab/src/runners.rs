@@ -1,0 +1,144 @@
+//! Who measures what, by the names that experiments use; and what lies below all of them.
+
+use super::fleet::{self, Known};
+use super::keys::RUNNERS;
+use super::rig::{Ground, Rig};
+use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
+use crate::experiments::{Job, Measured, Problem, Runner};
+use sluice_bench::path::io::Pool;
+use sluice_host::thread;
+use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig, register_thread};
+use std::any::Any;
+use std::sync::Arc;
+
+const PACKET_MEMORY_MIB: u32 = 96;
+/// Rings, queues and hold of two workers, several times over.
+const PACKETS: u32 = 32_767;
+
+/// All that measures; DPDK starts with the first point.
+pub struct Lab {
+    /// Asked for before DPDK starts, which binds this thread to one of them.
+    cpus: Vec<usize>,
+    ready: Option<Ready>,
+}
+
+struct Ready {
+    rig: Rig<Mbuf>,
+    known: Option<Known>,
+    pool: MbufPool,
+    eal: Eal,
+}
+
+impl Lab {
+    /// On these CPUs, or the first two.
+    pub fn new(cpus: &[u16]) -> Self {
+        let cpus = match cpus {
+            [] => thread::allowed_cpus().unwrap_or_default(),
+            asked => asked.iter().map(|cpu| usize::from(*cpu)).collect(),
+        };
+        Self { cpus, ready: None }
+    }
+
+    /// Ends what stands.
+    pub fn end(&mut self) {
+        self.ready = None;
+    }
+
+    /// Two CPUs.
+    fn cpus(&self) -> Result<[usize; 2], Problem> {
+        match self.cpus[..] {
+            [near, far, ..] => Ok([near, far]),
+            _ => Err(Problem::Lacking(
+                "two CPUs are needed, one for each worker".to_owned(),
+            )),
+        }
+    }
+
+    fn ready(&mut self) -> Result<&mut Ready, Problem> {
+        if self.ready.is_none() {
+            let cpus = self.cpus()?;
+            let (eal, pool) = start(cpus[0])?;
+            let rig = Rig::new(ground(cpus, &eal, &pool));
+            self.ready = Some(Ready {
+                rig,
+                known: None,
+                pool,
+                eal,
+            });
+        }
+        let lacking = || Problem::Lacking("DPDK did not start".to_owned());
+        self.ready.as_mut().ok_or_else(lacking)
+    }
+}
+
+/// DPDK and its packet memory.
+pub fn start(cpu: usize) -> Result<(Eal, MbufPool), Problem> {
+    let eal = Eal::init(&EalConfig {
+        memory: Memory::Auto {
+            mib: PACKET_MEMORY_MIB,
+        },
+        main_cpus: Some(cpu.to_string()),
+        ..EalConfig::default()
+    });
+    let eal = eal.map_err(|e| Problem::Lacking(e.to_string()))?;
+    let config = PoolConfig {
+        packets: PACKETS,
+        ..PoolConfig::default()
+    };
+    let pool = MbufPool::create(&eal, config).map_err(|e| Problem::Lacking(e.to_string()))?;
+    Ok((eal, pool))
+}
+
+/// DPDK's buffers and threads.
+pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> Ground<Mbuf> {
+    let (eal, pool) = (eal.clone(), pool.clone());
+    let fresh = move || -> Pool<Mbuf> {
+        let pool = pool.clone();
+        Box::new(move || pool.alloc())
+    };
+    let register = move || -> Box<dyn Any> { Box::new(register_thread(&eal).ok()) };
+    Ground {
+        pool: Box::new(fresh),
+        register: Arc::new(register),
+        cpus,
+    }
+}
+
+impl Runner for Lab {
+    fn knows(&self, runner: &str) -> bool {
+        RUNNERS.iter().any(|known| known.name == runner)
+    }
+
+    fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {
+        let runner = job.experiment.runner.as_deref().unwrap_or_default();
+        if runner == "placement" {
+            // Its processes have the CPUs for themselves.
+            let cpus = self.cpus()?;
+            if let Some(ready) = &mut self.ready {
+                ready.rig.clear();
+            }
+            return placement::placement(cpus, job);
+        }
+        let ready = self.ready()?;
+        let rig = &mut ready.rig;
+        match runner {
+            "zero-loss" => zero_loss::zero_loss(rig, job),
+            "models" => models::models(rig, job),
+            "profiles" => models::profiles(rig, job),
+            "cores" => fleet::cores(rig, &mut ready.known, job),
+            "skew" => fleet::skew(rig, &mut ready.known, job),
+            "scaling" => scaling::scaling(rig, job),
+            "pfcp" => {
+                rig.clear();
+                let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
+                pfcp::pfcp(&ground, &ready.pool, job)
+            }
+            "housekeeping" => {
+                rig.clear();
+                let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
+                housekeeping::housekeeping(&ground, job)
+            }
+            other => Err(Problem::Failed(format!("there is no runner '{other}'"))),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One small run of each runner that needs no DPDK, on whatever the machine has left: no figure
+//! counts, but each is there and nothing is lost without a name.
+
+use super::fleet;
+use super::keys::fits;
+use super::models::{models, profiles};
+use super::rig::{Ground, Rig};
+use super::scaling::scaling;
+use super::zero_loss::zero_loss;
+use crate::experiments::plan::embedded;
+use crate::experiments::point::Scalar;
+use crate::experiments::{At, Experiment, Job, Measured, Problem};
+use sluice_bench::path::io::Pool;
+use sluice_host::thread;
+use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
+use std::any::Any;
+use std::sync::Arc;
+
+fn ground() -> Ground<HeapPacket> {
+    let pool = HeapPool::new(PoolConfig {
+        segments: 24_576,
+        ..PoolConfig::default()
+    });
+    let allowed = thread::allowed_cpus().unwrap();
+    let fresh = move || -> Pool<HeapPacket> {
+        let pool = pool.clone();
+        Box::new(move || pool.alloc())
+    };
+    let register = || -> Box<dyn Any> { Box::new(()) };
+    Ground {
+        pool: Box::new(fresh),
+        register: Arc::new(register),
+        cpus: [allowed[0], *allowed.last().unwrap()],
+    }
+}
+
+/// The experiment, made very small, at its first point with these values.
+fn small(name: &str, with: &[(&str, Scalar)]) -> (Experiment, At) {
+    let all = embedded(&fits).unwrap();
+    let mut one = all.into_iter().find(|one| one.name == name).unwrap();
+    for (what, value) in [
+        ("sessions", 4096.0),
+        ("seconds", 0.02),
+        ("repeats", 1.0),
+        ("steps", 2.0),
+        ("step_seconds", 0.1),
+        ("top_load", 3.0),
+    ] {
+        if one.held.contains_key(what) {
+            one.held_quick
+                .insert(what.to_owned(), Scalar::Number(value));
+        }
+    }
+    let mut at = one.points(true).remove(0);
+    for (axis, value) in with {
+        at.insert((*axis).to_owned(), value.clone());
+    }
+    (one, at)
+}
+
+fn text(text: &str) -> Scalar {
+    Scalar::Text(text.to_owned())
+}
+
+fn measured(
+    (experiment, at): &(Experiment, At),
+    run: impl FnOnce(&Job<'_>) -> Result<Measured, Problem>,
+) -> Measured {
+    let job = Job {
+        experiment,
+        at,
+        quick: true,
+        stop: &|| false,
+    };
+    let measured = run(&job).unwrap();
+    for name in measured.series.keys() {
+        // Also what is not asked for: its unit is known.
+        assert!(experiment.given(name).is_some(), "{name}");
+    }
+    measured
+}
+
+#[test]
+fn runners_measure_what_their_experiments_say() {
+    let (mut rig, mut known) = (Rig::new(ground()), None);
+    let full = small(
+        "b-payload",
+        &[
+            ("model", text("mixed")),
+            ("payload_bytes", Scalar::Number(1024.0)),
+        ],
+    );
+    let full = measured(&full, |job| models(&mut rig, job));
+    assert!(full.series["mpps"].median > 0.0 && full.series["engine_mpps"].median > 0.0);
+    let steering = small("c-steering", &[("traffic", text("IMIX"))]);
+    let steering = measured(&steering, |job| models(&mut rig, job));
+    assert!(steering.series["latency_us_p50"].median > 0.0);
+    assert!(steering.curves["latency"].len() > 50);
+    let profile = measured(&small("d-profiles", &[]), |job| profiles(&mut rig, job));
+    assert_eq!(profile.series["reordered"].max, 0.0);
+    assert!(profile.series["worker_load"].median > 0.0);
+    for (name, frame) in [("a-remove", 100.0), ("a-add", 1482.0)] {
+        let small = small(name, &[("frame_bytes", Scalar::Number(frame))]);
+        let found = measured(&small, |job| zero_loss(&mut rig, job));
+        let (percent, ceiling) = (
+            found.series["percent"].max,
+            found.series["ceiling_percent"].max,
+        );
+        assert!(
+            (0.0..=ceiling + 0.01).contains(&percent),
+            "{percent} of {ceiling}"
+        );
+    }
+    let two = small("b-cores", &[("cores", Scalar::Number(2.0))]);
+    let two = measured(&two, |job| fleet::cores(&mut rig, &mut known, job));
+    assert!(two.series["mpps"].median > 0.0 && two.series["real_mpps"].median > 0.0);
+    // Reckoned with the costs that were just measured.
+    for model in ["rtc", "pipeline", "sluice"] {
+        let small = small(
+            "b-skew",
+            &[("model", text(model)), ("hot_load", Scalar::Number(0.5))],
+        );
+        let found = measured(&small, |job| fleet::skew(&mut rig, &mut known, job));
+        let sent = found.series["sent_percent"].median;
+        assert!((80.0..=100.0).contains(&sent), "{model}: {sent}");
+    }
+}
+
+/// What the workers are able to is measured first, and less than they are if others have the CPUs at
+/// that moment: so the second may not be needed, but not again and again.
+#[test]
+fn a_worker_rests_under_light_load_and_comes_in_when_the_load_grows() {
+    let mut rig = Rig::new(ground());
+    let scaleout = small("c-scaleout", &[("design", text("steer"))]);
+    let came_in = (0..10).any(|_| {
+        let found = measured(&scaleout, |job| scaling(&mut rig, job));
+        assert!(found.curves["rate"].len() > 20);
+        found.series["scale_outs"].median == 1.0
+    });
+    assert!(came_in);
+}
+
+#[test]
+fn what_no_runner_understands_is_named() {
+    let mut rig = Rig::new(ground());
+    let (experiment, at) = small("b-payload", &[("model", text("quantum"))]);
+    let job = Job {
+        experiment: &experiment,
+        at: &at,
+        quick: true,
+        stop: &|| false,
+    };
+    let why = models(&mut rig, &job).unwrap_err().to_string();
+    assert!(why.contains("model: got 'quantum'; expected rtc"), "{why}");
+    let stopped = Job {
+        stop: &|| true,
+        ..job
+    };
+    assert_eq!(stopped.go_on(), Err(Problem::Interrupted));
+}

@@ -1,0 +1,224 @@
+//! The figures that checks can speak of.
+
+use crate::{DropReason, GnbCounters};
+
+/// A figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its key in a check.
+    pub name: &'static str,
+    /// What it tells.
+    pub help: &'static str,
+    /// Whether it is told for each gNB.
+    pub of_gnbs: bool,
+    /// Whether it only grows, so that checks count from the one before.
+    pub counts: bool,
+}
+
+const fn gnb(name: &'static str, help: &'static str) -> Metric {
+    Metric {
+        name,
+        help,
+        of_gnbs: true,
+        counts: true,
+    }
+}
+
+const fn count(name: &'static str, help: &'static str) -> Metric {
+    Metric {
+        name,
+        help,
+        of_gnbs: false,
+        counts: true,
+    }
+}
+
+const fn now(name: &'static str, help: &'static str) -> Metric {
+    Metric {
+        name,
+        help,
+        of_gnbs: false,
+        counts: false,
+    }
+}
+
+/// How many figures there are.
+pub const COUNT: usize = 51;
+
+/// All figures. Those of gNBs stand first, in the order of [`of_gnb`].
+pub const METRICS: [Metric; COUNT] = [
+    gnb("uplink_packets", "packets of UEs sent on N3"),
+    gnb("uplink_bytes", "their octets, inner IP packets"),
+    gnb("downlink_packets", "packets given to UEs"),
+    gnb("downlink_bytes", "their octets, inner IP packets"),
+    gnb("end_markers", "End Markers received"),
+    gnb("echo_requests", "Echo Requests received"),
+    gnb("echoes_withheld", "those that a mute gNB did not answer"),
+    gnb("error_indications", "Error Indications received"),
+    gnb(
+        "error_indications_sent",
+        "Error Indications sent: the UPF used a TEID that nobody has",
+    ),
+    gnb(
+        "unexpected",
+        "messages that should not come: malformed, of unknown type, without or with a wrong container, notifications",
+    ),
+    gnb("drops", "packets lost in the gNBs, for any reason"),
+    gnb("drops_malformed", "no GTP-U message"),
+    gnb(
+        "drops_datagram_too_long",
+        "datagram longer than the room for it",
+    ),
+    gnb("drops_unknown_message", "message type that we do not have"),
+    gnb(
+        "drops_unsupported_extension",
+        "extension header that must be comprehended and is not",
+    ),
+    gnb("drops_unknown_teid", "no tunnel has the TEID"),
+    gnb("drops_late", "came to a gNB that the UE has left"),
+    gnb("drops_no_container", "without PDU Session Container"),
+    gnb("drops_not_downlink", "with a container of uplink"),
+    gnb("drops_foreign_destination", "not addressed to the UE"),
+    gnb("drops_tun_refused", "not taken by the UE's device"),
+    gnb("drops_muted", "came to a gNB that was mute"),
+    gnb("drops_packet_too_long", "from a UE, too long"),
+    gnb("drops_send_failed", "not sent by the kernel"),
+    gnb("drops_muted_uplink", "from a UE, at a gNB that was mute"),
+    Metric {
+        counts: false,
+        ..gnb("attached", "UEs that gNBs serve now")
+    },
+    Metric {
+        counts: false,
+        ..gnb(
+            "unaccounted",
+            "datagrams without a fate: 0, or there is a bug",
+        )
+    },
+    now("sessions", "PFCP sessions now"),
+    now(
+        "without_radio",
+        "UEs with a session whose gNB has forgotten them",
+    ),
+    count("attaches", "UEs attached"),
+    count("detaches", "UEs detached"),
+    count("handovers", "UEs moved to another gNB"),
+    count(
+        "end_markers_missing",
+        "handovers after which no End Marker came within 5 s",
+    ),
+    count(
+        "failures",
+        "attaches, detaches, handovers, restorations that failed",
+    ),
+    count(
+        "error_reports",
+        "Error Indications that the UPF reported over N4",
+    ),
+    count("usage_reports", "usage reports of URRs over N4"),
+    count(
+        "unknown_reports",
+        "reports for sessions that we do not have, and reports lost",
+    ),
+    count(
+        "associations_lost",
+        "ends of the PFCP association that we did not ask for",
+    ),
+    count(
+        "sessions_lost",
+        "sessions that the UPF lost or ended by itself",
+    ),
+    count("sessions_restored", "sessions set up again"),
+    count("echoes_answered", "our Echo Requests that were answered"),
+    count("echoes_unanswered", "our Echo Requests that were not"),
+    count("ping_sent", "echoes sent by UEs"),
+    count("ping_lost", "those without an answer"),
+    now("ping_lost_percent", "their share"),
+    now("rtt_p50_ms", "round trip of echoes, median"),
+    now("rtt_p99_ms", "round trip of echoes, 99th percentile"),
+    now("rtt_max_ms", "round trip of echoes, longest"),
+    now(
+        "usage_difference_bytes",
+        "octets by which URRs and gNBs disagree, summed over sessions of now and those ended since the last check",
+    ),
+    now("memory_mb", "resident memory of this process"),
+    now(
+        "memory_growth_mb",
+        "resident memory above that of the first check of it",
+    ),
+];
+
+/// How many figures gNBs have.
+pub const OF_GNB: usize = 27;
+/// Those behind the counters.
+pub const ATTACHED: usize = 25;
+const UNACCOUNTED: usize = 26;
+
+/// Where a figure stands in [`METRICS`].
+pub fn index(name: &str) -> usize {
+    METRICS
+        .iter()
+        .position(|metric| metric.name == name)
+        .unwrap_or(0)
+}
+
+/// The figures of a gNB that serves so many UEs.
+pub fn of_gnb(counters: &GnbCounters, attached: usize) -> [f64; OF_GNB] {
+    let GnbCounters {
+        uplink,
+        downlink,
+        signalling,
+        drops,
+        ..
+    } = counters;
+    let wrong = [
+        DropReason::Malformed,
+        DropReason::DatagramTooLong,
+        DropReason::UnknownMessage,
+        DropReason::UnsupportedExtension,
+        DropReason::NoContainer,
+        DropReason::NotDownlink,
+    ];
+    let wrong: u64 = wrong.iter().map(|reason| drops.get(*reason)).sum();
+    let mut figures = [0.0; OF_GNB];
+    let first = [
+        uplink.packets,
+        uplink.bytes,
+        downlink.packets,
+        downlink.bytes,
+        signalling.end_markers,
+        signalling.echo_requests,
+        counters.echoes_withheld,
+        signalling.error_indications,
+        counters.error_indications_sent,
+        wrong + signalling.notifications + signalling.tunnel_status,
+        drops.total(),
+    ];
+    let reasons = drops.iter().map(|(_, packets)| packets);
+    for (figure, value) in figures.iter_mut().zip(first.into_iter().chain(reasons)) {
+        *figure = value as f64;
+    }
+    figures[ATTACHED] = attached as f64;
+    figures[UNACCOUNTED] = counters.unaccounted().unsigned_abs() as f64;
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_and_those_of_drops_are_the_gnbs_own_in_their_order() {
+        for (number, metric) in METRICS.iter().enumerate() {
+            assert_eq!(index(metric.name), number, "{}", metric.name);
+            assert_eq!(metric.of_gnbs, number < OF_GNB, "{}", metric.name);
+        }
+        let first = index("drops") + 1;
+        for (number, reason) in DropReason::ALL.into_iter().enumerate() {
+            let name = METRICS[first + number].name;
+            assert_eq!(name, format!("drops_{}", reason.name()));
+        }
+        assert_eq!(index("attached"), ATTACHED);
+        assert_eq!(index("unaccounted"), UNACCOUNTED);
+    }
+}

@@ -1,0 +1,218 @@
+//! The script, step by step.
+
+mod check;
+mod churn;
+mod ended;
+mod outcome;
+mod paced;
+mod programs;
+mod tasks;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use outcome::{Outcome, Row};
+
+use self::check::Ledger;
+use self::tasks::Task;
+use super::Halt;
+use super::scenario::{Act, Echo, MuteGnb, Repeat, Step};
+use super::world::{Undo, World};
+
+/// Plays a scenario in a world.
+pub struct Player {
+    world: World,
+    file: PathBuf,
+    begun: Instant,
+    rows: Vec<Row>,
+    /// Checks that held and are not told row by row any more.
+    held_before: u64,
+    failed_before: u64,
+    ledger: Ledger,
+    tasks: Vec<Task>,
+    /// gNBs that speak again at a time.
+    unmute: Vec<(Instant, Vec<usize>)>,
+    random: u64,
+    last_ping: u16,
+}
+
+impl Player {
+    /// At the beginning of the script.
+    pub fn new(mut world: World, file: &Path) -> Self {
+        let ledger = Ledger::new(world.figures());
+        let seed = world.scenario.seed;
+        Self {
+            world,
+            file: file.to_owned(),
+            begun: Instant::now(),
+            rows: Vec::new(),
+            held_before: 0,
+            failed_before: 0,
+            ledger,
+            tasks: Vec::new(),
+            unmute: Vec::new(),
+            random: seed ^ 0x9e37_79b9_7f4a_7c15,
+            last_ping: std::process::id() as u16,
+        }
+    }
+
+    /// What must be taken away where the player cannot finish.
+    pub fn undo(&self) -> Undo {
+        self.world.undo()
+    }
+
+    /// Plays to the end of the script, and then goes on doing nothing unless the script or `once`
+    /// says that it is the end. Says why it ended.
+    pub fn play(&mut self, once: bool) -> Halt {
+        let scenario = std::sync::Arc::clone(&self.world.scenario);
+        let played = self.steps(&scenario.steps);
+        let played = match played {
+            Ok(()) if once => Err(Halt::End),
+            Ok(()) => self.go_on(),
+            halt => halt,
+        };
+        match played {
+            Ok(()) => Halt::End,
+            Err(halt) => halt,
+        }
+    }
+
+    fn go_on(&mut self) -> Result<(), Halt> {
+        self.world
+            .screen
+            .step("the script is at its end; it goes on until Ctrl-C");
+        loop {
+            self.pause(Duration::from_secs(1))?;
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<(), Halt> {
+        for step in steps {
+            if let Some(at) = step.at {
+                self.pause((self.begun + at).saturating_duration_since(Instant::now()))?;
+            }
+            self.world.until.check()?;
+            self.step(step)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Halt> {
+        match &step.act {
+            Act::Attach(attach) => {
+                self.say(step, &format!("attach {} UEs", attach.ues.len()));
+                self.attach(attach)
+            }
+            Act::Detach(detach) => {
+                self.say(step, &format!("detach {} UEs", detach.ues.len()));
+                self.detach(detach)
+            }
+            Act::Handover(handover) => {
+                let (moving, there) = self
+                    .world
+                    .movable(&handover.ues, handover.from, handover.to);
+                let there = match there {
+                    0 => String::new(),
+                    1 => " (1 is there already)".to_owned(),
+                    there => format!(" ({there} are there already)"),
+                };
+                self.say(step, &format!("handover of {moving} UEs{there}"));
+                self.hand_over(handover)
+            }
+            Act::Ping(ping) => {
+                self.say(step, &format!("ping {} from UEs", ping.to));
+                self.ping(step.line, ping)
+            }
+            Act::Echo(echo) => self.echo(echo),
+            Act::Run(program) => {
+                self.say(step, &format!("run {}", program.command));
+                self.run(step.line, program)
+            }
+            Act::Wait(time) => self.pause(*time),
+            Act::Restart(restart) => {
+                for gnb in &restart.gnbs {
+                    let name = self.world.scenario.names.gnb(*gnb).to_owned();
+                    self.say(step, &format!("{name} restarts"));
+                    self.world.restart_gnb(*gnb);
+                }
+                Ok(())
+            }
+            Act::Mute(mute) => {
+                self.mute(mute);
+                Ok(())
+            }
+            Act::Churn(churn) => {
+                self.say(step, &format!("{} UEs come and go", churn.ues.len()));
+                self.churn(churn)
+            }
+            Act::Repeat(repeat) => self.repeat(repeat),
+            Act::Check(check) => self.check(check),
+            Act::End => Err(Halt::End),
+        }
+    }
+
+    fn repeat(&mut self, repeat: &Repeat) -> Result<(), Halt> {
+        let mut round: u64 = 0;
+        while repeat.times.is_none_or(|times| round < times) {
+            let began = Instant::now();
+            self.steps(&repeat.steps)?;
+            round += 1;
+            // Steps that take no time must not take a core.
+            if repeat.times.is_none() && began.elapsed() < Duration::from_millis(10) {
+                self.pause(Duration::from_millis(100))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn echo(&mut self, echo: &Echo) -> Result<(), Halt> {
+        for gnb in &echo.gnbs {
+            self.world.send_echo(*gnb, echo.to, echo.wait);
+        }
+        while self.world.settle_echoes() > 0 {
+            self.pause(Duration::from_millis(5))?;
+        }
+        Ok(())
+    }
+
+    fn mute(&mut self, mute: &MuteGnb) {
+        for gnb in &mute.gnbs {
+            self.world.mute_gnb(*gnb, mute.what);
+        }
+        if let Some(time) = mute.time {
+            self.unmute.push((Instant::now() + time, mute.gnbs.clone()));
+        }
+    }
+
+    /// Sleeps, while everything is looked after that goes on by itself.
+    fn pause(&mut self, time: Duration) -> Result<(), Halt> {
+        let end = Instant::now() + time;
+        loop {
+            self.settle();
+            let next = self.unmute.iter().map(|(when, _)| *when).min();
+            let next = next.map_or(end, |next| next.min(end));
+            let part = next.saturating_duration_since(Instant::now());
+            self.world.pause(part.min(Duration::from_secs(1)))?;
+            if Instant::now() >= end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What is over by now: background tasks, and gNBs that speak again.
+    fn settle(&mut self) {
+        let now = Instant::now();
+        let due = self.unmute.extract_if(.., |(when, _)| *when <= now);
+        let gnbs: Vec<_> = due.flat_map(|(_, gnbs)| gnbs).collect();
+        for gnb in gnbs {
+            self.world.mute_gnb(gnb, crate::Mute::No);
+        }
+        self.take_finished();
+    }
+
+    fn say(&self, step: &Step, what: &str) {
+        self.world
+            .screen
+            .step(&format!("line {}: {what}", step.line));
+    }
+}

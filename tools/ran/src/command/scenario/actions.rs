@@ -1,0 +1,282 @@
+//! What single actions need to know.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use crate::Mute;
+
+use super::Step;
+use super::kinds::{self, Place};
+use super::names::Names;
+use super::steps::Act;
+use sluice::config::fields::Fields;
+use sluice::config::kind;
+
+/// UEs get sessions and devices.
+#[derive(Clone, Debug)]
+pub struct Attach {
+    /// Which; those that are attached stay as they are.
+    pub ues: Vec<usize>,
+    /// Per second.
+    pub rate: Option<f64>,
+    /// Where; `None`: at the gNBs of their group, in turn.
+    pub gnb: Option<usize>,
+}
+
+/// UEs go.
+#[derive(Clone, Debug)]
+pub struct Detach {
+    /// Which; those that are not attached stay as they are.
+    pub ues: Vec<usize>,
+    /// Per second.
+    pub rate: Option<f64>,
+}
+
+/// UEs move to another gNB.
+#[derive(Clone, Debug)]
+pub struct Handover {
+    /// Which.
+    pub ues: Vec<usize>,
+    /// Only those that are there.
+    pub from: Option<usize>,
+    /// Where to; `None`: the gNB after theirs.
+    pub to: Option<usize>,
+    /// Per second.
+    pub rate: Option<f64>,
+}
+
+/// Echoes from UEs.
+#[derive(Clone, Debug)]
+pub struct Ping {
+    /// From which; those that are not attached keep quiet.
+    pub ues: Vec<usize>,
+    /// Whom.
+    pub to: Ipv4Addr,
+    /// How many, each.
+    pub count: u32,
+    /// From one to the next, of each UE.
+    pub interval: Duration,
+    /// Behind the headers of IPv4 and ICMP.
+    pub payload_bytes: u16,
+    /// How long the last answers may take.
+    pub wait: Duration,
+    /// The script goes on meanwhile; the next check waits for the end.
+    pub background: bool,
+}
+
+/// Echo Requests of gNBs.
+#[derive(Clone, Debug)]
+pub struct Echo {
+    /// Of which.
+    pub gnbs: Vec<usize>,
+    /// To whom; `None`: to the addresses that their UEs' uplinks lead to.
+    pub to: Option<Ipv4Addr>,
+    /// How long an answer may take.
+    pub wait: Duration,
+}
+
+/// A command.
+#[derive(Clone, Debug)]
+pub struct RunProgram {
+    /// For the shell.
+    pub command: String,
+    /// In whose namespaces; `None`: once, in `namespace`.
+    pub ues: Option<Vec<usize>>,
+    /// Where, without UEs.
+    pub namespace: Place,
+    /// With which code it must end.
+    pub exit: i32,
+    /// When it is ended.
+    pub timeout: Duration,
+    /// The script goes on meanwhile; the next check waits for the end.
+    pub background: bool,
+}
+
+/// gNBs forget all.
+#[derive(Clone, Debug)]
+pub struct Restart {
+    /// Which.
+    pub gnbs: Vec<usize>,
+}
+
+/// gNBs keep things to themselves.
+#[derive(Clone, Debug)]
+pub struct MuteGnb {
+    /// Which.
+    pub gnbs: Vec<usize>,
+    /// What.
+    pub what: Mute,
+    /// How long; `None`: until they are told otherwise.
+    pub time: Option<Duration>,
+}
+
+/// UEs come and go.
+#[derive(Clone, Debug)]
+pub struct Churn {
+    /// Which.
+    pub ues: Vec<usize>,
+    /// Arrivals and departures together, per second.
+    pub rate: f64,
+    /// How long.
+    pub time: Duration,
+}
+
+/// Steps again and again.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// How often; `None`: without end.
+    pub times: Option<u64>,
+    /// What.
+    pub steps: Vec<Step>,
+}
+
+/// Reads actions of a scenario with these names.
+pub struct Stage<'n> {
+    pub(super) names: &'n Names,
+}
+
+impl Stage<'_> {
+    pub(super) fn attach(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let rate = f.or("rate", "max", &kinds::rate());
+        let gnb = f.optional("gnb", &self.names.one_gnb());
+        Some(Act::Attach(Attach {
+            ues: ues.value,
+            rate: rate.value,
+            gnb: gnb.map(|at| at.value),
+        }))
+    }
+
+    pub(super) fn detach(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let rate = f.or("rate", "max", &kinds::rate());
+        Some(Act::Detach(Detach {
+            ues: ues.value,
+            rate: rate.value,
+        }))
+    }
+
+    pub(super) fn handover(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let from = f.optional("from", &self.names.one_gnb());
+        let to = f.or("to", "next", &self.names.gnb_or_next());
+        let rate = f.or("rate", "max", &kinds::rate());
+        if to.value.is_none() && self.names.is_one_gnb() {
+            let key = f.key("to");
+            let what = "there is one gNB";
+            f.report().problem(to.line, key, what, "at least two gnbs");
+        }
+        Some(Act::Handover(Handover {
+            ues: ues.value,
+            from: from.map(|at| at.value),
+            to: to.value,
+            rate: rate.value,
+        }))
+    }
+
+    pub(super) fn ping(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let to = f.required("to", &kind::ipv4());
+        let count = f.or("count", "5", &kind::number(1, 100_000, ""));
+        let interval = f.or("interval", "20ms", &kinds::duration());
+        let payload = f.or("payload_bytes", "56", &kind::number(16, 8972, "octets"));
+        let wait = f.or("wait", "1s", &kinds::duration());
+        let background = f.or("background", "false", &kind::boolean());
+        Some(Act::Ping(Ping {
+            ues: ues.value,
+            to: to?.value,
+            count: count.value,
+            interval: interval.value,
+            payload_bytes: payload.value,
+            wait: wait.value,
+            background: background.value,
+        }))
+    }
+
+    pub(super) fn echo(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let gnbs = f.or("gnbs", "all", &self.names.gnbs());
+        let to = f.optional("to", &kind::ipv4());
+        let wait = f.or("wait", "1s", &kinds::duration());
+        Some(Act::Echo(Echo {
+            gnbs: gnbs.value,
+            to: to.map(|at| at.value),
+            wait: wait.value,
+        }))
+    }
+
+    pub(super) fn run(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let command = f.required("command", &kinds::command());
+        let ues = f.optional("ues", &self.names.ues());
+        let namespace = f.or("namespace", "current", &kinds::namespace());
+        let exit = f.or("exit", "0", &kind::number(0, 255, ""));
+        let timeout = f.or("timeout", "60s", &kinds::duration());
+        let background = f.or("background", "false", &kind::boolean());
+        if ues.is_some() && f.has("namespace") {
+            let (key, what) = (f.key("namespace"), "given together with ues");
+            let expected = "one of both: UEs have namespaces";
+            f.report().problem(namespace.line, key, what, expected);
+        }
+        Some(Act::Run(RunProgram {
+            command: command?.value,
+            ues: ues.map(|at| at.value),
+            namespace: namespace.value,
+            exit: exit.value,
+            timeout: timeout.value,
+            background: background.value,
+        }))
+    }
+
+    pub(super) fn restart(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let gnbs = f.required("gnbs", &self.names.gnbs());
+        Some(Act::Restart(Restart { gnbs: gnbs?.value }))
+    }
+
+    pub(super) fn mute(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let gnbs = f.required("gnbs", &self.names.gnbs());
+        let words = kind::word(&[
+            ("echo", Mute::Echo),
+            ("all", Mute::All),
+            ("nothing", Mute::No),
+        ]);
+        let what = f.or("what", "echo", &words);
+        let time = f.optional("for", &kinds::duration());
+        Some(Act::Mute(MuteGnb {
+            gnbs: gnbs?.value,
+            what: what.value,
+            time: time.map(|at| at.value),
+        }))
+    }
+
+    pub(super) fn churn(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let ues = f.or("ues", "all", &self.names.ues());
+        let expected = "so many per second from 0.001 to 100000";
+        let rates = kinds::rate();
+        let rate = kind::Kind::new(expected, move |text| rates.parse(text).flatten());
+        let rate = f.required("rate", &rate);
+        let time = f.required("for", &kinds::duration());
+        Some(Act::Churn(Churn {
+            ues: ues.value,
+            rate: rate?.value,
+            time: time?.value,
+        }))
+    }
+
+    pub(super) fn repeat(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
+        let times = kind::number(1, u64::MAX, "");
+        let forever =
+            kind::Kind::new(
+                format!("forever or {}", times.expected),
+                move |text| match text {
+                    "forever" => Some(None),
+                    _ => times.parse(text).map(Some),
+                },
+            );
+        let times = f.or("times", "forever", &forever);
+        let expected = "a list of steps, such as - wait: 1s";
+        let steps = f.required_sections("steps", expected, |f| Step::read(f, self.names));
+        Some(Act::Repeat(Repeat {
+            times: times.value,
+            steps,
+        }))
+    }
+}

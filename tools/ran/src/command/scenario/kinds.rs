@@ -1,0 +1,143 @@
+//! Values that only scenarios have.
+
+use std::fmt;
+use std::time::Duration;
+
+use sluice::config::kind::Kind;
+use sluice_load::command::units;
+
+/// `500ms`, `10s`, `2m`, `1h`.
+pub fn duration() -> Kind<Duration> {
+    Kind::new("a time such as 500ms, 10s, 2m or 1h", |text| {
+        units::duration(text).ok()
+    })
+}
+
+/// A time, or `never`.
+pub fn duration_or_never() -> Kind<Option<Duration>> {
+    let expected = format!("never or {}", duration().expected);
+    Kind::new(expected, |text| match text {
+        "never" => Some(None),
+        _ => units::duration(text).ok().map(Some),
+    })
+}
+
+/// So many per second, or `max`: as fast as it goes.
+pub fn rate() -> Kind<Option<f64>> {
+    let expected = "max or so many per second from 0.001 to 100000";
+    Kind::new(expected, |text| match text {
+        "max" => Some(None),
+        _ => {
+            let rate: f64 = text.parse().ok()?;
+            (0.001..=1e5).contains(&rate).then_some(Some(rate))
+        }
+    })
+}
+
+/// A number that is not negative.
+fn amount(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+/// What a figure must be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Bound {
+    /// Just that.
+    Exactly(f64),
+    /// That or more.
+    AtLeast(f64),
+    /// That or less.
+    AtMost(f64),
+    /// Both ends included.
+    Between(f64, f64),
+}
+
+impl Bound {
+    /// Whether a figure is as it must be.
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Exactly(wanted) => value == wanted,
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+            Self::Between(least, most) => least <= value && value <= most,
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(value) => write!(f, "{value}"),
+            Self::AtLeast(value) => write!(f, "at least {value}"),
+            Self::AtMost(value) => write!(f, "at most {value}"),
+            Self::Between(least, most) => write!(f, "{least} to {most}"),
+        }
+    }
+}
+
+/// `12`, `at least 1`, `at most 5`, `3 to 7`.
+pub fn bound() -> Kind<Bound> {
+    let expected = "a number, at least N, at most N, or N to M";
+    Kind::new(expected, |text| {
+        if let Some(least) = text.strip_prefix("at least ") {
+            return amount(least).map(Bound::AtLeast);
+        }
+        if let Some(most) = text.strip_prefix("at most ") {
+            return amount(most).map(Bound::AtMost);
+        }
+        if let Some((least, most)) = text.split_once(" to ") {
+            let (least, most) = amount(least).zip(amount(most))?;
+            return (least <= most).then_some(Bound::Between(least, most));
+        }
+        amount(text).map(Bound::Exactly)
+    })
+}
+
+/// In which network namespace something is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// That in which the command was started.
+    Current,
+    /// One that exists, by its name.
+    Named(String),
+    /// One that the scenario makes for a group of UEs.
+    Group,
+    /// One that the scenario makes for each UE.
+    Each,
+}
+
+/// `current` or the name of a namespace that exists.
+pub fn namespace() -> Kind<Place> {
+    let expected = "current or the name of a network namespace (ip netns list)";
+    Kind::new(expected, |text| match text {
+        "current" => Some(Place::Current),
+        _ => file_name(text).map(Place::Named),
+    })
+}
+
+/// As [`namespace`], or one to be made.
+pub fn ue_namespace() -> Kind<Place> {
+    let expected = "group (one is made for all of them), each (one for each UE), current, \
+                    or the name of a network namespace";
+    Kind::new(expected, |text| match text {
+        "group" => Some(Place::Group),
+        "each" => Some(Place::Each),
+        "current" => Some(Place::Current),
+        _ => file_name(text).map(Place::Named),
+    })
+}
+
+fn file_name(text: &str) -> Option<String> {
+    let legal = |c: char| c.is_ascii_graphic() && c != '/';
+    let good = (1..=255).contains(&text.len()) && text.chars().all(legal);
+    (good && !matches!(text, "." | "..")).then(|| text.to_owned())
+}
+
+/// A command line for `sh -c`.
+pub fn command() -> Kind<String> {
+    Kind::new("a command line for the shell", |text| {
+        let good = !text.trim().is_empty() && !text.contains('\0');
+        good.then(|| text.to_owned())
+    })
+}

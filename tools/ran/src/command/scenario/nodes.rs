@@ -1,0 +1,288 @@
+//! The UPF, gNBs and UEs.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use sluice_smf::{Dialect, Network, NetworkName};
+use sluice_wire::ids::Qfi;
+use sluice_wire::pfcp;
+use sluice_wire::pfcp::value::BitRate;
+
+use super::kinds::{self, Place};
+use super::names::Names;
+use sluice::config::fields::Fields;
+use sluice::config::kind::{self, Kind};
+
+/// Our SMF and the UPF.
+#[derive(Clone, Debug)]
+pub struct N4 {
+    /// Our address.
+    pub smf: SocketAddrV4,
+    /// The UPF's.
+    pub upf: SocketAddrV4,
+    /// Where our address is.
+    pub namespace: Place,
+    /// Whose PFCP is spoken.
+    pub dialect: Dialect,
+    /// DNN and network instances.
+    pub network: Network,
+    /// The UPF's address on N3, for dialects that choose TEIDs.
+    pub n3_upf: Option<Ipv4Addr>,
+    /// From one heartbeat to the next, in seconds.
+    pub heartbeat_s: u32,
+    /// T1, in milliseconds.
+    pub t1_ms: u32,
+    /// N1: how often a request is sent again.
+    pub n1: u8,
+}
+
+/// gNBs whose addresses follow each other.
+#[derive(Clone, Debug)]
+pub struct Gnbs {
+    /// Line in the file.
+    pub line: u32,
+    /// Their name, with a number behind it if they are several.
+    pub name: String,
+    /// How many.
+    pub count: usize,
+    /// The first one's address on N3.
+    pub n3: Ipv4Addr,
+    /// Where the addresses are.
+    pub namespace: Place,
+    /// The interface that gets the addresses, if it does not have them.
+    pub interface: Option<String>,
+}
+
+/// UEs that are alike.
+#[derive(Clone, Debug)]
+pub struct Ues {
+    /// Line in the file.
+    pub line: u32,
+    /// The group's name.
+    pub name: String,
+    /// How many.
+    pub count: usize,
+    /// The first one's address; the others follow.
+    pub address: Ipv4Addr,
+    /// gNBs to which they attach in turn, by index.
+    pub gnbs: Vec<usize>,
+    /// Where their TUN devices are.
+    pub namespace: Place,
+    /// Of the TUN devices.
+    pub mtu: u16,
+    /// The QoS flow.
+    pub qfi: Qfi,
+    /// The first one's IMSI; the others follow.
+    pub imsi: u64,
+    /// Session AMBR.
+    pub ambr: Option<BitRate>,
+    /// The flow's maximum rate.
+    pub mbr: Option<BitRate>,
+    /// Whether the UPF measures usage.
+    pub measured: bool,
+    /// Tunnels that somebody else's SMF has made.
+    pub tunnels: Option<StaticTunnels>,
+}
+
+/// Tunnels that are there without us; TEIDs count up from UE to UE.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticTunnels {
+    /// The UPF's address on N3.
+    pub upf: Ipv4Addr,
+    /// The first UE's TEID at the UPF.
+    pub uplink_teid: u32,
+    /// The first UE's TEID at its gNB.
+    pub downlink_teid: u32,
+}
+
+impl N4 {
+    pub(super) fn read(f: &mut Fields<'_, '_>) -> Option<Self> {
+        let line = f.line();
+        let smf = f.required("smf", &socket());
+        let upf = f.required("upf", &socket());
+        let namespace = f.or("namespace", "current", &kinds::namespace());
+        let dialect = f.or("dialect", "ts", &dialect());
+        let dnn = f.or("dnn", "internet", &network_name());
+        let access = f.or("access", "access", &network_name());
+        let core = f.or("core", "core", &network_name());
+        let n3_upf = f.optional("n3_upf", &kind::ipv4());
+        let heartbeat_s = f.or("heartbeat_s", "5", &kind::number(1, 3600, "seconds"));
+        let t1_ms = f.or("t1_ms", "1000", &kind::number(10, 60_000, "milliseconds"));
+        let n1 = f.or("n1", "3", &kind::number(1, 20, ""));
+        if dialect.value.chooses_teids() && n3_upf.is_none() {
+            let what = format!("missing, and the SMF of {} chooses TEIDs", dialect.value);
+            let key = f.key("n3_upf");
+            f.report()
+                .problem(line, key, what, "the UPF's address on N3");
+        }
+        Some(Self {
+            smf: smf?.value,
+            upf: upf?.value,
+            namespace: namespace.value,
+            dialect: dialect.value,
+            network: Network {
+                dnn: dnn.value,
+                access: access.value,
+                core: core.value,
+            },
+            n3_upf: n3_upf.map(|at| at.value),
+            heartbeat_s: heartbeat_s.value,
+            t1_ms: t1_ms.value,
+            n1: n1.value,
+        })
+    }
+}
+
+impl Gnbs {
+    pub(super) fn read(f: &mut Fields<'_, '_>) -> Option<Self> {
+        let line = f.line();
+        let name = f.or("name", "gnb", &kind::name()).value;
+        let count = f.or("count", "1", &kind::number(1, super::GNBS_MAX, ""));
+        let n3 = f.required("n3", &kind::ipv4());
+        let namespace = f.or("namespace", "current", &kinds::namespace());
+        let interface = f.optional("interface", &kind::name());
+        let n3 = n3?.value;
+        if n3.to_bits().checked_add(count.value as u32).is_none() {
+            let key = f.key("n3");
+            let what = format!("no room for {} addresses after {n3}", count.value);
+            f.report().problem(line, key, what, "a lower address");
+        }
+        Some(Self {
+            line,
+            name,
+            count: count.value,
+            n3,
+            namespace: namespace.value,
+            interface: interface.map(|at| at.value),
+        })
+    }
+
+    /// The names of all.
+    pub fn names(&self) -> Vec<String> {
+        match self.count {
+            1 => vec![self.name.clone()],
+            count => (1..=count).map(|n| format!("{}{n}", self.name)).collect(),
+        }
+    }
+}
+
+impl Ues {
+    pub(super) fn read(f: &mut Fields<'_, '_>, names: &Names) -> Option<Self> {
+        let line = f.line();
+        let name = f.or("name", "ue", &group_name()).value;
+        let count = f.or("count", "1", &kind::number(1, super::UES_MAX, ""));
+        let address = f.required("address", &kind::ipv4());
+        let gnbs = f.or("gnbs", "all", &names.gnbs());
+        let namespace = f.or("namespace", "group", &kinds::ue_namespace());
+        let mtu = f.or("mtu", "1400", &kind::number(576, 9000, "octets"));
+        let qfi = f.or("qfi", "9", &qfi());
+        let imsi = f.or("imsi", "001010000000001", &imsi());
+        let ambr = f.optional("ambr_kbps", &bit_rate());
+        let mbr = f.optional("mbr_kbps", &bit_rate());
+        let measured = f.or("measured", "true", &kind::boolean());
+        let tunnels = f.optional_section("tunnels", StaticTunnels::read);
+        let address = address?.value;
+        if address.to_bits().checked_add(count.value as u32).is_none() {
+            let key = f.key("address");
+            let what = format!("no room for {} addresses after {address}", count.value);
+            f.report().problem(line, key, what, "a lower address");
+        }
+        Some(Self {
+            line,
+            name,
+            count: count.value,
+            address,
+            gnbs: gnbs.value,
+            namespace: namespace.value,
+            mtu: mtu.value,
+            qfi: qfi.value,
+            imsi: imsi.value,
+            ambr: ambr.map(|at| at.value),
+            mbr: mbr.map(|at| at.value),
+            measured: measured.value,
+            tunnels,
+        })
+    }
+}
+
+impl StaticTunnels {
+    fn read(f: &mut Fields<'_, '_>) -> Option<Self> {
+        let teid = kind::number(1, u32::MAX - super::UES_MAX as u32, "");
+        let upf = f.required("upf", &kind::ipv4());
+        let uplink = f.required("uplink_teid", &teid);
+        let downlink = f.required("downlink_teid", &teid);
+        Some(Self {
+            upf: upf?.value,
+            uplink_teid: uplink?.value,
+            downlink_teid: downlink?.value,
+        })
+    }
+}
+
+/// Without an SMF of ours, tunnels must be given.
+pub(super) fn check_tunnels(n4: Option<&N4>, ues: &[Ues], f: &mut Fields<'_, '_>) {
+    for group in ues.iter().filter(|group| group.tunnels.is_none()) {
+        if n4.is_none() && !f.has("n4") {
+            let what = format!("group {} has no tunnels, and there is no n4", group.name);
+            let expected = "n4 with smf and upf, or tunnels that another SMF has made";
+            f.report().problem(group.line, "ues", what, expected);
+        }
+    }
+}
+
+fn socket() -> Kind<SocketAddrV4> {
+    let kind = kind::socket_address(pfcp::PORT);
+    Kind::new(kind.expected.clone(), move |text| {
+        match kind.parse(text)? {
+            SocketAddr::V4(address) => Some(address),
+            SocketAddr::V6(_) => None,
+        }
+    })
+}
+
+fn dialect() -> Kind<Dialect> {
+    Kind::new("ts, open5gs, free5gc, oai or sdcore", |text| {
+        text.parse().ok()
+    })
+}
+
+fn network_name() -> Kind<NetworkName> {
+    Kind::new("a network name, such as internet", |text| {
+        NetworkName::new(text).ok()
+    })
+}
+
+fn qfi() -> Kind<Qfi> {
+    Kind::new("a QFI from 0 to 63", |text| Qfi::new(text.parse().ok()?))
+}
+
+fn imsi() -> Kind<u64> {
+    Kind::new("an IMSI of 15 digits", |text| {
+        let good = text.len() == 15 && text.bytes().all(|c| c.is_ascii_digit());
+        good.then(|| text.parse().ok())?
+    })
+}
+
+/// Part of namespaces' names.
+fn group_name() -> Kind<String> {
+    let expected = "a name of 1 to 20 letters, digits and '-', beginning with a letter, not all";
+    Kind::new(expected, |text| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let good = (1..=20).contains(&text.len())
+            && text.chars().all(fits)
+            && text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text != "all";
+        good.then(|| text.to_owned())
+    })
+}
+
+fn bit_rate() -> Kind<BitRate> {
+    let expected = "uplink/downlink in kbit/s, such as 100000/500000";
+    Kind::new(expected, |text| {
+        let (uplink, downlink) = text.split_once('/')?;
+        let rate = |text: &str| text.trim().parse().ok().filter(|kbps| *kbps < 1 << 40);
+        Some(BitRate {
+            uplink_kbps: rate(uplink)?,
+            downlink_kbps: rate(downlink)?,
+        })
+    })
+}

@@ -1,0 +1,259 @@
+//! The example is the schema's documentation: it must work, name every key and no other, and tell
+//! the defaults of the code. Whatever happens to it, it is read or refused with a place.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+use sluice::config::example::{is_explained, shown_keys, with_alternatives};
+
+const EXAMPLE: &str = include_str!("../../../../../docs/ran.yaml");
+
+fn load(text: &str) -> Result<Loaded, Refused> {
+    Scenario::from_text(Path::new("ran.yaml"), text)
+}
+
+fn accepted(text: &str) -> Loaded {
+    load(text).unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+/// The one problem of a text.
+fn problem(text: &str) -> String {
+    let refused = load(text).expect_err("refused");
+    let text = refused.to_string();
+    assert_eq!(refused.problems.len(), 1, "{text}");
+    text
+}
+
+/// A scenario that is right, with this step.
+fn with_step(step: &str) -> String {
+    format!(
+        "n4: {{smf: 198.18.4.2, upf: 198.18.4.1}}\ngnbs: {{count: 2, n3: 198.18.3.11}}\n\
+         ues: {{count: 12, address: 10.60.0.2}}\nsteps:\n  - {step}\n"
+    )
+}
+
+/// Steps inside of `repeat` have the same keys.
+fn is_inner(path: &str) -> bool {
+    path.contains(".repeat.steps[]")
+}
+
+#[test]
+fn the_example_names_every_key_with_its_default_and_a_word_about_it() {
+    accepted(EXAMPLE);
+    let text = with_alternatives(EXAMPLE);
+    let lines: Vec<_> = text.lines().collect();
+    let shown = shown_keys(&text);
+    let known = accepted(&text).known_keys;
+    assert!(known.len() > 100, "{}", known.len());
+    for key in known.iter().filter(|key| !is_inner(&key.path)) {
+        let Some(at) = shown.get(&key.path) else {
+            panic!("not in docs/ran.yaml: {}", key.path);
+        };
+        let told = at.iter().find_map(|line| {
+            let line = lines.get(*line as usize - 1)?;
+            Some(line.split_once("# default: ")?.1.trim())
+        });
+        // `within` and `since` stand in several checks.
+        assert_eq!(told, key.default, "{}", key.path);
+    }
+    for (path, at) in shown.iter().filter(|(path, _)| !is_inner(path)) {
+        let mut at = at.iter();
+        let explained = at.any(|line| is_explained(&lines, *line as usize - 1));
+        let is_figure = path.starts_with("steps[].check.");
+        assert!(explained || is_figure, "no comment above {path}");
+    }
+}
+
+#[test]
+fn the_short_scenario_in_the_example_is_one() {
+    let short = EXAMPLE
+        .lines()
+        .skip_while(|line| !line.starts_with("#   n4:"))
+        .take_while(|line| line.starts_with("#   "))
+        .map(|line| &line[4..]);
+    let loaded = accepted(&short.collect::<Vec<_>>().join("\n"));
+    assert!(!loaded.scenario.ends());
+}
+
+#[test]
+fn the_scenario_that_help_shows_is_one() {
+    let shown = crate::command::args::RAN_EXAMPLES
+        .lines()
+        .skip_while(|line| !line.starts_with("  n4:"))
+        .take_while(|line| line.starts_with("  "));
+    let loaded = accepted(&shown.collect::<Vec<_>>().join("\n"));
+    assert!(loaded.scenario.ends());
+}
+
+#[test]
+fn ues_and_gnbs_are_picked_by_number_and_name() {
+    let scenario = accepted(&with_step("attach: {ues: '3, 1-2,2', gnb: gnb2}")).scenario;
+    let Act::Attach(attach) = &scenario.steps[0].act else {
+        panic!("{:?}", scenario.steps)
+    };
+    assert_eq!((&attach.ues[..], attach.gnb), (&[0, 1, 2][..], Some(1)));
+    for wrong in ["13", "0", "4-2", "phones", "''", "1-", "'-'"] {
+        let text = problem(&with_step(&format!("attach: {{ues: {wrong}}}")));
+        assert!(text.contains("ran.yaml:5: steps[0].attach.ues"), "{text}");
+        assert!(text.contains("numbers from 1 to 12"), "{text}");
+    }
+}
+
+#[test]
+fn bounds_are_read_as_people_write_them() {
+    let text = with_step("check: {attached: 12, drops: at most 3, end_markers: 2 to 4}");
+    let scenario = accepted(&text).scenario;
+    let Act::Check(check) = &scenario.steps[0].act else {
+        panic!("{:?}", scenario.steps)
+    };
+    let mut bounds: Vec<_> = check.expectations.iter().map(|e| e.bound).collect();
+    bounds.sort_by_key(ToString::to_string);
+    let wanted = [
+        Bound::Exactly(12.0),
+        Bound::Between(2.0, 4.0),
+        Bound::AtMost(3.0),
+    ];
+    assert_eq!(bounds, wanted);
+    assert!(Bound::Between(2.0, 4.0).holds(4.0) && !Bound::Between(2.0, 4.0).holds(4.1));
+    assert!(Bound::AtLeast(1.0).holds(1.0) && !Bound::AtMost(1.0).holds(1.5));
+    for wrong in ["'>= 3'", "few", "-1", "4 to 2", "nan"] {
+        let text = problem(&with_step(&format!("check: {{drops: {wrong}}}")));
+        assert!(text.contains("expected a number, at least N"), "{text}");
+    }
+}
+
+#[test]
+fn slips_are_told_with_line_key_and_what_was_meant() {
+    for (step, parts) in [
+        (
+            "atach: {}",
+            [
+                "unknown key (did you mean 'attach'?)",
+                "a step without an action",
+            ],
+        ),
+        (
+            "attach: {}\n    detach: {}",
+            ["steps[0]", "several actions"],
+        ),
+        (
+            "check: {ping_losst: 0}",
+            ["did you mean 'ping_lost'?", "nothing is checked"],
+        ),
+        (
+            "check: {gnbs: gnb1, ping_lost: 0}",
+            ["steps[0].check.ping_lost", "told for all gNBs"],
+        ),
+        ("ping: {}", ["steps[0].ping.to: missing", "an IPv4 address"]),
+        (
+            "handover: {to: gnb9}",
+            ["steps[0].handover.to: got 'gnb9'", "gnb1 ... gnb2"],
+        ),
+        ("end", ["steps[0]: got 'end'", "'- end:'"]),
+        ("wait: long", ["steps[0].wait: got 'long'", "500ms"]),
+        (
+            "run: {command: ls, ues: 1, namespace: x}",
+            ["run.namespace", "one of both"],
+        ),
+        (
+            "repeat: {times: 2}",
+            ["steps[0].repeat.steps: missing", "a list of steps"],
+        ),
+    ] {
+        let text = load(&with_step(step)).expect_err(step).to_string();
+        for part in parts {
+            assert!(text.contains(part), "{step}: {text}");
+        }
+        assert!(text.starts_with("ran.yaml:"), "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let text = "gnbs: [{n3: 1.1.1.1}, {n3: 1.1.1.2}]\nues: {address: 10.0.0.1}\nsteps: [{end: }]\n";
+    let refused = load(text).expect_err("refused").to_string();
+    assert!(refused.contains("two gNBs are called gnb"), "{refused}");
+    assert!(refused.contains("there is no n4"), "{refused}");
+    let text = with_step("end:").replace("upf: 198", "dialect: free5gc, upf: 198");
+    assert!(problem(&text).contains("n4.n3_upf: missing"), "{text}");
+    let text = with_step("end:").replace("count: 12", "count: 5000");
+    assert!(
+        load(&text)
+            .expect_err("refused")
+            .to_string()
+            .contains("to 4096")
+    );
+    let text = with_step("end:").replace("10.60.0.2", "255.255.255.250");
+    assert!(
+        problem(&text).contains("no room for 12 addresses"),
+        "{text}"
+    );
+    let text = with_step("handover: {}").replace("count: 2, ", "");
+    assert!(problem(&text).contains("there is one gNB"), "{text}");
+}
+
+#[test]
+fn what_speaks_of_gnbs_and_ues_is_not_blamed_for_what_is_wrong_with_them() {
+    let text = with_step("handover: {ues: 3-12, to: gnb2}");
+    let wrong = problem(&text.replace("count: 12", "count: many"));
+    assert!(wrong.contains("ues.count: got 'many'"), "{wrong}");
+    let wrong = problem(&text.replace("198.18.3.11", "eth0"));
+    assert!(wrong.contains("gnbs.n3: got 'eth0'"), "{wrong}");
+    let wrong = problem(&with_step("handover: {}").replace("count: 2", "count: two"));
+    assert!(wrong.contains("gnbs.count: got 'two'"), "{wrong}");
+}
+
+/// What may stand in a wrong place.
+const SCRAPS: [&str; 14] = [
+    "-",
+    ":",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"",
+    "#",
+    "&a",
+    "\t",
+    "0",
+    "all",
+    "99999999999999999999",
+    "é",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_to_a_scenario_it_is_read_or_refused_with_a_place(
+        spoils in prop::collection::vec((any::<Index>(), any::<Index>(), 0usize..17), 1..4)
+    ) {
+        let mut lines: Vec<String> = EXAMPLE.lines()
+            .filter(|line| !line.trim_start().starts_with('#') && !line.is_empty())
+            .map(str::to_owned)
+            .collect();
+        for (line, other, what) in spoils {
+            let (at, to) = (line.index(lines.len()), other.index(lines.len()));
+            match what {
+                14 => drop(lines.remove(at)),
+                15 => lines.swap(at, to),
+                16 => lines.insert(at, lines[to].clone()),
+                scrap => {
+                    let mut letters: Vec<char> = lines[at].chars().collect();
+                    let place = other.index(letters.len() + 1);
+                    letters.splice(place..place, SCRAPS[scrap].chars());
+                    lines[at] = letters.into_iter().collect();
+                }
+            }
+        }
+        if let Err(refused) = load(&lines.join("\n")) {
+            prop_assert!(!refused.problems.is_empty());
+            for problem in &refused.problems {
+                prop_assert!(problem.line > 0 && !problem.expected.is_empty(), "{problem:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Emulated gNBs and UEs for the user plane: each UE is a TUN device, each gNB a thread that
+//! moves its UEs' packets between the devices and GTP-U on N3.
+//!
+//! ```text
+//!   UE's programs -> TUN -> uplink   -> UDP 2152 -> N3
+//!   UE's programs <- TUN <- downlink <- UDP 2152 <- N3
+//!                            signalling: Echo, Error Indication, End Marker
+//! ```
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`Gnb`], [`GnbHandle`] | starts the thread; controls it from any other |
+//! | [`UeConfig`], [`UeId`], [`FTeid`] | a UE with its two tunnel ends |
+//! | [`GnbCounters`], [`UeCounters`], [`TunnelCounters`] | every packet, accounted for |
+//!
+//! A gNB's state belongs to its thread alone. A handle sends it questions, which it answers
+//! between two bursts: what is read is exact, and what is asked for has happened.
+#![forbid(unsafe_code)]
+
+pub mod command;
+mod counters;
+mod downlink;
+mod error;
+mod gnb;
+mod handle;
+mod rate;
+mod signalling;
+mod ue;
+mod uplink;
+mod worker;
+
+pub use counters::{DropReason, Drops, Flow, GnbCounters, Signalling, TunnelCounters, UeCounters};
+pub use error::RanError;
+pub use gnb::{Gnb, GnbConfig, Mute};
+pub use handle::{EchoAnswer, GnbHandle, HandoverTarget, NoAnswer};
+pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

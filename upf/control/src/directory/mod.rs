@@ -1,0 +1,122 @@
+//! The directory: interfaces, peers and ways out as N4 rules name them, and the tables that the
+//! packet path reads of them.
+
+mod find;
+mod peers;
+mod setup;
+mod tables;
+mod towards;
+
+use super::config::InterfaceConfig;
+use super::neighbours::{Neighbours, Question};
+use core::net::Ipv4Addr;
+use peers::Peers;
+use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, Peer};
+use sluice_session::network::{Side, TunnelEndpoint};
+use std::collections::HashMap;
+
+pub use setup::DirectoryError;
+
+/// One tunnel role of an interface.
+#[derive(Clone, Debug)]
+struct Tunnels {
+    interface: InterfaceId,
+    side: Side,
+    instance: String,
+    endpoint: TunnelEndpoint,
+}
+
+/// One plain role of an interface.
+#[derive(Clone, Debug)]
+struct Plain {
+    side: Side,
+    instances: Vec<String>,
+    is_default: bool,
+    id: InstanceId,
+    egress: EgressId,
+}
+
+impl Plain {
+    fn is_called(&self, name: &str) -> bool {
+        self.instances.iter().any(|own| same_name(own, name))
+    }
+}
+
+/// Network Instances are compared as DNS names are (TS 23.003, 9.1).
+fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Directory {
+    interfaces: Vec<InterfaceConfig>,
+    tunnels: Vec<Tunnels>,
+    plain: Vec<Plain>,
+    egresses: Vec<EgressPlan>,
+    gateways: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
+    peers: Peers,
+    pub(crate) neighbours: Neighbours,
+    changed: bool,
+}
+
+/// The interfaces that a way out uses.
+#[derive(Clone, Debug, Default)]
+struct EgressPlan {
+    interfaces: Vec<InterfaceId>,
+}
+
+impl Directory {
+    /// The name of an interface.
+    pub fn name(&self, id: InterfaceId) -> &str {
+        self.interfaces
+            .get(usize::from(id))
+            .map_or("?", |i| i.name.as_str())
+    }
+
+    /// The configuration of an interface.
+    pub fn interface(&self, id: InterfaceId) -> Option<&InterfaceConfig> {
+        self.interfaces.get(usize::from(id))
+    }
+
+    /// The interface of a tunnel address.
+    pub fn interface_of(&self, local: Ipv4Addr) -> Option<InterfaceId> {
+        self.tunnels
+            .iter()
+            .find(|t| t.endpoint.address == local)
+            .map(|t| t.interface)
+    }
+
+    /// The number of a tunnel address of ours.
+    pub fn number_of(&self, local: Ipv4Addr) -> Option<u8> {
+        let mut tunnels = self.tunnels.iter();
+        let tunnel = tunnels.find(|t| t.endpoint.address == local)?;
+        Some(tunnel.endpoint.local)
+    }
+
+    /// Stations with whether each was configured.
+    pub fn neighbours(&self) -> impl Iterator<Item = (&NextHop, bool)> {
+        self.neighbours.iter()
+    }
+
+    /// Tunnel peers in use, with the number of FARs that lead to each.
+    pub fn peers(&self) -> impl Iterator<Item = (&Peer, u32)> {
+        self.peers.iter()
+    }
+
+    /// All interfaces by their ids.
+    pub fn interfaces(&self) -> impl Iterator<Item = (InterfaceId, &InterfaceConfig)> {
+        (0..).zip(&self.interfaces)
+    }
+
+    /// The question for a station on the way to `destination`, if it must be asked for.
+    pub fn want(
+        &mut self,
+        interface: InterfaceId,
+        station: Ipv4Addr,
+        now_ns: u64,
+    ) -> Option<Question> {
+        self.neighbours.want(interface, station, now_ns)
+    }
+}

@@ -1,0 +1,92 @@
+//! Tunnel peers, each for as long as a FAR leads to it.
+
+use core::net::Ipv4Addr;
+use sluice_datapath::tables::{NO_NEXT_HOP, Peer, PeerId};
+use sluice_session::hash::Seeded;
+use std::collections::HashMap;
+
+/// Tunnel peers that may be in use: a big operator's gNBs.
+const PEERS_MAX: usize = 16_384;
+
+/// The peers by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    places: Vec<Option<PeerUse>>,
+    /// By local and remote address.
+    ids: HashMap<(Ipv4Addr, Ipv4Addr), PeerId, Seeded>,
+    free: Vec<PeerId>,
+}
+
+#[derive(Clone, Debug)]
+struct PeerUse {
+    peer: Peer,
+    users: u32,
+}
+
+impl Peers {
+    /// Those in use, with the number of users of each.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Peer, u32)> {
+        self.places.iter().flatten().map(|p| (&p.peer, p.users))
+    }
+
+    /// As the path has them. Nobody refers to what stands in a free place.
+    pub(super) fn table(&self) -> Vec<Peer> {
+        let nobody = Peer::new(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED, NO_NEXT_HOP);
+        self.places
+            .iter()
+            .map(|p| p.as_ref().map_or(nobody, |p| p.peer))
+            .collect()
+    }
+
+    /// The peer of this id, if it is in use.
+    pub(super) fn get(&self, id: PeerId) -> Option<&Peer> {
+        let used = self.places.get(usize::from(id))?.as_ref()?;
+        Some(&used.peer)
+    }
+
+    /// One more user of a peer, if it is known.
+    pub(super) fn hold(&mut self, local: Ipv4Addr, remote: Ipv4Addr) -> Option<PeerId> {
+        let id = *self.ids.get(&(local, remote))?;
+        if let Some(Some(p)) = self.places.get_mut(usize::from(id)) {
+            p.users += 1;
+        }
+        Some(id)
+    }
+
+    /// True if there is no room for another.
+    pub(super) fn is_full(&self) -> bool {
+        self.free.is_empty() && self.places.len() >= PEERS_MAX
+    }
+
+    /// A new peer with its first user. There must be room.
+    pub(super) fn add(&mut self, peer: Peer) -> PeerId {
+        let used = Some(PeerUse { peer, users: 1 });
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.places[usize::from(id)] = used;
+                id
+            }
+            None => {
+                self.places.push(used);
+                (self.places.len() - 1) as PeerId
+            }
+        };
+        self.ids.insert((peer.local, peer.address), id);
+        id
+    }
+
+    /// One user less: the peer, if that was the last.
+    pub(super) fn release(&mut self, id: PeerId) -> Option<Peer> {
+        let place = self.places.get_mut(usize::from(id))?;
+        let used = place.as_mut()?;
+        used.users -= 1;
+        if used.users > 0 {
+            return None;
+        }
+        let gone = used.peer;
+        *place = None;
+        self.ids.remove(&(gone.local, gone.address));
+        self.free.push(id);
+        Some(gone)
+    }
+}

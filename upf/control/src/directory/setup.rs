@@ -1,0 +1,148 @@
+//! The directory as it is configured: interfaces, their roles, gateways and static neighbours.
+
+use super::peers::Peers;
+use super::{Directory, EgressPlan, Plain, Tunnels};
+use crate::config::{ControlConfig, InterfaceConfig, Role};
+use crate::neighbours::Neighbours;
+use core::net::Ipv4Addr;
+use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::tables::{EgressId, InterfaceId};
+use sluice_session::network::{Side, TunnelEndpoint};
+use std::collections::HashMap;
+
+/// What cannot be started with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DirectoryError {
+    /// More than 255 interfaces.
+    TooManyInterfaces(usize),
+    /// A role names an address that its interface does not have.
+    ForeignAddress(String, Ipv4Addr),
+    /// No room for a gateway or static neighbour.
+    TooManyStations(String),
+}
+
+impl core::fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::TooManyInterfaces(n) => write!(f, "{n} interfaces: expected at most 255"),
+            Self::ForeignAddress(name, address) => write!(
+                f,
+                "interface {name}: {address}, named by a role, is none of its addresses"
+            ),
+            Self::TooManyStations(name) => {
+                write!(f, "interface {name}: too many gateways and neighbours")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DirectoryError {}
+
+impl Directory {
+    /// From the configuration.
+    pub fn new(config: &ControlConfig) -> Result<Self, DirectoryError> {
+        if config.interfaces.len() > usize::from(u8::MAX) {
+            return Err(DirectoryError::TooManyInterfaces(config.interfaces.len()));
+        }
+        let mut directory = Self {
+            interfaces: config.interfaces.clone(),
+            tunnels: Vec::new(),
+            plain: Vec::new(),
+            egresses: Vec::new(),
+            gateways: HashMap::new(),
+            peers: Peers::default(),
+            neighbours: Neighbours::default(),
+            changed: true,
+        };
+        for (id, interface) in config.interfaces.iter().enumerate() {
+            directory.add_interface(id as InterfaceId, interface)?;
+        }
+        Ok(directory)
+    }
+
+    fn add_interface(
+        &mut self,
+        id: InterfaceId,
+        config: &InterfaceConfig,
+    ) -> Result<(), DirectoryError> {
+        for (address, mac) in &config.neighbours {
+            self.neighbours.add_static(id, *address, *mac);
+        }
+        for (_, gateway) in &config.routes {
+            let hop = self
+                .neighbours
+                .hold(id, *gateway)
+                .ok_or_else(|| DirectoryError::TooManyStations(config.name.clone()))?;
+            self.gateways.insert((id, *gateway), hop);
+        }
+        for role in &config.roles {
+            self.add_role(id, config, role)?;
+        }
+        Ok(())
+    }
+
+    fn add_role(
+        &mut self,
+        id: InterfaceId,
+        config: &InterfaceConfig,
+        role: &Role,
+    ) -> Result<(), DirectoryError> {
+        if let Role::Tunnels { address, .. } | Role::N4 { address } = role
+            && !config.addresses.iter().any(|(a, _)| a == address)
+        {
+            let name = config.name.clone();
+            return Err(DirectoryError::ForeignAddress(name, *address));
+        }
+        match role {
+            Role::Tunnels {
+                side,
+                instance,
+                address,
+            } => {
+                let known = self.tunnels.iter().find(|t| t.endpoint.address == *address);
+                let local = known.map_or(self.tunnels.len() as u8, |t| t.endpoint.local);
+                self.tunnels.push(Tunnels {
+                    interface: id,
+                    side: *side,
+                    instance: instance.clone(),
+                    endpoint: TunnelEndpoint {
+                        address: *address,
+                        local,
+                    },
+                });
+            }
+            Role::Plain {
+                side,
+                instances,
+                is_default,
+                id: instance_id,
+            } => {
+                let egress = self.egress_of(id, *side, *instance_id);
+                self.plain.push(Plain {
+                    side: *side,
+                    instances: instances.clone(),
+                    is_default: *is_default,
+                    id: *instance_id,
+                    egress,
+                });
+            }
+            Role::N4 { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Several interfaces may serve one network instance: they share a way out.
+    fn egress_of(&mut self, id: InterfaceId, side: Side, instance: InstanceId) -> EgressId {
+        let mut plain = self.plain.iter();
+        let known = plain.find(|p| p.side == side && p.id == instance);
+        let egress = match known {
+            Some(p) => p.egress,
+            None => {
+                self.egresses.push(EgressPlan::default());
+                (self.egresses.len() - 1) as EgressId
+            }
+        };
+        self.egresses[usize::from(egress)].interfaces.push(id);
+        egress
+    }
+}

@@ -1,0 +1,108 @@
+//! The tables that the packet path reads.
+
+use super::{Directory, EgressPlan};
+use crate::config::Role;
+use sluice_datapath::tables::{
+    Egress, Interface, InterfaceId, PortInterfaces, Prefix, Tables, TunnelAddress,
+};
+
+impl Directory {
+    /// Tables for the path, if anything changed since the last call.
+    pub fn take_tables(&mut self) -> Option<Tables> {
+        let stations_changed = self.neighbours.take_changed();
+        if !self.changed && !stations_changed {
+            return None;
+        }
+        self.changed = false;
+        Some(self.tables())
+    }
+
+    fn tables(&self) -> Tables {
+        let mut by_port: Vec<PortInterfaces> = Vec::new();
+        for (id, config) in self.interfaces.iter().enumerate() {
+            let port = usize::from(config.port.0);
+            if by_port.len() <= port {
+                by_port.resize_with(port + 1, PortInterfaces::default);
+            }
+            match config.vlan {
+                None => by_port[port].untagged = Some(id as InterfaceId),
+                Some(vlan) => by_port[port].tagged.push((vlan.get(), id as InterfaceId)),
+            }
+        }
+        let ids = 0..self.interfaces.len() as u16;
+        Tables {
+            interfaces: ids
+                .map(|id| self.path_interface(id as InterfaceId))
+                .collect(),
+            by_port,
+            next_hops: self.neighbours.hops().to_vec(),
+            peers: self.peers.table(),
+            egresses: self.egresses.iter().map(|e| self.path_egress(e)).collect(),
+            ..Tables::default()
+        }
+    }
+
+    fn path_interface(&self, id: InterfaceId) -> Interface {
+        let config = &self.interfaces[usize::from(id)];
+        let mut tunnels: Vec<TunnelAddress> = Vec::new();
+        for t in self.tunnels.iter().filter(|t| t.interface == id) {
+            let address = TunnelAddress {
+                address: t.endpoint.address,
+                local: t.endpoint.local,
+            };
+            if !tunnels.contains(&address) {
+                tunnels.push(address);
+            }
+        }
+        let instance = config.roles.iter().find_map(|r| match r {
+            Role::Plain { id, .. } => Some(*id),
+            Role::Tunnels { .. } | Role::N4 { .. } => None,
+        });
+        let n4 = config.roles.iter().filter_map(|r| match r {
+            Role::N4 { address } => Some(*address),
+            Role::Tunnels { .. } | Role::Plain { .. } => None,
+        });
+        Interface {
+            port: config.port,
+            vlan: config.vlan.map(|v| v.get()),
+            mac: config.mac.0,
+            mtu: config.mtu_bytes,
+            addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
+            tunnels,
+            n4: n4.collect(),
+            instance,
+            allowed_peers: config.allowed_peers.clone(),
+            verifies_udp: config.verifies_udp,
+        }
+    }
+
+    fn path_egress(&self, plan: &EgressPlan) -> Egress {
+        let mut egress = Egress::default();
+        for id in &plan.interfaces {
+            let config = &self.interfaces[usize::from(*id)];
+            for (address, len) in &config.addresses {
+                if let Some(prefix) = Prefix::new(*address, *len) {
+                    egress.connected.push((prefix, *id));
+                }
+                egress.own.push((u32::from(*address), *id));
+            }
+            let stations = self.neighbours.on_link(*id);
+            egress
+                .neighbours
+                .extend(stations.map(|(address, hop)| (u32::from(address), hop)));
+            for (prefix, gateway) in &config.routes {
+                if let Some(hop) = self.gateways.get(&(*id, *gateway)) {
+                    egress.routes.push((*prefix, *hop));
+                }
+            }
+        }
+        // Nobody else's, whoever claims it on the link.
+        for (address, _) in &egress.own {
+            egress.neighbours.remove(address);
+        }
+        egress
+            .routes
+            .sort_by_key(|(prefix, _)| core::cmp::Reverse(prefix.mask));
+        egress
+    }
+}

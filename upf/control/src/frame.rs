@@ -1,0 +1,98 @@
+//! Frames that the control core writes: Ethernet, IPv4, UDP in front of a payload.
+
+use arrayvec::ArrayVec;
+use core::net::Ipv4Addr;
+use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_port::PortId;
+use sluice_wire::eth::{EthHeader, EtherType, MacAddr, Tag, VlanId};
+use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::udp::UdpHeader;
+
+/// Longest frame that the control core writes: an ICMP error quotes at most 576 bytes (RFC 1812,
+/// 4.3.2.3); an echo reply repeats what came, up to this.
+pub const FRAME_MAX: usize = 9_216 + 18;
+
+/// A frame being written.
+pub type Frame = ArrayVec<u8, FRAME_MAX>;
+
+/// Where frames of the control core go.
+pub trait Frames {
+    /// Out by this interface.
+    fn transmit(&mut self, interface: InterfaceId, frame: &[u8]);
+    /// Into the packet path, as if the port had received it.
+    fn receive(&mut self, port: PortId, frame: &[u8]);
+}
+
+/// Addresses of an IPv4 packet to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Station that gets the frame.
+    pub mac: MacAddr,
+    /// Source address.
+    pub source: Ipv4Addr,
+    /// Destination address.
+    pub destination: Ipv4Addr,
+}
+
+/// An Ethernet frame with `payload`; `None` if it is too long.
+pub fn ethernet(
+    interface: &Interface,
+    to: MacAddr,
+    ethertype: EtherType,
+    payload: &[&[u8]],
+) -> Option<Frame> {
+    let header = EthHeader {
+        destination: to,
+        source: MacAddr(interface.mac),
+        ethertype,
+    };
+    let mut frame = Frame::new();
+    match interface.vlan.and_then(VlanId::new) {
+        None => put(&mut frame, &header.to_bytes())?,
+        Some(vlan) => {
+            let tag = Tag {
+                priority: 0,
+                drop_eligible: false,
+                vlan: Some(vlan),
+            };
+            put(&mut frame, &header.to_tagged_bytes(tag))?;
+        }
+    }
+    for part in payload {
+        put(&mut frame, part)?;
+    }
+    Some(frame)
+}
+
+/// A frame with an IPv4 packet.
+pub fn ipv4(
+    interface: &Interface,
+    flow: &Flow,
+    protocol: Protocol,
+    payload: &[u8],
+) -> Option<Frame> {
+    let header = Ipv4Header::new(protocol, flow.source, flow.destination)
+        .to_bytes(payload.len())
+        .ok()?;
+    ethernet(interface, flow.mac, EtherType::IPV4, &[&header, payload])
+}
+
+/// A frame with a UDP datagram.
+pub fn udp(interface: &Interface, flow: &Flow, ports: UdpHeader, payload: &[u8]) -> Option<Frame> {
+    let header = ports
+        .to_bytes(flow.source, flow.destination, payload)
+        .ok()?;
+    let ip = Ipv4Header::new(Protocol::UDP, flow.source, flow.destination)
+        .to_bytes(header.len() + payload.len())
+        .ok()?;
+    ethernet(
+        interface,
+        flow.mac,
+        EtherType::IPV4,
+        &[&ip, &header, payload],
+    )
+}
+
+fn put(frame: &mut Frame, bytes: &[u8]) -> Option<()> {
+    frame.try_extend_from_slice(bytes).ok()
+}

@@ -1,0 +1,183 @@
+//! N4 on the DPDK ports: PFCP datagrams out of packets that workers gave, and packets out of those
+//! that go to SMFs. Sans-IO; the stations on the links are the control core's.
+
+mod arrive;
+mod leave;
+
+use crate::config::{InterfaceConfig, Role};
+use crate::directory::Directory;
+use core::net::Ipv4Addr;
+use leave::Waiting;
+use sluice_datapath::tables::InterfaceId;
+use sluice_datapath::tx::reassembly::Reassembler;
+use sluice_port::Packet;
+use sluice_session::hash::Seeded;
+use sluice_wire::eth::{MacAddr, VlanId};
+use std::collections::{HashMap, VecDeque};
+
+pub use arrive::Arrival;
+
+/// Peers whose way back is remembered. More than that are strangers, and all are learned anew.
+const PEERS_MAX: usize = 65_536;
+
+/// What was done, for `ctl` and metrics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortN4Counters {
+    /// Datagrams that went on to the PFCP endpoint.
+    pub received: u64,
+    /// Fragments among the packets.
+    pub fragments: u64,
+    /// Packets with broken headers, or not for PFCP once put together.
+    pub malformed: u64,
+    /// Datagrams with a wrong UDP checksum (RFC 1122, 4.1.3.4).
+    pub checksum: u64,
+    /// Fragments that could not be put together.
+    pub reassembly: u64,
+    /// Datagrams sent, in one packet or several.
+    pub sent: u64,
+    /// Datagrams that waited for a station that did not answer ARP, or for which too many waited.
+    pub unresolved: u64,
+    /// Datagrams to where no route leads.
+    pub no_route: u64,
+    /// Datagrams that no packet could be made of.
+    pub unsent: u64,
+}
+
+/// One address of ours at which PFCP is served.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    interface: InterfaceId,
+    address: Ipv4Addr,
+    mac: MacAddr,
+    vlan: Option<VlanId>,
+    mtu_bytes: u16,
+    verifies_udp: bool,
+}
+
+/// The way back to a peer: from the address that it wrote to.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// Which of our addresses.
+    place: u16,
+    /// The next station, as it was known in this epoch.
+    mac: Option<MacAddr>,
+    epoch: u64,
+}
+
+/// See the module.
+pub struct PortN4<P> {
+    places: Vec<Place>,
+    heard: HashMap<Ipv4Addr, Way, Seeded>,
+    /// Counts the changes of stations; what was learned in another epoch is looked up again.
+    epoch: u64,
+    reassembler: Reassembler<P>,
+    ready: Vec<(P, InterfaceId)>,
+    waiting: VecDeque<Waiting>,
+    /// There are no kernel sockets: peers that nobody has heard of are behind ports, too.
+    is_only: bool,
+    identification: u16,
+    counters: PortN4Counters,
+}
+
+impl<P: Packet> PortN4<P> {
+    /// For the addresses of all interfaces that serve N4.
+    pub fn new(directory: &Directory) -> Self {
+        let interfaces = directory.interfaces();
+        Self {
+            places: interfaces.flat_map(|(id, c)| places(id, c)).collect(),
+            heard: HashMap::default(),
+            epoch: 0,
+            reassembler: Reassembler::default(),
+            ready: Vec::new(),
+            waiting: VecDeque::new(),
+            is_only: false,
+            identification: 0,
+            counters: PortN4Counters::default(),
+        }
+    }
+
+    /// Whether no port serves N4.
+    pub fn is_absent(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> PortN4Counters {
+        self.counters
+    }
+
+    /// There are no kernel sockets beside.
+    pub fn be_only(&mut self) {
+        self.is_only = true;
+    }
+
+    /// Stations have changed.
+    pub fn stations_changed(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// A peer spoke to `local`: what is for it leaves there.
+    pub fn hear(&mut self, peer: Ipv4Addr, local: Ipv4Addr, directory: &Directory) {
+        let known = self.heard.get(&peer);
+        if known.is_some_and(|way| way.epoch == self.epoch && self.is_from(way, local)) {
+            return;
+        }
+        let Some(at) = self.places.iter().position(|p| p.address == local) else {
+            return;
+        };
+        let towards = directory.mac_towards(self.places[at].interface, peer);
+        let way = Way {
+            place: at as u16,
+            mac: towards.and_then(Result::ok),
+            epoch: self.epoch,
+        };
+        self.remember(peer, way);
+    }
+
+    fn remember(&mut self, peer: Ipv4Addr, way: Way) {
+        if self.heard.len() >= PEERS_MAX {
+            self.heard.clear();
+        }
+        self.heard.insert(peer, way);
+    }
+
+    /// The way to a peer that was not heard yet: the first of our addresses from which some leads
+    /// there.
+    fn find(&mut self, peer: Ipv4Addr, directory: &Directory) -> Option<Way> {
+        let leads = |p: &Place| directory.mac_towards(p.interface, peer);
+        let mut places = (0..).zip(&self.places);
+        let (place, towards) = places.find_map(|(at, p)| Some((at, leads(p)?)))?;
+        let way = Way {
+            place,
+            mac: towards.ok(),
+            epoch: self.epoch,
+        };
+        self.remember(peer, way);
+        Some(way)
+    }
+
+    /// A peer spoke to a kernel socket: what is for it leaves there.
+    pub fn forget(&mut self, peer: Ipv4Addr) {
+        self.heard.remove(&peer);
+    }
+
+    fn is_from(&self, way: &Way, local: Ipv4Addr) -> bool {
+        let place = self.places.get(usize::from(way.place));
+        place.is_some_and(|p| p.address == local)
+    }
+}
+
+fn places(id: InterfaceId, config: &InterfaceConfig) -> impl Iterator<Item = Place> {
+    let served = config.roles.iter().filter_map(|role| match role {
+        Role::N4 { address } => Some(*address),
+        Role::Tunnels { .. } | Role::Plain { .. } => None,
+    });
+    served.map(move |address| Place {
+        interface: id,
+        address,
+        mac: config.mac,
+        vlan: config.vlan,
+        mtu_bytes: config.mtu_bytes,
+        verifies_udp: config.verifies_udp,
+    })
+}

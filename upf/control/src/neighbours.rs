@@ -1,0 +1,331 @@
+//! Neighbours: stations on our links, found by ARP (RFC 826), asked again before they are forgotten.
+
+use core::net::Ipv4Addr;
+use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId};
+use sluice_wire::eth::MacAddr;
+use std::collections::HashMap;
+
+/// Between two questions for a station.
+const ASK_EVERY_NS: u64 = 1_000_000_000;
+/// Questions before a station counts as absent.
+const ASK_TIMES: u32 = 3;
+/// After that long an answer is confirmed by a new question.
+const CONFIRM_AFTER_NS: u64 = 30_000_000_000;
+/// Stations that may be known: a /20 on the link, and all gNBs behind.
+pub const STATIONS_MAX: usize = 8_192;
+
+/// What is known of a station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Configured.
+    Static,
+    /// Being asked for: questions so far, time of the last.
+    Asking { times: u32, at_ns: u64 },
+    /// Answered.
+    Known { at_ns: u64 },
+    /// Did not answer; asked again when somebody wants it.
+    Absent,
+}
+
+#[derive(Debug)]
+struct Station {
+    state: State,
+    /// Held by gateways and peers; without holders it goes when it does not answer.
+    holders: u32,
+}
+
+/// A question to be put on the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// Where.
+    pub interface: InterfaceId,
+    /// Who is sought.
+    pub target: Ipv4Addr,
+}
+
+/// All stations. The next hops that the path reads stand beside the states.
+#[derive(Debug, Default)]
+pub struct Neighbours {
+    hops: Vec<NextHop>,
+    stations: Vec<Station>,
+    by_address: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
+    free: Vec<NextHopId>,
+    changed: bool,
+}
+
+impl Neighbours {
+    /// The next hops as the path reads them.
+    pub fn hops(&self) -> &[NextHop] {
+        &self.hops
+    }
+
+    /// True once after a change that the path must see.
+    pub fn take_changed(&mut self) -> bool {
+        core::mem::take(&mut self.changed)
+    }
+
+    /// A configured station.
+    pub fn add_static(&mut self, interface: InterfaceId, address: Ipv4Addr, mac: MacAddr) {
+        if let Some(id) = self.entry(interface, address) {
+            self.set(id, State::Static, Some(mac));
+        }
+    }
+
+    /// The station's number, for somebody who will use it until [`Self::release`]. `None` if
+    /// there is no room.
+    pub fn hold(&mut self, interface: InterfaceId, address: Ipv4Addr) -> Option<NextHopId> {
+        let id = self.entry(interface, address)?;
+        self.stations[usize::from(id)].holders += 1;
+        Some(id)
+    }
+
+    /// Gives a held station back.
+    pub fn release(&mut self, id: NextHopId) {
+        if let Some(s) = self.stations.get_mut(usize::from(id)) {
+            s.holders = s.holders.saturating_sub(1);
+        }
+    }
+
+    /// Somebody wants to send to a station: asks, unless it is being asked for or known.
+    pub fn want(
+        &mut self,
+        interface: InterfaceId,
+        address: Ipv4Addr,
+        now_ns: u64,
+    ) -> Option<Question> {
+        let id = self.entry(interface, address)?;
+        self.ask(id, now_ns)
+    }
+
+    /// As [`Self::want`], for a station with a number. Workers look at old tables for a moment
+    /// longer: a number that was given back is nobody's, and asking for it would give it back
+    /// again.
+    pub fn want_hop(&mut self, id: NextHopId, now_ns: u64) -> Option<Question> {
+        let hop = self.hops.get(usize::from(id))?;
+        let owner = self.by_address.get(&(hop.interface, hop.address));
+        if owner != Some(&id) {
+            return None;
+        }
+        self.ask(id, now_ns)
+    }
+
+    /// A station said who it is. `create` where it spoke to us (RFC 826: otherwise only what is
+    /// known is brought up to date).
+    pub fn heard(
+        &mut self,
+        interface: InterfaceId,
+        address: Ipv4Addr,
+        mac: MacAddr,
+        create: bool,
+        now_ns: u64,
+    ) {
+        let id = match self.by_address.get(&(interface, address)) {
+            Some(id) => Some(*id),
+            None if create => self.entry(interface, address),
+            None => None,
+        };
+        if let Some(id) = id
+            && self.stations[usize::from(id)].state != State::Static
+        {
+            self.set(id, State::Known { at_ns: now_ns }, Some(mac));
+        }
+    }
+
+    /// The station's MAC address, if known.
+    pub fn mac(&self, interface: InterfaceId, address: Ipv4Addr) -> Option<MacAddr> {
+        let id = self.by_address.get(&(interface, address))?;
+        self.hops[usize::from(*id)].mac.map(MacAddr)
+    }
+
+    /// Repeats questions and confirms old answers. `ask` gets each question.
+    pub fn tick(&mut self, now_ns: u64, mut ask: impl FnMut(Question)) {
+        for i in 0..self.stations.len() {
+            let id = i as NextHopId;
+            match self.stations[i].state {
+                State::Asking { times, at_ns } if now_ns >= at_ns + ASK_EVERY_NS => {
+                    if times >= ASK_TIMES {
+                        self.give_up(id);
+                    } else {
+                        ask(self.question(id, times + 1, now_ns));
+                    }
+                }
+                State::Known { at_ns } if now_ns >= at_ns + CONFIRM_AFTER_NS => {
+                    ask(self.question(id, 1, now_ns));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Stations with their MAC addresses, for people.
+    pub fn iter(&self) -> impl Iterator<Item = (&NextHop, bool)> {
+        let known = self.by_address.values().copied();
+        known.map(|id| {
+            let is_static = self.stations[usize::from(id)].state == State::Static;
+            (&self.hops[usize::from(id)], is_static)
+        })
+    }
+
+    /// Stations on a link, for the path's table of neighbours.
+    pub fn on_link(&self, interface: InterfaceId) -> impl Iterator<Item = (Ipv4Addr, NextHopId)> {
+        self.by_address
+            .iter()
+            .filter(move |((i, _), _)| *i == interface)
+            .map(|((_, address), id)| (*address, *id))
+    }
+
+    fn entry(&mut self, interface: InterfaceId, address: Ipv4Addr) -> Option<NextHopId> {
+        if let Some(id) = self.by_address.get(&(interface, address)) {
+            return Some(*id);
+        }
+        let hop = NextHop {
+            interface,
+            address,
+            mac: None,
+        };
+        let station = Station {
+            state: State::Absent,
+            holders: 0,
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.hops[usize::from(id)] = hop;
+                self.stations[usize::from(id)] = station;
+                id
+            }
+            None if self.hops.len() < STATIONS_MAX => {
+                self.hops.push(hop);
+                self.stations.push(station);
+                (self.hops.len() - 1) as NextHopId
+            }
+            None => return None,
+        };
+        self.by_address.insert((interface, address), id);
+        self.changed = true;
+        Some(id)
+    }
+
+    fn set(&mut self, id: NextHopId, state: State, mac: Option<MacAddr>) {
+        let hop = &mut self.hops[usize::from(id)];
+        let mac = mac.map(|m| m.0);
+        self.changed |= hop.mac != mac;
+        hop.mac = mac;
+        self.stations[usize::from(id)].state = state;
+    }
+
+    fn ask(&mut self, id: NextHopId, now_ns: u64) -> Option<Question> {
+        match self.stations[usize::from(id)].state {
+            State::Absent => Some(self.question(id, 1, now_ns)),
+            _ => None,
+        }
+    }
+
+    fn question(&mut self, id: NextHopId, times: u32, now_ns: u64) -> Question {
+        self.stations[usize::from(id)].state = State::Asking {
+            times,
+            at_ns: now_ns,
+        };
+        let hop = &self.hops[usize::from(id)];
+        Question {
+            interface: hop.interface,
+            target: hop.address,
+        }
+    }
+
+    fn give_up(&mut self, id: NextHopId) {
+        self.set(id, State::Absent, None);
+        if self.stations[usize::from(id)].holders == 0 {
+            let hop = self.hops[usize::from(id)];
+            self.by_address.remove(&(hop.interface, hop.address));
+            self.free.push(id);
+            self.changed = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 9);
+    const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
+    const S: u64 = 1_000_000_000;
+
+    fn questions(n: &mut Neighbours, now_ns: u64) -> usize {
+        let mut asked = 0;
+        n.tick(now_ns, |_| asked += 1);
+        asked
+    }
+
+    #[test]
+    fn a_silent_station_is_asked_three_times_and_then_forgotten() {
+        let mut n = Neighbours::default();
+        assert!(n.want(0, HOST, 0).is_some());
+        assert!(n.want(0, HOST, 1).is_none(), "already being asked for");
+        assert_eq!(questions(&mut n, S), 1);
+        assert_eq!(questions(&mut n, 2 * S), 1);
+        assert_eq!(questions(&mut n, 3 * S), 0);
+        assert_eq!(n.iter().count(), 0);
+        assert!(
+            n.want(0, HOST, 4 * S).is_some(),
+            "asked anew when wanted anew"
+        );
+    }
+
+    #[test]
+    fn a_number_that_was_given_back_is_nobodys() {
+        let mut n = Neighbours::default();
+        n.want(0, HOST, 0);
+        for s in 1..4 {
+            questions(&mut n, s * S);
+        }
+        assert_eq!(n.want_hop(0, 4 * S), None);
+        for s in 5..9 {
+            questions(&mut n, s * S);
+        }
+        let others = [1, 2].map(|last| n.hold(0, Ipv4Addr::new(192, 0, 2, last)));
+        assert_ne!(others[0], others[1], "each station has a number of its own");
+    }
+
+    #[test]
+    fn a_held_station_keeps_its_number_though_it_is_silent() {
+        let mut n = Neighbours::default();
+        let id = n.hold(0, HOST).unwrap();
+        n.want_hop(id, 0);
+        for s in 1..10 {
+            questions(&mut n, s * S);
+        }
+        assert_eq!(n.hold(0, HOST), Some(id));
+    }
+
+    #[test]
+    fn an_answer_is_kept_while_it_is_confirmed_and_lost_when_it_is_not() {
+        let mut n = Neighbours::default();
+        n.want(0, HOST, 0);
+        n.heard(0, HOST, MAC, false, S);
+        assert_eq!(n.mac(0, HOST), Some(MAC));
+        assert_eq!(questions(&mut n, 31 * S), 1);
+        assert_eq!(n.mac(0, HOST), Some(MAC), "used while it is confirmed");
+        for s in 32..36 {
+            questions(&mut n, s * S);
+        }
+        assert_eq!(n.mac(0, HOST), None);
+    }
+
+    #[test]
+    fn strangers_who_do_not_speak_to_us_are_not_learned() {
+        let mut n = Neighbours::default();
+        n.heard(0, HOST, MAC, false, 0);
+        assert_eq!(n.mac(0, HOST), None);
+        n.heard(0, HOST, MAC, true, 0);
+        assert_eq!(n.mac(0, HOST), Some(MAC));
+    }
+
+    #[test]
+    fn a_static_station_cannot_be_taken_over() {
+        let mut n = Neighbours::default();
+        n.add_static(0, HOST, MAC);
+        n.heard(0, HOST, MacAddr([6; 6]), true, 0);
+        assert_eq!(n.mac(0, HOST), Some(MAC));
+    }
+}

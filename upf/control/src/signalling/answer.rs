@@ -1,0 +1,326 @@
+//! Answers to what is addressed to Sluice itself: ARP, ICMP echo, and GTP-U signalling further on.
+
+use super::{Control, Event};
+use crate::frame::{self, Flow, Frames};
+use core::net::Ipv4Addr;
+use sluice_datapath::message::IcmpCause;
+use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_wire::arp::{Arp, Operation};
+use sluice_wire::eth::{Eth, EtherType, MacAddr};
+use sluice_wire::icmp::{
+    Icmp, TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
+    write_destination_unreachable, write_time_exceeded,
+};
+use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::udp::Udp;
+
+/// Longest ICMP error: header and 576 bytes in all (RFC 1812, 4.3.2.3).
+const ICMP_ERROR_MAX: usize = 600;
+
+/// A packet to one of our addresses and whom to answer.
+pub(super) struct Arrived<'a> {
+    pub id: InterfaceId,
+    pub interface: &'a Interface,
+    pub from: From,
+    pub ip: Ipv4<'a>,
+    /// The packet that `ip` is a view of, without padding.
+    pub packet: &'a [u8],
+}
+
+/// Where a packet came from.
+#[derive(Clone, Copy)]
+pub(super) enum From {
+    /// A station on the link.
+    Link(MacAddr),
+    /// A UE, through its session.
+    Ue,
+}
+
+impl Arrived<'_> {
+    /// The way back. To a UE it leads through the path, as if the data network had answered.
+    pub fn back(&self) -> Flow {
+        let mac = match self.from {
+            From::Link(mac) => mac,
+            From::Ue => MacAddr(self.interface.mac),
+        };
+        Flow {
+            mac,
+            source: self.ip.destination(),
+            destination: self.ip.source(),
+        }
+    }
+
+    /// Sends an answer back.
+    pub fn send(&self, frame: &[u8], out: &mut impl Frames) {
+        match self.from {
+            From::Link(_) => out.transmit(self.id, frame),
+            From::Ue => out.receive(self.interface.port, frame),
+        }
+    }
+}
+
+impl Control {
+    pub(super) fn answer(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        bytes: &[u8],
+        out: &mut impl Frames,
+    ) -> Option<Event> {
+        let Ok(eth) = Eth::parse(bytes) else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        if eth.ethertype() == EtherType::ARP {
+            self.arp(now_ns, id, interface, eth.payload(), out);
+            return None;
+        }
+        let Ok(ip) = Ipv4::parse(eth.payload()) else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        let arrived = Arrived {
+            id,
+            interface,
+            from: From::Link(eth.source()),
+            ip,
+            packet: eth
+                .payload()
+                .get(..usize::from(ip.total_len()))
+                .unwrap_or_default(),
+        };
+        match ip.protocol() {
+            _ if ip.is_fragment() => self.ignore(),
+            Protocol::ICMP => self.icmp_echo(&arrived, out),
+            Protocol::UDP => match Udp::parse(ip.payload()) {
+                // RFC 1122, 4.1.3.4: a damaged datagram is discarded silently.
+                Ok(udp) if udp.verify(ip.source(), ip.destination()) => {
+                    self.udp(now_ns, &arrived, &udp, out)
+                }
+                _ => self.ignore(),
+            },
+            _ => {
+                self.unreachable(now_ns, &arrived, Unreachable::Protocol, out);
+                None
+            }
+        }
+    }
+
+    /// A UE may ask us as any station of its data network may, but tunnels are not its business.
+    pub(super) fn answer_ue(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        packet: &[u8],
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv4::parse(packet) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let arrived = Arrived {
+            id,
+            interface,
+            from: From::Ue,
+            ip,
+            packet: packet
+                .get(..usize::from(ip.total_len()))
+                .unwrap_or_default(),
+        };
+        match ip.protocol() {
+            _ if ip.is_fragment() => self.counters.ignored += 1,
+            Protocol::ICMP => {
+                self.icmp_echo(&arrived, out);
+            }
+            Protocol::UDP => match Udp::parse(ip.payload()) {
+                Ok(udp) if udp.verify(ip.source(), ip.destination()) => {
+                    self.unreachable(now_ns, &arrived, Unreachable::Port, out);
+                }
+                _ => self.counters.ignored += 1,
+            },
+            _ => self.unreachable(now_ns, &arrived, Unreachable::Protocol, out),
+        }
+    }
+
+    fn ignore(&mut self) -> Option<Event> {
+        self.counters.ignored += 1;
+        None
+    }
+
+    fn arp(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        bytes: &[u8],
+        out: &mut impl Frames,
+    ) {
+        let Ok(arp) = Arp::parse(bytes) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let for_us = interface.addresses.contains(&arp.target_ip);
+        if arp.sender_mac.is_unicast() && !arp.sender_ip.is_unspecified() {
+            self.directory
+                .neighbours
+                .heard(id, arp.sender_ip, arp.sender_mac, for_us, now_ns);
+        }
+        let answered = for_us || self.is_proxied(id, arp.target_ip);
+        if arp.operation != Operation::Request || !answered || arp.is_gratuitous() {
+            return;
+        }
+        let reply = arp.reply_from(MacAddr(interface.mac));
+        let payload = reply.to_bytes();
+        if let Some(frame) = frame::ethernet(interface, arp.sender_mac, EtherType::ARP, &[&payload])
+        {
+            self.counters.arp_replies += 1;
+            out.transmit(id, &frame);
+        }
+    }
+
+    fn is_proxied(&self, id: InterfaceId, address: Ipv4Addr) -> bool {
+        let proxied = self.directory.interface(id).map(|c| c.proxy_arp.as_slice());
+        proxied
+            .unwrap_or_default()
+            .iter()
+            .any(|p| p.contains(u32::from(address)))
+    }
+
+    fn icmp_echo(&mut self, arrived: &Arrived<'_>, out: &mut impl Frames) -> Option<Event> {
+        let mut message = frame::Frame::new();
+        if Icmp::parse(arrived.ip.payload()).is_err() {
+            return self.ignore();
+        }
+        if message.try_extend_from_slice(arrived.ip.payload()).is_err()
+            || !turn_into_reply(&mut message)
+        {
+            return self.ignore();
+        }
+        let frame = frame::ipv4(arrived.interface, &arrived.back(), Protocol::ICMP, &message);
+        if let Some(frame) = frame {
+            self.counters.icmp_echo_replies += 1;
+            arrived.send(&frame, out);
+        }
+        None
+    }
+
+    /// Tells the sender that we do not serve what it wants.
+    pub(super) fn unreachable(
+        &mut self,
+        now_ns: u64,
+        arrived: &Arrived<'_>,
+        reason: Unreachable,
+        out: &mut impl Frames,
+    ) {
+        if !may_answer_with_error(&arrived.ip) {
+            self.counters.ignored += 1;
+            return;
+        }
+        if !self.icmp_errors.allow((), now_ns) {
+            self.counters.limited += 1;
+            return;
+        }
+        let mut message = [0; ICMP_ERROR_MAX];
+        let written = write_destination_unreachable(&mut message, reason, arrived.packet);
+        let frame = written.and_then(|len| {
+            let flow = arrived.back();
+            frame::ipv4(
+                arrived.interface,
+                &flow,
+                Protocol::ICMP,
+                message.get(..len)?,
+            )
+        });
+        if let Some(frame) = frame {
+            self.counters.icmp_errors += 1;
+            arrived.send(&frame, out);
+        }
+    }
+
+    /// An ICMP error about an inner packet: to a UE through its session, to the data network by
+    /// the next station.
+    pub(super) fn send_icmp_error(
+        &mut self,
+        now_ns: u64,
+        inner: &[u8],
+        cause: IcmpCause,
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv4::parse(inner) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        // What we sent ourselves needs no error to ourselves.
+        let ours = |i: &Interface| i.addresses.contains(&ip.source());
+        if !may_answer_with_error(&ip) || self.tables.interfaces.iter().any(ours) {
+            self.counters.ignored += 1;
+            return;
+        }
+        let mut message = [0; ICMP_ERROR_MAX];
+        let written = match cause {
+            IcmpCause::TtlExceeded => {
+                write_time_exceeded(&mut message, TimeExceeded::InTransit, inner)
+            }
+            IcmpCause::TooBig(mtu) => {
+                let reason = Unreachable::FragmentationNeeded { next_hop_mtu: mtu };
+                write_destination_unreachable(&mut message, reason, inner)
+            }
+        };
+        if let Some(message) = written.and_then(|len| message.get(..len)) {
+            self.deliver_icmp(now_ns, ip.source(), message, out);
+        }
+    }
+
+    fn deliver_icmp(
+        &mut self,
+        now_ns: u64,
+        to: Ipv4Addr,
+        message: &[u8],
+        out: &mut impl Frames,
+    ) -> Option<()> {
+        if let Some(id) = self.ue_side(to) {
+            let interface = self.interface(id)?;
+            let source = *interface.addresses.first()?;
+            let flow = Flow {
+                mac: MacAddr(interface.mac),
+                source,
+                destination: to,
+            };
+            let frame = frame::ipv4(&interface, &flow, Protocol::ICMP, message)?;
+            self.counters.icmp_errors += 1;
+            out.receive(interface.port, &frame);
+            return Some(());
+        }
+        let (id, station) = self.directory.plain_towards(to)?;
+        let interface = self.interface(id)?;
+        let Some(mac) = self.directory.neighbours.mac(id, station) else {
+            let question = self.directory.want(id, station, now_ns)?;
+            self.ask(question, out);
+            return None;
+        };
+        let flow = Flow {
+            mac,
+            source: *interface.addresses.first()?,
+            destination: to,
+        };
+        let frame = frame::ipv4(&interface, &flow, Protocol::ICMP, message)?;
+        self.counters.icmp_errors += 1;
+        out.transmit(id, &frame);
+        Some(())
+    }
+
+    /// The plain interface behind which the path finds the UE with this address.
+    fn ue_side(&self, address: Ipv4Addr) -> Option<InterfaceId> {
+        let pool = self.config.pools.iter().find(|p| {
+            sluice_datapath::tables::Prefix::new(p.base, p.prefix_len)
+                .is_some_and(|prefix| prefix.contains(u32::from(address)))
+        })?;
+        let interfaces = &self.tables.interfaces;
+        interfaces
+            .iter()
+            .position(|i| i.instance == Some(pool.instance))
+            .map(|at| at as InterfaceId)
+    }
+}

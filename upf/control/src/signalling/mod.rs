@@ -1,0 +1,245 @@
+//! The control core's share of the packets: ARP, ICMP, GTP-U signalling, next hops.
+//!
+//! Sans-IO: frames and notices in, frames and events out, time as a parameter.
+
+mod answer;
+mod gtpu;
+mod rate;
+
+use crate::config::ControlConfig;
+use crate::directory::{Directory, DirectoryError};
+use crate::frame::Frames;
+use crate::neighbours::Question;
+use core::net::Ipv4Addr;
+use rate::RateLimit;
+use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::tables::{Interface, InterfaceId, Tables};
+use sluice_wire::arp::Arp;
+use sluice_wire::eth::{EtherType, MacAddr};
+use sluice_wire::ids::Teid;
+
+/// What the rest of the UPF must hear of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A peer has no tunnel for what we sent it (TS 29.281, 7.3.1).
+    ErrorIndication {
+        /// Who says so.
+        peer: Ipv4Addr,
+        /// Its TEID.
+        teid: Teid,
+    },
+}
+
+/// What was done, for `ctl` and metrics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControlCounters {
+    /// ARP questions answered.
+    pub arp_replies: u64,
+    /// ARP questions asked.
+    pub arp_requests: u64,
+    /// ICMP echo requests answered.
+    pub icmp_echo_replies: u64,
+    /// ICMP errors sent.
+    pub icmp_errors: u64,
+    /// GTP-U echo requests that a rate limit left without answer.
+    pub gtpu_echo_limited: u64,
+    /// GTP-U echo requests answered.
+    pub gtpu_echo_responses: u64,
+    /// Error Indications sent.
+    pub error_indications_sent: u64,
+    /// Error Indications received.
+    pub error_indications_received: u64,
+    /// End Markers received.
+    pub end_markers: u64,
+    /// Supported Extension Headers Notifications sent.
+    pub extension_notifications: u64,
+    /// Supported Extension Headers Notifications that a rate limit held back.
+    pub extension_notifications_limited: u64,
+    /// Frames that meant nothing to us.
+    pub ignored: u64,
+    /// Error Indications and ICMP errors that a rate limit held back.
+    pub limited: u64,
+}
+
+/// The control core.
+#[derive(Debug)]
+pub struct Control {
+    /// Interfaces, peers, ways out.
+    pub directory: Directory,
+    /// The tables that were published last.
+    tables: Tables,
+    config: ControlConfig,
+    counters: ControlCounters,
+    indications: RateLimit<Ipv4Addr>,
+    icmp_errors: RateLimit<()>,
+    echoes: Answers,
+    notifications: Answers,
+    sequence: u16,
+}
+
+/// Error Indications per second to one peer: enough for it to notice, too few to flood it.
+const INDICATIONS_PER_S: u32 = 10;
+/// Peers that are remembered for that.
+const INDICATION_PEERS: usize = 4_096;
+/// Echo Responses per second to one peer: TS 29.281, 7.2.1 has a path asked once in 60 s at most, and
+/// several processes may share an address.
+const ECHOES_PER_S: u32 = 10;
+/// Supported Extension Headers Notifications per second to one peer: its packets all look alike, and
+/// one is enough to tell it.
+const NOTIFICATIONS_PER_S: u32 = 2;
+/// Answers of one of these kinds per second in all, so that no storm takes N4's time: 20,000 peers
+/// that ask every 60 s come to 334.
+const ANSWERS_PER_S: u32 = 1_000;
+/// ICMP errors per second in all (RFC 1812, 4.3.2.8 asks for a limit).
+const ICMP_ERRORS_PER_S: u32 = 1_000;
+
+/// Answers of one kind: so many to each peer, and [`ANSWERS_PER_S`] in all.
+#[derive(Debug)]
+struct Answers {
+    to_each: RateLimit<Ipv4Addr>,
+    in_all: RateLimit<()>,
+}
+
+impl Answers {
+    fn new(each_per_s: u32) -> Self {
+        Self {
+            to_each: RateLimit::new(each_per_s, each_per_s, INDICATION_PEERS),
+            in_all: RateLimit::new(ANSWERS_PER_S, ANSWERS_PER_S, 1),
+        }
+    }
+
+    /// A peer that asks too often does not use up what is there for the others.
+    fn allow(&mut self, peer: Ipv4Addr, now_ns: u64) -> bool {
+        self.to_each.allow(peer, now_ns) && self.in_all.allow((), now_ns)
+    }
+}
+
+impl Control {
+    /// From the configuration; the first tables are ready to be taken.
+    pub fn new(config: ControlConfig) -> Result<Self, DirectoryError> {
+        let directory = Directory::new(&config)?;
+        Ok(Self {
+            directory,
+            tables: Tables::default(),
+            config,
+            counters: ControlCounters::default(),
+            indications: RateLimit::new(INDICATIONS_PER_S, INDICATIONS_PER_S, INDICATION_PEERS),
+            icmp_errors: RateLimit::new(ICMP_ERRORS_PER_S, 50, 1),
+            echoes: Answers::new(ECHOES_PER_S),
+            notifications: Answers::new(NOTIFICATIONS_PER_S),
+            sequence: 0,
+        })
+    }
+
+    /// New tables for the path, if anything changed.
+    pub fn take_tables(&mut self) -> Option<Tables> {
+        let tables = self.directory.take_tables()?;
+        self.tables = tables.clone();
+        Some(tables)
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> ControlCounters {
+        self.counters
+    }
+
+    /// A frame that the path gave up to us.
+    pub fn frame(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        frame: &[u8],
+        out: &mut impl Frames,
+    ) -> Option<Event> {
+        let Some(interface) = self.interface(id) else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        self.answer(now_ns, id, &interface, frame, out)
+    }
+
+    /// A packet of a UE to one of our addresses on a plain interface.
+    pub fn from_ue(&mut self, now_ns: u64, id: InterfaceId, packet: &[u8], out: &mut impl Frames) {
+        match self.interface(id) {
+            Some(interface) => self.answer_ue(now_ns, id, &interface, packet, out),
+            None => self.counters.ignored += 1,
+        }
+    }
+
+    /// The path wants to send to a station.
+    pub fn resolve(&mut self, now_ns: u64, sought: Resolve, out: &mut impl Frames) {
+        let neighbours = &mut self.directory.neighbours;
+        let question = match sought {
+            Resolve::NextHop(id) => neighbours.want_hop(id, now_ns),
+            Resolve::OnLink(interface, address) => neighbours.want(interface, address, now_ns),
+        };
+        if let Some(question) = question {
+            self.ask(question, out);
+        }
+    }
+
+    /// A G-PDU for no tunnel arrived.
+    pub fn unknown_teid(&mut self, now_ns: u64, notice: UnknownTeid, out: &mut impl Frames) {
+        if !self.indications.allow(notice.peer, now_ns) {
+            self.counters.limited += 1;
+            return;
+        }
+        self.send_error_indication(now_ns, notice, out);
+    }
+
+    /// The sender of an inner packet must hear of its end.
+    pub fn icmp(&mut self, now_ns: u64, inner: &[u8], cause: IcmpCause, out: &mut impl Frames) {
+        if !self.icmp_errors.allow((), now_ns) {
+            self.counters.limited += 1;
+            return;
+        }
+        self.send_icmp_error(now_ns, inner, cause, out);
+    }
+
+    /// Repeats ARP questions. Call it a few times a second.
+    pub fn tick(&mut self, now_ns: u64, out: &mut impl Frames) {
+        let mut questions = Vec::new();
+        self.directory
+            .neighbours
+            .tick(now_ns, |question| questions.push(question));
+        for question in questions {
+            self.ask(question, out);
+        }
+    }
+
+    fn interface(&self, id: InterfaceId) -> Option<Interface> {
+        self.tables.interfaces.get(usize::from(id)).cloned()
+    }
+
+    /// Puts an ARP question on the link.
+    fn ask(&mut self, question: Question, out: &mut impl Frames) {
+        let Some(interface) = self.interface(question.interface) else {
+            return;
+        };
+        let Some(config) = self.directory.interface(question.interface) else {
+            return;
+        };
+        let mac = MacAddr(interface.mac);
+        let arp = Arp::request(mac, own_address(config, question.target), question.target);
+        let frame = crate::frame::ethernet(
+            &interface,
+            MacAddr::BROADCAST,
+            EtherType::ARP,
+            &[&arp.to_bytes()],
+        );
+        if let Some(frame) = frame {
+            self.counters.arp_requests += 1;
+            out.transmit(question.interface, &frame);
+        }
+    }
+}
+
+/// Our address on the subnet of `target`, or our first.
+fn own_address(config: &crate::config::InterfaceConfig, target: Ipv4Addr) -> Ipv4Addr {
+    let near = config.addresses.iter().find(|(address, len)| {
+        sluice_datapath::tables::Prefix::new(*address, *len)
+            .is_some_and(|p| p.contains(target.into()))
+    });
+    near.or(config.addresses.first())
+        .map_or(Ipv4Addr::UNSPECIFIED, |(address, _)| *address)
+}

@@ -1,0 +1,62 @@
+//! Network instances of rules find the tunnels that are configured for them.
+#![allow(clippy::unwrap_used)]
+
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_control::directory::Directory;
+use sluice_port::PortId;
+use sluice_session::network::{Network, Side};
+use sluice_wire::eth::MacAddr;
+use std::net::Ipv4Addr;
+
+const ANY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const NAMED: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// Tunnels of the access side, as (network instance, address).
+fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
+    let role = |(instance, address): &(&str, Ipv4Addr)| Role::Tunnels {
+        side: Side::Access,
+        instance: (*instance).to_owned(),
+        address: *address,
+    };
+    let interface = InterfaceConfig {
+        name: "n3".to_owned(),
+        port: PortId(0),
+        vlan: None,
+        mac: MacAddr([2, 0, 0, 0, 0, 3]),
+        mtu_bytes: 1500,
+        addresses: vec![(ANY, 24), (NAMED, 24)],
+        roles: tunnels.iter().map(role).collect(),
+        routes: vec![],
+        neighbours: vec![],
+        proxy_arp: vec![],
+        allowed_peers: vec![],
+        verifies_udp: true,
+    };
+    let interfaces = vec![interface];
+    Directory::new(&ControlConfig {
+        interfaces,
+        pools: vec![],
+    })
+    .unwrap()
+}
+
+fn found(directory: &Directory, instance: Option<&str>) -> Option<Ipv4Addr> {
+    let endpoint = directory.tunnel_endpoint(Side::Access, instance)?;
+    Some(endpoint.address)
+}
+
+#[test]
+fn tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own() {
+    let both = directory(&[("", ANY), ("ims", NAMED)]);
+    assert_eq!(found(&both, Some("IMS")), Some(NAMED));
+    assert_eq!(found(&both, Some("internet")), Some(ANY));
+    assert_eq!(found(&both, None), Some(ANY));
+    assert!(both.tunnel_endpoint(Side::Core, Some("ims")).is_none());
+}
+
+#[test]
+fn tunnels_with_a_name_serve_no_other() {
+    let named = directory(&[("ims", NAMED)]);
+    assert_eq!(found(&named, Some("internet")), None);
+    assert_eq!(found(&named, None), Some(NAMED));
+}

@@ -1,0 +1,38 @@
+//! The packets that a worker has in hand.
+
+use crate::meta::Meta;
+use crate::row::Row;
+use crate::rx::parse::Class;
+use arrayvec::ArrayVec;
+use sluice_port::{BURST_MAX, Burst, Packet, PortId};
+
+/// The packets of one pass, and beside them what is known of each.
+pub(crate) struct Batch<P: Packet> {
+    /// Come by other ways than a receive queue: put together from fragments, or given by the
+    /// control core.
+    pub received: Burst<P>,
+    /// Where.
+    pub received_at: PortId,
+    /// Received, placed here and ours.
+    pub mine: Burst<P>,
+    /// One for each of `mine`, once sorted.
+    pub metas: Row<Meta>,
+    /// Which of those just received are not ours to execute, and what they are.
+    pub odd: ArrayVec<(usize, Class), BURST_MAX>,
+    /// To be freed.
+    pub dead: Burst<P>,
+}
+
+impl<P: Packet> Batch<P> {
+    /// One without packets.
+    pub fn new() -> Self {
+        Self {
+            received: Burst::new(),
+            received_at: PortId(0),
+            mine: Burst::new(),
+            metas: Row::new(Meta::NONE),
+            odd: ArrayVec::new(),
+            dead: Burst::new(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! FAR: forward or drop, and which way out.
+
+use crate::drop::DropReason;
+use crate::forward::ohc::Tunnel;
+use crate::meta::Entry;
+use crate::session::rule::{Body, Flags, Head};
+use crate::tables::{EgressId, PeerId};
+use sluice_port::Packet;
+use sluice_wire::ipv4::decrement_ttl;
+
+/// The way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Into a tunnel.
+    Tunnel(Tunnel, PeerId),
+    /// Plain, routed in a network instance.
+    Plain(EgressId),
+}
+
+/// What the FAR says (TS 29.244, 5.2.3).
+#[inline(always)]
+pub fn decide(head: Head) -> Result<(), DropReason> {
+    if !head.flags.has(Flags::FORWARD) {
+        return Err(ends(head));
+    }
+    Ok(())
+}
+
+/// Why a packet that is not forwarded ends.
+#[cold]
+fn ends(head: Head) -> DropReason {
+    match head.flags.has(Flags::TO_CP) {
+        true => DropReason::N4uAbsent,
+        false => DropReason::FarDrop,
+    }
+}
+
+/// True if the packet gets an outer header.
+#[inline(always)]
+pub fn makes_tunnel(head: Head) -> bool {
+    head.flags.has(Flags::CREATE_OUTER)
+}
+
+/// What the outer header says.
+#[inline(always)]
+pub fn tunnel(head: Head, body: &Body) -> Tunnel {
+    Tunnel {
+        teid: body.teid,
+        qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark),
+        uplink: head.flags.has(Flags::UPLINK),
+    }
+}
+
+/// The way out as one value, for packets that do not leave at once.
+pub fn exit(head: Head, body: &Body) -> Exit {
+    match makes_tunnel(head) {
+        true => Exit::Tunnel(tunnel(head, body), body.peer),
+        false => Exit::Plain(body.egress),
+    }
+}
+
+/// True where the packet goes from tunnel to tunnel: on an N9 relay, which joins two tunnels of
+/// one link, and where data is forwarded from gNB to gNB.
+#[inline(always)]
+pub fn relays(entry: Entry, head: Head) -> bool {
+    entry == Entry::Tunnel && makes_tunnel(head)
+}
+
+/// Counts the hop where the packet is routed: between N3 and N6, not on a relay.
+#[inline(always)]
+pub fn hop<P: Packet>(packet: &mut P, relays: bool) -> Result<(), DropReason> {
+    if relays {
+        return Ok(());
+    }
+    let header = packet
+        .data_mut()
+        .first_chunk_mut()
+        .ok_or(DropReason::InnerHeader)?;
+    decrement_ttl(header).map_err(|_| DropReason::TtlExceeded)
+}

@@ -1,0 +1,293 @@
+//! THE packet path. Read it from top to bottom: this is what happens to every packet.
+//!
+//! receive -> parse -> **place** -> hand over what is not mine -> session -> PDR and outer header
+//! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account
+
+use crate::batch::Batch;
+use crate::drop::DropReason;
+use crate::forward::far::{self, Exit};
+use crate::forward::ohc;
+use crate::forward::ohr;
+use crate::forward::pdr::{self, At};
+use crate::forward::qer;
+use crate::forward::relay;
+use crate::forward::session;
+use crate::forward::urr;
+use crate::ledger::WorkerStats;
+use crate::message::{IcmpCause, WorkerRings};
+use crate::meta::{Entry, Meta};
+use crate::probe::{Probe, Stage};
+use crate::session::line::Line;
+use crate::session::rule::{Block, Body, Head};
+use crate::tables::{Interface, InterfaceId, Tables};
+use crate::trace::Tracer;
+use crate::tx::held::Held;
+use crate::tx::route::{self, Hop};
+use crate::tx::transmit::{self, Charge, Lane};
+use sluice_mem::shard::Owned;
+use sluice_port::{Burst, Packet, PortIo};
+
+/// What the path works with for one pass.
+pub(crate) struct Path<'a, I: PortIo> {
+    pub tables: &'a Tables,
+    pub state: &'a mut Owned<Line, Block>,
+    pub io: &'a mut I,
+    pub lanes: &'a mut [Lane<I::Packet>],
+    pub held: &'a mut Held<I::Packet>,
+    pub rings: &'a mut WorkerRings<I::Packet>,
+    pub stats: &'a WorkerStats,
+    pub probe: &'a mut Probe,
+    pub tracer: &'a mut Tracer,
+    pub now_ns: u64,
+}
+
+/// A packet that is ready for the wire but for its Ethernet header.
+#[derive(Clone, Copy)]
+pub(crate) struct Ready {
+    /// Its way out.
+    pub exit: Exit,
+    /// Its next hop.
+    pub hop: Hop,
+    /// Inner destination, host order.
+    pub dst: u32,
+    /// Whose usage it counts on.
+    pub charge: Charge,
+    /// What it came as: if it has to wait, the session is asked again before it leaves.
+    pub meta: Meta,
+}
+
+/// Where a packet leaves and whose usage it is.
+pub(crate) struct Leaving {
+    pub lane: usize,
+    pub charge: Charge,
+}
+
+/// Why a packet does not leave at once.
+enum End {
+    /// Dropped.
+    Drop(DropReason),
+    /// Dropped for its TTL, and the sender is told by ICMP.
+    TtlExceeded,
+    /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
+    /// keeps extension headers.
+    Detour(Exit, Charge),
+}
+
+impl From<DropReason> for End {
+    fn from(reason: DropReason) -> Self {
+        Self::Drop(reason)
+    }
+}
+
+impl<'a, I: PortIo> Path<'a, I> {
+    /// Everything from *session* to *transmit*, for packets whose lines are ours.
+    pub fn execute(&mut self, batch: &mut Batch<I::Packet>) {
+        let n = batch.metas.len();
+        self.run(batch);
+        self.probe.lap(self.stats, Stage::Execute, n);
+        self.flush();
+        self.probe.lap(self.stats, Stage::Transmit, n);
+    }
+
+    /// Everything up to the lanes.
+    #[inline(never)]
+    pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
+        let Batch {
+            mine, metas, dead, ..
+        } = batch;
+        for (mut packet, meta) in mine.drain().zip(metas.iter()) {
+            let usual = match meta.usual {
+                true => self.usual(&mut packet, meta),
+                false => None,
+            };
+            match usual {
+                Some(Ok(Leaving { lane, charge })) => self.push(lane, packet, charge),
+                Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
+                None => self.one(packet, meta, dead),
+            }
+        }
+        metas.clear();
+        dead.free();
+    }
+
+    /// One packet as any may be. Not inlined: the loop's registers are for usual packets, and what
+    /// both find out would meet in memory.
+    #[inline(never)]
+    fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
+        match self.pass(&mut packet, meta) {
+            Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
+            Err(end) => self.end(packet, meta, end, dead),
+        }
+    }
+
+    /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
+    /// for the next.
+    #[inline(always)]
+    fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Leaving, End> {
+        let tables = self.tables;
+        let line = self
+            .state
+            .line_mut(meta.line)
+            .ok_or(session::missing(meta.entry))?;
+        session::check(line, meta)?;
+        let inner = ohr::remove(packet, meta, line)?;
+        let (head, body, at) = match line.block() {
+            None => {
+                pdr::only(line.head, meta)?;
+                qer::gate(line.head)?;
+                far::decide(line.head)?;
+                qer::police(&mut line.body, self.now_ns, inner.len)?;
+                (line.head, &mut line.body, None)
+            }
+            Some(chain) => {
+                let (head, at) = extended(self.state, chain, meta, self.now_ns, inner.len)?;
+                (head, rule(self.state, at)?, Some(at))
+            }
+        };
+        let charge = Charge {
+            line: meta.line,
+            at,
+            len: inner.len,
+        };
+        let Some((interface, mac)) = route::known(head, body, inner, tables) else {
+            return Err(End::Detour(far::exit(head, body), charge));
+        };
+        let relays = far::relays(meta.entry, head);
+        if relays && relay::keeps(head, meta) {
+            return Err(End::Detour(far::exit(head, body), charge));
+        }
+        far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
+        if far::makes_tunnel(head) {
+            let peer = route::peer(body.peer, tables)?;
+            let flow_hash = ohr::flow_hash(packet.data());
+            ohc::create(packet, &far::tunnel(head, body), peer, flow_hash)?;
+        }
+        transmit::frame(packet, interface, mac)?;
+        urr::charge(body, inner.len);
+        let lane = usize::from(interface.port.0);
+        Ok(Leaving { lane, charge })
+    }
+
+    /// What becomes of a packet that does not leave at once.
+    #[cold]
+    fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
+        match end {
+            End::Drop(_) if meta.entry == Entry::EndMarker => self.pass_end_marker(packet, meta),
+            End::Drop(reason) => {
+                self.refused(reason, meta);
+                let _ = dead.push(packet).map_err(Packet::free);
+            }
+            End::TtlExceeded => {
+                self.tell(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
+            }
+            End::Detour(exit, charge) => self.detour(packet, exit, charge, meta),
+        }
+    }
+
+    /// Transmit and account, or hold for a next hop: for packets that were held or made here.
+    #[cold]
+    pub fn leave(&mut self, mut packet: I::Packet, ready: Ready) {
+        match ready.hop {
+            Hop::Ready(id, mac) => {
+                let Ok(interface) = self.interface(id) else {
+                    return self.discard(packet, DropReason::NoRoute);
+                };
+                if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
+                    return self.discard(packet, reason);
+                }
+                let lane = usize::from(interface.port.0);
+                self.charge(&ready.charge);
+                self.push(lane, packet, ready.charge);
+            }
+            Hop::Wait(_, sought) => self.wait(packet, ready, sought),
+            Hop::Own(interface) => self.arrive(packet, interface, &ready.charge),
+        }
+    }
+
+    /// Puts a whole frame into a lane.
+    #[inline(always)]
+    pub fn push(&mut self, lane: usize, frame: I::Packet, charge: Charge) {
+        if self.lanes.get(lane).is_none_or(Lane::is_full) {
+            self.flush();
+        }
+        match self.lanes.get_mut(lane) {
+            Some(lane) => lane.push(frame, charge),
+            None => self.discard(frame, DropReason::NoRoute),
+        }
+    }
+
+    /// All lanes to their ports; what did not leave is given back.
+    pub fn flush(&mut self) {
+        let Self {
+            state,
+            lanes,
+            io,
+            stats,
+            ..
+        } = self;
+        for lane in lanes.iter_mut() {
+            lane.flush(*io, stats, |charge| {
+                with_body(state, &charge, |body| {
+                    urr::refund(body, charge.len);
+                });
+            });
+        }
+    }
+
+    #[inline]
+    pub fn charge(&mut self, charge: &Charge) {
+        with_body(self.state, charge, |body| {
+            urr::charge(body, charge.len);
+        });
+    }
+
+    #[inline]
+    pub fn interface(&self, id: InterfaceId) -> Result<&'a Interface, DropReason> {
+        self.tables
+            .interfaces
+            .get(usize::from(id))
+            .ok_or(DropReason::NoRoute)
+    }
+}
+
+/// PDR, QER and FAR where the endpoint has several rules.
+#[cold]
+fn extended(
+    state: &mut Owned<Line, Block>,
+    chain: u32,
+    meta: &Meta,
+    now_ns: u64,
+    len: u32,
+) -> Result<(Head, At), DropReason> {
+    let at = pdr::first(chain, meta, |number| state.ext(number))?;
+    let block = state.ext(at.block()).ok_or(DropReason::NoPdr)?;
+    let rule = block.rules[at.rule()];
+    qer::gate(rule.head)?;
+    far::decide(rule.head)?;
+    qer::police_shared(state, &rule.buckets, now_ns, len)?;
+    Ok((rule.head, at))
+}
+
+/// The counters of a rule in an extension block.
+#[inline]
+pub(crate) fn rule(state: &mut Owned<Line, Block>, at: At) -> Result<&mut Body, DropReason> {
+    let block = state.ext_mut(at.block()).ok_or(DropReason::NoPdr)?;
+    Ok(&mut block.rules[at.rule()].body)
+}
+
+/// The counters that a charge belongs to, if they are still ours.
+#[inline]
+fn with_body(state: &mut Owned<Line, Block>, charge: &Charge, f: impl FnOnce(&mut Body)) {
+    match charge.at {
+        None => {
+            if let Some(line) = state.line_mut(charge.line) {
+                f(&mut line.body);
+            }
+        }
+        Some(at) => {
+            if let Ok(body) = rule(state, at) {
+                f(body);
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! URR: volume counts once, when the packet leaves, and is given back if it did not leave.
+
+use crate::session::rule::Body;
+
+/// The packet leaves: its inner length counts.
+#[inline(always)]
+pub fn charge(body: &mut Body, bytes: u32) {
+    body.bytes += u64::from(bytes);
+    body.packets += 1;
+}
+
+/// The packet did not leave after all.
+#[inline(always)]
+pub fn refund(body: &mut Body, bytes: u32) {
+    body.bytes -= u64::from(bytes);
+    body.packets -= 1;
+}

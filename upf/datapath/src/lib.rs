@@ -1,0 +1,29 @@
+//! The packet path: from received burst to wire, driven by compiled rules.
+//!
+//! Start reading at [`worker`] (one turn of the loop), then `sort` (hand over) with `classify`
+//! (parse, place) and `path` (session to transmit). One stage is one file under [`stage`]. What rules
+//! look like when they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
+#![forbid(unsafe_code)]
+
+pub mod assembly;
+mod batch;
+pub mod control;
+pub mod drop;
+pub mod forward;
+mod late;
+pub mod ledger;
+pub mod limits;
+pub mod lookup;
+pub mod message;
+pub mod meta;
+pub mod migration;
+pub mod probe;
+mod row;
+pub mod rx;
+pub mod session;
+mod stop;
+pub mod tables;
+pub mod trace;
+pub mod tx;
+pub mod wake;
+pub mod worker;

@@ -1,0 +1,223 @@
+//! What travels on the rings between the workers and the control core.
+
+use crate::late::Outbox;
+use crate::limits::PORTS_TOGETHER;
+use crate::meta::Meta;
+use crate::migration::protocol::{Switch, Turn};
+use crate::migration::requeue::Fence;
+use crate::session::line::Line;
+use crate::session::rule::Block;
+use crate::session::txn::Txn;
+use crate::tables::{InterfaceId, NextHopId, Polled};
+use crate::trace::{TraceOrder, Tracing};
+use crate::tx::held::Waiting;
+use crate::wake::Wake;
+use crate::worker::WorkerId;
+use arrayvec::ArrayVec;
+use core::net::Ipv4Addr;
+use sluice_mem::ring::{Consumer, Producer};
+use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_port::PortId;
+use std::sync::Arc;
+
+/// From the control core to a worker.
+#[derive(Debug)]
+pub enum ToWorker<P> {
+    /// Apply this, then send it back.
+    Txn(Box<Txn>),
+    /// Send this frame by the interface. It is whole, Ethernet header included.
+    Transmit(P, InterfaceId),
+    /// Treat this frame as if the port had received it (an ICMP error on its way to a UE).
+    Receive(P, PortId),
+    /// A shard moves to another worker.
+    Turn(Turn),
+    /// A shard of the worker's will come from another poller as well.
+    Expect(ShardId, WorkerId),
+    /// Ports steer a shard elsewhere: once their queues have nothing left from before, its owner is to
+    /// hear of it.
+    Drain(Drain),
+    /// A receive queue goes to another worker.
+    Leave(Fence),
+    /// About following packets.
+    Trace(TraceOrder),
+}
+
+/// Receive queues, of one port each.
+pub type Queues = ArrayVec<Polled, PORTS_TOGETHER>;
+
+/// Receive queues that one shard's packets do not come into any more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Drain {
+    /// Where they came.
+    pub queues: Queues,
+    /// What the owner hears when all of them have nothing left from before.
+    pub switch: Switch,
+}
+
+/// From a worker to the control core.
+#[derive(Debug)]
+pub enum ToControl<P> {
+    /// An applied transaction with its usage.
+    Done(Box<Txn>),
+    /// A packet that is not user traffic (ARP, ICMP to us, GTP-U signalling).
+    Packet(P, InterfaceId),
+    /// The inner packet of a UE, to an address of ours on this interface.
+    FromUe(P, InterfaceId),
+    /// A next hop has to be found.
+    Resolve(Resolve),
+    /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).
+    UnknownTeid(UnknownTeid),
+    /// An inner packet whose sender must hear of its end by ICMP.
+    Icmp(P, IcmpCause),
+    /// A shard's move to this worker is over.
+    Moved(ShardId),
+    /// The worker expects the shard from another poller.
+    Expecting(ShardId),
+    /// The worker polls this queue now.
+    Requeued(Polled),
+    /// The worker knows the tracing that it is about to follow with.
+    TraceExpected,
+    /// The worker follows with this no more.
+    Traced(Box<Tracing>),
+}
+
+/// Why the sender of a packet hears from us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpCause {
+    /// Time to live exceeded in transit.
+    TtlExceeded,
+    /// Fragmentation needed and DF set; the MTU that fits, in bytes.
+    TooBig(u16),
+}
+
+/// Which station is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resolve {
+    /// A known one without a MAC address.
+    NextHop(NextHopId),
+    /// One on the link of an egress that nobody asked for yet.
+    OnLink(InterfaceId, Ipv4Addr),
+}
+
+/// A G-PDU that belongs to no tunnel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownTeid {
+    /// Where it arrived.
+    pub interface: InterfaceId,
+    /// Who sent it.
+    pub peer: Ipv4Addr,
+    /// To which of our addresses.
+    pub local: Ipv4Addr,
+    /// The TEID.
+    pub teid: u32,
+}
+
+/// Between two workers.
+pub enum Handover<P> {
+    /// A placed packet for a shard of the receiver.
+    Packet(P, Meta),
+    /// An outer fragment of a kind that the receiver gathers.
+    Fragment(P, PortId),
+    /// The right to write a shard.
+    Own(ShardOwner<Line, Block>),
+    /// A packet that waits for its next hop, of a shard that was given just before.
+    Waiting(Box<Waiting<P>>),
+    /// A producer sends a shard's packets to their next owner from now on.
+    Switch(Switch),
+    /// A receive queue changes its poller.
+    Fence(Fence),
+    /// Behind this come no more packets that the sender had marked to be followed.
+    TraceEnd,
+}
+
+impl<P> Handover<P> {
+    /// The packet, if it carries one.
+    pub fn into_packet(self) -> Option<P> {
+        match self {
+            Self::Packet(packet, _) | Self::Fragment(packet, _) => Some(packet),
+            Self::Waiting(waiting) => Some(waiting.packet),
+            Self::Own(_) | Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => None,
+        }
+    }
+}
+
+/// A worker's rings.
+pub struct WorkerRings<P> {
+    /// From the control core.
+    pub from_control: Consumer<ToWorker<P>>,
+    /// To the control core.
+    pub to_control: Producer<ToControl<P>>,
+    /// PFCP packets to the control core, with the interface that each came in by.
+    pub n4: Producer<(P, InterfaceId)>,
+    /// To the other workers.
+    pub to_workers: Outbox<P>,
+    /// From each other worker; `None` at one's own place.
+    pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
+    /// Of every worker, and behind them the control core's.
+    pub wakes: Arc<[Wake]>,
+}
+
+impl<P> WorkerRings<P> {
+    /// True if something has come.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let mut others = self.from_workers.iter().flatten();
+        !self.from_control.is_empty() || others.any(|ring| !ring.is_empty())
+    }
+
+    /// What waits from other workers.
+    pub(crate) fn waiting(&self) -> u64 {
+        let rings = self.from_workers.iter().flatten();
+        rings.map(|ring| ring.len() as u64).sum()
+    }
+
+    /// Puts something on the ring to another worker, and wakes it.
+    #[inline]
+    pub(crate) fn hand(&mut self, to: WorkerId, what: Handover<P>) -> Result<(), Handover<P>> {
+        self.to_workers.put(to, what)?;
+        self.wake(to.into());
+        Ok(())
+    }
+
+    /// As [`hand`](Self::hand), in a place reserved for tokens.
+    pub(crate) fn hand_token(&mut self, to: WorkerId, token: Handover<P>) -> bool {
+        let handed = self.to_workers.put_token(to, token);
+        self.wake(to.into());
+        handed
+    }
+
+    /// What found its ring full goes on as far as there is room by now. Returns how much waited.
+    #[cold]
+    pub(crate) fn flush_late(&mut self) -> usize {
+        let (late, wakes) = (self.to_workers.late(), &self.wakes);
+        self.to_workers.flush(|to| {
+            if let Some(wake) = wakes.get(to) {
+                wake.wake();
+            }
+        });
+        late
+    }
+
+    /// Wakes the control core if it sleeps.
+    pub(crate) fn wake_control(&self) {
+        if let Some(wake) = self.wakes.last() {
+            wake.wake();
+        }
+    }
+
+    #[inline]
+    fn wake(&self, worker: usize) {
+        if let Some(wake) = self.wakes.get(worker) {
+            wake.wake();
+        }
+    }
+}
+
+/// The control core's end of one worker.
+pub struct ControlRings<P> {
+    /// To the worker.
+    pub to_worker: Producer<ToWorker<P>>,
+    /// From the worker.
+    pub from_worker: Consumer<ToControl<P>>,
+    /// PFCP packets from the worker.
+    pub n4: Consumer<(P, InterfaceId)>,
+}

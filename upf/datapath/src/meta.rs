@@ -1,0 +1,61 @@
+//! What the path knows of a packet between *parse* and *transmit*.
+
+use crate::tables::InterfaceId;
+
+/// How a packet came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// As a G-PDU.
+    Tunnel,
+    /// As an End Marker: no packet, but the word that none follows in this tunnel.
+    EndMarker,
+    /// As a plain IPv4 packet.
+    Plain,
+}
+
+/// QFI of a packet that carries none.
+pub const NO_QFI: u8 = 0xff;
+
+/// 24 bytes beside the packet, in the same order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meta {
+    /// TEID or UE address that the packet is placed by, host order.
+    pub key: u32,
+    /// Its line, once placed.
+    pub line: u32,
+    /// Outer source, host order (tunnel only).
+    pub outer_src: u32,
+    /// From the first byte of the frame to the inner IP packet.
+    pub inner_at: u16,
+    /// Length of the inner IP packet as the layer below tells; its own header is checked later.
+    pub inner_len: u16,
+    /// QFI of the PDU Session Container, or [`NO_QFI`].
+    pub qfi: u8,
+    /// Where it arrived.
+    pub interface: InterfaceId,
+    /// Number of the local tunnel address, or of the network instance of a plain packet.
+    pub local: u8,
+    /// How it came in.
+    pub entry: Entry,
+    /// It came in the shape that nearly all packets have (`crate::rx::shape`).
+    pub usual: bool,
+    /// Number of the tracing that the worker had who parsed it; 0: it followed nothing.
+    pub traced: u8,
+}
+
+impl Meta {
+    /// Of no packet.
+    pub const NONE: Self = Self {
+        key: 0,
+        line: 0,
+        outer_src: 0,
+        inner_at: 0,
+        inner_len: 0,
+        qfi: NO_QFI,
+        interface: 0,
+        local: 0,
+        entry: Entry::Plain,
+        usual: false,
+        traced: 0,
+    };
+}

@@ -1,0 +1,183 @@
+//! Fragments on both sides of the path: outer ones that come in are put together, inner packets
+//! that do not fit the way out are cut.
+
+use crate::drop::DropReason;
+use crate::forward::far::Exit;
+use crate::forward::ohc;
+use crate::forward::ohr;
+use crate::forward::path::{Path, Ready};
+use crate::forward::relay::Kept;
+use crate::message::Handover;
+use crate::tx::reassembly::{Outcome, Pieces, l3_of};
+use crate::tx::route;
+use crate::tx::transmit::Charge;
+use crate::worker::{Worker, WorkerId};
+use sluice_port::{Packet, PortId, PortIo};
+use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
+
+impl<I: PortIo> Worker<I> {
+    /// An outer fragment: to the worker that gathers its kind.
+    #[cold]
+    pub(crate) fn fragment(&mut self, frame: I::Packet, port: PortId, now_ns: u64) {
+        let to = self.gatherer(&frame);
+        if to == usize::from(self.id) {
+            return self.gather(frame, port, now_ns);
+        }
+        match self
+            .rings
+            .hand(to as WorkerId, Handover::Fragment(frame, port))
+        {
+            Ok(()) => self.stats.handed_out.add(1),
+            Err(back) => self.refuse_handover(back),
+        }
+    }
+
+    /// Addresses and identification choose, so all fragments of a packet meet.
+    fn gatherer(&self, frame: &I::Packet) -> usize {
+        let data = frame.data();
+        let ip = l3_of(data)
+            .and_then(|l3| data.get(l3..))
+            .and_then(|l3| Ipv4::parse(l3).ok());
+        let hash = ip.map_or(0, |ip| {
+            let mixed = ip.source_u32() ^ ip.destination_u32().rotate_left(13);
+            (mixed ^ u32::from(ip.identification())).wrapping_mul(0x9e37_79b9) >> 8
+        });
+        hash as usize % self.rings.to_workers.workers().max(1)
+    }
+
+    /// A fragment of our kind. A whole packet goes back to be sorted.
+    pub(crate) fn gather(&mut self, frame: I::Packet, port: PortId, now_ns: u64) {
+        let l3 = l3_of(frame.data()).unwrap_or_default();
+        match self.reassembler.add(frame, l3, now_ns) {
+            Outcome::Held => {}
+            Outcome::Complete(whole) => {
+                let assembled = self.io.alloc().and_then(|mut out| {
+                    if whole.write(&mut out) {
+                        return Some(out);
+                    }
+                    out.free();
+                    None
+                });
+                self.assembled(assembled, whole.into_frames(), port);
+            }
+            Outcome::Refused(others, frame, reason) => {
+                for other in others {
+                    self.refuse(other, reason);
+                }
+                self.refuse(frame, reason);
+            }
+        }
+        self.count_held();
+    }
+
+    fn assembled(&mut self, whole: Option<I::Packet>, frames: Pieces<I::Packet>, port: PortId) {
+        match whole {
+            Some(packet) => {
+                self.stats.merged.add(frames.len() as u64 - 1);
+                frames.into_iter().for_each(Packet::free);
+                if let Err(packet) = self.batch.received.push(packet) {
+                    self.refuse(packet, DropReason::NoBuffer);
+                }
+                self.batch.received_at = port;
+            }
+            None => {
+                for frame in frames {
+                    self.refuse(frame, DropReason::NoBuffer);
+                }
+            }
+        }
+    }
+
+    /// Gives up what has waited too long.
+    #[cold]
+    pub(crate) fn expire_fragments(&mut self, now_ns: u64) {
+        while let Some(frames) = self.reassembler.expire(now_ns) {
+            for frame in frames {
+                self.refuse(frame, DropReason::Reassembly);
+            }
+        }
+        self.batch.dead.free();
+        self.count_held();
+    }
+
+    pub(crate) fn count_held(&self) {
+        let held = self.held.len() + self.reassembler.held() + self.moves.held();
+        self.stats.held.set(held as u64);
+    }
+}
+
+impl<I: PortIo> Path<'_, I> {
+    /// Cuts an inner packet that may be fragmented. Each fragment gets its outer header and may
+    /// have to wait for itself. Usage is that of the packet, and counts when the last one leaves.
+    #[cold]
+    pub fn cut(&mut self, packet: I::Packet, ready: Ready, mtu: u16, kept: &Kept) {
+        let mut sent = 0;
+        let outcome = self.cut_into(&packet, (&ready, kept), mtu, &mut sent);
+        if let Err(reason) = outcome {
+            // What was sent stands for packets made; the rest of this one is lost.
+            self.stats.count_drop(reason);
+            sent += 1;
+        }
+        // The first piece is the packet that came in; the others are made.
+        self.stats.created.add(sent.max(1) - 1);
+        packet.free();
+    }
+
+    fn cut_into(
+        &mut self,
+        packet: &I::Packet,
+        (ready, kept): (&Ready, &Kept),
+        mtu: u16,
+        sent: &mut u64,
+    ) -> Result<(), DropReason> {
+        let whole = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
+        let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
+        let plan = pieces.clone();
+        // All pieces take the way of the whole.
+        let flow_hash = ohr::flow_hash(packet.data());
+        let mut pieces = pieces.peekable();
+        while let Some(piece) = pieces.next() {
+            let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
+            let mut header = [0; MAX_HEADER_LEN];
+            let header_len = plan.write_header(&piece, &mut header);
+            let parts = (
+                header.get(..header_len).unwrap_or_default(),
+                whole.payload().get(piece.payload).unwrap_or_default(),
+            );
+            match self.finish_piece(&mut out, parts, (ready, flow_hash, kept)) {
+                Ok(()) => {
+                    let mut ready = *ready;
+                    if pieces.peek().is_some() {
+                        ready.charge = Charge::NONE;
+                    }
+                    *sent += 1;
+                    self.leave(out, ready);
+                }
+                Err(reason) => {
+                    out.free();
+                    return Err(reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_piece(
+        &mut self,
+        out: &mut I::Packet,
+        (header, payload): (&[u8], &[u8]),
+        (ready, flow_hash, kept): (&Ready, u32, &Kept),
+    ) -> Result<(), DropReason> {
+        let room = out
+            .append(header.len() + payload.len())
+            .map_err(|_| DropReason::NoBuffer)?;
+        let (head, body) = room.split_at_mut(header.len());
+        head.copy_from_slice(header);
+        body.copy_from_slice(payload);
+        if let Exit::Tunnel(tunnel, peer) = &ready.exit {
+            let peer = route::peer(*peer, self.tables)?;
+            ohc::relay(out, tunnel, peer, flow_hash, kept)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Parse: what is this frame, and does it concern a session.
+
+use crate::drop::DropReason;
+use crate::meta::{Entry, Meta, NO_QFI};
+use crate::rx::gtpu;
+use crate::tables::{Interface, InterfaceId, Tables};
+use sluice_port::PortId;
+use sluice_wire::gtpu::PORT;
+use sluice_wire::ipv4::{Ipv4, Ipv4Error, Protocol};
+use sluice_wire::pfcp;
+use sluice_wire::udp::{self, Udp};
+
+const ETHERNET: usize = 14;
+const TAG: usize = 4;
+const TPID_VLAN: u16 = 0x8100;
+const TYPE_IPV4: u16 = 0x0800;
+const TYPE_ARP: u16 = 0x0806;
+
+/// What a frame is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// User traffic, to be placed.
+    User(Meta),
+    /// For the control core: ARP, signalling, or addressed to Sluice itself.
+    Control(InterfaceId),
+    /// PFCP for the control core, or a fragment at an address where PFCP is served.
+    N4(InterfaceId),
+    /// An outer fragment for a tunnel address: to be reassembled, then parsed again.
+    Fragment(InterfaceId),
+    /// Nothing of that.
+    Drop(DropReason),
+}
+
+/// Classifies a frame from `port`. Total: any bytes have a class.
+#[inline]
+pub fn classify(frame: &[u8], port: PortId, tables: &Tables) -> Class {
+    parse(frame, port, tables).unwrap_or_else(Class::Drop)
+}
+
+#[inline]
+fn parse(frame: &[u8], port: PortId, tables: &Tables) -> Result<Class, DropReason> {
+    let eth = frame
+        .first_chunk::<ETHERNET>()
+        .ok_or(DropReason::EthernetTruncated)?;
+    let (kind, at, vlan) = match u16::from_be_bytes([eth[12], eth[13]]) {
+        TPID_VLAN => tagged(frame)?,
+        kind => (kind, ETHERNET, None),
+    };
+    let (id, interface) = tables
+        .interface(port, vlan)
+        .ok_or(DropReason::UnknownVlan)?;
+    let ours = eth[..6] == interface.mac;
+    match kind {
+        TYPE_IPV4 if ours => ipv4(frame, at, id, interface),
+        TYPE_ARP if ours || eth[..6] == [0xff; 6] => Ok(Class::Control(id)),
+        TYPE_IPV4 | TYPE_ARP => Err(DropReason::NotOurMac),
+        _ => Err(DropReason::EtherType),
+    }
+}
+
+#[cold]
+fn tagged(frame: &[u8]) -> Result<(u16, usize, Option<u16>), DropReason> {
+    let tag = frame
+        .get(ETHERNET..)
+        .and_then(|t| t.first_chunk::<TAG>())
+        .ok_or(DropReason::EthernetTruncated)?;
+    let vlan = u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff;
+    let kind = u16::from_be_bytes([tag[2], tag[3]]);
+    // Priority-tagged frames (VLAN 0) belong to the untagged interface (IEEE 802.1Q, 6.9.1).
+    Ok((kind, ETHERNET + TAG, (vlan != 0).then_some(vlan)))
+}
+
+#[inline]
+fn ipv4(
+    frame: &[u8],
+    at: usize,
+    id: InterfaceId,
+    interface: &Interface,
+) -> Result<Class, DropReason> {
+    let packet = frame.get(at..).ok_or(DropReason::Ipv4Header)?;
+    let ip = Ipv4::parse(packet).map_err(broken)?;
+    let dst = ip.destination_u32();
+    if let Some(local) = tunnel(interface, dst) {
+        return to_tunnel(&ip, at, id, local, interface);
+    }
+    if interface.addresses.iter().any(|a| u32::from(*a) == dst) {
+        return Ok(to_us(&ip, id, interface));
+    }
+    let instance = interface.instance.ok_or(DropReason::NoRoute)?;
+    Ok(Class::User(Meta {
+        key: dst,
+        line: 0,
+        outer_src: 0,
+        inner_at: at as u16,
+        inner_len: ip.total_len(),
+        qfi: NO_QFI,
+        interface: id,
+        local: instance.0,
+        entry: Entry::Plain,
+        usual: false,
+        traced: 0,
+    }))
+}
+
+/// RFC 1812, 5.2.2: version, header length, checksum, total length.
+#[cold]
+fn broken(error: Ipv4Error) -> DropReason {
+    match error {
+        Ipv4Error::TotalLength { .. } => DropReason::Ipv4Length,
+        Ipv4Error::Checksum => DropReason::Ipv4Checksum,
+        _ => DropReason::Ipv4Header,
+    }
+}
+
+#[inline]
+fn tunnel(interface: &Interface, dst: u32) -> Option<u8> {
+    interface
+        .tunnels
+        .iter()
+        .find(|t| u32::from(t.address) == dst)
+        .map(|t| t.local)
+}
+
+#[inline]
+fn to_tunnel(
+    ip: &Ipv4<'_>,
+    at: usize,
+    id: InterfaceId,
+    local: u8,
+    interface: &Interface,
+) -> Result<Class, DropReason> {
+    if ip.protocol() != Protocol::UDP {
+        return Ok(Class::Control(id));
+    }
+    if ip.is_fragment() {
+        return Ok(Class::Fragment(id));
+    }
+    let udp = Udp::parse(ip.payload()).map_err(|_| DropReason::UdpHeader)?;
+    if udp.destination_port() != PORT {
+        return Ok(to_us(ip, id, interface));
+    }
+    if !allowed(interface, ip.source_u32()) {
+        return Err(DropReason::OuterSource);
+    }
+    if udp.checksum().is_some() && interface.verifies_udp {
+        undamaged(ip, &udp)?;
+    }
+    let (pdu, entry) = match gtpu::parse(udp.payload())? {
+        gtpu::Message::Pdu(pdu) => (pdu, Entry::Tunnel),
+        gtpu::Message::EndMarker(pdu) => (pdu, Entry::EndMarker),
+        gtpu::Message::Signalling => return Ok(Class::Control(id)),
+    };
+    Ok(Class::User(Meta {
+        key: pdu.teid,
+        line: 0,
+        outer_src: ip.source_u32(),
+        inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
+        inner_len: pdu.payload_len,
+        qfi: pdu.qfi,
+        interface: id,
+        local,
+        entry,
+        usual: false,
+        traced: 0,
+    }))
+}
+
+/// What is addressed to Sluice itself: PFCP goes a way of its own, so that a storm of it holds back
+/// nothing else. Only the first fragment names its port, so all of them go the same way.
+#[cold]
+fn to_us(ip: &Ipv4<'_>, id: InterfaceId, interface: &Interface) -> Class {
+    let serves = ip.protocol() == Protocol::UDP && interface.n4.contains(&ip.destination());
+    let is_pfcp = |udp: Udp<'_>| udp.destination_port() == pfcp::PORT;
+    match serves && (ip.is_fragment() || Udp::parse(ip.payload()).is_ok_and(is_pfcp)) {
+        true => Class::N4(id),
+        false => Class::Control(id),
+    }
+}
+
+/// A checksum covers the whole packet; most senders save it (RFC 768 lets them). Nobody is told of
+/// damage: the addresses may be what is damaged.
+#[cold]
+fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
+    match udp.verify(ip.source(), ip.destination()) {
+        true => Ok(()),
+        false => Err(DropReason::UdpChecksum),
+    }
+}
+
+#[inline]
+fn allowed(interface: &Interface, src: u32) -> bool {
+    let list = &interface.allowed_peers;
+    list.is_empty() || list.iter().any(|p| p.contains(src))
+}

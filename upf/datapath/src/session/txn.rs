@@ -1,0 +1,159 @@
+//! Transactions: how the control core changes what a worker owns.
+//!
+//! A transaction belongs to one shard, travels to its owner on the ring, is applied whole between
+//! two bursts, and returns with the usage that it closed. It cannot fail: whatever it needs was
+//! reserved before.
+
+use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
+use crate::session::line::Line;
+use crate::session::rule::{BucketRef, Rule, SharedBucket};
+use arrayvec::ArrayVec;
+use sluice_mem::prefetch;
+use sluice_mem::shard::ShardId;
+
+/// Where the clock of a bucket goes on from: a rate that moves keeps its fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// From nowhere: the bucket is new, and full.
+    #[default]
+    Full,
+    /// From a line's own bucket, 0 or 1.
+    Line(u32, u8),
+    /// From a shared bucket.
+    Shared(BucketRef),
+}
+
+/// One change.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Replace a line. Its usage is taken.
+    Line {
+        /// Which line.
+        at: u32,
+        /// What it becomes; counters and clocks in it are ignored.
+        image: Line,
+        /// Where its two buckets stood before the transaction.
+        clocks: [Clock; 2],
+    },
+    /// Take the usage of a line and leave it as it is.
+    TakeLine {
+        /// Which line.
+        at: u32,
+    },
+    /// Replace a rule of an extension block; its usage is taken.
+    Rule {
+        /// Which block.
+        block: u32,
+        /// Which rule.
+        at: u8,
+        /// What it becomes; counters in it are ignored.
+        image: Rule,
+    },
+    /// Take the usage of a rule and leave it as it is.
+    TakeRule {
+        /// Which block.
+        block: u32,
+        /// Which rule.
+        at: u8,
+    },
+    /// Set length and successor of a block.
+    Chain {
+        /// Which block.
+        block: u32,
+        /// Its successor, 0 for none.
+        next: u32,
+        /// Rules in it.
+        rules_len: u8,
+    },
+    /// Set a shared bucket.
+    Bucket {
+        /// Which bucket.
+        at: BucketRef,
+        /// Its rate; the clock in it is ignored.
+        image: SharedBucket,
+        /// Where it stood before the transaction.
+        clock: Clock,
+    },
+}
+
+/// Usage taken by the operation at the same place in the order of taking operations.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Usage {
+    /// Inner bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// An End Marker (TS 29.281, 7.3.2) to be sent after the last packet on the old path, before
+/// anything takes the new one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndMarker {
+    /// The old peer.
+    pub peer: u16,
+    /// The old TEID.
+    pub teid: u32,
+}
+
+/// A compiled delta.
+#[derive(Debug)]
+pub struct Txn {
+    /// The control core's name for it.
+    pub id: u64,
+    /// The shard whose owner applies it.
+    pub shard: ShardId,
+    /// Sent before the operations are applied.
+    pub end_markers: ArrayVec<EndMarker, TXN_END_MARKERS>,
+    /// Applied in this order.
+    pub ops: ArrayVec<Op, TXN_OPS>,
+    /// Filled in by the owner: one for each operation that takes usage, in order.
+    pub usage: ArrayVec<Usage, TXN_USAGES>,
+}
+
+impl Txn {
+    /// An empty transaction for `shard`.
+    pub fn new(id: u64, shard: ShardId) -> Self {
+        Self {
+            id,
+            shard,
+            end_markers: ArrayVec::new(),
+            ops: ArrayVec::new(),
+            usage: ArrayVec::new(),
+        }
+    }
+
+    /// Asks the caches for what its owner wrote, and for what comes back with it.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch::read(&self.id);
+        // Its length stands before the first records.
+        prefetch::read(&self.usage);
+    }
+
+    /// Asks the caches for what the next user writes of it: its owner had it last, on another core.
+    /// Most transactions have two operations at the most.
+    #[inline]
+    pub fn prefetch_to_write(&self) {
+        const OF_TWO: usize = 1 + 2 * size_of::<Op>() / prefetch::CACHE_LINE;
+        prefetch::write(&self.id);
+        prefetch::write(&self.end_markers);
+        prefetch::write_first(&self.ops, OF_TWO);
+        prefetch::write(&self.usage);
+    }
+
+    /// Emptied for another use, so that the box can be kept.
+    pub fn reset(&mut self, id: u64, shard: ShardId) {
+        self.id = id;
+        self.shard = shard;
+        self.end_markers.clear();
+        self.ops.clear();
+        self.usage.clear();
+    }
+}
+
+impl Op {
+    /// True for those that put a record into [`Txn::usage`].
+    pub fn takes_usage(&self) -> bool {
+        !matches!(self, Self::Chain { .. } | Self::Bucket { .. })
+    }
+}

@@ -1,0 +1,94 @@
+//! A followed packet's way from *session* to *transmit*.
+
+use super::books::Books;
+use super::{Came, Fate, Record, Sent};
+use crate::batch::Batch;
+use crate::drop::DropReason;
+use crate::forward::path::Path;
+use crate::limits::FRAGMENTS_PER_PACKET;
+use crate::meta::Meta;
+use crate::tables::InterfaceId;
+use arrayvec::ArrayVec;
+use sluice_port::{Packet, PortIo};
+
+impl<I: PortIo> Path<'_, I> {
+    pub(super) fn follows(&self, meta: &Meta) -> bool {
+        if self.tracer.follows(meta) {
+            return true;
+        }
+        let rule = self.tracer.asks_rules().then(|| self.rule_seen(meta));
+        let tunnel = rule.flatten().and_then(|rule| rule.tunnel);
+        tunnel.is_some_and(|tunnel| self.tracer.follows_into(meta, tunnel))
+    }
+
+    pub(super) fn record(&self, packet: &I::Packet, meta: &Meta) -> Record {
+        let record = self.tracer.open(self.now_ns, Some(*meta), packet.data());
+        Record {
+            rule: self.rule_seen(meta),
+            ..record
+        }
+    }
+
+    /// Executes a batch of one, whose record this is.
+    pub(super) fn execute_followed(&mut self, batch: &mut Batch<I::Packet>, mut record: Record) {
+        let (books, held) = (Books::of(self.stats), self.held.len());
+        self.run(batch);
+        // All lanes were empty before: what lies there is what has become of the packet.
+        let lanes = self.lanes.iter();
+        let frames = lanes.flat_map(|lane| lane.frames().iter().map(|frame| lane.sends(frame)));
+        let mut frames: ArrayVec<Sent, FRAGMENTS_PER_PACKET> =
+            frames.take(FRAGMENTS_PER_PACKET).collect();
+        self.flush();
+        record.fate = if let Some(reason) = books.dropped_since(self.stats) {
+            Fate::Dropped(reason)
+        } else if !frames.is_empty() {
+            Fate::Sent
+        } else if self.stats.to_control.get() != books.to_control {
+            Fate::ToControl
+        } else if self.held.len() > held {
+            Fate::Waits
+        } else {
+            Fate::Ended
+        };
+        record.sent = frames.pop_at(0);
+        let piece = Record {
+            received: None,
+            sent: None,
+            ..record.clone()
+        };
+        self.tracer.tell(record, self.stats);
+        for sent in frames {
+            let sent = Some(sent);
+            self.tracer.tell(
+                Record {
+                    sent,
+                    ..piece.clone()
+                },
+                self.stats,
+            );
+        }
+    }
+
+    /// A packet that waited for its next hop has left, or has been given up.
+    #[cold]
+    pub fn trace_waited(&mut self, meta: &Meta, outcome: Result<InterfaceId, DropReason>) {
+        if !self.tracer.is_on() || !self.follows(meta) {
+            return;
+        }
+        // The frame is the last in its lane, which is not empty.
+        let interface = outcome.ok().and_then(|id| self.interface(id).ok());
+        let lane = interface.and_then(|i| self.lanes.get(usize::from(i.port.0)));
+        let sent = lane.and_then(|lane| Some(lane.sends(lane.frames().last()?)));
+        let record = Record {
+            worker: self.tracer.worker,
+            at_ns: self.now_ns,
+            came: Came::Waited,
+            meta: Some(*meta),
+            rule: self.rule_seen(meta),
+            fate: outcome.map_or_else(Fate::Dropped, |_| Fate::Sent),
+            received: None,
+            sent,
+        };
+        self.tracer.tell(record, self.stats);
+    }
+}

@@ -1,0 +1,115 @@
+//! Route: the station that the packet goes to next, and what it takes to get there.
+
+use crate::drop::DropReason;
+use crate::forward::far::{self, Exit};
+use crate::forward::ohc;
+use crate::forward::ohr::Inner;
+use crate::forward::relay::Kept;
+use crate::message::Resolve;
+use crate::session::rule::{Body, Head};
+use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
+use core::net::Ipv4Addr;
+
+/// Where a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hop {
+    /// To this MAC address by this interface.
+    Ready(InterfaceId, [u8; 6]),
+    /// To a station that has to be found first.
+    Wait(InterfaceId, Resolve),
+    /// No further: it is for an address of ours there.
+    Own(InterfaceId),
+}
+
+impl Hop {
+    /// The interface that leads there.
+    pub fn interface(&self) -> InterfaceId {
+        match self {
+            Self::Ready(id, _) | Self::Wait(id, _) | Self::Own(id) => *id,
+        }
+    }
+}
+
+/// The interface and the MAC address of the next hop, if all is known and the packet fits. As a
+/// rule that is so; [`find`] and [`fits`] say what is wrong otherwise.
+#[inline(always)]
+pub fn known<'a>(
+    head: Head,
+    body: &Body,
+    inner: Inner,
+    tables: &'a Tables,
+) -> Option<(&'a Interface, &'a [u8; 6])> {
+    let tunnel = far::makes_tunnel(head);
+    let id = if tunnel {
+        tables.peers.get(usize::from(body.peer))?.next_hop
+    } else {
+        let egress = tables.egresses.get(usize::from(body.egress))?;
+        match egress.route(inner.dst) {
+            Route::Via(id) => id,
+            Route::Own(_) | Route::Unknown(_) | Route::None => return None,
+        }
+    };
+    let hop = tables.next_hops.get(usize::from(id))?;
+    let interface = tables.interfaces.get(usize::from(hop.interface))?;
+    let overhead = match tunnel {
+        true => ohc::len(&far::tunnel(head, body)) as u32,
+        false => 0,
+    };
+    let fits = inner.len + overhead <= u32::from(interface.mtu);
+    Some((interface, hop.mac.as_ref().filter(|_| fits)?))
+}
+
+/// The next hop of `exit` for a packet to `dst` (host order).
+pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
+    let id = match exit {
+        Exit::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
+        Exit::Plain(egress) => {
+            let egress = tables
+                .egresses
+                .get(usize::from(*egress))
+                .ok_or(DropReason::NoRoute)?;
+            match egress.route(dst) {
+                Route::Via(id) => id,
+                Route::Own(interface) => return Ok(Hop::Own(interface)),
+                Route::Unknown(interface) => {
+                    let sought = Resolve::OnLink(interface, Ipv4Addr::from(dst));
+                    return Ok(Hop::Wait(interface, sought));
+                }
+                Route::None => return Err(DropReason::NoRoute),
+            }
+        }
+    };
+    let hop = tables
+        .next_hops
+        .get(usize::from(id))
+        .ok_or(DropReason::NoRoute)?;
+    Ok(match hop {
+        NextHop {
+            mac: Some(mac),
+            interface,
+            ..
+        } => Hop::Ready(*interface, *mac),
+        NextHop { interface, .. } => Hop::Wait(*interface, Resolve::NextHop(id)),
+    })
+}
+
+/// A tunnel's far end.
+#[inline(always)]
+pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
+    tables
+        .peers
+        .get(usize::from(peer))
+        .ok_or(DropReason::NoRoute)
+}
+
+/// Refuses what does not fit the link, with the MTU that the sender should use.
+pub fn fits(exit: &Exit, kept: &Kept, inner_len: u32, interface: &Interface) -> Result<(), u16> {
+    let overhead = match exit {
+        Exit::Tunnel(tunnel, _) => (ohc::len(tunnel) + kept.len()) as u16,
+        Exit::Plain(_) => 0,
+    };
+    if inner_len + u32::from(overhead) > u32::from(interface.mtu) {
+        return Err(interface.mtu.saturating_sub(overhead));
+    }
+    Ok(())
+}

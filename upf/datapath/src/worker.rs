@@ -1,0 +1,268 @@
+//! A worker: what one core holds, and its turn of the loop.
+
+use crate::batch::Batch;
+use crate::forward::path::Path;
+use crate::ledger::WorkerStats;
+use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
+use crate::lookup::owners::OwnerTable;
+use crate::lookup::place::Places;
+use crate::message::{ToWorker, WorkerRings};
+use crate::meta::Meta;
+use crate::migration::protocol::Moves;
+use crate::migration::relocate::{Draining, Giving};
+use crate::migration::requeue::Arriving;
+use crate::probe::{Probe, Stage};
+use crate::session::line::Line;
+use crate::session::rule::Block;
+use crate::session::txn::Txn;
+use crate::tables::{Polled, Tables};
+use crate::trace::{Came, Tracer};
+use crate::tx::held::Held;
+use crate::tx::reassembly::Reassembler;
+use crate::tx::transmit::Lane;
+use sluice_mem::publish::Reader;
+use sluice_mem::shard::Owned;
+use sluice_port::{PortId, PortIo, QueueId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A worker's number.
+pub type WorkerId = u8;
+
+/// Nobody owns the shard.
+pub const NOBODY: WorkerId = u8::MAX;
+
+/// What a worker is made of.
+pub struct Parts<I: PortIo> {
+    /// Its number.
+    pub id: WorkerId,
+    /// Its doors.
+    pub io: I,
+    /// The receive queues that it polls.
+    pub polled: Vec<Polled>,
+    /// The transmit queue that it uses on every port.
+    pub tx_queue: QueueId,
+    /// Where packets belong.
+    pub places: Places,
+    /// Interfaces, next hops, peers, routes.
+    pub tables: Reader<Tables>,
+    /// The shards that it owns.
+    pub state: Owned<Line, Block>,
+    /// Who owns the others.
+    pub owners: OwnerTable,
+    /// Its rings.
+    pub rings: WorkerRings<I::Packet>,
+    /// Its counters.
+    pub stats: Arc<WorkerStats>,
+}
+
+/// One worker of the packet path.
+pub struct Worker<I: PortIo> {
+    pub(crate) id: WorkerId,
+    pub(crate) io: I,
+    pub(crate) polled: Vec<Polled>,
+    pub(crate) places: Places,
+    pub(crate) tables: Reader<Tables>,
+    pub(crate) state: Owned<Line, Block>,
+    pub(crate) owners: OwnerTable,
+    pub(crate) rings: WorkerRings<I::Packet>,
+    pub(crate) stats: Arc<WorkerStats>,
+    pub(crate) lanes: Vec<Lane<I::Packet>>,
+    pub(crate) held: Held<I::Packet>,
+    pub(crate) reassembler: Reassembler<I::Packet>,
+    pub(crate) batch: Batch<I::Packet>,
+    pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
+    pub(crate) giving: VecDeque<Giving>,
+    pub(crate) draining: Vec<Draining>,
+    pub(crate) arriving: Vec<Arriving>,
+    pub(crate) probe: Probe,
+    pub(crate) tracer: Tracer,
+    sampled: usize,
+}
+
+impl<I: PortIo> Worker<I> {
+    /// Puts a worker together.
+    pub fn new(parts: Parts<I>) -> Self {
+        let lanes = (0..parts.io.ports().len())
+            .map(|port| Lane::new(PortId(port as u16), parts.tx_queue))
+            .collect();
+        let workers = parts.rings.to_workers.workers();
+        Self {
+            moves: Moves::new(parts.id, workers, MOVE_HELD, MOVES, SHARDS as usize),
+            giving: VecDeque::with_capacity(MOVES),
+            draining: Vec::with_capacity(MOVES),
+            arriving: Vec::with_capacity(MOVES),
+            probe: Probe::default(),
+            tracer: Tracer::new(parts.id),
+            sampled: 0,
+            id: parts.id,
+            io: parts.io,
+            polled: parts.polled,
+            places: parts.places,
+            tables: parts.tables,
+            state: parts.state,
+            owners: parts.owners,
+            rings: parts.rings,
+            stats: parts.stats,
+            lanes,
+            held: Held::new(),
+            reassembler: Reassembler::default(),
+            batch: Batch::new(),
+        }
+    }
+
+    /// One turn: transactions, each receive queue, what other workers handed over, waiting
+    /// packets. Returns how many packets and transactions it found.
+    ///
+    /// `now_ns` is a monotonic time that never goes back.
+    pub fn turn(&mut self, now_ns: u64) -> usize {
+        self.probe.begin();
+        let mut work = self.control(now_ns);
+        self.probe.lap(&self.stats, Stage::Control, work);
+        for i in 0..self.polled.len() {
+            work += self.poll(self.polled[i], now_ns);
+        }
+        work += self.take_handovers(now_ns);
+        if self.rings.to_workers.late() > 0 {
+            work += self.rings.flush_late();
+        }
+        if !self.giving.is_empty() {
+            work += self.give_shards(now_ns);
+        }
+        if !self.held.is_empty() {
+            self.path_and_batch(now_ns).0.retry_held();
+            self.count_held();
+        }
+        if !self.reassembler.is_empty() {
+            self.expire_fragments(now_ns);
+        }
+        if self.tracer.is_on() {
+            self.end_trace();
+        }
+        self.tables.quiescent();
+        work
+    }
+
+    /// Sleeps until something is put on one of its rings, and for `at_most`: what its ports receive
+    /// meanwhile waits. The control core need not wait for a sleeping worker.
+    pub fn sleep(&mut self, at_most: Duration) {
+        self.tables.offline();
+        let rings = &self.rings;
+        rings.wakes[usize::from(self.id)].sleep(at_most, || rings.is_waiting());
+    }
+
+    /// True if all that it waits for comes by its rings: it polls no queue and holds nothing that
+    /// has a time.
+    pub fn is_parked(&self) -> bool {
+        let nothing_held = self.held.is_empty() && self.reassembler.is_empty();
+        let nothing_held = nothing_held && self.rings.to_workers.late() == 0;
+        self.polled.is_empty() && self.giving.is_empty() && nothing_held
+    }
+
+    /// Its doors, for what is not of the path (port statistics).
+    pub fn io(&mut self) -> &mut I {
+        &mut self.io
+    }
+
+    fn poll(&mut self, at: Polled, now_ns: u64) -> usize {
+        let mut n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
+        let is_draining = !self.draining.is_empty();
+        let is_empty = is_draining && self.poll_to_the_end(at, &mut n);
+        self.probe.lap(&self.stats, Stage::Receive, n);
+        if n > 0 {
+            self.stats.received.add(n as u64);
+            self.tracer.came(Came::Queue(at));
+            self.sort(0, at.port, now_ns);
+            if !self.batch.received.is_empty() {
+                self.sort_received(self.batch.received_at, now_ns);
+            }
+            self.probe.lap(&self.stats, Stage::Sort, n);
+            self.execute(now_ns);
+        }
+        if is_draining {
+            self.drained(at, n, is_empty, now_ns);
+        }
+        n
+    }
+
+    fn control(&mut self, now_ns: u64) -> usize {
+        let mut work = 0;
+        self.tracer.came(Came::Control);
+        // Bounded, so that a flood of rule changes cannot hold packets back for long.
+        while work < BURST {
+            let Some(message) = self.rings.from_control.pop() else {
+                break;
+            };
+            work += 1;
+            match message {
+                ToWorker::Txn(txn) => self.transact_or_hold(txn, now_ns),
+                ToWorker::Transmit(packet, interface) => {
+                    self.send_as_is(packet, interface, now_ns);
+                }
+                ToWorker::Receive(packet, port) => self.receive_from_control(packet, port, now_ns),
+                ToWorker::Turn(turn) => self.turn_shard(turn, now_ns),
+                ToWorker::Expect(shard, producer) => self.expect(shard, producer),
+                ToWorker::Drain(drain) => self.begin_drain(drain),
+                ToWorker::Leave(fence) => self.leave_queue(fence),
+                ToWorker::Trace(order) => self.trace_order(order),
+            }
+        }
+        if work > 0 {
+            self.path_and_batch(now_ns).0.flush();
+            // Of shards that were turned all at once.
+            self.give_shards(now_ns);
+        }
+        work
+    }
+
+    fn receive_from_control(&mut self, packet: I::Packet, port: PortId, now_ns: u64) {
+        self.stats.created.add(1);
+        if self.batch.received.push(packet).is_ok() {
+            self.sort_received(port, now_ns);
+            self.execute(now_ns);
+        }
+    }
+
+    pub(crate) fn execute(&mut self, now_ns: u64) {
+        self.feel_heat();
+        if self.tracer.is_on() {
+            return self.execute_traced(now_ns);
+        }
+        let (mut path, batch) = self.path_and_batch(now_ns);
+        path.execute(batch);
+    }
+
+    /// One packet of each [`HEAT_SAMPLE`], each time another, stands for all of them.
+    #[inline]
+    fn feel_heat(&mut self) {
+        self.sampled = self.sampled.wrapping_add(1);
+        for metas in self.batch.metas.chunks(HEAT_SAMPLE) {
+            let Some(meta) = metas.get(self.sampled % metas.len()) else {
+                return;
+            };
+            // An unknown TEID has a line beyond all.
+            let heat = self.stats.heat.get((meta.line % SHARDS) as usize);
+            if let Some(heat) = heat.filter(|_| meta.line < self.state.line_count()) {
+                heat.add(metas.len() as u64);
+            }
+        }
+    }
+
+    /// The worker's parts as the path wants them.
+    pub(crate) fn path_and_batch(&mut self, now_ns: u64) -> (Path<'_, I>, &mut Batch<I::Packet>) {
+        let path = Path {
+            tables: self.tables.enter(),
+            state: &mut self.state,
+            io: &mut self.io,
+            lanes: &mut self.lanes,
+            held: &mut self.held,
+            rings: &mut self.rings,
+            stats: &self.stats,
+            probe: &mut self.probe,
+            tracer: &mut self.tracer,
+            now_ns,
+        };
+        (path, &mut self.batch)
+    }
+}

@@ -1,0 +1,184 @@
+//! From tunnel to tunnel: an I-UPF's N9, and what gNBs forward to each other in a handover.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::kit::*;
+use sluice_datapath::drop::DropReason;
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::{Body, Flags, Head};
+use sluice_datapath::session::txn::Op;
+use sluice_wire::eth::EtherType;
+use sluice_wire::gtpu::{
+    DlPduSessionInformation, GPdu, Message, PduSessionInformation, Ppi, end_marker,
+    write_g_pdu_header,
+};
+use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::ipv4::Ipv4;
+use sluice_wire::udp::Udp;
+
+/// A downlink line that is entered by TEID and leads into the gNB's tunnel.
+fn relayed(teid: Teid) -> Line {
+    let flags = [
+        Flags::TUNNEL,
+        Flags::TO_UE,
+        Flags::FORWARD,
+        Flags::REMOVE_OUTER,
+        Flags::CREATE_OUTER,
+    ];
+    Line {
+        key: teid.get(),
+        ue_ip: UE.into(),
+        head: Head {
+            flags: flags.into_iter().fold(Flags::none(), Flags::with),
+            ..Head::default()
+        },
+        body: Body {
+            peer: 0,
+            teid: GNB_TEID,
+            ..Body::default()
+        },
+        ..Line::default()
+    }
+}
+
+fn session(kit: &mut Kit, change: impl FnOnce(&mut Line)) -> (Teid, u32) {
+    let slot = u32::from(UE) % 4096;
+    let teid = kit.layout.teid(slot, 5).unwrap();
+    let mut line = relayed(teid);
+    change(&mut line);
+    kit.apply(slot, &[set(slot, line)], &[]);
+    (teid, slot)
+}
+
+fn full_container() -> PduSessionInformation {
+    PduSessionInformation::Downlink(DlPduSessionInformation {
+        rqi: true,
+        ppi: Ppi::new(3),
+        dl_qfi_sequence_number: Some(0x0010_2030),
+        ..DlPduSessionInformation::new(Qfi::new(7).unwrap())
+    })
+}
+
+/// A packet of the anchor with every field that a downlink container has without monitoring.
+fn from_anchor(teid: Teid, inner: &[u8]) -> Vec<u8> {
+    let mut header = [0; 64];
+    let len = write_g_pdu_header(&mut header, teid, &full_container(), inner.len()).unwrap();
+    let outer = udp_packet(GNB, UPF, (2152, 2152), &[&header[..len], inner].concat());
+    frame(N3_MAC, GNB_MAC, EtherType::IPV4, &outer)
+}
+
+fn payload(frame: &[u8]) -> Vec<u8> {
+    let outer = Ipv4::parse(&frame[14..]).unwrap();
+    Udp::parse(outer.payload()).unwrap().payload().to_vec()
+}
+
+#[test]
+fn a_relayed_packet_keeps_its_container_and_its_hop_count() {
+    let mut kit = Kit::new();
+    let (teid, slot) = session(&mut kit, |_| {});
+    let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
+    kit.n3.inject(&from_anchor(teid, &inner));
+    kit.settle();
+    let out = output(&kit.n3);
+    assert_eq!(out.len(), 1);
+    let gtpu = payload(&out[0]);
+    let pdu = GPdu::parse(&gtpu).unwrap();
+    assert_eq!(pdu.teid.get(), GNB_TEID);
+    assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
+    assert_eq!(pdu.payload(&gtpu).unwrap(), inner);
+    let usage = kit.apply(slot, &[Op::TakeLine { at: slot }], &[]);
+    assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
+    kit.close();
+}
+
+#[test]
+fn a_qer_marks_a_relayed_packet_anew() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |line| {
+        line.head.flags = line.head.flags.with(Flags::MARK_QFI);
+        line.head.qfi_mark = 9;
+    });
+    let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
+    kit.n3.inject(&from_anchor(teid, &inner));
+    kit.settle();
+    let gtpu = payload(&output(&kit.n3)[0]);
+    let container = GPdu::parse(&gtpu).unwrap().container(&gtpu).unwrap();
+    let new = DlPduSessionInformation::new(Qfi::new(9).unwrap());
+    assert_eq!(container, Some(PduSessionInformation::Downlink(new)));
+    kit.close();
+}
+
+#[test]
+fn a_big_relayed_packet_is_cut_and_every_piece_has_the_container() {
+    let mut kit = Kit::new();
+    let (teid, slot) = session(&mut kit, |_| {});
+    let inner = udp_packet(SERVER, UE, (80, 4000), &[7; 1460]);
+    kit.n3.inject(&from_anchor(teid, &inner));
+    kit.settle();
+    let out = output(&kit.n3);
+    assert_eq!(out.len(), 2);
+    for piece in &out {
+        assert!(piece.len() <= 1514);
+        let gtpu = payload(piece);
+        let pdu = GPdu::parse(&gtpu).unwrap();
+        assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
+    }
+    let usage = kit.apply(slot, &[Op::TakeLine { at: slot }], &[]);
+    assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
+    kit.close();
+}
+
+#[test]
+fn what_comes_from_another_upf_must_be_for_the_ue() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |_| {});
+    let others = udp_packet(SERVER, [10, 45, 0, 8].into(), (80, 4000), b"hello");
+    kit.n3.inject(&from_anchor(teid, &others));
+    kit.settle();
+    assert_eq!(kit.dropped(DropReason::UeDestination), 1);
+    assert!(output(&kit.n3).is_empty());
+    kit.close();
+}
+
+#[test]
+fn what_gnbs_forward_to_each_other_may_go_either_way() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |line| {
+        line.head.flags = line.head.flags.with(Flags::FROM_UE);
+    });
+    let stranger = [10, 45, 0, 8].into();
+    for (from, to) in [(SERVER, UE), (UE, SERVER), (SERVER, stranger)] {
+        kit.n3
+            .inject(&from_anchor(teid, &udp_packet(from, to, (1, 2), b"x")));
+    }
+    kit.settle();
+    assert_eq!(output(&kit.n3).len(), 2);
+    assert_eq!(kit.dropped(DropReason::UeSource), 1);
+    kit.close();
+}
+
+#[test]
+fn an_end_marker_goes_on_behind_the_packets_or_ends_where_the_tunnels_do() {
+    let mut kit = Kit::new();
+    let (teid, _) = session(&mut kit, |_| {});
+    let marker = |teid: Teid| {
+        let outer = udp_packet(GNB, UPF, (2152, 2152), &end_marker(teid));
+        frame(N3_MAC, GNB_MAC, EtherType::IPV4, &outer)
+    };
+    let inner = udp_packet(SERVER, UE, (80, 4000), b"last");
+    kit.n3.inject(&from_anchor(teid, &inner));
+    kit.n3.inject(&marker(teid));
+    kit.settle();
+    let out = output(&kit.n3);
+    assert_eq!(out.len(), 2);
+    let last = payload(&out[1]);
+    match Message::parse(&last).unwrap() {
+        Message::EndMarker(end) => assert_eq!(end.teid.get(), GNB_TEID),
+        other => panic!("{other:?}"),
+    }
+    kit.n3.inject(&marker(Teid::new(77).unwrap()));
+    kit.settle();
+    assert!(output(&kit.n3).is_empty());
+    assert_eq!(kit.control.ledger().to_control, 1);
+    kit.close();
+}

@@ -1,0 +1,80 @@
+//! From IEs to rules: one file for each kind. Whatever a rule asks that this path cannot do is
+//! refused by name; nothing that would change what happens to packets is passed over.
+
+mod far;
+mod pdr;
+mod qer;
+mod unserved;
+mod urr;
+
+use crate::network::Network;
+use crate::refusal::{Refusal, RuleId};
+use crate::work::Work;
+use sluice_wire::limits;
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::group::{CreateBar, RemoveBar, UpdateBar};
+use sluice_wire::pfcp::ie::Body;
+use sluice_wire::pfcp::{IeType, Reject};
+
+impl<N: Network> Work<'_, N> {
+    /// All rules that a message creates. What others refer to comes first.
+    pub fn create_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
+        let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
+        each(body, IeType::CREATE_FAR, fars, |ie| self.create_far(ie))?;
+        each(body, IeType::CREATE_QER, qers, |ie| self.create_qer(ie))?;
+        each(body, IeType::CREATE_URR, urrs, |ie| self.create_urr(ie))?;
+        each(body, IeType::CREATE_PDR, pdrs, |ie| self.create_pdr(ie))?;
+        check_bars(body)
+    }
+
+    /// All rules that a message changes.
+    pub fn update_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
+        let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
+        each(body, IeType::UPDATE_FAR, fars, |ie| self.update_far(ie))?;
+        each(body, IeType::UPDATE_QER, qers, |ie| self.update_qer(ie))?;
+        each(body, IeType::UPDATE_URR, urrs, |ie| self.update_urr(ie))?;
+        each(body, IeType::UPDATE_PDR, pdrs, |ie| self.update_pdr(ie))
+    }
+
+    /// All rules that a message removes.
+    pub fn remove_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);
+        let (urrs, pdrs) = (limits::URRS_PER_MESSAGE, limits::PDRS_PER_MESSAGE);
+        each(body, IeType::REMOVE_PDR, pdrs, |ie| self.remove_pdr(ie))?;
+        each(body, IeType::REMOVE_FAR, fars, |ie| self.remove_far(ie))?;
+        each(body, IeType::REMOVE_QER, qers, |ie| self.remove_qer(ie))?;
+        each(body, IeType::REMOVE_URR, urrs, |ie| self.remove_urr(ie))
+    }
+}
+
+/// Decodes the IEs of a type one after the other, so that only one lies in memory at a time.
+pub fn each<'a, T: Element<'a>>(
+    body: &Body<'a>,
+    ie_type: IeType,
+    max: usize,
+    admit: impl FnMut(&T) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    body.each_group(ie_type, max, admit)
+}
+
+/// BARs are without effect, as nothing is buffered, but they must be BARs.
+fn check_bars(body: &Body<'_>) -> Result<(), Refusal> {
+    fn check<'a, T: Element<'a>>(body: &Body<'a>, ie_type: IeType) -> Result<(), Reject> {
+        let mut bars = body.groups::<T>(ie_type, limits::BARS_PER_MESSAGE);
+        bars.try_for_each(|bar| bar.map(drop))
+    }
+    check::<CreateBar<'_>>(body, IeType::CREATE_BAR)?;
+    let update = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;
+    check::<UpdateBar<'_>>(body, update)?;
+    Ok(check::<RemoveBar>(body, IeType::REMOVE_BAR)?)
+}
+
+/// Refuses the first IE that is there.
+fn first_present(rule: RuleId, ies: &[(bool, IeType)]) -> Result<(), Refusal> {
+    match ies.iter().find(|(present, _)| *present) {
+        Some((_, ie)) => Err(Refusal::rule(rule, *ie)),
+        None => Ok(()),
+    }
+}

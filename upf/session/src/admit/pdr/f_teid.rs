@@ -1,0 +1,162 @@
+//! Local F-TEIDs: those that this UP function chooses, and those that the CP function names.
+
+use super::denial;
+use crate::names::PlainName;
+use crate::network::{Network, Side, TunnelEndpoint};
+use crate::refusal::{Refusal, RuleId};
+use crate::rules::{Key, LocalTunnel, Pdr};
+use crate::work::{Chosen, Work};
+use core::net::Ipv4Addr;
+use sluice_wire::ids::PdrId;
+use sluice_wire::pfcp::value::FTeid;
+use sluice_wire::pfcp::{Cause, IeType};
+
+impl<N: Network> Work<'_, N> {
+    pub(super) fn local_tunnel(
+        &mut self,
+        rule: RuleId,
+        f_teid: &FTeid,
+        pdr: &Pdr,
+        name: Option<&PlainName>,
+        old: Option<&Pdr>,
+    ) -> Result<LocalTunnel, Refusal> {
+        match *f_teid {
+            FTeid::Choose {
+                ipv4, choose_id, ..
+            } => {
+                // An update may refer to the F-TEID that was given, not ask for another.
+                if let Some(tunnel) = old.and_then(|o| o.tunnel) {
+                    return Ok(tunnel);
+                }
+                if !ipv4 {
+                    return Err(Refusal::rule(rule, IeType::F_TEID));
+                }
+                let here = self.tunnel_endpoint(rule, pdr.source, name)?;
+                self.choose(rule, pdr.id, here, choose_id)
+            }
+            FTeid::Assigned { teid, ipv4, .. } => {
+                let address = ipv4.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
+                // Refused by name where there are no tunnels at all.
+                self.tunnel_endpoint(rule, pdr.source, name)?;
+                let here = self.tunnel_endpoint_at(pdr.source, name, address);
+                let here = here.ok_or(Refusal::rule(rule, IeType::F_TEID))?;
+                self.assigned(rule, here, teid.get())
+            }
+        }
+    }
+
+    /// An address of the interface that the PDI's Source Interface and Network Instance mean: by
+    /// another one the packets of the F-TEID would not come.
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        name: Option<&PlainName>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint> {
+        let name = name.map(|n| n.as_str());
+        let own = self.net.tunnel_endpoint(side, name).is_some();
+        let side = match side {
+            Side::Control if !own => Side::Access,
+            side => side,
+        };
+        self.net.tunnel_endpoint_at(side, name, address)
+    }
+
+    fn tunnel_endpoint(
+        &self,
+        rule: RuleId,
+        side: Side,
+        name: Option<&PlainName>,
+    ) -> Result<TunnelEndpoint, Refusal> {
+        let name = name.map(|n| n.as_str());
+        let own = self.net.tunnel_endpoint(side, name);
+        // Open5GS sets up N4-u for every session, also where nothing is configured for it: then
+        // it ends at the N3 address.
+        let shared = || match side {
+            Side::Control => self.net.tunnel_endpoint(Side::Access, name),
+            _ => None,
+        };
+        own.or_else(shared)
+            .ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))
+    }
+
+    /// CHOOSE (TS 29.244, 5.5.3): the same CHOOSE ID gives the same F-TEID, in this message and for as
+    /// long as a PDR of the session has it. Open5GS adds the PDRs of a dedicated flow by that.
+    fn choose(
+        &mut self,
+        rule: RuleId,
+        pdr: PdrId,
+        here: TunnelEndpoint,
+        choose_id: Option<u8>,
+    ) -> Result<LocalTunnel, Refusal> {
+        let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
+        let tunnel = match choose_id.and_then(|id| self.chosen_for(id)) {
+            Some(tunnel) if tunnel.local == here.local => tunnel,
+            Some(_) => return Err(Refusal::rule(rule, IeType::F_TEID)),
+            None => {
+                let (teid, endpoint) = self
+                    .ground
+                    .new_teid(self.shard, here.local, self.now_s, self.claims)
+                    .map_err(|_| full)?;
+                self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
+                let tunnel = LocalTunnel {
+                    teid,
+                    address: here.address,
+                    local: here.local,
+                };
+                if let Some(id) = choose_id {
+                    self.chosen
+                        .try_push(Chosen { id, tunnel })
+                        .map_err(|_| full)?;
+                }
+                tunnel
+            }
+        };
+        self.created.try_push((pdr, tunnel)).map_err(|_| full)?;
+        Ok(tunnel)
+    }
+
+    /// The F-TEID that a CHOOSE ID has already.
+    fn chosen_for(&self, id: u8) -> Option<LocalTunnel> {
+        let now = self.chosen.iter().find(|c| c.id == id).map(|c| c.tunnel);
+        let before = || {
+            let mut pdrs = self.draft.pdrs.iter();
+            pdrs.find(|pdr| pdr.choose_id == Some(id))?.tunnel
+        };
+        now.or_else(before)
+    }
+
+    /// An F-TEID with a value: one that the session has already, one of ours that comes back
+    /// (RESTI), or one of the CP function's choice.
+    fn assigned(
+        &mut self,
+        rule: RuleId,
+        here: TunnelEndpoint,
+        teid: u32,
+    ) -> Result<LocalTunnel, Refusal> {
+        let tunnel = LocalTunnel {
+            teid,
+            address: here.address,
+            local: here.local,
+        };
+        let key = Key::Tunnel {
+            local: here.local,
+            teid,
+        };
+        if self.draft.endpoint(key).is_some() {
+            return Ok(tunnel);
+        }
+        if !self.policy.accept_cp_fteid && !self.policy.restores {
+            let refused = Refusal::rule(rule, IeType::F_TEID);
+            return Err(refused.with(Cause::INVALID_F_TEID_ALLOCATION_OPTION));
+        }
+        let endpoint = self
+            .ground
+            .named_teid(self.shard, here.local, teid, self.now_s, self.claims)
+            .map_err(|denied| denial(rule, IeType::F_TEID, denied))?;
+        self.remarks.chosen_by_cp |= !self.policy.restores;
+        let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
+        self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
+        Ok(tunnel)
+    }
+}

@@ -1,0 +1,116 @@
+//! Create, Update and Remove PDR (TS 29.244, 7.5.2.2, 7.5.4.2, 7.5.4.6).
+
+mod f_teid;
+mod pdi;
+mod unsupported;
+
+use crate::ground::Denied;
+use crate::network::{Network, Side};
+use crate::refusal::{self, Refusal, RuleId};
+use crate::rules::{Filter, IdList, Pdr};
+use crate::work::Work;
+use sluice_wire::ids::{PdrId, QerId, UrrId};
+use sluice_wire::pfcp::group::{CreatePdr, RemovePdr, UpdatePdr};
+use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
+use sluice_wire::pfcp::{Cause, IeType};
+use unsupported::{refuse_unsupported, refuse_unsupported_update};
+
+impl<N: Network> Work<'_, N> {
+    /// A new PDR.
+    pub fn create_pdr(&mut self, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
+        let rule = refusal::pdr(ie.pdr_id);
+        if self.draft.pdrs.iter().any(|p| p.id == ie.pdr_id) {
+            return Err(Refusal::identity(rule));
+        }
+        refuse_unsupported(rule, ie)?;
+        let far = ie.far_id.ok_or(Refusal {
+            cause: Cause::CONDITIONAL_IE_MISSING,
+            ..Refusal::rule(rule, IeType::FAR_ID)
+        })?;
+        let mut pdr = Pdr {
+            id: ie.pdr_id,
+            precedence: ie.precedence.0,
+            source: Side::Access,
+            instance: Default::default(),
+            tunnel: None,
+            choose_id: None,
+            ue: None,
+            qfis: 0,
+            filter: Filter::All,
+            removes_outer: removal(rule, ie.outer_header_removal.as_ref())?,
+            far,
+            qers: ie.qer_id.iter().map(|id| id.0).collect(),
+            urrs: ie.urr_id.iter().map(|id| id.0).collect(),
+        };
+        self.read_pdi(rule, &ie.pdi, &mut pdr, None)?;
+        let full = Refusal::full(Some(rule), Some(IeType::CREATE_PDR));
+        self.draft.pdrs.try_push(pdr).map_err(|_| full)
+    }
+
+    /// A changed PDR.
+    pub fn update_pdr(&mut self, ie: &UpdatePdr<'_>) -> Result<(), Refusal> {
+        let rule = refusal::pdr(ie.pdr_id);
+        let at = self.pdr_at(ie.pdr_id)?;
+        refuse_unsupported_update(rule, ie)?;
+        let Some(old) = self.draft.pdrs.get(at).copied() else {
+            return Err(Refusal::identity(rule));
+        };
+        let mut pdr = old;
+        if let Some(precedence) = ie.precedence {
+            pdr.precedence = precedence.0;
+        }
+        if let Some(edit) = &ie.outer_header_removal {
+            pdr.removes_outer = removal(rule, edit.value())?;
+        }
+        match &ie.far_id {
+            None => {}
+            Some(Edit::Set(far)) => pdr.far = *far,
+            Some(Edit::Remove) => return Err(Refusal::rule(rule, IeType::FAR_ID)),
+        }
+        apply_ids(&mut pdr.qers, &ie.qer_id, |id: &QerId| id.0);
+        apply_ids(&mut pdr.urrs, &ie.urr_id, |id: &UrrId| id.0);
+        if let Some(pdi) = &ie.pdi {
+            self.read_pdi(rule, pdi, &mut pdr, Some(&old))?;
+        }
+        if let Some(place) = self.draft.pdrs.get_mut(at) {
+            *place = pdr;
+        }
+        Ok(())
+    }
+
+    /// A PDR that goes.
+    pub fn remove_pdr(&mut self, ie: &RemovePdr) -> Result<(), Refusal> {
+        let at = self.pdr_at(ie.pdr_id)?;
+        self.draft.pdrs.swap_remove(at);
+        Ok(())
+    }
+
+    fn pdr_at(&self, id: PdrId) -> Result<usize, Refusal> {
+        let at = self.draft.pdrs.iter().position(|p| p.id == id);
+        at.ok_or(Refusal::identity(refusal::pdr(id)))
+    }
+}
+
+fn denial(rule: RuleId, ie: IeType, denied: Denied) -> Refusal {
+    match denied {
+        Denied::InUse | Denied::OtherShard => Refusal::rule(rule, ie),
+        Denied::Exhausted => Refusal::full(Some(rule), Some(ie)),
+    }
+}
+
+/// Outer Header Removal: only GTP-U/UDP/IP over IPv4 is there to be removed.
+fn removal(rule: RuleId, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refusal> {
+    type Description = OuterHeaderRemovalDescription;
+    match ie.map(|r| r.description) {
+        None => Ok(false),
+        Some(Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IP) => Ok(true),
+        Some(_) => Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL)),
+    }
+}
+
+/// A list that is there replaces the former one; one IE of null length empties it (5.6.3).
+fn apply_ids<T, const N: usize>(list: &mut IdList<N>, edits: &[Edit<T>], id: fn(&T) -> u32) {
+    if !edits.is_empty() {
+        *list = edits.iter().filter_map(Edit::value).map(id).collect();
+    }
+}

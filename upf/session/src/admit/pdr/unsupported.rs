@@ -1,0 +1,72 @@
+//! What a PDR may ask for that this path cannot do: refused by name.
+
+use crate::admit::first_present;
+use crate::refusal::{Refusal, RuleId};
+use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
+use sluice_wire::pfcp::value::Edit;
+use sluice_wire::pfcp::{Cause, IeType};
+
+pub(super) fn refuse_unsupported(rule: RuleId, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
+    refuse_predefined(rule, !ie.activate_predefined_rules.is_empty())?;
+    first_present(
+        rule,
+        &[
+            (ie.mar_id.is_some(), IeType::MAR_ID),
+            (ie.activation_time.is_some(), IeType::ACTIVATION_TIME),
+            (ie.deactivation_time.is_some(), IeType::DEACTIVATION_TIME),
+            (
+                ie.packet_replication_and_detection_carry_on_information
+                    .is_some(),
+                IeType::PACKET_REPLICATION_AND_DETECTION_CARRY_ON_INFORMATION,
+            ),
+        ],
+    )
+}
+
+pub(super) fn refuse_unsupported_update(rule: RuleId, ie: &UpdatePdr<'_>) -> Result<(), Refusal> {
+    let named =
+        !ie.activate_predefined_rules.is_empty() || !ie.deactivate_predefined_rules.is_empty();
+    refuse_predefined(rule, named)?;
+    let sets = |edit: &Option<Edit<_>>| matches!(edit, Some(Edit::Set(_)));
+    first_present(
+        rule,
+        &[
+            (sets(&ie.activation_time), IeType::ACTIVATION_TIME),
+            (sets(&ie.deactivation_time), IeType::DEACTIVATION_TIME),
+        ],
+    )
+}
+
+fn refuse_predefined(rule: RuleId, named: bool) -> Result<(), Refusal> {
+    if named {
+        let refused = Refusal::rule(rule, IeType::ACTIVATE_PREDEFINED_RULES);
+        return Err(refused.with(Cause::UNKNOWN_PREDEFINED_RULE));
+    }
+    Ok(())
+}
+
+pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), Refusal> {
+    if pdi.application_id.is_some() {
+        let refused = Refusal::rule(rule, IeType::APPLICATION_ID);
+        return Err(refused.with(Cause::UNKNOWN_APPLICATION_ID));
+    }
+    first_present(
+        rule,
+        &[
+            (
+                !pdi.traffic_endpoint_id.is_empty(),
+                IeType::TRAFFIC_ENDPOINT_ID,
+            ),
+            (
+                pdi.ethernet_pdu_session_information.is_some(),
+                IeType::ETHERNET_PDU_SESSION_INFORMATION,
+            ),
+            (
+                !pdi.ethernet_packet_filter.is_empty(),
+                IeType::ETHERNET_PACKET_FILTER,
+            ),
+            (!pdi.framed_route.is_empty(), IeType::FRAMED_ROUTE),
+            (!pdi.framed_ipv6_route.is_empty(), IeType::FRAMED_IPV6_ROUTE),
+        ],
+    )
+}

@@ -1,0 +1,160 @@
+//! Reports and timers of a URR that are not served yet: what is refused, and what has no effect.
+//!
+//! A quota, and START (the first packet of a service asks for one), are refused always: a session that
+//! went on without them would give away what was not granted. All other reports only come later, or
+//! not at all, and no usage is lost without them; `n4.unserved` says whether a rule that asks for one is
+//! admitted, and the operator told once for each association, or refused.
+
+use super::first_present;
+use crate::config::Unserved;
+use crate::network::Network;
+use crate::refusal::{Refusal, RuleId};
+use crate::work::Work;
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr};
+use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
+
+/// Triggers without which more would pass than was granted.
+const GRANTS: ReportingTriggers = ReportingTriggers(
+    ReportingTriggers::VOLQU.0
+        | ReportingTriggers::TIMQU.0
+        | ReportingTriggers::EVEQU.0
+        | ReportingTriggers::QUHTI.0
+        | ReportingTriggers::QUVTI.0
+        | ReportingTriggers::START.0,
+);
+
+impl<N: Network> Work<'_, N> {
+    /// Looks at a new URR.
+    pub(super) fn check_created(
+        &mut self,
+        rule: RuleId,
+        ie: &CreateUrr<'_>,
+    ) -> Result<(), Refusal> {
+        first_present(
+            rule,
+            &[
+                (ie.volume_quota.is_some(), IeType::VOLUME_QUOTA),
+                (ie.time_quota.is_some(), IeType::TIME_QUOTA),
+                (ie.event_quota.is_some(), IeType::EVENT_QUOTA),
+                (
+                    ie.subsequent_volume_quota.is_some(),
+                    IeType::SUBSEQUENT_VOLUME_QUOTA,
+                ),
+                (
+                    ie.subsequent_time_quota.is_some(),
+                    IeType::SUBSEQUENT_TIME_QUOTA,
+                ),
+                (
+                    ie.subsequent_event_quota.is_some(),
+                    IeType::SUBSEQUENT_EVENT_QUOTA,
+                ),
+                (ie.quota_holding_time.is_some(), IeType::QUOTA_HOLDING_TIME),
+                (
+                    ie.quota_validity_time.is_some(),
+                    IeType::QUOTA_VALIDITY_TIME,
+                ),
+            ],
+        )?;
+        self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
+        let without_effect = [
+            (ie.monitoring_time.is_some(), IeType::MONITORING_TIME),
+            (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
+            (
+                ie.dropped_dl_traffic_threshold.is_some(),
+                IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
+            ),
+            (
+                ie.user_plane_inactivity_timer.is_some(),
+                IeType::USER_PLANE_INACTIVITY_TIMER,
+            ),
+        ];
+        self.without_effect(rule, &without_effect)
+    }
+
+    /// Looks at a change of a URR, which `method` and `triggers` are then of.
+    pub(super) fn check_updated(
+        &mut self,
+        rule: RuleId,
+        ie: &UpdateUrr<'_>,
+        method: MeasurementMethod,
+        triggers: ReportingTriggers,
+    ) -> Result<(), Refusal> {
+        first_present(
+            rule,
+            &[
+                (sets(&ie.volume_quota), IeType::VOLUME_QUOTA),
+                (sets(&ie.time_quota), IeType::TIME_QUOTA),
+                (sets(&ie.event_quota), IeType::EVENT_QUOTA),
+                (
+                    sets(&ie.subsequent_volume_quota),
+                    IeType::SUBSEQUENT_VOLUME_QUOTA,
+                ),
+                (
+                    sets(&ie.subsequent_time_quota),
+                    IeType::SUBSEQUENT_TIME_QUOTA,
+                ),
+                (
+                    sets(&ie.subsequent_event_quota),
+                    IeType::SUBSEQUENT_EVENT_QUOTA,
+                ),
+                (sets(&ie.quota_holding_time), IeType::QUOTA_HOLDING_TIME),
+                (sets(&ie.quota_validity_time), IeType::QUOTA_VALIDITY_TIME),
+            ],
+        )?;
+        self.check_measurement(rule, method, triggers)?;
+        let without_effect = [
+            (sets(&ie.monitoring_time), IeType::MONITORING_TIME),
+            (
+                sets(&ie.dropped_dl_traffic_threshold),
+                IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
+            ),
+            (
+                sets(&ie.user_plane_inactivity_timer),
+                IeType::USER_PLANE_INACTIVITY_TIMER,
+            ),
+        ];
+        self.without_effect(rule, &without_effect)
+    }
+
+    fn check_measurement(
+        &mut self,
+        rule: RuleId,
+        method: MeasurementMethod,
+        triggers: ReportingTriggers,
+    ) -> Result<(), Refusal> {
+        let events = method.contains(MeasurementMethod::EVENT);
+        let volume = method.contains(MeasurementMethod::VOLUM);
+        first_present(
+            rule,
+            &[
+                (events || !volume, IeType::MEASUREMENT_METHOD),
+                (triggers.intersects(GRANTS), IeType::REPORTING_TRIGGERS),
+            ],
+        )?;
+        let timed = method.contains(MeasurementMethod::DURAT);
+        self.without_effect(
+            rule,
+            &[
+                (timed, IeType::MEASUREMENT_METHOD),
+                (
+                    triggers != ReportingTriggers::NONE,
+                    IeType::REPORTING_TRIGGERS,
+                ),
+            ],
+        )
+    }
+
+    /// What is asked for and not served: refused or remarked on, as `n4.unserved` says.
+    fn without_effect(&mut self, rule: RuleId, asked: &[(bool, IeType)]) -> Result<(), Refusal> {
+        if self.policy.unserved == Unserved::Refuse {
+            return first_present(rule, asked);
+        }
+        self.remarks.unserved_triggers |= asked.iter().any(|(is_there, _)| *is_there);
+        Ok(())
+    }
+}
+
+fn sets<T>(edit: &Option<Edit<T>>) -> bool {
+    matches!(edit, Some(Edit::Set(_)))
+}

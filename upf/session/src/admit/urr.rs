@@ -1,0 +1,69 @@
+//! Create, Update and Remove URR (TS 29.244, 7.5.2.4, 7.5.4.4, 7.5.4.8).
+//!
+//! What is measured is volume. A URR reports when the CP function asks, when it is removed and
+//! when the session ends; what it asks for beyond is dealt with in `unserved`. Usage is counted after
+//! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
+//! and its reports say what they are (Usage Information UAE).
+
+use crate::meter::{Meter, Told};
+use crate::network::Network;
+use crate::refusal::{self, Refusal};
+use crate::rules::Urr;
+use crate::work::Work;
+use sluice_wire::ids::UrrId;
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
+
+impl<N: Network> Work<'_, N> {
+    /// A new URR.
+    pub fn create_urr(&mut self, ie: &CreateUrr<'_>) -> Result<(), Refusal> {
+        let rule = refusal::urr(ie.urr_id);
+        if self.draft.urr(ie.urr_id.0).is_some() {
+            return Err(Refusal::identity(rule));
+        }
+        self.check_created(rule, ie)?;
+        let information = ie.measurement_information.unwrap_or_default();
+        let told = Told::by(ie.measurement_method, information);
+        let meter = Meter::new(ie.urr_id, told, self.wall);
+        let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
+        let urr = Urr {
+            id: ie.urr_id,
+            method: ie.measurement_method,
+            information,
+            triggers: ie.reporting_triggers,
+            meter: self.ground.meter(meter, self.claims).map_err(|_| full)?,
+        };
+        self.draft.urrs.try_push(urr).map_err(|_| full)
+    }
+
+    /// A changed URR. Its usage goes on.
+    pub fn update_urr(&mut self, ie: &UpdateUrr<'_>) -> Result<(), Refusal> {
+        let rule = refusal::urr(ie.urr_id);
+        let at = self.urr_at(ie.urr_id)?;
+        let Some(mut urr) = self.draft.urrs.get(at).copied() else {
+            return Err(Refusal::identity(rule));
+        };
+        urr.method = ie.measurement_method.unwrap_or(urr.method);
+        urr.triggers = ie.reporting_triggers.unwrap_or(urr.triggers);
+        if let Some(edit) = &ie.measurement_information {
+            urr.information = edit.value().copied().unwrap_or_default();
+        }
+        self.check_updated(rule, ie, urr.method, urr.triggers)?;
+        if let Some(place) = self.draft.urrs.get_mut(at) {
+            *place = urr;
+        }
+        Ok(())
+    }
+
+    /// A URR that goes; its last usage is reported.
+    pub fn remove_urr(&mut self, ie: &RemoveUrr) -> Result<(), Refusal> {
+        let at = self.urr_at(ie.urr_id)?;
+        self.draft.urrs.swap_remove(at);
+        Ok(())
+    }
+
+    fn urr_at(&self, id: UrrId) -> Result<usize, Refusal> {
+        let at = self.draft.urrs.iter().position(|u| u.id == id);
+        at.ok_or(Refusal::identity(refusal::urr(id)))
+    }
+}

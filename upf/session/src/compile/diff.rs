@@ -1,0 +1,238 @@
+//! The operations that lead from one rendering to the next, and whose usage each of them takes.
+//! What is the same is not touched.
+
+use crate::compile::render::{
+    BucketImage, ChainImage, Credit, Image, Limiter, LineImage, RuleImage,
+};
+use arrayvec::ArrayVec;
+use sluice_datapath::limits::{TXN_OPS, TXN_USAGES};
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::{Body, Rule, SharedBucket};
+use sluice_datapath::session::txn::{Clock, Op};
+
+/// Operations of one transaction.
+pub type Ops = ArrayVec<Op, TXN_OPS>;
+
+/// Whose usage each taking operation takes; `None`: nobody's.
+pub type Credits = ArrayVec<Option<Credit>, TXN_USAGES>;
+
+/// More operations than a transaction holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany;
+
+/// Which counters are wanted besides those that change.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'m> {
+    /// None.
+    None,
+    /// Those of these meters.
+    Meters(&'m [u32]),
+    /// All.
+    All,
+}
+
+impl Wanted<'_> {
+    fn wants(&self, credit: &Credit) -> bool {
+        match self {
+            Self::None => false,
+            Self::Meters(meters) => meters.iter().any(|m| credit.meters.contains(*m)),
+            Self::All => true,
+        }
+    }
+}
+
+/// A transaction being written.
+pub struct Delta<'t> {
+    /// Its operations.
+    pub ops: &'t mut Ops,
+    /// Whose usage they take.
+    pub credits: &'t mut Credits,
+}
+
+impl Delta<'_> {
+    /// Writes the operations that make `old` to `new`.
+    pub fn write(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
+        self.rules(old, new, wanted)?;
+        self.chains(old, new)?;
+        self.buckets(old, new)?;
+        self.lines(old, new, wanted)
+    }
+
+    fn lines(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
+        for line in &new.lines {
+            let before = old.lines.iter().find(|l| l.at == line.at);
+            match before {
+                Some(before) if same_line(before, line) => {
+                    self.keep_line(before, line, wanted)?;
+                }
+                _ => {
+                    let clocks = line
+                        .qers
+                        .map(|of| of.map_or(Clock::Full, |of| clock(old, of)));
+                    let credit = before.and_then(|b| b.credit);
+                    self.put_line(line.at, line.line, clocks, credit)?;
+                }
+            }
+        }
+        for gone in &old.lines {
+            if !new.lines.iter().any(|l| l.at == gone.at) {
+                self.put_line(gone.at, Line::default(), [Clock::Full; 2], gone.credit)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_line(
+        &mut self,
+        before: &LineImage,
+        line: &LineImage,
+        wanted: Wanted<'_>,
+    ) -> Result<(), TooMany> {
+        let Some(credit) = before.credit else {
+            return Ok(());
+        };
+        if wanted.wants(&credit) || line.credit != before.credit {
+            self.take(Op::TakeLine { at: line.at }, Some(credit))?;
+        }
+        Ok(())
+    }
+
+    fn put_line(
+        &mut self,
+        at: u32,
+        image: Line,
+        clocks: [Clock; 2],
+        credit: Option<Credit>,
+    ) -> Result<(), TooMany> {
+        self.take(Op::Line { at, image, clocks }, credit)
+    }
+
+    fn rules(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
+        let at = |rule: &RuleImage| (rule.block, rule.at);
+        for rule in &new.rules {
+            let (block, place) = at(rule);
+            let before = old.rules.iter().find(|r| at(r) == at(rule));
+            match before {
+                Some(before) if same_rule(&before.rule, &rule.rule) => {
+                    if wanted.wants(&before.credit) || rule.credit != before.credit {
+                        let op = Op::TakeRule { block, at: place };
+                        self.take(op, Some(before.credit))?;
+                    }
+                }
+                _ => self.put_rule(rule, rule.rule, before.map(|b| b.credit))?,
+            }
+        }
+        for gone in &old.rules {
+            if !new.rules.iter().any(|r| at(r) == at(gone)) {
+                self.put_rule(gone, Rule::default(), Some(gone.credit))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_rule(
+        &mut self,
+        place: &RuleImage,
+        image: Rule,
+        credit: Option<Credit>,
+    ) -> Result<(), TooMany> {
+        let RuleImage { block, at, .. } = *place;
+        self.take(Op::Rule { block, at, image }, credit)
+    }
+
+    fn chains(&mut self, old: &Image, new: &Image) -> Result<(), TooMany> {
+        for chain in &new.chains {
+            if !old.chains.contains(chain) {
+                self.put_chain(*chain)?;
+            }
+        }
+        for gone in &old.chains {
+            if !new.chains.iter().any(|c| c.block == gone.block) {
+                self.put_chain(ChainImage {
+                    block: gone.block,
+                    next: 0,
+                    rules_len: 0,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_chain(&mut self, chain: ChainImage) -> Result<(), TooMany> {
+        self.push(Op::Chain {
+            block: chain.block,
+            next: chain.next,
+            rules_len: chain.rules_len,
+        })
+    }
+
+    fn buckets(&mut self, old: &Image, new: &Image) -> Result<(), TooMany> {
+        for bucket in &new.buckets {
+            let same = |b: &BucketImage| {
+                b.at == bucket.at && b.rate == bucket.rate && bucket.of.goes_on_from(&b.of)
+            };
+            if !old.buckets.iter().any(same) {
+                self.push(Op::Bucket {
+                    at: bucket.at,
+                    image: bucket.image(),
+                    clock: clock(old, bucket.of),
+                })?;
+            }
+        }
+        for gone in &old.buckets {
+            if !new.buckets.iter().any(|b| b.at == gone.at) {
+                self.push(Op::Bucket {
+                    at: gone.at,
+                    image: SharedBucket::default(),
+                    clock: Clock::Full,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, op: Op, credit: Option<Credit>) -> Result<(), TooMany> {
+        self.credits.try_push(credit).map_err(|_| TooMany)?;
+        self.push(op)
+    }
+
+    fn push(&mut self, op: Op) -> Result<(), TooMany> {
+        self.ops.try_push(op).map_err(|_| TooMany)
+    }
+}
+
+/// Where the bucket of a QER stood before: in a line, in a block, or nowhere.
+fn clock(old: &Image, of: Limiter) -> Clock {
+    let shared = old.buckets.iter().find(|b| of.goes_on_from(&b.of));
+    if let Some(bucket) = shared {
+        return Clock::Shared(bucket.at);
+    }
+    let own = old.lines.iter().find_map(|line| {
+        let mut qers = line.qers.iter().flatten();
+        // The first stands first; a line with one bucket has it in the first place.
+        let place = qers.position(|q| of.goes_on_from(q))?;
+        Some(Clock::Line(line.at, place as u8))
+    });
+    own.unwrap_or(Clock::Full)
+}
+
+fn same_line(a: &LineImage, b: &LineImage) -> bool {
+    let identity = |l: &Line| (l.key, l.local, l.ue_ip, l.head);
+    let goes_on = |(old, new): (&Option<Limiter>, &Option<Limiter>)| match (old, new) {
+        (Some(old), Some(new)) => new.goes_on_from(old),
+        (old, new) => old == new,
+    };
+    a.qers.iter().zip(&b.qers).all(goes_on)
+        && identity(&a.line) == identity(&b.line)
+        && same_body(&a.line.body, &b.line.body)
+        && a.credit.is_some() == b.credit.is_some()
+}
+
+fn same_rule(a: &Rule, b: &Rule) -> bool {
+    a.head == b.head && a.buckets == b.buckets && same_body(&a.body, &b.body)
+}
+
+fn same_body(a: &Body, b: &Body) -> bool {
+    let what = |b: &Body| (b.egress, b.peer, b.teid, b.rate0, b.rate1);
+    what(a) == what(b)
+}

@@ -1,0 +1,152 @@
+//! From rules to what the path executes: place (which lines, blocks and buckets), render (what
+//! stands in them), diff (the operations from one rendering to the next).
+
+pub mod diff;
+pub mod place;
+pub mod render;
+pub mod resolve;
+pub mod ways;
+
+use crate::limits::RULES;
+use crate::rules::{Endpoint, IdList, Key, Pdr, Qer, Rules};
+use arrayvec::ArrayVec;
+use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS};
+use sluice_wire::limits::QERS_PER_PDR;
+
+/// Rules that one line can chain.
+pub const LINE_RULES: usize = BLOCK_RULES * BLOCK_CHAIN;
+
+/// One compiled rule of a line: a PDR, and the QFI that it matches, if it matches one.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'r> {
+    /// The PDR.
+    pub pdr: &'r Pdr,
+    /// The QFI.
+    pub qfi: Option<u8>,
+}
+
+/// The compiled rules of a line in the order in which they are tried.
+pub type Members<'r> = ArrayVec<Member<'r>, RULES>;
+
+impl Rules {
+    /// The rules behind a key; rules beyond all bounds are left out (and refused by the caller,
+    /// who counts).
+    pub fn members(&self, key: Key) -> Members<'_> {
+        let mut members = Members::new();
+        for pdr in self
+            .pdrs
+            .iter()
+            .filter(|p| p.is_live() && p.key() == Some(key))
+        {
+            for qfi in qfis(pdr) {
+                if members.try_push(Member { pdr, qfi }).is_err() {
+                    return members;
+                }
+            }
+        }
+        members.sort_by_key(|m| (m.pdr.precedence, m.pdr.id, m.qfi));
+        members
+    }
+
+    /// The QERs of a PDR that limit a rate in its direction.
+    pub fn limiters(&self, pdr: &Pdr) -> IdList<QERS_PER_PDR> {
+        let uplink = self.is_uplink(pdr);
+        let ids = pdr.qers.as_slice().iter().copied();
+        ids.filter(|id| self.qer(*id).is_some_and(|qer| limits(qer, uplink)))
+            .collect()
+    }
+
+    /// How many compiled rules of a direction draw on a QER.
+    fn users(&self, qer: u32, uplink: bool) -> usize {
+        let live = self
+            .pdrs
+            .iter()
+            .filter(|p| p.is_live() && self.is_uplink(p) == uplink);
+        live.filter(|p| p.qers.contains(qer)).map(rules_len).sum()
+    }
+
+    /// How many compiled rules stand behind a key.
+    pub fn members_len(&self, key: Key) -> usize {
+        let pdrs = self.pdrs.iter();
+        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
+        behind.map(rules_len).sum()
+    }
+
+    /// The first of the compiled rules behind a key.
+    pub fn first_member(&self, key: Key) -> Option<Member<'_>> {
+        let pdrs = self.pdrs.iter();
+        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
+        let pdr = behind.min_by_key(|p| (p.precedence, p.id))?;
+        let qfi = qfis(pdr).next()?;
+        Some(Member { pdr, qfi })
+    }
+
+    /// True if the rules of a line need extension blocks: there are several, or the only one
+    /// shares a rate with others, or has more than two.
+    pub fn is_extended(&self, key: Key) -> bool {
+        if self.members_len(key) != 1 {
+            return true;
+        }
+        let Some(only) = self.first_member(key) else {
+            return true;
+        };
+        let limiters = self.limiters(only.pdr);
+        let uplink = self.is_uplink(only.pdr);
+        let mut ids = limiters.as_slice().iter();
+        limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, uplink) > 1)
+    }
+
+    /// True if a rate of a QER has to stand in a shared bucket: one of its rules stands in a block.
+    pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
+        let uses =
+            |p: &&Pdr| p.is_live() && p.qers.contains(qer.id.0) && self.is_uplink(p) == uplink;
+        let in_block = |p: &Pdr| {
+            let endpoint = p.key().and_then(|key| self.endpoint(key));
+            endpoint.is_some_and(Endpoint::has_blocks)
+        };
+        limits(qer, uplink) && self.pdrs.iter().filter(uses).any(in_block)
+    }
+
+    /// The endpoints that are lines.
+    pub fn lines(&self) -> impl Iterator<Item = &Endpoint> {
+        self.endpoints.iter().filter(|e| e.key != Key::Spare)
+    }
+
+    /// The PDR with more limiting QERs than a rule can name.
+    pub fn overlimited(&self) -> Option<&Pdr> {
+        let mut live = self.pdrs.iter().filter(|p| p.is_live());
+        live.find(|p| p.qers.len() > RULE_QERS && self.limiters(p).len() > RULE_QERS)
+    }
+}
+
+/// The QFIs that a PDR matches one by one, or none for all at once.
+fn qfis(pdr: &Pdr) -> impl Iterator<Item = Option<u8>> {
+    let mut bits = pdr.qfis;
+    let each = core::iter::from_fn(move || {
+        let qfi = (bits != 0).then(|| bits.trailing_zeros() as u8)?;
+        bits &= bits - 1;
+        Some(Some(qfi))
+    });
+    let all = (pdr.qfis == 0).then_some(None);
+    all.into_iter().chain(each)
+}
+
+/// How many rules a PDR compiles into.
+fn rules_len(pdr: &Pdr) -> usize {
+    pdr.qfis.count_ones().max(1) as usize
+}
+
+/// True if a QER limits a rate of a direction.
+fn limits(qer: &Qer, uplink: bool) -> bool {
+    rate_kbps(qer, uplink).is_some_and(|rate| rate > 0)
+}
+
+/// A QER's maximum bit rate of a direction.
+pub fn rate_kbps(qer: &Qer, uplink: bool) -> Option<u64> {
+    let mbr = qer.mbr?;
+    Some(if uplink {
+        mbr.uplink_kbps
+    } else {
+        mbr.downlink_kbps
+    })
+}

@@ -1,0 +1,400 @@
+//! What stands in lines, blocks and buckets: a function of the rules and their places alone, so
+//! that what is installed need not be kept but can be rendered again.
+
+use crate::compile::{Member, rate_kbps};
+use crate::config::MbrZero;
+use crate::limits::{ENDPOINTS, QERS, RULES};
+use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
+use arrayvec::ArrayVec;
+use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
+use sluice_datapath::session::bucket::Rate;
+use sluice_datapath::session::line::Line;
+use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_wire::limits::URRS_PER_PDR;
+use sluice_wire::pfcp::value::{Gate, MeasurementInformation};
+
+/// Whose usage a counter holds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Credit {
+    /// It counts packets from the UE.
+    pub uplink: bool,
+    /// The meters of the PDR's URRs.
+    pub meters: crate::rules::IdList<URRS_PER_PDR>,
+}
+
+/// A line and whose usage it holds; `None` where its rules stand in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct LineImage {
+    /// Which line.
+    pub at: u32,
+    /// What stands in it.
+    pub line: Line,
+    /// Whose usage it holds.
+    pub credit: Option<Credit>,
+    /// The QERs of its two buckets.
+    pub qers: [Option<Limiter>; 2],
+}
+
+/// Whose bucket it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limiter {
+    /// The QER.
+    pub qer: u32,
+    /// The direction.
+    pub uplink: bool,
+    /// The QER came with the message at hand: one of the same name before it was another.
+    pub is_new: bool,
+}
+
+impl Limiter {
+    /// True if a bucket of the new rules goes on where one of the old rules stands.
+    pub fn goes_on_from(&self, old: &Self) -> bool {
+        !self.is_new && (self.qer, self.uplink) == (old.qer, old.uplink)
+    }
+}
+
+/// A rule in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleImage {
+    /// Which block.
+    pub block: u32,
+    /// Which rule of it.
+    pub at: u8,
+    /// What stands there.
+    pub rule: Rule,
+    /// Whose usage it holds.
+    pub credit: Credit,
+}
+
+/// The head of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChainImage {
+    /// Which block.
+    pub block: u32,
+    /// Its successor or 0.
+    pub next: u32,
+    /// Rules in it.
+    pub rules_len: u8,
+}
+
+/// A shared bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketImage {
+    /// Where it stands.
+    pub at: BucketRef,
+    /// Its rate.
+    pub rate: Rate,
+    /// Whose it is.
+    pub of: Limiter,
+}
+
+impl BucketImage {
+    /// What the path is told: the bucket with its clock at the start.
+    pub fn image(&self) -> SharedBucket {
+        SharedBucket::new(self.rate)
+    }
+}
+
+/// All that a session has in the path's arenas.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// Lines.
+    pub lines: ArrayVec<LineImage, ENDPOINTS>,
+    /// Rules in blocks.
+    pub rules: ArrayVec<RuleImage, RULES>,
+    /// Heads of blocks.
+    pub chains: ArrayVec<ChainImage, RULES>,
+    /// Shared buckets.
+    pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
+    /// What a maximum bit rate of 0 means.
+    pub mbr_zero: MbrZero,
+}
+
+/// The session needs more than an image holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge;
+
+impl Image {
+    /// An empty one.
+    pub fn new(mbr_zero: MbrZero) -> Self {
+        Self {
+            mbr_zero,
+            ..Self::default()
+        }
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        self.rules.clear();
+        self.chains.clear();
+        self.buckets.clear();
+    }
+
+    /// Operations that it takes to remove all of it.
+    pub fn len(&self) -> usize {
+        self.lines.len() + self.rules.len() + self.chains.len() + self.buckets.len()
+    }
+
+    /// Renders the rules.
+    pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        self.render_lines(rules, |_| true)?;
+        self.render_buckets(rules)
+    }
+
+    /// Renders what it takes to clear all that the rules have: of a line without blocks where it is and
+    /// whose usage it holds.
+    pub fn render_to_clear(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        self.clear();
+        for endpoint in rules.lines() {
+            match rules.first_member(endpoint.key) {
+                Some(first) if !endpoint.has_blocks() => {
+                    let image = LineImage {
+                        at: endpoint.line,
+                        line: Line::default(),
+                        credit: Some(credit(rules, first.pdr)),
+                        qers: [None; 2],
+                    };
+                    self.lines.try_push(image).map_err(|_| TooLarge)?;
+                }
+                _ => self.render_line(rules, endpoint)?,
+            }
+        }
+        self.render_buckets(rules)
+    }
+
+    fn render_buckets(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        for qer in &rules.qers {
+            for uplink in [true, false] {
+                let at = qer.buckets[usize::from(!uplink)];
+                if at != BucketRef::NONE {
+                    let rate = rate(qer, uplink);
+                    let of = limiter(qer, uplink);
+                    let bucket = BucketImage { at, rate, of };
+                    self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders some of the lines, and no shared buckets.
+    pub fn render_lines(
+        &mut self,
+        rules: &Rules,
+        wanted: impl Fn(&Endpoint) -> bool,
+    ) -> Result<(), TooLarge> {
+        self.clear();
+        for endpoint in rules.lines().filter(|e| wanted(e)) {
+            self.render_line(rules, endpoint)?;
+        }
+        Ok(())
+    }
+
+    fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        let Some(first) = &rules.first_member(endpoint.key) else {
+            return self.render_blind(rules, endpoint);
+        };
+        let mut line = entry(rules, endpoint, first.pdr);
+        let mut image = LineImage {
+            at: endpoint.line,
+            line,
+            credit: None,
+            qers: [None; 2],
+        };
+        match endpoint.blocks[0] {
+            0 => {
+                let limiters = rules.limiters(first.pdr);
+                let uplink = rules.is_uplink(first.pdr);
+                let qers = [0, 1].map(|i| rules.qer(*limiters.as_slice().get(i)?));
+                image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
+                line.head = self.head(rules, first, line.head.flags);
+                line.body = body(rules, first.pdr);
+                let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
+                (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
+                image.credit = Some(credit(rules, first.pdr));
+            }
+            block => {
+                line.head.flags = line.head.flags.with(Flags::EXTENDED);
+                line.body.teid = block;
+                self.render_chain(rules, endpoint, &rules.members(endpoint.key))?;
+            }
+        }
+        image.line = line;
+        self.lines.try_push(image).map_err(|_| TooLarge)
+    }
+
+    /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
+    /// chain, block 0. Without the line the peer would be told that there is no such tunnel, as it
+    /// is where the PDRs are for packets of the CP function.
+    fn render_blind(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        let of_path = |p: &&Pdr| p.key() == Some(endpoint.key) && !p.is_from_cp();
+        let Some(pdr) = rules.pdrs.iter().find(of_path) else {
+            return Ok(());
+        };
+        let mut line = entry(rules, endpoint, pdr);
+        line.head.flags = line.head.flags.with(Flags::EXTENDED);
+        let image = LineImage {
+            at: endpoint.line,
+            line,
+            credit: None,
+            qers: [None; 2],
+        };
+        self.lines.try_push(image).map_err(|_| TooLarge)
+    }
+
+    fn render_chain(
+        &mut self,
+        rules: &Rules,
+        endpoint: &Endpoint,
+        members: &[Member<'_>],
+    ) -> Result<(), TooLarge> {
+        for (i, part) in members.chunks(BLOCK_RULES).enumerate() {
+            let block = endpoint.blocks.get(i).copied().ok_or(TooLarge)?;
+            let next = endpoint.blocks.get(i + 1).copied().unwrap_or(0);
+            let rules_len = part.len() as u8;
+            let chain = ChainImage {
+                block,
+                next,
+                rules_len,
+            };
+            self.chains.try_push(chain).map_err(|_| TooLarge)?;
+            for (at, member) in (0..).zip(part) {
+                let image = RuleImage {
+                    block,
+                    at,
+                    rule: self.shared_rule(rules, member),
+                    credit: credit(rules, member.pdr),
+                };
+                self.rules.try_push(image).map_err(|_| TooLarge)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shared_rule(&self, rules: &Rules, member: &Member<'_>) -> Rule {
+        let pdr = member.pdr;
+        let uplink = rules.is_uplink(pdr);
+        let flags = Flags::none().with_if(Flags::UPLINK, uplink);
+        let mut buckets = [BucketRef::NONE; RULE_QERS];
+        let limiters = rules.limiters(pdr);
+        for (bucket, id) in buckets.iter_mut().zip(limiters.as_slice()) {
+            let direction = usize::from(!uplink);
+            *bucket = rules
+                .qer(*id)
+                .map_or(BucketRef::NONE, |q| q.buckets[direction]);
+        }
+        Rule::new(self.head(rules, member, flags), buckets, body(rules, pdr))
+    }
+
+    fn head(&self, rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
+        let pdr = member.pdr;
+        let far = rules.far(pdr.far);
+        let forwards = far.is_some_and(|f| {
+            f.action == Action::Forward && (f.peer.is_some() || f.egress.is_some())
+        });
+        let tunnel = forwards && far.is_some_and(|f| f.peer.is_some());
+        let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
+        let closed = qers().any(|q| self.is_closed(q, rules.is_uplink(pdr)));
+        let mark = qfi(qers()).filter(|_| tunnel);
+        let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
+        Head {
+            flags: flags
+                .with_if(Flags::FORWARD, forwards)
+                .with_if(Flags::TO_CP, to_cp)
+                .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
+                .with_if(Flags::CREATE_OUTER, tunnel)
+                .with_if(Flags::GATE_CLOSED, closed)
+                .with_if(Flags::MARK_QFI, mark.is_some())
+                .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
+            qfi_match: member.qfi.unwrap_or(0),
+            qfi_mark: mark.unwrap_or(0),
+        }
+    }
+
+    /// A gate that is closed, or a rate at which nothing passes.
+    fn is_closed(&self, qer: &Qer, uplink: bool) -> bool {
+        let gate = if uplink {
+            qer.gate.uplink
+        } else {
+            qer.gate.downlink
+        };
+        let nothing = self.mbr_zero == MbrZero::Closed && rate_kbps(qer, uplink) == Some(0);
+        gate == Gate::Closed || nothing
+    }
+}
+
+/// What a line says of itself, whatever its rules.
+fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
+    let (key, local, tunnel) = match endpoint.key {
+        Key::Tunnel { local, teid } => (teid, local, true),
+        Key::Ue { instance, address } => (address, instance, false),
+        Key::Spare => (0, 0, false),
+    };
+    let mut others = rules.pdrs.iter();
+    let to_ue = |p: &Pdr| p.key() == Some(endpoint.key) && !rules.is_uplink(p);
+    let flags = Flags::none()
+        .with_if(Flags::TUNNEL, tunnel)
+        .with_if(Flags::UPLINK, rules.is_uplink(pdr))
+        .with_if(Flags::FROM_UE, tunnel && pdr.is_from_access())
+        .with_if(Flags::TO_UE, tunnel && others.any(to_ue));
+    // The UE sends from its own address only, and another UPF sends to it alone, whether or not
+    // the PDI repeats it.
+    let ue_ip = rules.ue_address().map_or(0, u32::from);
+    Line {
+        key,
+        local,
+        ue_ip,
+        head: Head {
+            flags,
+            ..Head::default()
+        },
+        ..Line::default()
+    }
+}
+
+/// The QFI that packets are marked with: the first of a flow, else 0 if a QER says so.
+fn qfi<'r>(qers: impl Iterator<Item = &'r Qer>) -> Option<u8> {
+    let told = qers.filter_map(|q| q.qfi);
+    told.reduce(|first, next| if first == 0 { next } else { first })
+}
+
+fn is_to_cp(far: &Far) -> bool {
+    far.forwarding.is_some_and(|f| f.is_to_cp())
+}
+
+fn body(rules: &Rules, pdr: &Pdr) -> Body {
+    let far = rules.far(pdr.far).filter(|f| f.action == Action::Forward);
+    let Some(far) = far else {
+        return Body::default();
+    };
+    Body {
+        egress: far.egress.unwrap_or(0),
+        peer: far.peer.unwrap_or(0),
+        teid: far.peer.and(far.tunnel()).map_or(0, |t| t.teid),
+        ..Body::default()
+    }
+}
+
+fn limiter(qer: &Qer, uplink: bool) -> Limiter {
+    Limiter {
+        qer: qer.id.0,
+        uplink,
+        is_new: qer.is_new,
+    }
+}
+
+fn rate(qer: &Qer, uplink: bool) -> Rate {
+    let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
+    Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED)
+}
+
+/// URRs whose measurement is inactive (INAM) get nothing.
+fn credit(rules: &Rules, pdr: &Pdr) -> Credit {
+    let urrs = pdr.urrs.as_slice().iter().filter_map(|id| rules.urr(*id));
+    let active = urrs.filter(|u| !u.information.contains(MeasurementInformation::INAM));
+    Credit {
+        uplink: rules.is_uplink(pdr),
+        meters: active.map(|u| u.meter).collect(),
+    }
+}

@@ -1,0 +1,76 @@
+//! What the session machine is told at its start.
+
+use core::net::Ipv4Addr;
+use sluice_datapath::lookup::layout::Layout;
+
+/// How sessions are served, and how many.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Sessions at one time; one more is refused with cause 75.
+    pub sessions: usize,
+    /// Extension blocks of the path's arena.
+    pub blocks: u32,
+    /// Where the path's lines lie.
+    pub layout: Layout,
+    /// Our N4 address, for the UP F-SEID.
+    pub n4_address: Ipv4Addr,
+    /// F-TEIDs that the CP function chose are admitted; otherwise refused with cause 71.
+    pub accept_cp_fteid: bool,
+    /// What a Maximum Bitrate of 0 in one direction means.
+    pub mbr_zero: MbrZero,
+    /// What becomes of rules that ask for reports which are not made yet.
+    pub unserved: Unserved,
+    /// How long sessions outlive a CP function that does not answer, in seconds.
+    pub peer_loss_keep_s: u32,
+    /// Transactions under way at one time; a request beyond is refused with cause 74. At most
+    /// [`RESERVED`](sluice_datapath::limits::RESERVED) for each worker.
+    pub transactions: usize,
+    /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
+    pub seed: [u64; 2],
+}
+
+/// What a Maximum Bitrate of 0 in one direction means.
+///
+/// TS 29.244 does not say. The IE has both directions always (8.2.8), though an SMF may mean only
+/// one of them (7.5.2.5: "uplink and/or downlink"), and what closes a direction is the gate
+/// (5.4.3). Open5GS leaves the IE out when both rates are 0 and so means "none" by one; OAI sends
+/// a QER for each direction with 0 in the other. UPFs differ: most do not limit, some let nothing
+/// pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MbrZero {
+    /// The direction has no limit.
+    #[default]
+    Unlimited,
+    /// Nothing passes, as by a closed gate.
+    Closed,
+}
+
+/// What becomes of what a CP function asks for and this UP function does not serve yet, where nothing
+/// is given away without it: reports by threshold, by period or of inactivity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Unserved {
+    /// It is admitted without effect, and the operator is told once for each association.
+    #[default]
+    Admit,
+    /// The request is refused, with the IE that asks for it.
+    Refuse,
+}
+
+impl Config {
+    /// Defaults for a layout: as many sessions as half the endpoints (a session has two at a
+    /// handover), CP-chosen F-TEIDs admitted, an MBR of 0 no limit, sessions kept for an hour.
+    pub fn new(layout: Layout, blocks: u32, n4_address: Ipv4Addr, seed: [u64; 2]) -> Self {
+        Self {
+            sessions: layout.endpoints() as usize / 2,
+            blocks,
+            layout,
+            n4_address,
+            accept_cp_fteid: true,
+            mbr_zero: MbrZero::default(),
+            unserved: Unserved::default(),
+            peer_loss_keep_s: 3600,
+            transactions: sluice_datapath::limits::RESERVED,
+            seed,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The N4 session machine of the UP function (TS 29.244, Release 17), sans-IO.
+//!
+//! Start at [`UpFunction`]; each procedure is one file: `establishment`, `modification`,
+//! `deletion`, `report`, `farewell`. A request becomes a draft of the session's rules (`admit` reads the IEs
+//! into it, `compile` resolves, places and renders it), which is committed whole or dropped
+//! whole. What the packet path must change leaves as a transaction; the response leaves when the
+//! transaction has come back (`complete`). `associations` says what happens to sessions when
+//! their CP function comes, goes or falls silent.
+//!
+//! Choices where the TS leaves one, or where this UP function does less than it could:
+//! - Apply Action BUFF: nothing is buffered yet. Every SMF sets it when a UE goes idle, and no
+//!   feature bit tells that a UPF does not buffer, so the FAR is admitted; its packets are
+//!   dropped and counted as the FAR's, and no Downlink Data Report is made. DUPL and all other
+//!   actions are refused: they belong to features that are not advertised.
+//! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
+//!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
+//!   are admitted with their F-TEID and shown, but have no line on the path: who sends to that
+//!   F-TEID gets an Error Indication. FARs whose Destination Interface is the CP function drop
+//!   under a reason of their own (`n4u_absent`).
+//! - PDRs whose SDF filters match IPv6 packets or ICMPv6 only are admitted and match nothing, as
+//!   inner packets here are IPv4 (`sdf`). Filters that single out IPv4 flows are refused.
+//! - Update FAR may have Forwarding Parameters (IE 4) in place of Update Forwarding Parameters
+//!   (IE 11): SD-Core's SMF always does. If both are there the latter hold.
+//! - SGi-LAN/N6-LAN (2) as Source or Destination Interface is N6 where nothing is configured for it:
+//!   SD-Core.
+//! - A FAR that drops ignores its Forwarding Parameters: where nothing is forwarded it does not matter
+//!   where to.
+//! - A FAR may lead to a peer that no route leads to: its packets are dropped and counted as
+//!   `no_route`. Which peers can be reached is not the CP function's business, and changes.
+//! - The S/D flag of a UE IP Address is not looked at (SD-Core never sets it): the Source Interface
+//!   tells the direction. Interface types are not looked at either (OAI calls N6 S1-U).
+//! - When several QERs of a PDR have a QFI, packets are marked with the first that is not 0: 0
+//!   stands in the session's QER of free5GC and means no flow.
+//! - A QER Correlation ID is refused. It is for Sxb, where PDN connections of one UE share an
+//!   APN-AMBR; without that each of them would be given the whole rate.
+//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
+//! - A rule that another rule still names cannot be removed (cause 73).
+//! - The session's UE address holds for all its tunnels, whether or not their PDIs repeat it: the
+//!   RAN sends from it, another UPF sends to it.
+//! - Source and Destination Interface Access (indirect data forwarding) has no direction by the TS
+//!   (8.2.24): the UE may be at either end, gates, rates and usage are those of the downlink.
+//! - An F-TEID of the CP function's choice must lie at an address of the interface that its Source
+//!   Interface and Network Instance mean.
+#![forbid(unsafe_code)]
+
+mod admit;
+mod again;
+mod associations;
+mod compile;
+mod complete;
+mod config;
+mod deletion;
+mod draft;
+mod establishment;
+mod farewell;
+mod features;
+mod followed;
+mod function;
+mod ground;
+pub mod hash;
+mod limits;
+pub mod marks;
+mod meter;
+mod modification;
+mod names;
+pub mod network;
+mod notice;
+pub mod partitions;
+mod pending;
+mod places;
+mod random;
+mod refusal;
+mod remotes;
+mod report;
+mod rules;
+mod sdf;
+mod settle;
+mod slab;
+mod state;
+mod store;
+mod views;
+mod work;
+
+pub use config::{Config, MbrZero, Unserved};
+pub use features::UP_FUNCTION_FEATURES;
+pub use followed::{Followed, RuleNames, Sought};
+pub use function::{Effects, Foreseen, UpFunction};
+pub use ground::InUse;
+pub use notice::Notice;
+pub use views::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
+
+#[cfg(test)]
+mod tests;

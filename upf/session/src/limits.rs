@@ -1,0 +1,50 @@
+//! Every limit of the session machine, with its derivation.
+
+use sluice_wire::limits as wire;
+
+/// PDRs of one session: what two full messages can bring. A session that needs more ops than one
+/// transaction holds is refused earlier.
+pub const PDRS: usize = 2 * wire::PDRS_PER_MESSAGE;
+
+/// FARs of one session: one for each PDR.
+pub const FARS: usize = PDRS;
+
+/// QERs of one session: as many as one message brings.
+pub const QERS: usize = wire::QERS_PER_MESSAGE;
+
+/// URRs of one session: what one deletion response can report.
+pub const URRS: usize = wire::USAGE_REPORTS_PER_MESSAGE;
+
+/// Lines of one session, and groups of blocks that only hold buckets.
+pub const ENDPOINTS: usize = PDRS + SPARES;
+
+/// Blocks of one session that only hold shared buckets: 32 QERs in two directions, 8 in a block.
+pub const SPARES: usize = 2 * QERS / sluice_datapath::limits::BLOCK_BUCKETS;
+
+/// Rules that a session's PDRs compile into; several QFIs in a PDI make several rules.
+pub const RULES: usize = 2 * PDRS;
+
+/// Seconds that a TEID rests after its end: GTP-U packets live for at most a few seconds in a
+/// network, peers notice a lost tunnel within a minute.
+pub const TEID_REST_S: u32 = 60;
+
+/// URRs for a session on average, each with a meter: a default session has one or two.
+pub const URRS_PER_SESSION: usize = 4;
+
+/// Lines of 64 octets for a session's record on average: a default session takes three, one with
+/// six flows eight. They are reserved, and touched when sessions need them.
+pub const RECORD_LINES_PER_SESSION: usize = 16;
+
+/// Names of network instances that rules may use; a configuration has a few.
+pub const NAMES: usize = 4096;
+
+/// Octets of a network instance: the longest domain name (RFC 1035, 2.3.4).
+pub const NAME_LEN: usize = 255;
+
+/// Final reports of an association that wait for the path or an answer at a time: an answer takes a
+/// millisecond or so, so a hundred thousand sessions take two seconds.
+pub const FINAL_REPORTS: usize = 64;
+
+/// Sessions that one Error Indication is reported for: a TEID that a gNB gave again after a start
+/// belongs to two. Of more sessions the rest is reported with the peer's next indication.
+pub const REPORTS_PER_INDICATION: usize = 64;

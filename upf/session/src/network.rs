@@ -1,0 +1,89 @@
+//! What N4 rules may name: network instances, and what of ours stands behind them.
+//!
+//! Session code asks; the control core, which owns interfaces, neighbours and peers, answers.
+
+use core::net::Ipv4Addr;
+use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::tables::{EgressId, PeerId};
+
+/// Which side of the UPF an interface of a rule is on: Source Interface (TS 29.244, 8.2.2) and
+/// Destination Interface (8.2.24) alike.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// Towards the RAN: N3, or N9 towards a UPF nearer to it.
+    Access,
+    /// Towards the data network: N6, or N9 towards the anchor.
+    Core,
+    /// SGi-LAN/N6-LAN.
+    SgiLan,
+    /// The control plane function (N4-u).
+    Control,
+}
+
+impl Side {
+    /// The sides on which a data network is looked for, the first first: SD-Core calls ordinary N6 the
+    /// N6-LAN, so that is N6 where nothing is configured for it.
+    pub fn plain(self) -> impl Iterator<Item = Self> {
+        let shared = match self {
+            Self::SgiLan => Some(Self::Core),
+            _ => None,
+        };
+        core::iter::once(self).chain(shared)
+    }
+}
+
+/// One of our GTP-U addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TunnelEndpoint {
+    /// The address that goes into an F-TEID.
+    pub address: Ipv4Addr,
+    /// Its number on the path.
+    pub local: u8,
+}
+
+/// Why a peer cannot be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerError {
+    /// No interface of that side and network instance leads anywhere.
+    NoInterface,
+    /// The table of peers is full.
+    Full,
+}
+
+/// The answers.
+///
+/// `instance` is a Network Instance in plain text (both wire encodings normalised), `None` where
+/// the rule names none: then the only or the first one of that side is meant.
+pub trait Network {
+    /// Where a tunnel of that side ends here: the address for an F-TEID with CHOOSE.
+    fn tunnel_endpoint(&self, side: Side, instance: Option<&str>) -> Option<TunnelEndpoint>;
+
+    /// Our tunnel endpoint with this address (an F-TEID that the CP chose), if it serves that
+    /// side and network instance.
+    fn tunnel_endpoint_at(
+        &self,
+        side: Side,
+        instance: Option<&str>,
+        address: Ipv4Addr,
+    ) -> Option<TunnelEndpoint>;
+
+    /// The network instance in which plain packets from that side are looked up by UE address.
+    fn ue_instance(&self, side: Side, instance: Option<&str>) -> Option<InstanceId>;
+
+    /// The way out for plain packets to that side.
+    fn egress(&self, side: Side, instance: Option<&str>) -> Option<EgressId>;
+
+    /// A peer for outer headers towards `remote`; counted, to be given back once for each call.
+    fn hold_peer(
+        &mut self,
+        side: Side,
+        instance: Option<&str>,
+        remote: Ipv4Addr,
+    ) -> Result<PeerId, PeerError>;
+
+    /// Gives a peer back.
+    fn release_peer(&mut self, peer: PeerId);
+
+    /// The address behind a peer.
+    fn peer_address(&self, peer: PeerId) -> Option<Ipv4Addr>;
+}

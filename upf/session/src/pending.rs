@@ -1,0 +1,275 @@
+//! Transactions under way, and what is to be done when they come back.
+
+use crate::compile::diff::Credits;
+use crate::farewell::Last;
+use crate::limits::{FARS, URRS};
+use crate::partitions::{PARTITIONS, Part};
+use crate::store::SessionRef;
+use crate::work::Created;
+use arrayvec::ArrayVec;
+use sluice_datapath::session::txn::Txn;
+use sluice_datapath::tables::PeerId;
+use sluice_mem::shard::ShardId;
+use sluice_n4::ReplyTo;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+
+/// What waits for a transaction.
+#[derive(Debug)]
+pub struct Pending {
+    /// The session that it changes; perhaps gone by the time it comes back.
+    pub session: SessionRef,
+    /// Whose usage it takes.
+    pub credits: Credits,
+    /// Peers that the path no longer uses afterwards.
+    pub peers: ArrayVec<PeerId, { 2 * FARS }>,
+    /// URRs whose usage the message asks for.
+    pub queried: ArrayVec<u32, URRS>,
+    /// Reports that the answer carries.
+    pub due: ArrayVec<Due, URRS>,
+    /// F-TEIDs that the answer tells.
+    pub created: Created,
+    /// What the operator is told about the message.
+    pub remarks: Remarks,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// What the operator is told about a message, once for each association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remarks {
+    /// It named a TEID of the CP function's own choice.
+    pub chosen_by_cp: bool,
+    /// A URR asks for reports that are not made yet.
+    pub unserved_triggers: bool,
+    /// The session has a User Plane Inactivity Timer, which is not watched yet.
+    pub inactivity_timer: bool,
+}
+
+/// A usage report that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    /// The URR's meter.
+    pub meter: u32,
+    /// Why it reports.
+    pub trigger: UsageReportTrigger,
+    /// The URR has gone: the meter ends with the report.
+    pub ends: bool,
+}
+
+/// What the CP function, or the operator, is told.
+#[derive(Debug)]
+pub enum Answer {
+    /// Nothing.
+    None,
+    /// Session Establishment Response.
+    Established(Reply),
+    /// Session Modification Response, and the Query URR Reference that the reports repeat.
+    Modified(Reply, Option<u32>),
+    /// Session Deletion Response.
+    Deleted(Reply),
+    /// Session Report Request with the last usage of a session that we ended.
+    Last(Last),
+    /// The session's counters are up to date; the caller's token.
+    Queried(u64),
+}
+
+/// Where an answer goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply {
+    /// The request.
+    pub to: ReplyTo,
+    /// The session at the CP function.
+    pub cp_seid: Seid,
+}
+
+/// The transactions under way, in parts by the lowest bits of their shard; a transaction's name tells
+/// its part. Boxes are used again; none is made once the most that were ever under way at a time have
+/// been.
+#[derive(Debug)]
+pub struct PendingTable {
+    parts: Box<[PendingPart; PARTITIONS]>,
+    /// Records in use.
+    used: usize,
+    /// Boxes belong to no key: who takes one gives it back.
+    spare: Vec<Box<Pending>>,
+    txns: Vec<Box<Txn>>,
+    limit: usize,
+}
+
+/// One part.
+#[derive(Debug)]
+struct PendingPart {
+    slots: Vec<Option<Box<Pending>>>,
+    /// By slot: how often it was used, so that a transaction that comes back twice is told.
+    turns: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl PendingPart {
+    /// Keeps a record; gives its slot, and how often that was used.
+    fn keep(&mut self, record: Box<Pending>) -> Option<(u32, u32)> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.turns.push(0);
+            self.slots.len() as u32 - 1
+        });
+        let at = slot as usize;
+        let turn = self.turns.get_mut(at)?;
+        *turn = turn.wrapping_add(1);
+        *self.slots.get_mut(at)? = Some(record);
+        Some((slot, *turn))
+    }
+
+    fn take(&mut self, slot: u32, turn: u32) -> Option<Box<Pending>> {
+        let at = slot as usize;
+        if *self.turns.get(at)? != turn {
+            return None;
+        }
+        let record = self.slots.get_mut(at)?.take()?;
+        self.free.push(slot);
+        Some(record)
+    }
+}
+
+impl PendingTable {
+    /// At most `limit` under way.
+    pub fn new(limit: usize) -> Self {
+        // All of them may be of one part. Memory is touched as it is used.
+        let part = |_| PendingPart {
+            slots: Vec::with_capacity(limit),
+            turns: Vec::with_capacity(limit),
+            free: Vec::with_capacity(limit),
+        };
+        Self {
+            parts: Box::new(core::array::from_fn(part)),
+            used: 0,
+            spare: Vec::with_capacity(limit),
+            txns: Vec::with_capacity(limit),
+            limit,
+        }
+    }
+
+    /// Transactions under way.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// True if one more may go.
+    pub fn has_room(&self) -> bool {
+        self.len() < self.limit
+    }
+
+    /// An empty record to be filled in.
+    pub fn record(&mut self, session: SessionRef) -> Box<Pending> {
+        match self.spare.pop() {
+            Some(mut record) => {
+                record.session = session;
+                record
+            }
+            None => Box::new(Pending {
+                session,
+                credits: Credits::new(),
+                peers: ArrayVec::new(),
+                queried: ArrayVec::new(),
+                due: ArrayVec::new(),
+                created: Created::new(),
+                remarks: Remarks::default(),
+                answer: Answer::None,
+            }),
+        }
+    }
+
+    /// An empty transaction; its name is set by [`keep`](Self::keep).
+    pub fn txn(&mut self, shard: u32) -> Box<Txn> {
+        let shard = ShardId(shard as u16);
+        match self.txns.pop() {
+            Some(mut txn) => {
+                txn.reset(0, shard);
+                txn
+            }
+            None => Box::new(Txn::new(0, shard)),
+        }
+    }
+
+    /// Asks the caches for the transaction that is used after so many others.
+    pub fn prefetch_next(&self, after: usize) {
+        if let Some(txn) = self.txns.iter().nth_back(after) {
+            txn.prefetch_to_write();
+        }
+    }
+
+    /// Keeps the record until the transaction comes back; names the transaction.
+    pub fn keep(&mut self, record: Box<Pending>, txn: &mut Txn) {
+        let (part, _) = Part::of_number(txn.shard.0.into());
+        let kept = self.parts[part.index() % PARTITIONS].keep(record);
+        if let Some((slot, turn)) = kept {
+            self.used += 1;
+            txn.id = u64::from(turn) << 32 | u64::from(part.number(slot));
+        }
+    }
+
+    /// The session of a transaction under way.
+    pub fn session(&self, id: u64) -> Option<SessionRef> {
+        let (part, slot) = Part::of_number(id as u32);
+        let part = &self.parts[part.index() % PARTITIONS];
+        let record = part.slots.get(slot as usize)?.as_ref()?;
+        Some(record.session)
+    }
+
+    /// The record of a transaction that came back.
+    pub fn take(&mut self, id: u64) -> Option<Box<Pending>> {
+        let (part, slot) = Part::of_number(id as u32);
+        let part = &mut self.parts[part.index() % PARTITIONS];
+        let record = part.take(slot, (id >> 32) as u32)?;
+        self.used -= 1;
+        Some(record)
+    }
+
+    /// Takes a record back for another use.
+    pub fn recycle(&mut self, mut record: Box<Pending>) {
+        record.credits.clear();
+        record.peers.clear();
+        record.queried.clear();
+        record.due.clear();
+        record.created.clear();
+        record.remarks = Remarks::default();
+        record.answer = Answer::None;
+        self.spare.push(record);
+    }
+
+    /// Takes a transaction back for another use.
+    pub fn recycle_txn(&mut self, txn: Box<Txn>) {
+        if self.txns.len() < self.limit {
+            self.txns.push(txn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is done with a transaction leaves all parts but its shard's as they were.
+    #[test]
+    fn a_transaction_touches_the_part_of_its_shard_alone() {
+        let mut table = PendingTable::new(100);
+        let state = |table: &PendingTable| table.parts.each_ref().map(|part| format!("{part:?}"));
+        for (n, shard) in (1..).zip([0, 1, 15, 16, 17, 4_095]) {
+            let before = state(&table);
+            let name = SessionRef { at: n, check: 1 };
+            let (record, mut txn) = (table.record(name), table.txn(shard));
+            table.keep(record, &mut txn);
+            assert_eq!((table.session(txn.id), table.len()), (Some(name), 1));
+            let record = table.take(txn.id).unwrap();
+            assert_eq!(record.session, name);
+            assert!(table.take(txn.id).is_none(), "it came back twice");
+            assert_eq!(table.len(), 0);
+            table.recycle(record);
+            table.recycle_txn(txn);
+            let after = state(&table);
+            let touched = (0..PARTITIONS).filter(|at| before[*at] != after[*at]);
+            assert_eq!(touched.collect::<Vec<_>>(), [shard as usize % PARTITIONS]);
+        }
+    }
+}

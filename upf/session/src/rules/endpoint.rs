@@ -1,0 +1,62 @@
+//! Where a session is installed: its lines, by what packets find them, and their blocks.
+
+use sluice_datapath::limits::BLOCK_CHAIN;
+
+/// By what packets find a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Key {
+    /// A TEID at a local address.
+    Tunnel {
+        /// The address's number.
+        local: u8,
+        /// The TEID.
+        teid: u32,
+    },
+    /// A UE address in a network instance.
+    Ue {
+        /// The network instance.
+        instance: u8,
+        /// The address, host order.
+        address: u32,
+    },
+    /// Nothing: a group of blocks that hold buckets.
+    Spare,
+}
+
+/// Where a line comes from, and so where it goes back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A TEID slot of ours.
+    Slot,
+    /// A configured pool of UE addresses.
+    Pool,
+    /// The lines for what others chose.
+    Foreign,
+    /// It is no line.
+    None,
+}
+
+/// A line of the session with its extension blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    /// By what packets find it.
+    pub key: Key,
+    /// The line.
+    pub line: u32,
+    /// Where the line comes from.
+    pub origin: Origin,
+    /// Extension blocks in order, 0 for none.
+    pub blocks: [u32; BLOCK_CHAIN],
+}
+
+impl Endpoint {
+    /// True if rules or buckets of it stand in extension blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks[0] != 0
+    }
+
+    /// Its extension blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = u32> {
+        self.blocks.into_iter().take_while(|b| *b != 0)
+    }
+}

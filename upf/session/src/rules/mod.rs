@@ -1,0 +1,94 @@
+//! The rules of one session, as the CP function provisioned them.
+
+mod endpoint;
+mod far;
+mod id_list;
+mod pdr;
+mod qer;
+mod urr;
+
+use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
+use crate::network::Side;
+use arrayvec::ArrayVec;
+use core::net::Ipv4Addr;
+use sluice_wire::ids::FarId;
+
+pub use endpoint::{Endpoint, Key, Origin};
+pub use far::{Action, Far, Forwarding, RemoteTunnel};
+pub use id_list::IdList;
+pub use pdr::{Filter, LocalTunnel, Pdr, UeAddress};
+pub use qer::Qer;
+pub use urr::Urr;
+
+/// All rules of a session, and where they are installed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rules {
+    /// PDRs in no order.
+    pub pdrs: ArrayVec<Pdr, PDRS>,
+    /// FARs in no order.
+    pub fars: ArrayVec<Far, FARS>,
+    /// QERs in no order.
+    pub qers: ArrayVec<Qer, QERS>,
+    /// URRs in no order.
+    pub urrs: ArrayVec<Urr, URRS>,
+    /// Lines and blocks.
+    pub endpoints: ArrayVec<Endpoint, ENDPOINTS>,
+}
+
+impl Rules {
+    /// The FAR of this identifier.
+    pub fn far(&self, id: FarId) -> Option<&Far> {
+        self.fars.iter().find(|f| f.id == id)
+    }
+
+    /// The QER of this identifier.
+    pub fn qer(&self, id: u32) -> Option<&Qer> {
+        self.qers.iter().find(|q| q.id.0 == id)
+    }
+
+    /// The URR of this identifier.
+    pub fn urr(&self, id: u32) -> Option<&Urr> {
+        self.urrs.iter().find(|u| u.id.0 == id)
+    }
+
+    /// The line of this key.
+    pub fn endpoint(&self, key: Key) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|e| e.key == key)
+    }
+
+    /// True for packets on their way from the UE, false for those to it. Source Interface Access
+    /// says uplink, all others downlink; a FAR that sends back to the access side takes that away
+    /// (TS 29.244, 8.2.2, 8.2.24): data that a gNB forwards to the next one in a handover was on
+    /// its way to the UE (TS 23.502, 4.9.1.3.3).
+    pub fn is_uplink(&self, pdr: &Pdr) -> bool {
+        let far = self.far(pdr.far);
+        let back = far
+            .and_then(|f| f.forwarding)
+            .is_some_and(|f| f.side == Side::Access);
+        pdr.is_from_access() && !back
+    }
+
+    /// The session's UE address.
+    pub fn ue_address(&self) -> Option<Ipv4Addr> {
+        self.pdrs.iter().find_map(|p| p.ue).map(|ue| ue.address)
+    }
+
+    /// Becomes a copy of `other`: only what is there is copied.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.clear();
+        self.pdrs.extend(other.pdrs.iter().copied());
+        self.fars.extend(other.fars.iter().copied());
+        self.qers.extend(other.qers.iter().copied());
+        self.urrs.extend(other.urrs.iter().copied());
+        self.endpoints.extend(other.endpoints.iter().copied());
+    }
+
+    /// Empties everything.
+    pub fn clear(&mut self) {
+        self.pdrs.clear();
+        self.fars.clear();
+        self.qers.clear();
+        self.urrs.clear();
+        self.endpoints.clear();
+    }
+}

@@ -1,0 +1,101 @@
+//! Packet Detection Rules: where packets enter, and what is done with them.
+
+use super::{IdList, Key};
+use crate::names::NameId;
+use crate::network::Side;
+use core::net::Ipv4Addr;
+use sluice_wire::ids::{FarId, PdrId};
+use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
+
+/// A Packet Detection Rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pdr {
+    /// PDR ID.
+    pub id: PdrId,
+    /// Precedence; lower values are tried first.
+    pub precedence: u32,
+    /// Source Interface.
+    pub source: Side,
+    /// Network Instance of the PDI.
+    pub instance: NameId,
+    /// Local F-TEID, whoever chose it.
+    pub tunnel: Option<LocalTunnel>,
+    /// The CHOOSE ID that the F-TEID was given for: others of the session with it get the same
+    /// (TS 29.244, 5.5.3).
+    pub choose_id: Option<u8>,
+    /// UE IP Address.
+    pub ue: Option<UeAddress>,
+    /// QFIs of the PDI, one bit each; 0 matches all.
+    pub qfis: u64,
+    /// What the SDF filters say.
+    pub filter: Filter,
+    /// Outer Header Removal: GTP-U/UDP/IP.
+    pub removes_outer: bool,
+    /// Its FAR.
+    pub far: FarId,
+    /// Its QERs.
+    pub qers: IdList<QERS_PER_PDR>,
+    /// Its URRs.
+    pub urrs: IdList<URRS_PER_PDR>,
+}
+
+/// What a PDR's SDF filters let through on an IPv4 path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// Everything.
+    All,
+    /// Nothing: they name IPv6 addresses only, and inner packets here are IPv4.
+    Nothing,
+}
+
+/// A tunnel endpoint of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LocalTunnel {
+    /// Its TEID.
+    pub teid: u32,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The address's number on the path.
+    pub local: u8,
+}
+
+/// A UE address in a network instance of the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UeAddress {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Where plain packets to it are looked up.
+    pub instance: u8,
+}
+
+impl Pdr {
+    /// True for packets that the RAN sends, or another UPF nearer to it.
+    pub fn is_from_access(&self) -> bool {
+        self.source == Side::Access
+    }
+
+    /// True if the PDR can match a packet of this path.
+    pub fn is_live(&self) -> bool {
+        self.filter == Filter::All && !self.is_from_cp()
+    }
+
+    /// True for packets that the CP function sends by N4-u, which this path does not have.
+    pub fn is_from_cp(&self) -> bool {
+        self.source == Side::Control
+    }
+
+    /// The line by which its packets enter.
+    pub fn key(&self) -> Option<Key> {
+        match (self.tunnel, self.ue) {
+            (Some(t), _) => Some(Key::Tunnel {
+                local: t.local,
+                teid: t.teid,
+            }),
+            (None, Some(ue)) => Some(Key::Ue {
+                instance: ue.instance,
+                address: u32::from(ue.address),
+            }),
+            (None, None) => None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! QoS Enforcement Rules: gates, rates and marks.
+
+use sluice_datapath::session::rule::BucketRef;
+use sluice_wire::ids::QerId;
+use sluice_wire::pfcp::value::{BitRate, GateStatus};
+
+/// A QoS Enforcement Rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Qer {
+    /// QER ID.
+    pub id: QerId,
+    /// Gate Status.
+    pub gate: GateStatus,
+    /// Maximum Bitrate.
+    pub mbr: Option<BitRate>,
+    /// Guaranteed Bitrate: kept, nothing is reserved for it.
+    pub gbr: Option<BitRate>,
+    /// QFI that packets are marked with.
+    pub qfi: Option<u8>,
+    /// Shared buckets, uplink and downlink.
+    pub buckets: [BucketRef; 2],
+    /// It came with the message at hand.
+    pub is_new: bool,
+}
+
+impl Qer {
+    /// It has no shared buckets any more.
+    pub fn drop_buckets(&mut self) {
+        self.buckets = [BucketRef::NONE; 2];
+    }
+}

@@ -1,0 +1,192 @@
+//! What of a session stands in its place, and what it is called by.
+
+use super::index::Key;
+use super::runs::Run;
+use crate::hash::Seeded;
+use crate::slab::{Node, Slab};
+use crate::store::User;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use core::num::NonZeroU32;
+use sluice_n4::AssociationId;
+use sluice_wire::ids::Seid;
+use std::collections::HashMap;
+
+/// A session without its rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Session {
+    /// Whose session it is.
+    pub association: AssociationId,
+    /// The session at the CP function.
+    pub cp: CpSession,
+    /// Where all its lines and blocks lie.
+    pub shard: u16,
+    /// The path has carried its establishment out.
+    pub stands: bool,
+    /// Hash of the request that established it, so that the request is known when it comes again.
+    pub request: u64,
+}
+
+/// CP F-SEID.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CpSession {
+    /// Its SEID.
+    pub seid: Seid,
+    /// Its IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+}
+
+/// A session to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSession {
+    /// Whose session it is.
+    pub association: AssociationId,
+    /// The session at the CP function.
+    pub cp: CpSession,
+    /// Where all its lines and blocks lie.
+    pub shard: u32,
+    /// Upper half of the UP SEID, not 0.
+    pub check: u32,
+    /// Hash of the request that established it.
+    pub request: u64,
+    /// Who the user is.
+    pub user: User,
+}
+
+/// What of a session stands in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Upper half of the UP SEID.
+    pub check: NonZeroU32,
+    /// Whose session it is.
+    pub association: AssociationId,
+    /// SEID of the CP F-SEID.
+    pub cp_seid: Seid,
+    /// IPv4 address of the CP F-SEID, if it has one.
+    pub cp_ipv4: u32,
+    /// Hash of the request that established it.
+    pub request: u64,
+    /// First line of its record.
+    pub record_at: u32,
+    /// The session before it in its list.
+    pub previous: u32,
+    /// The session behind it in its list.
+    pub next: u32,
+    /// Where all its lines and blocks lie.
+    pub shard: u16,
+    /// Lines of its record.
+    pub record_lines: u8,
+    /// What is true of it.
+    pub state: State,
+}
+
+const _: () = assert!(size_of::<Node<Head>>() == 48);
+
+/// What is true of a session, as bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct State(u8);
+
+impl State {
+    /// The CP F-SEID has an IPv4 address.
+    pub const IPV4: Self = Self(1);
+    /// The CP F-SEID has an IPv6 address.
+    pub const IPV6: Self = Self(1 << 1);
+    /// It is to be removed; nobody can name it any more.
+    pub const DOOMED: Self = Self(1 << 2);
+    /// The path has carried its establishment out.
+    pub const STANDS: Self = Self(1 << 3);
+
+    /// True if `other` is true of it.
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Says whether `other` is true of it.
+    pub fn set(&mut self, other: Self, on: bool) {
+        self.0 = self.0 & !other.0 | if on { other.0 } else { 0 };
+    }
+}
+
+impl Head {
+    /// Of a session without record, in no list.
+    pub fn of(new: &NewSession) -> Option<Self> {
+        let cp = &new.cp;
+        let mut state = State::default();
+        state.set(State::IPV4, cp.ipv4.is_some());
+        state.set(State::IPV6, cp.ipv6.is_some());
+        Some(Self {
+            check: NonZeroU32::new(new.check)?,
+            association: new.association,
+            cp_seid: cp.seid,
+            cp_ipv4: cp.ipv4.map_or(0, u32::from),
+            request: new.request,
+            record_at: 0,
+            record_lines: 0,
+            previous: NONE,
+            next: NONE,
+            shard: new.shard as u16,
+            state,
+        })
+    }
+
+    /// Where its record is.
+    pub fn record(&self) -> Run {
+        Run::of(self.record_at, self.record_lines)
+    }
+
+    /// Its record is elsewhere from now on; gives the run where it was.
+    pub fn replace_record(&mut self, run: Run) -> Run {
+        let old = self.record();
+        (self.record_at, self.record_lines) = run.parts();
+        old
+    }
+
+    /// Nobody can name it any more.
+    pub fn is_doomed(&self) -> bool {
+        self.state.has(State::DOOMED)
+    }
+}
+
+/// No session.
+pub const NONE: u32 = u32::MAX;
+
+/// Names a session from inside: its place and check, so that a place's next user is told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionRef {
+    /// The place.
+    pub at: u32,
+    /// The check.
+    pub check: u32,
+}
+
+impl SessionRef {
+    /// From a SEID of ours.
+    pub fn from_seid(seid: Seid) -> Self {
+        Self {
+            at: seid.0 as u32,
+            check: (seid.0 >> 32) as u32,
+        }
+    }
+
+    /// The UP SEID.
+    pub fn seid(self) -> Seid {
+        Seid(u64::from(self.check) << 32 | u64::from(self.at))
+    }
+}
+
+/// The CP F-SEID of the session in a place.
+pub fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpSession {
+    let has = |state| head.state.has(state);
+    CpSession {
+        seid: head.cp_seid,
+        ipv4: has(State::IPV4).then(|| head.cp_ipv4.into()),
+        ipv6: has(State::IPV6).then(|| ipv6.get(&at).copied()).flatten(),
+    }
+}
+
+/// What the session in a place is found by.
+pub fn key_of(heads: &Slab<Head>, ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32) -> Option<Key> {
+    let head = heads.get(at)?;
+    Some((head.association, cp_of(ipv6, at, head)))
+}

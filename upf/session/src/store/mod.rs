@@ -1,0 +1,332 @@
+//! All sessions: who they belong to, and their rules.
+//!
+//! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
+//! the rest is a record that moves when it grows (`record`).
+
+mod head;
+mod index;
+mod lines;
+mod lists;
+pub mod record;
+mod runs;
+mod user;
+
+use crate::hash::Seeded;
+use crate::limits::RECORD_LINES_PER_SESSION;
+use crate::rules::{Endpoint, Rules};
+use crate::slab::Slab;
+use core::net::Ipv6Addr;
+use head::{Head, NONE, State, cp_of, key_of};
+use index::{Index, Key};
+use record::RECORD_MAX;
+use runs::{Runs, lines_for};
+use sluice_datapath::session::txn::Usage;
+use std::collections::HashMap;
+
+pub use head::{CpSession, NewSession, Session, SessionRef};
+pub use user::{Digits, User};
+
+/// The sessions.
+#[derive(Debug)]
+pub struct Store {
+    heads: Slab<Head>,
+    records: Runs,
+    /// By place: the IPv6 address of a CP F-SEID. Few have one.
+    ipv6: HashMap<u32, Ipv6Addr, Seeded>,
+    /// First session of each association, by its index.
+    first: Vec<u32>,
+    first_doomed: u32,
+    by_cp: Index,
+    /// A record being written.
+    scratch: Box<[u8; RECORD_MAX]>,
+}
+
+impl Store {
+    /// Room for `sessions` sessions of `associations` associations.
+    pub fn new(sessions: usize, associations: usize, hash: Seeded) -> Self {
+        let lines = sessions.saturating_mul(RECORD_LINES_PER_SESSION);
+        Self {
+            heads: Slab::new(sessions),
+            records: Runs::new(lines),
+            ipv6: HashMap::with_hasher(hash),
+            first: vec![NONE; associations],
+            first_doomed: NONE,
+            by_cp: Index::new(sessions, hash),
+            scratch: Box::new([0; RECORD_MAX]),
+        }
+    }
+
+    /// The session of an association that the CP function calls so.
+    pub fn by_cp(&self, key: Key) -> Option<(SessionRef, Session)> {
+        let Self {
+            heads, ipv6, by_cp, ..
+        } = self;
+        let name = self.named(by_cp.find(key, |at| key_of(heads, ipv6, at))?)?;
+        Some((name, self.get(name)?))
+    }
+
+    /// The CP function calls a session otherwise from now on.
+    pub fn rename(&mut self, name: SessionRef, cp: CpSession) {
+        let Some(old) = self.get(name).filter(|old| old.cp != cp) else {
+            return;
+        };
+        self.by_cp.forget((old.association, old.cp), name.at);
+        if let Some(head) = self.heads.get_mut(name.at) {
+            (head.cp_seid, head.cp_ipv4) = (cp.seid, cp.ipv4.map_or(0, u32::from));
+            head.state.set(State::IPV4, cp.ipv4.is_some());
+            head.state.set(State::IPV6, cp.ipv6.is_some());
+        }
+        self.call(name.at, (old.association, cp));
+    }
+
+    /// Whoever looks for the key finds this place.
+    fn call(&mut self, at: u32, key: Key) {
+        match key.1.ipv6 {
+            Some(address) => {
+                self.ipv6.insert(at, address);
+            }
+            // Nothing is hashed as long as there are none.
+            None if self.ipv6.is_empty() => {}
+            None => {
+                self.ipv6.remove(&at);
+            }
+        }
+        let Self {
+            heads, ipv6, by_cp, ..
+        } = self;
+        by_cp.set(key, at, |at| key_of(heads, ipv6, at));
+    }
+
+    /// Sessions, counted with those that are being removed.
+    pub fn len(&self) -> usize {
+        self.heads.used()
+    }
+
+    /// Lines that the records of all sessions take.
+    #[cfg(test)]
+    pub fn record_lines(&self) -> usize {
+        self.records.used()
+    }
+
+    /// Asks the caches for a session.
+    pub fn prefetch(&self, name: SessionRef) {
+        self.heads.prefetch_at(name.at);
+    }
+
+    /// Asks the caches for where it is looked up what the CP function calls a session.
+    pub fn prefetch_cp(&self, key: Key) {
+        self.by_cp.prefetch(key);
+    }
+
+    /// Asks the caches for the rules of a session.
+    pub fn prefetch_rules(&self, name: SessionRef) {
+        if let Some(head) = self.heads.get(name.at) {
+            self.records.prefetch(head.record());
+        }
+    }
+
+    /// Asks the caches for what else a session's end touches: its neighbours in its list, and where it is
+    /// looked up.
+    pub fn prefetch_end(&self, name: SessionRef) {
+        if let Some(head) = self.heads.get(name.at) {
+            self.heads.prefetch_at(head.previous);
+            self.heads.prefetch_at(head.next);
+            if let Some(key) = key_of(&self.heads, &self.ipv6, name.at) {
+                self.by_cp.prefetch(key);
+            }
+        }
+    }
+
+    /// What packets of a session are found by.
+    pub fn endpoints_of(&self, name: SessionRef) -> impl Iterator<Item = Endpoint> {
+        record::endpoints(self.record(name))
+    }
+
+    /// The meters of a session's URRs.
+    pub fn meters_of(&self, name: SessionRef) -> impl Iterator<Item = u32> {
+        record::meters(self.record(name))
+    }
+
+    fn record(&self, name: SessionRef) -> &[u8] {
+        let head = self.heads.get(name.at);
+        let head = head.filter(|head| head.check.get() == name.check);
+        head.map_or(&[], |head| self.records.octets(head.record()))
+    }
+
+    fn head_of(&self, name: SessionRef) -> Option<&Head> {
+        let head = self.heads.get(name.at)?;
+        (head.check.get() == name.check && !head.is_doomed()).then_some(head)
+    }
+
+    /// A session that can be named.
+    pub fn get(&self, name: SessionRef) -> Option<Session> {
+        self.head_of(name).map(|head| self.session(name.at, head))
+    }
+
+    fn session(&self, at: u32, head: &Head) -> Session {
+        Session {
+            association: head.association,
+            cp: cp_of(&self.ipv6, at, head),
+            shard: head.shard,
+            stands: head.state.has(State::STANDS),
+            request: head.request,
+        }
+    }
+
+    /// The path has carried the establishment of a session out.
+    pub fn set_stands(&mut self, name: SessionRef) {
+        if self.head_of(name).is_some()
+            && let Some(head) = self.heads.get_mut(name.at)
+        {
+            head.state.set(State::STANDS, true);
+        }
+    }
+
+    /// The session in a place, if it can be named.
+    pub fn named(&self, at: u32) -> Option<SessionRef> {
+        let check = self.heads.get(at)?.check.get();
+        let name = SessionRef { at, check };
+        self.head_of(name).map(|_| name)
+    }
+
+    /// Places of sessions that were ever used.
+    pub fn places(&self) -> u32 {
+        self.heads.places()
+    }
+
+    /// Copies the rules of a session, also of one that is to be removed; none if it is not there.
+    /// Gives the place of its FARs, for [`put_ways`](Self::put_ways).
+    pub fn load(&self, name: SessionRef, rules: &mut Rules) -> usize {
+        record::read(self.record(name), rules)
+    }
+
+    /// Who the user of a session is.
+    pub fn user(&self, name: SessionRef) -> User {
+        record::read_user(self.record(name))
+    }
+
+    /// Usage of all rules since the establishment, uplink and downlink, as far as it was taken.
+    pub fn usage(&self, name: SessionRef) -> [Usage; 2] {
+        record::usage(self.record(name))
+    }
+
+    /// True if a session's rules (or none, for a new one) may be replaced by `rules`.
+    pub fn has_room(&mut self, session: Option<SessionRef>, rules: &Rules) -> bool {
+        let lines = lines_for(record::len_at_most(rules));
+        let head = session.and_then(|name| self.head_of(name));
+        let stays = head.is_some_and(|head| lines <= head.record().len());
+        let has_place = head.is_some() || self.heads.has_room();
+        stays || has_place && self.records.has_room(lines)
+    }
+
+    /// A new session, if there [is room](Self::has_room).
+    pub fn insert(&mut self, new: &NewSession, rules: &Rules) -> Option<SessionRef> {
+        let NewSession {
+            association,
+            cp,
+            check,
+            ..
+        } = *new;
+        let at = self.heads.insert(Head::of(new)?)?;
+        let name = SessionRef { at, check };
+        record::set_usage(&mut self.scratch[..], Default::default());
+        self.write(name, &new.user, rules);
+        self.call(at, (association, cp));
+        self.link(at);
+        Some(name)
+    }
+
+    /// Replaces the rules of a session.
+    pub fn put(&mut self, name: SessionRef, rules: &Rules) {
+        let (user, usage) = (self.user(name), self.usage(name));
+        record::set_usage(&mut self.scratch[..], usage);
+        self.write(name, &user, rules);
+    }
+
+    fn write_ways(&mut self, name: SessionRef, rules: &Rules) -> usize {
+        let run = self.head_of(name).map(Head::record);
+        let Self {
+            scratch, records, ..
+        } = self;
+        let record = run.map_or(&[][..], |run| records.octets(run));
+        record::write_ways(&mut scratch[..], record, rules)
+    }
+
+    /// Replaces the FARs of a session; `rules` has no other change. `ways_at` is their place.
+    pub fn put_ways(&mut self, name: SessionRef, rules: &Rules, ways_at: usize) {
+        let len = self.write_ways(name, rules);
+        let Some(run) = self.head_of(name).map(Head::record) else {
+            return;
+        };
+        if run.len() != lines_for(ways_at + len) {
+            return self.put(name, rules);
+        }
+        let record = self.records.octets_mut(run);
+        let place = record.get_mut(ways_at..ways_at + len);
+        if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
+            place.copy_from_slice(ways);
+        }
+    }
+
+    /// Writes a record behind the usage that stands in the scratch.
+    fn write(&mut self, name: SessionRef, user: &User, rules: &Rules) {
+        let Self {
+            scratch,
+            records,
+            heads,
+            ..
+        } = self;
+        let len = record::write(&mut scratch[..], user, rules);
+        let Some(head) = heads.get_mut(name.at) else {
+            return;
+        };
+        // Where there is no room for a shorter one the old one serves as well.
+        if head.record().len() != lines_for(len)
+            && let Some(run) = records.take(lines_for(len))
+        {
+            records.give(head.replace_record(run));
+        }
+        let record = records.octets_mut(head.record()).get_mut(..len);
+        debug_assert!(record.is_some(), "the caller made sure of room");
+        if let (Some(record), Some(written)) = (record, scratch.get(..len)) {
+            record.copy_from_slice(written);
+        }
+    }
+
+    /// Removes a session and its rules.
+    pub fn remove(&mut self, name: SessionRef) {
+        self.unlink(name.at);
+        self.forget(name.at);
+        if let Some(head) = self.heads.get(name.at) {
+            self.records.give(head.record());
+            self.heads.remove(name.at);
+        }
+    }
+
+    /// Nobody finds the session by its F-SEID any more.
+    fn forget(&mut self, at: u32) {
+        if let Some(head) = self.heads.get(at) {
+            let cp = cp_of(&self.ipv6, at, head);
+            self.by_cp.forget((head.association, cp), at);
+            if cp.ipv6.is_some() {
+                self.ipv6.remove(&at);
+            }
+        }
+    }
+
+    /// Adds usage to a session's totals, if it still exists.
+    pub fn add_usage(&mut self, name: SessionRef, uplink: bool, usage: Usage) {
+        let Some(run) = self.head_of(name).map(Head::record) else {
+            return;
+        };
+        let record = self.records.octets_mut(run);
+        let mut both = record::usage(record);
+        let sum = &mut both[usize::from(!uplink)];
+        sum.bytes += usage.bytes;
+        sum.packets += usage.packets;
+        record::set_usage(record, both);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Which parts a record has.
+
+use crate::rules::Rules;
+use crate::store::user::User;
+
+/// The parts, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kinds(u8);
+
+impl Kinds {
+    /// Identifiers and precedences take four octets; otherwise all of them fit into two.
+    pub const WIDE: Self = Self(1);
+    /// The user's IMSI is known.
+    pub const IMSI: Self = Self(1 << 1);
+    /// The user's MSISDN is known.
+    pub const MSISDN: Self = Self(1 << 2);
+    /// Some PDR has a UE address.
+    pub const UE: Self = Self(1 << 3);
+
+    /// Those of a session.
+    pub fn of(user: &User, rules: &Rules) -> Self {
+        let has_ue = rules.pdrs.iter().any(|pdr| pdr.ue.is_some());
+        Self(0)
+            .with_if(Self::IMSI, !user.imsi.is_empty())
+            .with_if(Self::MSISDN, !user.msisdn.is_empty())
+            .with_if(Self::WIDE, is_wide(rules))
+            .with_if(Self::UE, has_ue)
+    }
+
+    fn with_if(self, other: Self, on: bool) -> Self {
+        Self(if on { self.0 | other.0 } else { self.0 })
+    }
+
+    /// True if it has this part.
+    #[inline]
+    pub fn has(self, part: Self) -> bool {
+        self.0 & part.0 != 0
+    }
+
+    /// As they are written.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// As they were written.
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+}
+
+/// True if some identifier or precedence needs more than 16 bits.
+fn is_wide(rules: &Rules) -> bool {
+    let pdrs = rules.pdrs.iter().map(|pdr| {
+        let names = pdr.qers.as_slice().iter().chain(pdr.urrs.as_slice());
+        names.fold(pdr.precedence | pdr.far.0, |sum, id| sum | id)
+    });
+    let fars = rules.fars.iter().map(|far| far.id.0);
+    let qers = rules.qers.iter().map(|qer| qer.id.0);
+    let urrs = rules.urrs.iter().map(|urr| urr.id.0);
+    let all = pdrs.chain(fars).chain(qers).chain(urrs);
+    all.fold(0, |sum, id| sum | id) > u32::from(u16::MAX)
+}

@@ -1,0 +1,209 @@
+//! What a session is in memory, beside its head: usage, user and rules in as few octets as they
+//! take, one behind the other, so that a session of the usual kind lies in three cache lines.
+//!
+//! In order: usage, head (what follows, and how often), user, the session's UE address, URRs,
+//! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
+//! all else; endpoints before the PDRs that name them.
+
+mod form;
+mod kinds;
+mod pen;
+mod reader;
+mod scribe;
+
+use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
+use crate::rules::{Endpoint, Rules, UeAddress};
+use crate::store::user::User;
+pub use kinds::Kinds;
+pub use pen::{Eye, Pen};
+use reader::{Reader, read_ue};
+use scribe::{Scribe, write_ue};
+use sluice_datapath::session::txn::Usage;
+
+/// Octets of the usage at the start.
+const USAGE_LEN: usize = 32;
+const HEAD_LEN: usize = 6;
+const DIGITS_LEN: usize = 8;
+const UE_LEN: usize = 5;
+
+/// Octets of the longest record.
+pub const RECORD_MAX: usize = USAGE_LEN
+    + HEAD_LEN
+    + 2 * DIGITS_LEN
+    + UE_LEN
+    + URRS * form::URR_MAX
+    + ENDPOINTS * form::ENDPOINT_MAX
+    + PDRS * form::PDR_MAX
+    + FARS * form::FAR_MAX
+    + QERS * form::QER_MAX;
+
+const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::lines::LINE);
+// Each count is one octet.
+const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
+
+/// Writes a session's record and gives its length. Only the part behind the usage is written:
+/// that counts on where it stands.
+pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
+    let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
+    let pen = &mut Pen::new(room);
+    let kinds = Kinds::of(user, rules);
+    pen.u8(kinds.bits());
+    let counts = [
+        rules.urrs.len(),
+        rules.endpoints.len(),
+        rules.pdrs.len(),
+        rules.fars.len(),
+        rules.qers.len(),
+    ];
+    pen.put(counts.map(|count| count as u8));
+    user.write(kinds, pen);
+    let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
+    if let Some(ue) = ue {
+        write_ue(pen, ue);
+    }
+    let writer = Scribe { kinds, ue, rules };
+    rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
+    rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
+    rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
+    rules.fars.iter().for_each(|far| writer.far(pen, far));
+    rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
+    USAGE_LEN + pen.len()
+}
+
+/// Octets that [`write()`] needs at the most.
+pub fn len_at_most(rules: &Rules) -> usize {
+    let chains: usize = rules.endpoints.iter().map(|e| 4 * e.blocks().count()).sum();
+    let lists: usize = rules
+        .pdrs
+        .iter()
+        .map(|p| 4 * (p.qers.len() + p.urrs.len()))
+        .sum();
+    USAGE_LEN
+        + HEAD_LEN
+        + 2 * DIGITS_LEN
+        + UE_LEN
+        + chains
+        + lists
+        + rules.urrs.len() * form::URR_MAX
+        + rules.endpoints.len() * form::ENDPOINT_MIN
+        + rules.pdrs.len() * form::PDR_MIN
+        + rules.fars.len() * form::FAR_MAX
+        + rules.qers.len() * form::QER_MAX
+}
+
+/// What stands before the rules.
+struct Front<'r> {
+    kinds: Kinds,
+    counts: [usize; 5],
+    eye: Eye<'r>,
+}
+
+impl<'r> Front<'r> {
+    fn read(record: &'r [u8]) -> Self {
+        let mut eye = Eye::new(record.get(USAGE_LEN..).unwrap_or_default());
+        let kinds = Kinds::from_bits(eye.u8());
+        let [urrs, endpoints, pdrs, fars, qers] = eye.get::<5>().map(usize::from);
+        let counts = [
+            urrs.min(URRS),
+            endpoints.min(ENDPOINTS),
+            pdrs.min(PDRS),
+            fars.min(FARS),
+            qers.min(QERS),
+        ];
+        Self { kinds, counts, eye }
+    }
+}
+
+/// Writes what stands in a record from its FARs on, and gives its length. All before depends on
+/// other rules alone.
+pub fn write_ways(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
+    let Front { kinds, .. } = Front::read(record);
+    let pen = &mut Pen::new(room);
+    let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
+    let writer = Scribe { kinds, ue, rules };
+    rules.fars.iter().for_each(|far| writer.far(pen, far));
+    rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
+    pen.len()
+}
+
+/// Reads all rules. Gives the place where the FARs begin.
+pub fn read(record: &[u8], rules: &mut Rules) -> usize {
+    rules.clear();
+    let Front {
+        kinds,
+        counts: [urrs, endpoints, pdrs, fars, qers],
+        mut eye,
+    } = Front::read(record);
+    let eye = &mut eye;
+    User::pass(kinds, eye);
+    let ue: Option<UeAddress> = kinds.has(Kinds::UE).then(|| read_ue(eye));
+    let reader = Reader { kinds, ue };
+    rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
+    rules
+        .endpoints
+        .extend((0..endpoints).map(|_| reader.endpoint(eye)));
+    for _ in 0..pdrs {
+        let pdr = reader.pdr(eye, &rules.endpoints);
+        rules.pdrs.push(pdr);
+    }
+    let ways_at = record.len() - eye.left();
+    rules.fars.extend((0..fars).map(|_| reader.far(eye)));
+    rules.qers.extend((0..qers).map(|_| reader.qer(eye)));
+    ways_at
+}
+
+/// Reads the user.
+pub fn read_user(record: &[u8]) -> User {
+    let mut front = Front::read(record);
+    User::read(front.kinds, &mut front.eye)
+}
+
+/// The endpoints.
+pub fn endpoints(record: &[u8]) -> impl Iterator<Item = Endpoint> {
+    let Front {
+        kinds,
+        counts: [urrs, endpoints, ..],
+        mut eye,
+    } = Front::read(record);
+    User::pass(kinds, &mut eye);
+    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let reader = Reader { kinds, ue };
+    (0..urrs).for_each(|_| {
+        reader.urr(&mut eye);
+    });
+    (0..endpoints).map(move |_| reader.endpoint(&mut eye))
+}
+
+/// The meters of the URRs.
+pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
+    let Front {
+        kinds,
+        counts: [urrs, ..],
+        mut eye,
+    } = Front::read(record);
+    User::pass(kinds, &mut eye);
+    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let reader = Reader { kinds, ue };
+    (0..urrs).map(move |_| reader.urr(&mut eye).meter)
+}
+
+/// Uplink and downlink usage.
+pub fn usage(record: &[u8]) -> [Usage; 2] {
+    let mut eye = Eye::new(record);
+    [(); 2].map(|()| Usage {
+        bytes: eye.u64(),
+        packets: eye.u64(),
+    })
+}
+
+/// Sets uplink and downlink usage.
+pub fn set_usage(record: &mut [u8], usage: [Usage; 2]) {
+    let mut pen = Pen::new(record);
+    for Usage { bytes, packets } in usage {
+        pen.u64(bytes);
+        pen.u64(packets);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! What was written is read again, whatever it is.
+
+use super::*;
+use crate::names::NameId;
+use crate::network::Side;
+use crate::rules::*;
+use core::net::Ipv4Addr;
+use proptest::prelude::*;
+use sluice_datapath::limits::BLOCK_CHAIN;
+use sluice_datapath::session::rule::BucketRef;
+use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
+use sluice_wire::pfcp::value::*;
+
+fn ids<const N: usize>() -> impl Strategy<Value = IdList<N>> {
+    prop::collection::vec(id(), 0..=N).prop_map(|ids| ids.into_iter().collect())
+}
+
+/// Of one octet, two, and four.
+fn id() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => 0..=255u32, 2 => any::<u16>().prop_map(u32::from), 1 => any::<u32>()]
+}
+
+fn small_id() -> impl Strategy<Value = u32> {
+    any::<u16>().prop_map(u32::from)
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop::sample::select(vec![Side::Access, Side::Core, Side::SgiLan, Side::Control])
+}
+
+fn address() -> impl Strategy<Value = Ipv4Addr> {
+    any::<u32>().prop_map(Ipv4Addr::from)
+}
+
+fn name() -> impl Strategy<Value = NameId> {
+    any::<u16>().prop_map(NameId::from_number)
+}
+
+/// Few, so that PDRs share them.
+fn ue() -> impl Strategy<Value = UeAddress> {
+    (0..3u32, 0..2u8).prop_map(|(host, instance)| UeAddress {
+        address: Ipv4Addr::from(0x0a2d_0000 + host),
+        instance,
+    })
+}
+
+fn tunnel() -> impl Strategy<Value = LocalTunnel> {
+    (1..5u32, address(), 0..2u8).prop_map(|(teid, address, local)| LocalTunnel {
+        teid,
+        address,
+        local,
+    })
+}
+
+fn pdr() -> impl Strategy<Value = Pdr> {
+    let entry = (
+        side(),
+        name(),
+        prop::option::of((tunnel(), prop::option::of(any::<u8>()))),
+        prop::option::of(ue()),
+    );
+    let rest = (
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just(0), any::<u64>()],
+    );
+    (any::<u16>(), id(), id(), entry, rest, ids(), ids()).prop_map(
+        |(
+            pdr_id,
+            precedence,
+            far,
+            (source, instance, tunnel, ue),
+            (all, removes, qfis),
+            qers,
+            urrs,
+        )| Pdr {
+            id: PdrId(pdr_id),
+            precedence,
+            source,
+            instance,
+            tunnel: tunnel.map(|(tunnel, _)| tunnel),
+            choose_id: tunnel.and_then(|(_, choose_id)| choose_id),
+            ue,
+            qfis,
+            filter: if all { Filter::All } else { Filter::Nothing },
+            removes_outer: removes,
+            far: FarId(far),
+            qers,
+            urrs,
+        },
+    )
+}
+
+fn far() -> impl Strategy<Value = Far> {
+    let action = prop::sample::select(vec![Action::Drop, Action::Forward, Action::Buffer]);
+    let tunnel =
+        (any::<u32>(), address()).prop_map(|(teid, address)| RemoteTunnel { teid, address });
+    let forwarding = (side(), name(), prop::option::of(tunnel));
+    let forwarding = forwarding.prop_map(|(side, instance, tunnel)| Forwarding {
+        side,
+        instance,
+        tunnel,
+    });
+    let ways = prop::option::of(any::<u16>());
+    (
+        id(),
+        action,
+        any::<u16>(),
+        prop::option::of(forwarding),
+        ways.clone(),
+        ways,
+        any::<bool>(),
+    )
+        .prop_map(
+            |(id, action, flags, forwarding, peer, egress, reported)| Far {
+                id: FarId(id),
+                action,
+                flags,
+                forwarding,
+                peer,
+                egress,
+                reported,
+            },
+        )
+}
+
+fn qer() -> impl Strategy<Value = Qer> {
+    let kbps = 0..=BitRate::MAX_KBPS;
+    let rate = (kbps.clone(), kbps).prop_map(|(uplink_kbps, downlink_kbps)| BitRate {
+        uplink_kbps,
+        downlink_kbps,
+    });
+    let rate = prop::option::of(rate);
+    let gate = || prop::sample::select(vec![Gate::Open, Gate::Closed]);
+    let gates = (gate(), gate()).prop_map(|(uplink, downlink)| GateStatus { uplink, downlink });
+    let bucket = || {
+        prop_oneof![
+            Just(BucketRef::NONE),
+            (1..1_000_000u32, 0..8u8).prop_map(|(block, at)| BucketRef::new(block, at))
+        ]
+    };
+    (
+        id(),
+        gates,
+        rate.clone(),
+        rate,
+        prop::option::of(any::<u8>()),
+        [bucket(), bucket()],
+    )
+        .prop_map(|(id, gate, mbr, gbr, qfi, buckets)| Qer {
+            id: QerId(id),
+            gate,
+            mbr,
+            gbr,
+            qfi,
+            buckets,
+            is_new: false,
+        })
+}
+
+fn urr() -> impl Strategy<Value = Urr> {
+    (id(), any::<u8>(), any::<u16>(), any::<u32>(), any::<u32>()).prop_map(
+        |(id, method, information, triggers, meter)| Urr {
+            id: UrrId(id),
+            method: MeasurementMethod(method),
+            information: MeasurementInformation(information),
+            triggers: ReportingTriggers(triggers),
+            meter,
+        },
+    )
+}
+
+fn endpoint() -> impl Strategy<Value = Endpoint> {
+    let key = prop_oneof![
+        Just(Key::Spare),
+        (0..2u8, 1..5u32).prop_map(|(local, teid)| Key::Tunnel { local, teid }),
+        ue().prop_map(|ue| Key::Ue {
+            instance: ue.instance,
+            address: ue.address.into(),
+        }),
+    ];
+    let origins = vec![Origin::Slot, Origin::Pool, Origin::Foreign, Origin::None];
+    let blocks = prop::collection::vec(1..u32::MAX, 0..=BLOCK_CHAIN);
+    (key, any::<u32>(), prop::sample::select(origins), blocks).prop_map(
+        |(key, line, origin, list)| {
+            let mut blocks = [0; BLOCK_CHAIN];
+            blocks
+                .iter_mut()
+                .zip(list)
+                .for_each(|(b, block)| *b = block);
+            Endpoint {
+                key,
+                line,
+                origin,
+                blocks,
+            }
+        },
+    )
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let few = 0..5usize;
+    (
+        prop::collection::vec(pdr(), few.clone()),
+        prop::collection::vec(far(), few.clone()),
+        prop::collection::vec(qer(), few.clone()),
+        prop::collection::vec(urr(), few.clone()),
+        prop::collection::vec(endpoint(), few),
+    )
+        .prop_map(|(pdrs, fars, qers, urrs, endpoints)| Rules {
+            pdrs: pdrs.into_iter().collect(),
+            fars: fars.into_iter().collect(),
+            qers: qers.into_iter().collect(),
+            urrs: urrs.into_iter().collect(),
+            endpoints: endpoints.into_iter().collect(),
+        })
+}
+
+/// All identifiers fit into two octets.
+fn narrowed(mut rules: Rules) -> Rules {
+    let narrow = |id: u32| id & 0xffff;
+    for pdr in &mut rules.pdrs {
+        pdr.precedence = narrow(pdr.precedence);
+        pdr.far = FarId(narrow(pdr.far.0));
+        pdr.qers = pdr.qers.as_slice().iter().map(|id| narrow(*id)).collect();
+        pdr.urrs = pdr.urrs.as_slice().iter().map(|id| narrow(*id)).collect();
+    }
+    rules
+        .fars
+        .iter_mut()
+        .for_each(|far| far.id = FarId(narrow(far.id.0)));
+    rules
+        .qers
+        .iter_mut()
+        .for_each(|qer| qer.id = QerId(narrow(qer.id.0)));
+    rules
+        .urrs
+        .iter_mut()
+        .for_each(|urr| urr.id = UrrId(narrow(urr.id.0)));
+    rules
+}
+
+fn user() -> impl Strategy<Value = User> {
+    ("[0-9]{0,15}", "[0-9]{0,15}").prop_map(|(imsi, msisdn)| User {
+        imsi: imsi.parse().unwrap(),
+        msisdn: msisdn.parse().unwrap(),
+    })
+}
+
+fn survives(user: &User, rules: &Rules) {
+    let mut octets = vec![0xee; RECORD_MAX];
+    let usage = [(7, 8), (9, u64::MAX)].map(|(bytes, packets)| Usage { bytes, packets });
+    set_usage(&mut octets, usage);
+    let len = write(&mut octets, user, rules);
+    assert!(len <= len_at_most(rules), "{len} octets");
+    let record = &octets[..len];
+    let mut again = Rules::default();
+    read(record, &mut again);
+    assert_eq!(&again, rules);
+    assert_eq!((read_user(record), super::usage(record)), (*user, usage));
+    let told: Vec<u32> = rules.urrs.iter().map(|urr| urr.meter).collect();
+    assert_eq!(meters(record).collect::<Vec<_>>(), told);
+    assert_eq!(endpoints(record).collect::<Vec<_>>(), &rules.endpoints[..]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(user in user(), rules in rules()) {
+        survives(&user, &rules);
+        survives(&user, &narrowed(rules));
+    }
+
+    #[test]
+    fn precedence_alone_may_need_four_octets(mut pdr in pdr(), low in small_id()) {
+        (pdr.precedence, pdr.far) = (0x1_0000 + low, FarId(low));
+        let mut rules = Rules::default();
+        rules.pdrs.push(pdr);
+        survives(&User::default(), &rules);
+    }
+
+    /// Records are ours, but nobody dies of octets that are not.
+    #[test]
+    fn nothing_read_is_trusted(octets in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = (read_user(&octets), meters(&octets).count(), super::usage(&octets));
+        let mut rules = Rules::default();
+        read(&octets, &mut rules);
+    }
+}
