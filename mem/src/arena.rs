@@ -1,4 +1,4 @@
-//! Tables of fixed length in memory of their own.
+//! Fixed-length tables in mapped memory.
 //!
 //! An arena lies in a memfd, on 2 MiB pages when enough of them are free,
 //! otherwise on normal pages with advice for transparent huge pages. The memfd

@@ -1,4 +1,4 @@
-//! Counters with one writer that anybody may read.
+//! Single-writer counters with any number of readers.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

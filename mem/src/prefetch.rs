@@ -1,5 +1,5 @@
-//! Hints to the cache. They change no state of the program, only its speed;
-//! on targets without a known instruction they do nothing.
+//! Cache prefetch hints. They change no state of the program, only its speed; on targets without a
+//! known instruction they do nothing.
 
 /// Bytes of a cache line.
 pub const CACHE_LINE: usize = 64;

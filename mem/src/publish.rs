@@ -1,4 +1,4 @@
-//! Values that one thread replaces and many threads read without waiting.
+//! Pointer publication with quiescent-state reclamation (RCU style): one writer, many readers.
 //!
 //! The writer swaps a pointer; a reader loads it once per burst. An old value
 //! is freed when every reader has passed a quiescent point after the swap, that

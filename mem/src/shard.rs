@@ -1,4 +1,4 @@
-//! Tables divided into shards, each with one owner who may write.
+//! Sharded tables, each shard with one owner that may write.
 //!
 //! Two arenas belong together: the *lines*, one element per slot, and the
 //! *extension blocks*. Element `i` of either belongs to shard

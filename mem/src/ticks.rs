@@ -1,4 +1,4 @@
-//! The processor's own clock: cheap enough to read a few times in a burst of packets.
+//! The time stamp counter.
 
 /// Ticks of a counter that runs at one rate on all cores: the time stamp counter on x86-64, the
 /// virtual counter on aarch64, nanoseconds elsewhere. It says nothing of the time of day, and how

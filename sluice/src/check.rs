@@ -1,4 +1,4 @@
-//! `sluice upf --check`: is the file right, and what does it amount to on this machine?
+//! `sluice upf --check`: validation of a configuration file against this machine.
 
 use crate::cli::args::UpfArgs;
 use crate::config::{Loaded, Machine, Problem, Refused, UpfConfig};

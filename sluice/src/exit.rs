@@ -1,4 +1,6 @@
-//! How every subcommand ends. Scripts rely on these codes.
+//! Exit codes of all subcommands.
+//!
+//! Scripts rely on these codes.
 
 use std::process::ExitCode;
 

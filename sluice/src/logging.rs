@@ -1,4 +1,4 @@
-//! Logs: to standard error, so that standard output stays for results.
+//! Logging to standard error.
 
 use std::io::IsTerminal;
 use tracing_subscriber::filter::{LevelFilter, Targets};

@@ -1,4 +1,4 @@
-//! Progress on standard error: lines that stay, and on a terminal a table below them that is
+//! Progress output on standard error: lines that stay, and on a terminal a table below them that is
 //! drawn anew.
 
 use std::io::{IsTerminal as _, Write as _, stderr};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use sluice_host::{judge, tool};
+use sluice_host::{tool, tshark};
 use sluice_port_sim::SimPort;
 
 use super::frames;
@@ -48,7 +48,7 @@ impl Judged {
         let tapped = self.n3.0.lock().unwrap();
         let n3 = frames_of(&tapped);
         let all = self.messages.iter().map(Vec::as_slice).chain(n3);
-        let verdict = judge::judge_frames(all).unwrap();
+        let verdict = tshark::judge_frames(all).unwrap();
         assert_eq!(verdict.complaints, Vec::<String>::new());
         assert!(verdict.frames >= self.messages.len() as u64, "{verdict:?}");
     }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_control::core::{Core, Surroundings};
+use sluice_control::core::{Core, Env};
 use sluice_control::signalling::Control;
-use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::tables::Polled;
@@ -51,7 +51,7 @@ impl Outbox for Around {
     }
 }
 
-impl Surroundings for Around {
+impl Env for Around {
     type Packet = HeapPacket;
 
     fn alloc(&mut self) -> Option<HeapPacket> {

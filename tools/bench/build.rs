@@ -1,4 +1,4 @@
-//! Tells the program which profile built it: figures of two profiles are not compared.
+//! Build script: records the build profile in the program.
 #![forbid(unsafe_code)]
 
 use std::env;

@@ -1,5 +1,6 @@
-//! What it costs to write and read a typical Session Establishment Request: 2 PDRs, 2 FARs, a QER
-//! and a URR. `cargo bench -p sluice-wire --bench pfcp_codec` prints nanoseconds, the best of twenty rounds.
+//! Benchmark of the PFCP codec: a typical Session Establishment Request of 2 PDRs, 2 FARs, a QER
+//! and a URR. `cargo bench -p sluice-wire --bench pfcp_codec` prints nanoseconds, the best of
+//! twenty rounds.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;

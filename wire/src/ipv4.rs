@@ -1,4 +1,4 @@
-//! IPv4 packets (RFC 791): reading, building, counting down the TTL, cutting into fragments.
+//! IPv4 packets (RFC 791): parsing, building, TTL, fragmentation.
 //!
 //! ```text
 //!  0       1       2       3

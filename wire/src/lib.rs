@@ -1,4 +1,4 @@
-//! Bytes to meaning and back: Ethernet, ARP, IPv4, UDP, ICMP, GTP-U, PFCP; ids and units.
+//! Wire formats: Ethernet, ARP, IPv4, UDP, ICMP, GTP-U, PFCP; identifiers and units.
 //!
 //! Parsing is total: any bytes give a value or a typed error, never a panic.
 

@@ -1,4 +1,4 @@
-//! Every limit of the wire formats, with where it comes from.
+//! Every limit of the wire formats, with its origin.
 //!
 //! What exceeds a limit is refused with cause 75, No resources available, and the offending IE
 //! (`pfcp::Reject`); nothing is cut off silently. The lists of a parsed message lie in the message

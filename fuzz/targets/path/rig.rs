@@ -1,7 +1,7 @@
 //! Workers, ports and the control core's end, driven turn by turn: port 0 is N3, port 1 is N6.
 
 use super::rules::{Places, end_marker, operation, sessions};
-use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};

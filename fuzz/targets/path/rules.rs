@@ -2,11 +2,11 @@
 
 use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
 use sluice_datapath::limits::RULE_QERS;
-use sluice_datapath::lookup::foreign::{ForeignKey, ForeignWriter};
+use sluice_datapath::lookup::exact_match::{ExactKey, ExactWriter};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
-use sluice_datapath::session::bucket::Rate;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Clock, EndMarker, Op};
 
 /// The UE with plain rules, and the one whose rules stand in blocks: both of the pool.
@@ -26,7 +26,7 @@ pub(super) struct Places {
 }
 
 /// All sessions: operations, one transaction each.
-pub(super) fn sessions(layout: &Layout, foreign: &mut ForeignWriter) -> (Places, Vec<Op>) {
+pub(super) fn sessions(layout: &Layout, foreign: &mut ExactWriter) -> (Places, Vec<Op>) {
     let shards = sluice_datapath::limits::SHARDS;
     let instance = InstanceId(1);
     let slot = UE % shards;
@@ -48,8 +48,8 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ForeignWriter) -> (Places,
     ];
     ops.extend(chain(&blocks));
     let keys = [
-        (ForeignKey::teid(0, FOREIGN_TEID), foreign_lines[0]),
-        (ForeignKey::ue(1, FOREIGN_UE), foreign_lines[1]),
+        (ExactKey::teid(0, FOREIGN_TEID), foreign_lines[0]),
+        (ExactKey::ue(1, FOREIGN_UE), foreign_lines[1]),
     ];
     for (key, line) in keys {
         foreign.insert(key, line).expect("the table is empty");
@@ -62,7 +62,7 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ForeignWriter) -> (Places,
     (Places { lines, blocks }, ops)
 }
 
-fn line(at: u32, image: Line) -> Op {
+fn line(at: u32, image: SessionEntry) -> Op {
     Op::Line {
         at,
         image,
@@ -80,8 +80,8 @@ fn head(flags: &[Flags]) -> Head {
 }
 
 /// N3 to N6.
-fn up(teid: u32, ue: u32) -> Line {
-    Line {
+fn up(teid: u32, ue: u32) -> SessionEntry {
+    SessionEntry {
         key: teid,
         ue_ip: ue,
         head: head(&[
@@ -91,25 +91,25 @@ fn up(teid: u32, ue: u32) -> Line {
             Flags::FORWARD,
             Flags::REMOVE_OUTER,
         ]),
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 
 /// N6 to N3.
-fn down(ue: u32, peer: u16) -> Line {
-    Line {
+fn down(ue: u32, peer: u16) -> SessionEntry {
+    SessionEntry {
         key: ue,
         local: 1,
         ue_ip: ue,
         head: head(&[Flags::FORWARD, Flags::CREATE_OUTER, Flags::MARK_QFI]),
         body: into(peer),
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 
 /// N9: from one tunnel into another.
-fn relayed(teid: u32) -> Line {
-    Line {
+fn relayed(teid: u32) -> SessionEntry {
+    SessionEntry {
         key: teid,
         head: head(&[
             Flags::TUNNEL,
@@ -118,7 +118,7 @@ fn relayed(teid: u32) -> Line {
             Flags::CREATE_OUTER,
         ]),
         body: into(DN_PEER),
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 
@@ -130,7 +130,7 @@ fn into(peer: u16) -> Body {
     }
 }
 
-fn extended(mut line: Line, block: u32) -> Line {
+fn extended(mut line: SessionEntry, block: u32) -> SessionEntry {
     line.head.flags = line.head.flags.with(Flags::EXTENDED);
     line.body.teid = block;
     line
@@ -206,7 +206,7 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
             places.blocks[usize::from(peer) % places.blocks.len()],
             low,
         ),
-        5 => line(at, Line::default()),
+        5 => line(at, SessionEntry::default()),
         _ => Op::Bucket {
             at: BucketRef::new(block, low & 7),
             image: SharedBucket::new(some_rate(rate)),
@@ -225,7 +225,7 @@ fn some_clock(which: u8, line: u32, block: u32) -> Clock {
 }
 
 /// Keys are the TEID or address that leads there, so that packets still arrive.
-fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Line {
+fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> SessionEntry {
     let shards = sluice_datapath::limits::SHARDS;
     let own = 1 << 31 | CHECK << 12 | at;
     let (key, tunnel) = match usize::from(which) % places.lines.len() {
@@ -236,13 +236,13 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Lin
         _ => (UE_WITH_BLOCKS, false),
     };
     let flags = head.flags.with_if(Flags::TUNNEL, tunnel);
-    let plain = Line {
+    let plain = SessionEntry {
         key,
         local: u8::from(!tunnel),
         ue_ip: if which & 0x80 == 0 { 0 } else { UE },
         head: Head { flags, ..head },
         body,
-        ..Line::default()
+        ..SessionEntry::default()
     };
     // Blocks belong to the shard of one line only.
     match which & 0x40 != 0 && at % shards == places.blocks[0] % shards {

@@ -2,7 +2,7 @@
 
 use sluice_datapath::limits::{BLOCK_RULES, SHARDS};
 use sluice_datapath::lookup::layout::Layout;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(super) struct Model {
     layout: Layout,
     blocks: u32,
-    lines: BTreeMap<u32, Line>,
+    lines: BTreeMap<u32, SessionEntry>,
     rules: BTreeMap<(u32, u8), ()>,
 }
 
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    fn set_line(&mut self, at: u32, image: &Line) {
+    fn set_line(&mut self, at: u32, image: &SessionEntry) {
         if image.key == 0 {
             self.lines.remove(&at);
             return;
@@ -96,7 +96,7 @@ impl Model {
         let tunnel = image.head.flags.has(Flags::TUNNEL);
         if let Some(own) = self
             .layout
-            .own_teid(image.key)
+            .up_teid(image.key)
             .filter(|_| tunnel && at < self.layout.endpoints())
         {
             assert_eq!(own, at, "our own TEID leads to its line");

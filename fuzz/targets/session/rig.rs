@@ -5,7 +5,7 @@ use super::path::Model;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::directory::Directory;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::foreign;
+use sluice_datapath::lookup::exact_match;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::Prefix;
@@ -62,7 +62,7 @@ pub(super) struct Rig {
 impl Rig {
     pub fn new() -> Self {
         let layout = Layout::new(4 * SHARDS, &[pool()], 64).expect("a sound layout");
-        let (foreign, _) = foreign::table(layout.foreign().1 as usize * 2).expect("memory");
+        let (foreign, _) = exact_match::table(layout.foreign().1 as usize * 2).expect("memory");
         let n4_address = Ipv4Addr::new(10, 0, 0, 9);
         let mut n4 = sluice_n4::Config::new(NodeId::v4(n4_address), NtpTime(1000));
         n4.limits.associations = 3;

@@ -1,4 +1,5 @@
-//! The process's allocator: the system's, with large blocks on transparent huge pages.
+//! The process's global allocator: the system's malloc, with large blocks on transparent huge
+//! pages.
 //!
 //! A million sessions' rules are looked up at random. On pages of 4 KiB nearly every look-up misses
 //! the TLB as well as the caches, and so waits twice; pages of 2 MiB leave one wait.

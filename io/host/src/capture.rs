@@ -1,4 +1,4 @@
-//! tcpdump in a namespace: running when `start` returns, complete when `stop` returns.
+//! tcpdump captures in a namespace: running when `start` returns, complete when `stop` returns.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

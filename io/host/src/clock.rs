@@ -1,4 +1,4 @@
-//! The two clocks that sans-IO machines are told.
+//! The monotonic and the wall clock that sans-IO state machines are given.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! What can go wrong between us and the kernel.
+//! Errors of kernel interfaces.
 
 use std::io;
 

@@ -1,5 +1,4 @@
-//! ICMP messages of one address of a namespace, by a raw socket (raw(7), icmp(7)): echoes of
-//! many addresses without a process for each.
+//! ICMP echo over a raw socket in a namespace (raw(7), icmp(7)).
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -65,7 +64,7 @@ fn open(local: Ipv4Addr) -> io::Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cap, poll};
+    use crate::{env_check, poll};
     use std::time::Duration;
 
     /// Type 8, code 0, the checksum of the rest, identifier 1, sequence 1 (RFC 792).
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_kernel_answers_an_echo_at_loopback() {
-        if !cap::is_network_admin() {
+        if !env_check::is_network_admin() {
             println!("skipped: needs root");
             return;
         }

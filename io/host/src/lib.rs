@@ -1,5 +1,4 @@
-//! The host's door to the world: namespaces, veth pairs, TUN devices, kernel UDP sockets,
-//! clocks, signals, and captures that tshark judges.
+//! Host networking: namespaces, veth pairs, TUN devices, kernel UDP sockets, captures.
 //!
 //! What this crate makes in the kernel is owned by a value and goes away with it, also when
 //! the owner panics. What a killed process could not take down, [`netns::sweep`] finds by its
@@ -14,19 +13,18 @@
 //! | [`packet`] | whole frames on one interface, VLAN tags included |
 //! | [`claim`] | one UPF at a time on an interface |
 //! | [`process`] | children that end with us |
-//! | [`capture`], [`stream`], [`judge`] | tcpdump, to a file or frame by frame; tshark's verdict |
+//! | [`capture`], [`stream`], [`tshark`] | tcpdump, to a file or frame by frame; tshark's verdict |
 //! | [`pcap`], [`pcapng`] | files of frames, the latter with names, directions and comments |
-//! | [`clock`], [`signal`], [`cap`] | time, SIGINT and SIGTERM, what the environment lacks |
+//! | [`clock`], [`signal`], [`env_check`] | time, SIGINT and SIGTERM, what the environment lacks |
 //! | [`thread`], [`terminal`] | a thread's CPUs and the precision of its sleep; a terminal's size |
 
 pub mod alloc;
-pub mod cap;
 pub mod capture;
 pub mod claim;
 pub mod clock;
+pub mod env_check;
 mod error;
 pub mod icmp;
-pub mod judge;
 pub mod link;
 pub mod netns;
 pub mod packet;
@@ -39,6 +37,7 @@ pub mod stream;
 pub mod terminal;
 pub mod thread;
 pub mod tool;
+pub mod tshark;
 pub mod tun;
 pub mod udp;
 pub mod veth;

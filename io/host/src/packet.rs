@@ -1,4 +1,4 @@
-//! Packet sockets: whole frames on one interface, with the VLAN tags that the kernel takes off.
+//! AF_PACKET sockets: whole frames on one interface, with the VLAN tags that the kernel strips.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,5 +1,4 @@
-//! The format of tcpdump's files, as far as it is needed to look at frames while they are
-//! captured, and to write those that shall be judged.
+//! Reader of pcap files that are still being written by tcpdump.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 

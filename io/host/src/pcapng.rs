@@ -1,5 +1,6 @@
-//! Captures in pcapng (draft-ietf-opsawg-pcapng), written as they come: frames of named interfaces,
-//! with direction and comments. In the byte order of this machine, times in nanoseconds.
+//! Writer of pcapng captures (draft-ietf-opsawg-pcapng) with named interfaces and comments.
+//!
+//! In the byte order of this machine, times in nanoseconds.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -26,7 +27,7 @@ const OPTION_MAX: usize = 65_535;
 
 /// Which way a frame went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum FrameDirection {
     /// It was received.
     In,
     /// It was sent.
@@ -41,7 +42,7 @@ pub struct Frame<'a> {
     /// Since 1970-01-01 00:00 UTC.
     pub time: Duration,
     /// Which way it went.
-    pub way: Way,
+    pub way: FrameDirection,
     /// What was captured of it.
     pub bytes: &'a [u8],
     /// Its length on the wire.
@@ -111,8 +112,8 @@ impl<W: Write> Writer<W> {
         self.put(frame.bytes);
         self.pad();
         let way = match frame.way {
-            Way::In => 1u32,
-            Way::Out => 2,
+            FrameDirection::In => 1u32,
+            FrameDirection::Out => 2,
         };
         self.option(COMMENT, frame.comment.as_bytes());
         self.option(PACKET_FLAGS, &way.to_ne_bytes());
@@ -161,7 +162,7 @@ mod tests {
         0, 0, 0, 1, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 192, 0, 2, 2,
     ];
 
-    fn frame(interface: u32, way: Way, comment: &str) -> Frame<'_> {
+    fn frame(interface: u32, way: FrameDirection, comment: &str) -> Frame<'_> {
         Frame {
             interface,
             time: Duration::new(1_700_000_000, 123_456_789),
@@ -181,9 +182,11 @@ mod tests {
         let path = std::env::temp_dir().join(format!("sluice-{}.pcapng", std::process::id()));
         let file = std::fs::File::create(&path).expect("a file");
         let mut writer = Writer::begin(file, "sluice", ["n3", "n6"]).expect("begin");
-        writer.frame(&frame(0, Way::In, "one")).expect("a frame");
         writer
-            .frame(&frame(1, Way::Out, "zwei: ü, long enough"))
+            .frame(&frame(0, FrameDirection::In, "one"))
+            .expect("a frame");
+        writer
+            .frame(&frame(1, FrameDirection::Out, "zwei: ü, long enough"))
             .expect("a frame");
         let mut command = Command::new("tshark");
         command

@@ -1,4 +1,4 @@
-//! Readiness of many descriptors (epoll), and waking a thread that waits for it (eventfd).
+//! epoll over many descriptors, and an eventfd that wakes a waiting thread.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

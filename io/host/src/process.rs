@@ -1,4 +1,5 @@
-//! Children that never outlive their owner: each has a process group, which is ended as a whole.
+//! Child processes that never outlive their owner: each has a process group, which is ended as a
+//! whole.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
@@ -58,9 +59,9 @@ impl Process {
     /// How it ended, if it has. What it left running in its group is ended with it.
     pub fn status(&mut self) -> Option<ExitStatus> {
         match self.stage() {
-            Stage::Running => return None,
-            Stage::Ended => self.signal_group(Signal::KILL),
-            Stage::Reaped => {}
+            ChildState::Running => return None,
+            ChildState::Ended => self.signal_group(Signal::KILL),
+            ChildState::Reaped => {}
         }
         // The only error is that the child was never ours to wait for; it was.
         self.child.try_wait().ok().flatten()
@@ -73,12 +74,12 @@ impl Process {
         }
     }
 
-    fn stage(&self) -> Stage {
+    fn stage(&self) -> ChildState {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match self.id().map(|id| waitid(WaitId::Pid(id), options)) {
-            Some(Ok(None)) => Stage::Running,
-            Some(Ok(Some(_))) => Stage::Ended,
-            Some(Err(_)) | None => Stage::Reaped,
+            Some(Ok(None)) => ChildState::Running,
+            Some(Ok(Some(_))) => ChildState::Ended,
+            Some(Err(_)) | None => ChildState::Reaped,
         }
     }
 
@@ -141,13 +142,13 @@ impl Process {
     }
 
     fn is_all_over(&self) -> bool {
-        self.stage() != Stage::Running && !has_members(self.child.id())
+        self.stage() != ChildState::Running && !has_members(self.child.id())
     }
 }
 
 /// How far a child is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum ChildState {
     Running,
     /// Until it is reaped, the kernel gives its number to nobody else, neither as a process nor as
     /// a group.

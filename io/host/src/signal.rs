@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP as a flag and a descriptor that wakes a poll.
+//! SIGINT, SIGTERM and SIGHUP as a flag and a pollable descriptor.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,4 +1,4 @@
-//! tcpdump's frames one by one, while it captures: for traffic that no file could hold.
+//! Live frames from a running tcpdump, for traffic that no file could hold.
 
 use std::io::{self, BufReader};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The terminal that somebody looks at.
+//! Terminal detection and size.
 
 use rustix::termios::tcgetwinsize;
 

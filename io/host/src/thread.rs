@@ -1,4 +1,4 @@
-//! The calling thread's place and patience: its CPU, and how precisely it sleeps.
+//! CPU affinity and timer slack of the calling thread.
 
 use crate::HostError;
 use rustix::thread::{CpuSet, sched_setaffinity};

@@ -1,4 +1,4 @@
-//! Runs a command-line tool to its end and says precisely what it complained of.
+//! Runs of command-line tools, with their precise error output.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! TUN devices: an interface whose packets we read and write (IFF_TUN | IFF_NO_PI).
+//! TUN devices (IFF_TUN, IFF_NO_PI).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! A veth pair between two namespaces, with every offload off that would hide real packets.
+//! veth pairs between two namespaces, with every offload off that would hide real packets.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;

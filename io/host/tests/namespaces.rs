@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use sluice_host::cap;
 use sluice_host::capture::Capture;
-use sluice_host::judge::judge;
+use sluice_host::env_check;
 use sluice_host::netns::{self, Netns, Ns};
 use sluice_host::packet::PacketSocket;
 use sluice_host::pcap::Frame;
 use sluice_host::process::Process;
 use sluice_host::stream::Stream;
 use sluice_host::tool;
+use sluice_host::tshark::judge;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_host::veth::{Veth, VethEnd};
@@ -23,14 +23,14 @@ const B: Ipv4Addr = Ipv4Addr::new(10, 70, 0, 2);
 
 /// Says so and gives `false` where namespaces cannot be made.
 fn is_root() -> bool {
-    let missing = cap::missing(&[
-        cap::Need::NetworkAdmin,
-        cap::Need::Tun,
-        cap::Need::Tool("ip"),
-        cap::Need::Tool("ethtool"),
-        cap::Need::Tool("ping"),
-        cap::Need::Tool("tcpdump"),
-        cap::Need::Tool("tshark"),
+    let missing = env_check::missing(&[
+        env_check::Need::NetworkAdmin,
+        env_check::Need::Tun,
+        env_check::Need::Tool("ip"),
+        env_check::Need::Tool("ethtool"),
+        env_check::Need::Tool("ping"),
+        env_check::Need::Tool("tcpdump"),
+        env_check::Need::Tool("tshark"),
     ]);
     for lack in &missing {
         println!("skipped: needs root ({lack})");

@@ -1,4 +1,4 @@
-//! The EAL: DPDK's environment, once per process.
+//! The EAL, DPDK's environment: initialised once per process.
 
 mod arguments;
 mod memory;

@@ -1,4 +1,4 @@
-//! What can go wrong between Sluice and DPDK.
+//! Errors of DPDK calls.
 
 use std::fmt;
 

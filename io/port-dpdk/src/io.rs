@@ -1,4 +1,4 @@
-//! The doors of one worker.
+//! The DPDK ports of one worker ([`sluice_port::PortIo`]).
 
 use sluice_port::{Burst, LinkState, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress};
 

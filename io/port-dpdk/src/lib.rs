@@ -1,4 +1,4 @@
-//! Ports and packets by DPDK.
+//! Ports and packets by DPDK: EAL, mempools, mbufs, ethdev ports.
 //!
 //! Start the [`Eal`] once, make an [`MbufPool`], open [`Port`]s, hand their queues to the
 //! [`DpdkIo`] of each worker, and run the worker on a thread of its own after

@@ -1,4 +1,4 @@
-//! The packet type: a DPDK mbuf.
+//! The packet type of DPDK ports: an mbuf.
 
 use std::fmt;
 use std::ptr::NonNull;

@@ -1,4 +1,4 @@
-//! The pool that packets come from.
+//! The mbuf pool (mempool).
 
 use arrayvec::ArrayVec;
 use std::ffi::CString;

@@ -1,4 +1,4 @@
-//! A port: a network device that DPDK drives.
+//! An ethdev port.
 
 mod open;
 mod queue;

@@ -1,4 +1,4 @@
-//! A port of DPDK as one that can be asked to steer ([`sluice_port::steer`]).
+//! Flow steering of an ethdev port: rte_flow rules and RSS tables ([`sluice_port::steer`]).
 
 use std::ffi::c_char;
 use std::ptr::{self, NonNull};

@@ -1,5 +1,4 @@
-//! What Rust sees of DPDK: the head of an mbuf, and the generated declarations of the shim
-//! (`c/shim.h`) and of the few DPDK functions with plain arguments.
+//! DPDK declarations for Rust: the layout of an mbuf, and the generated bindings of the shim.
 
 use std::mem::offset_of;
 

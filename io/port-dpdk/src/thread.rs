@@ -1,4 +1,4 @@
-//! Threads that DPDK knows.
+//! Registration of threads with the EAL.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Ways of waiting for packets without polling, as far as processor and drivers have them.
+//! Waiting for packets without polling: receive interrupts and power monitor instructions.
 
 use crate::error::Errno;
 use crate::port::Port;

@@ -1,4 +1,4 @@
-//! The few header fields that a network card hashes.
+//! Header fields that a simulated network card hashes.
 
 /// Source, destination and what follows, of an IP packet.
 pub(crate) struct Ip<'a> {

@@ -1,4 +1,4 @@
-//! Hashes by which a simulated port spreads frames over its queues.
+//! RSS hashes of a simulated port.
 
 use crate::fields::{Ip, ip_of_frame};
 

@@ -1,13 +1,13 @@
-//! Simulated ports as a worker sees them.
+//! The simulated ports of one worker ([`sluice_port::PortIo`]).
 
 use sluice_port::{
     BURST_MAX, Burst, LinkState, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
 };
 
-use crate::state::State;
+use crate::state::NetState;
 use crate::{HeapPacket, HeapPool, SimNet};
 
-/// The doors of one worker to some ports of a [`SimNet`].
+/// The ports of one worker to some ports of a [`SimNet`].
 pub struct SimIo {
     net: SimNet,
     infos: Vec<PortInfo>,
@@ -106,7 +106,7 @@ impl PortIo for SimIo {
 /// Takes the oldest frame of a queue into a packet. Without a free packet the
 /// frame stays where it is.
 fn receive_one(
-    state: &mut State,
+    state: &mut NetState,
     index: usize,
     queue: QueueId,
     pool: &HeapPool,

@@ -1,4 +1,4 @@
-//! Where every frame is.
+//! Accounting of every simulated frame: where it is and how it ended.
 
 /// Counts of frames over a whole [`SimNet`](crate::SimNet).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -30,7 +30,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod ability;
 mod fields;
 pub mod hash;
 mod io;
@@ -44,6 +43,7 @@ mod port;
 mod rng;
 mod state;
 pub mod steer;
+mod steer_caps;
 
 pub use io::SimIo;
 pub use ledger::Ledger;

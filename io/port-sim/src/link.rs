@@ -1,4 +1,4 @@
-//! What happens to a frame between two ports.
+//! A simulated link: delay, loss, duplication and reordering of frames between two ports.
 
 use crate::rng::Rng;
 

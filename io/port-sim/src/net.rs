@@ -1,4 +1,4 @@
-//! A net of simulated ports, as its test holds it.
+//! A network of simulated ports, as a test holds it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,19 +8,19 @@ use sluice_port::{LinkState, PortStats, QueueId};
 use crate::hash::RssHash;
 use crate::link::LinkConfig;
 use crate::port::SimPortConfig;
-use crate::state::State;
+use crate::state::NetState;
 use crate::steer::{FlowRule, RuleId, SteeringError};
 use crate::{HeapPool, Ledger, PcapWriter, SimIo};
 
 /// Ports, links and a virtual clock. Clones are the same net.
 #[derive(Clone)]
-pub struct SimNet(Arc<Mutex<State>>);
+pub struct SimNet(Arc<Mutex<NetState>>);
 
 impl SimNet {
     /// A net without ports, at time 0. The same calls with the same seed have
     /// the same results.
     pub fn new(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(State::new(seed))))
+        Self(Arc::new(Mutex::new(NetState::new(seed))))
     }
 
     /// Adds a port. Without a link, what it sends waits in
@@ -55,7 +55,7 @@ impl SimNet {
         self.lock().link(from, to, config);
     }
 
-    /// The doors of a worker to `ports`, which it sees as ports 0, 1, ... in
+    /// The ports of a worker to `ports`, which it sees as ports 0, 1, ... in
     /// this order, with packets from `pool`.
     ///
     /// # Panics
@@ -86,7 +86,7 @@ impl SimNet {
         self.lock().ledger()
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, NetState> {
         // A test that panicked elsewhere still wants to see the state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

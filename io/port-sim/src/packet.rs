@@ -1,4 +1,4 @@
-//! A packet on the heap.
+//! A heap packet.
 
 use core::fmt;
 

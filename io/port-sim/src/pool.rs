@@ -1,4 +1,4 @@
-//! Where heap packets come from, and the count of those that did not end.
+//! The pool of heap packets, with leak detection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! One simulated port: its queues, its steering, its tap.
+//! One simulated port: queues, steering, tap.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Random numbers that depend on the seed alone.
+//! A seeded random number generator.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 /// Generators, 2014).

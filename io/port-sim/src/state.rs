@@ -1,4 +1,4 @@
-//! The state of a net, moved from event to event in the order of time.
+//! The state of a simulated network, advanced event by event.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::port::{Port, SimPortConfig};
 use crate::rng::Rng;
 use crate::{HeapPacket, Ledger};
 
-pub(crate) struct State {
+pub(crate) struct NetState {
     pub(crate) now_ns: u64,
     pub(crate) ports: Vec<Port>,
     pub(crate) ledger: Ledger,
@@ -26,7 +26,7 @@ enum Event {
     Arrives { port: usize, frame: Vec<u8> },
 }
 
-impl State {
+impl NetState {
     pub(crate) fn new(seed: u64) -> Self {
         let (ports, events) = (Vec::new(), BTreeMap::new());
         Self {

@@ -1,4 +1,4 @@
-//! How a simulated port chooses the receive queue of a frame.
+//! Receive queue selection of a simulated port.
 //!
 //! Flow rules are asked first, in order of priority; what none matches goes by
 //! hash and indirection table (RETA). As on real cards a change is confirmed

@@ -1,4 +1,4 @@
-//! A handful of packets that travel together.
+//! A burst of packets.
 
 use core::mem;
 

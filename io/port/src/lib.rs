@@ -1,4 +1,4 @@
-//! Packet and port traits: the doors that every packet passes.
+//! Packet and port traits: the interface between the packet path and DPDK or simulated ports.
 //!
 //! A [`Packet`] is a buffer that a port filled or will send, a [`Burst`] a
 //! handful of them, a [`PortIo`] what one worker holds to receive and send. The

@@ -1,4 +1,4 @@
-//! What the packet path may do with a packet.
+//! The packet trait: what the packet path may do with an mbuf or a heap packet.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What a worker may do with ports.
+//! The port trait of a worker: receive and transmit bursts, queue state, waiting.
 
 use core::fmt;
 
@@ -86,7 +86,7 @@ pub struct TxProgress {
     pub sent: u64,
 }
 
-/// The doors of one worker: each worker has its own, and uses each receive
+/// The ports of one worker: each worker has its own, and uses each receive
 /// queue, and each transmit queue, by one worker at a time.
 ///
 /// A port or queue that does not exist receives nothing and accepts nothing.

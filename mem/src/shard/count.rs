@@ -1,4 +1,4 @@
-//! Into how many shards tables are divided, and which is meant.
+//! Shard numbers, and the shard of an index.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The node related messages: what the endpoint says, and what it makes of what it hears.
+//! Encoding and decoding of node-related messages.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What an endpoint is told at its start, and the limits that size its memory.
+//! Endpoint configuration, and the limits that size its memory.
 
 use sluice_wire::pfcp::value::NtpTime;
 use sluice_wire::pfcp::{PORT, SequenceNumber};

@@ -1,4 +1,4 @@
-//! What the endpoint tells the layer above it.
+//! Events of the endpoint for the layer above.
 
 use core::fmt;
 use std::net::{IpAddr, SocketAddr};

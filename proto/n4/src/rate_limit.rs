@@ -1,4 +1,4 @@
-//! A limit on answers that anybody could provoke.
+//! Rate limit on responses that anybody could provoke.
 
 use crate::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Time as a parameter: a monotonic instant for timers, and the order of wall-clock stamps.
+//! Time parameters: a monotonic instant for timers, and ordered Recovery Time Stamps.
 
 use sluice_wire::pfcp::value::NtpTime;
 

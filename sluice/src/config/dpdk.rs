@@ -1,4 +1,4 @@
-//! `dpdk`: packet memory, and what DPDK says of itself.
+//! Section `dpdk`: packet memory and log level.
 
 use super::fields::{At, Fields};
 use super::kind::{auto_or, number, word};

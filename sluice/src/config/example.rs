@@ -1,4 +1,4 @@
-//! For tests of example files, which document a schema: what they show, also in comments.
+//! Test helpers for the commented example files.
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use super::yaml::{self, Node, Value};

@@ -1,4 +1,4 @@
-//! Reading one section key by key.
+//! Reader of one configuration section, key by key.
 //!
 //! The code that asks for keys is the schema: what nobody asked for is unknown. A section never
 //! stops at its first problem; where a value cannot be used, its default or nothing takes its
@@ -52,7 +52,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             );
             return None;
         };
-        let place = Place {
+        let place = SectionPath {
             path: String::new(),
             schema: String::new(),
             line: node.line,
@@ -164,7 +164,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         entry: Option<&Entry>,
         read: impl FnOnce(&mut Fields<'_, '_>) -> T,
     ) -> T {
-        let place = Place {
+        let place = SectionPath {
             path: self.key(key),
             schema: join(&self.schema, key),
             line: entry.map_or(self.line, |entry| entry.line),
@@ -207,7 +207,7 @@ impl<'n, 'r> Fields<'n, 'r> {
                 continue;
             };
             let schema = schema.clone();
-            let place = Place { path, schema, line };
+            let place = SectionPath { path, schema, line };
             found.extend(open(place, entries, self.report, &mut read));
         }
         found
@@ -278,14 +278,14 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 }
 
-struct Place {
+struct SectionPath {
     path: String,
     schema: String,
     line: u32,
 }
 
 fn open<T>(
-    place: Place,
+    place: SectionPath,
     entries: &[Entry],
     report: &mut Report,
     read: impl FnOnce(&mut Fields<'_, '_>) -> T,

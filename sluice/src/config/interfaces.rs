@@ -1,4 +1,4 @@
-//! `interfaces`: addresses on ports, and what they serve.
+//! Section `interfaces`: addresses on ports, and their roles.
 
 use super::fields::{At, Fields};
 use super::ipv4::{Address4, Prefix4};

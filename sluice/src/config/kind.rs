@@ -1,4 +1,4 @@
-//! What single values look like, and how people are told.
+//! Value types of configuration keys, with their descriptions for error messages.
 
 use super::ipv4::{Address4, Prefix4};
 use core::fmt::Display;

@@ -1,4 +1,6 @@
-//! `limits`: what memory is taken for at start. The derivations stand in the example file.
+//! Section `limits`: sizes of tables that are allocated at start.
+//!
+//! The derivations stand in the example file.
 
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, number};

@@ -1,4 +1,4 @@
-//! The cores that this process may use.
+//! CPU cores available to this process.
 
 /// What a configuration is checked against.
 #[derive(Clone, PartialEq, Eq, Debug)]

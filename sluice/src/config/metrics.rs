@@ -1,4 +1,4 @@
-//! `metrics`: for Prometheus.
+//! Section `metrics`: the Prometheus exporter.
 
 use super::fields::Fields;
 use super::kind::Kind;

@@ -1,4 +1,4 @@
-//! `n4`: towards the SMF.
+//! Section `n4`: the PFCP endpoint.
 
 use super::fields::{At, Fields};
 use super::interfaces::Interface;

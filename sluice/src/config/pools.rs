@@ -1,4 +1,4 @@
-//! `pools`: addresses of UEs.
+//! Section `pools`: UE address pools.
 
 use super::fields::{At, Fields};
 use super::ipv4::Prefix4;

@@ -1,8 +1,8 @@
-//! `ports`: the devices that packets go through.
+//! Section `ports`: DPDK devices.
 
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, mac, name, number, word};
-use sluice_host::cap::Need;
+use sluice_host::env_check::Need;
 use sluice_port::steer::Method;
 use sluice_port_dpdk::Promiscuous;
 use sluice_wire::eth::MacAddr;

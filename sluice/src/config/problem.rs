@@ -1,4 +1,4 @@
-//! What is wrong with a file, all of it at once.
+//! Configuration errors, all of a file at once.
 
 use core::fmt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `workers.scaling`, `working_min`, `working_max`: how many of the workers work.
+//! Keys `workers.scaling`, `working_min`, `working_max`: load-driven scaling.
 
 use super::fields::{At, Fields};
 use super::kind::{auto_or, number, word};

@@ -1,4 +1,4 @@
-//! Did you mean ...?
+//! Suggestions for misspelt keys.
 
 /// The candidate that `word` is most likely a slip of: at most one edit in three letters.
 pub fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {

@@ -1,11 +1,11 @@
-//! One screen of a configuration, for `sluice upf --check`.
+//! Summary of a configuration, for `sluice upf --check`.
 
 use super::UpfConfig;
 use super::interfaces::Interface;
 use core::fmt::{self, Display, Write};
 use serde_json::{Value, json};
-use sluice_datapath::session::line::Line;
-use sluice_datapath::session::rule::Block;
+use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::rule::ExtBlock;
 use sluice_session::network::Side;
 
 impl UpfConfig {
@@ -128,7 +128,8 @@ impl UpfConfig {
     fn rule_memory_mb(&self) -> u64 {
         let lines = self.layout().map_or(0, |layout| layout.lines());
         let blocks = self.limits.numbered_blocks() as usize;
-        ((lines * size_of::<Line>() + blocks * size_of::<Block>()) as u64).div_ceil(1 << 20)
+        ((lines * size_of::<SessionEntry>() + blocks * size_of::<ExtBlock>()) as u64)
+            .div_ceil(1 << 20)
     }
 }
 

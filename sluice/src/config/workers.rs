@@ -1,4 +1,4 @@
-//! `workers`: which cores do what.
+//! Section `workers`: CPU cores of workers and control core.
 
 use super::fields::{At, Fields};
 use super::kind::{auto_or, boolean, number};

@@ -1,4 +1,4 @@
-//! A YAML text as a tree that knows its lines.
+//! YAML tree with line numbers.
 //!
 //! Scalars stay text: the key decides what is read from them, so that a network instance may be
 //! called `no` or `1e3`. What only makes a configuration harder to read (anchors, aliases, tags,

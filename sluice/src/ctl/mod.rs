@@ -1,4 +1,4 @@
-//! `sluice ctl`: asks a running UPF over its local socket, and prints what it says.
+//! `sluice ctl`: client of a running UPF's local socket.
 
 mod print;
 mod trace;

@@ -1,8 +1,8 @@
-//! Answers as text: tables for lists, a tree for the rest.
+//! Text output: tables for lists, a tree for the rest.
 
 use crate::cli::args::CtlQuery as Question;
 use serde_json::{Map, Value, json};
-use sluice_datapath::probe::Stage;
+use sluice_datapath::stage_timer::Stage;
 
 /// The answer for people.
 pub fn text(question: &Question, answer: &Value) -> String {

@@ -1,15 +1,15 @@
-//! From a checked configuration to running workers and a control core.
+//! Start-up: from a checked configuration to running workers and a control core.
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
-use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
 use super::metrics::Metrics;
-use super::moves::Moves;
+use super::migrate_cmd::Moves;
 use super::n4::{N4, wall_clock};
 use super::ports;
 use super::refusals::RefusalLog;
+use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
 use super::worker::{Pace, Running};
@@ -17,12 +17,12 @@ use crate::config::{Interface, N4Start, OpenedPort, Problem, UpfConfig};
 use core::fmt;
 use sluice_control::core::Core;
 use sluice_control::signalling::Control;
-use sluice_datapath::assembly::{Seed, assemble};
+use sluice_datapath::builder::{WorkerBuilder, assemble};
 use sluice_datapath::limits::RESERVED;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::tables::Polled;
-use sluice_host::cap;
 use sluice_host::claim::InterfaceClaim;
+use sluice_host::env_check;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -151,7 +151,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
 /// Before DPDK fails in words of its own.
 fn check_rights(config: &UpfConfig) -> Result<(), BootError> {
     for (i, port) in config.ports.iter().enumerate() {
-        let lacking = port.needs().map(|need| cap::missing(&[need]));
+        let lacking = port.needs().map(|need| env_check::missing(&[need]));
         if let Some(why) = lacking.iter().flatten().next() {
             let key = format!("ports[{i}].device");
             let expected = "rights to open the device";
@@ -303,7 +303,7 @@ fn start_workers(
     eal: &Eal,
     pool: &MbufPool,
     ports: &[Port],
-    seeds: Vec<Seed<Mbuf>>,
+    seeds: Vec<WorkerBuilder<Mbuf>>,
     core: &mut Core<Mbuf>,
     cpus: &[usize],
 ) -> Result<(Vec<Running>, Vec<bool>), BootError> {

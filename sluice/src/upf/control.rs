@@ -1,14 +1,14 @@
-//! The control core's loop: N4, what the workers send, `sluice ctl`, timers, and the end.
+//! The control core's loop: N4, worker rings, `sluice ctl`, timers, shutdown.
 
-use super::ctl::{Asked, Ctl, Request};
-use super::elastic::Scaling;
+use super::ctl::{Ctl, CtlRequest, Request};
 use super::lines::{self, Kind, Peer};
 use super::links::Links;
 use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
-use super::moves::Moves;
+use super::migrate_cmd::Moves;
 use super::n4::{N4, time};
 use super::refusals::RefusalLog;
+use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
 use super::view;
@@ -17,7 +17,7 @@ use sluice_control::core::{Core, Time};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
-use sluice_session::Notice;
+use sluice_session::SessionEvent;
 use sluice_wire::pfcp::value::Timer;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -77,7 +77,7 @@ pub struct ControlLoop {
     /// For load since the last question.
     pub load: Load,
     /// Questions that wait for counters.
-    pub queries: Vec<(u64, Asked)>,
+    pub queries: Vec<(u64, CtlRequest)>,
     /// Scaling as the load asks for it.
     pub elastic: Scaling,
     /// How the ports steer.
@@ -95,7 +95,7 @@ pub struct ControlLoop {
     /// Names of the ports.
     pub port_names: Vec<String>,
     /// Questions for the ledger, and until when they wait for a moment in which it balances.
-    pub unbalanced: Vec<(Instant, Asked)>,
+    pub unbalanced: Vec<(Instant, CtlRequest)>,
     /// The last token given to a query.
     pub next_query: u64,
     /// When neighbours are asked again.
@@ -108,14 +108,14 @@ pub struct ControlLoop {
 
 /// CP functions cause notices, and may do so as often as they like. That an association has changed
 /// hands is told apart from all else that its peers have it say.
-fn log(notice: &Notice) {
+fn log(notice: &SessionEvent) {
     let peer = notice.association();
     let peer = peer.map_or(Peer::Local, |id| Peer::Association(id.index()));
     match notice {
-        Notice::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
+        SessionEvent::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
             tracing::warn!("{notice}");
         }
-        Notice::TakenOver(..) => {}
+        SessionEvent::TakenOver(..) => {}
         _ if lines::permits(peer, Kind::Association) => tracing::info!("{notice}"),
         _ => {}
     }
@@ -232,7 +232,7 @@ impl ControlLoop {
     }
 
     /// A session's counters are with a worker: its view is answered when they have come in.
-    fn asked(&mut self, asked: Asked) {
+    fn asked(&mut self, asked: CtlRequest) {
         if let Request::Session { seid } = asked.request {
             self.next_query += 1;
             let token = self.next_query;
@@ -273,7 +273,7 @@ impl ControlLoop {
         }
         let (now, ledger) = (Instant::now(), self.core.ledger());
         let balances = ledger.balances();
-        let due = |(until, _): &mut (Instant, Asked)| balances || *until <= now;
+        let due = |(until, _): &mut (Instant, CtlRequest)| balances || *until <= now;
         for (_, asked) in self.unbalanced.extract_if(.., due) {
             asked.answer(view::drops(&ledger));
         }
@@ -281,7 +281,7 @@ impl ControlLoop {
 
     fn notices(&mut self) {
         while let Some(notice) = self.core.up.next_notice() {
-            let Notice::Queried(token) = notice else {
+            let SessionEvent::Queried(token) = notice else {
                 log(&notice);
                 continue;
             };

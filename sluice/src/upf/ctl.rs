@@ -91,7 +91,7 @@ const TRACE_ANSWERS: usize = 1024;
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// A request and where its answer goes.
-pub struct Asked {
+pub struct CtlRequest {
     /// The request.
     pub request: Request,
     answer: SyncSender<Value>,
@@ -121,7 +121,7 @@ impl Asker {
     }
 }
 
-impl Asked {
+impl CtlRequest {
     /// More answers than one are to come.
     pub fn stay(self) -> Asker {
         Asker {
@@ -139,7 +139,7 @@ impl Asked {
 /// The socket. It is removed when this is dropped.
 pub struct Ctl {
     path: PathBuf,
-    requests: Receiver<Asked>,
+    requests: Receiver<CtlRequest>,
 }
 
 impl Ctl {
@@ -163,7 +163,7 @@ impl Ctl {
     }
 
     /// The next request, if there is one.
-    pub fn next(&self) -> Option<Asked> {
+    pub fn next(&self) -> Option<CtlRequest> {
         self.requests.try_recv().ok()
     }
 }
@@ -196,7 +196,7 @@ fn make_room(path: &Path) -> io::Result<()> {
 }
 
 /// Never ends: the process does.
-fn serve(listener: &UnixListener, requests: &Sender<Asked>) {
+fn serve(listener: &UnixListener, requests: &Sender<CtlRequest>) {
     let clients = Arc::new(());
     loop {
         let taken = listener.accept().and_then(|(mut stream, _)| {
@@ -229,7 +229,7 @@ fn not_served(e: &io::Error) {
 }
 
 /// One connection.
-fn answer(stream: &mut UnixStream, requests: &Sender<Asked>) -> io::Result<()> {
+fn answer(stream: &mut UnixStream, requests: &Sender<CtlRequest>) -> io::Result<()> {
     let line = read_line(stream)?;
     let value = match serde_json::from_slice::<Request>(&line) {
         Ok(request @ Request::Trace { .. }) => return accompany(stream, request, requests),
@@ -276,11 +276,11 @@ fn say(stream: &mut UnixStream, value: &Value) -> io::Result<()> {
 fn accompany(
     stream: &mut UnixStream,
     request: Request,
-    requests: &Sender<Asked>,
+    requests: &Sender<CtlRequest>,
 ) -> io::Result<()> {
     let (answer, answers) = sync_channel(TRACE_ANSWERS);
     let is_gone = Arc::new(AtomicBool::new(false));
-    let asked = Asked {
+    let asked = CtlRequest {
         request,
         answer,
         is_gone: is_gone.clone(),
@@ -325,9 +325,9 @@ fn has_closed(stream: &mut UnixStream) -> bool {
     }
 }
 
-fn ask(request: Request, requests: &Sender<Asked>) -> Option<Value> {
+fn ask(request: Request, requests: &Sender<CtlRequest>) -> Option<Value> {
     let (answer, answered) = sync_channel(1);
-    let asked = Asked {
+    let asked = CtlRequest {
         request,
         answer,
         is_gone: Arc::default(),

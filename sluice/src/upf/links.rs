@@ -1,4 +1,4 @@
-//! Whether the ports' links are up: told when it changes, and to `sluice ctl ports`.
+//! Link state of ports.
 
 use crate::config::Port as Given;
 use sluice_host::link::Link;

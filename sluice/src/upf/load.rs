@@ -1,11 +1,11 @@
-//! What the workers did since the last question: load, time asleep, what each stage took, and the
-//! shards with most packets.
+//! Load of workers since the last query: load, time asleep, what each stage took, and the shards
+//! with most packets.
 
 use serde_json::{Map, Value, json};
 use sluice_control::core::Core;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::HANDOVER_RING;
-use sluice_datapath::probe::Stage;
+use sluice_datapath::stage_timer::Stage;
 use sluice_mem::ticks;
 use sluice_port::Packet;
 use std::time::Instant;
@@ -148,7 +148,7 @@ impl Reading {
         line.insert("stages".into(), self.stages(last, ticks_per_ns));
     }
 
-    /// By samples: see [`sluice_datapath::probe`].
+    /// By samples: see [`sluice_datapath::stage_timer`].
     fn stages(&self, last: &Self, ticks_per_ns: f64) -> Value {
         let all = Stage::ALL.into_iter().zip(&self.stages).zip(&last.stages);
         let described = all.filter_map(|((stage, now), last)| {

@@ -6,15 +6,15 @@
 mod boot;
 pub mod control;
 mod ctl;
-pub mod elastic;
 pub(crate) mod lines;
 mod links;
 mod load;
 pub mod metrics;
-mod moves;
+mod migrate_cmd;
 pub mod n4;
 mod ports;
 mod refusals;
+pub mod scaling;
 mod steering;
 mod trace;
 mod view;

@@ -1,8 +1,8 @@
-//! N4 on kernel sockets, and what else the control core needs around it.
+//! N4 on kernel sockets, and the environment of the control core.
 
 use super::lines::{self, Kind, Peer};
 use arrayvec::ArrayVec;
-use sluice_control::core::{Surroundings, Time};
+use sluice_control::core::{Env, Time};
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
 use sluice_host::udp::{DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
@@ -214,7 +214,7 @@ impl Outbox for Outside {
     }
 }
 
-impl Surroundings for Outside {
+impl Env for Outside {
     type Packet = Mbuf;
 
     fn alloc(&mut self) -> Option<Mbuf> {

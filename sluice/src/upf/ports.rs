@@ -1,4 +1,4 @@
-//! The ports of the file, opened; where one stands on a kernel interface, that fits, too.
+//! DPDK ports of the configuration, with their kernel interfaces.
 
 use super::boot::BootError;
 use crate::config::{Port as Given, UpfConfig};

@@ -1,4 +1,4 @@
-//! How the ports steer, and how their packets can be waited for: probed at start, told to
+//! Flow steering and receive waiting of ports: probed at start, told to
 //! `sluice ctl ports`, and kept beside the shards while they move.
 
 use crate::config::UpfConfig;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sluice_control::core::Core;
 use sluice_datapath::limits::STEERED_GROUP_BITS;
 use sluice_datapath::lookup::layout::Layout;
-use sluice_datapath::migration::steer::{Port as SteeredPort, Steerer};
+use sluice_datapath::migration::port_steering::{Port as SteeredPort, Steerer};
 use sluice_port::Packet;
 use sluice_port::steer::{Method, Steering, Traffic};
 use sluice_port_dpdk::{CpuWaits, Errno, Port, PortSteer};

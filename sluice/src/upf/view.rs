@@ -1,10 +1,10 @@
-//! What `sluice ctl` is told: plain JSON of one moment.
+//! JSON views for `sluice ctl`.
 
 use super::ctl::{Request, error};
-use super::elastic::Scaling;
 use super::links::Links;
 use super::load::Load;
 use super::refusals;
+use super::scaling::Scaling;
 use super::steering::{self, Steered};
 use serde_json::{Value, json};
 use sluice_control::core::Core;

@@ -1,4 +1,4 @@
-//! A worker's thread: the loop around `Worker::turn`, and how it rests.
+//! A worker thread: the loop around `Worker::turn`, and its sleep.
 
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::worker::Worker;

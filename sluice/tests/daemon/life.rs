@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
-use sluice_host::judge::judge;
+use sluice_host::tshark::judge;
 use sluice_smf::{Report, Smf, SmfHandle, Traffic, UrrUsage};
 use sluice_wire::pfcp::MessageType;
 

@@ -4,10 +4,10 @@
 use std::net::Ipv4Addr;
 
 use sluice::cli::args::CtlQuery;
-use sluice_host::cap::{self, Need};
 use sluice_host::capture::Capture;
-use sluice_host::judge::judge;
+use sluice_host::env_check::{self, Need};
 use sluice_host::packet::PacketSocket;
+use sluice_host::tshark::judge;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
 use sluice_wire::pfcp::{Cause, MessageType};
@@ -151,7 +151,7 @@ fn pfcp_on_a_port_is_read_by_tshark_without_complaint() {
         return;
     };
     let needs = [Need::Tool("tcpdump"), Need::Tool("tshark")];
-    if let Some(lack) = cap::missing(&needs).first() {
+    if let Some(lack) = env_check::missing(&needs).first() {
         println!("skipped: {lack}");
         return;
     }

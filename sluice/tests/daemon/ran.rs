@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
-use sluice_host::judge::judge;
 use sluice_host::netns;
 use sluice_host::process::Process;
 use sluice_host::tool;
+use sluice_host::tshark::judge;
 
 use super::kit::*;
 

@@ -4,7 +4,7 @@ use super::help::{COMPARE_HELP, ELASTIC_HELP, PATH_HELP, PFCP_HELP, PORT_HELP};
 use super::path::peers::PEERS_MAX;
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
-use super::watch::run::Asked;
+use super::watch::run::RunArguments;
 use clap::{Args, Subcommand};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -191,9 +191,9 @@ pub struct PfcpArgs {
 
 impl PathArgs {
     /// What makes figures comparable.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> RunArguments {
         let cpu: Vec<u16> = self.cpu.into_iter().collect();
-        Asked {
+        RunArguments {
             bench: "path",
             conditions: conditions([("seconds", self.seconds)], &cpu),
             selection: selection(&self.sessions, &self.only),
@@ -203,8 +203,8 @@ impl PathArgs {
 
 impl PortArgs {
     /// What makes figures comparable.
-    pub fn asked(&self) -> Asked {
-        Asked {
+    pub fn asked(&self) -> RunArguments {
+        RunArguments {
             bench: "port",
             conditions: conditions([("seconds", self.seconds)], &self.cpus),
             selection: selection(&self.sessions, &self.only),
@@ -214,7 +214,7 @@ impl PortArgs {
 
 impl PfcpArgs {
     /// What makes figures comparable.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> RunArguments {
         let numbers = [
             ("peers", self.peers.into()),
             ("ambrs", self.ambrs.into()),
@@ -223,7 +223,7 @@ impl PfcpArgs {
             ("port_rate", self.port_rate),
             ("socket_rate", self.socket_rate),
         ];
-        Asked {
+        RunArguments {
             bench: "pfcp",
             conditions: conditions(numbers, &self.cpus),
             selection: selection(&[self.sessions], &self.only),
@@ -233,9 +233,9 @@ impl PfcpArgs {
 
 impl ElasticArgs {
     /// What makes figures comparable.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> RunArguments {
         let numbers = [("rate_mpps", self.rate_mpps), ("seconds", self.seconds)];
-        Asked {
+        RunArguments {
             bench: "elastic",
             conditions: conditions(numbers, &self.cpus),
             selection: selection(&[self.sessions], ""),

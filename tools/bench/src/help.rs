@@ -1,4 +1,4 @@
-//! What `--help` adds to the benchmarks.
+//! Help texts of the benchmarks.
 
 pub const PATH_HELP: &str = "\
 Each repetition measures in turn the worker's loop of `sluice upf`, the limit (the cheapest loop

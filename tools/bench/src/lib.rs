@@ -17,7 +17,7 @@ pub mod watch;
 
 use args::{BenchArgs, BenchKind};
 use sluice::exit::Exit;
-use watch::run::Asked;
+use watch::run::RunArguments;
 use watch::{Failed, Measured, Watch, WatchArgs, command};
 
 /// Measures and reports. Progress goes to standard error.
@@ -35,7 +35,7 @@ pub fn run(args: &BenchArgs) -> Exit {
 /// Measures, shows what came of it, and compares it with earlier runs if there is a history.
 fn watched(
     args: &WatchArgs,
-    asked: Asked,
+    asked: RunArguments,
     json: bool,
     measure: impl FnOnce() -> Result<Measured, Failed>,
 ) -> Exit {

@@ -1,4 +1,4 @@
-//! What the figures were made on.
+//! Description of the machine under the benchmark.
 
 use serde_json::{Value, json};
 use std::fs;

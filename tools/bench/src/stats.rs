@@ -1,4 +1,4 @@
-//! Repetitions, summed up.
+//! Statistics of repetitions: median, minimum, maximum.
 
 /// Minimum, median and maximum of some repetitions.
 #[derive(Clone, Copy, PartialEq, Debug)]

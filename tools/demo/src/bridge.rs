@@ -1,5 +1,5 @@
-//! For a UPF whose ports are memif: the same program again, in a process of its own, joins each
-//! memif with the kernel interface that the UPF would otherwise have taken itself.
+//! memif bridge: for a UPF whose ports are memif, a process of its own joins each memif with the
+//! kernel interface that the UPF would otherwise have taken itself.
 
 use std::error::Error;
 use std::path::PathBuf;

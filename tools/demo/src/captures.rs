@@ -1,9 +1,9 @@
-//! What passes N3 and N4, captured and judged by tshark.
+//! Captures on N3 and N4, judged by tshark.
 
 use serde::Serialize;
 use sluice_host::capture::Capture;
-use sluice_host::judge;
 use sluice_host::stream::Stream;
+use sluice_host::tshark;
 
 use super::error::DemoError;
 use super::headers::{Headers, SNAP_BYTES};
@@ -101,7 +101,7 @@ fn judge_headers(headers: Stream<Headers>, work: &WorkDir) -> Result<Judgement, 
     let path = work.join("n3-headers.pcap");
     let written = headers.write_samples(&path);
     written.map_err(DemoError::io(format!("write {}", path.display())))?;
-    let verdict = judge::judge(&path)?;
+    let verdict = tshark::judge(&path)?;
     // What tshark does not know for GTP-U is not judged.
     let unjudged = headers.samples().abs_diff(verdict.frames);
     let mut complaints = headers.first_wrong.clone();
@@ -120,7 +120,7 @@ fn judge_headers(headers: Stream<Headers>, work: &WorkDir) -> Result<Judgement, 
 fn judge_one(interface: &'static str, capture: Capture) -> Result<Judgement, DemoError> {
     let path = capture.path().to_owned();
     let count = capture.stop()?;
-    let mut verdict = judge::judge(&path)?;
+    let mut verdict = tshark::judge(&path)?;
     let complaints = verdict.complaints.len() as u64;
     verdict.complaints.truncate(SHOWN_MAX);
     Ok(Judgement {

@@ -1,4 +1,4 @@
-//! Everything that the demo promises, each with what was expected and what was found.
+//! Checks of the demo: expected and found.
 
 use std::fmt::Display;
 

@@ -1,5 +1,6 @@
-//! Programs that run in a namespace: to their end, or until they are stopped. Either way the
-//! demo's own end is heard while they run.
+//! Programs in a namespace.
+//!
+//! Either way the demo's own end is heard while they run.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The control plane: an emulated SMF that speaks PFCP with the UPF over N4.
+//! Control plane of the demo: an emulated SMF.
 
 use std::net::SocketAddrV4;
 use std::sync::Arc;

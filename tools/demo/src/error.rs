@@ -1,11 +1,11 @@
-//! Why a demo did not run to its end.
+//! Errors that end a demo early.
 
 use std::io;
 use std::time::Duration;
 
 use sluice_host::HostError;
-use sluice_host::cap::Missing;
 use sluice_host::capture::CaptureError;
+use sluice_host::env_check::Missing;
 use sluice_host::tool::ToolError;
 use sluice_ran::RanError;
 use sluice_smf::SmfError;

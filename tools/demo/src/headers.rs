@@ -1,6 +1,4 @@
-//! The headers of every G-PDU on N3, however many there are: fields that change from packet to
-//! packet (lengths, checksums, numbers) are checked in each of them here, by arithmetic of our
-//! own; what is left is alike in thousands, and of every different kind some go to tshark.
+//! Header checks of every G-PDU on N3.
 
 use std::collections::HashMap;
 use std::io;

@@ -15,7 +15,7 @@
 
 use std::io::Write as _;
 
-use sluice_host::cap::{self, Need};
+use sluice_host::env_check::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
 
@@ -52,7 +52,7 @@ use sluice::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {
-    let lacking = cap::missing(&needs());
+    let lacking = env_check::missing(&needs());
     if !lacking.is_empty() {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));
         return Exit::Lacking;

@@ -1,4 +1,4 @@
-//! The demo's addresses and amounts, in one place.
+//! Addresses and sizes of the demo.
 //!
 //! Links lie in 198.18.0.0/15, which RFC 2544 keeps for laboratories; UEs in a private range.
 

@@ -1,4 +1,4 @@
-//! The demo's outcome: one JSON object, or some lines for people.
+//! Demo report: JSON or text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

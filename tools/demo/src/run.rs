@@ -1,4 +1,6 @@
-//! The demo from beginning to end. What is set up first goes last, also when something fails.
+//! The demo from set-up to clean-up.
+//!
+//! What is set up first goes last, also when something fails.
 
 use std::time::Instant;
 
@@ -24,7 +26,7 @@ use sluice::screen::Screen;
 const LOG_LINES: usize = 30;
 
 /// What the whole demo works with.
-pub(super) struct Stage<'a> {
+pub(super) struct DemoContext<'a> {
     pub(super) args: &'a DemoArgs,
     pub(super) stop: &'a Stop,
     pub(super) screen: &'a Screen,
@@ -46,7 +48,7 @@ pub(super) fn run(
     }
     let work = WorkDir::create()?;
     let topology = Topology::create(args.ues).in_step("namespaces and links")?;
-    let stage = Stage {
+    let stage = DemoContext {
         args,
         stop,
         screen,
@@ -61,7 +63,7 @@ pub(super) fn run(
 }
 
 /// Everything that passes N3 and N4 is seen, from the first message to the last.
-fn with_captures(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError> {
+fn with_captures(stage: &DemoContext<'_>, report: &mut Report) -> Result<(), DemoError> {
     stage.stop.check()?;
     let mut captures = Captures::start(stage.topology, stage.work).in_step("captures")?;
     with_upf(stage, &mut captures, report)?;
@@ -74,7 +76,7 @@ fn with_captures(stage: &Stage<'_>, report: &mut Report) -> Result<(), DemoError
 }
 
 fn with_upf(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     captures: &mut Captures,
     report: &mut Report,
 ) -> Result<(), DemoError> {
@@ -110,7 +112,7 @@ fn with_upf(
 }
 
 fn with_servers(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     captures: &mut Captures,
     upf: &Upf,
     report: &mut Report,
@@ -144,7 +146,7 @@ fn with_servers(
 
 /// Traffic, a path switch, more traffic.
 fn play(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     servers: &Servers,
     core: &mut Core,
     ran: &mut Ran,
@@ -160,7 +162,7 @@ fn play(
 /// Rounds of traffic until Ctrl-C, after which the demo ends in order; another Ctrl-C cuts that
 /// short.
 fn play_on(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     servers: &Servers,
     ran: &Ran,
     report: &mut Report,

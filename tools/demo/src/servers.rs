@@ -1,4 +1,4 @@
-//! The data network: nginx, and an iperf3 server for each UE that runs iperf3.
+//! Data network servers: nginx, and an iperf3 server for each UE that runs iperf3.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,6 @@
-//! Namespaces and links. Nothing joins the UEs, the gNBs and the data network but the UPF.
+//! Namespaces and links of the demo.
+//!
+//! Nothing joins the UEs, the gNBs and the data network but the UPF.
 //!
 //! ```text
 //!  ue1 .. ueN          gnb                  upf                  dn
@@ -120,11 +122,11 @@ fn set(ns: &Ns, key: &str, value: &str) -> Result<(), DemoError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_host::cap;
+    use sluice_host::env_check;
 
     #[test]
     fn the_laboratory_comes_and_goes() {
-        if !cap::is_network_admin() {
+        if !env_check::is_network_admin() {
             println!("skipped: needs root");
             return;
         }

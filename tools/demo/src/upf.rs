@@ -1,4 +1,4 @@
-//! The UPF under show: `sluice upf` in its namespace, and its control socket.
+//! The demo's UPF process: `sluice upf` in its namespace, and its control socket.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

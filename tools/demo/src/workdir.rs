@@ -1,4 +1,4 @@
-//! A folder for configuration, logs and captures that goes away with the demo.
+//! Temporary folder for configuration, logs and captures.
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,12 @@
-//! A burst of one worker's UEs in virtual time, with the daemon's scaling or without.
+//! Simulated overload of one worker's UEs, with or without scaling.
 
 use sluice_bench::elastic::virtual_time::Model;
-use sluice_bench::elastic::virtual_time::card::Card;
 use sluice_bench::elastic::virtual_time::costs::Measured as Costs;
+use sluice_bench::elastic::virtual_time::nic_model::Card;
 use sluice_bench::elastic::virtual_time::traffic::{Feed, Traffic};
 use sluice_bench::elastic::virtual_time::workers::Workers;
 use sluice_control::scaling::policy::{Bounds, Cycles};
-use sluice_control::scaling::scaler::{Fleet, Scaler};
+use sluice_control::scaling::scaler::{ScaledWorkers, Scaler};
 use sluice_control::scaling::{Reading, Sizes};
 use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
 use sluice_datapath::worker::WorkerId;
@@ -43,7 +43,7 @@ pub struct Scene {
 }
 
 /// What came of packets that came behind the time for levelling, and of no others.
-pub struct Outcome {
+pub struct BurstResult {
     pub offered_mpps: f64,
     pub sent_mpps: f64,
     /// Of packets that were sent; sorted.
@@ -52,7 +52,7 @@ pub struct Outcome {
 }
 
 /// Reckons it.
-pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> Outcome {
+pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> BurstResult {
     let pollers = pollers(costs, scene);
     let able = able(costs, scene, pollers);
     let owner = |shard: u32| pollers + shard as usize % scene.owners;
@@ -99,7 +99,7 @@ pub fn run(costs: &Costs, scene: &Scene, seed: u64) -> Outcome {
     let mut times_ns: Vec<u32> = times.into_iter().map(|ns| ns as u32).collect();
     times_ns.sort_unstable();
     let p99 = (times_ns.len() as f64 * 0.99) as usize;
-    Outcome {
+    BurstResult {
         offered_mpps: traffic.came as f64 / COUNTED_NS * 1000.0,
         sent_mpps: times_ns.len() as f64 / COUNTED_NS * 1000.0,
         p99_ns: times_ns.get(p99).copied().unwrap_or_default(),
@@ -179,7 +179,7 @@ fn become_heavy(traffic: &mut Traffic, scene: &Scene, pollers: usize, seed: u64)
 /// The workers that execute: sessions never move to those that poll.
 struct Owners<'a>(&'a mut Workers, usize);
 
-impl Fleet for Owners<'_> {
+impl ScaledWorkers for Owners<'_> {
     fn readings(&self) -> Vec<Reading> {
         self.0.readings().split_off(self.1)
     }

@@ -1,18 +1,18 @@
-//! `housekeeping`: PFCP and whatever else the control core does, on a CPU of its own or on the
+//! Runner `housekeeping`: control core load on its own CPU or on the
 //! worker's.
 
 use super::pfcp::world_of;
-use super::rig::{Ground, bad, repeats};
+use super::testbed::{LabMachine, bad, repeats};
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::measure::percentile;
 use sluice_bench::path::io::Pool;
-use sluice_bench::pfcp::flow::{self, Asked};
+use sluice_bench::pfcp::flow::{self, FlowLoad};
 use sluice_bench::pfcp::port::{self, PortDoor};
-use sluice_bench::pfcp::world::{Cpus, Loop};
+use sluice_bench::pfcp::testbed::{Cpus, Loop};
 use sluice_port_dpdk::Mbuf;
 
 /// Packets of one worker while sessions are modified.
-pub fn housekeeping(ground: &Ground<Mbuf>, job: &Job<'_>) -> Result<Measured, Problem> {
+pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured, Problem> {
     let [control, worker] = ground.cpus;
     let n4 = match job.text("control")? {
         "own core" => control,
@@ -23,7 +23,7 @@ pub fn housekeeping(ground: &Ground<Mbuf>, job: &Job<'_>) -> Result<Measured, Pr
     let fresh = || -> Pool<Mbuf> { (ground.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
     let mut world = world_of(ground, job, n4_port, Cpus { n4, worker })?;
-    let asked = Asked {
+    let asked = FlowLoad {
         rate_per_s: job.number("modifications_per_s")?,
         what: Loop::Housekeeping,
         reps: repeats(job)?,

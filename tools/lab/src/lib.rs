@@ -12,25 +12,25 @@
 pub mod args;
 mod burst;
 pub mod experiments;
-mod fleet;
 mod housekeeping;
 mod keys;
+mod many_workers;
 mod models;
 mod pfcp;
 mod placement;
-mod quiet;
 mod report;
-mod rig;
 mod runners;
 mod scaling;
+mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod undisturbed;
 mod zero_loss;
 
 use crate::experiments::Experiment;
 use crate::experiments::plan::{self, Status};
-use crate::experiments::report::Told;
+use crate::experiments::report::ReportInput;
 use crate::experiments::run::{Course, Progress};
 use crate::experiments::store::{Made, Store, hash_of};
 use args::{Again, LabArgs, LabKind, ListArgs, RunArgs};
@@ -165,14 +165,14 @@ fn measure(args: &RunArgs) -> Done {
     let mut end = None;
     for one in &asked {
         if !one.runs() {
-            told.push(Told::of(one, None));
+            told.push(ReportInput::of(one, None));
             continue;
         }
         let ran = course
             .run(one, &mut lab)
             .map_err(|e| cannot_write(&args.out, &e))?;
         let first = ran.failed.first().map(|(_, why)| why.clone());
-        let now = Told::of(one, Some(&ran));
+        let now = ReportInput::of(one, Some(&ran));
         let blot = now.keep(&store).map_err(|e| cannot_write(&args.out, &e))?;
         if let Some(blot) = blot {
             eprintln!("{}: no PNG: {blot}", one.name);

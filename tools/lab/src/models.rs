@@ -1,17 +1,18 @@
-//! `models`: throughput at full load in one execution model, and latency at saturation.
+//! Runner `models`: throughput and latency of one execution model.
+//!
 //! `profiles`: the same with a load of so much of that beside it.
 
-use super::quiet::undisturbed;
-use super::rig::{
+use super::testbed::{
     Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
     repeats, sessions,
 };
+use super::undisturbed::undisturbed;
 use crate::experiments::{Job, Measured, Problem};
-use sluice::upf::elastic::readings;
+use sluice::upf::scaling::readings;
 use sluice_bench::elastic::models::FullLoad;
 use sluice_bench::elastic::source::Pace;
-use sluice_bench::elastic::world::World;
-use sluice_control::scaling::effort::Effort;
+use sluice_bench::elastic::testbed::Testbed;
+use sluice_control::scaling::load_estimate::LoadEstimate;
 use sluice_host::clock;
 use sluice_port::Packet;
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub fn models<P: Packet + Send + 'static>(
 /// Latency when packets come as fast as they are taken.
 fn add_latency<P: Packet + Send + 'static>(
     measured: &mut Measured,
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
 ) -> Result<(), Problem> {
     let (mut p50, mut p99, mut times) = (vec![], vec![], vec![]);
@@ -75,12 +76,12 @@ const IDLE_NS: u64 = 1_000_000;
 /// Offers packets, and says for which share of the time the workers' packets kept them busy, as the
 /// daemon's scaling sees it.
 fn with_load<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     pace: Pace,
     each: Duration,
 ) -> (Offered, f64) {
-    let mut effort = Effort::default();
-    let mut busy_ns = |world: &World<P>| -> u64 {
+    let mut effort = LoadEstimate::default();
+    let mut busy_ns = |world: &Testbed<P>| -> u64 {
         let readings = effort.of(readings(&world.core)).into_iter();
         readings.map(|worker| worker.busy_ns).sum()
     };

@@ -1,18 +1,18 @@
-//! `pfcp`: messages per second through the daemon's N4 loop, and procedures of three.
+//! Runner `pfcp`: message rate of the N4 loop.
 
-use super::quiet::best_of;
-use super::rig::{Ground, bad, repeats};
+use super::testbed::{LabMachine, bad, repeats};
+use super::undisturbed::best_of;
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::path::io::Pool;
-use sluice_bench::pfcp::doors::{Datagrams, Door, RingDoor, SocketWire};
 use sluice_bench::pfcp::lifecycle::Act;
 use sluice_bench::pfcp::load::{Log, Pace, Wire};
 use sluice_bench::pfcp::measure::{Case, measure};
+use sluice_bench::pfcp::n4_transport::{Datagrams, Door, RingDoor, SocketWire};
 use sluice_bench::pfcp::port::{self, N4Port, PortDoor};
 use sluice_bench::pfcp::script::Script;
+use sluice_bench::pfcp::testbed::{Cpus, Loop, Testbed};
 use sluice_bench::pfcp::variety::Variety;
-use sluice_bench::pfcp::world::{Cpus, Loop, World};
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_port_dpdk::{Mbuf, MbufPool};
 
 /// The share of the closed loop's rate at which answers are timed.
@@ -24,7 +24,11 @@ const PREEMPTED_MOST: f64 = 0.05;
 const LOOK: usize = 4;
 
 /// One way for messages to come.
-pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Measured, Problem> {
+pub fn pfcp(
+    ground: &LabMachine<Mbuf>,
+    pool: &MbufPool,
+    job: &Job<'_>,
+) -> Result<Measured, Problem> {
     let failed = Problem::Failed;
     let cpus = Cpus {
         n4: ground.cpus[0],
@@ -51,13 +55,13 @@ pub fn pfcp(ground: &Ground<Mbuf>, pool: &MbufPool, job: &Job<'_>) -> Result<Mea
 
 /// A UPF with the point's sessions, all of them connected.
 pub fn world_of(
-    ground: &Ground<Mbuf>,
+    ground: &LabMachine<Mbuf>,
     job: &Job<'_>,
     n4: N4Port<Mbuf>,
     cpus: Cpus,
-) -> Result<World<Mbuf>, Problem> {
+) -> Result<Testbed<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let world = World::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
+    let world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
     let mut world = world.map_err(Problem::Failed)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     let populated = world.populate(&mut door, &mut wire);
@@ -66,8 +70,8 @@ pub fn world_of(
 }
 
 fn all(
-    world: &mut World<Mbuf>,
-    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    world: &mut Testbed<Mbuf>,
+    door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
@@ -115,8 +119,8 @@ fn all(
 /// Sessions end, begin and are connected: procedures of deletion, establishment and modification,
 /// a second.
 fn lives(
-    world: &mut World<Mbuf>,
-    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    world: &mut Testbed<Mbuf>,
+    door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     messages: usize,
 ) -> Result<f64, Problem> {
@@ -140,8 +144,8 @@ fn lives(
 }
 
 fn serve(
-    world: &mut World<Mbuf>,
-    door: &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+    world: &mut Testbed<Mbuf>,
+    door: &mut impl Door<Around: Env<Packet = Mbuf>>,
     wire: &mut (impl Wire + Send),
     script: &Script,
     log: &mut Log,

@@ -1,9 +1,10 @@
-//! `placement`: both workers on one core or on one each, in a process of their own, bare or in a
+//! Runner `placement`: both workers on one core or on one each, in a process of their own, bare or
+//! in a
 //! container that the lab makes: namespaces by unshare(1), and a cgroup whose cpuset has two CPUs.
 
 use super::args::PlaceArgs;
-use super::rig::{ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions};
 use super::runners::{ground, start};
+use super::testbed::{ETH, FCS, Load, Rig, bad, container, engine_mpps, repeats, sessions};
 use super::{Done, Exit};
 use crate::experiments::{Job, Measured, Problem};
 use serde::{Deserialize, Serialize};

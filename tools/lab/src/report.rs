@@ -1,11 +1,11 @@
-//! What is told at the end, and told again by `sluice lab report`.
+//! Report of a run, also for `sluice lab report`.
 
 use super::Done;
 use super::args::{ReportArgs, RunArgs};
 use super::keys;
-use crate::experiments::expect::Outcome;
+use crate::experiments::expect::ExpectationResult;
 use crate::experiments::point::show;
-use crate::experiments::report::{Run, State, Told, html, json};
+use crate::experiments::report::{ReportInput, Run, State, html, json};
 use crate::experiments::run::Ran;
 use crate::experiments::store::Store;
 use crate::experiments::{At, Experiment};
@@ -48,7 +48,7 @@ impl Chart {
 }
 
 /// Writes the report, prints what came out, and says how it ends.
-pub fn conclude(store: &Store, run: &Run, told: &[Told], as_json: bool) -> io::Result<Exit> {
+pub fn conclude(store: &Store, run: &Run, told: &[ReportInput], as_json: bool) -> io::Result<Exit> {
     let all = json(run, told);
     store.write_root("run.json", serde_json::to_string_pretty(run)?.as_bytes())?;
     store.write_root(
@@ -87,7 +87,7 @@ pub fn conclude(store: &Store, run: &Run, told: &[Told], as_json: bool) -> io::R
     Ok(exit)
 }
 
-fn table(told: &[Told]) -> String {
+fn table(told: &[ReportInput]) -> String {
     let mut text = format!(
         "{:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
         "", "points", "disturbed", "passed", "passed (disturbed)", "failed", "not judged"
@@ -100,8 +100,8 @@ fn table(told: &[Told]) -> String {
                 "{name:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
                 one.points.len(),
                 one.disturbed(),
-                one.of_outcome(Outcome::Passed).len(),
-                one.of_outcome(Outcome::PassedDisturbed).len(),
+                one.of_outcome(ExpectationResult::Passed).len(),
+                one.of_outcome(ExpectationResult::PassedDisturbed).len(),
                 one.failing().len(),
                 one.not_judged().len(),
             ),
@@ -143,7 +143,7 @@ pub fn again(args: &ReportArgs) -> Done {
             },
         };
         let ran = as_left(&store, &run, &experiment);
-        let now = Told::of(&experiment, experiment.runs().then_some(&ran));
+        let now = ReportInput::of(&experiment, experiment.runs().then_some(&ran));
         if experiment.runs() {
             now.keep(&store).map_err(|e| usage(name, &e))?;
         }

@@ -1,8 +1,8 @@
-//! Who measures what, by the names that experiments use; and what lies below all of them.
+//! Runners by name, and their shared resources.
 
-use super::fleet::{self, Known};
 use super::keys::RUNNERS;
-use super::rig::{Ground, Rig};
+use super::many_workers::{self, Known};
+use super::testbed::{LabMachine, Rig};
 use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::path::io::Pool;
@@ -90,14 +90,14 @@ pub fn start(cpu: usize) -> Result<(Eal, MbufPool), Problem> {
 }
 
 /// DPDK's buffers and threads.
-pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> Ground<Mbuf> {
+pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> LabMachine<Mbuf> {
     let (eal, pool) = (eal.clone(), pool.clone());
     let fresh = move || -> Pool<Mbuf> {
         let pool = pool.clone();
         Box::new(move || pool.alloc())
     };
     let register = move || -> Box<dyn Any> { Box::new(register_thread(&eal).ok()) };
-    Ground {
+    LabMachine {
         pool: Box::new(fresh),
         register: Arc::new(register),
         cpus,
@@ -125,8 +125,8 @@ impl Runner for Lab {
             "zero-loss" => zero_loss::zero_loss(rig, job),
             "models" => models::models(rig, job),
             "profiles" => models::profiles(rig, job),
-            "cores" => fleet::cores(rig, &mut ready.known, job),
-            "skew" => fleet::skew(rig, &mut ready.known, job),
+            "cores" => many_workers::cores(rig, &mut ready.known, job),
+            "skew" => many_workers::skew(rig, &mut ready.known, job),
             "scaling" => scaling::scaling(rig, job),
             "pfcp" => {
                 rig.clear();

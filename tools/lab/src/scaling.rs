@@ -1,14 +1,14 @@
-//! `scaling`: one worker works; the load grows in steps until the daemon's scaling brings the second
+//! Runner `scaling`: load steps until the daemon's scaling brings the second
 //! in. Every bit of time is written down.
 
-use super::quiet::undisturbed;
-use super::rig::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions};
+use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions};
+use super::undisturbed::undisturbed;
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
 use sluice::config::{Decides, Scaling};
 use sluice_bench::elastic::models::{arrange, full_load};
 use sluice_bench::elastic::source::{Pace, Source};
-use sluice_bench::elastic::world::World;
+use sluice_bench::elastic::testbed::Testbed;
 use sluice_host::clock;
 use sluice_port::Packet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,7 +56,7 @@ pub fn scaling<P: Packet + Send + 'static>(
 }
 
 fn run<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
     scaling: Scaling,
     steers: bool,
@@ -72,7 +72,7 @@ fn run<P: Packet + Send + 'static>(
 
 /// What both workers are able to in this design.
 fn able<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
     steers: bool,
 ) -> Result<f64, Problem> {
@@ -88,7 +88,7 @@ fn able<P: Packet + Send + 'static>(
 }
 
 fn climb<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
     able_mpps: f64,
 ) -> Result<Measured, Problem> {
@@ -129,7 +129,7 @@ fn set<P: Packet>(source: &mut Source<P>, pace: Pace) {
 
 /// Until one worker does all.
 fn wait_for_rest<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
 ) -> Result<(), Problem> {
     let until_ns = clock::monotonic_ns() + REST_NS;
@@ -147,7 +147,7 @@ fn wait_for_rest<P: Packet + Send + 'static>(
     )))
 }
 
-fn working<P: Packet + Send + 'static>(world: &World<P>) -> u64 {
+fn working<P: Packet + Send + 'static>(world: &Testbed<P>) -> u64 {
     let view = world.scaling().unwrap_or_default();
     view["working"].as_u64().unwrap_or_default()
 }
@@ -180,7 +180,7 @@ struct Course {
 }
 
 impl Course {
-    fn new<P: Packet + Send + 'static>(world: &World<P>, long_ns: u64) -> Self {
+    fn new<P: Packet + Send + 'static>(world: &Testbed<P>, long_ns: u64) -> Self {
         let (began_ns, bit_ns) = (clock::monotonic_ns(), (long_ns / BITS).max(BIT_MIN_NS));
         world.watch.take_slowest_ns();
         Self {
@@ -204,7 +204,7 @@ impl Course {
         });
     }
 
-    fn look<P: Packet + Send + 'static>(&mut self, world: &World<P>) {
+    fn look<P: Packet + Send + 'static>(&mut self, world: &Testbed<P>) {
         let now_ns = clock::monotonic_ns();
         let moving = world.core.end().mover().progress().1 > 0;
         match self.moving_ns {
@@ -297,7 +297,7 @@ impl Course {
 }
 
 /// Packets sent, and packets offered, so far.
-fn counted<P: Packet + Send + 'static>(world: &World<P>) -> (u64, u64) {
+fn counted<P: Packet + Send + 'static>(world: &Testbed<P>) -> (u64, u64) {
     let of = |eye: &sluice_bench::elastic::watch::Eye| {
         (
             eye.left.load(Relaxed),

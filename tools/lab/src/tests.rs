@@ -1,11 +1,11 @@
 //! One small run of each runner that needs no DPDK, on whatever the machine has left: no figure
 //! counts, but each is there and nothing is lost without a name.
 
-use super::fleet;
 use super::keys::fits;
+use super::many_workers;
 use super::models::{models, profiles};
-use super::rig::{Ground, Rig};
 use super::scaling::scaling;
+use super::testbed::{LabMachine, Rig};
 use super::zero_loss::zero_loss;
 use crate::experiments::plan::embedded;
 use crate::experiments::point::Scalar;
@@ -16,7 +16,7 @@ use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
 use std::any::Any;
 use std::sync::Arc;
 
-fn ground() -> Ground<HeapPacket> {
+fn ground() -> LabMachine<HeapPacket> {
     let pool = HeapPool::new(PoolConfig {
         segments: 24_576,
         ..PoolConfig::default()
@@ -27,7 +27,7 @@ fn ground() -> Ground<HeapPacket> {
         Box::new(move || pool.alloc())
     };
     let register = || -> Box<dyn Any> { Box::new(()) };
-    Ground {
+    LabMachine {
         pool: Box::new(fresh),
         register: Arc::new(register),
         cpus: [allowed[0], *allowed.last().unwrap()],
@@ -112,7 +112,7 @@ fn runners_measure_what_their_experiments_say() {
         );
     }
     let two = small("b-cores", &[("cores", Scalar::Number(2.0))]);
-    let two = measured(&two, |job| fleet::cores(&mut rig, &mut known, job));
+    let two = measured(&two, |job| many_workers::cores(&mut rig, &mut known, job));
     assert!(two.series["mpps"].median > 0.0 && two.series["real_mpps"].median > 0.0);
     // Reckoned with the costs that were just measured.
     for model in ["rtc", "pipeline", "sluice"] {
@@ -120,7 +120,7 @@ fn runners_measure_what_their_experiments_say() {
             "b-skew",
             &[("model", text(model)), ("hot_load", Scalar::Number(0.5))],
         );
-        let found = measured(&small, |job| fleet::skew(&mut rig, &mut known, job));
+        let found = measured(&small, |job| many_workers::skew(&mut rig, &mut known, job));
         let sent = found.series["sent_percent"].median;
         assert!((80.0..=100.0).contains(&sent), "{model}: {sent}");
     }

@@ -1,13 +1,13 @@
-//! `zero-loss`: the highest rate at which no packet is lost, by halving (RFC 2544, 26.1), below what
+//! Runner `zero-loss`: highest rate without loss, by halving (RFC 2544, 26.1), below what
 //! a line of the given rate carries.
 
-use super::rig::{
+use super::testbed::{
     ETH, FCS, LINE, Load, Offered, Rig, at_mpps, container, each, model, offer, repeats, sessions,
     uplink,
 };
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::models::arrange;
-use sluice_bench::elastic::world::World;
+use sluice_bench::elastic::testbed::Testbed;
 use sluice_port::Packet;
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ struct Found {
 }
 
 fn search<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     job: &Job<'_>,
     most_mpps: f64,
     steps: u32,
@@ -132,7 +132,7 @@ fn search<P: Packet + Send + 'static>(
 }
 
 /// A loss while a worker was away is the machine's: it is tried again.
-fn trial<P: Packet + Send + 'static>(world: &mut World<P>, mpps: f64, each: Duration) -> Offered {
+fn trial<P: Packet + Send + 'static>(world: &mut Testbed<P>, mpps: f64, each: Duration) -> Offered {
     let mut trial = offer(world, at_mpps(mpps), each);
     for _ in 1..ATTEMPTS {
         if trial.loss() == 0.0 || trial.away.is_none() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a load, or go wrong while it runs.
+//! Errors of the load generator.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! Whose packets they are.
+//! Flows: UE address, TEID, QFI and port of generated packets.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! The frames that are sent: templates with the few fields that vary written over them.
+//! Frame templates of generated packets.
 
 use std::net::Ipv4Addr;
 

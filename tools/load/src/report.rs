@@ -1,4 +1,4 @@
-//! What a run has come to.
+//! Results of a load run.
 
 use serde::Serialize;
 use sluice_port::Packet;

@@ -1,4 +1,4 @@
-//! The highest rate without loss: RFC 2544, 26.1, as a binary search.
+//! Throughput search without loss: RFC 2544, 26.1, as a binary search.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Search {
 
 /// What a trial of a rate has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct SearchResult {
     /// Packets sent, or refused by a port.
     pub sent: u64,
     /// Packets lost.
@@ -33,7 +33,7 @@ pub struct Tried {
     /// Its rate.
     pub rate: f64,
     /// What it has shown.
-    pub outcome: Outcome,
+    pub outcome: SearchResult,
     /// Whether the rate is good.
     pub is_good: bool,
 }
@@ -76,7 +76,7 @@ impl Search {
     }
 
     /// Searches as often as it should; `trial` tries a rate, and gives none to end everything.
-    pub fn run(&self, mut trial: impl FnMut(f64) -> Option<Outcome>) -> Option<Throughput> {
+    pub fn run(&self, mut trial: impl FnMut(f64) -> Option<SearchResult>) -> Option<Throughput> {
         let searches: Option<Vec<Found>> = (0..self.repeats.max(1))
             .map(|_| self.search(&mut trial))
             .collect();
@@ -94,7 +94,7 @@ impl Search {
         })
     }
 
-    fn search(&self, trial: &mut impl FnMut(f64) -> Option<Outcome>) -> Option<Found> {
+    fn search(&self, trial: &mut impl FnMut(f64) -> Option<SearchResult>) -> Option<Found> {
         let (mut good, mut bad) = (0.0, None::<(f64, bool)>);
         let mut trials = Vec::new();
         let mut rate = self.highest;
@@ -142,10 +142,10 @@ mod tests {
     };
 
     /// Something that carries so much, and a generator that makes so much.
-    fn trial(carries: f64, makes: f64) -> impl FnMut(f64) -> Option<Outcome> {
+    fn trial(carries: f64, makes: f64) -> impl FnMut(f64) -> Option<SearchResult> {
         move |rate| {
             let sent = rate.min(makes);
-            Some(Outcome {
+            Some(SearchResult {
                 sent: sent as u64,
                 lost: (sent - carries).max(0.0) as u64,
                 generator_bound: rate > makes,

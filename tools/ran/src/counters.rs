@@ -1,4 +1,4 @@
-//! Every packet, accounted for.
+//! Packet counters of a gNB: every packet is accounted for.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From N3 to UEs' TUN devices.
+//! Downlink: G-PDUs from N3 to the UEs' TUN devices.
 
 use std::net::Ipv4Addr;
 
@@ -7,13 +7,13 @@ use sluice_wire::gtpu::{GPdu, GtpuError, PduType};
 use sluice_wire::ids::Qfi;
 
 use crate::ue::Ue;
-use crate::worker::Worker;
+use crate::worker::GnbThread;
 use crate::{DropReason, Mute, UeId};
 
 /// Bursts in a row before UEs get their turn.
 const BURSTS: usize = 4;
 
-impl Worker {
+impl GnbThread {
     /// Takes what has come on N3.
     pub(crate) fn downlink(&mut self, incoming: &mut RecvBatch) {
         for _ in 0..BURSTS {

@@ -1,4 +1,4 @@
-//! What a gNB can refuse.
+//! Errors of gNB operations.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use sluice_host::netns::Ns;
 use sluice_host::udp::UdpSocket;
 use sluice_wire::gtpu;
 
-use crate::worker::Worker;
+use crate::worker::GnbThread;
 use crate::{GnbCounters, GnbHandle, RanError};
 
 /// What to start.
@@ -65,7 +65,7 @@ impl Gnb {
             gnb: config.name.clone(),
             source,
         };
-        let (worker, control) = Worker::new(config, socket).map_err(failed)?;
+        let (worker, control) = GnbThread::new(config, socket).map_err(failed)?;
         let thread = std::thread::Builder::new()
             .name(config.name.clone())
             .spawn(move || worker.run())

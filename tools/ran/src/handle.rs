@@ -1,5 +1,6 @@
-//! Controls a gNB from any thread. Each call is a piece of work that the gNB's own thread does
-//! between two bursts.
+//! Thread-safe handle of a gNB: each call is run by the gNB's own thread.
+//!
+//! Each call is a piece of work that the gNB's own thread does between two bursts.
 
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -10,13 +11,13 @@ use sluice_host::poll::Waker;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::ue::Ue;
-use crate::worker::{AfterRelease, Worker};
+use crate::worker::{AfterRelease, GnbThread};
 use crate::{
     Detached, FTeid, GnbCounters, Mute, RanError, TunnelCounters, UeConfig, UeId, UeReport,
 };
 
 /// Work for the gNB's thread.
-pub(crate) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
+pub(crate) type Job = Box<dyn FnOnce(&mut GnbThread) + Send>;
 
 /// Brings work to the gNB's thread and wakes it.
 #[derive(Clone, Debug)]
@@ -182,7 +183,7 @@ impl GnbHandle {
 
     pub(crate) fn request_stop(&self) {
         // If it cannot be asked, it has stopped.
-        let _ = self.control.jobs.send(Box::new(Worker::stop));
+        let _ = self.control.jobs.send(Box::new(GnbThread::stop));
         self.control.waker.wake();
     }
 
@@ -207,7 +208,7 @@ impl GnbHandle {
     /// Has the gNB's thread do `work`, and waits for it.
     fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Worker) -> T + Send + 'static,
+        work: impl FnOnce(&mut GnbThread) -> T + Send + 'static,
     ) -> Result<T, RanError> {
         let (sender, answer) = channel();
         let job: Job = Box::new(move |worker| {

@@ -9,7 +9,7 @@ use sluice_host::udp::Datagram;
 use sluice_wire::gtpu::{self, ErrorIndication, GtpuError, Message};
 use sluice_wire::ids::Teid;
 
-use crate::worker::Worker;
+use crate::worker::GnbThread;
 use crate::{DropReason, FTeid, Mute};
 
 /// An Echo Request without its answer yet.
@@ -22,7 +22,7 @@ pub(crate) struct PendingEcho {
     answer: Sender<Duration>,
 }
 
-impl Worker {
+impl GnbThread {
     /// Takes a message that is no G-PDU.
     pub(crate) fn signalling(&mut self, datagram: &Datagram<'_>) {
         let counters = &mut self.counters.signalling;

@@ -1,4 +1,4 @@
-//! From UEs' TUN devices to N3: each packet is read behind the place of its header.
+//! Uplink: packets from the UEs' TUN devices to N3.
 
 use std::net::SocketAddrV4;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluice_host::udp::BATCH_MAX;
 use sluice_wire::gtpu::{self, ShortContainer, g_pdu_header_with_container};
 
-use crate::worker::Worker;
+use crate::worker::GnbThread;
 use crate::{DropReason, Mute, UeId};
 
 /// GTP-U header with a PDU Session Container of four octets.
@@ -15,7 +15,7 @@ pub(crate) const G_PDU_HEADER_BYTES: usize = 16;
 /// How long the kernel may have no room for what we send before it counts as lost.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-impl Worker {
+impl GnbThread {
     /// Takes a burst of what `id` sends.
     pub(crate) fn uplink(&mut self, id: UeId) {
         for _ in 0..BATCH_MAX {

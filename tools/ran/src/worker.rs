@@ -1,4 +1,4 @@
-//! The gNB's thread: waits, moves bursts both ways, and does what handles ask.
+//! The gNB thread: epoll loop, bursts both ways, calls of handles.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,7 +24,7 @@ const N3: u64 = u64::MAX - 1;
 const READY_MAX: usize = 64;
 
 /// All that a gNB knows. Only its thread touches it.
-pub(crate) struct Worker {
+pub(crate) struct GnbThread {
     pub(crate) name: String,
     pub(crate) largest_pdu_bytes: u16,
     pub(crate) socket: UdpSocket,
@@ -62,7 +62,7 @@ pub(crate) enum AfterRelease {
     KeepTunnel,
 }
 
-impl Worker {
+impl GnbThread {
     pub(crate) fn new(config: &GnbConfig, socket: UdpSocket) -> io::Result<(Self, Control)> {
         let (poller, waker) = (Poller::new()?, Waker::new()?);
         poller.add(&waker, WAKE)?;

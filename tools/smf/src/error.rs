@@ -1,4 +1,4 @@
-//! What can go wrong between us and a UPF.
+//! Errors of the emulated SMF.
 
 use std::fmt;
 

@@ -28,7 +28,7 @@ mod smf;
 mod usage;
 
 pub use dialect::Dialect;
-pub use encode::{CpNode, SessionView, Step};
+pub use encode::{CpNode, SessionChange, SessionView};
 pub use error::{Rejection, SmfError};
 pub use machine::{
     Change, Changed, Done, Established, Machine, NodeReport, Outcome, Peer, Report, SessionReport,

@@ -1,4 +1,4 @@
-//! Names of networks and subscribers in the codings that dialects want, made once.
+//! Encoded Network Instances, DNNs and user IDs, built once.
 
 use std::fmt;
 

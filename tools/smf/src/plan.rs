@@ -1,4 +1,4 @@
-//! What the SMF wants of a session, whatever dialect says it.
+//! Session plan: what the SMF provisions, whatever the dialect.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the control core is told at start: interfaces, what they serve, ways out.
+//! Control core configuration: interfaces, roles, gateways.
 
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};

@@ -1,4 +1,4 @@
-//! Frames that the control core writes: Ethernet, IPv4, UDP in front of a payload.
+//! Frames of the control core: Ethernet, IPv4 and UDP headers.
 
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;

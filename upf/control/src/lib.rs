@@ -1,4 +1,4 @@
-//! The UP function: N4 sessions to compiled transactions; the control core around it.
+//! The UP function: PFCP sessions compiled to transactions, and the control core around it.
 #![forbid(unsafe_code)]
 
 pub mod config;

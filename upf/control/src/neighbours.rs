@@ -1,4 +1,4 @@
-//! Neighbours: stations on our links, found by ARP (RFC 826), asked again before they are forgotten.
+//! ARP neighbour table (RFC 826), asked again before entries are forgotten.
 
 use core::net::Ipv4Addr;
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId};
@@ -16,7 +16,7 @@ pub const STATIONS_MAX: usize = 8_192;
 
 /// What is known of a station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum NeighbourState {
     /// Configured.
     Static,
     /// Being asked for: questions so far, time of the last.
@@ -29,7 +29,7 @@ enum State {
 
 #[derive(Debug)]
 struct Station {
-    state: State,
+    state: NeighbourState,
     /// Held by gateways and peers; without holders it goes when it does not answer.
     holders: u32,
 }
@@ -67,7 +67,7 @@ impl Neighbours {
     /// A configured station.
     pub fn add_static(&mut self, interface: InterfaceId, address: Ipv4Addr, mac: MacAddr) {
         if let Some(id) = self.entry(interface, address) {
-            self.set(id, State::Static, Some(mac));
+            self.set(id, NeighbourState::Static, Some(mac));
         }
     }
 
@@ -125,9 +125,9 @@ impl Neighbours {
             None => None,
         };
         if let Some(id) = id
-            && self.stations[usize::from(id)].state != State::Static
+            && self.stations[usize::from(id)].state != NeighbourState::Static
         {
-            self.set(id, State::Known { at_ns: now_ns }, Some(mac));
+            self.set(id, NeighbourState::Known { at_ns: now_ns }, Some(mac));
         }
     }
 
@@ -142,14 +142,14 @@ impl Neighbours {
         for i in 0..self.stations.len() {
             let id = i as NextHopId;
             match self.stations[i].state {
-                State::Asking { times, at_ns } if now_ns >= at_ns + ASK_EVERY_NS => {
+                NeighbourState::Asking { times, at_ns } if now_ns >= at_ns + ASK_EVERY_NS => {
                     if times >= ASK_TIMES {
                         self.give_up(id);
                     } else {
                         ask(self.question(id, times + 1, now_ns));
                     }
                 }
-                State::Known { at_ns } if now_ns >= at_ns + CONFIRM_AFTER_NS => {
+                NeighbourState::Known { at_ns } if now_ns >= at_ns + CONFIRM_AFTER_NS => {
                     ask(self.question(id, 1, now_ns));
                 }
                 _ => {}
@@ -161,7 +161,7 @@ impl Neighbours {
     pub fn iter(&self) -> impl Iterator<Item = (&NextHop, bool)> {
         let known = self.by_address.values().copied();
         known.map(|id| {
-            let is_static = self.stations[usize::from(id)].state == State::Static;
+            let is_static = self.stations[usize::from(id)].state == NeighbourState::Static;
             (&self.hops[usize::from(id)], is_static)
         })
     }
@@ -184,7 +184,7 @@ impl Neighbours {
             mac: None,
         };
         let station = Station {
-            state: State::Absent,
+            state: NeighbourState::Absent,
             holders: 0,
         };
         let id = match self.free.pop() {
@@ -205,7 +205,7 @@ impl Neighbours {
         Some(id)
     }
 
-    fn set(&mut self, id: NextHopId, state: State, mac: Option<MacAddr>) {
+    fn set(&mut self, id: NextHopId, state: NeighbourState, mac: Option<MacAddr>) {
         let hop = &mut self.hops[usize::from(id)];
         let mac = mac.map(|m| m.0);
         self.changed |= hop.mac != mac;
@@ -215,13 +215,13 @@ impl Neighbours {
 
     fn ask(&mut self, id: NextHopId, now_ns: u64) -> Option<Question> {
         match self.stations[usize::from(id)].state {
-            State::Absent => Some(self.question(id, 1, now_ns)),
+            NeighbourState::Absent => Some(self.question(id, 1, now_ns)),
             _ => None,
         }
     }
 
     fn question(&mut self, id: NextHopId, times: u32, now_ns: u64) -> Question {
-        self.stations[usize::from(id)].state = State::Asking {
+        self.stations[usize::from(id)].state = NeighbourState::Asking {
             times,
             at_ns: now_ns,
         };
@@ -233,7 +233,7 @@ impl Neighbours {
     }
 
     fn give_up(&mut self, id: NextHopId) {
-        self.set(id, State::Absent, None);
+        self.set(id, NeighbourState::Absent, None);
         if self.stations[usize::from(id)].holders == 0 {
             let hop = self.hops[usize::from(id)];
             self.by_address.remove(&(hop.interface, hop.address));

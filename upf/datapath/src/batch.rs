@@ -1,7 +1,7 @@
-//! The packets that a worker has in hand.
+//! A burst in processing: packets, metadata and exceptions.
 
+use crate::burst_array::BurstArray;
 use crate::meta::Meta;
-use crate::row::Row;
 use crate::rx::parse::Class;
 use arrayvec::ArrayVec;
 use sluice_port::{BURST_MAX, Burst, Packet, PortId};
@@ -16,9 +16,9 @@ pub(crate) struct Batch<P: Packet> {
     /// Received, placed here and ours.
     pub mine: Burst<P>,
     /// One for each of `mine`, once sorted.
-    pub metas: Row<Meta>,
+    pub metas: BurstArray<Meta>,
     /// Which of those just received are not ours to execute, and what they are.
-    pub odd: ArrayVec<(usize, Class), BURST_MAX>,
+    pub exceptions: ArrayVec<(usize, Class), BURST_MAX>,
     /// To be freed.
     pub dead: Burst<P>,
 }
@@ -30,8 +30,8 @@ impl<P: Packet> Batch<P> {
             received: Burst::new(),
             received_at: PortId(0),
             mine: Burst::new(),
-            metas: Row::new(Meta::NONE),
-            odd: ArrayVec::new(),
+            metas: BurstArray::new(Meta::NONE),
+            exceptions: ArrayVec::new(),
             dead: Burst::new(),
         }
     }

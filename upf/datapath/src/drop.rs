@@ -1,4 +1,4 @@
-//! Why a packet was dropped: dense, stable, each with its meaning.
+//! Drop reasons: dense, stable, each with its meaning.
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {

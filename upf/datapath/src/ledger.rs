@@ -4,7 +4,7 @@
 
 use crate::drop::DropReason;
 use crate::limits::SHARDS;
-use crate::probe::StageStats;
+use crate::stage_timer::StageStats;
 use core::fmt;
 use sluice_mem::counter::Counter;
 
@@ -62,7 +62,7 @@ pub struct WorkerStats {
     pub asleep_ns: Counter,
     /// Records of followed packets that found no place on their ring.
     pub trace_lost: Counter,
-    /// What each stage took, by samples: one turn in [`crate::probe::EVERY`] is timed.
+    /// What each stage took, by samples: one turn in [`crate::stage_timer::EVERY`] is timed.
     pub stages: StageStats,
     /// Packets executed by shard, by samples: one packet of each `limits::HEAT_SAMPLE` of a batch
     /// stands for them.

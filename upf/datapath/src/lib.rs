@@ -5,23 +5,23 @@
 //! look like when they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
 #![forbid(unsafe_code)]
 
-pub mod assembly;
 mod batch;
+pub mod builder;
+mod burst_array;
 pub mod control;
 pub mod drop;
 pub mod forward;
-mod late;
 pub mod ledger;
 pub mod limits;
 pub mod lookup;
 pub mod message;
 pub mod meta;
 pub mod migration;
-pub mod probe;
-mod row;
+mod ring_backlog;
 pub mod rx;
 pub mod session;
-mod stop;
+mod shutdown;
+pub mod stage_timer;
 pub mod tables;
 pub mod trace;
 pub mod tx;

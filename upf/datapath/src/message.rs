@@ -1,16 +1,16 @@
-//! What travels on the rings between the workers and the control core.
+//! Ring messages between workers and the control core.
 
-use crate::late::Outbox;
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
-use crate::migration::protocol::{Switch, Turn};
-use crate::migration::requeue::Fence;
-use crate::session::line::Line;
-use crate::session::rule::Block;
+use crate::migration::protocol::{MoveShard, Switch};
+use crate::migration::rxq_reassign::Fence;
+use crate::ring_backlog::RingBacklog;
+use crate::session::entry::SessionEntry;
+use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
 use crate::tables::{InterfaceId, NextHopId, Polled};
 use crate::trace::{TraceOrder, Tracing};
-use crate::tx::held::Waiting;
+use crate::tx::arp_queue::WaitingPacket;
 use crate::wake::Wake;
 use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
@@ -30,7 +30,7 @@ pub enum ToWorker<P> {
     /// Treat this frame as if the port had received it (an ICMP error on its way to a UE).
     Receive(P, PortId),
     /// A shard moves to another worker.
-    Turn(Turn),
+    Turn(MoveShard),
     /// A shard of the worker's will come from another poller as well.
     Expect(ShardId, WorkerId),
     /// Ports steer a shard elsewhere: once their queues have nothing left from before, its owner is to
@@ -119,9 +119,9 @@ pub enum Handover<P> {
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
     /// The right to write a shard.
-    Own(ShardOwner<Line, Block>),
+    Own(ShardOwner<SessionEntry, ExtBlock>),
     /// A packet that waits for its next hop, of a shard that was given just before.
-    Waiting(Box<Waiting<P>>),
+    Waiting(Box<WaitingPacket<P>>),
     /// A producer sends a shard's packets to their next owner from now on.
     Switch(Switch),
     /// A receive queue changes its poller.
@@ -150,7 +150,7 @@ pub struct WorkerRings<P> {
     /// PFCP packets to the control core, with the interface that each came in by.
     pub n4: Producer<(P, InterfaceId)>,
     /// To the other workers.
-    pub to_workers: Outbox<P>,
+    pub to_workers: RingBacklog<P>,
     /// From each other worker; `None` at one's own place.
     pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
     /// Of every worker, and behind them the control core's.

@@ -1,4 +1,4 @@
-//! What the path knows of a packet between *parse* and *transmit*.
+//! Packet metadata between *parse* and *transmit*.
 
 use crate::tables::InterfaceId;
 
@@ -37,8 +37,8 @@ pub struct Meta {
     pub local: u8,
     /// How it came in.
     pub entry: Entry,
-    /// It came in the shape that nearly all packets have (`crate::rx::shape`).
-    pub usual: bool,
+    /// It came in the shape that nearly all packets have (`crate::rx::header_match`).
+    pub fast_path: bool,
     /// Number of the tracing that the worker had who parsed it; 0: it followed nothing.
     pub traced: u8,
 }
@@ -55,7 +55,7 @@ impl Meta {
         interface: 0,
         local: 0,
         entry: Entry::Plain,
-        usual: false,
+        fast_path: false,
         traced: 0,
     };
 }

@@ -1,10 +1,10 @@
-//! What all workers read and only the control core changes: interfaces, next hops, peers, routes.
+//! Shared tables: interfaces, next hops, peers, routes.
 //!
 //! Published as a whole by pointer. Changes are rare (a new gNB, an ARP answer); packets are not.
 
 use crate::lookup::layout::InstanceId;
-use crate::rx::shape::Shape;
-use crate::tx::way::{Exit, Front, Way};
+use crate::rx::header_match::HeaderMatch;
+use crate::tx::adjacency::{Adjacency, DefaultRoute, TunnelAdjacency};
 use core::net::Ipv4Addr;
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::OuterIpv4;
@@ -54,7 +54,7 @@ pub struct Interface {
 pub struct TunnelAddress {
     /// The address.
     pub address: Ipv4Addr,
-    /// Its number, part of a foreign TEID's key.
+    /// Its number, part of a CP-chosen TEID's key.
     pub local: u8,
 }
 
@@ -190,8 +190,8 @@ pub struct Tables {
     pub peers: Vec<Peer>,
     /// Ways out.
     pub egresses: Vec<Egress>,
-    /// The same for usual packets, compiled when the tables are published.
-    pub usual: Usual,
+    /// The same for common packets, compiled when the tables are published.
+    pub fast_path: FastPathTables,
 }
 
 /// The interfaces of one port.
@@ -203,71 +203,77 @@ pub struct PortInterfaces {
     pub tagged: Vec<(u16, InterfaceId)>,
 }
 
-/// What usual packets ask for, in the form in which they ask.
+/// What common packets ask for, in the form in which they ask.
 #[derive(Clone, Debug, Default)]
-pub struct Usual {
+pub struct FastPathTables {
     /// By port.
-    shapes: Vec<Vec<Shape>>,
+    header_matches: Vec<Vec<HeaderMatch>>,
     /// By next hop.
-    ways: Vec<Way>,
+    adjacencies: Vec<Adjacency>,
     /// By egress.
-    exits: Vec<Option<Exit>>,
+    default_routes: Vec<Option<DefaultRoute>>,
     /// By peer.
-    fronts: Vec<Front>,
+    tunnel_adjacencies: Vec<TunnelAdjacency>,
 }
 
-impl Usual {
+impl FastPathTables {
     /// Compiles tables.
     pub fn of(tables: &Tables) -> Self {
-        let mut shapes: Vec<Vec<Shape>> = vec![Vec::new(); tables.by_port.len()];
+        let mut header_matches: Vec<Vec<HeaderMatch>> = vec![Vec::new(); tables.by_port.len()];
         for (id, interface) in tables.interfaces.iter().enumerate() {
-            if let Some(of_port) = shapes.get_mut(usize::from(interface.port.0)) {
-                of_port.extend(Shape::of(id as InterfaceId, interface));
+            if let Some(of_port) = header_matches.get_mut(usize::from(interface.port.0)) {
+                of_port.extend(HeaderMatch::of(id as InterfaceId, interface));
             }
         }
-        let ways: Vec<Way> = tables
+        let adjacencies: Vec<Adjacency> = tables
             .next_hops
             .iter()
-            .map(|hop| Way::to(hop, tables))
+            .map(|hop| Adjacency::to(hop, tables))
             .collect();
-        let exits = tables.egresses.iter().map(|egress| Exit::of(egress, &ways));
-        let fronts = tables.peers.iter().map(|peer| Front::of(peer, &ways));
+        let default_routes = tables
+            .egresses
+            .iter()
+            .map(|egress| DefaultRoute::of(egress, &adjacencies));
+        let tunnel_adjacencies = tables
+            .peers
+            .iter()
+            .map(|peer| TunnelAdjacency::of(peer, &adjacencies));
         Self {
-            shapes,
-            exits: exits.collect(),
-            fronts: fronts.collect(),
-            ways,
+            header_matches,
+            default_routes: default_routes.collect(),
+            tunnel_adjacencies: tunnel_adjacencies.collect(),
+            adjacencies,
         }
     }
 
-    /// What usual frames that a port receives look like.
+    /// What common frames that a port receives look like.
     #[inline]
-    pub fn shapes(&self, port: PortId) -> &[Shape] {
-        self.shapes
+    pub fn header_matches(&self, port: PortId) -> &[HeaderMatch] {
+        self.header_matches
             .get(usize::from(port.0))
             .map_or(&[], Vec::as_slice)
     }
 
     /// The way from an egress to an address.
     #[inline(always)]
-    pub fn way_out(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Way> {
-        let exit = self.exits.get(usize::from(egress))?.as_ref();
-        exit.and_then(|exit| exit.beyond(to))
-            .or_else(|| self.way_by_route(egress, to, tables))
+    pub fn adjacency_to(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Adjacency> {
+        let exit = self.default_routes.get(usize::from(egress))?.as_ref();
+        exit.and_then(|exit| exit.via_default_route(to))
+            .or_else(|| self.adjacency_by_route(egress, to, tables))
     }
 
     #[cold]
-    fn way_by_route(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Way> {
+    fn adjacency_by_route(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Adjacency> {
         match tables.egresses.get(usize::from(egress))?.route(to) {
-            Route::Via(hop) => self.ways.get(usize::from(hop)),
+            Route::Via(hop) => self.adjacencies.get(usize::from(hop)),
             _ => None,
         }
     }
 
     /// The way to a peer.
     #[inline(always)]
-    pub fn front(&self, peer: PeerId) -> Option<&Front> {
-        self.fronts.get(usize::from(peer))
+    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<&TunnelAdjacency> {
+        self.tunnel_adjacencies.get(usize::from(peer))
     }
 }
 

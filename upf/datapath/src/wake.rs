@@ -1,4 +1,4 @@
-//! A worker that sleeps is woken by whoever puts something on a ring to it.
+//! Wake-up of a sleeping worker by whoever puts a message on its ring.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

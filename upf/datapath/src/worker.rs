@@ -1,25 +1,25 @@
-//! A worker: what one core holds, and its turn of the loop.
+//! A worker: the state of one core, and its poll loop.
 
 use crate::batch::Batch;
 use crate::forward::path::Path;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
 use crate::lookup::owners::OwnerTable;
-use crate::lookup::place::Places;
+use crate::lookup::session_lookup::SessionLookup;
 use crate::message::{ToWorker, WorkerRings};
 use crate::meta::Meta;
 use crate::migration::protocol::Moves;
-use crate::migration::relocate::{Draining, Giving};
-use crate::migration::requeue::Arriving;
-use crate::probe::{Probe, Stage};
-use crate::session::line::Line;
-use crate::session::rule::Block;
+use crate::migration::rxq_reassign::ArrivingQueue;
+use crate::migration::worker::{QueueDrain, ShardRelease};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
+use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Polled, Tables};
-use crate::trace::{Came, Tracer};
-use crate::tx::held::Held;
+use crate::trace::{Came, WorkerTrace};
+use crate::tx::arp_queue::ArpQueue;
 use crate::tx::reassembly::Reassembler;
-use crate::tx::transmit::Lane;
+use crate::tx::transmit::TxBuffer;
 use sluice_mem::publish::Reader;
 use sluice_mem::shard::Owned;
 use sluice_port::{PortId, PortIo, QueueId};
@@ -31,7 +31,7 @@ use std::time::Duration;
 pub type WorkerId = u8;
 
 /// Nobody owns the shard.
-pub const NOBODY: WorkerId = u8::MAX;
+pub const NO_WORKER: WorkerId = u8::MAX;
 
 /// What a worker is made of.
 pub struct Parts<I: PortIo> {
@@ -44,11 +44,11 @@ pub struct Parts<I: PortIo> {
     /// The transmit queue that it uses on every port.
     pub tx_queue: QueueId,
     /// Where packets belong.
-    pub places: Places,
+    pub places: SessionLookup,
     /// Interfaces, next hops, peers, routes.
     pub tables: Reader<Tables>,
     /// The shards that it owns.
-    pub state: Owned<Line, Block>,
+    pub state: Owned<SessionEntry, ExtBlock>,
     /// Who owns the others.
     pub owners: OwnerTable,
     /// Its rings.
@@ -62,30 +62,30 @@ pub struct Worker<I: PortIo> {
     pub(crate) id: WorkerId,
     pub(crate) io: I,
     pub(crate) polled: Vec<Polled>,
-    pub(crate) places: Places,
+    pub(crate) places: SessionLookup,
     pub(crate) tables: Reader<Tables>,
-    pub(crate) state: Owned<Line, Block>,
+    pub(crate) state: Owned<SessionEntry, ExtBlock>,
     pub(crate) owners: OwnerTable,
     pub(crate) rings: WorkerRings<I::Packet>,
     pub(crate) stats: Arc<WorkerStats>,
-    pub(crate) lanes: Vec<Lane<I::Packet>>,
-    pub(crate) held: Held<I::Packet>,
+    pub(crate) tx_buffers: Vec<TxBuffer<I::Packet>>,
+    pub(crate) held: ArpQueue<I::Packet>,
     pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
     pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
-    pub(crate) giving: VecDeque<Giving>,
-    pub(crate) draining: Vec<Draining>,
-    pub(crate) arriving: Vec<Arriving>,
-    pub(crate) probe: Probe,
-    pub(crate) tracer: Tracer,
+    pub(crate) giving: VecDeque<ShardRelease>,
+    pub(crate) draining: Vec<QueueDrain>,
+    pub(crate) arriving: Vec<ArrivingQueue>,
+    pub(crate) probe: StageTimer,
+    pub(crate) tracer: WorkerTrace,
     sampled: usize,
 }
 
 impl<I: PortIo> Worker<I> {
     /// Puts a worker together.
     pub fn new(parts: Parts<I>) -> Self {
-        let lanes = (0..parts.io.ports().len())
-            .map(|port| Lane::new(PortId(port as u16), parts.tx_queue))
+        let tx_buffers = (0..parts.io.ports().len())
+            .map(|port| TxBuffer::new(PortId(port as u16), parts.tx_queue))
             .collect();
         let workers = parts.rings.to_workers.workers();
         Self {
@@ -93,8 +93,8 @@ impl<I: PortIo> Worker<I> {
             giving: VecDeque::with_capacity(MOVES),
             draining: Vec::with_capacity(MOVES),
             arriving: Vec::with_capacity(MOVES),
-            probe: Probe::default(),
-            tracer: Tracer::new(parts.id),
+            probe: StageTimer::default(),
+            tracer: WorkerTrace::new(parts.id),
             sampled: 0,
             id: parts.id,
             io: parts.io,
@@ -105,8 +105,8 @@ impl<I: PortIo> Worker<I> {
             owners: parts.owners,
             rings: parts.rings,
             stats: parts.stats,
-            lanes,
-            held: Held::new(),
+            tx_buffers,
+            held: ArpQueue::new(),
             reassembler: Reassembler::default(),
             batch: Batch::new(),
         }
@@ -119,7 +119,7 @@ impl<I: PortIo> Worker<I> {
     pub fn turn(&mut self, now_ns: u64) -> usize {
         self.probe.begin();
         let mut work = self.control(now_ns);
-        self.probe.lap(&self.stats, Stage::Control, work);
+        self.probe.end_stage(&self.stats, Stage::Control, work);
         for i in 0..self.polled.len() {
             work += self.poll(self.polled[i], now_ns);
         }
@@ -169,15 +169,15 @@ impl<I: PortIo> Worker<I> {
         let mut n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
         let is_draining = !self.draining.is_empty();
         let is_empty = is_draining && self.poll_to_the_end(at, &mut n);
-        self.probe.lap(&self.stats, Stage::Receive, n);
+        self.probe.end_stage(&self.stats, Stage::Receive, n);
         if n > 0 {
             self.stats.received.add(n as u64);
             self.tracer.came(Came::Queue(at));
-            self.sort(0, at.port, now_ns);
+            self.dispatch_burst(0, at.port, now_ns);
             if !self.batch.received.is_empty() {
-                self.sort_received(self.batch.received_at, now_ns);
+                self.dispatch_received(self.batch.received_at, now_ns);
             }
-            self.probe.lap(&self.stats, Stage::Sort, n);
+            self.probe.end_stage(&self.stats, Stage::Sort, n);
             self.execute(now_ns);
         }
         if is_draining {
@@ -219,13 +219,13 @@ impl<I: PortIo> Worker<I> {
     fn receive_from_control(&mut self, packet: I::Packet, port: PortId, now_ns: u64) {
         self.stats.created.add(1);
         if self.batch.received.push(packet).is_ok() {
-            self.sort_received(port, now_ns);
+            self.dispatch_received(port, now_ns);
             self.execute(now_ns);
         }
     }
 
     pub(crate) fn execute(&mut self, now_ns: u64) {
-        self.feel_heat();
+        self.sample_shard_load();
         if self.tracer.is_on() {
             return self.execute_traced(now_ns);
         }
@@ -235,7 +235,7 @@ impl<I: PortIo> Worker<I> {
 
     /// One packet of each [`HEAT_SAMPLE`], each time another, stands for all of them.
     #[inline]
-    fn feel_heat(&mut self) {
+    fn sample_shard_load(&mut self) {
         self.sampled = self.sampled.wrapping_add(1);
         for metas in self.batch.metas.chunks(HEAT_SAMPLE) {
             let Some(meta) = metas.get(self.sampled % metas.len()) else {
@@ -255,7 +255,7 @@ impl<I: PortIo> Worker<I> {
             tables: self.tables.enter(),
             state: &mut self.state,
             io: &mut self.io,
-            lanes: &mut self.lanes,
+            tx_buffers: &mut self.tx_buffers,
             held: &mut self.held,
             rings: &mut self.rings,
             stats: &self.stats,

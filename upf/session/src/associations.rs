@@ -1,10 +1,10 @@
-//! What becomes of sessions when their CP function comes, goes, restarts or falls silent
-//! (TS 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
+//! Sessions of an association when their CP function comes, goes, restarts or falls silent (TS
+//! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
-use crate::farewell::{self, Farewell};
+use crate::association_release::{self, UsageBeforeRelease};
+use crate::events::SessionEvent;
 use crate::function::{Effects, UpFunction};
 use crate::network::Network;
-use crate::notice::Notice;
 use crate::state::Moment;
 use crate::store::{Session, SessionRef};
 use core::net::{IpAddr, SocketAddr};
@@ -45,7 +45,7 @@ impl UpFunction {
         };
         for id in ids {
             if self.endpoint.update(now, id, change, out).is_err() {
-                self.state.notice(Notice::NotReleased(id));
+                self.state.notice(SessionEvent::NotReleased(id));
             }
         }
         let at = Moment { now, wall };
@@ -70,7 +70,7 @@ impl UpFunction {
         match event {
             Event::AssociationUp { association, .. } => {
                 self.answers_again(association);
-                self.state.notice(Notice::Up(association));
+                self.state.notice(SessionEvent::Up(association));
             }
             Event::AssociationReplaced {
                 association,
@@ -87,22 +87,22 @@ impl UpFunction {
                 self.answers_again(association);
                 let sessions = self.state.store.doom(association, |_| true);
                 self.state
-                    .notice(Notice::Down(association, reason, sessions));
+                    .notice(SessionEvent::Down(association, reason, sessions));
             }
             Event::PeerLost { association } => self.lost(at, association),
             Event::PeerRecovered { association } => {
                 self.answers_again(association);
-                self.state.notice(Notice::Recovered(association));
+                self.state.notice(SessionEvent::Recovered(association));
             }
             Event::GracefulPeriodOver { association } => {
-                self.begin_farewell(association, Farewell::ToAnnounce);
+                self.begin_farewell(association, UsageBeforeRelease::ToAnnounce);
             }
             Event::ReleasePreparation { association } => {
-                self.begin_farewell(association, Farewell::Reporting(0));
+                self.begin_farewell(association, UsageBeforeRelease::Reporting(0));
             }
             Event::RequestFailed {
                 association, tag, ..
-            } if tag == farewell::TAG => self.final_report_ended(association, None),
+            } if tag == association_release::TAG => self.final_report_ended(association, None),
             Event::RequestFailed {
                 association, tag, ..
             } => {
@@ -114,9 +114,10 @@ impl UpFunction {
                 peer,
             } => self
                 .state
-                .notice(Notice::TakenOver(association, holder, peer)),
+                .notice(SessionEvent::TakenOver(association, holder, peer)),
             Event::SetupRejected { association, cause } => {
-                self.state.notice(Notice::SetupRejected(association, cause));
+                self.state
+                    .notice(SessionEvent::SetupRejected(association, cause));
             }
             // It stands among the refusals, with both addresses.
             Event::TakeoverRefused { .. }
@@ -144,17 +145,18 @@ impl UpFunction {
             } else {
                 memory.gives_up = None;
                 let sessions = self.state.store.doom(id, |_| true);
-                self.state.notice(Notice::GivenUp(id, sessions));
+                self.state.notice(SessionEvent::GivenUp(id, sessions));
             }
         }
     }
 
     fn restarted(&mut self, association: AssociationId, ends: impl Fn(&Session) -> bool) {
         if let Some(memory) = self.state.memory(association) {
-            memory.farewell = Farewell::None;
+            memory.farewell = UsageBeforeRelease::None;
         }
         let sessions = self.state.store.doom(association, ends);
-        self.state.notice(Notice::Restarted(association, sessions));
+        self.state
+            .notice(SessionEvent::Restarted(association, sessions));
     }
 
     fn lost(&mut self, at: Moment, association: AssociationId) {
@@ -164,7 +166,7 @@ impl UpFunction {
             memory.gives_up = Some(deadline);
             self.state.gives_up_first = deadline.min(self.state.gives_up_first);
         }
-        self.state.notice(Notice::Lost(association, keep_s));
+        self.state.notice(SessionEvent::Lost(association, keep_s));
     }
 
     fn answers_again(&mut self, association: AssociationId) {

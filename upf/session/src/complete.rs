@@ -1,13 +1,13 @@
-//! Transactions leave and come back: credit usage, give peers back, answer.
+//! Completion of transactions: usage credit, peer release, response.
 
 use crate::compile::diff::{Delta, Wanted};
 use crate::draft::Drafted;
 use crate::establishment::put;
+use crate::events::SessionEvent;
 use crate::function::{Effects, UpFunction};
 use crate::network::Network;
-use crate::notice::Notice;
-use crate::pending::{Answer, Pending, Remarks};
-use crate::state::{Moment, State};
+use crate::pending::{Answer, Pending, SessionRemarks};
+use crate::state::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_n4::AssociationId;
@@ -58,14 +58,14 @@ impl UpFunction {
             Answer::Last(last) => self.report_last(at, *last, &record, out),
             Answer::Queried(token) => {
                 let token = *token;
-                self.state.notice(Notice::Queried(token));
+                self.state.notice(SessionEvent::Queried(token));
             }
         }
         self.state.end_meters(&record);
         self.state.pending.recycle(record);
     }
 
-    /// Asks the path for all counters of a session; [`Notice::Queried`] with `token` tells when
+    /// Asks the path for all counters of a session; [`SessionEvent::Queried`] with `token` tells when
     /// they have come in. False if there is no such session, or no room for a transaction.
     pub fn query<E: Effects>(&mut self, seid: u64, token: u64, out: &mut E) -> bool {
         let name = SessionRef::from_seid(Seid(seid));
@@ -99,16 +99,16 @@ impl UpFunction {
     #[inline]
     pub(super) fn note(&mut self, association: AssociationId, drafted: &Drafted) {
         let remarks = drafted.record.remarks;
-        if remarks != Remarks::default() {
+        if remarks != SessionRemarks::default() {
             self.remark(association, remarks);
         }
     }
 
-    fn remark(&mut self, association: AssociationId, remarks: Remarks) {
+    fn remark(&mut self, association: AssociationId, remarks: SessionRemarks) {
         let Some(memory) = self.state.memory(association) else {
             return;
         };
-        let Remarks {
+        let SessionRemarks {
             chosen_by_cp,
             unserved_triggers,
             inactivity_timer,
@@ -120,18 +120,19 @@ impl UpFunction {
         let timer = inactivity_timer && !memory.told_timer;
         memory.told_timer |= inactivity_timer;
         if teids {
-            self.state.notice(Notice::ChoosesTeids(association));
+            self.state.notice(SessionEvent::ChoosesTeids(association));
         }
         if triggers {
-            self.state.notice(Notice::TriggersUnserved(association));
+            self.state
+                .notice(SessionEvent::TriggersUnserved(association));
         }
         if timer {
-            self.state.notice(Notice::TimerUnserved(association));
+            self.state.notice(SessionEvent::TimerUnserved(association));
         }
     }
 }
 
-impl State {
+impl Sessions {
     /// Usage goes to the URRs that its PDR named while it was counted.
     fn credit(&mut self, record: &Pending, usage: &[Usage]) {
         for (credit, usage) in record.credits.iter().zip(usage) {

@@ -1,4 +1,4 @@
-//! What the session machine is told at its start.
+//! Configuration of the session machine.
 
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::Layout;

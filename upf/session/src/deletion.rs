@@ -1,4 +1,4 @@
-//! PFCP Session Deletion (TS 29.244, 6.3.4, 7.5.6, 7.5.7), and the end of doomed sessions.
+//! PFCP Session Deletion (TS 29.244, 6.3.4, 7.5.6, 7.5.7), and removal of orphaned sessions.
 
 use crate::compile::diff::{Delta, Wanted};
 use crate::draft::Drafted;
@@ -7,7 +7,7 @@ use crate::function::{Effects, UpFunction};
 use crate::network::Network;
 use crate::pending::{Answer, Due, Pending, Reply};
 use crate::refusal::Refusal;
-use crate::state::{Moment, State};
+use crate::state::{Moment, Sessions};
 use crate::store::{Session, SessionRef};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
@@ -91,7 +91,7 @@ impl UpFunction {
     }
 }
 
-impl State {
+impl Sessions {
     /// Removes a session and drafts the transaction that clears its lines. It cannot fail: what
     /// was admitted fits one transaction.
     pub(super) fn end(&mut self, at: Moment, name: SessionRef, session: &Session) -> Drafted {

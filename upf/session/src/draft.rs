@@ -1,15 +1,15 @@
-//! From a message to a transaction: the steps that establishment, modification and deletion have
-//! in common.
+//! Draft of a session's new rules, and its transaction: the steps that establishment, modification
+//! and deletion have in common.
 
+use crate::admission::{Admission, Policy};
 use crate::compile::diff::{Delta, Wanted};
-use crate::compile::ways::Ways;
+use crate::compile::far_update::FarUpdate;
 use crate::network::Network;
 use crate::pending::{Due, Pending};
 use crate::refusal::Refusal;
 use crate::rules::{Endpoint, Rules, Urr};
-use crate::state::{Moment, State};
+use crate::state::{Moment, Sessions};
 use crate::store::SessionRef;
-use crate::work::{Policy, Work};
 use arrayvec::ArrayVec;
 use sluice_datapath::limits::TXN_OPS;
 use sluice_datapath::session::txn::Txn;
@@ -30,7 +30,7 @@ pub enum Scope {
     /// Any of them.
     Rules,
     /// FARs alone.
-    Ways,
+    FarsOnly,
 }
 
 /// Where a draft begins.
@@ -43,7 +43,7 @@ pub struct Base {
     pub restores: bool,
 }
 
-impl State {
+impl Sessions {
     /// Drafts what `admit` reads from a message. If anything in it is refused, everything is as
     /// it was before.
     pub fn draft<N: Network>(
@@ -51,13 +51,13 @@ impl State {
         at: Moment,
         base: Base,
         net: &mut N,
-        admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
+        admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
     ) -> Result<(Drafted, Scope), Refusal> {
         if !self.pending.has_room() {
             return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
         }
         match base.session {
-            Some(session) => self.ways_at = self.store.load(session, &mut self.installed),
+            Some(session) => self.fars_at = self.store.load(session, &mut self.installed),
             None => self.installed.clear(),
         }
         let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });
@@ -81,12 +81,12 @@ impl State {
         at: Moment,
         base: &Base,
         net: &mut N,
-        admit: impl FnOnce(&mut Work<'_, N>) -> Result<Scope, Refusal>,
+        admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
         drafted: &mut Drafted,
     ) -> Result<Scope, Refusal> {
         self.draft.copy_from(&self.installed);
         let record = &mut *drafted.record;
-        let mut work = Work {
+        let mut work = Admission {
             net,
             ground: &mut self.ground,
             names: &mut self.names,
@@ -108,23 +108,23 @@ impl State {
             remarks: &mut record.remarks,
         };
         let scope = admit(&mut work)?;
-        let ways = Ways {
+        let ways = FarUpdate {
             old: &self.installed,
             new: work.draft,
         };
         let scope = match scope {
-            Scope::Ways if ways.keep_directions() => Scope::Ways,
+            Scope::FarsOnly if ways.keep_directions() => Scope::FarsOnly,
             _ => Scope::Rules,
         };
         match scope {
-            Scope::Ways => work.resolve_ways(&self.installed)?,
+            Scope::FarsOnly => work.resolve_ways(&self.installed)?,
             Scope::Rules => {
                 work.resolve()?;
                 work.place()?;
             }
         }
         match scope {
-            Scope::Ways => self.write_ways(drafted)?,
+            Scope::FarsOnly => self.write_fars(drafted)?,
             Scope::Rules => self.write(drafted)?,
         }
         match self.store.has_room(base.session, &self.draft) {
@@ -159,12 +159,12 @@ impl State {
     }
 
     /// [`write`](Self::write) where only FARs were updated, and no usage is asked for.
-    fn write_ways(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
+    fn write_fars(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
         let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
         let Self {
             installed, draft, ..
         } = self;
-        let ways = Ways {
+        let ways = FarUpdate {
             old: installed,
             new: draft,
         };

@@ -1,15 +1,15 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
+use crate::admission::{Admission, Created};
 use crate::config::Unserved;
 use crate::draft::{Base, Drafted, Scope};
 use crate::function::{Effects, UpFunction};
-use crate::ground::shard_of;
 use crate::network::Network;
 use crate::pending::{Answer, Reply};
 use crate::refusal::Refusal;
-use crate::state::{Moment, State};
+use crate::resources::shard_of;
+use crate::state::{Moment, Sessions};
 use crate::store::{CpSession, Digits, NewSession, SessionRef, User};
-use crate::work::{Created, Work};
 use core::net::{IpAddr, Ipv4Addr};
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Teid;
@@ -147,7 +147,7 @@ pub(super) fn put<'v>(
     w.ie(ie, |w| value.encode(w))
 }
 
-impl State {
+impl Sessions {
     /// A User Plane Inactivity Timer is not watched yet: `n4.unserved` says whether that is a reason.
     pub(super) fn refuse_timer(&self, is_set: bool) -> Result<(), Refusal> {
         if is_set && self.config.unserved == Unserved::Refuse {
@@ -230,7 +230,7 @@ fn first_ue_address(body: &[u8]) -> Option<Ipv4Addr> {
     addresses.find_map(|value| UeIpAddress::decode(value).ok()?.ipv4)
 }
 
-fn create_all<N: Network>(work: &mut Work<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
+fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
     for rule in [IeType::CREATE_PDR, IeType::CREATE_FAR] {
         if !body.may_have(rule) {
             return Err(Reject::mandatory_missing(rule).into());

@@ -1,4 +1,4 @@
-//! What this UP function says that it can do (TS 29.244, 8.2.25), and what it does not say.
+//! UP Function Features (TS 29.244, 8.2.25), announced and not announced.
 //!
 //! | bit | advertised | why |
 //! |-----|------------|-----|

@@ -1,12 +1,12 @@
-//! The UP function: what goes in, and where it is dealt with.
+//! The UP function: dispatch of N4 events, transactions and timers.
 
 use crate::config::Config;
+use crate::events::SessionEvent;
 use crate::network::Network;
-use crate::notice::Notice;
-use crate::state::{Moment, State};
+use crate::state::{Moment, Sessions};
 use crate::store::{CpSession, SessionRef};
 use core::net::{Ipv4Addr, SocketAddr};
-use sluice_datapath::lookup::foreign::ForeignWriter;
+use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Endpoint, Input, Instant, NodeId, Outbox, Role, SessionRequest, messages};
 use sluice_wire::ids::Seid;
@@ -23,7 +23,7 @@ pub trait Effects: Outbox {
 
 /// The first message of a datagram that will be [handled](UpFunction::handle) soon.
 #[derive(Clone, Copy, Debug)]
-pub struct Foreseen {
+pub struct Upcoming {
     session: Option<SessionRef>,
     /// It asks for the session's end.
     ends: bool,
@@ -39,7 +39,7 @@ pub struct Foreseen {
 /// [`tick`]: Self::tick
 pub struct UpFunction {
     pub(super) endpoint: Endpoint,
-    pub(super) state: State,
+    pub(super) state: Sessions,
     /// As it stands in the endpoint's configuration: answers are written while that is in use.
     pub(super) node_id: NodeId,
 }
@@ -47,7 +47,7 @@ pub struct UpFunction {
 impl UpFunction {
     /// A UP function without associations. Its features are set here; `foreign` is the writer of
     /// the path's table of identifiers that others chose.
-    pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ForeignWriter) -> Self {
+    pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ExactWriter) -> Self {
         n4.features.up = Some(super::UP_FUNCTION_FEATURES);
         // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
         n4.retains_sessions = true;
@@ -55,7 +55,7 @@ impl UpFunction {
         Self {
             node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
-            state: State::new(config, associations, foreign),
+            state: Sessions::new(config, associations, foreign),
         }
     }
 
@@ -106,9 +106,9 @@ impl UpFunction {
 
     /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
     /// is looked up by, and for the session that it names.
-    pub fn foresee(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Foreseen> {
+    pub fn prefetch_message(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> {
         let (header, body) = Header::parse(bytes).ok()?;
-        self.endpoint.foresee(peer, &header);
+        self.endpoint.prefetch_message(peer, &header);
         let session = header.seid.map(SessionRef::from_seid);
         match header.message_type {
             MessageType::SESSION_ESTABLISHMENT_REQUEST => {
@@ -120,7 +120,7 @@ impl UpFunction {
                 .into_iter()
                 .for_each(|name| self.state.store.prefetch(name)),
         }
-        Some(Foreseen {
+        Some(Upcoming {
             session,
             ends: header.message_type == MessageType::SESSION_DELETION_REQUEST,
         })
@@ -128,27 +128,27 @@ impl UpFunction {
 
     /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
     /// it becomes.
-    pub fn foresee_transaction(&self, after: usize) {
+    pub fn prefetch_transaction(&self, after: usize) {
         self.state.pending.prefetch_next(after);
     }
 
-    /// Some time after [`foresee`](Self::foresee): asks for the session's rules.
-    pub fn foresee_rules(&self, foreseen: &Foreseen) {
-        if let Some(session) = foreseen.session {
+    /// Some time after [`foresee`](Self::prefetch_message): asks for the session's rules.
+    pub fn prefetch_session_rules(&self, upcoming: &Upcoming) {
+        if let Some(session) = upcoming.session {
             self.state.store.prefetch_rules(session);
-            if foreseen.ends {
+            if upcoming.ends {
                 self.state.store.prefetch_end(session);
             }
         }
     }
 
     /// The same later still: asks for what the rules lead to.
-    pub fn foresee_ground(&self, foreseen: &Foreseen) {
-        let Some(name) = foreseen.session else { return };
+    pub fn prefetch_resources(&self, upcoming: &Upcoming) {
+        let Some(name) = upcoming.session else { return };
         for meter in self.state.store.meters_of(name) {
             self.state.ground.meters.prefetch_at(meter);
         }
-        if foreseen.ends {
+        if upcoming.ends {
             for endpoint in self.state.store.endpoints_of(name) {
                 self.state.ground.prefetch_release(&endpoint);
             }
@@ -157,7 +157,7 @@ impl UpFunction {
 
     /// A transaction that came back will be [completed](Self::complete) soon: asks the caches for
     /// its session.
-    pub fn foresee_completion(&self, txn: &Txn) {
+    pub fn prefetch_completion(&self, txn: &Txn) {
         if let Some(session) = self.state.pending.session(txn.id) {
             self.state.store.prefetch(session);
         }
@@ -222,7 +222,7 @@ impl UpFunction {
     }
 
     /// The next event for the log.
-    pub fn next_notice(&mut self) -> Option<Notice> {
+    pub fn next_notice(&mut self) -> Option<SessionEvent> {
         self.state.notices.pop_front()
     }
 

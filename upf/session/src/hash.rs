@@ -1,5 +1,5 @@
-//! Hashes of short keys: two multiplications under a seed, so that a peer which does not know it
-//! cannot aim for collisions.
+//! Seeded hashes of short keys: two multiplications under a seed, so that a peer which does not
+//! know it cannot aim for collisions.
 
 use core::hash::{BuildHasher, Hasher};
 use std::hash::RandomState;

@@ -43,51 +43,51 @@
 //!   Interface and Network Instance mean.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod admit;
-mod again;
+mod association_release;
 mod associations;
 mod compile;
 mod complete;
 mod config;
 mod deletion;
 mod draft;
+mod duplicate_establishment;
 mod establishment;
-mod farewell;
+mod events;
 mod features;
-mod followed;
 mod function;
-mod ground;
 pub mod hash;
+pub mod hash_index;
+mod inspect;
 mod limits;
-pub mod marks;
 mod meter;
 mod modification;
 mod names;
 pub mod network;
-mod notice;
 pub mod partitions;
 mod pending;
-mod places;
 mod random;
 mod refusal;
-mod remotes;
+mod released;
+mod remote_fteid_index;
 mod report;
+mod resources;
 mod rules;
 mod sdf;
-mod settle;
 mod slab;
+mod slot_allocator;
 mod state;
 mod store;
-mod views;
-mod work;
+mod trace_target;
 
 pub use config::{Config, MbrZero, Unserved};
+pub use events::SessionEvent;
 pub use features::UP_FUNCTION_FEATURES;
-pub use followed::{Followed, RuleNames, Sought};
-pub use function::{Effects, Foreseen, UpFunction};
-pub use ground::InUse;
-pub use notice::Notice;
-pub use views::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
+pub use function::{Effects, UpFunction, Upcoming};
+pub use inspect::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
+pub use resources::InUse;
+pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 
 #[cfg(test)]
 mod tests;

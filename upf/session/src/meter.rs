@@ -1,4 +1,4 @@
-//! Where the usage of a URR adds up until it is reported.
+//! Usage of a URR until it is reported.
 
 use crate::slab::Node;
 use sluice_datapath::session::txn::Usage;
@@ -11,7 +11,7 @@ use sluice_wire::pfcp::value::{
 
 /// What a URR wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct ReportContent {
     /// Measurement Method: volume.
     volume: bool,
     /// Measurement Information: numbers of packets (MNOP).
@@ -20,7 +20,7 @@ pub struct Told {
     before_qos: bool,
 }
 
-impl Told {
+impl ReportContent {
     /// As the URR says.
     pub fn by(method: MeasurementMethod, information: MeasurementInformation) -> Self {
         Self {
@@ -40,7 +40,7 @@ pub struct Meter {
     /// The URR.
     pub urr: UrrId,
     /// What is reported of it.
-    pub told: Told,
+    pub told: ReportContent,
     /// UR-SEQN of the next report.
     pub sequence: u32,
     /// When this measurement began.
@@ -51,7 +51,7 @@ pub struct Meter {
 
 impl Meter {
     /// A meter at zero.
-    pub fn new(urr: UrrId, told: Told, start: NtpTime) -> Self {
+    pub fn new(urr: UrrId, told: ReportContent, start: NtpTime) -> Self {
         Self {
             urr,
             told,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn meter(information: MeasurementInformation, start_s: u32) -> Meter {
-        let told = Told::by(MeasurementMethod::VOLUM, information);
+        let told = ReportContent::by(MeasurementMethod::VOLUM, information);
         Meter::new(UrrId(3), told, NtpTime(start_s))
     }
 

@@ -1,16 +1,16 @@
 //! PFCP Session Modification (TS 29.244, 6.3.3, 7.5.4, 7.5.5): whole or not at all.
 
+use crate::admission::Admission;
 use crate::admit::each;
-use crate::compile::ways;
+use crate::compile::far_update;
 use crate::draft::{Base, Drafted, Scope};
 use crate::establishment::{put, write_created};
 use crate::function::{Effects, UpFunction};
 use crate::network::Network;
 use crate::pending::{Answer, Pending, Reply};
 use crate::refusal::{self, Refusal};
-use crate::state::{Moment, State};
+use crate::state::{Moment, Sessions};
 use crate::store::{CpSession, Session, SessionRef};
-use crate::work::Work;
 use sluice_n4::SessionRequest;
 use sluice_wire::ids::Seid;
 use sluice_wire::limits::URRS_PER_MESSAGE;
@@ -105,7 +105,7 @@ impl UpFunction {
     }
 }
 
-impl State {
+impl Sessions {
     /// The session that a request names, if it is one of the association that asks.
     pub(super) fn find(&self, request: &SessionRequest<'_>) -> Option<(SessionRef, Session)> {
         let name = SessionRef::from_seid(request.header().seid?);
@@ -143,7 +143,7 @@ impl State {
 /// First what goes, then what comes, then what changes: an identifier may be used again in the
 /// message that removes it, and an update may refer to what was just created.
 fn apply_all<N: Network>(
-    work: &mut Work<'_, N>,
+    work: &mut Admission<'_, N>,
     head: &SessionModificationHead<'_>,
     body: &Body<'_>,
 ) -> Result<Scope, Refusal> {
@@ -151,15 +151,15 @@ fn apply_all<N: Network>(
     work.remove_rules(body)?;
     work.create_rules(body)?;
     work.update_rules(body)?;
-    Ok(match ways::are_all(body) && work.queried.is_empty() {
-        true => Scope::Ways,
+    Ok(match far_update::are_all(body) && work.queried.is_empty() {
+        true => Scope::FarsOnly,
         false => Scope::Rules,
     })
 }
 
 /// Query URR and QAURR mean the URRs from before the message.
 fn query<N: Network>(
-    work: &mut Work<'_, N>,
+    work: &mut Admission<'_, N>,
     head: &SessionModificationHead<'_>,
     body: &Body<'_>,
 ) -> Result<(), Refusal> {

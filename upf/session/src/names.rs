@@ -1,4 +1,4 @@
-//! Names of network instances, each kept once.
+//! Interned names of Network Instances.
 
 use crate::limits::{NAME_LEN, NAMES};
 use arrayvec::ArrayString;

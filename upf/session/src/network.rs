@@ -1,4 +1,4 @@
-//! What N4 rules may name: network instances, and what of ours stands behind them.
+//! The network as N4 rules name it: Network Instances, interfaces and tunnel endpoints.
 //!
 //! Session code asks; the control core, which owns interfaces, neighbours and peers, answers.
 

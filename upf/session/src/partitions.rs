@@ -12,7 +12,7 @@
 //! | transactions under way (`session::pending`) | the transaction's name, and so its shard | lowest of the shard |
 //! | TEID slots, lines, blocks (`session::places`), last TEIDs and pool lines (`session::ground`) | the place, and so its shard | lowest of the shard |
 
-use crate::marks::Marks;
+use crate::hash_index::HashIndex;
 use sluice_mem::prefetch;
 
 /// Bits of a key that tell its part.
@@ -33,7 +33,7 @@ impl Part {
     }
 
     /// A mark as the part's own table keeps it: the bits that all marks of the part share stand last,
-    /// where [`Marks`] looks for no place by them.
+    /// where [`HashIndex`] looks for no place by them.
     #[inline]
     pub fn inside(mark: u32) -> u32 {
         mark.rotate_left(BITS)
@@ -137,10 +137,10 @@ impl PartitionedBits {
     }
 }
 
-/// Numbers by mark in parts; see [`Marks`], which each part is.
+/// Numbers by mark in parts; see [`HashIndex`], which each part is.
 #[derive(Clone, Debug)]
 pub struct PartitionedMarks {
-    parts: Box<[Marks; PARTITIONS]>,
+    parts: Box<[HashIndex; PARTITIONS]>,
 }
 
 impl PartitionedMarks {
@@ -148,25 +148,25 @@ impl PartitionedMarks {
     pub fn new(numbers: usize) -> Self {
         let each = numbers.div_ceil(PARTITIONS);
         Self {
-            parts: Box::new(core::array::from_fn(|_| Marks::new(each))),
+            parts: Box::new(core::array::from_fn(|_| HashIndex::new(each))),
         }
     }
 
     #[inline]
-    fn part(&self, mark: u32) -> &Marks {
+    fn part(&self, mark: u32) -> &HashIndex {
         // `of_mark` has four bits.
         &self.parts[Part::of_mark(mark).index() % PARTITIONS]
     }
 
     #[inline]
-    fn part_mut(&mut self, mark: u32) -> &mut Marks {
+    fn part_mut(&mut self, mark: u32) -> &mut HashIndex {
         &mut self.parts[Part::of_mark(mark).index() % PARTITIONS]
     }
 
     /// True if there are none.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        self.parts.iter().all(Marks::is_empty)
+        self.parts.iter().all(HashIndex::is_empty)
     }
 
     /// Asks the caches for where a search for this mark begins.
@@ -231,7 +231,7 @@ mod tests {
         for i in 0..1_u32 << 14 {
             all.insert(i.wrapping_mul(0x9e37_79b1), i);
         }
-        let lens = all.parts.iter().map(Marks::len);
+        let lens = all.parts.iter().map(HashIndex::len);
         assert!(
             lens.clone().all(|len| (1_000..1_050).contains(&len)),
             "{:?}",

@@ -1,11 +1,11 @@
-//! Transactions under way, and what is to be done when they come back.
+//! Transactions in flight, and their completion actions.
 
+use crate::admission::Created;
+use crate::association_release::Last;
 use crate::compile::diff::Credits;
-use crate::farewell::Last;
 use crate::limits::{FARS, URRS};
 use crate::partitions::{PARTITIONS, Part};
 use crate::store::SessionRef;
-use crate::work::Created;
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::PeerId;
@@ -30,14 +30,14 @@ pub struct Pending {
     /// F-TEIDs that the answer tells.
     pub created: Created,
     /// What the operator is told about the message.
-    pub remarks: Remarks,
+    pub remarks: SessionRemarks,
     /// The answer.
     pub answer: Answer,
 }
 
 /// What the operator is told about a message, once for each association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Remarks {
+pub struct SessionRemarks {
     /// It named a TEID of the CP function's own choice.
     pub chosen_by_cp: bool,
     /// A URR asks for reports that are not made yet.
@@ -174,7 +174,7 @@ impl PendingTable {
                 queried: ArrayVec::new(),
                 due: ArrayVec::new(),
                 created: Created::new(),
-                remarks: Remarks::default(),
+                remarks: SessionRemarks::default(),
                 answer: Answer::None,
             }),
         }
@@ -233,7 +233,7 @@ impl PendingTable {
         record.queried.clear();
         record.due.clear();
         record.created.clear();
-        record.remarks = Remarks::default();
+        record.remarks = SessionRemarks::default();
         record.answer = Answer::None;
         self.spare.push(record);
     }

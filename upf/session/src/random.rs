@@ -1,4 +1,4 @@
-//! Random numbers for identifiers, from a seed: nothing here asks the system.
+//! Seeded random numbers for identifiers: nothing here asks the system.
 
 use core::hash::Hasher;
 use siphasher::sip::SipHasher13;

@@ -1,4 +1,4 @@
-//! Why a request is refused: what the response says.
+//! Refusals: PFCP cause, offending IE and failed rule.
 
 use core::fmt;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};

@@ -1,11 +1,11 @@
 //! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): Error Indications of tunnel peers.
 
-use crate::farewell;
+use crate::association_release;
+use crate::events::SessionEvent;
 use crate::function::{Effects, UpFunction};
 use crate::limits::REPORTS_PER_INDICATION;
-use crate::notice::Notice;
 use crate::rules::RemoteTunnel;
-use crate::state::{Moment, State};
+use crate::state::{Moment, Sessions};
 use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -33,7 +33,7 @@ impl UpFunction {
             address: peer,
         };
         let mut sessions: ArrayVec<SessionRef, REPORTS_PER_INDICATION> = ArrayVec::new();
-        let State {
+        let Sessions {
             remotes,
             store,
             installed,
@@ -104,7 +104,7 @@ impl UpFunction {
             .ok()
             .map(|m| m.cause);
         match cause {
-            cause if response.tag == farewell::TAG => {
+            cause if response.tag == association_release::TAG => {
                 self.final_report_ended(response.association, cause);
             }
             Some(cause) if cause.is_acceptance() => {}
@@ -126,7 +126,8 @@ impl UpFunction {
         cause: Option<Cause>,
     ) {
         self.state.set_reported(name, None, false);
-        self.state.notice(Notice::ReportFailed(association, cause));
+        self.state
+            .notice(SessionEvent::ReportFailed(association, cause));
     }
 }
 
@@ -139,7 +140,7 @@ pub(super) fn cp_station(cp: CpSession, primary: SocketAddr) -> Option<SocketAdd
     elsewhere.map(|a| SocketAddr::new(a, primary.port()))
 }
 
-impl State {
+impl Sessions {
     /// Marks the FARs that send into `tunnel` (or all) as reported or not; true if one changed.
     fn set_reported(
         &mut self,

@@ -1,4 +1,4 @@
-//! Records in a bounded arena, named by index.
+//! Bounded slab of records, named by index.
 //!
 //! Memory is reserved at start and touched when it is first used, so a large limit costs nothing
 //! until sessions come; nothing is allocated after that.

@@ -1,24 +1,24 @@
-//! Everything that the procedures share.
+//! Shared state of the session procedures.
 
+use crate::association_release::UsageBeforeRelease;
 use crate::compile::render::Image;
 use crate::config::Config;
 use crate::draft::Scope;
-use crate::farewell::Farewell;
-use crate::ground::{Claims, Ground};
+use crate::events::SessionEvent;
 use crate::hash::Seeded;
 use crate::limits::URRS_PER_SESSION;
-use crate::meter::Told;
+use crate::meter::ReportContent;
 use crate::names::Names;
 use crate::network::Network;
-use crate::notice::Notice;
 use crate::pending::PendingTable;
 use crate::random::Random;
-use crate::remotes::Remotes;
+use crate::released;
+use crate::remote_fteid_index::RemoteFteidIndex;
+use crate::resources::{Claims, Resources};
 use crate::rules::Rules;
-use crate::settle;
 use crate::store::{SessionRef, Store};
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::foreign::ForeignWriter;
+use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_n4::{AssociationId, Instant};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::VecDeque;
@@ -50,33 +50,33 @@ pub struct AssociationMemory {
     /// When the sessions of a silent peer end.
     pub gives_up: Option<Instant>,
     /// How far it is on its way to its release.
-    pub farewell: Farewell,
-    /// [`Notice::ChoosesTeids`] was given.
+    pub farewell: UsageBeforeRelease,
+    /// [`SessionEvent::ChoosesTeids`] was given.
     pub told_teids: bool,
-    /// [`Notice::TriggersUnserved`] was given.
+    /// [`SessionEvent::TriggersUnserved`] was given.
     pub told_triggers: bool,
-    /// [`Notice::TimerUnserved`] was given.
+    /// [`SessionEvent::TimerUnserved`] was given.
     pub told_timer: bool,
 }
 
 /// Sessions, allocators and work space.
-pub struct State {
+pub struct Sessions {
     pub config: Config,
     pub store: Store,
-    pub ground: Ground,
+    pub ground: Resources,
     pub names: Names,
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
-    pub remotes: Remotes,
+    pub remotes: RemoteFteidIndex,
     pub associations: Vec<AssociationMemory>,
     /// Not later than the first [`AssociationMemory::gives_up`].
     pub gives_up_first: Instant,
-    pub notices: VecDeque<Notice>,
+    pub notices: VecDeque<SessionEvent>,
     /// The session's rules before and after the message at hand.
     pub installed: Box<Rules>,
     pub draft: Box<Rules>,
     /// Where in the session's record its FARs begin.
-    pub ways_at: usize,
+    pub fars_at: usize,
     /// What the path has and what it is to have.
     pub before: Box<Image>,
     pub after: Box<Image>,
@@ -93,23 +93,23 @@ pub struct State {
     pub asserts: bool,
 }
 
-impl State {
-    pub fn new(config: Config, associations: usize, foreign: ForeignWriter) -> Self {
+impl Sessions {
+    pub fn new(config: Config, associations: usize, foreign: ExactWriter) -> Self {
         let meters = config.sessions.saturating_mul(URRS_PER_SESSION);
         let random = Random::new(config.seed);
         let layout = config.layout.clone();
         Self {
             store: Store::new(config.sessions, associations, Seeded(config.seed[1])),
-            ground: Ground::new(layout, config.blocks, meters, foreign, random),
+            ground: Resources::new(layout, config.blocks, meters, foreign, random),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
-            remotes: Remotes::new(config.sessions, Seeded(config.seed[0])),
+            remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,
             notices: VecDeque::with_capacity(NOTICES),
             installed: Box::default(),
             draft: Box::default(),
-            ways_at: 0,
+            fars_at: 0,
             before: Box::new(Image::new(config.mbr_zero)),
             after: Box::new(Image::new(config.mbr_zero)),
             claims: Box::default(),
@@ -123,10 +123,11 @@ impl State {
         }
     }
 
-    pub fn notice(&mut self, notice: Notice) {
+    pub fn notice(&mut self, notice: SessionEvent) {
         if self.notices.len() >= NOTICES {
             // Somebody waits for the end of a query; there are a few at a time.
-            let is_for_the_log = |notice: &Notice| !matches!(notice, Notice::Queried(_));
+            let is_for_the_log =
+                |notice: &SessionEvent| !matches!(notice, SessionEvent::Queried(_));
             if let Some(oldest) = self.notices.iter().position(is_for_the_log) {
                 self.notices.remove(oldest);
             }
@@ -168,9 +169,9 @@ impl State {
                 self.settle(session, now_s);
                 self.store.put(session, &self.draft);
             }
-            Scope::Ways => {
+            Scope::FarsOnly => {
                 self.settle_ways(session);
-                self.store.put_ways(session, &self.draft, self.ways_at);
+                self.store.put_fars(session, &self.draft, self.fars_at);
             }
         }
         #[cfg(test)]
@@ -197,15 +198,15 @@ impl State {
             ground,
             ..
         } = self;
-        for line in settle::gone_lines(installed, draft) {
+        for line in released::gone_lines(installed, draft) {
             ground.release(line, now_s);
         }
-        for block in settle::gone_blocks(installed, draft) {
+        for block in released::gone_blocks(installed, draft) {
             ground.release_block(block);
         }
         for urr in &draft.urrs {
             if let Some(meter) = ground.meters.get_mut(urr.meter) {
-                meter.told = Told::by(urr.method, urr.information);
+                meter.told = ReportContent::by(urr.method, urr.information);
             }
         }
         self.settle_ways(session);
@@ -219,7 +220,7 @@ impl State {
             remotes,
             ..
         } = self;
-        for (sends, tunnel) in settle::tunnels(installed, draft) {
+        for (sends, tunnel) in released::tunnels(installed, draft) {
             match sends {
                 true => remotes.add(tunnel, session.at),
                 false => remotes.remove(tunnel, session.at),

@@ -1,13 +1,13 @@
-//! Requests: what they make of a session's rules, and what makes them impossible.
+//! Request admission: changed rules, or the reason of refusal.
 
 mod check;
 mod far;
 mod pdr;
 mod qer;
 
-use crate::choice::Choices;
 use crate::config::TwinConfig;
 use crate::rules::Session;
+use crate::up_fteid::Choices;
 use crate::usage::Urr;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags};

@@ -1,4 +1,4 @@
-//! Token buckets: the level is counted in bits and falls to the debt that packets left.
+//! Token buckets, counted in bits.
 //!
 //! A bucket holds what its rate carries in 100 ms, but at least 3200 bytes, and starts full. A
 //! packet passes if its bits are there. A changed rate keeps the time until the bucket is full.

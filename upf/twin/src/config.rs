@@ -1,4 +1,4 @@
-//! What stands around the UPF: its interfaces, and the stations there.
+//! Network around the UPF: interfaces and stations.
 
 use std::net::Ipv4Addr;
 
@@ -30,14 +30,14 @@ impl Side {
 
 /// What rules call an interface: a side and a network instance.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct InterfaceName {
     /// The side.
     pub side: Side,
     /// The network instance, in dotted text.
     pub instance: String,
 }
 
-impl Place {
+impl InterfaceName {
     /// True if a rule for `side` and `instance` may mean this place.
     pub fn is_meant(&self, side: Side, instance: Option<&str>) -> bool {
         let same = |name: &str| name.eq_ignore_ascii_case(&self.instance);
@@ -49,7 +49,7 @@ impl Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TunnelEnd {
     /// What rules call it.
-    pub place: Place,
+    pub place: InterfaceName,
     /// The address.
     pub address: Ipv4Addr,
 }
@@ -73,7 +73,7 @@ pub struct Link {
     /// Tunnels that end here.
     pub tunnels: Vec<TunnelEnd>,
     /// Plain packets of this data network go in and out here.
-    pub plain: Option<Place>,
+    pub plain: Option<InterfaceName>,
     /// Static routes: prefix and gateway.
     pub routes: Vec<(Prefix, Ipv4Addr)>,
     /// Stations whose MAC addresses are known.
@@ -85,7 +85,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The next station towards `to`: `to` itself on the link, else the gateway of the longest
+    /// The next hop towards `to`: `to` itself on the link, else the gateway of the longest
     /// prefix.
     pub fn station_towards(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
         if self.is_connected(to) {
@@ -152,7 +152,7 @@ impl TwinConfig {
     }
 
     /// The data network that a rule means: N6-LAN is N6 where nothing is configured for it.
-    pub fn data_network(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
+    pub fn data_network(&self, side: Side, instance: Option<&str>) -> Option<&InterfaceName> {
         let own = self.plain(side, instance);
         let shared = || match side {
             Side::SgiLan => self.plain(Side::Core, instance),
@@ -174,7 +174,7 @@ impl TwinConfig {
     }
 
     /// The first plain place that a rule means.
-    pub fn plain(&self, side: Side, instance: Option<&str>) -> Option<&Place> {
+    pub fn plain(&self, side: Side, instance: Option<&str>) -> Option<&InterfaceName> {
         let places = self.links.iter().filter_map(|l| l.plain.as_ref());
         places.into_iter().find(|p| p.is_meant(side, instance))
     }

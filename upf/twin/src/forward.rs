@@ -1,10 +1,10 @@
 //! Forwarding: QERs, the FAR, and the frame that leaves.
 
 use crate::config::{Link, Side, TwinConfig};
-use crate::detect::Detected;
 use crate::fragment::fragment;
 use crate::ipv4::{self, with_one_hop_less};
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
+use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
 use sluice_wire::pfcp::value::Gate;
 use std::net::Ipv4Addr;
@@ -208,14 +208,14 @@ fn destination(far: &Far) -> Result<&Forwarding, End> {
     }
 }
 
-/// A link, our address there, and the next station.
-struct Way<'a> {
+/// A link, our address there, and the next hop.
+struct Output<'a> {
     link: &'a Link,
     local: Ipv4Addr,
     station: Ipv4Addr,
 }
 
-fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result<Way<'a>, End> {
+fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result<Output<'a>, End> {
     let instance = to.instance.as_deref();
     let no_route = (Drop::NoRoute, None);
     if let Some(remote) = to.tunnel {
@@ -235,18 +235,18 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result
     Ok(plain_way(link, *gateway))
 }
 
-fn plain_way(link: &Link, station: Ipv4Addr) -> Way<'_> {
-    Way {
+fn plain_way(link: &Link, station: Ipv4Addr) -> Output<'_> {
+    Output {
         link,
         local: Ipv4Addr::UNSPECIFIED,
         station,
     }
 }
 
-fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Option<Way<'a>> {
+fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Option<Output<'a>> {
     let (at, end) = config.tunnels(to.side, to.instance.as_deref())?;
     let link = &config.links[at];
-    Some(Way {
+    Some(Output {
         link,
         local: end.address,
         station: link.station_towards(remote.address)?,
@@ -280,7 +280,7 @@ pub fn end_marker(
 /// IPv4, UDP and GTP-U header with extension headers (types and contents) in front of `inner_len`
 /// bytes. The UDP source port is left 0.
 fn outer(
-    way: &Way<'_>,
+    way: &Output<'_>,
     remote: Remote,
     message_type: u8,
     extensions: &[(u8, Vec<u8>)],

@@ -1,4 +1,4 @@
-//! The slow, obvious twin of the packet path.
+//! The reference interpreter ("twin") of the packet path: slow and obvious.
 //!
 //! It interprets PFCP rules (TS 29.244) as they were received, packet by packet, with a packet
 //! parser that is not ours (etherparse). It knows no slot, shard, compiled line or classifier: a
@@ -30,22 +30,22 @@
 #![forbid(unsafe_code)]
 
 mod admit;
-mod arrival;
 mod bucket;
-mod choice;
 pub mod config;
-mod detect;
 mod forward;
 mod fragment;
 mod gtpu;
 mod ipv4;
 pub mod outcome;
+mod parse;
+mod pdr_detection;
 mod rules;
 mod twin;
+mod up_fteid;
 mod usage;
 
 pub use admit::Refused;
-pub use config::{Link, Place, Side, TunnelEnd, TwinConfig};
+pub use config::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
 pub use twin::{Modified, Twin};

@@ -1,4 +1,4 @@
-//! What becomes of a packet.
+//! Outcome of a packet: transmitted frames, drops, reports.
 
 use std::net::Ipv4Addr;
 
@@ -65,7 +65,7 @@ pub enum Drop {
     UdpChecksum,
     /// No route.
     NoRoute,
-    /// The next station did not answer in time.
+    /// The next hop did not answer in time.
     NextHopUnresolved,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,
@@ -164,7 +164,7 @@ pub enum Outcome {
     Control,
     /// A UE's packet to one of our own addresses has arrived.
     Arrived(Vec<u8>),
-    /// It waits for the MAC address of its next station, or for other fragments.
+    /// It waits for the MAC address of its next hop, or for other fragments.
     Held,
     /// A fragment that waited became part of another packet.
     Merged,

@@ -1,4 +1,4 @@
-//! Rules as they were received: nothing is compiled, merged or looked up in advance.
+//! Rules as received: nothing is compiled, merged or looked up in advance.
 
 use crate::bucket::Bucket;
 use crate::config::Side;

@@ -1,21 +1,21 @@
-//! The twin as its user sees it.
+//! The twin's interface.
 
 use crate::admit::{Draft, Refused, check, no};
-use crate::arrival::{self, Arrival};
-use crate::choice::Choices;
 use crate::config::TwinConfig;
-use crate::detect::{self, Sessions};
 use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::outcome::{Drop, Outcome};
+use crate::parse::{self, Arrival};
+use crate::pdr_detection::{self, Sessions};
 use crate::rules::{Session, SessionId};
+use crate::up_fteid::Choices;
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags, UsageReportTrigger};
 use std::collections::BTreeSet;
 
-/// How long a packet waits for the MAC address of its next station.
+/// How long a packet waits for the MAC address of its next hop.
 const WAIT_NS: u64 = 3_000_000_000;
 
 /// A UPF that takes its time.
@@ -23,7 +23,7 @@ const WAIT_NS: u64 = 3_000_000_000;
 pub struct Twin {
     config: TwinConfig,
     sessions: Sessions,
-    /// When packets that wait for their next station are given up.
+    /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
     fragments: Fragments,
 }
@@ -153,7 +153,7 @@ impl Twin {
     /// A frame that `port` received. Several outcomes where it leaves in pieces, or decides the
     /// fate of fragments that waited.
     pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Vec<Outcome> {
-        let detected = match arrival::read(&self.config, port, frame) {
+        let detected = match parse::read(&self.config, port, frame) {
             Err(drop) => return vec![Outcome::Dropped(drop, None)],
             Ok(Arrival::Control) => return vec![Outcome::Control],
             Ok(Arrival::Fragment(packet)) => {
@@ -162,7 +162,7 @@ impl Twin {
             }
             Ok(Arrival::EndMarker(came)) => {
                 let Some((stream, marker)) =
-                    detect::end_marker(&self.config, &self.sessions, &came)
+                    pdr_detection::end_marker(&self.config, &self.sessions, &came)
                 else {
                     return vec![Outcome::Control];
                 };
@@ -170,8 +170,10 @@ impl Twin {
                 let lost = |why| Outcome::Dropped(why, None);
                 return vec![sent.map_or_else(lost, Outcome::Sent)];
             }
-            Ok(Arrival::Tunnel(came)) => detect::tunnelled(&self.config, &self.sessions, &came),
-            Ok(Arrival::Plain(came)) => detect::plain(&self.config, &self.sessions, came),
+            Ok(Arrival::Tunnel(came)) => {
+                pdr_detection::tunnelled(&self.config, &self.sessions, &came)
+            }
+            Ok(Arrival::Plain(came)) => pdr_detection::plain(&self.config, &self.sessions, came),
         };
         let detected = match detected {
             Ok(detected) => detected,
@@ -209,7 +211,7 @@ impl Twin {
         dropped
     }
 
-    /// Packets that wait for their next station, and fragments.
+    /// Packets that wait for their next hop, and fragments.
     pub fn held(&self) -> usize {
         self.waiting.len() + self.fragments.held()
     }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use sluice_twin::{Drop, IcmpCause, Link, Notice, Outcome, Place, Refused, Sent, Side};
+use sluice_twin::{Drop, IcmpCause, InterfaceName, Link, Notice, Outcome, Refused, Sent, Side};
 use sluice_twin::{TunnelEnd, Twin, TwinConfig};
 use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Teid, UrrId};
 use sluice_wire::pfcp::group::*;
@@ -269,7 +269,7 @@ fn world() -> TwinConfig {
         allowed_peers: vec![],
         verifies_udp: true,
     };
-    let place = |side, instance: &str| Place {
+    let place = |side, instance: &str| InterfaceName {
         side,
         instance: instance.to_owned(),
     };

@@ -1,4 +1,4 @@
-//! Building GTP-U messages (TS 29.281, 5.1 and 7).
+//! GTP-U message builder (TS 29.281, 5.1 and 7).
 //!
 //! Signalling messages have TEID 0 and a sequence number (5.1); messages of a tunnel have neither
 //! need nor use for one.

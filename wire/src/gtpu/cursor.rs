@@ -1,4 +1,4 @@
-//! A cursor that writes and a cursor that reads, neither past the end.
+//! Bounded write and read cursors.
 
 /// Writes into a slice; once something did not fit, nothing does.
 pub(super) struct Out<'a> {

@@ -1,4 +1,4 @@
-//! What can be wrong with a GTP-U message.
+//! GTP-U parse and build errors.
 
 use super::{ExtensionType, IeType, MessageType};
 use core::fmt;

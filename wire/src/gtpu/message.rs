@@ -1,4 +1,4 @@
-//! Reading any GTP-U message (TS 29.281, 7).
+//! GTP-U message parser (TS 29.281, 7).
 
 use super::extension::{Received, receive};
 use super::{GPdu, GtpuError, Header, IeType, Ies, MessageType};

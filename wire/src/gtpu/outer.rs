@@ -1,4 +1,4 @@
-//! The whole outer header of a G-PDU over IPv4, from a part that is constant per peer.
+//! Outer IPv4, UDP and GTP-U header of a G-PDU, from a template per peer.
 
 use super::build::g_pdu_header;
 use super::header::FLAG_E;

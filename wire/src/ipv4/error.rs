@@ -1,4 +1,4 @@
-//! What can be wrong with an IPv4 packet.
+//! IPv4 parse and build errors.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Cutting a packet into fragments (RFC 791, 2.3 and 3.2), without memory of its own.
+//! IPv4 fragmentation (RFC 791, 2.3 and 3.2), without memory of its own.
 
 use super::{HEADER_LEN, Ipv4, Ipv4Option, MAX_HEADER_LEN, Options};
 use crate::checksum::checksum;

@@ -1,4 +1,4 @@
-//! Building IPv4 headers.
+//! IPv4 header builder.
 
 use super::{HEADER_LEN, Ipv4, MAX_PACKET_LEN, Protocol, TooLong};
 use crate::checksum::checksum;

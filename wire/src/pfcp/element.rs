@@ -1,4 +1,4 @@
-//! What every IE value and every group has in common, and the reader that they are made with.
+//! Traits of IE values and groups, and their reader.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 

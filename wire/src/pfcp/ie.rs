@@ -1,4 +1,4 @@
-//! Walking the information elements of a message or group (TS 29.244, 8.1.1).
+//! IE iterator of a message or group (TS 29.244, 8.1.1).
 
 use super::cause::Cause;
 use super::element::Element;

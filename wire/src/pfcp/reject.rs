@@ -1,4 +1,4 @@
-//! Why a message was not understood: the cause and the IE that a response names.
+//! Parse errors: the cause and the offending IE that a response names.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! `ie_table!`: one list of fields becomes a struct, its parser and its emitter.
+//! `ie_table!`: a struct, its parser and its emitter from one list of IEs.
 //!
 //! ```text
 //! ie_table! {

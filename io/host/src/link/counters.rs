@@ -1,4 +1,4 @@
-//! What the kernel counts of an interface.
+//! Kernel counters of a network interface.
 
 use super::Link;
 use crate::HostError;

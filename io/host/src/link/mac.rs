@@ -1,4 +1,4 @@
-//! Hardware addresses as text.
+//! MAC addresses as text.
 
 /// A hardware address as `ip` writes it.
 pub fn mac_text(mac: [u8; 6]) -> String {

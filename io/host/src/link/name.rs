@@ -1,4 +1,4 @@
-//! Names of interfaces.
+//! Interface names.
 
 use crate::HostError;
 

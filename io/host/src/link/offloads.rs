@@ -1,4 +1,4 @@
-//! Offloads: what the kernel leaves to a card, and its own ways to put packets together.
+//! Interface offloads: checksums, segmentation, and receive coalescing.
 
 use super::{Link, unexpected};
 use crate::{HostError, tool};

@@ -1,4 +1,4 @@
-//! What netdevice(7) tells and sets: the MTU, and whether packets pass.
+//! Interface ioctls of netdevice(7): the MTU and the up flag.
 
 use std::io;
 use std::net::Ipv4Addr;

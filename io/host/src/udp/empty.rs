@@ -1,4 +1,4 @@
-//! Headers and vectors of system calls before they are filled in.
+//! Empty `mmsghdr`, `iovec` and control buffers for system calls.
 
 use std::mem::MaybeUninit;
 

@@ -1,5 +1,6 @@
-//! Kernel UDP sockets that move datagrams in batches: N4 (PFCP, port 8805) and N3 or N9
-//! (GTP-U, port 2152) where no DPDK port is used. IPv4.
+//! Kernel UDP sockets that move datagrams in batches, for N4 (PFCP, port 8805), N3 and N9.
+//!
+//! IPv4.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn buffers_are_raised() {
         let (receive, send) = bind(Ipv4Addr::LOCALHOST).buffer_bytes().expect("read");
-        let minimum = if crate::cap::is_network_admin() {
+        let minimum = if crate::env_check::is_network_admin() {
             BUFFER_BYTES
         } else {
             1

@@ -1,6 +1,7 @@
-//! Receiving: many datagrams by one recvmmsg(2), each with the address it was sent to. Where a socket
-//! asks for it, those of one length from one peer that came together are taken as one and told apart
-//! here (UDP_GRO, udp(7)).
+//! Batched UDP receive by recvmmsg(2), each datagram with its destination address, and UDP GRO.
+//!
+//! Where a socket asks for it, those of one length from one peer that came together are taken as
+//! one and told apart here (UDP_GRO, udp(7)).
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};

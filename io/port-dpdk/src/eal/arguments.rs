@@ -1,4 +1,4 @@
-//! The command line that the EAL is given.
+//! EAL arguments.
 
 use super::memory::{self, Pages};
 use super::{EalConfig, LogLevel};

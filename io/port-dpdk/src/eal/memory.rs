@@ -1,4 +1,4 @@
-//! Where DPDK's packet memory comes from.
+//! EAL memory: huge pages or anonymous memory.
 
 use crate::error::EalError;
 

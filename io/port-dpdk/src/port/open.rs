@@ -1,4 +1,4 @@
-//! From device arguments to a started port, step by step.
+//! Port start-up: from device arguments to a started ethdev port.
 
 use std::ffi::CString;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! Queues as values: who has one may use it, and nobody else can.
+//! Receive and transmit queues as owned values, so that only one thread can use each.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What a port tells about itself while it runs.
+//! Port statistics and link state.
 
 use sluice_port::{LinkState, PortStats};
 

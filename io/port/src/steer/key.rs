@@ -1,4 +1,4 @@
-//! Toeplitz keys that pick bits.
+//! Toeplitz keys of a single bit, which make the RSS hash select address bits.
 //!
 //! Toeplitz' hash of a packet is the sum (modulo 2) of a window of the key for each bit that is set
 //! in the packet's addresses, and the windows of neighbouring bits are neighbours in the key. With a

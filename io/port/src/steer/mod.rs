@@ -1,4 +1,4 @@
-//! How a port chooses the receive queue of a user packet.
+//! Flow steering: how a port chooses the receive queue of a user packet.
 //!
 //! Shards are the low bits of what a port can see: of the TEID, and of the UE's address. So packets
 //! fall into *groups* by some of these bits, and a port that steers sends each group to a queue of

@@ -1,4 +1,4 @@
-//! The first way of steering that works at a port, and what becomes of it.
+//! Probing of a port's steering methods: the first that works is used.
 
 use super::key::{dealt, entry_group, picking_key};
 use super::rules::Rules;
@@ -30,7 +30,7 @@ impl Method {
     }
 }
 
-enum Way<R> {
+enum SteerMethod<R> {
     FlowRules(Rules<R>),
     /// Bits of an entry's number.
     Hash(u32),
@@ -40,7 +40,7 @@ enum Way<R> {
 /// A port that steers as well as it can.
 pub struct Steering<S: Steer> {
     port: S,
-    way: Way<S::Rule>,
+    way: SteerMethod<S::Rule>,
     group_bits: u32,
     /// By group; none if the port does not steer.
     queues: Vec<QueueId>,
@@ -53,7 +53,7 @@ impl<S: Steer> Steering<S> {
     pub fn probe(port: S, traffic: &[Traffic], group_bits: &[u32], allowed: &[Method]) -> Self {
         let mut steering = Self {
             port,
-            way: Way::Software,
+            way: SteerMethod::Software,
             group_bits: 0,
             queues: Vec::new(),
             refused: Vec::new(),
@@ -98,7 +98,7 @@ impl<S: Steer> Steering<S> {
             let queues = self.dealt(*bits);
             match Rules::make(&mut self.port, traffic, *bits, &queues) {
                 Ok(rules) => {
-                    self.way = Way::FlowRules(rules);
+                    self.way = SteerMethod::FlowRules(rules);
                     (self.group_bits, self.queues) = (*bits, queues);
                     return Ok(());
                 }
@@ -124,11 +124,11 @@ impl<S: Steer> Steering<S> {
         // The UE is the source of what comes out of a tunnel.
         let key = picking_key(bits, !inside);
         self.port.hash_by(&Hash { inside, key })?;
-        self.way = Way::Hash(bits);
+        self.way = SteerMethod::Hash(bits);
         self.group_bits = group_bits.first().map_or(bits, |wanted| bits.min(*wanted));
         self.queues = self.dealt(self.group_bits);
         self.set_table(bits).inspect_err(|_| {
-            self.way = Way::Software;
+            self.way = SteerMethod::Software;
             self.queues.clear();
         })
     }
@@ -142,9 +142,9 @@ impl<S: Steer> Steering<S> {
     /// How it steers.
     pub fn method(&self) -> Method {
         match &self.way {
-            Way::FlowRules(_) => Method::FlowRules,
-            Way::Hash(_) => Method::Hash,
-            Way::Software => Method::Software,
+            SteerMethod::FlowRules(_) => Method::FlowRules,
+            SteerMethod::Hash(_) => Method::Hash,
+            SteerMethod::Software => Method::Software,
         }
     }
 
@@ -166,8 +166,8 @@ impl<S: Steer> Steering<S> {
     /// Why groups stay where they are, if they do: then software hands over what has moved.
     pub fn is_fixed(&self) -> Option<&Refusal> {
         match &self.way {
-            Way::FlowRules(rules) => rules.replace.as_ref().err(),
-            Way::Hash(_) | Way::Software => None,
+            SteerMethod::FlowRules(rules) => rules.replace.as_ref().err(),
+            SteerMethod::Hash(_) | SteerMethod::Software => None,
         }
     }
 
@@ -182,12 +182,12 @@ impl<S: Steer> Steering<S> {
         };
         self.queues[at] = queue;
         let done = match &mut self.way {
-            Way::FlowRules(rules) => rules.steer(&mut self.port, at, queue),
-            Way::Hash(bits) => {
+            SteerMethod::FlowRules(rules) => rules.steer(&mut self.port, at, queue),
+            SteerMethod::Hash(bits) => {
                 let bits = *bits;
                 self.set_table(bits)
             }
-            Way::Software => Ok(()),
+            SteerMethod::Software => Ok(()),
         };
         done.inspect_err(|_| self.queues[at] = before)
     }
@@ -204,11 +204,11 @@ impl<S: Steer> Steering<S> {
 
     /// Takes all rules away.
     pub fn end(&mut self) {
-        if let Way::FlowRules(rules) = &mut self.way {
+        if let SteerMethod::FlowRules(rules) = &mut self.way {
             rules.remove_all(&mut self.port);
         }
         self.queues.clear();
-        self.way = Way::Software;
+        self.way = SteerMethod::Software;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Groups of packets by masked flow rules.
+//! Masked flow rules for groups of shards.
 
 use super::{FlowRule, Refusal, Steer, Traffic};
 use crate::QueueId;

@@ -1,4 +1,4 @@
-//! Why the endpoint did not do what it was asked to do.
+//! Errors of endpoint calls.
 
 use core::fmt;
 

@@ -6,7 +6,7 @@ use sluice_wire::pfcp::value::NtpTime;
 use sluice_wire::pfcp::{Header, MessageType};
 
 use super::Endpoint;
-use super::courier::{Parcel, Purpose, response_header};
+use super::sender::{OutRequest, Purpose, response_header};
 use crate::association::AssociationId;
 use crate::codec;
 use crate::counters::Counter;
@@ -49,7 +49,7 @@ impl Endpoint {
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = Parcel {
+        let parcel = OutRequest {
             to: association.primary,
             message_type: MessageType::HEARTBEAT_REQUEST,
             seid: None,

@@ -1,15 +1,15 @@
 //! The PFCP endpoint of one CP or UP function.
 
-mod courier;
 mod error;
 mod heartbeat;
 mod receive;
 mod release;
+mod sender;
+mod session_requests;
 mod setup;
 mod takeover;
 mod timers;
 mod update;
-mod upper;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -17,10 +17,10 @@ use std::net::{IpAddr, SocketAddr};
 use sluice_wire::pfcp::Header;
 
 pub use error::RequestError;
+pub use session_requests::Request;
 pub use update::Change;
-pub use upper::Request;
 
-use courier::{Courier, Purpose};
+use sender::{MessageSender, Purpose};
 use takeover::Contest;
 
 use crate::association::{Association, AssociationId};
@@ -43,7 +43,7 @@ use crate::transport::Outbox;
 pub struct Endpoint {
     role: Role,
     config: Config,
-    courier: Courier,
+    courier: MessageSender,
     associations: Associations,
     /// Set-ups that wait for the holder of their Node ID: one for each association at most.
     contests: Vec<Contest>,
@@ -61,7 +61,7 @@ impl Endpoint {
         let events = limits.in_flight as usize + limits.associations * 2 + 16;
         Self {
             role,
-            courier: Courier::new(&config),
+            courier: MessageSender::new(&config),
             associations: Associations::new(limits.associations),
             contests: Vec::with_capacity(limits.associations),
             events: VecDeque::with_capacity(events),
@@ -73,8 +73,10 @@ impl Endpoint {
 
     /// A message of this header will be [handled](Self::handle) soon: asks the caches for what it
     /// takes.
-    pub fn foresee(&self, peer: SocketAddr, header: &Header) {
-        self.courier.inbound.foresee(peer, header.sequence.get());
+    pub fn prefetch_message(&self, peer: SocketAddr, header: &Header) {
+        self.courier
+            .inbound
+            .prefetch_message(peer, header.sequence.get());
     }
 
     /// The association of the peer at this address, if one is known.

@@ -1,10 +1,10 @@
-//! The way of a received message to its procedure (TS 29.244, 7.6).
+//! Dispatch of received messages to procedures (TS 29.244, 7.6).
 
 use std::net::{IpAddr, SocketAddr};
 
 use sluice_wire::pfcp::{Cause, Header, HeaderError, MessageType, SequenceNumber};
 
-use super::courier::{Purpose, Received};
+use super::sender::{Purpose, Received};
 use super::{Endpoint, RequestError};
 use crate::codec;
 use crate::config::Role;

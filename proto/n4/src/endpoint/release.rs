@@ -2,7 +2,7 @@
 
 use sluice_wire::pfcp::{Cause, MessageType};
 
-use super::courier::{Parcel, Purpose};
+use super::sender::{OutRequest, Purpose};
 use super::{Endpoint, RequestError};
 use crate::association::{AssociationId, State};
 use crate::codec;
@@ -35,7 +35,7 @@ impl Endpoint {
             State::Up if self.role == Role::Up => return Err(RequestError::WrongRole(Role::Up)),
             State::Up => {}
         }
-        let parcel = Parcel {
+        let parcel = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_RELEASE_REQUEST,
             seid: None,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use sluice_wire::pfcp::{Cause, MessageType};
 
-use super::courier::{Parcel, Purpose};
+use super::sender::{OutRequest, Purpose};
 use super::{Endpoint, RequestError};
 use crate::association::{Association, AssociationId, State};
 use crate::codec::{self, SetupRequest, SetupResponse};
@@ -48,7 +48,7 @@ impl Endpoint {
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = Parcel {
+        let parcel = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_SETUP_REQUEST,
             seid: None,

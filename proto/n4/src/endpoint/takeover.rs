@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use sluice_wire::pfcp::{Cause, MessageType};
 
-use super::courier::{Parcel, Purpose};
+use super::sender::{OutRequest, Purpose};
 use super::{Endpoint, RequestError};
 use crate::association::AssociationId;
 use crate::codec::{self, SetupRequest};
@@ -150,7 +150,7 @@ impl Endpoint {
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = Parcel {
+        let parcel = OutRequest {
             to: association.primary,
             message_type: MessageType::HEARTBEAT_REQUEST,
             seid: None,

@@ -1,4 +1,4 @@
-//! What time alone brings about.
+//! Endpoint timers: retransmission, heartbeats, grace periods.
 
 use super::takeover::Contest;
 use super::{Change, Endpoint};

@@ -3,7 +3,7 @@
 use sluice_wire::pfcp::value::Timer;
 use sluice_wire::pfcp::{Cause, MessageType, SequenceNumber};
 
-use super::courier::{Parcel, Purpose};
+use super::sender::{OutRequest, Purpose};
 use super::timers::PREPARATION_MS;
 use super::{Endpoint, RequestError};
 use crate::association::{AssociationId, Features, State};
@@ -55,7 +55,7 @@ impl Endpoint {
         if let Change::Features(features) = change {
             self.config.features = self.config.features.updated(features);
         }
-        let parcel = Parcel {
+        let parcel = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_UPDATE_REQUEST,
             seid: None,

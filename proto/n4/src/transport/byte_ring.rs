@@ -16,19 +16,19 @@ pub struct Position(u64);
 pub struct ByteRing {
     bytes: Box<[u8]>,
     /// Start of the oldest record.
-    tail: Place,
+    tail: RingPosition,
     /// End of the newest record.
-    head: Place,
+    head: RingPosition,
 }
 
 /// A position, and where it lies in the ring.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct RingPosition {
     position: u64,
     at: usize,
 }
 
-impl Place {
+impl RingPosition {
     /// Goes on by so many octets, of which the ring has `capacity`.
     fn go_on(&mut self, octets: usize, capacity: usize) {
         self.position += octets as u64;
@@ -44,8 +44,8 @@ impl ByteRing {
     pub fn new(capacity: usize) -> Self {
         Self {
             bytes: vec![0; capacity].into_boxed_slice(),
-            tail: Place::default(),
-            head: Place::default(),
+            tail: RingPosition::default(),
+            head: RingPosition::default(),
         }
     }
 

@@ -8,7 +8,7 @@
 use sluice_mem::prefetch;
 
 use super::byte_ring::{ByteRing, Position};
-use super::recent::{self, Recent};
+use super::seen_requests::{self, SeenRequests};
 use crate::time::Instant;
 
 /// How much of the past is remembered.
@@ -53,7 +53,7 @@ pub struct Inbound {
     next: u64,
     /// Their numbers by key. Those that left their bucket follow one another by [`Entry::older`],
     /// until one that has been overwritten.
-    recent: Recent,
+    recent: SeenRequests,
     responses: ByteRing,
     evicted_requests: u64,
     evicted_responses: u64,
@@ -67,17 +67,17 @@ struct Entry {
     arrived: Instant,
     /// The one that left the bucket of recent numbers before this one did.
     older: u64,
-    state: State,
+    state: RequestState,
 }
 
 /// So many entries ahead of the newest the caches are asked for the oldest, which give way.
 const AHEAD: u64 = 16;
 
 /// Octets that an entry and its share of the table of numbers take.
-pub const REQUEST_BYTES: usize = size_of::<Entry>() + recent::BYTES_EACH;
+pub const REQUEST_BYTES: usize = size_of::<Entry>() + seen_requests::BYTES_EACH;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum RequestState {
     InProgress,
     Answered(Position),
     /// The response was too long to keep.
@@ -92,7 +92,7 @@ impl Inbound {
             entries: Vec::with_capacity(requests),
             capacity: requests,
             next: 1,
-            recent: Recent::new(requests),
+            recent: SeenRequests::new(requests),
             responses: ByteRing::new(limits.response_bytes),
             evicted_requests: 0,
             evicted_responses: 0,
@@ -101,7 +101,7 @@ impl Inbound {
     }
 
     /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
-    pub fn foresee(&self, key: u64) {
+    pub fn prefetch_message(&self, key: u64) {
         self.recent.prefetch(key);
     }
 
@@ -110,9 +110,9 @@ impl Inbound {
     pub fn admit(&mut self, now: Instant, key: u64, fingerprint: u64) -> Admission<'_> {
         match self.find(now, key, fingerprint).map(|entry| entry.state) {
             None => Admission::New(self.remember(now, key, fingerprint)),
-            Some(State::InProgress) => Admission::InProgress,
-            Some(State::NotKept) => Admission::ResponseGone,
-            Some(State::Answered(position)) => match self.responses.get(position) {
+            Some(RequestState::InProgress) => Admission::InProgress,
+            Some(RequestState::NotKept) => Admission::ResponseGone,
+            Some(RequestState::Answered(position)) => match self.responses.get(position) {
                 Some(response) => Admission::Answered(response),
                 None => Admission::ResponseGone,
             },
@@ -131,7 +131,7 @@ impl Inbound {
         });
         let index = self.index(ticket.0);
         if let Some(entry) = self.entries.get_mut(index) {
-            entry.state = position.map_or(State::NotKept, State::Answered);
+            entry.state = position.map_or(RequestState::NotKept, RequestState::Answered);
         }
     }
 
@@ -183,7 +183,7 @@ impl Inbound {
             fingerprint,
             arrived: now,
             older: 0,
-            state: State::InProgress,
+            state: RequestState::InProgress,
         };
         let (index, window_ns) = (self.index(number), self.window_ns());
         match self.entries.get_mut(index) {

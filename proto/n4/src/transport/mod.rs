@@ -7,8 +7,8 @@ mod blocks;
 mod byte_ring;
 mod inbound;
 mod outbound;
-mod recent;
 mod recent_requests;
+mod seen_requests;
 
 pub(crate) use inbound::REQUEST_BYTES;
 pub use inbound::{Admission, InboundLimits};

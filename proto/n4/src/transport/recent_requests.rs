@@ -72,10 +72,10 @@ impl RecentRequests {
     }
 
     /// A request will be [admitted](Self::admit) soon: asks the caches for where it is looked up.
-    pub fn foresee(&self, peer: SocketAddr, sequence: u32) {
+    pub fn prefetch_message(&self, peer: SocketAddr, sequence: u32) {
         let key = self.key(peer, sequence);
         if let Some(part) = self.parts.get(self.part_of(key)) {
-            part.foresee(key);
+            part.prefetch_message(key);
         }
     }
 

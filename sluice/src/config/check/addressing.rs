@@ -1,4 +1,4 @@
-//! Interfaces: names, addresses, and what must lie on the link.
+//! Interface names and addresses.
 
 use super::super::UpfConfig;
 use super::super::fields::At;

@@ -1,4 +1,4 @@
-//! Ports: names, devices, sizes, and who uses them.
+//! Port names, devices and sizes.
 
 use super::super::UpfConfig;
 use super::super::fields::At;

@@ -1,4 +1,4 @@
-//! What sections must agree on.
+//! Consistency checks across sections.
 //!
 //! A check runs only if the sections that it looks at could be read, so that no mistake is
 //! reported a second time as its consequence.

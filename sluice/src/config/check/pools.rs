@@ -1,4 +1,4 @@
-//! Pools of UE addresses, against each other and the interfaces.
+//! UE address pools: overlaps with each other and with interfaces.
 
 use super::super::UpfConfig;
 use super::super::problem::Report;

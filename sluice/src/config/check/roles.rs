@@ -1,4 +1,4 @@
-//! Interfaces: what they serve.
+//! Interface roles.
 
 use super::super::UpfConfig;
 use super::super::fields::At;

@@ -1,4 +1,4 @@
-//! DPDK's part: memory, packet buffers, ports.
+//! DPDK settings from the configuration: memory, packet buffers, ports.
 
 use crate::config::UpfConfig;
 use crate::config::dpdk::{Dpdk, HugePages};

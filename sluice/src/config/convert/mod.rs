@@ -1,4 +1,4 @@
-//! From the configuration to what the parts of the UPF are started with.
+//! Conversion of the configuration to start-up parameters.
 
 mod dpdk;
 
@@ -6,7 +6,7 @@ use super::interfaces::{Interface, Tunnel};
 use super::{N6, UpfConfig};
 use core::fmt;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
-use sluice_datapath::assembly::Plan;
+use sluice_datapath::builder::Plan;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;

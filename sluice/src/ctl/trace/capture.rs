@@ -1,9 +1,9 @@
-//! The frames of followed packets as a pcapng file.
+//! pcapng capture of traced packets.
 
 use super::super::CtlError;
 use super::line;
 use serde_json::Value;
-use sluice_host::pcapng::{Frame, Way, Writer};
+use sluice_host::pcapng::{Frame, FrameDirection, Writer};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -97,12 +97,12 @@ impl Capture {
 
     fn received(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
         let port = &step["came"]["port"];
-        self.write(step, &step["received"], port, Way::In, story)
+        self.write(step, &step["received"], port, FrameDirection::In, story)
     }
 
     fn sent(&mut self, step: &Value, story: &str) -> Result<(), CtlError> {
         let sent = &step["sent"];
-        self.write(step, sent, &sent["port"], Way::Out, story)
+        self.write(step, sent, &sent["port"], FrameDirection::Out, story)
     }
 
     /// What is no frame, or of no port, is left out.
@@ -111,7 +111,7 @@ impl Capture {
         step: &Value,
         frame: &Value,
         port: &Value,
-        way: Way,
+        way: FrameDirection,
         story: &str,
     ) -> Result<(), CtlError> {
         let place = self

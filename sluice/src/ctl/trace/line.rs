@@ -1,4 +1,4 @@
-//! A step of a followed packet in one line.
+//! One-line text of a traced packet's step.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `sluice ctl trace`: one line for each step of a followed packet, and a capture of the frames.
+//! `sluice ctl trace`: one line for each step of a traced packet, and a capture of the frames.
 
 mod capture;
 mod line;

@@ -1,4 +1,4 @@
-//! The HTTP side: a page for whoever asks, and patience for nobody.
+//! HTTP server of the metrics page.
 //!
 //! A connection has a thread of its own, a bounded request, and a time after which it is closed
 //! whatever it does; there are few at a time. All of them are told the same page, which is made
@@ -98,14 +98,14 @@ impl Server {
     /// One connection, one request.
     fn serve(&self, client: &mut Client) -> io::Result<()> {
         match client.request()? {
-            Asked::Metrics { body } => match self.page() {
+            HttpRequest::Metrics { body } => match self.page() {
                 Some(page) => client.answer("200 OK", EXPOSITION, &page, body),
                 None => {
                     let busy = "the UPF did not answer in time\n";
                     client.answer("503 Service Unavailable", PLAIN, busy, body)
                 }
             },
-            Asked::Refused(status) => {
+            HttpRequest::Refused(status) => {
                 let body = "metrics are at /metrics\n";
                 client.answer(status, PLAIN, body, true)
             }
@@ -132,7 +132,7 @@ impl Server {
 
 /// What a client wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asked {
+enum HttpRequest {
     /// The metrics, or only what stands before them.
     Metrics { body: bool },
     /// Something else; the status line says what.
@@ -159,7 +159,7 @@ impl Client {
         Ok(left)
     }
 
-    fn request(&mut self) -> io::Result<Asked> {
+    fn request(&mut self) -> io::Result<HttpRequest> {
         let (mut request, mut chunk) = (Vec::new(), [0; 1024]);
         loop {
             self.stream.set_read_timeout(Some(self.left()?))?;
@@ -202,24 +202,24 @@ impl Client {
 }
 
 /// What a whole request asks for; none while there is more to come.
-fn parse(bytes: &[u8]) -> Option<Asked> {
+fn parse(bytes: &[u8]) -> Option<HttpRequest> {
     let mut headers = [EMPTY_HEADER; HEADERS_MAX];
     let mut request = Request::new(&mut headers);
     match request.parse(bytes) {
         Ok(Status::Complete(_)) => {}
         Ok(Status::Partial) if bytes.len() < REQUEST_MAX => return None,
         Ok(Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-            return Some(Asked::Refused("431 Request Header Fields Too Large"));
+            return Some(HttpRequest::Refused("431 Request Header Fields Too Large"));
         }
-        Err(_) => return Some(Asked::Refused("400 Bad Request")),
+        Err(_) => return Some(HttpRequest::Refused("400 Bad Request")),
     }
     let path = request.path.unwrap_or_default();
     let path = path.split('?').next().unwrap_or_default();
     Some(match (request.method.unwrap_or_default(), path) {
-        ("GET", "/metrics") => Asked::Metrics { body: true },
-        ("HEAD", "/metrics") => Asked::Metrics { body: false },
-        ("GET" | "HEAD", _) => Asked::Refused("404 Not Found"),
-        _ => Asked::Refused("405 Method Not Allowed"),
+        ("GET", "/metrics") => HttpRequest::Metrics { body: true },
+        ("HEAD", "/metrics") => HttpRequest::Metrics { body: false },
+        ("GET" | "HEAD", _) => HttpRequest::Refused("404 Not Found"),
+        _ => HttpRequest::Refused("405 Method Not Allowed"),
     })
 }
 
@@ -231,11 +231,14 @@ mod tests {
     fn requests_are_told_apart() {
         let whole = |line: &str| format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n");
         for (line, asked) in [
-            ("GET /metrics", Asked::Metrics { body: true }),
-            ("GET /metrics?a=b", Asked::Metrics { body: true }),
-            ("HEAD /metrics", Asked::Metrics { body: false }),
-            ("GET /", Asked::Refused("404 Not Found")),
-            ("POST /metrics", Asked::Refused("405 Method Not Allowed")),
+            ("GET /metrics", HttpRequest::Metrics { body: true }),
+            ("GET /metrics?a=b", HttpRequest::Metrics { body: true }),
+            ("HEAD /metrics", HttpRequest::Metrics { body: false }),
+            ("GET /", HttpRequest::Refused("404 Not Found")),
+            (
+                "POST /metrics",
+                HttpRequest::Refused("405 Method Not Allowed"),
+            ),
         ] {
             let request = whole(line);
             assert_eq!(parse(request.as_bytes()), Some(asked), "{line}");
@@ -249,14 +252,14 @@ mod tests {
         }
         assert_eq!(
             parse(b"\x16\x03\x01\x02\x00"),
-            Some(Asked::Refused("400 Bad Request"))
+            Some(HttpRequest::Refused("400 Bad Request"))
         );
         let endless = [
             b"GET /metrics HTTP/1.1\r\nX: ".to_vec(),
             vec![b'a'; REQUEST_MAX],
         ]
         .concat();
-        let too_large = Asked::Refused("431 Request Header Fields Too Large");
+        let too_large = HttpRequest::Refused("431 Request Header Fields Too Large");
         assert_eq!(parse(&endless), Some(too_large));
         let many = format!(
             "GET /metrics HTTP/1.1\r\n{}",

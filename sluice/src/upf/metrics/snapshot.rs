@@ -1,4 +1,4 @@
-//! What the control core knows, copied in one moment.
+//! Snapshot of the control core's counters.
 
 use crate::upf::links::{Links, State};
 use sluice_control::core::Core;

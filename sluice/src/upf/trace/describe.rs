@@ -1,4 +1,4 @@
-//! A record of the path in the words of the standards.
+//! Trace records in 3GPP terms.
 
 use serde_json::{Map, Value, json};
 use sluice_control::directory::Directory;
@@ -9,7 +9,7 @@ use sluice_datapath::session::rule::Flags;
 use sluice_datapath::trace::{Came, Fate, Record, RuleSeen, Snap};
 use sluice_host::clock;
 use sluice_port::PortId;
-use sluice_session::{RuleNames, Sought};
+use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
 use std::net::Ipv4Addr;
 
@@ -26,12 +26,12 @@ pub struct Scene<'a> {
 }
 
 /// Who is followed.
-pub fn sought(sought: Sought) -> Value {
+pub fn sought(sought: TraceTarget) -> Value {
     match sought {
-        Sought::Ue(ue) => json!({ "ue": ue }),
-        Sought::Teid { teid, .. } => json!({ "teid": hexadecimal(teid) }),
-        Sought::Tunnel(peer, teid) => json!({ "peer": peer, "teid": hexadecimal(teid) }),
-        Sought::Peer(peer) => json!({ "peer": peer }),
+        TraceTarget::Ue(ue) => json!({ "ue": ue }),
+        TraceTarget::Teid { teid, .. } => json!({ "teid": hexadecimal(teid) }),
+        TraceTarget::Tunnel(peer, teid) => json!({ "peer": peer, "teid": hexadecimal(teid) }),
+        TraceTarget::Peer(peer) => json!({ "peer": peer }),
     }
 }
 

@@ -1,8 +1,8 @@
-//! `sluice ctl trace`: follows packets, and tells a client what became of each.
+//! `sluice ctl trace`, daemon side: follows packets, and tells a client what became of each.
 
 mod describe;
 
-use super::ctl::{Asked, Asker, Request, error};
+use super::ctl::{Asker, CtlRequest, Request, error};
 use describe::Scene;
 use serde_json::{Value, json};
 use sluice_control::core::Core;
@@ -10,7 +10,7 @@ use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::{TRACE_KEYS, TRACE_RECORDS};
 use sluice_datapath::trace::{Came, Fate, Filter, Key, Record, Snap};
 use sluice_port::Packet;
-use sluice_session::{RuleNames, Sought};
+use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::TrySendError;
@@ -34,7 +34,7 @@ pub struct Trace {
 
 struct Running {
     client: Asker,
-    sought: Sought,
+    sought: TraceTarget,
     filter: Filter,
     /// Keys that this round over all sessions has found.
     found: Vec<Key>,
@@ -62,7 +62,7 @@ struct Open {
 
 impl Trace {
     /// Begins what is asked for, or says why not.
-    pub fn begin<P: Packet>(&mut self, asked: Asked, core: &mut Core<P>, ports: &[String]) {
+    pub fn begin<P: Packet>(&mut self, asked: CtlRequest, core: &mut Core<P>, ports: &[String]) {
         let begun = match &self.running {
             Some(_) => Err("another trace is running: one at a time".to_owned()),
             None => sought(&asked.request, core),
@@ -148,7 +148,7 @@ impl Running {
             let Some(session) = core.up.followed(place, self.sought) else {
                 continue;
             };
-            if matches!(self.sought, Sought::Ue(_)) {
+            if matches!(self.sought, TraceTarget::Ue(_)) {
                 self.found.extend(session.keys);
             }
             for line in session.lines {
@@ -284,7 +284,7 @@ impl Running {
 }
 
 /// Who is meant: an address is a peer's if there are tunnels to it, and a UE's otherwise.
-fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String> {
+fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, String> {
     let Request::Trace {
         ue,
         peer,
@@ -297,31 +297,31 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<Sought, String
     };
     let directory = &core.control.directory;
     match (ue, peer, address, teid) {
-        (Some(ue), None, None, None) => Ok(Sought::Ue(ue)),
-        (None, Some(peer), None, None) => Ok(Sought::Peer(peer)),
+        (Some(ue), None, None, None) => Ok(TraceTarget::Ue(ue)),
+        (None, Some(peer), None, None) => Ok(TraceTarget::Peer(peer)),
         (None, None, Some(address), Some(teid)) => Ok(match directory.number_of(address) {
-            Some(local) => Sought::Teid { local, teid },
-            None => Sought::Tunnel(address, teid),
+            Some(local) => TraceTarget::Teid { local, teid },
+            None => TraceTarget::Tunnel(address, teid),
         }),
         (None, None, Some(address), None) => {
             let mut peers = directory.peers();
             let is_peer = peers.any(|(peer, _)| peer.address == address);
             Ok(match is_peer {
-                true => Sought::Peer(address),
-                false => Sought::Ue(address),
+                true => TraceTarget::Peer(address),
+                false => TraceTarget::Ue(address),
             })
         }
         _ => Err("expected a UE, a peer, or an address with or without a TEID".to_owned()),
     }
 }
 
-fn filter(sought: Sought) -> Filter {
+fn filter(sought: TraceTarget) -> Filter {
     let mut filter = Filter::default();
     match sought {
-        Sought::Ue(address) => filter.keys.push(Key::Ue(address)),
-        Sought::Teid { local, teid } => filter.keys.push(Key::Teid { local, teid }),
-        Sought::Tunnel(peer, teid) => filter.tunnel = Some((peer, teid)),
-        Sought::Peer(peer) => filter.peer = Some(peer),
+        TraceTarget::Ue(address) => filter.keys.push(Key::Ue(address)),
+        TraceTarget::Teid { local, teid } => filter.keys.push(Key::Teid { local, teid }),
+        TraceTarget::Tunnel(peer, teid) => filter.tunnel = Some((peer, teid)),
+        TraceTarget::Peer(peer) => filter.peer = Some(peer),
     }
     filter
 }

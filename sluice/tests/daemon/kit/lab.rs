@@ -9,7 +9,7 @@
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
-use sluice_host::cap::{self, Need};
+use sluice_host::env_check::{self, Need};
 use sluice_host::netns::Netns;
 use sluice_host::veth::{Veth, VethEnd};
 use sluice_ran::{Gnb, GnbConfig};
@@ -43,7 +43,7 @@ impl Lab {
     pub fn with_mtu(label: &str, mtu: u16) -> Option<Self> {
         let tools = ["ip", "ethtool", "ping"].map(Need::Tool);
         let needs = [&[Need::NetworkAdmin, Need::Tun][..], &tools].concat();
-        if let Some(lack) = cap::missing(&needs).first() {
+        if let Some(lack) = env_check::missing(&needs).first() {
             println!("skipped: needs root ({lack})");
             return None;
         }

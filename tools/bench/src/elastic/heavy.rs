@@ -1,11 +1,10 @@
-//! A fifth of one worker's UEs become heavy all at once, until it has more to do than it can: how
-//! long until the daemon's scaling has levelled that.
+//! Heavy hitters: a fifth of one worker's UEs overload it, with and without scaling.
 
-use super::laps::SAME_SPEED;
-use super::measure::{Balance, balance};
+use super::measure::{PacketBalance, balance};
 use super::models::{Model, arrange, full_load};
+use super::samples::SAME_SPEED;
 use super::source::Pace;
-use super::world::World;
+use super::testbed::Testbed;
 use crate::path::traffic::Flow;
 use crate::stats::{Summary, round};
 use serde_json::{Value, json};
@@ -62,7 +61,7 @@ pub struct Burst {
     pub mpps: [f64; 3],
     /// While the burst lasted.
     pub offered_mpps: f64,
-    pub balance: Balance,
+    pub balance: PacketBalance,
     /// Moves that the scaling made.
     pub moves: u64,
     /// It was the worker's that shares its thread with the control core.
@@ -73,7 +72,7 @@ pub struct Burst {
 
 /// Bursts on either worker in turn.
 pub fn bursts<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     offer: Offer,
     reps: usize,
 ) -> Vec<Burst> {
@@ -85,12 +84,12 @@ pub fn bursts<P: Packet + Send + 'static>(
 }
 
 /// What one worker is able to now: the machine's speed changes from one moment to the next.
-fn able_mpps_now<P: Packet + Send + 'static>(world: &mut World<P>) -> f64 {
+fn able_mpps_now<P: Packet + Send + 'static>(world: &mut Testbed<P>) -> f64 {
     arrange(world, Model::RunToCompletion);
     full_load(world, 1, ABLE).mpps.median / 2.0
 }
 
-fn burst<P: Packet + Send + 'static>(world: &mut World<P>, offer: Offer, worker: usize) -> Burst {
+fn burst<P: Packet + Send + 'static>(world: &mut Testbed<P>, offer: Offer, worker: usize) -> Burst {
     let able_mpps = able_mpps_now(world);
     let is_of = move |flow: &Flow| (flow.ue % SHARDS) as usize % 2 == worker;
     // Flows lie in random order, and each source makes packets of every other.
@@ -133,7 +132,7 @@ struct Seen {
 }
 
 /// Looks at losses until the burst's end.
-fn watch<P: Packet + Send + 'static>(world: &mut World<P>, begins_ns: u64) -> Seen {
+fn watch<P: Packet + Send + 'static>(world: &mut Testbed<P>, begins_ns: u64) -> Seen {
     // What it took to set all this up was no program of others.
     world.watch.take_gap_ns();
     let marks = [begins_ns, begins_ns + GOAL_NS, begins_ns + BURST_NS];
@@ -165,13 +164,13 @@ fn watch<P: Packet + Send + 'static>(world: &mut World<P>, begins_ns: u64) -> Se
 }
 
 /// Packets missed by the card or dropped by the path.
-fn gone<P: Packet>(world: &World<P>) -> u64 {
+fn gone<P: Packet>(world: &Testbed<P>) -> u64 {
     world.watch.sum(|eye| &eye.missed) + world.core.ledger().dropped_total()
 }
 
 /// All bursts of a kind: figures of those that nothing disturbed, and of all.
 pub fn to_json(name: &str, bursts: &[Burst]) -> Value {
-    let sum = |of: fn(&Balance) -> u64| bursts.iter().map(|b| of(&b.balance)).sum::<u64>();
+    let sum = |of: fn(&PacketBalance) -> u64| bursts.iter().map(|b| of(&b.balance)).sum::<u64>();
     let quiet: Vec<&Burst> = bursts.iter().filter(|b| !b.disturbed).collect();
     let all: Vec<&Burst> = bursts.iter().collect();
     let (beside, alone): (Vec<&Burst>, _) = quiet.iter().partition(|b| b.beside_control);

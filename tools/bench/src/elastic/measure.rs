@@ -1,7 +1,7 @@
-//! Moves one by one, and what became of all packets.
+//! Cost of single shard moves, and the accounting of all packets.
 
 use super::source::Pace;
-use super::world::World;
+use super::testbed::Testbed;
 use crate::path::traffic::Flow;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
@@ -26,7 +26,7 @@ pub struct Pause {
 
 /// What became of all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Balance {
+pub struct PacketBalance {
     /// That came.
     pub made: u64,
     /// That came and never left.
@@ -37,7 +37,7 @@ pub struct Balance {
     pub missed: u64,
 }
 
-impl Balance {
+impl PacketBalance {
     /// What came to pass since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Balance {
 
 /// Moves `moves` shards, one after the other, while packets come `apart_ns` apart to each worker.
 pub fn moves<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     moves: u32,
     apart_ns: f64,
 ) -> Vec<Pause> {
@@ -78,7 +78,7 @@ pub fn moves<P: Packet + Send + 'static>(
     pauses
 }
 
-fn one_move<P: Packet + Send + 'static>(world: &mut World<P>, shard: u16) -> Pause {
+fn one_move<P: Packet + Send + 'static>(world: &mut Testbed<P>, shard: u16) -> Pause {
     let end = world.core.end_mut();
     let to = 1 - end.mover().owner(ShardId(shard));
     world.watch.watch(shard.into());
@@ -98,10 +98,10 @@ fn one_move<P: Packet + Send + 'static>(world: &mut World<P>, shard: u16) -> Pau
 }
 
 /// What became of all packets so far; call it when none is under way.
-pub fn balance<P: Packet>(world: &World<P>) -> Balance {
+pub fn balance<P: Packet>(world: &Testbed<P>) -> PacketBalance {
     let watch = &world.watch;
     let made = watch.sum(|eye| &eye.made);
-    Balance {
+    PacketBalance {
         made,
         lost: made - watch.sum(|eye| &eye.left),
         reordered: watch.sum(|eye| &eye.reordered),

@@ -1,4 +1,4 @@
-//! `sluice bench elastic`: what moves of shards cost the packets, and what the execution models do.
+//! `sluice bench elastic`: cost of shard migration, and the execution models.
 //!
 //! Two real workers with a source and a sink inside their ports (`source`), which number and stamp
 //! each packet (`watch`), and a card between them (`card`); the control core runs beside the first.
@@ -6,37 +6,37 @@
 //! pipeline and a mixture, `heavy` has some UEs become heavy while the daemon's scaling is on, and
 //! `virtual_time` reckons with more workers by what turns of these two took.
 
-pub(crate) mod card;
 mod heavy;
-pub mod laps;
 pub mod measure;
+mod mempool_cache;
 pub mod models;
-pub mod mould;
+pub(crate) mod nic_model;
+pub mod packet_template;
 mod report;
+pub mod samples;
 pub mod source;
 mod steered;
-mod stock;
 mod table;
+pub mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 pub(crate) mod turns;
 pub mod virtual_time;
 pub mod watch;
-pub mod world;
 
 use super::args::ElasticArgs;
-use super::path::world::Failure;
+use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
 use heavy::{FILLS, FITS};
 use measure::Pause;
+use mempool_cache::Stock;
 use models::Model;
 use report::Outcome;
 use sluice_host::thread;
 use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
 use std::time::Duration;
-use stock::Stock;
-use world::World;
+use testbed::Testbed;
 
 const PACKET_MEMORY_MIB: u32 = 96;
 /// Rings, queues and hold of two workers, several times over.
@@ -94,7 +94,7 @@ fn all(
     };
     eprintln!("establishing {} sessions", args.sessions);
     let registered = eal.clone();
-    let mut world = World::build(args.sessions, cpus, true, [alloc(), alloc()], move || {
+    let mut world = Testbed::build(args.sessions, cpus, true, [alloc(), alloc()], move || {
         Box::new(register_thread(&registered).ok())
     })?;
     let apart_ns = 1000.0 / args.rate_mpps;

@@ -1,11 +1,11 @@
-//! The execution models on two workers: run-to-completion, a pipeline, and a mixture, each with the
-//! same source.
+//! Execution models on two workers: run-to-completion, pipeline, and a mixture, each with the same
+//! source.
 
-use super::laps::{self, Latency, Turns, latency};
-use super::measure::{Balance, balance};
+use super::measure::{PacketBalance, balance};
+use super::samples::{self, Latency, Turns, latency};
 use super::source::{Pace, Source};
-use super::world::World;
-use crate::path::scene::{N3, N6};
+use super::testbed::Testbed;
+use crate::path::topology::{N3, N6};
 use crate::stats::Summary;
 use sluice_datapath::limits::BURST;
 use sluice_host::clock;
@@ -69,7 +69,7 @@ pub struct ModelFigures {
     /// At the rate given.
     pub latency: Latency,
     pub latency_rate_mpps: f64,
-    pub balance: Balance,
+    pub balance: PacketBalance,
     /// The longest time that a worker was away; 0 if never for long.
     pub gap_ns: u64,
     /// Some turns of each worker, of every size.
@@ -86,7 +86,7 @@ impl ModelFigures {
 
 /// Measures a model; the shards move to their owners first.
 pub fn model<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     model: Model,
     reps: usize,
     each: Duration,
@@ -103,7 +103,7 @@ pub fn model<P: Packet + Send + 'static>(
         fulls.push(full_load(world, 1, each));
     }
     let latency = latency(world, each, apart_ns);
-    let turns = laps::turns(world, apart_ns);
+    let turns = samples::turns(world, apart_ns);
     let rates = fulls.iter().map(|full| full.mpps.median);
     let ratios = rates
         .clone()
@@ -128,7 +128,7 @@ pub fn model<P: Packet + Send + 'static>(
 }
 
 /// Shards to their owners, packets to their pollers; each source makes half of everybody's.
-pub fn arrange<P: Packet + Send + 'static>(world: &mut World<P>, model: Model) {
+pub fn arrange<P: Packet + Send + 'static>(world: &mut Testbed<P>, model: Model) {
     world.drain();
     world.poll_own_queues();
     world.own(|shard| model.owner(shard));
@@ -148,7 +148,7 @@ pub struct FullLoad {
 
 /// As arranged; one repetition more comes before those that count.
 pub fn full_load<P: Packet + Send + 'static>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     reps: usize,
     each: Duration,
 ) -> FullLoad {
@@ -157,7 +157,7 @@ pub fn full_load<P: Packet + Send + 'static>(
     // The first one warms up.
     world.turn_for(each.as_nanos() as u64);
     world.workers(|_, _, turns| drop(turns.sample(true)));
-    let units = |world: &World<P>| {
+    let units = |world: &Testbed<P>| {
         let stats = world.core.end().stats();
         [0, 1].map(|w| stats[w].received.get() + stats[w].handed_in.get())
     };
@@ -189,7 +189,7 @@ pub fn full_load<P: Packet + Send + 'static>(
 
 /// What sources and sinks make by themselves: a loop that receives and sends takes the engine's
 /// place on both workers.
-fn source_limit<P: Packet + Send + 'static>(world: &mut World<P>, each: Duration) -> f64 {
+fn source_limit<P: Packet + Send + 'static>(world: &mut Testbed<P>, each: Duration) -> f64 {
     world.sources(|_, source| source.set_pace(Pace::FULL));
     let (left, began_ns) = (world.watch.sum(|eye| &eye.left), clock::monotonic_ns());
     let until_ns = began_ns + each.as_nanos() as u64;

@@ -1,7 +1,7 @@
-//! Results, as JSON.
+//! JSON report.
 
 use super::heavy::{self, Burst};
-use super::measure::{Balance, Pause, percentile};
+use super::measure::{PacketBalance, Pause, percentile};
 use super::models::ModelFigures;
 use crate::machine;
 use crate::stats::{Summary, round};
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub pauses: Vec<Pause>,
     /// Of the moves one by one.
     pub rate_mpps: f64,
-    pub balance: Balance,
+    pub balance: PacketBalance,
     /// What the path says of those that were lost.
     pub drops: Vec<(DropReason, u64)>,
     pub models: Vec<ModelFigures>,
@@ -115,7 +115,7 @@ impl Outcome {
 }
 
 fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
-    let Balance {
+    let PacketBalance {
         made,
         lost,
         reordered,

@@ -1,9 +1,8 @@
-//! The card's tables as ports that can be asked to steer, so that the daemon's code makes the card
-//! follow the shards.
+//! Steering tables of the NIC model, driven by the daemon's steering code.
 
-use super::card::Steering as Card;
+use super::nic_model::Steering as Card;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::migration::steer::Steerer;
+use sluice_datapath::migration::port_steering::Steerer;
 use sluice_port::QueueId;
 use sluice_port::steer::entry_group;
 use sluice_port::steer::{Field, FlowRule, Hash, Method, Refusal, Steer, Steering, Traffic};

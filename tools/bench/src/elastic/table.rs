@@ -1,4 +1,4 @@
-//! Results for people.
+//! Text report.
 
 use super::report::{Outcome, to_json};
 use serde_json::Value;

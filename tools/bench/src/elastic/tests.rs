@@ -4,12 +4,12 @@
 use super::heavy::{self, FILLS};
 use super::measure;
 use super::models::{self, Model};
-use super::world::World;
+use super::testbed::Testbed;
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
 use std::time::Duration;
 
-fn world() -> World<HeapPacket> {
+fn world() -> Testbed<HeapPacket> {
     let pool = HeapPool::new(PoolConfig {
         segments: 16_384,
         ..PoolConfig::default()
@@ -20,7 +20,7 @@ fn world() -> World<HeapPacket> {
     };
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = [allowed[0], *allowed.last().unwrap()];
-    World::build(4_096, cpus, true, [alloc(), alloc()], || Box::new(())).unwrap()
+    Testbed::build(4_096, cpus, true, [alloc(), alloc()], || Box::new(())).unwrap()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A worker's turn as the daemon's loop has it, and what some turns took.
+//! Duration and work of single turns of a worker's loop.
 
 use super::source::Source;
 use sluice_datapath::ledger::{TURN_MOST_NS, WorkerStats};

@@ -1,5 +1,4 @@
-//! What both workers see of each packet that leaves: was it the next of its flow, how long did it
-//! take, and does it belong to the shard that is watched.
+//! Per-packet checks of both workers: order and latency of each packet that leaves.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 

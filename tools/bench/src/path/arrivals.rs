@@ -1,5 +1,5 @@
-//! Packets that come when they come, whoever is ready for them: an open loop. Each has a time at
-//! which it is due, and how long it takes from then until it is sent is written down.
+//! Open-loop packet arrivals: each has a time at which it is due, and how long it takes from then
+//! until it is sent is written down.
 
 use super::fifo::PACKETS;
 use super::histogram::Histogram;

@@ -1,4 +1,4 @@
-//! Source and sink of one direction: a memory FIFO of packets that go round.
+//! In-memory source and sink of one direction.
 //!
 //! What is received comes from the head, what is transmitted returns to the tail. Each packet is
 //! filled with the bytes of the next session a while before it is received, so that its headers

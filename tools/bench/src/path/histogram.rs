@@ -1,5 +1,4 @@
-//! A histogram of times whose places grow with the time, as HDR histograms have them: any
-//! percentile within 1.6 %, in constant memory.
+//! Log-linear histogram of times (HDR): any percentile within 1.6 %, in constant memory.
 
 /// Places for each doubling: 2^6.
 const BITS: u32 = 6;

@@ -1,7 +1,7 @@
-//! The doors of the measured worker: two ports whose wire is memory.
+//! In-memory ports of the measured worker.
 
 use super::fifo::Fifo;
-use super::scene::{self, N3, N4, N6};
+use super::topology::{self, N3, N4, N6};
 use super::traffic::Direction;
 use crate::pfcp::port::N4Port;
 use sluice_port::{
@@ -29,7 +29,7 @@ impl<P: Packet> BenchIo<P> {
     /// Doors to both FIFOs.
     pub fn new(uplink: Fifo<P>, downlink: Fifo<P>) -> Self {
         Self {
-            ports: scene::ports(super::fifo::PACKETS as u16),
+            ports: topology::ports(super::fifo::PACKETS as u16),
             uplink,
             downlink,
             open: &[],
@@ -47,10 +47,10 @@ impl<P: Packet> BenchIo<P> {
     /// SMFs are on a port of their own. Call it before the worker is made.
     pub fn set_n4(&mut self, n4: N4Port<P>) {
         self.n4 = Some(n4);
-        self.ports.push(scene::port(
+        self.ports.push(topology::port(
             N4,
             "n4",
-            scene::N4_MAC,
+            topology::N4_MAC,
             super::fifo::PACKETS as u16,
         ));
     }

@@ -1,5 +1,5 @@
-//! How long packets take from when they are due until they are sent: an open loop at a share of
-//! what the path, or the limit, can do at the most; mixed traffic, both directions alike.
+//! Open-loop latency at a share of what the path, or the limit, can do at the most; mixed traffic,
+//! both directions alike.
 
 use super::arrivals::Arrivals;
 use super::disturbance;
@@ -7,8 +7,8 @@ use super::fifo::Check;
 use super::histogram::Histogram;
 use super::measure::{Bench, Effort, STAGES};
 use super::report::HugePages;
+use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use super::world::{Failure, World};
 use crate::stats::Summary;
 use sluice_host::clock;
 use sluice_mem::ticks;
@@ -100,7 +100,7 @@ impl Lap {
 /// Measures all loads.
 pub fn measure<P: Packet>(
     bench: &mut Bench,
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Vec<Latency>, Failure> {
@@ -175,7 +175,11 @@ impl Times {
 }
 
 /// Packets come so far apart from now on, in each direction.
-fn set_arrivals<P: Packet>(world: &mut World<P>, (apart_ns, ticks_per_ns): (f64, f64), seed: u64) {
+fn set_arrivals<P: Packet>(
+    world: &mut Testbed<P>,
+    (apart_ns, ticks_per_ns): (f64, f64),
+    seed: u64,
+) {
     let hiccup = (HICCUP_NS * ticks_per_ns) as u64;
     for (seed, fifo) in (2 * seed..).zip(world.worker.io().fifos()) {
         let arrivals = Arrivals::new(apart_ns * ticks_per_ns, hiccup, seed);
@@ -186,7 +190,7 @@ fn set_arrivals<P: Packet>(world: &mut World<P>, (apart_ns, ticks_per_ns): (f64,
 /// One repetition; packets come as set. None come by themselves afterwards.
 fn lap<P: Packet>(
     bench: &mut Bench,
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     who: Who,
     (time, ticks_per_ns): (Duration, f64),
 ) -> Result<Lap, Failure> {
@@ -225,7 +229,7 @@ fn lap<P: Packet>(
 }
 
 #[inline(always)]
-fn turn<P: Packet>(bench: &mut Bench, world: &mut World<P>, who: Who) -> Result<(), Failure> {
+fn turn<P: Packet>(bench: &mut Bench, world: &mut Testbed<P>, who: Who) -> Result<(), Failure> {
     match who {
         Who::Path => {
             world.turn();

@@ -3,7 +3,7 @@
 
 use super::fifo::Fifo;
 use super::traffic::{Direction, OUTER_LEN, TEID_AT};
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
 use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
@@ -13,7 +13,7 @@ use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
 #[inline(never)]
 pub fn turn<P: Packet>(
     (way, io): (Direction, &mut Fifo<P>),
-    lines: &mut [Line],
+    lines: &mut [SessionEntry],
     fronts: &[[u8; 14 + OUTER_LEN]],
     stage: usize,
 ) -> Option<usize> {

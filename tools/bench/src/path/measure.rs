@@ -1,13 +1,13 @@
-//! The clock's part: path, limit and source in turn, several times.
+//! Timed repetitions: path, limit and source in turn.
 
 use super::fifo::Check;
 use super::limit;
 use super::smf::Teids;
+use super::testbed::{Failure, Testbed};
 use super::traffic::{Direction, OUTER_LEN};
-use super::world::{Failure, World};
 use crate::stats::Summary;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_host::clock;
 use sluice_mem::arena::Arena;
 use sluice_port::{Burst, Packet};
@@ -81,15 +81,15 @@ pub struct Figures {
 
 /// The limit's own tables.
 pub struct Bench {
-    uplink: Arena<Line>,
-    downlink: Arena<Line>,
+    uplink: Arena<SessionEntry>,
+    downlink: Arena<SessionEntry>,
     uplink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
     downlink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
 }
 
 impl Bench {
     /// Tables for the sessions of `world`.
-    pub fn new<P: Packet>(world: &World<P>) -> Result<Self, Failure> {
+    pub fn new<P: Packet>(world: &Testbed<P>) -> Result<Self, Failure> {
         let len = (2 * world.flows.len() as u32)
             .next_power_of_two()
             .max(SHARDS) as usize;
@@ -101,9 +101,9 @@ impl Bench {
             downlink_fronts: world.frames.downlink_fronts(),
         };
         for flow in world.flows.iter() {
-            let mut line = Line {
+            let mut line = SessionEntry {
                 key: flow.teid,
-                ..Line::default()
+                ..SessionEntry::default()
             };
             line.body.teid = flow.gnb_teid;
             line.body.peer = flow.gnb() as u16;
@@ -115,7 +115,7 @@ impl Bench {
     }
 
     /// Sends the packets of all sessions through the limit and compares every byte.
-    pub fn prove<P: Packet>(&mut self, world: &mut World<P>) -> Result<u64, Failure> {
+    pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
         world.open(&[], Check::Every);
         let turns = world.flows.len().div_ceil(STAGES[2]);
         for _ in 0..turns {
@@ -128,7 +128,7 @@ impl Bench {
     /// Measures path, limit and source in turn.
     pub fn measure<P: Packet>(
         &mut self,
-        world: &mut World<P>,
+        world: &mut Testbed<P>,
         case: Case,
         effort: Effort,
     ) -> Result<Figures, Failure> {
@@ -169,7 +169,7 @@ impl Bench {
     /// One turn of the limit.
     pub fn limit<P: Packet>(
         &mut self,
-        world: &mut World<P>,
+        world: &mut Testbed<P>,
         way: Direction,
         stage: usize,
     ) -> Result<(), Failure> {
@@ -190,7 +190,7 @@ impl Bench {
 }
 
 /// Source and sink with nothing between them.
-fn turn_round<P: Packet>(world: &mut World<P>, case: Case) {
+fn turn_round<P: Packet>(world: &mut Testbed<P>, case: Case) {
     let mut burst = Burst::new();
     for way in case.directions {
         let fifo = world.worker.io().fifo(*way);
@@ -200,7 +200,7 @@ fn turn_round<P: Packet>(world: &mut World<P>, case: Case) {
 }
 
 /// The path's time per packet, in whatever directions are open.
-pub fn ns_per_packet<P: Packet>(world: &mut World<P>, time: Duration) -> Result<f64, Failure> {
+pub fn ns_per_packet<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<f64, Failure> {
     let lap = lap(world, time, |world| {
         world.turn();
         Ok(())
@@ -223,9 +223,9 @@ impl Lap {
 
 /// Lets `turn` run for `time`. The thread's CPU time counts, so that what others get is left out.
 fn lap<P: Packet>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     time: Duration,
-    mut turn: impl FnMut(&mut World<P>) -> Result<(), Failure>,
+    mut turn: impl FnMut(&mut Testbed<P>) -> Result<(), Failure>,
 ) -> Result<Lap, Failure> {
     let packets = world.returned();
     let (began, cpu_ns) = (Instant::now(), clock::thread_cpu_ns());

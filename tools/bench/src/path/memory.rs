@@ -1,4 +1,4 @@
-//! Memory of this process, as the kernel counts it.
+//! Memory use of this process, as the kernel counts it.
 
 use sluice_control::core::Core;
 use sluice_port::Packet;

@@ -1,6 +1,6 @@
 //! `sluice bench path`: the packet path on one core, from memory to memory.
 //!
-//! [`world`](self) is a UPF with established sessions between two memory FIFOs; `measure` turns
+//! [`testbed`](self) is a UPF with established sessions between two memory FIFOs; `measure` turns
 //! its worker's loop, and the limit's on the same FIFOs; `report` tells.
 
 mod arrivals;
@@ -14,10 +14,10 @@ pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
 mod report;
-pub(crate) mod scene;
 pub(crate) mod smf;
+pub(crate) mod testbed;
+pub(crate) mod topology;
 pub(crate) mod traffic;
-pub(crate) mod world;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -31,7 +31,7 @@ use report::{HugePages, Outcome, Results};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
 use smf::Teids;
 use std::time::Duration;
-use world::{Failure, World};
+use testbed::{Failure, Testbed};
 
 /// Packet memory, in MiB: both FIFOs' buffers take a quarter of it.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -119,13 +119,13 @@ fn proven(
     teids: Teids,
     eal: &Eal,
     pool: &MbufPool,
-) -> Result<(World<Mbuf>, Bench, HugePages), Failure> {
+) -> Result<(Testbed<Mbuf>, Bench, HugePages), Failure> {
     let whose = match teids {
         Teids::Ours => "",
         Teids::Foreign => " with TEIDs that the SMF chose",
     };
     eprintln!("establishing {sessions} sessions{whose}");
-    let mut world = World::build(sessions, teids, || pool.alloc())?;
+    let mut world = Testbed::build(sessions, teids, || pool.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
         sessions: memory::is_on_huge_pages("sluice-lines"),
@@ -140,7 +140,7 @@ fn proven(
 /// One case, again and again while it is disturbed; the best attempt stands.
 fn one(
     bench: &mut Bench,
-    world: &mut World<Mbuf>,
+    world: &mut Testbed<Mbuf>,
     case: Case,
     effort: Effort,
     huge_pages: HugePages,

@@ -1,11 +1,10 @@
-//! What it costs the path to be looked at: mixed traffic by itself, with metrics being scraped, and
-//! with one UE followed, in turns that change places.
+//! Cost of observability on the path: metrics scrapes, statistics, traces.
 
 use super::fifo::Check;
 use super::measure::{Effort, ns_per_packet};
 use super::report::HugePages;
+use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use super::world::{Failure, World};
 use crate::stats::Summary;
 use sluice::upf::metrics::{Snapshot, text};
 use sluice_datapath::trace::{Filter, Key};
@@ -50,7 +49,7 @@ pub struct Observed {
 
 /// Measures.
 pub fn measure<P: Packet>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Observed, Failure> {
@@ -99,7 +98,7 @@ pub fn measure<P: Packet>(
 
 /// Another thread reads the worker's counters and makes pages of them.
 fn scraped<P: Packet>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     each: Duration,
     pages: &mut u64,
 ) -> Result<f64, Failure> {
@@ -124,7 +123,7 @@ fn scraped<P: Packet>(
 
 /// The packets of one session are followed, both ways.
 fn traced<P: Packet>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     each: Duration,
     followed: &mut u64,
 ) -> Result<f64, Failure> {

@@ -1,6 +1,6 @@
 //! gNBs by number: 16 on the N3 link, or thousands behind a router, as those of many sites are.
 
-use super::scene::{GNBS, gnb_address};
+use super::topology::{GNBS, gnb_address};
 use sluice_datapath::tables::Prefix;
 use sluice_wire::eth::MacAddr;
 use std::net::Ipv4Addr;

@@ -1,8 +1,8 @@
-//! The SMF: encoded PFCP in, its answers read; who got which TEID.
+//! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
-use super::scene::{self, ACCESS, GNBS, INTERNET, QFI};
+use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::Flow;
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
 use sluice_smf::encode::encode_establishment;
@@ -82,14 +82,14 @@ impl Smf {
     /// direction, session AMBR, MBR and gate of the flow, a volume URR.
     pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
         let sequence = self.next_sequence();
-        let gnb_teid = scene::gnb_teid(index);
+        let gnb_teid = topology::gnb_teid(index);
         let rate = BitRate {
             uplink_kbps: RATE_KBPS,
             downlink_kbps: RATE_KBPS,
         };
-        let foreign = Teid::new(scene::foreign_teid(index)).map(|teid| Tunnel {
+        let foreign = Teid::new(topology::foreign_teid(index)).map(|teid| Tunnel {
             teid,
-            ipv4: scene::UPF_N3,
+            ipv4: topology::UPF_N3,
         });
         let plan = SessionPlan {
             uplink: match (self.teids, foreign) {
@@ -102,9 +102,9 @@ impl Smf {
             container: self.container,
             gnb: Teid::new(gnb_teid).map(|teid| Tunnel {
                 teid,
-                ipv4: scene::gnb_address(gnb_teid as usize % GNBS),
+                ipv4: topology::gnb_address(gnb_teid as usize % GNBS),
             }),
-            ..SessionPlan::new(scene::ue_address(index), self.network.clone(), QFI)
+            ..SessionPlan::new(topology::ue_address(index), self.network.clone(), QFI)
         };
         let seid = seid_of(index);
         encode_establishment(out, Dialect::Ts, &self.cp, &plan, seid, sequence)
@@ -175,7 +175,7 @@ impl<P> Answers<P> {
             .find_map(|pdr| pdr.local_f_teid.first());
         let chosen = match self.teids {
             Teids::Ours => f_teid.and_then(|f| f.teid()),
-            Teids::Foreign => Teid::new(scene::foreign_teid(index as u32)),
+            Teids::Foreign => Teid::new(topology::foreign_teid(index as u32)),
         };
         let teid = chosen.ok_or("no F-TEID was chosen")?;
         let flow = usize::try_from(index)
@@ -183,7 +183,11 @@ impl<P> Answers<P> {
             .and_then(|i| self.flows.get_mut(i));
         let flow = flow.ok_or("an answer with an unknown SEID")?;
         let index = index as u32;
-        *flow = Flow::new(teid.get(), scene::gnb_teid(index), scene::ue_address(index));
+        *flow = Flow::new(
+            teid.get(),
+            topology::gnb_teid(index),
+            topology::ue_address(index),
+        );
         self.established += 1;
         Ok(())
     }
@@ -197,7 +201,7 @@ impl<P> Outbox for Answers<P> {
     }
 }
 
-impl<P: Packet> Surroundings for Answers<P> {
+impl<P: Packet> Env for Answers<P> {
     type Packet = P;
 
     /// All neighbours are known, so the control core sends no frames.

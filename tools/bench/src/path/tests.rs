@@ -6,10 +6,10 @@ use super::latency;
 use super::measure::{Bench, Effort};
 use super::observe;
 use super::report::HugePages;
-use super::scene;
 use super::smf::Teids;
+use super::testbed::Testbed;
+use super::topology;
 use super::traffic::{Direction, Flow, Frames, INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
-use super::world::World;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use sluice_port::{Burst, Packet};
@@ -58,7 +58,7 @@ fn tunnelled(eth: ([u8; 6], [u8; 6]), ip: (Ipv4Addr, Ipv4Addr), port: u16, gtpu:
 fn gtpu(teid: u32, pdu_type: u8, inner: &[u8]) -> Vec<u8> {
     let mut header = vec![0x34, 255, 0, (inner.len() + 8) as u8];
     header.extend(teid.to_be_bytes());
-    header.extend([0, 0, 0, 0x85, 1, pdu_type << 4, scene::QFI.get(), 0]);
+    header.extend([0, 0, 0, 0x85, 1, pdu_type << 4, topology::QFI.get(), 0]);
     [&header, inner].concat()
 }
 
@@ -71,30 +71,30 @@ proptest! {
     fn frames_are_those_that_another_library_builds(teid: u32, gnb_teid: u32, ue: u32, port in 0xc000u16..) {
         let (frames, ue) = (Frames::default(), Ipv4Addr::from(ue));
         let flow = Flow::new(teid, gnb_teid, ue);
-        let gnb = gnb_teid as usize % scene::GNBS;
-        let (gnb_ip, gnb_mac) = (scene::gnb_address(gnb), scene::gnb_mac(gnb).0);
-        let (n3, n6, dn) = (scene::N3_MAC.0, scene::N6_MAC.0, scene::DN_MAC.0);
-        let up = |ttl| inner(ue, scene::SERVER, (40_000, 443), ttl);
-        let down = |ttl| inner(scene::SERVER, ue, (443, 40_000), ttl);
+        let gnb = gnb_teid as usize % topology::GNBS;
+        let (gnb_ip, gnb_mac) = (topology::gnb_address(gnb), topology::gnb_mac(gnb).0);
+        let (n3, n6, dn) = (topology::N3_MAC.0, topology::N6_MAC.0, topology::DN_MAC.0);
+        let up = |ttl| inner(ue, topology::SERVER, (40_000, 443), ttl);
+        let down = |ttl| inner(topology::SERVER, ue, (443, 40_000), ttl);
 
         let mut frame = [0; TUNNEL_LEN];
         frames.fill(Direction::Uplink, &flow, &mut frame);
-        let want = tunnelled((n3, gnb_mac), (gnb_ip, scene::UPF_N3), 0xc000, &gtpu(teid, 1, &up(64)));
+        let want = tunnelled((n3, gnb_mac), (gnb_ip, topology::UPF_N3), 0xc000, &gtpu(teid, 1, &up(64)));
         prop_assert_eq!(&frame[..], want);
         prop_assert!(frames.is_right(Direction::Uplink, &flow, &plain((dn, n6), &up(63))));
 
         let mut frame = [0; PLAIN_LEN];
         frames.fill(Direction::Downlink, &flow, &mut frame);
         prop_assert_eq!(&frame[..], plain((n6, dn), &down(64)));
-        let out = tunnelled((gnb_mac, n3), (scene::UPF_N3, gnb_ip), port, &gtpu(gnb_teid, 0, &down(63)));
+        let out = tunnelled((gnb_mac, n3), (topology::UPF_N3, gnb_ip), port, &gtpu(gnb_teid, 0, &down(63)));
         prop_assert!(frames.is_right(Direction::Downlink, &flow, &out));
     }
 
     #[test]
     fn a_single_wrong_bit_is_found(bit in 0..PLAIN_LEN * 8) {
-        let (frames, flow) = (Frames::default(), Flow::new(1, 2, scene::ue_address(3)));
-        let ttl = inner(scene::ue_address(3), scene::SERVER, (40_000, 443), 63);
-        let mut out = plain((scene::DN_MAC.0, scene::N6_MAC.0), &ttl);
+        let (frames, flow) = (Frames::default(), Flow::new(1, 2, topology::ue_address(3)));
+        let ttl = inner(topology::ue_address(3), topology::SERVER, (40_000, 443), 63);
+        let mut out = plain((topology::DN_MAC.0, topology::N6_MAC.0), &ttl);
         prop_assert!(frames.is_right(Direction::Uplink, &flow, &out));
         out[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(!frames.is_right(Direction::Uplink, &flow, &out));
@@ -104,7 +104,7 @@ proptest! {
 fn fifo(pool: &HeapPool, flows: usize) -> Fifo<HeapPacket> {
     let mut fresh = || pool.alloc();
     let mut fifo = Fifo::new(Direction::Uplink, Arc::default(), &mut fresh).unwrap();
-    let flow = |i| Flow::new(i + 1, i + 1, scene::ue_address(i));
+    let flow = |i| Flow::new(i + 1, i + 1, topology::ue_address(i));
     fifo.set_flows((0..flows as u32).map(flow).collect());
     fifo
 }
@@ -158,14 +158,16 @@ fn sessions_made_over_n4_are_served_by_path_and_limit_byte_for_byte() {
 
 #[test]
 fn foreign_teids_are_not_of_our_form_and_have_low_bits_of_their_own() {
-    let low: HashSet<u32> = (0..4096).map(|i| scene::foreign_teid(i) & 8191).collect();
+    let low: HashSet<u32> = (0..4096)
+        .map(|i| topology::foreign_teid(i) & 8191)
+        .collect();
     assert_eq!(low.len(), 4096);
-    assert!((0..4_000_000).all(|i| (1..1 << 31).contains(&scene::foreign_teid(i))));
+    assert!((0..4_000_000).all(|i| (1..1 << 31).contains(&topology::foreign_teid(i))));
 }
 
 fn served_byte_for_byte(teids: Teids) {
     let pool = HeapPool::default();
-    let mut world = World::build(100, teids, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, teids, || pool.alloc()).unwrap();
     let ours = |flow: &Flow| flow.teid >> 31 == 1;
     assert_eq!(world.flows.iter().all(ours), teids == Teids::Ours);
     assert_eq!(world.flows.iter().any(ours), teids == Teids::Ours);
@@ -183,7 +185,7 @@ fn served_byte_for_byte(teids: Teids) {
 #[test]
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
-    let mut world = World::build(100, Teids::Ours, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, Teids::Ours, || pool.alloc()).unwrap();
     let observed = observe::measure(&mut world, QUICK, NORMAL_PAGES).unwrap();
     assert!(observed.followed > 0 && observed.pages > 0, "{observed:?}");
     assert!(world.verdict().unwrap() > 0);
@@ -194,7 +196,7 @@ fn looking_at_the_path_changes_no_byte_of_its_packets() {
 #[test]
 fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     let pool = HeapPool::default();
-    let mut world = World::build(100, Teids::Ours, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, Teids::Ours, || pool.alloc()).unwrap();
     let mut limit = Bench::new(&world).unwrap();
     let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
     let loads: Vec<u32> = latencies.iter().map(|l| l.load_percent).collect();
@@ -216,14 +218,17 @@ fn packets_that_come_by_the_clock_are_all_timed_and_right() {
 
 #[test]
 fn what_leaves_is_read_by_another_library() {
-    let (frames, flow) = (Frames::default(), Flow::new(77, 78, scene::ue_address(9)));
+    let (frames, flow) = (
+        Frames::default(),
+        Flow::new(77, 78, topology::ue_address(9)),
+    );
     let mut frame = [0; TUNNEL_LEN];
     frames.fill(Direction::Uplink, &flow, &mut frame);
     let outer = SlicedPacket::from_ethernet(&frame).unwrap();
     let Some(NetSlice::Ipv4(ip)) = outer.net else {
         panic!("no IPv4");
     };
-    assert_eq!(ip.header().source_addr(), scene::gnb_address(14));
+    assert_eq!(ip.header().source_addr(), topology::gnb_address(14));
     assert_eq!(
         ip.header().to_header().calc_header_checksum(),
         ip.header().header_checksum()

@@ -5,7 +5,7 @@
 //! with an independent library and compare.
 
 use super::peers::{Peers, ROUTER_MAC};
-use super::scene::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
+use super::topology::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use serde::{Deserialize, Serialize};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header_with_container};

@@ -1,7 +1,7 @@
-//! When requests are due.
+//! Due times of requests.
 
-use super::away::{Away, is_gap};
 use super::load::{Log, Pace, UNDER_WAY_MAX};
+use super::preemption::{Away, is_gap};
 
 /// Of one run of the generator.
 pub struct Clock<'a> {

@@ -1,16 +1,15 @@
-//! Packets that flow while sessions are modified: whether any is lost, and how much slower the path
-//! becomes by it.
+//! Packet path under session modifications: loss, and how much slower the path becomes by it.
 
-use super::doors::Door;
 use super::load::{Log, Pace, Wire, drive};
+use super::n4_transport::Door;
 use super::script::Script;
-use super::world::{Loop, World};
+use super::testbed::{Loop, Testbed};
 use crate::path::fifo::Check;
 use crate::path::io::BenchIo;
+use crate::path::testbed::{Failure, shuffle};
 use crate::path::traffic::{Direction, Flow};
-use crate::path::world::{Failure, shuffle};
 use crate::stats::Summary;
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_datapath::worker::Worker;
 use sluice_host::clock;
 use sluice_port::Packet;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 
 /// What is asked for meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct FlowLoad {
     /// Modifications a second.
     pub rate_per_s: f64,
     /// What the N4 side does.
@@ -64,9 +63,9 @@ impl FlowFigures {
 /// Packets of one half of the sessions, while the other half is modified. All sessions must be
 /// connected; those that were modified need not be afterwards.
 pub fn measure<P: Packet, W: Wire + Send>(
-    world: &mut World<P>,
-    (door, wire): (&mut impl Door<Around: Surroundings<Packet = P>>, &mut W),
-    asked: Asked,
+    world: &mut Testbed<P>,
+    (door, wire): (&mut impl Door<Around: Env<Packet = P>>, &mut W),
+    asked: FlowLoad,
 ) -> Result<FlowFigures, Failure> {
     let half = world.subscribers.all.len() / 2;
     let mut flows = world.subscribers.flows_below(half)?;

@@ -3,7 +3,7 @@
 
 use super::subscribers::Subscriber;
 use sluice_smf::dialect::profile::{BeforeGnb, Idle};
-use sluice_smf::{Dialect, Step, Tunnel};
+use sluice_smf::{Dialect, SessionChange, Tunnel};
 
 /// What a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub enum Act {
 
 /// A request on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Asked {
+pub struct RequestInfo {
     /// Its sequence number.
     pub sequence: u32,
     /// Whose it is.
@@ -33,7 +33,7 @@ pub struct Asked {
 
 /// How far a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum State {
+pub enum SessionProgress {
     /// It is not there.
     #[default]
     Absent,
@@ -50,7 +50,10 @@ pub enum State {
 impl Subscriber {
     /// Whether the UPF holds a tunnel to the gNB for it, or did before the UE went idle.
     pub fn has_gnb(&self) -> bool {
-        matches!(self.state, State::Connected | State::Idle)
+        matches!(
+            self.state,
+            SessionProgress::Connected | SessionProgress::Idle
+        )
     }
 
     /// What becomes of it by `act`, and the step that does it if it takes a modification.
@@ -60,17 +63,17 @@ impl Subscriber {
         act: Act,
         new_gnb: u8,
         tunnel: impl Fn(u8) -> Option<Tunnel>,
-    ) -> (Self, Option<Step>) {
+    ) -> (Self, Option<SessionChange>) {
         let step = match act {
             Act::Heartbeat => None,
-            Act::Query => Some(Step::Query),
+            Act::Query => Some(SessionChange::Query),
             Act::Delete => {
                 self = Self::default();
                 None
             }
             Act::Establish => {
                 self = Self {
-                    state: State::Established,
+                    state: SessionProgress::Established,
                     ..Self::default()
                 };
                 None
@@ -85,17 +88,17 @@ impl Subscriber {
         dialect: Dialect,
         new_gnb: u8,
         tunnel: impl Fn(u8) -> Option<Tunnel>,
-    ) -> Option<Step> {
+    ) -> Option<SessionChange> {
         let profile = dialect.profile();
         let removes = profile.change.idle == Idle::Remove;
         match self.state {
-            State::Absent => None,
-            State::Bare => {
+            SessionProgress::Absent => None,
+            SessionProgress::Bare => {
                 self.generation = self.generation.wrapping_add(1);
-                self.state = State::Established;
-                Some(Step::MakeUplink)
+                self.state = SessionProgress::Established;
+                Some(SessionChange::MakeUplink)
             }
-            State::Established | State::Idle => {
+            SessionProgress::Established | SessionProgress::Idle => {
                 let end_marker_after = matches!(
                     profile.change.idle,
                     Idle::Buffer {
@@ -103,24 +106,28 @@ impl Subscriber {
                         ..
                     }
                 );
-                let end_marker = self.state == State::Idle && end_marker_after;
-                (self.gnb, self.state) = (new_gnb, State::Connected);
-                tunnel(new_gnb).map(|gnb| Step::Connect { gnb, end_marker })
+                let end_marker = self.state == SessionProgress::Idle && end_marker_after;
+                (self.gnb, self.state) = (new_gnb, SessionProgress::Connected);
+                tunnel(new_gnb).map(|gnb| SessionChange::Connect { gnb, end_marker })
             }
             // Another gNB, or the same: then the UE goes idle.
-            State::Connected if self.gnb != new_gnb && new_gnb.is_multiple_of(2) => {
+            SessionProgress::Connected if self.gnb != new_gnb && new_gnb.is_multiple_of(2) => {
                 self.gnb = new_gnb;
-                tunnel(new_gnb).map(|gnb| Step::SwitchPath { gnb })
+                tunnel(new_gnb).map(|gnb| SessionChange::SwitchPath { gnb })
             }
-            State::Connected => {
+            SessionProgress::Connected => {
                 // A dialect numbers its rules anew each time; it has no endless supply here.
                 let bare = removes && self.generation < u8::MAX;
                 debug_assert!(!removes || profile.far.before_gnb == BeforeGnb::Absent);
-                self.state = if bare { State::Bare } else { State::Idle };
-                Some(if bare {
-                    Step::RemoveRules
+                self.state = if bare {
+                    SessionProgress::Bare
                 } else {
-                    Step::Buffer
+                    SessionProgress::Idle
+                };
+                Some(if bare {
+                    SessionChange::RemoveRules
+                } else {
+                    SessionChange::Buffer
                 })
             }
         }

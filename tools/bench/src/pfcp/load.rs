@@ -1,7 +1,7 @@
-//! The generator: sends a series of requests and notes when each was answered.
+//! Request generator: sends a series of requests and records response times.
 
-use super::away::Away;
 use super::clock::Clock;
+use super::preemption::Away;
 use super::script::Script;
 use arrayvec::ArrayVec;
 use sluice_host::clock;

@@ -1,13 +1,13 @@
-//! The clock's part: limit, closed loop and open loops in turn, several times.
+//! Timed repetitions: limit, closed loop and open loops in turn.
 
-use super::doors::Door;
 use super::load::{Log, Pace, Wire};
+use super::n4_transport::Door;
 use super::script::Script;
+use super::testbed::{Loop, Testbed};
 use super::turns::Spent;
-use super::world::{Loop, World};
-use crate::path::world::Failure;
+use crate::path::testbed::Failure;
 use crate::stats::Summary;
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_port::Packet;
 
 /// What is measured.
@@ -90,9 +90,9 @@ struct Laps {
 
 /// Measures a case. All answers of the N4 loop are read.
 pub fn measure<P: Packet>(
-    world: &mut World<P>,
+    world: &mut Testbed<P>,
     (door, wire): (
-        &mut impl Door<Around: Surroundings<Packet = P>>,
+        &mut impl Door<Around: Env<Packet = P>>,
         &mut (impl Wire + Send),
     ),
     case: &Case,

@@ -5,23 +5,23 @@
 //! lets the measured loop take its `turns` meanwhile, `away` tells when that had no CPU, and `report`
 //! tells.
 
-pub(crate) mod away;
 mod clock;
-pub mod doors;
 pub mod flow;
 pub mod lifecycle;
 mod limit;
 pub mod load;
 pub mod measure;
+pub mod n4_transport;
 pub mod port;
+pub(crate) mod preemption;
 mod report;
 mod ring;
 pub mod script;
 pub(crate) mod subscribers;
 mod table;
+pub mod testbed;
 mod turns;
 pub mod variety;
-pub mod world;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -29,19 +29,19 @@ mod tests;
 
 use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
-use super::path::world::Failure;
+use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
-use doors::{Datagrams, Door, RingDoor, SocketWire};
 use load::Wire;
 use measure::{Case, Figures, measure};
+use n4_transport::{Datagrams, Door, RingDoor, SocketWire};
 use port::PortDoor;
 use report::{Outcome, Run};
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_host::thread;
 use sluice_n4::counters::Counter;
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
+use testbed::{Cpus, Loop, Testbed};
 use variety::Variety;
-use world::{Cpus, Loop, World};
 
 /// Packet memory, in MiB.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -115,7 +115,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         Box::new(move || packets.alloc())
     };
     let (n4_port, mut n4_wire) = port::pair(fresh());
-    let mut world = World::build(args.sessions, variety, fresh(), n4_port, cpus)?;
+    let mut world = Testbed::build(args.sessions, variety, fresh(), n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
@@ -141,7 +141,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         flow = Some(flow::measure(
             &mut world,
             (&mut n4, &mut n4_wire),
-            flow::Asked {
+            flow::FlowLoad {
                 rate_per_s: flow::RATE_PER_S,
                 what: Loop::N4,
                 reps: args.reps.into(),
@@ -209,9 +209,9 @@ fn cases(args: &PfcpArgs) -> [Case; 4] {
 
 /// One case, again and again while it is disturbed; the best attempt stands.
 fn one(
-    world: &mut World<Mbuf>,
+    world: &mut Testbed<Mbuf>,
     (door, wire): (
-        &mut impl Door<Around: Surroundings<Packet = Mbuf>>,
+        &mut impl Door<Around: Env<Packet = Mbuf>>,
         &mut (impl Wire + Send),
     ),
     case: Case,

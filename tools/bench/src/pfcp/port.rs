@@ -1,11 +1,11 @@
 //! N4 on a port in the process: whole frames in packet buffers, received and sent by the worker,
 //! as a NIC's driver would give and take them. No NIC is there, and no DMA.
 
-use super::doors::Door;
 use super::load::Wire;
-use crate::path::scene::{N4, N4_MAC, N4_SMF, N4_UPF, SMF_MAC};
+use super::n4_transport::Door;
+use crate::path::topology::{N4, N4_MAC, N4_SMF, N4_UPF, SMF_MAC};
 use core::net::SocketAddr;
-use sluice_control::core::{Core, Surroundings};
+use sluice_control::core::{Core, Env};
 use sluice_datapath::tables::InterfaceId;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_n4::Outbox;
@@ -227,7 +227,7 @@ impl<P> Outbox for PortAround<P> {
     fn send(&mut self, _: SocketAddr, _: &[u8]) {}
 }
 
-impl<P: Packet> Surroundings for PortAround<P> {
+impl<P: Packet> Env for PortAround<P> {
     type Packet = P;
 
     fn alloc(&mut self) -> Option<P> {

@@ -1,10 +1,10 @@
-//! Results, as JSON and as a table.
+//! JSON and text report.
 
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::preemption;
+use super::testbed::Cpus;
 use super::variety::Variety;
-use super::world::Cpus;
 use crate::machine;
 use crate::path::memory::Grown;
 use crate::stats::round;

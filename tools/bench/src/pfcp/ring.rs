@@ -1,9 +1,9 @@
-//! An in-process stand-in for a port: a ring of datagram buffers each way, as a worker would hand
-//! N4 datagrams to the control core and take its answers. There are no Ethernet, IP and UDP
-//! headers on it, and no NIC.
+//! In-process stand-in for an N4 port: a ring of datagram buffers each way, as a worker would hand
+//! N4 datagrams to the control core and take its answers. There are no Ethernet, IP and UDP headers
+//! on it, and no NIC.
 
 use arrayvec::ArrayVec;
-use sluice_control::core::Surroundings;
+use sluice_control::core::Env;
 use sluice_mem::ring::{Consumer, Producer, spsc};
 use sluice_n4::Outbox;
 use sluice_port::Packet;
@@ -51,7 +51,7 @@ pub struct Near<P> {
 }
 
 /// The SMFs' end.
-pub struct Far {
+pub struct RemoteEnd {
     requests: Producer<Datagram>,
     answers: Consumer<Datagram>,
     /// On their way with the next flush.
@@ -60,7 +60,7 @@ pub struct Far {
 }
 
 /// Both ends.
-pub fn pair<P>() -> (Near<P>, Far) {
+pub fn pair<P>() -> (Near<P>, RemoteEnd) {
     let (to_near, from_far) = spsc(BUFFERS, 0);
     let (to_far, from_near) = spsc(BUFFERS, 0);
     let buffers = |n| {
@@ -78,7 +78,7 @@ pub fn pair<P>() -> (Near<P>, Far) {
         packets: PhantomData,
         lost: 0,
     };
-    let far = Far {
+    let far = RemoteEnd {
         requests: to_near,
         answers: from_near,
         written: ArrayVec::new(),
@@ -134,7 +134,7 @@ impl<P> Near<P> {
     }
 }
 
-impl<P: Packet> Surroundings for Near<P> {
+impl<P: Packet> Env for Near<P> {
     type Packet = P;
 
     /// All neighbours are known, so the control core sends no frames.
@@ -143,7 +143,7 @@ impl<P: Packet> Surroundings for Near<P> {
     }
 }
 
-impl super::load::Wire for Far {
+impl super::load::Wire for RemoteEnd {
     fn send(&mut self, bytes: &[u8]) -> bool {
         if self.written.is_full() {
             self.flush();

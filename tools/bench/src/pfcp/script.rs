@@ -1,6 +1,6 @@
-//! A series of encoded requests in the order in which they are sent, and what must come of them.
+//! Series of encoded requests, with their expected responses.
 
-use super::lifecycle::{Act, Asked, State};
+use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::subscribers::{Subscribers, dialect};
 use sluice_smf::dialect::profile::Numbering;
 use sluice_wire::ids::{PdrId, Seid};
@@ -29,7 +29,7 @@ pub struct Script {
     bytes: Vec<u8>,
     /// By request: where its octets end.
     ends: Vec<usize>,
-    asked: Vec<Asked>,
+    asked: Vec<RequestInfo>,
 }
 
 impl Script {
@@ -140,7 +140,7 @@ impl Script {
         self.clear();
         for index in 0..subscribers.all.len() as u32 {
             let state = subscribers.all[index as usize].state;
-            if !matches!(state, State::Absent | State::Connected) {
+            if !matches!(state, SessionProgress::Absent | SessionProgress::Connected) {
                 self.add(subscribers, index, Act::Proceed);
             }
         }
@@ -204,7 +204,7 @@ fn known(subscribers: &mut Subscribers) -> Option<u32> {
     found.map(|at| at as u32)
 }
 
-fn read(subscribers: &mut Subscribers, asked: Asked, body: &[u8]) -> Result<(), String> {
+fn read(subscribers: &mut Subscribers, asked: RequestInfo, body: &[u8]) -> Result<(), String> {
     let reject = |e| format!("{e:?}");
     let no = |cause, offending| format!("{cause:?}, offending {offending:?}");
     let session = &mut subscribers.all[asked.index as usize];

@@ -1,11 +1,11 @@
-//! The SMFs' side: sessions of all dialects in turn, and what each of them asks for next.
+//! Sessions of the emulated SMFs, in all dialects, and their next procedures.
 //!
 //! A request is chosen and encoded on the assumption that all before it are accepted; the answers
 //! are read afterwards and prove it. So whole series are made before the clock runs.
 
-use super::lifecycle::{Act, Asked, State};
+use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::variety::Variety;
-use crate::path::scene::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
+use crate::path::topology::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
@@ -31,7 +31,7 @@ pub struct Subscriber {
     /// How often the rules were made anew.
     pub generation: u8,
     /// How far it is.
-    pub state: State,
+    pub state: SessionProgress,
 }
 
 /// All of them.
@@ -98,10 +98,15 @@ impl Subscribers {
     }
 
     /// Writes the request of `act` for subscriber `index`, and takes it for accepted.
-    pub fn write(&mut self, out: &mut [u8], index: u32, act: Act) -> Result<(usize, Asked), Full> {
+    pub fn write(
+        &mut self,
+        out: &mut [u8],
+        index: u32,
+        act: Act,
+    ) -> Result<(usize, RequestInfo), Full> {
         let sequence = self.next_sequence();
         let number = sequence.get();
-        let asked = |act| Asked {
+        let asked = |act| RequestInfo {
             sequence: number,
             index,
             act,
@@ -145,7 +150,7 @@ impl Subscribers {
     }
 
     fn plan(&self, index: u32) -> SessionPlan {
-        let mut plan = SessionPlan::new(scene::ue_address(index), self.network.clone(), QFI);
+        let mut plan = SessionPlan::new(topology::ue_address(index), self.network.clone(), QFI);
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
@@ -172,14 +177,14 @@ impl Subscribers {
     /// The same of the sessions with numbers below `end`.
     pub fn flows_below(&self, end: usize) -> Result<Vec<Flow>, String> {
         let numbered = (0..).zip(self.all.iter().take(end));
-        let standing = numbered.filter(|(_, s)| s.state != State::Absent);
+        let standing = numbered.filter(|(_, s)| s.state != SessionProgress::Absent);
         let flows = standing.map(|(index, s)| match s.state {
-            State::Connected => {
+            SessionProgress::Connected => {
                 let teid = match dialect(index).chooses_teids() {
                     true => CP_TEID + index,
                     false => s.teid,
                 };
-                let ue = scene::ue_address(index);
+                let ue = topology::ue_address(index);
                 Ok(Flow::new(teid, gnb_teid(index, s.gnb), ue))
             }
             state => Err(format!("session {index} is {state:?}, not connected")),

@@ -1,4 +1,4 @@
-//! Results, for people.
+//! Text report.
 
 use super::report::{Outcome, Run, placement};
 use crate::stats::Summary;

@@ -1,28 +1,28 @@
 //! The benchmark without DPDK: five dialects' sessions live through series of requests, every
 //! answer is read, and what stands in the end carries packets. Nothing is timed.
 
-use super::doors::RingDoor;
 use super::flow;
-use super::lifecycle::State;
+use super::lifecycle::SessionProgress;
 use super::load::{Log, Pace};
 use super::measure::{Case, measure};
+use super::n4_transport::RingDoor;
 use super::port::{self, PortDoor, PortWire};
 use super::script::Script;
+use super::testbed::{Cpus, Loop, Testbed};
 use super::variety::Variety;
-use super::world::{Cpus, Loop, World};
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool};
 
 const SESSIONS: u32 = 1_000;
 
-fn world(pool: &HeapPool) -> (World<HeapPacket>, PortWire<HeapPacket>) {
+fn world(pool: &HeapPool) -> (Testbed<HeapPacket>, PortWire<HeapPacket>) {
     let allowed = thread::allowed_cpus().unwrap();
     let cpus = Cpus {
         n4: allowed[0],
         worker: *allowed.last().unwrap(),
     };
     let (port, wire) = port::pair(fresh(pool));
-    let world = World::build(SESSIONS, Variety::new(300, 17), fresh(pool), port, cpus).unwrap();
+    let world = Testbed::build(SESSIONS, Variety::new(300, 17), fresh(pool), port, cpus).unwrap();
     (world, wire)
 }
 
@@ -37,9 +37,9 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     let (mut world, mut frames) = world(&pool);
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire).unwrap();
-    let all_connected = |w: &World<_>| {
+    let all_connected = |w: &Testbed<_>| {
         let mut all = w.subscribers.all.iter();
-        all.all(|s| s.state == State::Connected && s.up_seid != 0)
+        all.all(|s| s.state == SessionProgress::Connected && s.up_seid != 0)
     };
     assert!(all_connected(&world));
     let case = Case {
@@ -67,7 +67,7 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
     assert!(figures.open.p50 <= figures.open.p99 && figures.closed.p50 > 0.0);
     // Packets of one half flow while the other half is modified.
     world.connect_all(&mut door, &mut wire).unwrap();
-    let asked = flow::Asked {
+    let asked = flow::FlowLoad {
         rate_per_s: flow::RATE_PER_S,
         what: Loop::Housekeeping,
         reps: 1,

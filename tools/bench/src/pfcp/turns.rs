@@ -1,11 +1,11 @@
-//! Turns of the measured loop, and what they cost.
+//! Turns of the measured control loop, and their cost.
 
-use super::away::Away;
-use super::doors::Door;
 use super::load::Lap;
-use crate::path::world::time;
+use super::n4_transport::Door;
+use super::preemption::Away;
+use crate::path::testbed::time;
 use sluice::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
-use sluice_control::core::{Core, Surroundings};
+use sluice_control::core::{Core, Env};
 use sluice_host::clock;
 use sluice_port::Packet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub struct Spent {
 
 /// A turn of the daemon's loop (`upf::control`), without what has no part in N4. Returns how many
 /// messages, and transactions that came back, it dealt with.
-pub fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+pub fn turn<P: Packet, D: Door<Around: Env<Packet = P>>>(
     core: &mut Core<P>,
     door: &mut D,
 ) -> usize {
@@ -40,7 +40,7 @@ pub fn turn<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
 }
 
 /// The same, and the daemon's rest behind some turns without work.
-pub fn turn_or_rest<P: Packet, D: Door<Around: Surroundings<Packet = P>>>(
+pub fn turn_or_rest<P: Packet, D: Door<Around: Env<Packet = P>>>(
     core: &mut Core<P>,
     door: &mut D,
     idle_turns: &mut u32,

@@ -1,11 +1,11 @@
-//! What lies between the measured worker and the far end.
+//! The link between the measured worker and the remote end.
 
-use super::doors::{Doors, Wire};
-use super::far::{Far, write_flows};
 use super::peer::Peer;
-use crate::path::scene::{N3, N6};
+use super::ports::{Wire, WorkerPorts};
+use super::remote_end::{RemoteEnd, write_flows};
+use crate::path::testbed::Failure;
+use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
-use crate::path::world::Failure;
 use sluice_port::{LinkState, PortId, PortIo};
 use sluice_port_dpdk::devargs::{self, MemifRole};
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool, Port, PortConfig};
@@ -44,9 +44,9 @@ pub struct Site<'a> {
 /// A link that is up.
 pub struct Link {
     /// The measured worker's ports.
-    pub doors: Doors<DpdkIo>,
+    pub doors: WorkerPorts<DpdkIo>,
     /// Who is at the other end.
-    pub far: Far,
+    pub far: RemoteEnd,
     /// Whether packets lie on huge pages.
     pub on_huge_pages: bool,
 }
@@ -102,7 +102,7 @@ impl Kind {
         let flows = folder.0.join("flows");
         write_flows(&flows, site.flows)?;
         let sockets = ["n3", "n6"].map(|name| folder.0.join(name));
-        let far = Far::process(&flows, &self.far_devices(&sockets), site.far_cpu)?;
+        let far = RemoteEnd::process(&flows, &self.far_devices(&sockets), site.far_cpu)?;
         let doors = direct_doors(site.pool, &self.near_devices(&sockets))?;
         Ok(Link {
             doors: when_up(doors)?,
@@ -130,7 +130,10 @@ impl Kind {
 }
 
 /// N3 and N6 as one port each.
-pub fn direct_doors(pool: &MbufPool, devices: &[String; 2]) -> Result<Doors<DpdkIo>, Failure> {
+pub fn direct_doors(
+    pool: &MbufPool,
+    devices: &[String; 2],
+) -> Result<WorkerPorts<DpdkIo>, Failure> {
     let ports = open(pool, devices)?;
     let wires = [N3, N6].map(|port| Wire { rx: port, tx: port });
     doors(pool, &ports, wires)
@@ -152,7 +155,7 @@ fn ring(site: &Site) -> Result<Link, Failure> {
     let peer = Peer::new(far, site.flows.clone());
     Ok(Link {
         doors: when_up(near)?,
-        far: Far::thread(site.eal, peer, site.far_cpu)?,
+        far: RemoteEnd::thread(site.eal, peer, site.far_cpu)?,
         on_huge_pages: site.eal.huge_pages(),
     })
 }
@@ -163,7 +166,11 @@ fn open(pool: &MbufPool, devices: &[String]) -> Result<Vec<Port>, Failure> {
     ports.map_err(|e| e.to_string())
 }
 
-fn doors(pool: &MbufPool, ports: &[Port], wires: [Wire; 2]) -> Result<Doors<DpdkIo>, Failure> {
+fn doors(
+    pool: &MbufPool,
+    ports: &[Port],
+    wires: [Wire; 2],
+) -> Result<WorkerPorts<DpdkIo>, Failure> {
     let mut io = DpdkIo::new(pool, ports);
     for wire in wires {
         let rx = ports
@@ -178,10 +185,10 @@ fn doors(pool: &MbufPool, ports: &[Port], wires: [Wire; 2]) -> Result<Doors<Dpdk
             return Err("a queue of another port".to_owned());
         }
     }
-    Ok(Doors::over(io, wires))
+    Ok(WorkerPorts::over(io, wires))
 }
 
-fn when_up(mut doors: Doors<DpdkIo>) -> Result<Doors<DpdkIo>, Failure> {
+fn when_up(mut doors: WorkerPorts<DpdkIo>) -> Result<WorkerPorts<DpdkIo>, Failure> {
     let deadline = Instant::now() + UP_WITHIN;
     while [N3, N6]
         .iter()

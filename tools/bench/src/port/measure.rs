@@ -1,10 +1,10 @@
-//! The clock's part: path and plain io loop in turn on one link, several times.
+//! Timed repetitions: path and plain I/O loop in turn on one link.
 
-use super::balance::{Balance, ended, since};
-use super::far::Far;
+use super::packet_balance::{PacketBalance, ended, since};
 use super::peer::{Answer, Traffic};
-use super::world::World;
-use crate::path::world::Failure;
+use super::remote_end::RemoteEnd;
+use super::testbed::Testbed;
+use crate::path::testbed::Failure;
 use crate::stats::Summary;
 use sluice_host::clock;
 use sluice_port::PortIo;
@@ -89,7 +89,7 @@ pub struct Figures {
     /// The same of the far end.
     pub far_preempted: f64,
     /// What became of all packets.
-    pub balance: Balance,
+    pub balance: PacketBalance,
 }
 
 /// What both sides together make.
@@ -103,8 +103,8 @@ pub struct Free {
 
 /// The measured side and the far end of one link.
 pub struct Pair<'a, I: PortIo> {
-    pub world: &'a mut World<I>,
-    pub far: &'a mut Far,
+    pub world: &'a mut Testbed<I>,
+    pub far: &'a mut RemoteEnd,
     /// Packets of each direction under way at the most.
     pub window: u64,
 }
@@ -154,10 +154,10 @@ impl<I: PortIo> Pair<'_, I> {
                 2 * all
             ));
         }
-        let balance = Balance {
+        let balance = PacketBalance {
             path: count,
             ledger,
-            ..Balance::default()
+            ..PacketBalance::default()
         };
         balance.fault().map_or(Ok(balance.path.compared), Err)
     }
@@ -165,7 +165,7 @@ impl<I: PortIo> Pair<'_, I> {
     /// Measures path and plain loop in turn.
     pub fn measure(&mut self, case: Case, effort: Effort) -> Result<Figures, Failure> {
         let before = self.world.ledger();
-        let mut balance = Balance::default();
+        let mut balance = PacketBalance::default();
         balance.path.cpu_share = 1.0;
         balance.io.cpu_share = 1.0;
         let mut laps = Laps::default();
@@ -195,7 +195,7 @@ impl<I: PortIo> Pair<'_, I> {
         case: Case,
         who: Loop,
         each: Duration,
-        balance: &mut Balance,
+        balance: &mut PacketBalance,
     ) -> Result<[Lap; 2], Failure> {
         let answer = match who {
             Loop::Path => Answer::Path,
@@ -299,7 +299,7 @@ struct Laps {
 }
 
 impl Laps {
-    fn sum_up(self, balance: Balance) -> Figures {
+    fn sum_up(self, balance: PacketBalance) -> Figures {
         let ns = |laps: &[[Lap; 2]]| Summary::of(laps.iter().map(|[deep, _]| deep.ns()));
         let best = (0..STAGES.len()).min_by(|a, b| {
             let median = |at: usize| ns(&self.io[at]).median;

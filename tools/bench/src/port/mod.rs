@@ -5,32 +5,32 @@
 //! of port with the `far` end at work, which is a `peer` in another process or thread; `measure`
 //! turns path and plain loop, and `report` tells.
 
-mod balance;
-mod doors;
-mod far;
 mod link;
 mod measure;
+mod packet_balance;
 mod peer;
+mod ports;
+mod remote_end;
 mod report;
-mod world;
+mod testbed;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
 use super::args::{PeerArgs, PortArgs};
-use super::path::world::Failure;
+use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
-use doors::Doors;
 use link::{Kind, Link, Site};
 use measure::{CASES, Case, Effort, Figures, Pair};
 use peer::Peer;
+use ports::WorkerPorts;
 use report::{Outcome, Pages, Result as Outcomes, Skipped};
 use sluice::exit::Exit;
 use sluice_host::thread;
 use sluice_port_dpdk::{DpdkIo, Eal, EalConfig, MbufPool, Memory, PoolConfig};
 use std::time::Duration;
-use world::World;
+use testbed::Testbed;
 
 /// Packet memory of each process, in MiB, and packets: all rings full, and what is between them.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -68,7 +68,7 @@ pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
 pub fn run_peer(args: &PeerArgs) -> Exit {
     match peer(args) {
         Ok(peer) => {
-            far::serve(peer);
+            remote_end::serve(peer);
             Exit::Done
         }
         Err(why) => {
@@ -78,9 +78,9 @@ pub fn run_peer(args: &PeerArgs) -> Exit {
     }
 }
 
-fn peer(args: &PeerArgs) -> Result<Peer<Doors<DpdkIo>>, Failure> {
+fn peer(args: &PeerArgs) -> Result<Peer<WorkerPorts<DpdkIo>>, Failure> {
     let devices = <&[String; 2]>::try_from(&args.devices[..]).map_err(|_| "two devices")?;
-    let flows = far::read_flows(&args.flows)?;
+    let flows = remote_end::read_flows(&args.flows)?;
     let (_eal, pool) = start(args.cpu.map(usize::from))?;
     Ok(Peer::new(link::direct_doors(&pool, devices)?, flows))
 }
@@ -121,7 +121,7 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcom
     let mut outcomes = Outcomes::default();
     for &sessions in &args.sessions {
         eprintln!("establishing {sessions} sessions");
-        let mut world = World::build(sessions)?;
+        let mut world = Testbed::build(sessions)?;
         for kind in Kind::ALL {
             let name = |case: &Case| format!("{}/{}", kind.name(), case.name);
             let wanted = |case: &Case| name(case).contains(&args.only);
@@ -157,7 +157,7 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcom
 /// All cases on one link.
 fn on_link(
     args: &PortArgs,
-    world: &mut World<DpdkIo>,
+    world: &mut Testbed<DpdkIo>,
     (kind, mut link): (Kind, Link),
     cases: &[Case],
 ) -> Result<Vec<Outcome>, Failure> {
@@ -196,7 +196,7 @@ fn on_link(
     };
     let outcomes = cases.iter().map(outcome).collect();
     // Before the far end goes, for some drivers say goodbye to it.
-    world.set_doors(Doors::closed());
+    world.set_doors(WorkerPorts::closed());
     outcomes
 }
 

@@ -1,7 +1,6 @@
-//! The far end of the ports: makes the packets that come to the measured worker, and looks at what
-//! it sends back.
+//! Traffic generator and sink at the remote end.
 
-use crate::path::scene::{N3, N6};
+use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use serde::{Deserialize, Serialize};
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};

@@ -1,4 +1,4 @@
-//! Results, as JSON and as a table.
+//! JSON and text report.
 
 use super::link::Kind;
 use super::measure::{Case, Figures, Free};

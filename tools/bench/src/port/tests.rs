@@ -1,11 +1,11 @@
 //! The benchmark without DPDK and without a clock: both ends on simulated ports in one thread. Do
 //! path and plain loop give back what they should, and does the far end find what is wrong or lost?
 
-use super::balance::Balance;
-use super::doors::{Doors, Wire};
+use super::packet_balance::PacketBalance;
 use super::peer::{Answer, Peer, Traffic};
-use super::world::World;
-use crate::path::scene::{N3, N6};
+use super::ports::{Wire, WorkerPorts};
+use super::testbed::Testbed;
+use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use sluice_port::{Packet, PortIo};
 use sluice_port_sim::{HeapPool, LinkConfig, SimIo, SimNet, SimPortConfig};
@@ -17,8 +17,8 @@ const PACKETS: u64 = 1_000;
 struct Scene {
     net: SimNet,
     pool: HeapPool,
-    world: World<SimIo>,
-    peer: Peer<Doors<SimIo>>,
+    world: Testbed<SimIo>,
+    peer: Peer<WorkerPorts<SimIo>>,
 }
 
 impl Scene {
@@ -29,9 +29,9 @@ impl Scene {
         net.connect(&n3, &far_n3, link);
         net.connect(&n6, &far_n6, link);
         let direct = [N3, N6].map(|port| Wire { rx: port, tx: port });
-        let near = Doors::over(net.io(&[n3, n6], pool.clone()), direct);
-        let far = Doors::over(net.io(&[far_n3, far_n6], pool.clone()), direct);
-        let mut world = World::build(SESSIONS).unwrap();
+        let near = WorkerPorts::over(net.io(&[n3, n6], pool.clone()), direct);
+        let far = WorkerPorts::over(net.io(&[far_n3, far_n6], pool.clone()), direct);
+        let mut world = Testbed::build(SESSIONS).unwrap();
         world.set_doors(near);
         let peer = Peer::new(far, world.flows.clone());
         Self {
@@ -43,7 +43,11 @@ impl Scene {
     }
 
     /// Sends, and lets the near end `turn`, until nothing moves.
-    fn play(&mut self, traffic: Traffic, mut turn: impl FnMut(&mut World<SimIo>)) -> Balance {
+    fn play(
+        &mut self,
+        traffic: Traffic,
+        mut turn: impl FnMut(&mut Testbed<SimIo>),
+    ) -> PacketBalance {
         self.peer.start(traffic);
         for _ in 0..200 {
             let returned = self.peer.turn() as u64;
@@ -51,22 +55,22 @@ impl Scene {
             self.net.advance_to(self.net.now_ns() + 1_000 + returned);
         }
         self.peer.stop();
-        Balance {
+        PacketBalance {
             path: self.peer.count(),
             ledger: self.world.ledger(),
-            ..Balance::default()
+            ..PacketBalance::default()
         }
     }
 
     fn end(mut self) {
-        self.world.set_doors(Doors::closed());
+        self.world.set_doors(WorkerPorts::closed());
         self.world.end();
         drop(self.peer);
         assert_eq!((self.pool.live(), self.pool.leaked()), (0, 0));
     }
 }
 
-fn turned(world: &mut World<SimIo>) {
+fn turned(world: &mut Testbed<SimIo>) {
     world.turn();
 }
 
@@ -159,7 +163,7 @@ fn a_flow_is_the_same_for_another_process() {
 
 #[test]
 fn closed_doors_give_and_take_nothing() {
-    let mut doors = Doors::<SimIo>::closed();
+    let mut doors = WorkerPorts::<SimIo>::closed();
     let mut burst = sluice_port::Burst::new();
     let queue = sluice_port::QueueId(0);
     assert_eq!(doors.rx(N3, queue, &mut burst, 32), 0);

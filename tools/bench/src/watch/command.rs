@@ -1,4 +1,4 @@
-//! `sluice bench compare`: stored runs, compared without measuring.
+//! `sluice bench compare`: comparison of stored runs.
 
 use super::compare::{Comparison, With, compare};
 use super::file::{self, History, Kept};

@@ -1,4 +1,4 @@
-//! A run beside earlier ones: which are comparable, and what is said of each name.
+//! Comparison of a run with earlier ones.
 
 use super::file::Kept;
 use super::run::different;

@@ -1,5 +1,6 @@
-//! The history file: one run a line, the newest last. Lines that cannot be read are told and left
-//! where they are.
+//! History file: one run a line, the newest last.
+//!
+//! Lines that cannot be read are told and left where they are.
 
 use super::run::{FORMAT, Run};
 use std::fs::{self, File, OpenOptions};
@@ -103,12 +104,12 @@ fn run(text: &[u8]) -> Result<Run, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::run::Asked;
+    use crate::watch::run::RunArguments;
     use crate::watch::series::Series;
 
     fn made(name: &str) -> Run {
         let series = Series::ratio(name.into(), "x", [1.25, 0.375]).under("pages", "huge");
-        Run::now(Asked::default(), vec![series], None)
+        Run::now(RunArguments::default(), vec![series], None)
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Is it slower than before? Runs are kept in a [file](mod@file), a line each, and each run is
-//! [compared](mod@compare) with the last one made under the same conditions: name by name, by the ratio to
-//! the limit that each repetition measured beside it, with a [test](rank) that knows how much is chance
-//! and a [margin](verdict) for what is no difference worth telling.
+//! Regression detection. Runs are kept in a [file](mod@file), a line each, and each run is
+//! [compared](mod@compare) with the last one made under the same conditions: name by name, by the
+//! ratio to the limit that each repetition measured beside it, with a [test](rank) that knows how
+//! much is chance and a [margin](verdict) for what is no difference worth telling.
 
 pub mod command;
 pub mod compare;
@@ -18,7 +18,7 @@ pub mod verdict;
 use clap::Args;
 use compare::{Comparison, With, compare};
 use file::{History, Kept};
-use run::{Asked, Run};
+use run::{Run, RunArguments};
 use serde_json::Value;
 use series::Series;
 use sluice::exit::Exit;
@@ -84,7 +84,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Shows what was measured, keeps it, and compares it.
-    pub fn end(self, asked: Asked, mut measured: Measured, json: bool) -> Exit {
+    pub fn end(self, asked: RunArguments, mut measured: Measured, json: bool) -> Exit {
         let bench = asked.bench;
         let fault = measured.fault.clone();
         let said = match self.history {

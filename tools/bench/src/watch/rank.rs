@@ -1,4 +1,4 @@
-//! The rank-sum test of Wilcoxon (1945), Mann and Whitney (1947): do the values of one sample tend to
+//! Rank-sum test of Wilcoxon (1945), Mann and Whitney (1947): do the values of one sample tend to
 //! be greater than those of another? Nothing is assumed of their distribution. Small samples are
 //! judged by counting, ties included: of all ways to deal the ranks that were seen to two samples,
 //! which share is as extreme.

@@ -1,4 +1,4 @@
-//! A comparison, as a table and as JSON.
+//! Report of a comparison, as a table and as JSON.
 
 use super::compare::{Comparison, Row, Said};
 use super::file::{Damaged, Kept};

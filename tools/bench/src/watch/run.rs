@@ -1,4 +1,4 @@
-//! A run as it is kept: one line of JSON.
+//! A stored run: one line of JSON.
 
 use super::series::Series;
 use crate::machine;
@@ -41,7 +41,7 @@ pub struct Run {
 
 /// What the benchmark's arguments were.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Asked {
+pub struct RunArguments {
     /// Such as `path`.
     pub bench: &'static str,
     /// Those that change what is measured.
@@ -52,7 +52,7 @@ pub struct Asked {
 
 impl Run {
     /// Made just now, by this program, on this machine.
-    pub fn now(asked: Asked, series: Vec<Series>, fault: Option<String>) -> Self {
+    pub fn now(asked: RunArguments, series: Vec<Series>, fault: Option<String>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let program = std::fs::read("/proc/self/exe").unwrap_or_default();
         Self {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn runs_of_other_machines_and_arguments_are_not_comparable() {
-        let run = Run::now(Asked::default(), vec![], None);
+        let run = Run::now(RunArguments::default(), vec![], None);
         assert_eq!(run.differs(&run.clone()), None);
         assert!(!run.machine["profile"].is_empty() && run.program.len() >= 16);
         let mut other = run.clone();

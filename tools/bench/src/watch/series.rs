@@ -1,4 +1,4 @@
-//! What a benchmark hands over to be kept and compared: named figures of each repetition.
+//! Named figures of each repetition, for the history.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::compare::{Comparison, Row, Said, With, compare};
 use super::file::Kept;
 use super::report;
-use super::run::{Asked, FORMAT, Run};
+use super::run::{FORMAT, Run, RunArguments};
 use super::series::Series;
 use super::verdict::{ALPHA, Verdict};
 use std::sync::LazyLock;
@@ -64,9 +64,9 @@ fn run(random: &mut Random, program: &str, slower: f64, reps: usize) -> Run {
 /// This program is read but once: hashing it takes longer than a thousand comparisons.
 fn plain(program: &str, series: Vec<Series>) -> Run {
     static HERE: LazyLock<Run> = LazyLock::new(|| {
-        let asked = Asked {
+        let asked = RunArguments {
             bench: "path",
-            ..Asked::default()
+            ..RunArguments::default()
         };
         Run::now(asked, vec![], None)
     });

@@ -1,4 +1,4 @@
-//! One figure of two runs: slower, faster, no difference shown, or too little to tell.
+//! Verdict on one figure: slower, faster, no difference shown, or too little to tell.
 
 use super::rank::{self, Tails};
 use super::series::Series;

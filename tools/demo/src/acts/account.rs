@@ -1,4 +1,4 @@
-//! Every packet is accounted for, and outsiders agree.
+//! Demo phase: packet accounting, and tshark checks.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::MOVING_UE;
 use crate::error::DemoError;
 use crate::ran::{Ran, downlink_endpoint, first_gnb};
 use crate::report::Report;
-use crate::run::Stage;
+use crate::run::DemoContext;
 use crate::upf::Ctl;
 
 /// Every packet is accounted for, and none got lost unseen.
 pub(crate) fn account(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     ctl: &Ctl,
     ran: &Ran,
     report: &mut Report,
@@ -60,7 +60,7 @@ pub(crate) fn check_captures(report: &mut Report) {
 
 /// What the ports say they missed, and what the kernel gave them or got from them beyond what
 /// they say they had.
-fn ports(stage: &Stage<'_>, ctl: &Ctl, report: &mut Report) -> Result<(), DemoError> {
+fn ports(stage: &DemoContext<'_>, ctl: &Ctl, report: &mut Report) -> Result<(), DemoError> {
     report.ports = ctl.ports()?;
     let kernel = [stage.topology.n3.b(), stage.topology.n6.b()];
     for (port, link) in report.ports.iter().zip(kernel) {

@@ -1,4 +1,4 @@
-//! Sessions end: usage is compared, and without a session nothing passes.
+//! Demo phase: session deletion, usage comparison, and no traffic without a session.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::error::DemoError;
 use crate::plan;
 use crate::ran::Ran;
 use crate::report::{Report, Usage};
-use crate::run::Stage;
+use crate::run::DemoContext;
 use crate::traffic::ping::{PingPlan, ping};
 use crate::upf::Ctl;
 
@@ -20,7 +20,7 @@ const KNOCK_WAIT: Duration = Duration::from_millis(300);
 
 /// The sessions end; the UPF's usage is the kernel's, to the byte.
 pub(crate) fn detach(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     core: &mut Core,
     ran: &Ran,
     report: &mut Report,
@@ -55,7 +55,7 @@ pub(crate) fn detach(
 
 /// Without a session nothing passes, every packet is dropped under a name, and the gNB is told.
 pub(crate) fn knock(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     ctl: &Ctl,
     ran: &Ran,
     report: &mut Report,

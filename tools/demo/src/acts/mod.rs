@@ -1,4 +1,4 @@
-//! The acts of the demo, each with what must hold in it.
+//! Phases of the demo, with their checks.
 
 mod account;
 mod ending;

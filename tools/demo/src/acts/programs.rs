@@ -1,17 +1,17 @@
-//! Real programs on all UEs: ping, curl, iperf3.
+//! Demo phase: ping, curl and iperf3 on all UEs.
 
 use crate::error::{DemoError, InStep as _};
 use crate::plan;
 use crate::ran::{Ran, Ue};
 use crate::report::Report;
-use crate::run::Stage;
+use crate::run::DemoContext;
 use crate::servers::Servers;
 use crate::traffic::ping::{Ping, PingPlan, ping};
 use crate::traffic::{at_once, http, in_groups, iperf};
 
 /// All UEs ping the server, with small and full packets, and fetch and store a file.
 pub(crate) fn ping_and_http(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     servers: &Servers,
     ran: &Ran,
     report: &mut Report,
@@ -46,7 +46,11 @@ pub(crate) fn ping_and_http(
 }
 
 /// UDP both ways at once, then TCP each way, from several UEs.
-pub(crate) fn iperf(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+pub(crate) fn iperf(
+    stage: &DemoContext<'_>,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
     let ues = ran
         .ues
         .get(..ran.ues.len().min(plan::IPERF_UES_MAX))
@@ -60,7 +64,7 @@ pub(crate) fn iperf(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result
 
 /// Pings the server from a UE.
 pub(super) fn ping_server(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     ue: &Ue,
     payload_bytes: u16,
 ) -> Result<Ping, DemoError> {
@@ -74,7 +78,7 @@ pub(super) fn ping_server(
     ping(&ue.ns, plan, stage.stop)
 }
 
-fn ping_all(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
     stage.screen.step("ping with small and with full packets");
     for result in &mut report.ues {
         result.ping.clear();
@@ -91,7 +95,7 @@ fn ping_all(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), Dem
     Ok(())
 }
 
-fn udp(stage: &Stage<'_>, ues: &[Ue], report: &mut Report) -> Result<(), DemoError> {
+fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<(), DemoError> {
     let time_s = plan::UDP_TIME.as_secs();
     stage.screen.step(&format!(
         "iperf3: UDP both ways for {time_s} s, {} UEs",
@@ -122,7 +126,7 @@ fn udp(stage: &Stage<'_>, ues: &[Ue], report: &mut Report) -> Result<(), DemoErr
 }
 
 fn tcp(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     ues: &[Ue],
     direction: iperf::Direction,
     report: &mut Report,

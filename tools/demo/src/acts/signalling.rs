@@ -1,4 +1,4 @@
-//! Sessions begin, and a UE moves from one gNB to the other.
+//! Demo phase: session establishment and handover.
 
 use std::time::Duration;
 
@@ -11,14 +11,18 @@ use crate::error::DemoError;
 use crate::plan;
 use crate::ran::{Ran, downlink_endpoint, first_gnb};
 use crate::report::{PathSwitch, Report};
-use crate::run::Stage;
+use crate::run::DemoContext;
 use crate::traffic::ping::{Ping, PingPlan, ping};
 
 const ECHO_LIMIT: Duration = Duration::from_secs(3);
 const END_MARKER_LIMIT: Duration = Duration::from_secs(3);
 
 /// Sessions and UEs: establishment, attachment, and a modification that tells the gNB's endpoint.
-pub(crate) fn attach(stage: &Stage<'_>, core: &mut Core, ran: &mut Ran) -> Result<(), DemoError> {
+pub(crate) fn attach(
+    stage: &DemoContext<'_>,
+    core: &mut Core,
+    ran: &mut Ran,
+) -> Result<(), DemoError> {
     stage.screen.step("PFCP sessions, and UEs at their gNBs");
     let qfi = Qfi::new(plan::QFI).unwrap_or_default();
     for (index, ns) in stage.topology.ues.iter().enumerate() {
@@ -31,7 +35,11 @@ pub(crate) fn attach(stage: &Stage<'_>, core: &mut Core, ran: &mut Ran) -> Resul
 }
 
 /// GTP-U Echo from both gNBs, ICMP from the data network: whoever will talk has met.
-pub(crate) fn greet(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+pub(crate) fn greet(
+    stage: &DemoContext<'_>,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
     stage.screen.step("echoes on N3 and N6");
     for gnb in ran.gnbs() {
         let took = gnb.echo(plan::N3_UPF, ECHO_LIMIT)?;
@@ -62,7 +70,7 @@ pub(crate) fn greet(stage: &Stage<'_>, ran: &Ran, report: &mut Report) -> Result
 /// A UE moves to the other gNB (TS 23.502, 4.9.1.2): the old one gets an End Marker and nothing
 /// more, and packets go on through the new one.
 pub(crate) fn switch_path(
-    stage: &Stage<'_>,
+    stage: &DemoContext<'_>,
     core: &mut Core,
     ran: &mut Ran,
     report: &mut Report,

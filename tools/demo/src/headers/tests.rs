@@ -151,7 +151,7 @@ fn tshark_reads_headers_without_what_follows_and_tells_wrong_ones() {
     assert_eq!((headers.samples(), headers.wrong), (3, 0), "{headers:?}");
     let path = std::env::temp_dir().join(format!("sluice-headers-{}", std::process::id()));
     headers.write_samples(&path).expect("write");
-    let verdict = sluice_host::judge::judge(&path).expect("tshark");
+    let verdict = sluice_host::tshark::judge(&path).expect("tshark");
     std::fs::remove_file(&path).expect("remove");
     assert_eq!(verdict.frames, 3);
     let complaints = verdict.complaints;

@@ -1,4 +1,4 @@
-//! HTTP by curl: a file down and the same file up, compared byte for byte.
+//! HTTP traffic by curl: download and upload, compared byte for byte.
 
 use std::path::Path;
 use std::process::Command;

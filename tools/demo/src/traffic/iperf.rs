@@ -1,4 +1,4 @@
-//! UDP and TCP by iperf3.
+//! UDP and TCP traffic by iperf3.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Real programs that make traffic, and what they say of it.
+//! Traffic programs and their results.
 
 pub(super) mod http;
 pub(super) mod iperf;

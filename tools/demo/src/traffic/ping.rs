@@ -1,4 +1,4 @@
-//! ICMP echoes by ping.
+//! ICMP echo traffic by ping.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Do the results hold what the paper found? Orderings and ratios within one run, never absolute
-//! figures.
+//! Judgement of expectations: orderings and ratios within one run, never absolute figures.
 
 use crate::experiments::plan::{Expectation, Experiment, Over, Reduce, Select};
 use crate::experiments::point::{At, Scalar, show};
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What became of an expectation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ExpectationResult {
     /// It holds.
     Passed,
     /// It holds, by points all of which something disturbed.
@@ -30,7 +29,7 @@ pub struct Verdict {
     /// Whether it holds.
     pub passed: bool,
     /// The same, and why it may not count.
-    pub outcome: Outcome,
+    pub outcome: ExpectationResult,
     /// The ratio that was judged: the median, or of the combination that is worst; none if nothing
     /// was measured.
     pub ours: Option<f64>,
@@ -50,7 +49,7 @@ pub fn judge(experiment: &Experiment, points: &[Point], missing: &[At]) -> Vec<V
         match missing.iter().any(|at| decides(expectation, at)) {
             true => Verdict {
                 passed: false,
-                outcome: Outcome::NotJudged,
+                outcome: ExpectationResult::NotJudged,
                 note: "the run ended before all of its points were measured".to_owned(),
                 ..verdict
             },
@@ -99,9 +98,11 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         ),
     };
     let outcome = match passed {
-        false => Outcome::Failed,
-        true if deciding().all(|p| p.measured.disturbed.is_some()) => Outcome::PassedDisturbed,
-        true => Outcome::Passed,
+        false => ExpectationResult::Failed,
+        true if deciding().all(|p| p.measured.disturbed.is_some()) => {
+            ExpectationResult::PassedDisturbed
+        }
+        true => ExpectationResult::Passed,
     };
     Verdict {
         name: expectation.name.clone(),

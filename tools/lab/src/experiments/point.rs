@@ -1,4 +1,4 @@
-//! Points: where on its axes an experiment was measured, and what came out.
+//! Measurement points: axis values and results.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Point after point: what is there is left alone, what is missing is measured and kept.
+//! Experiment runner: measures the missing points and stores each.
 
 use crate::experiments::expect::doubtful;
 use crate::experiments::plan::Experiment;

@@ -1,5 +1,5 @@
-//! Results in a folder: each point in a file of its own, written as soon as it is measured, so that
-//! an interruption loses the point under way and nothing else.
+//! Result store: a folder with one file per measured point, so that an interruption loses the point
+//! under way and nothing else.
 //!
 //! `DIR/NAME/plan.json` is the experiment as it was run, `DIR/NAME/points/*.json` are its points,
 //! `DIR/NAME/result.json` and `result.csv` all of them together.

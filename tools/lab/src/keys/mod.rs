@@ -1,5 +1,6 @@
-//! Which keys a runner knows, as axes or held, with which values; and what it gives. Plans are checked
-//! against it when they are read, before anything is measured.
+//! Keys of runners: axes, held values and series, for plan checks.
+//!
+//! Plans are checked against it when they are read, before anything is measured.
 
 mod table;
 #[cfg(test)]

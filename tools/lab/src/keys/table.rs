@@ -2,9 +2,9 @@
 
 use super::{Allowed, Key, Runner};
 use crate::experiments::plan::How::{self, Measured, Modelled, VirtualTime};
-use crate::rig::{ETH, FCS, INNER_HEADERS};
+use crate::testbed::{ETH, FCS, INNER_HEADERS};
 use Allowed::{Names, Number, Numbers, Whole, Word};
-use sluice_bench::elastic::mould::{INNER_MAX, INNER_MIN};
+use sluice_bench::elastic::packet_template::{INNER_MAX, INNER_MIN};
 
 /// All runners.
 pub const RUNNERS: &[Runner] = &[

@@ -1,4 +1,4 @@
-//! Slips of a user's plan, each refused with its line and what was expected.
+//! Tests of plan errors: each is refused with its line and what was expected.
 
 use super::{RUNNERS, fits};
 use crate::experiments::plan::{embedded, from_folder, from_text};

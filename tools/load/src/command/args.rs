@@ -1,4 +1,6 @@
-//! The arguments of `sluice load`. A scenario file has the same names.
+//! Arguments of `sluice load`.
+//!
+//! A scenario file has the same names.
 
 use crate::engine::NextHop;
 use crate::n4::Rates;

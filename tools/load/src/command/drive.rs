@@ -1,10 +1,10 @@
-//! Runs trials on an engine, and the search over them.
+//! Trials and the throughput search on an engine.
 
 use std::time::Duration;
 
 use crate::engine::{Clock, Engine, Phase, Trial};
 use crate::report::Report;
-use crate::search::{Outcome, Search, Throughput};
+use crate::search::{Search, SearchResult, Throughput};
 use sluice_host::signal::Shutdown;
 use sluice_port::PortIo;
 
@@ -182,9 +182,9 @@ pub fn search<I: PortIo, C: Clock>(
     }
 }
 
-fn outcome(report: &Report) -> Outcome {
+fn outcome(report: &Report) -> SearchResult {
     let lanes = || report.lanes.iter().filter(|lane| lane.measured);
-    Outcome {
+    SearchResult {
         sent: lanes().map(|lane| lane.sent + lane.refused).sum(),
         lost: lanes().map(|lane| lane.lost).sum(),
         generator_bound: report.lanes.iter().any(|lane| lane.is_generator_bound()),

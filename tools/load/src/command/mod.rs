@@ -16,9 +16,9 @@ mod run;
 mod scenario;
 mod sessions;
 pub mod show;
+mod testbed;
 mod trial;
 pub mod units;
-mod world;
 
 use std::ffi::OsString;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Everything in its order: sessions, ports, the generator's own limit, traffic, release.
+//! Sequence of a load run: sessions, ports, generator limit, traffic, release.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use sluice_host::signal::Shutdown;
 
 use super::args::LoadArgs;
 use super::drive::{self, Watch};
+use super::testbed::Testbed;
 use super::trial::Recipe;
-use super::world::World;
 use super::{Failure, sessions, show};
 use sluice::exit::Exit;
 
 /// The result, as it comes together.
-struct Outcome {
+struct RunResult {
     json: Map<String, Value>,
     problems: Vec<String>,
     is_quiet: bool,
 }
 
-impl Outcome {
+impl RunResult {
     fn put(&mut self, key: &str, value: impl serde::Serialize) {
         // Plain data has a JSON form.
         let value = serde_json::to_value(value).unwrap_or(Value::Null);
@@ -47,7 +47,7 @@ impl Outcome {
 pub fn all(args: &LoadArgs) -> Result<Exit, Failure> {
     check(args)?;
     let shutdown = Shutdown::install().map_err(Failure::lacking)?;
-    let mut result = Outcome {
+    let mut result = RunResult {
         json: Map::new(),
         problems: Vec::new(),
         is_quiet: args.json,
@@ -138,7 +138,7 @@ fn with_sessions(
     recipe: &Recipe,
     agent: &mut Agent,
     watch: &Watch,
-    result: &mut Outcome,
+    result: &mut RunResult,
 ) -> Result<(), Failure> {
     let report = agent.establish(args.ues, |ended| {
         if watch.shows {
@@ -172,7 +172,7 @@ fn traffic(
     recipe: &Recipe,
     agent: Option<&mut Agent>,
     watch: &Watch,
-    result: &mut Outcome,
+    result: &mut RunResult,
 ) -> Result<(), Failure> {
     let has_ports = args.n3.is_some() || args.n6.is_some();
     let Some(agent) = agent else {
@@ -228,7 +228,7 @@ fn churn(
     report.map(Some).map_err(Failure::usage)
 }
 
-fn tell_churn(churned: Option<N4Report>, result: &mut Outcome) {
+fn tell_churn(churned: Option<N4Report>, result: &mut RunResult) {
     if let Some(report) = churned {
         result.say(show::n4("churn", &report));
         result.put("churn", &report);
@@ -252,10 +252,10 @@ fn packets(
     recipe: &Recipe,
     flows: Flows,
     watch: &Watch,
-    result: &mut Outcome,
+    result: &mut RunResult,
 ) -> Result<(), Failure> {
     let flows = Arc::new(flows);
-    let world = World::open(args, recipe.longest_bytes())?;
+    let world = Testbed::open(args, recipe.longest_bytes())?;
     let mut own_per_s = f64::INFINITY;
     if args.search || args.self_test {
         let mut engine = world.loopback(args);
@@ -307,7 +307,7 @@ fn packets(
     Ok(())
 }
 
-fn judge(args: &LoadArgs, report: &Report, result: &mut Outcome) {
+fn judge(args: &LoadArgs, report: &Report, result: &mut RunResult) {
     for lane in &report.lanes {
         let name = lane.lane.text();
         if lane.is_generator_bound() {
@@ -325,7 +325,7 @@ fn judge(args: &LoadArgs, report: &Report, result: &mut Outcome) {
 }
 
 /// Gives everything back, also after Ctrl-C: that it was pressed once does not end this.
-fn release(agent: &mut Agent, watch: &Watch, result: &mut Outcome) {
+fn release(agent: &mut Agent, watch: &Watch, result: &mut RunResult) {
     let all = agent.established() as u32;
     let report = agent.delete_all(|ended| {
         if watch.shows {
@@ -345,7 +345,7 @@ fn release(agent: &mut Agent, watch: &Watch, result: &mut Outcome) {
     }
 }
 
-fn finish(args: &LoadArgs, mut result: Outcome) -> Exit {
+fn finish(args: &LoadArgs, mut result: RunResult) -> Exit {
     let problems = result.problems.clone();
     result.put("problems", &problems);
     if args.json {

@@ -1,4 +1,4 @@
-//! Whose packets are sent: sessions by PFCP, or tunnels that somebody else has made.
+//! Sessions of generated traffic: by PFCP, or given tunnels.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -1,11 +1,11 @@
-//! What people read.
+//! Text report of a load run.
 
 use std::fmt::Write as _;
 
 use crate::TimeSummary;
 use crate::n4::N4Report;
 use crate::report::{Interval, LaneReport, Report};
-use crate::search::{Found, Outcome, Throughput};
+use crate::search::{Found, SearchResult, Throughput};
 use crate::source::Unit;
 
 use super::units::Rate;
@@ -53,7 +53,7 @@ pub fn interval(interval: &Interval) {
 }
 
 /// A trial of the search.
-pub fn tried(at: (u32, u32), rate: f64, unit: Unit, outcome: &Outcome) {
+pub fn tried(at: (u32, u32), rate: f64, unit: Unit, outcome: &SearchResult) {
     let bound = match outcome.generator_bound {
         true => ", generator too slow",
         false => "",

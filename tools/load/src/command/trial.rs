@@ -1,9 +1,9 @@
-//! From the options to a trial, at any rate.
+//! Conversion of options to a trial.
 
 use std::time::Duration;
 
 use crate::engine::{LanePlan, Trial};
-use crate::source::{Capture, Plan, Popularity, Sizes, Step, Unit};
+use crate::source::{Capture, Plan, Popularity, RateStep, Sizes, Unit};
 
 use super::Failure;
 use super::args::LoadArgs;
@@ -131,7 +131,7 @@ fn constant(rate: Rate, share: f64, duration: Duration) -> Plan {
 
 /// Rates of all steps count what the first does; mixtures are refused before.
 fn steps(args: &LoadArgs, unit: Unit, share: f64) -> Plan {
-    let step = |step: &super::units::StepText| Step {
+    let step = |step: &super::units::StepText| RateStep {
         duration_ns: ns(step.duration),
         from: step.from * share,
         to: step.to * share,

@@ -1,4 +1,4 @@
-//! Rates, times and lengths as people write them.
+//! Human-readable rates, times and lengths.
 
 use crate::n4::Rates;
 use crate::source::Unit;

@@ -1,4 +1,4 @@
-//! One direction's packets, from the plan to the port.
+//! Transmission of one direction (uplink or downlink), from the plan to the port.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Ports that give back at one side what was sent at the other: for the generator's own limit.
+//! Loopback ports, for measuring the generator's own limit.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Sends a packet back: what came for the server goes to the UE, and says that it was there.
+//! Packet reflection at the server side: downlink replies to uplink packets.
 
 use sluice_wire::eth;
 

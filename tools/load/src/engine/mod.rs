@@ -1,4 +1,4 @@
-//! Source and sink on two ports: sends by plan, looks at everything that comes.
+//! The traffic engine: source and sink on two ports.
 //!
 //! One thread does both, so that a turn costs the generator the same whatever is measured. Time
 //! comes from a [`Clock`]: the machine's, or that of a simulation.

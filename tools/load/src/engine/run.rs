@@ -1,4 +1,4 @@
-//! One run: its lanes, its sinks, its timeline.
+//! One measurement run: directions, sinks, timeline.
 
 use sluice_port::{Packet, PortId, PortIo};
 

@@ -1,4 +1,4 @@
-//! A port and what lives behind it: our addresses there, and the neighbours that we send to.
+//! One side of the generator (N3 or N6): port, own addresses, neighbours.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::Ipv4Addr;

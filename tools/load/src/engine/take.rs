@@ -1,4 +1,4 @@
-//! What has come: ours is counted, or sent back; neighbours are answered; the rest is a stray.
+//! Received frames: test packets are counted or reflected, ARP is answered, the rest is a stray.
 
 use sluice_port::{Burst, Packet, PortIo, QueueId};
 use sluice_wire::gtpu::Message;

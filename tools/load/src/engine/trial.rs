@@ -1,4 +1,4 @@
-//! What an engine is given, and what a measurement is.
+//! Parameters and results of a measurement.
 
 use std::net::Ipv4Addr;
 

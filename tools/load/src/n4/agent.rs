@@ -1,5 +1,5 @@
-//! An SMF with its sessions, driven by whoever calls: nothing happens between two calls, so a run
-//! calls it often enough for its heartbeats.
+//! A polled SMF with its sessions: nothing happens between two calls, so a run calls it often
+//! enough for its heartbeats.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub struct Agent {
     dialect: Dialect,
     window: usize,
     pub(super) sessions: Vec<Session>,
-    asked: HashMap<Ticket, Asked>,
+    asked: HashMap<Ticket, SentRequest>,
     pub(super) tallies: Tallies,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Session {
 
 /// What waits for an answer.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct SentRequest {
     procedure: Procedure,
     session: u32,
     due_ns: u64,
@@ -216,7 +216,7 @@ impl Agent {
         };
         self.asked.insert(
             ticket,
-            Asked {
+            SentRequest {
                 procedure,
                 session: number,
                 due_ns,
@@ -244,7 +244,7 @@ impl Agent {
     }
 
     /// None if the procedure goes on with another message.
-    fn settle(&mut self, asked: Asked, outcome: Result<Done, SmfError>) -> Option<Ended> {
+    fn settle(&mut self, asked: SentRequest, outcome: Result<Done, SmfError>) -> Option<Ended> {
         let now_ns = clock::monotonic_ns();
         let session = self.sessions.get_mut(asked.session as usize)?;
         let ended = Ended {
@@ -284,13 +284,13 @@ impl Agent {
     }
 
     /// Tells the gNB's tunnel in a message of its own.
-    fn connect(&mut self, asked: Asked, seid: Seid) {
+    fn connect(&mut self, asked: SentRequest, seid: Seid) {
         let to = gnb_end(&(self.plans)(asked.session), false);
         let change = Change::Connect(to);
         let ticket = self.machine.change(now(), seid, change, &mut self.wire);
         self.asked.insert(
             ticket,
-            Asked {
+            SentRequest {
                 connects: true,
                 ..asked
             },

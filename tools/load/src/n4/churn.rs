@@ -1,4 +1,4 @@
-//! Sessions that come, change and go at rates of their own, whatever the UPF answers: open loop.
+//! Open-loop session churn: sessions established, modified and deleted at given rates.
 
 use std::collections::VecDeque;
 use std::ops::Range;

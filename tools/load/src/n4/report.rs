@@ -1,4 +1,4 @@
-//! How PFCP procedures went.
+//! Statistics of PFCP procedures.
 
 use serde::Serialize;
 

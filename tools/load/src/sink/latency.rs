@@ -1,4 +1,4 @@
-//! Times in histograms.
+//! Latency histograms.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;

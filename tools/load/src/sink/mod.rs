@@ -1,4 +1,4 @@
-//! What comes back: whose it is, what is missing, how long it took.
+//! The sink: flow, loss and latency of received test packets.
 
 mod latency;
 mod read;

@@ -1,4 +1,4 @@
-//! What a received frame is.
+//! Parser of received frames.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! Loss, duplicates and order, flow by flow.
+//! Loss, duplicate and reordering detection per flow.
 //!
 //! Definitions: a packet is *lost* that was sent and did not arrive; *duplicate* when its sequence
 //! has arrived before; *reordered* when it is no duplicate and its sequence is below the highest

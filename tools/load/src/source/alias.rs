@@ -1,5 +1,5 @@
-//! Draws from any distribution in constant time: Vose, A Linear Algorithm for Generating Random
-//! Numbers with a Given Distribution, 1991.
+//! Alias method: constant-time draws from any distribution (Vose, A Linear Algorithm for Generating
+//! Random Numbers with a Given Distribution, 1991.
 
 use crate::LoadError;
 

@@ -1,5 +1,6 @@
-//! Lengths and spacing of packets from a capture file (pcap or pcapng). Nothing else of it is
-//! sent: addresses and contents stay where they are.
+//! Packet lengths and spacing from a capture file (pcap or pcapng).
+//!
+//! Nothing else of it is sent: addresses and contents stay where they are.
 
 use std::fs::File;
 use std::io::Read;

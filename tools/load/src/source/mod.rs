@@ -1,4 +1,4 @@
-//! What is sent: when, whose, how long.
+//! The traffic source: packet times, flows and lengths.
 
 mod alias;
 mod capture;
@@ -7,7 +7,7 @@ mod pick;
 mod sizes;
 
 pub use capture::Capture;
-pub use pace::{Plan, Step, Unit};
+pub use pace::{Plan, RateStep, Unit};
 pub use pick::Popularity;
 pub use sizes::{IP_BYTES_MAX, SizeOf, Sizes};
 

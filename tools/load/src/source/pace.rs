@@ -1,4 +1,4 @@
-//! When packets are due.
+//! Packet pacing: rate profile and due times.
 //!
 //! Each due time is computed from the origin and from what was sent before, never from the packet
 //! before it, so that nothing adds up: the millionth packet of a constant rate is due exactly when
@@ -21,7 +21,7 @@ pub enum Unit {
 
 /// A stretch of time in which the rate goes straight from one to another.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Step {
+pub struct RateStep {
     /// How long, in nanoseconds.
     pub duration_ns: u64,
     /// The rate at its beginning, per second.
@@ -30,7 +30,7 @@ pub struct Step {
     pub to: f64,
 }
 
-impl Step {
+impl RateStep {
     /// A constant rate.
     pub fn constant(rate: f64, duration_ns: u64) -> Self {
         Self {
@@ -71,7 +71,7 @@ pub enum Plan {
         /// What their rates count.
         unit: Unit,
         /// The steps.
-        steps: Vec<Step>,
+        steps: Vec<RateStep>,
     },
     /// Open loop: due times from a capture in nanoseconds, again and again, each round as long as
     /// `round_ns`.
@@ -102,7 +102,7 @@ impl Plan {
     pub fn constant(unit: Unit, rate: f64, duration_ns: u64) -> Self {
         Self::Steps {
             unit,
-            steps: vec![Step::constant(rate, duration_ns)],
+            steps: vec![RateStep::constant(rate, duration_ns)],
         }
     }
 
@@ -156,7 +156,7 @@ impl Plan {
                         return Err(LoadError::Rate(rate));
                     }
                 }
-                let amount: f64 = steps.iter().map(Step::amount).sum();
+                let amount: f64 = steps.iter().map(RateStep::amount).sum();
                 if amount <= 0.0 {
                     return Err(LoadError::Rate(0.0));
                 }
@@ -310,7 +310,9 @@ mod tests {
     #[test]
     fn steps_follow_each_other_and_a_rest_is_quiet() {
         let steps = [(10.0, 1), (0.0, 1), (20.0, 1)];
-        let steps = steps.map(|(rate, s)| Step::constant(rate, s * S)).to_vec();
+        let steps = steps
+            .map(|(rate, s)| RateStep::constant(rate, s * S))
+            .to_vec();
         let unit = Unit::Packets;
         let dues = dues(Plan::Steps { unit, steps }, 100);
         let within = |second: u64| dues.iter().filter(|due| **due / S == second).count();
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_ramp_sends_the_area_below_it() {
-        let steps = vec![Step {
+        let steps = vec![RateStep {
             duration_ns: 10 * S,
             from: 0.0,
             to: 1000.0,
@@ -371,9 +373,9 @@ mod tests {
         fn any_steps_are_in_order_and_send_their_area(
             rates in proptest::collection::vec((0.0f64..500.0, 0.0f64..500.0, 1u64..5), 1..6),
         ) {
-            let step = |(from, to, s): &(f64, f64, u64)| Step { duration_ns: s * S, from: *from, to: *to };
-            let steps: Vec<Step> = rates.iter().map(step).collect();
-            let amount: f64 = steps.iter().map(Step::amount).sum();
+            let step = |(from, to, s): &(f64, f64, u64)| RateStep { duration_ns: s * S, from: *from, to: *to };
+            let steps: Vec<RateStep> = rates.iter().map(step).collect();
+            let amount: f64 = steps.iter().map(RateStep::amount).sum();
             prop_assume!(amount > 1.0);
             let total_ns: u64 = steps.iter().map(|s| s.duration_ns).sum();
             let dues = dues(Plan::Steps { unit: Unit::Packets, steps }, 100);

@@ -1,4 +1,4 @@
-//! Whose packet is the next.
+//! Flow selection for the next packet.
 
 use super::alias::Alias;
 use crate::LoadError;

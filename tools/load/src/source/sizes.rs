@@ -1,4 +1,6 @@
-//! How long packets are. All lengths are octets of the UE's IPv4 packet.
+//! Packet length distributions.
+//!
+//! All lengths are octets of the UE's IPv4 packet.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::kit::*;
 use sluice_load::engine::{Engine, Loopback, Phase, Trial};
 use sluice_load::report::LaneName;
-use sluice_load::source::{Plan, Popularity, Sizes, Step, Unit};
+use sluice_load::source::{Plan, Popularity, RateStep, Sizes, Unit};
 use sluice_load::{Direction, TimeSummary};
 use sluice_port::PortId;
 use sluice_port_sim::{HeapPool, LinkConfig, SimNet, SimPortConfig};
@@ -257,7 +257,7 @@ fn a_mirror_gives_round_trips() {
 #[test]
 fn steps_show_in_the_timeline() {
     let steps = [1_000.0, 4_000.0]
-        .map(|pps| Step::constant(pps, 2 * S))
+        .map(|pps| RateStep::constant(pps, 2 * S))
         .to_vec();
     let unit = Unit::Packets;
     let trial = Trial {

@@ -1,4 +1,4 @@
-//! The figures that checks can speak of.
+//! Metrics for the checks of a scenario.
 
 use crate::{DropReason, GnbCounters};
 

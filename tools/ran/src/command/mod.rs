@@ -13,9 +13,9 @@ pub mod args;
 pub mod metrics;
 mod ping;
 mod play;
+mod runtime;
 pub mod scenario;
 mod show;
-mod world;
 
 use std::fmt;
 use std::path::Path;
@@ -23,19 +23,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sluice_host::cap::{self, Need};
+use sluice_host::env_check::{self, Need};
 use sluice_host::netns;
 use sluice_host::signal::Shutdown;
 
 use args::RanArgs;
-use play::{Outcome, Player};
+use play::{Player, ScenarioResult};
+use runtime::{Runtime, Undo, Until};
 use scenario::Scenario;
 use sluice::check;
 use sluice::config::Refused;
 use sluice::exit::Exit;
 use sluice::logging::{self, Verbosity};
 use sluice::screen::Screen;
-use world::{Undo, Until, World};
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -127,9 +127,9 @@ fn accept(args: &RanArgs, scenario: &Scenario) -> Exit {
 }
 
 /// Sets up, plays, takes down.
-fn play(args: &RanArgs, scenario: Scenario) -> Result<Outcome, Failure> {
+fn play(args: &RanArgs, scenario: Scenario) -> Result<ScenarioResult, Failure> {
     let needs = [Need::NetworkAdmin, Need::Tun, Need::Tool("ip")];
-    let lacking = cap::missing(&needs);
+    let lacking = env_check::missing(&needs);
     if !lacking.is_empty() {
         let lines: Vec<_> = lacking.iter().map(ToString::to_string).collect();
         return Err(Failure::lacking(lines.join("\n")));
@@ -150,7 +150,7 @@ fn play(args: &RanArgs, scenario: Scenario) -> Result<Outcome, Failure> {
         scenario.names.gnb_count(),
         scenario.names.ue_count()
     ));
-    let world = World::start(&scenario, &screen, until)?;
+    let world = Runtime::start(&scenario, &screen, until)?;
     let mut player = Player::new(world, &args.config);
     let halt = player.play(args.once);
     screen.step("giving everything back");

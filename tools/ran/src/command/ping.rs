@@ -1,4 +1,4 @@
-//! Echoes from UEs through their devices: ICMP, sent at even times, answered by any host.
+//! ICMP echo from UEs through their TUN devices.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -263,11 +263,11 @@ fn answer(packet: &[u8], identifier: u16) -> Option<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_host::cap;
+    use sluice_host::env_check;
 
     #[test]
     fn loopback_answers_every_echo_once() {
-        if !cap::is_network_admin() {
+        if !env_check::is_network_admin() {
             println!("skipped: needs root");
             return;
         }

@@ -1,10 +1,10 @@
-//! What people see while it runs.
+//! Live table.
 
 use std::time::{Duration, Instant};
 
 use crate::{GnbCounters, Mute};
 
-use super::world::Totals;
+use super::runtime::Totals;
 use sluice::screen::Screen;
 use sluice_load::command::show::si;
 

@@ -6,8 +6,8 @@ use crate::common::{GNB_A, GNB_B, Lab, UE_1, UE_2, UPF_A, is_root, qfi, teid, ue
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sluice_host::capture::Capture;
-use sluice_host::judge::judge;
 use sluice_host::tool;
+use sluice_host::tshark::judge;
 use sluice_ran::{DropReason, GnbCounters, Mute, RanError, UeId};
 use sluice_wire::gtpu::{
     self, ErrorIndication, ShortContainer, g_pdu_header, g_pdu_header_with_container,

@@ -1,4 +1,4 @@
-//! free5GC 4.
+//! PFCP dialect of free5GC 4.
 //!
 //! - The SMF chooses the uplink TEID; the UPF's N3 address comes from its configuration.
 //! - Rule numbers are taken from pools for the whole UPF, so PDR numbers come again after 65535.

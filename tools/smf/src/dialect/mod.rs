@@ -1,4 +1,4 @@
-//! The SMFs whose way of speaking PFCP is emulated, one file each.
+//! PFCP dialects of real SMFs, one file each.
 
 use std::fmt;
 use std::str::FromStr;

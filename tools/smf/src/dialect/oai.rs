@@ -1,4 +1,4 @@
-//! OpenAirInterface SMF 2.
+//! PFCP dialect of the OpenAirInterface SMF 2.
 //!
 //! - The establishment has uplink rules only; the downlink rules are created when the gNB's
 //!   tunnel is known.

@@ -1,4 +1,4 @@
-//! Open5GS 2.7.
+//! PFCP dialect of Open5GS 2.7.
 //!
 //! - Four PDRs in each session: downlink 1, uplink 2, CP to UE 3, UE to CP 4 (the last two carry
 //!   router solicitations and advertisements and are there for IPv4 sessions too). 1 and 3 share

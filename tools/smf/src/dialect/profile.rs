@@ -1,4 +1,4 @@
-//! What tells one SMF from another, as data.
+//! Dialect profiles: the differences between SMFs, as data.
 
 use sluice_wire::ids::{BarId, Precedence};
 use sluice_wire::pfcp::IeType;

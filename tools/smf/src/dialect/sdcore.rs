@@ -1,4 +1,4 @@
-//! SD-Core (OMEC) SMF.
+//! PFCP dialect of the SD-Core (OMEC) SMF.
 //!
 //! - The SMF chooses the uplink TEID. Rule numbers are taken from pools for the whole UPF.
 //! - S/D of the UE IP Address is never set, not even in the downlink PDR.

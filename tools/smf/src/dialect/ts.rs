@@ -1,4 +1,4 @@
-//! By the book: what TS 29.244, Release 17, wants of a 5G SMF.
+//! PFCP dialect of a 5G SMF that follows TS 29.244, Release 17, to the letter.
 
 use sluice_wire::ids::Precedence;
 use sluice_wire::pfcp::IeType;

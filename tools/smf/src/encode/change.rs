@@ -7,14 +7,14 @@ use sluice_wire::pfcp::group::{
 use sluice_wire::pfcp::value::{ApplyAction, Edit, SessionModificationRequestFlags};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
+use super::context::{Direction, EncodeContext, put};
 use super::establishment::write_urrs;
-use super::scene::{Direction, Scene, put};
 use crate::Tunnel;
 use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
 
 /// What one Session Modification Request does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum SessionChange {
     /// The gNB's tunnel becomes known: downlink packets flow.
     Connect {
         /// The gNB's tunnel.
@@ -42,21 +42,21 @@ pub enum Step {
 /// Writes the IEs of a Session Modification Request; `gnb` is the tunnel in use.
 pub(crate) fn write_step(
     w: &mut Writer<'_>,
-    scene: &Scene<'_>,
+    scene: &EncodeContext<'_>,
     gnb: Option<Tunnel>,
-    step: Step,
+    step: SessionChange,
 ) -> Result<(), Full> {
     if scene.profile.cp_f_seid.in_modification {
         put(w, IeType::F_SEID, &scene.cp_f_seid())?;
     }
     match step {
-        Step::Connect { gnb, end_marker } => write_connect(w, scene, gnb, end_marker),
-        Step::SwitchPath { gnb } => write_path_switch(w, scene, gnb),
-        Step::Buffer => write_buffer(w, scene, gnb),
-        Step::Drop => write_update_far(w, scene, ApplyAction::DROP, None),
-        Step::RemoveRules => write_removal(w, scene, gnb.is_some()),
-        Step::MakeUplink => write_uplink(w, scene),
-        Step::Query => {
+        SessionChange::Connect { gnb, end_marker } => write_connect(w, scene, gnb, end_marker),
+        SessionChange::SwitchPath { gnb } => write_path_switch(w, scene, gnb),
+        SessionChange::Buffer => write_buffer(w, scene, gnb),
+        SessionChange::Drop => write_update_far(w, scene, ApplyAction::DROP, None),
+        SessionChange::RemoveRules => write_removal(w, scene, gnb.is_some()),
+        SessionChange::MakeUplink => write_uplink(w, scene),
+        SessionChange::Query => {
             let mut urrs = scene.urr_styles();
             urrs.try_for_each(|(urr_id, _)| put(w, IeType::QUERY_URR, &QueryUrr { urr_id }))
         }
@@ -64,7 +64,7 @@ pub(crate) fn write_step(
 }
 
 /// Writes the IEs of a Session Deletion Request.
-pub(crate) fn write_deletion(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+pub(crate) fn write_deletion(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     match scene.profile.cp_f_seid.in_deletion {
         true => put(w, IeType::F_SEID, &scene.cp_f_seid()),
         false => Ok(()),
@@ -73,7 +73,7 @@ pub(crate) fn write_deletion(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<()
 
 fn write_connect(
     w: &mut Writer<'_>,
-    scene: &Scene<'_>,
+    scene: &EncodeContext<'_>,
     gnb: Tunnel,
     end_marker: bool,
 ) -> Result<(), Full> {
@@ -89,7 +89,11 @@ fn write_connect(
     write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
 }
 
-fn write_path_switch(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Result<(), Full> {
+fn write_path_switch(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    gnb: Tunnel,
+) -> Result<(), Full> {
     let end_marker = match scene.profile.change.path_switch {
         PathSwitch::EndMarker => true,
         PathSwitch::UpdatePdrToo => {
@@ -101,7 +105,11 @@ fn write_path_switch(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Resu
     write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
 }
 
-fn write_buffer(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Option<Tunnel>) -> Result<(), Full> {
+fn write_buffer(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    gnb: Option<Tunnel>,
+) -> Result<(), Full> {
     let repeats = match scene.profile.change.idle {
         Idle::Buffer { repeats, .. } => repeats,
         Idle::Remove => Repeats::Nothing,
@@ -129,7 +137,7 @@ fn with_flags(
 /// Update FAR of the downlink.
 fn write_update_far(
     w: &mut Writer<'_>,
-    scene: &Scene<'_>,
+    scene: &EncodeContext<'_>,
     action: ApplyAction,
     parameters: Option<&UpdateForwardingParameters<'_>>,
 ) -> Result<(), Full> {
@@ -153,7 +161,7 @@ fn write_update_far(
 /// Update PDR of the downlink, with what it was.
 fn write_update_pdr(
     w: &mut Writer<'_>,
-    scene: &Scene<'_>,
+    scene: &EncodeContext<'_>,
     qers: impl Iterator<Item = QerId>,
 ) -> Result<(), Full> {
     let direction = Direction::Downlink;
@@ -170,7 +178,7 @@ fn write_update_pdr(
 }
 
 /// The downlink rules, now that the gNB is known.
-fn write_downlink(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Result<(), Full> {
+fn write_downlink(w: &mut Writer<'_>, scene: &EncodeContext<'_>, gnb: Tunnel) -> Result<(), Full> {
     let direction = Direction::Downlink;
     put(w, IeType::CREATE_PDR, &scene.pdr(direction))?;
     let mut far = scene.far(direction);
@@ -181,7 +189,7 @@ fn write_downlink(w: &mut Writer<'_>, scene: &Scene<'_>, gnb: Tunnel) -> Result<
     qers.try_for_each(|qer| put(w, IeType::CREATE_QER, &qer))
 }
 
-fn write_uplink(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+fn write_uplink(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     let direction = Direction::Uplink;
     put(w, IeType::CREATE_PDR, &scene.pdr(direction))?;
     put(w, IeType::CREATE_FAR, &scene.far(direction))?;
@@ -191,7 +199,11 @@ fn write_uplink(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
 }
 
 /// The downlink rules are there if the gNB was known.
-fn write_removal(w: &mut Writer<'_>, scene: &Scene<'_>, connected: bool) -> Result<(), Full> {
+fn write_removal(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    connected: bool,
+) -> Result<(), Full> {
     let directions: &[Direction] = match connected {
         true => &[Direction::Uplink, Direction::Downlink],
         false => &[Direction::Uplink],

@@ -1,4 +1,4 @@
-//! Open5GS's channels between UE and CP function, for router solicitations and advertisements.
+//! Rules of Open5GS's CP-function channels, for router solicitations and advertisements.
 
 use sluice_wire::ids::{Precedence, Teid};
 use sluice_wire::pfcp::group::{CreateFar, CreatePdr, ForwardingParameters, Pdi};
@@ -6,7 +6,7 @@ use sluice_wire::pfcp::value::{
     ApplyAction, DestinationInterface, FTeid, OuterHeaderCreation, SdfFilter, SourceInterface,
 };
 
-use super::scene::{Direction, Scene};
+use super::context::{Direction, EncodeContext};
 use crate::UplinkTeid;
 
 /// Precedence of Open5GS's channels between UE and CP function.
@@ -14,7 +14,7 @@ const CHANNEL_PRECEDENCE: Precedence = Precedence(255);
 /// What the UE sends to the CP function: router solicitations.
 const ROUTER_SOLICITATION: &[u8] = b"permit out 58 from ff02::2/128 to assigned";
 
-impl<'a> Scene<'a> {
+impl<'a> EncodeContext<'a> {
     /// The pair of PDRs: CP to UE, UE to CP.
     pub(super) fn channel_pdrs(&self) -> [CreatePdr<'a>; 2] {
         let [to_ue, to_cp] = self.channel_pdr_ids();

@@ -4,12 +4,15 @@ use sluice_wire::pfcp::group::CreateBar;
 use sluice_wire::pfcp::value::{Name, PdnType, UserId};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
+use super::context::{Direction, EncodeContext, put};
 use super::rules::write_urr;
-use super::scene::{Direction, Scene, put};
 use crate::dialect::profile::{BeforeGnb, UserIdStyle};
 
 /// Writes the IEs.
-pub(crate) fn write_establishment(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+pub(crate) fn write_establishment(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+) -> Result<(), Full> {
     put(w, IeType::NODE_ID, &scene.cp.node_id.as_wire())?;
     put(w, IeType::F_SEID, &scene.cp_f_seid())?;
     write_pdrs(w, scene)?;
@@ -32,14 +35,14 @@ pub(crate) fn write_establishment(w: &mut Writer<'_>, scene: &Scene<'_>) -> Resu
     write_session(w, scene)
 }
 
-pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     scene
         .urr_styles()
         .try_for_each(|(id, style)| write_urr(w, id, style))
 }
 
 /// The directions that the first rules have, in order.
-fn directions(scene: &Scene<'_>) -> &'static [Direction] {
+fn directions(scene: &EncodeContext<'_>) -> &'static [Direction] {
     match (scene.profile.far.before_gnb, scene.profile.downlink_first) {
         (BeforeGnb::Absent, _) => &[Direction::Uplink],
         (_, true) => &[Direction::Downlink, Direction::Uplink],
@@ -47,7 +50,7 @@ fn directions(scene: &Scene<'_>) -> &'static [Direction] {
     }
 }
 
-fn write_pdrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+fn write_pdrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     for direction in directions(scene) {
         put(w, IeType::CREATE_PDR, &scene.pdr(*direction))?;
     }
@@ -59,7 +62,7 @@ fn write_pdrs(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
     Ok(())
 }
 
-fn write_fars(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+fn write_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     for direction in directions(scene) {
         put(w, IeType::CREATE_FAR, &scene.far(*direction))?;
     }
@@ -70,7 +73,7 @@ fn write_fars(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
 }
 
 /// What is said of the session as a whole.
-fn write_session(w: &mut Writer<'_>, scene: &Scene<'_>) -> Result<(), Full> {
+fn write_session(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     let (style, plan) = (&scene.profile.session, scene.plan);
     if style.pdn_type {
         put(w, IeType::PDN_TYPE, &PdnType::IPV4)?;

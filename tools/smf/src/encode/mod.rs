@@ -11,15 +11,15 @@ use crate::{Dialect, SessionPlan, Tunnel};
 
 mod change;
 mod channels;
+mod context;
 mod establishment;
 mod qers;
 mod rules;
-mod scene;
 
-pub use change::Step;
+pub use change::SessionChange;
 pub(crate) use change::{write_deletion, write_step};
+pub(crate) use context::{Direction, EncodeContext};
 pub(crate) use establishment::write_establishment;
-pub(crate) use scene::{Direction, Scene};
 
 /// The CP function that speaks.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub struct SessionView<'a> {
     pub up_seid: Seid,
     /// The gNB's tunnel that the UPF was told last.
     pub gnb: Option<Tunnel>,
-    /// How often the rules were removed and made anew ([`Step::MakeUplink`]).
+    /// How often the rules were removed and made anew ([`SessionChange::MakeUplink`]).
     pub generation: u32,
 }
 
@@ -65,7 +65,7 @@ pub fn encode_establishment(
     cp_seid: Seid,
     sequence: SequenceNumber,
 ) -> Result<usize, Full> {
-    let scene = Scene::new(dialect, cp, plan, cp_seid, 0);
+    let scene = EncodeContext::new(dialect, cp, plan, cp_seid, 0);
     // The peer's SEID is not known yet (7.2.2.4.2).
     let header = Header {
         message_type: MessageType::SESSION_ESTABLISHMENT_REQUEST,
@@ -82,10 +82,10 @@ pub fn encode_modification(
     dialect: Dialect,
     cp: &CpNode,
     session: &SessionView<'_>,
-    step: Step,
+    step: SessionChange,
     sequence: SequenceNumber,
 ) -> Result<usize, Full> {
-    let scene = Scene::of(dialect, cp, session);
+    let scene = EncodeContext::of(dialect, cp, session);
     let header = Header {
         message_type: MessageType::SESSION_MODIFICATION_REQUEST,
         seid: Some(session.up_seid),
@@ -103,7 +103,7 @@ pub fn encode_deletion(
     session: &SessionView<'_>,
     sequence: SequenceNumber,
 ) -> Result<usize, Full> {
-    let scene = Scene::of(dialect, cp, session);
+    let scene = EncodeContext::of(dialect, cp, session);
     let header = Header {
         message_type: MessageType::SESSION_DELETION_REQUEST,
         seid: Some(session.up_seid),

@@ -1,17 +1,17 @@
-//! The QERs of a session: who has one for what.
+//! QERs of a session: which PDR has which.
 
 use arrayvec::ArrayVec;
 use sluice_wire::ids::{QerId, Qfi};
 use sluice_wire::pfcp::group::CreateQer;
 use sluice_wire::pfcp::value::BitRate;
 
-use super::scene::{Direction, Scene};
+use super::context::{Direction, EncodeContext};
 use crate::dialect::profile::QerStyle;
 
 /// QERs or their numbers: two at most.
 pub(super) type Pair<T> = ArrayVec<T, 2>;
 
-impl<'a> Scene<'a> {
+impl<'a> EncodeContext<'a> {
     /// The QERs of the session; those of one direction where they differ.
     pub(super) fn qers(&self, direction: Option<Direction>) -> Pair<CreateQer<'a>> {
         let [first, second] = self.qer_ids();

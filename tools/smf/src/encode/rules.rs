@@ -10,11 +10,11 @@ use sluice_wire::pfcp::value::{
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use super::scene::{Direction, Scene, put, put_some};
+use super::context::{Direction, EncodeContext, put, put_some};
 use crate::dialect::profile::{BeforeGnb, UrrStyle};
 use crate::{Tunnel, UplinkTeid};
 
-impl<'a> Scene<'a> {
+impl<'a> EncodeContext<'a> {
     pub(super) fn pdr(&self, direction: Direction) -> CreatePdr<'a> {
         let uplink = direction == Direction::Uplink;
         CreatePdr {

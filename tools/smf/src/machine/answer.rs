@@ -1,4 +1,4 @@
-//! What the UPF's answers mean.
+//! Interpretation of the UPF's responses.
 
 use arrayvec::ArrayVec;
 use sluice_n4::{FailReason, Instant, Outbox, Response};
@@ -11,7 +11,7 @@ use sluice_wire::pfcp::value::{FTeid, FailedRuleId, OffendingIe};
 use sluice_wire::pfcp::{Cause, MessageType, Reject};
 
 use super::{Ask, Machine, Peer};
-use crate::encode::{Direction, Scene, Step};
+use crate::encode::{Direction, EncodeContext, SessionChange};
 use crate::error::Rejection;
 use crate::{SmfError, Tunnel, UplinkTeid, Usage};
 
@@ -69,8 +69,8 @@ pub(super) enum Operation {
     },
     Change {
         cp_seid: Seid,
-        step: Step,
-        rest: ArrayVec<Step, 2>,
+        step: SessionChange,
+        rest: ArrayVec<SessionChange, 2>,
         usage: Usage,
     },
     Delete {
@@ -144,7 +144,7 @@ impl Machine {
         now: Instant,
         ticket: Ticket,
         cp_seid: Seid,
-        mut steps: ArrayVec<Step, 2>,
+        mut steps: ArrayVec<SessionChange, 2>,
         usage: Usage,
         out: &mut impl Outbox,
     ) {
@@ -204,7 +204,7 @@ impl Machine {
     fn changed(
         &mut self,
         cp_seid: Seid,
-        step: Step,
+        step: SessionChange,
         response: &Response<'_>,
     ) -> Result<Usage, SmfError> {
         let request = MessageType::SESSION_MODIFICATION_REQUEST;
@@ -219,7 +219,7 @@ impl Machine {
         )?;
         check_seid(request, cp_seid, response)?;
         let uplink = match step {
-            Step::MakeUplink => {
+            SessionChange::MakeUplink => {
                 let uplink = self.uplink(cp_seid, &answer.created_pdr);
                 Some(uplink.ok_or(SmfError::NoFTeid(request))?)
             }
@@ -238,7 +238,7 @@ impl Machine {
         if let UplinkTeid::ChosenByCp(tunnel) = session.plan.uplink {
             return Some(tunnel);
         }
-        let scene = Scene::of(self.dialect, &self.cp, &session.view());
+        let scene = EncodeContext::of(self.dialect, &self.cp, &session.view());
         let pdr_id = scene.pdr_id(Direction::Uplink);
         let created = created.iter().find(|created| created.pdr_id == pdr_id)?;
         match created.local_f_teid.first() {

@@ -1,4 +1,4 @@
-//! The association with the UPF, and what its end means for sessions.
+//! PFCP association of the SMF with the UPF, and its loss.
 
 use sluice_n4::{Change, Event, FailReason, Features, Instant, Outbox};
 use sluice_wire::pfcp::MessageType;

@@ -27,7 +27,9 @@ use outbox::Prioritised;
 use report::Reports;
 use session::Session;
 
-use crate::encode::{CpNode, Scene, Step, write_deletion, write_establishment, write_step};
+use crate::encode::{
+    CpNode, EncodeContext, SessionChange, write_deletion, write_establishment, write_step,
+};
 use crate::{Dialect, SessionPlan, SmfError, Usage};
 
 /// An SMF with one UPF.
@@ -55,7 +57,7 @@ pub struct Machine {
 #[derive(Clone, Copy)]
 enum Ask {
     Establish,
-    Step(Step),
+    Step(SessionChange),
     Delete,
 }
 
@@ -202,7 +204,7 @@ impl Machine {
         &mut self,
         cp_seid: Seid,
         change: Change,
-    ) -> Result<ArrayVec<Step, 2>, SmfError> {
+    ) -> Result<ArrayVec<SessionChange, 2>, SmfError> {
         let dialect = self.dialect;
         let session = self.free_session(cp_seid)?;
         let measured = session.plan.measured && !dialect.profile().urr.is_empty();
@@ -235,7 +237,7 @@ impl Machine {
             .get(&cp_seid)
             .ok_or(SmfError::NoSuchSession(cp_seid))?;
         let view = session.view();
-        let scene = Scene::of(self.dialect, &self.cp, &view);
+        let scene = EncodeContext::of(self.dialect, &self.cp, &view);
         let message_type = match ask {
             Ask::Establish => MessageType::SESSION_ESTABLISHMENT_REQUEST,
             Ask::Step(_) => MessageType::SESSION_MODIFICATION_REQUEST,

@@ -1,4 +1,4 @@
-//! Message priorities, put in on the way out.
+//! Message priorities of outgoing requests.
 
 use std::net::SocketAddr;
 

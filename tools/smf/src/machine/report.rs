@@ -1,4 +1,5 @@
-//! What the UPF tells by itself (TS 29.244, 6.2.9, 6.3.5), and our answers.
+//! Session Reports and node-level requests from the UPF (TS 29.244, 6.2.9, 6.3.5), and our
+//! responses.
 
 use std::collections::VecDeque;
 

@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use sluice_wire::ids::Seid;
 
 use crate::dialect::profile::{BeforeGnb, FirstGnb, Idle};
-use crate::encode::{SessionView, Step};
+use crate::encode::{SessionChange, SessionView};
 use crate::{Dialect, SessionPlan, Tunnel};
 
 /// What is to become of a session.
@@ -77,24 +77,24 @@ impl Session {
         }
     }
 
-    pub fn steps(&self, dialect: Dialect, change: Change) -> ArrayVec<Step, 2> {
+    pub fn steps(&self, dialect: Dialect, change: Change) -> ArrayVec<SessionChange, 2> {
         let style = &dialect.profile().change;
         let one = |step| ArrayVec::from_iter([step]);
         match change {
-            Change::Query => one(Step::Query),
-            Change::DropDownlink => one(Step::Drop),
+            Change::Query => one(SessionChange::Query),
+            Change::DropDownlink => one(SessionChange::Drop),
             Change::Idle => match style.idle {
-                Idle::Remove => one(Step::RemoveRules),
-                Idle::Buffer { .. } => one(Step::Buffer),
+                Idle::Remove => one(SessionChange::RemoveRules),
+                Idle::Buffer { .. } => one(SessionChange::Buffer),
             },
             Change::Connect(gnb) | Change::SwitchPath(gnb) | Change::Activate(gnb) => {
-                let connect = |end_marker| Step::Connect { gnb, end_marker };
+                let connect = |end_marker| SessionChange::Connect { gnb, end_marker };
                 let updates = style.first_gnb != FirstGnb::CreateRules;
                 let is_switch = matches!(change, Change::SwitchPath(_)) || !updates;
                 match self.rules {
-                    Rules::None => [Step::MakeUplink, connect(false)].into(),
+                    Rules::None => [SessionChange::MakeUplink, connect(false)].into(),
                     Rules::UplinkOnly => one(connect(false)),
-                    Rules::Both if is_switch => one(Step::SwitchPath { gnb }),
+                    Rules::Both if is_switch => one(SessionChange::SwitchPath { gnb }),
                     Rules::Both => {
                         let replaces = matches!(
                             style.idle,
@@ -112,22 +112,22 @@ impl Session {
     }
 
     /// Before a step is encoded.
-    pub fn begin(&mut self, step: Step) {
+    pub fn begin(&mut self, step: SessionChange) {
         self.busy = true;
-        if step == Step::MakeUplink {
+        if step == SessionChange::MakeUplink {
             self.generation += 1;
         }
     }
 
     /// After the UPF has accepted a step.
-    pub fn complete(&mut self, step: Step) {
+    pub fn complete(&mut self, step: SessionChange) {
         match step {
-            Step::Connect { gnb, .. } | Step::SwitchPath { gnb } => {
+            SessionChange::Connect { gnb, .. } | SessionChange::SwitchPath { gnb } => {
                 (self.gnb, self.rules) = (Some(gnb), Rules::Both);
             }
-            Step::RemoveRules => (self.gnb, self.rules) = (None, Rules::None),
-            Step::MakeUplink => self.rules = Rules::UplinkOnly,
-            Step::Buffer | Step::Drop | Step::Query => {}
+            SessionChange::RemoveRules => (self.gnb, self.rules) = (None, Rules::None),
+            SessionChange::MakeUplink => self.rules = Rules::UplinkOnly,
+            SessionChange::Buffer | SessionChange::Drop | SessionChange::Query => {}
         }
     }
 }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Does the changes and gives the steps of the last one.
-    fn last(dialect: Dialect, changes: &[Change]) -> Vec<Step> {
+    fn last(dialect: Dialect, changes: &[Change]) -> Vec<SessionChange> {
         let mut session = session(dialect);
         let mut last = Vec::new();
         for change in changes {
@@ -177,12 +177,18 @@ mod tests {
             Change::Idle,
             Change::Activate(gnb(2)),
         ];
-        let connect = Step::Connect {
+        let connect = SessionChange::Connect {
             gnb: gnb(2),
             end_marker: false,
         };
-        assert_eq!(last(Dialect::Oai, &changes), [Step::MakeUplink, connect]);
-        assert_eq!(last(Dialect::Oai, &changes[..2]), [Step::RemoveRules]);
+        assert_eq!(
+            last(Dialect::Oai, &changes),
+            [SessionChange::MakeUplink, connect]
+        );
+        assert_eq!(
+            last(Dialect::Oai, &changes[..2]),
+            [SessionChange::RemoveRules]
+        );
     }
 
     #[test]
@@ -194,7 +200,7 @@ mod tests {
         ];
         assert_eq!(
             last(Dialect::Oai, &changes),
-            [Step::SwitchPath { gnb: gnb(2) }]
+            [SessionChange::SwitchPath { gnb: gnb(2) }]
         );
     }
 
@@ -212,7 +218,7 @@ mod tests {
                 Change::Activate(gnb(1)),
             ];
             let end_marker = dialect == Dialect::Free5gc;
-            let expected = [Step::Connect {
+            let expected = [SessionChange::Connect {
                 gnb: gnb(1),
                 end_marker,
             }];

@@ -1,4 +1,4 @@
-//! Many pieces of work, a window of them on their way at a time.
+//! Windowed batches of procedures.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;

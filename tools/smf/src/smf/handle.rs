@@ -1,4 +1,4 @@
-//! Controls an SMF from any thread; each call waits until the UPF has answered.
+//! Thread-safe handle of an SMF; each call waits for the UPF's response.
 
 use std::net::SocketAddrV4;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -20,7 +20,7 @@ pub use wire::Wire;
 
 use crate::encode::CpNode;
 use crate::{Dialect, Machine, SmfError};
-use worker::Worker;
+use worker::SmfThread;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Smf {
     pub fn start(config: &SmfConfig) -> Result<Self, SmfError> {
         let (machine, socket) = config.build()?;
         let local = socket.local();
-        let (worker, control) = Worker::new(machine, socket).map_err(SmfError::Start)?;
+        let (worker, control) = SmfThread::new(machine, socket).map_err(SmfError::Start)?;
         let thread = std::thread::Builder::new()
             .name(format!("smf-{}", config.dialect))
             .spawn(move || worker.run())

@@ -1,4 +1,4 @@
-//! A machine's way to the UPF: a kernel UDP socket, written and read in batches.
+//! UDP transport of the SMF: a kernel socket, read and written in batches.
 
 use std::io;
 use std::net::SocketAddr;

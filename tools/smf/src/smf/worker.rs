@@ -1,4 +1,4 @@
-//! The SMF's thread: waits, moves datagrams, and does what handles ask.
+//! The SMF thread: event loop, datagrams, calls of handles.
 
 use std::collections::HashMap;
 use std::io;
@@ -47,7 +47,7 @@ enum Waiter {
 }
 
 /// All that the SMF's thread owns.
-pub(super) struct Worker {
+pub(super) struct SmfThread {
     machine: Machine,
     wire: Wire,
     poller: Poller,
@@ -59,7 +59,7 @@ pub(super) struct Worker {
     last_batch: u64,
 }
 
-impl Worker {
+impl SmfThread {
     pub fn new(machine: Machine, socket: UdpSocket) -> io::Result<(Self, Control)> {
         let (poller, waker) = (Poller::new()?, Waker::new()?);
         poller.add(&waker, WAKE)?;

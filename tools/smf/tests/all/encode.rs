@@ -8,7 +8,7 @@ use crate::common::net::Net;
 use crate::common::{SMF, gnb, plan, tunnel};
 use proptest::prelude::*;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{Change, CpNode, Dialect, SessionPlan, SessionView, Step, UplinkTeid};
+use sluice_smf::{Change, CpNode, Dialect, SessionChange, SessionPlan, SessionView, UplinkTeid};
 use sluice_wire::ids::{Qfi, Seid};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
@@ -55,18 +55,18 @@ prop_compose! {
     }
 }
 
-fn steps() -> impl Strategy<Value = Step> {
+fn steps() -> impl Strategy<Value = SessionChange> {
     prop_oneof![
-        any::<bool>().prop_map(|end_marker| Step::Connect {
+        any::<bool>().prop_map(|end_marker| SessionChange::Connect {
             gnb: gnb(1),
             end_marker
         }),
-        Just(Step::SwitchPath { gnb: gnb(2) }),
-        Just(Step::Buffer),
-        Just(Step::Drop),
-        Just(Step::RemoveRules),
-        Just(Step::MakeUplink),
-        Just(Step::Query),
+        Just(SessionChange::SwitchPath { gnb: gnb(2) }),
+        Just(SessionChange::Buffer),
+        Just(SessionChange::Drop),
+        Just(SessionChange::RemoveRules),
+        Just(SessionChange::MakeUplink),
+        Just(SessionChange::Query),
     ]
 }
 
@@ -159,7 +159,7 @@ fn the_encoders_write_what_the_machine_sends() {
             generation: 0,
         };
         let expected = sent(MessageType::SESSION_MODIFICATION_REQUEST);
-        let step = Step::Connect {
+        let step = SessionChange::Connect {
             gnb: gnb(1),
             end_marker: false,
         };

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::common::net::Net;
 use crate::common::{gnb, pcap, plan};
-use sluice_host::{judge, tool};
+use sluice_host::{tool, tshark};
 use sluice_smf::{Change, Dialect};
 use sluice_wire::pfcp::value::BitRate;
 
@@ -52,7 +52,7 @@ fn tshark_finds_nothing_to_complain_of() {
         let name = format!("sluice-smf-{dialect}-{}.pcap", std::process::id());
         let path = std::env::temp_dir().join(name);
         pcap::write(&path, &net.log);
-        let verdict = judge::judge(&path).unwrap();
+        let verdict = tshark::judge(&path).unwrap();
         let seen = fields(&path, &["pfcp.msg_type", "pfcp.flow_desc"]);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(verdict.complaints, Vec::<String>::new(), "{dialect}");

@@ -1,10 +1,10 @@
-//! The control core: session machine and packet signalling joined to the workers' rings.
+//! The control core: session machine and control-plane packets, joined to the workers' rings.
 //!
 //! Still sans-IO: datagrams and times in, datagrams out; the caller owns sockets, clock and the
 //! pool of packets. The same core runs in the daemon, the benchmarks and the differential test.
 
-mod foresight;
 mod n4;
+mod prefetch_stages;
 mod sinks;
 
 use crate::n4_port::{PortN4, PortN4Counters};
@@ -20,12 +20,12 @@ use sluice_port::Packet;
 use sluice_session::UpFunction;
 use sluice_wire::pfcp::value::NtpTime;
 
-use foresight::{AHEAD, Foresight};
+use prefetch_stages::{AHEAD, PrefetchStages};
 use sinks::FrameSink;
 pub use sinks::Sink;
 
 /// What the core needs of its surroundings.
-pub trait Surroundings: Outbox {
+pub trait Env: Outbox {
     /// The packets of this process.
     type Packet: Packet;
 
@@ -79,7 +79,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// A datagram that arrived on N4 by a socket.
-    pub fn datagram<S: Surroundings<Packet = P>>(
+    pub fn datagram<S: Env<Packet = P>>(
         &mut self,
         time: Time,
         peer: SocketAddr,
@@ -90,7 +90,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// Datagrams that arrived on N4 together, by a socket.
-    pub fn datagrams<S: Surroundings<Packet = P>>(
+    pub fn datagrams<S: Env<Packet = P>>(
         &mut self,
         time: Time,
         datagrams: &[(SocketAddr, &[u8])],
@@ -106,14 +106,14 @@ impl<P: Packet> Core<P> {
         self.handle(time, datagrams, around);
     }
 
-    fn handle<S: Surroundings<Packet = P>>(
+    fn handle<S: Env<Packet = P>>(
         &mut self,
         time: Time,
         datagrams: &[(SocketAddr, &[u8])],
         around: &mut S,
     ) {
         for datagrams in datagrams.chunks(MESSAGES) {
-            let mut foresight = Foresight::of(datagrams);
+            let mut foresight = PrefetchStages::of(datagrams);
             for step in 0..datagrams.len() + AHEAD {
                 foresight.step(step, &self.up);
                 let due = step.checked_sub(AHEAD);
@@ -126,7 +126,7 @@ impl<P: Packet> Core<P> {
         self.send_n4(time, around);
     }
 
-    fn handle_one<S: Surroundings<Packet = P>>(
+    fn handle_one<S: Env<Packet = P>>(
         &mut self,
         time: Time,
         peer: SocketAddr,
@@ -144,7 +144,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// What the workers sent, and whatever is due. Returns how many messages there were.
-    pub fn turn<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
+    pub fn turn<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
         let mut taken = self.take_n4(time, around);
         let mut messages = ArrayVec::<_, MESSAGES>::new();
         while taken < MESSAGES_PER_TURN {
@@ -170,7 +170,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// Asks for neighbours again. Call it a few times a second.
-    pub fn tick_neighbours<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) {
+    pub fn tick_neighbours<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         let mut frames = FrameSink {
             around,
             end: &mut self.end,
@@ -199,7 +199,7 @@ impl<P: Packet> Core<P> {
 
     /// The session machine with a sink for what it sends. Transactions leave with the next
     /// [`turn`](Self::turn).
-    pub fn up_with_sink<'a, S: Surroundings<Packet = P>>(
+    pub fn up_with_sink<'a, S: Env<Packet = P>>(
         &'a mut self,
         around: &'a mut S,
     ) -> (
@@ -243,17 +243,12 @@ impl<P: Packet> Core<P> {
         }
         for message in messages {
             if let ToControl::Done(txn) = message {
-                self.up.foresee_completion(txn);
+                self.up.prefetch_completion(txn);
             }
         }
     }
 
-    fn message<S: Surroundings<Packet = P>>(
-        &mut self,
-        time: Time,
-        message: ToControl<P>,
-        around: &mut S,
-    ) {
+    fn message<S: Env<Packet = P>>(&mut self, time: Time, message: ToControl<P>, around: &mut S) {
         if let ToControl::Done(txn) = message {
             let mut out = Sink {
                 around,

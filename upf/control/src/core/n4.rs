@@ -1,7 +1,7 @@
-//! N4 on the ports, in the core's turn.
+//! N4 over ports, in the control core's turn.
 
 use super::sinks::FrameSink;
-use super::{Core, Surroundings, Time};
+use super::{Core, Env, Time};
 use crate::frame::Frames;
 use crate::n4_port::Arrival;
 use arrayvec::ArrayVec;
@@ -21,11 +21,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// PFCP packets that workers gave. Returns how many there were.
-    pub(super) fn take_n4<S: Surroundings<Packet = P>>(
-        &mut self,
-        time: Time,
-        around: &mut S,
-    ) -> usize {
+    pub(super) fn take_n4<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) -> usize {
         let mut packets = ArrayVec::<(P, InterfaceId), N4_BATCH>::new();
         self.end.receive_n4(N4_BATCH, |packet, interface| {
             packets.push((packet, interface))
@@ -61,7 +57,7 @@ impl<P: Packet> Core<P> {
     }
 
     #[cold]
-    fn fragment<S: Surroundings<Packet = P>>(
+    fn fragment<S: Env<Packet = P>>(
         &mut self,
         time: Time,
         packet: P,
@@ -87,7 +83,7 @@ impl<P: Packet> Core<P> {
     }
 
     /// Sends what is for SMFs behind ports.
-    pub(super) fn send_n4<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) {
+    pub(super) fn send_n4<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         if self.n4.has_waiting() {
             self.settle_n4(time, around);
         }
@@ -100,7 +96,7 @@ impl<P: Packet> Core<P> {
     }
 
     #[cold]
-    fn settle_n4<S: Surroundings<Packet = P>>(&mut self, time: Time, around: &mut S) {
+    fn settle_n4<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         // Questions go by the same pool, so they are put after.
         let mut questions = Questions::default();
         let mut alloc = || around.alloc();

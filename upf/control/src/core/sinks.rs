@@ -1,6 +1,6 @@
-//! Where the control core's parts send.
+//! Output sinks of the control core's parts.
 
-use super::Surroundings;
+use super::Env;
 use crate::frame::Frames;
 use crate::n4_port::PortN4;
 use core::net::SocketAddr;
@@ -12,13 +12,13 @@ use sluice_port::{Packet, PortId};
 use sluice_session::Effects;
 
 /// Where the session machine's datagrams and transactions go.
-pub struct Sink<'a, S: Surroundings> {
+pub struct Sink<'a, S: Env> {
     pub(super) around: &'a mut S,
     pub(super) n4: &'a mut PortN4<S::Packet>,
     pub(super) ready: &'a mut Vec<Box<Txn>>,
 }
 
-impl<S: Surroundings> Outbox for Sink<'_, S> {
+impl<S: Env> Outbox for Sink<'_, S> {
     fn send(&mut self, to: SocketAddr, bytes: &[u8]) {
         let Self { around, n4, .. } = self;
         if n4.is_absent() || !n4.send(to, bytes, || around.alloc()) {
@@ -27,7 +27,7 @@ impl<S: Surroundings> Outbox for Sink<'_, S> {
     }
 }
 
-impl<S: Surroundings> Effects for Sink<'_, S> {
+impl<S: Env> Effects for Sink<'_, S> {
     fn transact(&mut self, txn: Box<Txn>) {
         self.ready.push(txn);
     }
@@ -40,7 +40,7 @@ pub(super) struct FrameSink<'a, P: Packet, S> {
     pub lost: &'a mut u64,
 }
 
-impl<P: Packet, S: Surroundings<Packet = P>> FrameSink<'_, P, S> {
+impl<P: Packet, S: Env<Packet = P>> FrameSink<'_, P, S> {
     fn packet(&mut self, frame: &[u8]) -> Option<P> {
         let written = self.around.alloc().and_then(|mut packet| {
             if let Ok(room) = packet.append(frame.len()) {
@@ -62,7 +62,7 @@ impl<P: Packet, S: Surroundings<Packet = P>> FrameSink<'_, P, S> {
     }
 }
 
-impl<P: Packet, S: Surroundings<Packet = P>> Frames for FrameSink<'_, P, S> {
+impl<P: Packet, S: Env<Packet = P>> Frames for FrameSink<'_, P, S> {
     fn transmit(&mut self, interface: InterfaceId, frame: &[u8]) {
         if let Some(packet) = self.packet(frame) {
             let refused = self.end.transmit(packet, interface);

@@ -1,4 +1,4 @@
-//! What N4 rules name, looked up: by interface side and Network Instance.
+//! Interface look-up by Source or Destination Interface and Network Instance.
 
 use super::{Directory, Plain, Tunnels, same_name};
 use core::net::Ipv4Addr;

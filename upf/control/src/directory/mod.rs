@@ -1,11 +1,11 @@
-//! The directory: interfaces, peers and ways out as N4 rules name them, and the tables that the
-//! packet path reads of them.
+//! The directory: interfaces, tunnel peers and routes by N4 names, and the tables that the packet
+//! path reads of them.
 
 mod find;
+mod next_hop;
 mod peers;
 mod setup;
 mod tables;
-mod towards;
 
 use super::config::InterfaceConfig;
 use super::neighbours::{Neighbours, Question};

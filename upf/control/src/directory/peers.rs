@@ -1,4 +1,4 @@
-//! Tunnel peers, each for as long as a FAR leads to it.
+//! GTP-U peers, reference-counted by the FARs that lead to them.
 
 use core::net::Ipv4Addr;
 use sluice_datapath::tables::{NO_NEXT_HOP, Peer, PeerId};

@@ -1,4 +1,4 @@
-//! The directory as it is configured: interfaces, their roles, gateways and static neighbours.
+//! Directory set-up from the configuration.
 
 use super::peers::Peers;
 use super::{Directory, EgressPlan, Plain, Tunnels};

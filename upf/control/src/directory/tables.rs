@@ -1,4 +1,4 @@
-//! The tables that the packet path reads.
+//! Tables for the packet path, built from the directory.
 
 use super::{Directory, EgressPlan};
 use crate::config::Role;

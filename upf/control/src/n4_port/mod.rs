@@ -1,21 +1,21 @@
-//! N4 on the DPDK ports: PFCP datagrams out of packets that workers gave, and packets out of those
-//! that go to SMFs. Sans-IO; the stations on the links are the control core's.
+//! N4 on DPDK ports: PFCP datagrams out of packets that workers gave, and packets out of those that
+//! go to SMFs. Sans-IO; the stations on the links are the control core's.
 
-mod arrive;
-mod leave;
+mod rx;
+mod tx;
 
 use crate::config::{InterfaceConfig, Role};
 use crate::directory::Directory;
 use core::net::Ipv4Addr;
-use leave::Waiting;
 use sluice_datapath::tables::InterfaceId;
 use sluice_datapath::tx::reassembly::Reassembler;
 use sluice_port::Packet;
 use sluice_session::hash::Seeded;
 use sluice_wire::eth::{MacAddr, VlanId};
 use std::collections::{HashMap, VecDeque};
+use tx::WaitingDatagram;
 
-pub use arrive::Arrival;
+pub use rx::Arrival;
 
 /// Peers whose way back is remembered. More than that are strangers, and all are learned anew.
 const PEERS_MAX: usize = 65_536;
@@ -45,7 +45,7 @@ pub struct PortN4Counters {
 
 /// One address of ours at which PFCP is served.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct N4Address {
     interface: InterfaceId,
     address: Ipv4Addr,
     mac: MacAddr,
@@ -56,23 +56,23 @@ struct Place {
 
 /// The way back to a peer: from the address that it wrote to.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct ReturnRoute {
     /// Which of our addresses.
     place: u16,
-    /// The next station, as it was known in this epoch.
+    /// The next hop, as it was known in this epoch.
     mac: Option<MacAddr>,
     epoch: u64,
 }
 
 /// See the module.
 pub struct PortN4<P> {
-    places: Vec<Place>,
-    heard: HashMap<Ipv4Addr, Way, Seeded>,
+    places: Vec<N4Address>,
+    heard: HashMap<Ipv4Addr, ReturnRoute, Seeded>,
     /// Counts the changes of stations; what was learned in another epoch is looked up again.
     epoch: u64,
     reassembler: Reassembler<P>,
     ready: Vec<(P, InterfaceId)>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingDatagram>,
     /// There are no kernel sockets: peers that nobody has heard of are behind ports, too.
     is_only: bool,
     identification: u16,
@@ -126,7 +126,7 @@ impl<P: Packet> PortN4<P> {
             return;
         };
         let towards = directory.mac_towards(self.places[at].interface, peer);
-        let way = Way {
+        let way = ReturnRoute {
             place: at as u16,
             mac: towards.and_then(Result::ok),
             epoch: self.epoch,
@@ -134,7 +134,7 @@ impl<P: Packet> PortN4<P> {
         self.remember(peer, way);
     }
 
-    fn remember(&mut self, peer: Ipv4Addr, way: Way) {
+    fn remember(&mut self, peer: Ipv4Addr, way: ReturnRoute) {
         if self.heard.len() >= PEERS_MAX {
             self.heard.clear();
         }
@@ -143,11 +143,11 @@ impl<P: Packet> PortN4<P> {
 
     /// The way to a peer that was not heard yet: the first of our addresses from which some leads
     /// there.
-    fn find(&mut self, peer: Ipv4Addr, directory: &Directory) -> Option<Way> {
-        let leads = |p: &Place| directory.mac_towards(p.interface, peer);
+    fn find(&mut self, peer: Ipv4Addr, directory: &Directory) -> Option<ReturnRoute> {
+        let leads = |p: &N4Address| directory.mac_towards(p.interface, peer);
         let mut places = (0..).zip(&self.places);
         let (place, towards) = places.find_map(|(at, p)| Some((at, leads(p)?)))?;
-        let way = Way {
+        let way = ReturnRoute {
             place,
             mac: towards.ok(),
             epoch: self.epoch,
@@ -161,18 +161,18 @@ impl<P: Packet> PortN4<P> {
         self.heard.remove(&peer);
     }
 
-    fn is_from(&self, way: &Way, local: Ipv4Addr) -> bool {
+    fn is_from(&self, way: &ReturnRoute, local: Ipv4Addr) -> bool {
         let place = self.places.get(usize::from(way.place));
         place.is_some_and(|p| p.address == local)
     }
 }
 
-fn places(id: InterfaceId, config: &InterfaceConfig) -> impl Iterator<Item = Place> {
+fn places(id: InterfaceId, config: &InterfaceConfig) -> impl Iterator<Item = N4Address> {
     let served = config.roles.iter().filter_map(|role| match role {
         Role::N4 { address } => Some(*address),
         Role::Tunnels { .. } | Role::Plain { .. } => None,
     });
-    served.map(move |address| Place {
+    served.map(move |address| N4Address {
         interface: id,
         address,
         mac: config.mac,

@@ -1,12 +1,12 @@
-//! Elastic: how many workers work, and which shards each has, as the load asks for it.
+//! Load-driven scaling: number of active workers, and the shards of each.
 //!
 //! Sans-IO: readings of counters and times in, decisions out. [`Elastic`] turns counters into
 //! [`Load`]s and asks a [`Policy`] how many workers are wanted; [`scaler::Scaler`] has it do so when
-//! it is time, and levels what lies unevenly on them ([`level`]).
+//! it is time, and levels what lies unevenly on them ([`rebalance`]).
 
-pub mod effort;
-pub mod level;
+pub mod load_estimate;
 pub mod policy;
+pub mod rebalance;
 pub mod scaler;
 
 use policy::{Bounds, Policy};

@@ -1,4 +1,4 @@
-//! How many workers are wanted: three ways to decide.
+//! Scaling policies: the number of workers wanted.
 
 use super::Load;
 

@@ -1,4 +1,5 @@
-//! Answers to what is addressed to Sluice itself: ARP, ICMP echo, and GTP-U signalling further on.
+//! Responses to packets for Sluice's own addresses: ARP, ICMP echo, and GTP-U signalling further
+//! on.
 
 use super::{Control, Event};
 use crate::frame::{self, Flow, Frames};
@@ -240,7 +241,7 @@ impl Control {
     }
 
     /// An ICMP error about an inner packet: to a UE through its session, to the data network by
-    /// the next station.
+    /// the next hop.
     pub(super) fn send_icmp_error(
         &mut self,
         now_ns: u64,

@@ -1,4 +1,4 @@
-//! The control core's share of the packets: ARP, ICMP, GTP-U signalling, next hops.
+//! Control-plane packets: ARP, ICMP, GTP-U signalling, next hops.
 //!
 //! Sans-IO: frames and notices in, frames and events out, time as a parameter.
 

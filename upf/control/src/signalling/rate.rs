@@ -1,4 +1,4 @@
-//! Limits on what strangers can make us send.
+//! Rate limits on responses to unknown senders.
 
 use core::hash::Hash;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What workers answer: what ends a step of the path's own is seen to here, the rest is for the
+//! Messages from workers: what ends a step of the path's own is seen to here, the rest is for the
 //! caller.
 
 use super::ControlEnd;

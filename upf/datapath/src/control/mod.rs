@@ -1,22 +1,23 @@
-//! The control core's end of the path: rings and counters of all workers. What goes over the rings
-//! has a file for each purpose.
+//! Control side of the path: rings and counters of all workers.
+//!
+//! What goes over the rings has a file for each purpose.
 
 mod answers;
-mod moves;
-mod order;
+mod migration;
 mod packets;
+mod send_queue;
 mod steer;
 mod trace;
 
 use crate::ledger::{Ledger, WorkerStats};
 use crate::lookup::owners::OwnerTable;
 use crate::message::ControlRings;
-use crate::migration::controller::{Mover, Resteers};
-use crate::tables::{Tables, Usual};
-use crate::trace::end::TraceEnd;
+use crate::migration::controller::{MigrationController, Resteers};
+use crate::tables::{FastPathTables, Tables};
+use crate::trace::control_side::TraceControl;
 use crate::wake::Wake;
 use core::time::Duration;
-use order::Order;
+use send_queue::Order;
 use sluice_mem::publish::Published;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,9 +27,9 @@ pub struct ControlEnd<P> {
     rings: Vec<ControlRings<P>>,
     backlog: Vec<VecDeque<Order>>,
     under_way: Vec<usize>,
-    mover: Mover,
+    mover: MigrationController,
     resteers: Resteers,
-    trace: TraceEnd,
+    trace: TraceControl,
     wakes: Arc<[Wake]>,
     n4_next: usize,
     tables: Published<Tables>,
@@ -49,9 +50,9 @@ impl<P> ControlEnd<P> {
             rings,
             backlog: (0..workers).map(|_| VecDeque::new()).collect(),
             under_way: vec![0; workers],
-            mover: Mover::new(owners, workers),
+            mover: MigrationController::new(owners, workers),
             resteers: Resteers::default(),
-            trace: TraceEnd::default(),
+            trace: TraceControl::default(),
             wakes,
             n4_next: 0,
             tables,
@@ -66,7 +67,7 @@ impl<P> ControlEnd<P> {
 
     /// Publishes new tables; what no worker looks at any more is freed.
     pub fn publish(&mut self, mut tables: Tables) {
-        tables.usual = Usual::of(&tables);
+        tables.fast_path = FastPathTables::of(&tables);
         self.tables.publish(tables);
         self.tables.reclaim();
     }

@@ -1,5 +1,4 @@
-//! Packets between the control core and the workers: what it sends, what it gives back to be
-//! received, and the PFCP packets that they found.
+//! Packets between the control core and the workers: transmitted, returned, retried.
 
 use super::ControlEnd;
 use crate::message::ToWorker;

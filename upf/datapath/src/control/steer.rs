@@ -1,7 +1,7 @@
-//! Ports steer shards to other queues: the owners are told before, and the old poller after.
+//! Steering changes, control side: the owners are told before, and the old poller after.
 
 use super::ControlEnd;
-use super::order::Order;
+use super::send_queue::Order;
 use crate::limits::PORTS_TOGETHER;
 use crate::message::{Drain, Queues};
 use crate::migration::controller::Resteer;

@@ -1,8 +1,8 @@
-//! Following packets ([`crate::trace`]): the workers are told what to look for, and their records
-//! come in.
+//! Packet tracing, control side ([`crate::trace`]): the workers are told what to look for, and
+//! their records come in.
 
 use super::ControlEnd;
-use super::order::Order;
+use super::send_queue::Order;
 use crate::trace::{Filter, Record};
 
 impl<P> ControlEnd<P> {

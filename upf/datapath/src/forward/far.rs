@@ -1,7 +1,7 @@
-//! FAR: forward or drop, and which way out.
+//! FAR: forward or drop, and the destination.
 
 use crate::drop::DropReason;
-use crate::forward::ohc::Tunnel;
+use crate::forward::outer_header_creation::Tunnel;
 use crate::meta::Entry;
 use crate::session::rule::{Body, Flags, Head};
 use crate::tables::{EgressId, PeerId};
@@ -10,7 +10,7 @@ use sluice_wire::ipv4::decrement_ttl;
 
 /// The way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
+pub enum ForwardTo {
     /// Into a tunnel.
     Tunnel(Tunnel, PeerId),
     /// Plain, routed in a network instance.
@@ -52,10 +52,10 @@ pub fn tunnel(head: Head, body: &Body) -> Tunnel {
 }
 
 /// The way out as one value, for packets that do not leave at once.
-pub fn exit(head: Head, body: &Body) -> Exit {
+pub fn exit(head: Head, body: &Body) -> ForwardTo {
     match makes_tunnel(head) {
-        true => Exit::Tunnel(tunnel(head, body), body.peer),
-        false => Exit::Plain(body.egress),
+        true => ForwardTo::Tunnel(tunnel(head, body), body.peer),
+        false => ForwardTo::Plain(body.egress),
     }
 }
 

@@ -5,61 +5,61 @@
 
 use crate::batch::Batch;
 use crate::drop::DropReason;
-use crate::forward::far::{self, Exit};
-use crate::forward::ohc;
-use crate::forward::ohr;
+use crate::forward::extension_headers;
+use crate::forward::far::{self, ForwardTo};
+use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal;
 use crate::forward::pdr::{self, At};
 use crate::forward::qer;
-use crate::forward::relay;
 use crate::forward::session;
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
 use crate::message::{IcmpCause, WorkerRings};
 use crate::meta::{Entry, Meta};
-use crate::probe::{Probe, Stage};
-use crate::session::line::Line;
-use crate::session::rule::{Block, Body, Head};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::{Body, ExtBlock, Head};
+use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
-use crate::trace::Tracer;
-use crate::tx::held::Held;
+use crate::trace::WorkerTrace;
+use crate::tx::arp_queue::ArpQueue;
 use crate::tx::route::{self, Hop};
-use crate::tx::transmit::{self, Charge, Lane};
+use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
 
 /// What the path works with for one pass.
 pub(crate) struct Path<'a, I: PortIo> {
     pub tables: &'a Tables,
-    pub state: &'a mut Owned<Line, Block>,
+    pub state: &'a mut Owned<SessionEntry, ExtBlock>,
     pub io: &'a mut I,
-    pub lanes: &'a mut [Lane<I::Packet>],
-    pub held: &'a mut Held<I::Packet>,
+    pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
+    pub held: &'a mut ArpQueue<I::Packet>,
     pub rings: &'a mut WorkerRings<I::Packet>,
     pub stats: &'a WorkerStats,
-    pub probe: &'a mut Probe,
-    pub tracer: &'a mut Tracer,
+    pub probe: &'a mut StageTimer,
+    pub tracer: &'a mut WorkerTrace,
     pub now_ns: u64,
 }
 
 /// A packet that is ready for the wire but for its Ethernet header.
 #[derive(Clone, Copy)]
-pub(crate) struct Ready {
+pub(crate) struct PendingTx {
     /// Its way out.
-    pub exit: Exit,
+    pub exit: ForwardTo,
     /// Its next hop.
     pub hop: Hop,
     /// Inner destination, host order.
     pub dst: u32,
     /// Whose usage it counts on.
-    pub charge: Charge,
+    pub charge: UsageRef,
     /// What it came as: if it has to wait, the session is asked again before it leaves.
     pub meta: Meta,
 }
 
 /// Where a packet leaves and whose usage it is.
-pub(crate) struct Leaving {
-    pub lane: usize,
-    pub charge: Charge,
+pub(crate) struct TxDecision {
+    pub tx_buffer: usize,
+    pub charge: UsageRef,
 }
 
 /// Why a packet does not leave at once.
@@ -70,7 +70,7 @@ enum End {
     TtlExceeded,
     /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
     /// keeps extension headers.
-    Detour(Exit, Charge),
+    Detour(ForwardTo, UsageRef),
 }
 
 impl From<DropReason> for End {
@@ -84,24 +84,24 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn execute(&mut self, batch: &mut Batch<I::Packet>) {
         let n = batch.metas.len();
         self.run(batch);
-        self.probe.lap(self.stats, Stage::Execute, n);
+        self.probe.end_stage(self.stats, Stage::Execute, n);
         self.flush();
-        self.probe.lap(self.stats, Stage::Transmit, n);
+        self.probe.end_stage(self.stats, Stage::Transmit, n);
     }
 
-    /// Everything up to the lanes.
+    /// Everything up to the TX buffers.
     #[inline(never)]
     pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
         let Batch {
             mine, metas, dead, ..
         } = batch;
         for (mut packet, meta) in mine.drain().zip(metas.iter()) {
-            let usual = match meta.usual {
-                true => self.usual(&mut packet, meta),
+            let fast_path = match meta.fast_path {
+                true => self.fast_path(&mut packet, meta),
                 false => None,
             };
-            match usual {
-                Some(Ok(Leaving { lane, charge })) => self.push(lane, packet, charge),
+            match fast_path {
+                Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
                 Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
                 None => self.one(packet, meta, dead),
             }
@@ -110,12 +110,12 @@ impl<'a, I: PortIo> Path<'a, I> {
         dead.free();
     }
 
-    /// One packet as any may be. Not inlined: the loop's registers are for usual packets, and what
+    /// One packet as any may be. Not inlined: the loop's registers are for common packets, and what
     /// both find out would meet in memory.
     #[inline(never)]
     fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
         match self.pass(&mut packet, meta) {
-            Ok(Leaving { lane, charge }) => self.push(lane, packet, charge),
+            Ok(TxDecision { tx_buffer, charge }) => self.push(tx_buffer, packet, charge),
             Err(end) => self.end(packet, meta, end, dead),
         }
     }
@@ -123,14 +123,14 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
     /// for the next.
     #[inline(always)]
-    fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<Leaving, End> {
+    fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
         let line = self
             .state
             .line_mut(meta.line)
             .ok_or(session::missing(meta.entry))?;
         session::check(line, meta)?;
-        let inner = ohr::remove(packet, meta, line)?;
+        let inner = outer_header_removal::remove(packet, meta, line)?;
         let (head, body, at) = match line.block() {
             None => {
                 pdr::only(line.head, meta)?;
@@ -144,7 +144,7 @@ impl<'a, I: PortIo> Path<'a, I> {
                 (head, rule(self.state, at)?, Some(at))
             }
         };
-        let charge = Charge {
+        let charge = UsageRef {
             line: meta.line,
             at,
             len: inner.len,
@@ -153,19 +153,19 @@ impl<'a, I: PortIo> Path<'a, I> {
             return Err(End::Detour(far::exit(head, body), charge));
         };
         let relays = far::relays(meta.entry, head);
-        if relays && relay::keeps(head, meta) {
+        if relays && extension_headers::keeps(head, meta) {
             return Err(End::Detour(far::exit(head, body), charge));
         }
         far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer, tables)?;
-            let flow_hash = ohr::flow_hash(packet.data());
-            ohc::create(packet, &far::tunnel(head, body), peer, flow_hash)?;
+            let flow_hash = outer_header_removal::flow_hash(packet.data());
+            outer_header_creation::create(packet, &far::tunnel(head, body), peer, flow_hash)?;
         }
         transmit::frame(packet, interface, mac)?;
         urr::charge(body, inner.len);
-        let lane = usize::from(interface.port.0);
-        Ok(Leaving { lane, charge })
+        let tx_buffer = usize::from(interface.port.0);
+        Ok(TxDecision { tx_buffer, charge })
     }
 
     /// What becomes of a packet that does not leave at once.
@@ -178,15 +178,15 @@ impl<'a, I: PortIo> Path<'a, I> {
                 let _ = dead.push(packet).map_err(Packet::free);
             }
             End::TtlExceeded => {
-                self.tell(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
+                self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
             }
-            End::Detour(exit, charge) => self.detour(packet, exit, charge, meta),
+            End::Detour(exit, charge) => self.slow_output(packet, exit, charge, meta),
         }
     }
 
     /// Transmit and account, or hold for a next hop: for packets that were held or made here.
     #[cold]
-    pub fn leave(&mut self, mut packet: I::Packet, ready: Ready) {
+    pub fn leave(&mut self, mut packet: I::Packet, ready: PendingTx) {
         match ready.hop {
             Hop::Ready(id, mac) => {
                 let Ok(interface) = self.interface(id) else {
@@ -195,38 +195,38 @@ impl<'a, I: PortIo> Path<'a, I> {
                 if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
                     return self.discard(packet, reason);
                 }
-                let lane = usize::from(interface.port.0);
+                let tx_buffer = usize::from(interface.port.0);
                 self.charge(&ready.charge);
-                self.push(lane, packet, ready.charge);
+                self.push(tx_buffer, packet, ready.charge);
             }
             Hop::Wait(_, sought) => self.wait(packet, ready, sought),
-            Hop::Own(interface) => self.arrive(packet, interface, &ready.charge),
+            Hop::Own(interface) => self.deliver_local(packet, interface, &ready.charge),
         }
     }
 
-    /// Puts a whole frame into a lane.
+    /// Puts a whole frame into a TX buffer.
     #[inline(always)]
-    pub fn push(&mut self, lane: usize, frame: I::Packet, charge: Charge) {
-        if self.lanes.get(lane).is_none_or(Lane::is_full) {
+    pub fn push(&mut self, tx_buffer: usize, frame: I::Packet, charge: UsageRef) {
+        if self.tx_buffers.get(tx_buffer).is_none_or(TxBuffer::is_full) {
             self.flush();
         }
-        match self.lanes.get_mut(lane) {
-            Some(lane) => lane.push(frame, charge),
+        match self.tx_buffers.get_mut(tx_buffer) {
+            Some(tx_buffer) => tx_buffer.push(frame, charge),
             None => self.discard(frame, DropReason::NoRoute),
         }
     }
 
-    /// All lanes to their ports; what did not leave is given back.
+    /// All TX buffers to their ports; what did not leave is given back.
     pub fn flush(&mut self) {
         let Self {
             state,
-            lanes,
+            tx_buffers,
             io,
             stats,
             ..
         } = self;
-        for lane in lanes.iter_mut() {
-            lane.flush(*io, stats, |charge| {
+        for tx_buffer in tx_buffers.iter_mut() {
+            tx_buffer.flush(*io, stats, |charge| {
                 with_body(state, &charge, |body| {
                     urr::refund(body, charge.len);
                 });
@@ -235,7 +235,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     #[inline]
-    pub fn charge(&mut self, charge: &Charge) {
+    pub fn charge(&mut self, charge: &UsageRef) {
         with_body(self.state, charge, |body| {
             urr::charge(body, charge.len);
         });
@@ -253,7 +253,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 /// PDR, QER and FAR where the endpoint has several rules.
 #[cold]
 fn extended(
-    state: &mut Owned<Line, Block>,
+    state: &mut Owned<SessionEntry, ExtBlock>,
     chain: u32,
     meta: &Meta,
     now_ns: u64,
@@ -270,14 +270,21 @@ fn extended(
 
 /// The counters of a rule in an extension block.
 #[inline]
-pub(crate) fn rule(state: &mut Owned<Line, Block>, at: At) -> Result<&mut Body, DropReason> {
+pub(crate) fn rule(
+    state: &mut Owned<SessionEntry, ExtBlock>,
+    at: At,
+) -> Result<&mut Body, DropReason> {
     let block = state.ext_mut(at.block()).ok_or(DropReason::NoPdr)?;
     Ok(&mut block.rules[at.rule()].body)
 }
 
 /// The counters that a charge belongs to, if they are still ours.
 #[inline]
-fn with_body(state: &mut Owned<Line, Block>, charge: &Charge, f: impl FnOnce(&mut Body)) {
+fn with_body(
+    state: &mut Owned<SessionEntry, ExtBlock>,
+    charge: &UsageRef,
+    f: impl FnOnce(&mut Body),
+) {
     match charge.at {
         None => {
             if let Some(line) = state.line_mut(charge.line) {

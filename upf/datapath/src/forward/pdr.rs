@@ -1,9 +1,9 @@
-//! PDR: which rule of the endpoint the packet matches, in order of precedence.
+//! PDR: the matching rule of the endpoint, in order of precedence.
 
 use crate::drop::DropReason;
 use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
-use crate::session::rule::{Block, Flags, Head};
+use crate::session::rule::{ExtBlock, Flags, Head};
 use core::num::NonZeroU32;
 
 /// Where a rule of an extended line stands.
@@ -45,7 +45,7 @@ pub fn only(head: Head, meta: &Meta) -> Result<(), DropReason> {
 pub fn first<'a>(
     chain: u32,
     meta: &Meta,
-    block: impl Fn(u32) -> Option<&'a Block>,
+    block: impl Fn(u32) -> Option<&'a ExtBlock>,
 ) -> Result<At, DropReason> {
     let mut number = chain;
     for _ in 0..BLOCK_CHAIN {

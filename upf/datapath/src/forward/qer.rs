@@ -2,9 +2,9 @@
 
 use crate::drop::DropReason;
 use crate::limits::RULE_QERS;
-use crate::session::bucket::{Rate, Tat};
-use crate::session::line::Line;
-use crate::session::rule::{Block, Body, BucketRef, Flags, Head, SharedBucket};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::{Body, BucketRef, ExtBlock, Flags, Head, SharedBucket};
+use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::shard::Owned;
 
 /// The gate (TS 29.244, 5.4.3: a closed gate discards).
@@ -34,7 +34,7 @@ pub fn rates(body: &Body, now_ns: u64, bytes: u32) -> Result<(Tat, Tat), DropRea
 /// Buckets that several rules share. All must have room, then all pay.
 #[cold]
 pub fn police_shared(
-    state: &mut Owned<Line, Block>,
+    state: &mut Owned<SessionEntry, ExtBlock>,
     buckets: &[BucketRef; RULE_QERS],
     now_ns: u64,
     bytes: u32,
@@ -53,7 +53,10 @@ pub fn police_shared(
     Ok(())
 }
 
-fn shared(state: &mut Owned<Line, Block>, bucket: BucketRef) -> Option<&mut SharedBucket> {
+fn shared(
+    state: &mut Owned<SessionEntry, ExtBlock>,
+    bucket: BucketRef,
+) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;
     state.ext_mut(block)?.buckets.get_mut(at)
 }

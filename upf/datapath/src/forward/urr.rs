@@ -1,4 +1,4 @@
-//! URR: volume counts once, when the packet leaves, and is given back if it did not leave.
+//! URR: volume is counted when the packet leaves, and taken back if it did not.
 
 use crate::session::rule::Body;
 

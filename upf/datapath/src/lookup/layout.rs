@@ -1,4 +1,4 @@
-//! Where lines lie: the map from TEIDs and UE addresses to line numbers, fixed at start.
+//! Session table layout: the map from TEIDs and UE addresses to entry numbers, fixed at start.
 //!
 //! ```text
 //! 0 ........ endpoints-1 | pool 0 | pool 1 | ... | foreign
@@ -14,7 +14,7 @@ use sluice_port::steer::{Field, Traffic};
 use sluice_wire::ids::Teid;
 
 /// The top bit marks TEIDs of our own making; others are looked up as foreign.
-pub(crate) const OWN: u32 = 1 << 31;
+pub(crate) const UP_TEID_BIT: u32 = 1 << 31;
 
 /// A network instance as the path knows it: an index given by configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
@@ -142,7 +142,7 @@ impl Layout {
         1 << self.slot_bits
     }
 
-    /// First line and number of the lines for foreign identifiers.
+    /// First line and number of the lines for CP-chosen identifiers.
     pub fn foreign(&self) -> (u32, u32) {
         (self.foreign_first, self.foreign_len)
     }
@@ -156,22 +156,22 @@ impl Layout {
     pub fn teid(&self, slot: u32, check: u32) -> Option<Teid> {
         let check = check & ((1 << self.check_bits()) - 1);
         (slot < self.endpoints())
-            .then(|| Teid::new(OWN | check << self.slot_bits | slot))
+            .then(|| Teid::new(UP_TEID_BIT | check << self.slot_bits | slot))
             .flatten()
     }
 
     /// The line of a TEID, if it has the form of our own.
     #[inline]
-    pub fn own_teid(&self, teid: u32) -> Option<u32> {
-        (teid & OWN != 0).then_some(teid & ((1 << self.slot_bits) - 1))
+    pub fn up_teid(&self, teid: u32) -> Option<u32> {
+        (teid & UP_TEID_BIT != 0).then_some(teid & ((1 << self.slot_bits) - 1))
     }
 
     /// G-PDUs with TEIDs of ours, as a port may see them: the low bits are the shard's.
     pub fn tunnels(&self, vlan: Option<u16>) -> Traffic {
         Traffic {
             field: Field::Teid,
-            value: OWN,
-            mask: OWN,
+            value: UP_TEID_BIT,
+            mask: UP_TEID_BIT,
             vlan,
         }
     }
@@ -251,8 +251,8 @@ mod tests {
     fn a_teid_of_ours_leads_back_to_its_slot() {
         let layout = Layout::new(1 << 20, &[], 0).unwrap();
         let teid = layout.teid(77, 0x5ff).unwrap().get();
-        assert_eq!(layout.own_teid(teid), Some(77));
-        assert_eq!(layout.own_teid(77), None);
+        assert_eq!(layout.up_teid(teid), Some(77));
+        assert_eq!(layout.up_teid(77), None);
         assert_eq!(layout.teid(1 << 20, 0), None);
     }
 

@@ -1,6 +1,6 @@
 //! Session lookup: identifier of a packet (F-TEID, UE address) to session entry, shard and owner.
 
-pub mod foreign;
+pub mod exact_match;
 pub mod layout;
 pub mod owners;
-pub mod place;
+pub mod session_lookup;

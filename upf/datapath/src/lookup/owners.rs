@@ -1,8 +1,8 @@
-//! Who owns which shard, as one producer knows it.
+//! Shard owner table, as one producer knows it.
 
 use crate::limits::{SHARDS, STEERED_GROUP_BITS, WORKERS};
 use crate::migration::protocol::Routes;
-use crate::worker::{NOBODY, WorkerId};
+use crate::worker::{NO_WORKER, WorkerId};
 use sluice_mem::shard::ShardId;
 use sluice_port::steer::dealt;
 
@@ -18,7 +18,7 @@ impl OwnerTable {
     /// groups of those that a port can steer.
     pub fn dealt(workers: usize) -> Self {
         let workers = workers.clamp(1, WORKERS);
-        let mut table = Box::new([NOBODY; SHARDS as usize]);
+        let mut table = Box::new([NO_WORKER; SHARDS as usize]);
         for (shard, owner) in table.iter_mut().enumerate() {
             *owner = dealt(shard as u32 % (1 << BITS), BITS, workers) as WorkerId;
         }

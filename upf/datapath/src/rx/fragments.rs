@@ -1,16 +1,15 @@
-//! Fragments on both sides of the path: outer ones that come in are put together, inner packets
-//! that do not fit the way out are cut.
+//! IPv4 fragments: reassembly of outer packets, fragmentation of inner packets.
 
 use crate::drop::DropReason;
-use crate::forward::far::Exit;
-use crate::forward::ohc;
-use crate::forward::ohr;
-use crate::forward::path::{Path, Ready};
-use crate::forward::relay::Kept;
+use crate::forward::extension_headers::ExtHeaders;
+use crate::forward::far::ForwardTo;
+use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal;
+use crate::forward::path::{Path, PendingTx};
 use crate::message::Handover;
-use crate::tx::reassembly::{Outcome, Pieces, l3_of};
+use crate::tx::reassembly::{Pieces, Reassembled, l3_of};
 use crate::tx::route;
-use crate::tx::transmit::Charge;
+use crate::tx::transmit::UsageRef;
 use crate::worker::{Worker, WorkerId};
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
@@ -49,8 +48,8 @@ impl<I: PortIo> Worker<I> {
     pub(crate) fn gather(&mut self, frame: I::Packet, port: PortId, now_ns: u64) {
         let l3 = l3_of(frame.data()).unwrap_or_default();
         match self.reassembler.add(frame, l3, now_ns) {
-            Outcome::Held => {}
-            Outcome::Complete(whole) => {
+            Reassembled::Held => {}
+            Reassembled::Complete(whole) => {
                 let assembled = self.io.alloc().and_then(|mut out| {
                     if whole.write(&mut out) {
                         return Some(out);
@@ -60,7 +59,7 @@ impl<I: PortIo> Worker<I> {
                 });
                 self.assembled(assembled, whole.into_frames(), port);
             }
-            Outcome::Refused(others, frame, reason) => {
+            Reassembled::Refused(others, frame, reason) => {
                 for other in others {
                     self.refuse(other, reason);
                 }
@@ -110,7 +109,7 @@ impl<I: PortIo> Path<'_, I> {
     /// Cuts an inner packet that may be fragmented. Each fragment gets its outer header and may
     /// have to wait for itself. Usage is that of the packet, and counts when the last one leaves.
     #[cold]
-    pub fn cut(&mut self, packet: I::Packet, ready: Ready, mtu: u16, kept: &Kept) {
+    pub fn cut(&mut self, packet: I::Packet, ready: PendingTx, mtu: u16, kept: &ExtHeaders) {
         let mut sent = 0;
         let outcome = self.cut_into(&packet, (&ready, kept), mtu, &mut sent);
         if let Err(reason) = outcome {
@@ -126,7 +125,7 @@ impl<I: PortIo> Path<'_, I> {
     fn cut_into(
         &mut self,
         packet: &I::Packet,
-        (ready, kept): (&Ready, &Kept),
+        (ready, kept): (&PendingTx, &ExtHeaders),
         mtu: u16,
         sent: &mut u64,
     ) -> Result<(), DropReason> {
@@ -134,7 +133,7 @@ impl<I: PortIo> Path<'_, I> {
         let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
         let plan = pieces.clone();
         // All pieces take the way of the whole.
-        let flow_hash = ohr::flow_hash(packet.data());
+        let flow_hash = outer_header_removal::flow_hash(packet.data());
         let mut pieces = pieces.peekable();
         while let Some(piece) = pieces.next() {
             let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
@@ -148,7 +147,7 @@ impl<I: PortIo> Path<'_, I> {
                 Ok(()) => {
                     let mut ready = *ready;
                     if pieces.peek().is_some() {
-                        ready.charge = Charge::NONE;
+                        ready.charge = UsageRef::NONE;
                     }
                     *sent += 1;
                     self.leave(out, ready);
@@ -166,7 +165,7 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         out: &mut I::Packet,
         (header, payload): (&[u8], &[u8]),
-        (ready, flow_hash, kept): (&Ready, u32, &Kept),
+        (ready, flow_hash, kept): (&PendingTx, u32, &ExtHeaders),
     ) -> Result<(), DropReason> {
         let room = out
             .append(header.len() + payload.len())
@@ -174,9 +173,9 @@ impl<I: PortIo> Path<'_, I> {
         let (head, body) = room.split_at_mut(header.len());
         head.copy_from_slice(header);
         body.copy_from_slice(payload);
-        if let Exit::Tunnel(tunnel, peer) = &ready.exit {
+        if let ForwardTo::Tunnel(tunnel, peer) = &ready.exit {
             let peer = route::peer(*peer, self.tables)?;
-            ohc::relay(out, tunnel, peer, flow_hash, kept)?;
+            outer_header_creation::relay(out, tunnel, peer, flow_hash, kept)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The GTP-U header as the path needs it: TEID, QFI, and where the inner packet begins.
+//! GTP-U header parsing: TEID, QFI, and where the inner packet begins.
 
 use crate::drop::DropReason;
 use crate::meta::NO_QFI;

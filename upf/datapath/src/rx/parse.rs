@@ -1,4 +1,4 @@
-//! Parse: what is this frame, and does it concern a session.
+//! Parse: frame class, and packet metadata of user traffic.
 
 use crate::drop::DropReason;
 use crate::meta::{Entry, Meta, NO_QFI};
@@ -97,7 +97,7 @@ fn ipv4(
         interface: id,
         local: instance.0,
         entry: Entry::Plain,
-        usual: false,
+        fast_path: false,
         traced: 0,
     }))
 }
@@ -160,7 +160,7 @@ fn to_tunnel(
         interface: id,
         local,
         entry,
-        usual: false,
+        fast_path: false,
         traced: 0,
     }))
 }

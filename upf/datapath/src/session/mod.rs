@@ -1,7 +1,7 @@
 //! Session state of a shard: entries, rules, token buckets, and the transactions that change them.
 
-pub mod bucket;
-pub mod line;
+pub mod entry;
 pub mod rule;
-pub(crate) mod transact;
+pub mod token_bucket;
 pub mod txn;
+pub(crate) mod txn_apply;

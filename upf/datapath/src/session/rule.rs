@@ -1,7 +1,7 @@
 //! A compiled rule: what a PDR with its FAR, QERs and URRs says, flattened for one direction.
 
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
-use crate::session::bucket::{Rate, Tat};
+use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::zeroable_struct;
 
 zeroable_struct! {
@@ -174,7 +174,7 @@ zeroable_struct! {
     /// Rules of one endpoint in order of precedence, and buckets that rules share.
     #[derive(Clone, Copy, Default)]
     #[repr(C, align(64))]
-    pub struct Block {
+    pub struct ExtBlock {
         /// The next block of the chain; 0 is none.
         pub next: u32,
         /// Rules in this block.

@@ -5,7 +5,7 @@
 //! reserved before.
 
 use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
-use crate::session::line::Line;
+use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
 use arrayvec::ArrayVec;
 use sluice_mem::prefetch;
@@ -31,7 +31,7 @@ pub enum Op {
         /// Which line.
         at: u32,
         /// What it becomes; counters and clocks in it are ignored.
-        image: Line,
+        image: SessionEntry,
         /// Where its two buckets stood before the transaction.
         clocks: [Clock; 2],
     },

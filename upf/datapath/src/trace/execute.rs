@@ -1,6 +1,6 @@
-//! A followed packet's way from *session* to *transmit*.
+//! Execution of a traced packet, from *session* to *transmit*.
 
-use super::books::Books;
+use super::counter_delta::CounterDelta;
 use super::{Came, Fate, Record, Sent};
 use crate::batch::Batch;
 use crate::drop::DropReason;
@@ -31,11 +31,16 @@ impl<I: PortIo> Path<'_, I> {
 
     /// Executes a batch of one, whose record this is.
     pub(super) fn execute_followed(&mut self, batch: &mut Batch<I::Packet>, mut record: Record) {
-        let (books, held) = (Books::of(self.stats), self.held.len());
+        let (books, held) = (CounterDelta::of(self.stats), self.held.len());
         self.run(batch);
-        // All lanes were empty before: what lies there is what has become of the packet.
-        let lanes = self.lanes.iter();
-        let frames = lanes.flat_map(|lane| lane.frames().iter().map(|frame| lane.sends(frame)));
+        // All TX buffers were empty before: what lies there is what has become of the packet.
+        let tx_buffers = self.tx_buffers.iter();
+        let frames = tx_buffers.flat_map(|tx_buffer| {
+            tx_buffer
+                .frames()
+                .iter()
+                .map(|frame| tx_buffer.sends(frame))
+        });
         let mut frames: ArrayVec<Sent, FRAGMENTS_PER_PACKET> =
             frames.take(FRAGMENTS_PER_PACKET).collect();
         self.flush();
@@ -77,8 +82,9 @@ impl<I: PortIo> Path<'_, I> {
         }
         // The frame is the last in its lane, which is not empty.
         let interface = outcome.ok().and_then(|id| self.interface(id).ok());
-        let lane = interface.and_then(|i| self.lanes.get(usize::from(i.port.0)));
-        let sent = lane.and_then(|lane| Some(lane.sends(lane.frames().last()?)));
+        let tx_buffer = interface.and_then(|i| self.tx_buffers.get(usize::from(i.port.0)));
+        let sent =
+            tx_buffer.and_then(|tx_buffer| Some(tx_buffer.sends(tx_buffer.frames().last()?)));
         let record = Record {
             worker: self.tracer.worker,
             at_ns: self.now_ns,

@@ -1,12 +1,11 @@
-//! What a worker does with packets that are followed: apart from the others, it looks what becomes of
-//! each.
+//! Traced packets in a worker, executed apart from their burst.
 
-use super::books::Books;
+use super::counter_delta::CounterDelta;
 use super::{Came, Fate, Sent};
 use crate::batch::Batch;
 use crate::rx::parse::Class;
 use crate::tables::InterfaceId;
-use crate::worker::{NOBODY, Worker};
+use crate::worker::{NO_WORKER, Worker};
 use sluice_port::{Packet, PortId, PortIo, QueueId};
 
 impl<I: PortIo> Worker<I> {
@@ -14,9 +13,11 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     pub(crate) fn mark_traced(&mut self, from: usize) {
         let mark = self.tracer.mark();
-        let Batch { metas, odd, .. } = &mut self.batch;
+        let Batch {
+            metas, exceptions, ..
+        } = &mut self.batch;
         let mine = metas.get_mut(from..).unwrap_or_default();
-        let others = odd.iter_mut().filter_map(|(_, class)| match class {
+        let others = exceptions.iter_mut().filter_map(|(_, class)| match class {
             Class::User(meta) => Some(meta),
             _ => None,
         });
@@ -77,13 +78,13 @@ impl<I: PortIo> Worker<I> {
             return self.dispatch(packet, class, port, now_ns);
         }
         let mut record = self.tracer.open(now_ns, meta, packet.data());
-        let (books, held) = (Books::of(&self.stats), self.stats.held.get());
+        let (books, held) = (CounterDelta::of(&self.stats), self.stats.held.get());
         self.dispatch(packet, class, port, now_ns);
         let to = meta.map(|meta| self.owners.of_index(meta.line));
         record.fate = if let Some(reason) = books.dropped_since(&self.stats) {
             Fate::Dropped(reason)
         } else if self.stats.handed_out.get() != books.handed_out {
-            Fate::HandedOver(to.unwrap_or(NOBODY))
+            Fate::HandedOver(to.unwrap_or(NO_WORKER))
         } else if self.stats.to_control.get() != books.to_control {
             Fate::ToControl
         } else if self.stats.held.get() > held {
@@ -106,7 +107,10 @@ impl<I: PortIo> Worker<I> {
             .interfaces
             .get(usize::from(interface))
             .map(|i| i.port);
-        let queue = self.lanes.first().map_or(QueueId(0), |lane| lane.queue());
+        let queue = self
+            .tx_buffers
+            .first()
+            .map_or(QueueId(0), |tx_buffer| tx_buffer.queue());
         self.tracer.came(Came::Control);
         let mut record = self.tracer.open(now_ns, None, frame);
         let frame = record.received.take();

@@ -1,4 +1,4 @@
-//! Following packets: those of one UE, tunnel or peer are copied to the control core with what every
+//! Packet tracing: packets of one UE, tunnel or peer are copied to the control core with what every
 //! stage made of them, while all others pass as fast as ever.
 //!
 //! A worker holds a [`Tracing`] only while somebody looks, so that otherwise a batch costs one look
@@ -11,14 +11,14 @@
 //! worker says so on its rings to all others, behind its last packet, and follows on what they had
 //! begun until all have said so.
 
-mod books;
-pub(crate) mod end;
+pub(crate) mod control_side;
+mod counter_delta;
 mod execute;
 mod follow;
-mod frame;
-mod order;
-mod seen;
-mod tracer;
+mod frame_ends;
+mod matched_rule;
+mod start_stop;
+mod worker_trace;
 
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
@@ -32,7 +32,7 @@ use core::net::Ipv4Addr;
 use sluice_mem::ring::Producer;
 use sluice_port::{PortId, QueueId};
 
-pub(crate) use tracer::Tracer;
+pub(crate) use worker_trace::WorkerTrace;
 
 /// Which packets are followed: those that one of these points at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Transmit side: routes, adjacencies, packets that wait for a next hop, fragmentation, exceptions.
 
-pub(crate) mod held;
-pub(crate) mod outcome;
+pub(crate) mod adjacency;
+pub(crate) mod arp_queue;
+pub(crate) mod exception;
 pub mod reassembly;
 pub mod route;
 pub mod transmit;
-pub(crate) mod way;

@@ -40,7 +40,7 @@ struct Context<P> {
 pub type Pieces<P> = ArrayVec<P, FRAGMENTS_PER_PACKET>;
 
 /// What became of a fragment.
-pub enum Outcome<P> {
+pub enum Reassembled<P> {
     /// It waits for the others.
     Held,
     /// All are here; the assembled frame is for the caller to build from them.
@@ -70,9 +70,9 @@ impl<P: Packet> Default for Reassembler<P> {
 
 impl<P: Packet> Reassembler<P> {
     /// Takes a frame whose IPv4 header, a fragment's, begins at `l3`.
-    pub fn add(&mut self, frame: P, l3: usize, now_ns: u64) -> Outcome<P> {
+    pub fn add(&mut self, frame: P, l3: usize, now_ns: u64) -> Reassembled<P> {
         let Some((key, piece_at, more)) = read(&frame, l3) else {
-            return Outcome::Refused(Pieces::new(), frame, DropReason::OuterFragment);
+            return Reassembled::Refused(Pieces::new(), frame, DropReason::OuterFragment);
         };
         let at = match self.contexts.iter().position(|c| c.key == key) {
             Some(at) => at,
@@ -80,7 +80,7 @@ impl<P: Packet> Reassembler<P> {
                 self.contexts.push(Context::new(key, now_ns));
                 self.contexts.len() - 1
             }
-            None => return Outcome::Refused(Pieces::new(), frame, DropReason::Reassembly),
+            None => return Reassembled::Refused(Pieces::new(), frame, DropReason::Reassembly),
         };
         let (payload_at, offset, len) = piece_at;
         let piece = Piece {
@@ -90,10 +90,10 @@ impl<P: Packet> Reassembler<P> {
             len,
         };
         match self.contexts[at].add(piece, more) {
-            Ok(false) => Outcome::Held,
+            Ok(false) => Reassembled::Held,
             Ok(true) => {
                 let context = self.contexts.swap_remove(at);
-                Outcome::Complete(Whole {
+                Reassembled::Complete(Whole {
                     total: context.total.unwrap_or_default(),
                     pieces: context.pieces,
                 })
@@ -101,7 +101,7 @@ impl<P: Packet> Reassembler<P> {
             Err(frame) => {
                 let context = self.contexts.swap_remove(at);
                 let others = context.pieces.into_iter().map(|p| p.frame).collect();
-                Outcome::Refused(others, frame, DropReason::OuterFragment)
+                Reassembled::Refused(others, frame, DropReason::OuterFragment)
             }
         }
     }
@@ -126,7 +126,7 @@ impl<P: Packet> Reassembler<P> {
 }
 
 /// Ethernet and IPv4 header, or less.
-type Front = ArrayVec<u8, 64>;
+type LeadingOctets = ArrayVec<u8, 64>;
 type PieceAt = (usize, usize, usize);
 
 fn read<P: Packet>(frame: &P, l3: usize) -> Option<(Key, PieceAt, bool)> {
@@ -189,7 +189,7 @@ impl<P: Packet> Whole<P> {
         self.fill(&front, &mut out).then_some(out)
     }
 
-    fn front(&self) -> Option<Front> {
+    fn front(&self) -> Option<LeadingOctets> {
         let first = self.pieces.iter().find(|p| p.offset == 0)?;
         front(first, self.total)
     }
@@ -215,7 +215,7 @@ impl<P: Packet> Whole<P> {
 
 /// Ethernet header (18 bytes with a tag) and the IPv4 header of the whole, options left out: they
 /// concern those who forwarded the fragments (RFC 791, 3.1: most are not copied anyway).
-fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<Front> {
+fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<LeadingOctets> {
     let data = first.frame.data();
     let ethernet_len = l3_of(data)?;
     let ip = Ipv4::parse(data.get(ethernet_len..)?).ok()?;

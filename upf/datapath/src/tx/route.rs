@@ -1,10 +1,10 @@
-//! Route: the station that the packet goes to next, and what it takes to get there.
+//! Route: next hop and output interface.
 
 use crate::drop::DropReason;
-use crate::forward::far::{self, Exit};
-use crate::forward::ohc;
-use crate::forward::ohr::Inner;
-use crate::forward::relay::Kept;
+use crate::forward::extension_headers::ExtHeaders;
+use crate::forward::far::{self, ForwardTo};
+use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal::Inner;
 use crate::message::Resolve;
 use crate::session::rule::{Body, Head};
 use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
@@ -52,7 +52,7 @@ pub fn known<'a>(
     let hop = tables.next_hops.get(usize::from(id))?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
     let overhead = match tunnel {
-        true => ohc::len(&far::tunnel(head, body)) as u32,
+        true => outer_header_creation::len(&far::tunnel(head, body)) as u32,
         false => 0,
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
@@ -60,10 +60,10 @@ pub fn known<'a>(
 }
 
 /// The next hop of `exit` for a packet to `dst` (host order).
-pub fn find(exit: &Exit, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
+pub fn find(exit: &ForwardTo, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
     let id = match exit {
-        Exit::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
-        Exit::Plain(egress) => {
+        ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
+        ForwardTo::Plain(egress) => {
             let egress = tables
                 .egresses
                 .get(usize::from(*egress))
@@ -103,10 +103,15 @@ pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.
-pub fn fits(exit: &Exit, kept: &Kept, inner_len: u32, interface: &Interface) -> Result<(), u16> {
+pub fn fits(
+    exit: &ForwardTo,
+    kept: &ExtHeaders,
+    inner_len: u32,
+    interface: &Interface,
+) -> Result<(), u16> {
     let overhead = match exit {
-        Exit::Tunnel(tunnel, _) => (ohc::len(tunnel) + kept.len()) as u16,
-        Exit::Plain(_) => 0,
+        ForwardTo::Tunnel(tunnel, _) => (outer_header_creation::len(tunnel) + kept.len()) as u16,
+        ForwardTo::Plain(_) => 0,
     };
     if inner_len + u32::from(overhead) > u32::from(interface.mtu) {
         return Err(interface.mtu.saturating_sub(overhead));

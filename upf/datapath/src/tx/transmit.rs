@@ -1,17 +1,17 @@
-//! Transmit: frames gather in one lane for each port and leave together; what did not leave is
-//! dropped under a name and given back to usage.
+//! Transmit: TX buffers per port, flushed together; what did not leave is dropped under a name and
+//! given back to usage.
 
+use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
 use crate::ledger::WorkerStats;
-use crate::row::Row;
 use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
 
 /// Whose usage a packet counts on: 12 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Charge {
+pub struct UsageRef {
     /// The line.
     pub line: u32,
     /// The rule of an extension block, or none for the line's own.
@@ -20,7 +20,7 @@ pub struct Charge {
     pub len: u32,
 }
 
-impl Charge {
+impl UsageRef {
     /// Nobody's.
     pub const NONE: Self = Self {
         line: u32::MAX,
@@ -30,21 +30,21 @@ impl Charge {
 }
 
 /// The frames for one port.
-pub struct Lane<P: Packet> {
+pub struct TxBuffer<P: Packet> {
     port: PortId,
     queue: QueueId,
     frames: Burst<P>,
-    charges: Row<Charge>,
+    charges: BurstArray<UsageRef>,
 }
 
-impl<P: Packet> Lane<P> {
+impl<P: Packet> TxBuffer<P> {
     /// An empty lane for a transmit queue.
     pub fn new(port: PortId, queue: QueueId) -> Self {
         Self {
             port,
             queue,
             frames: Burst::new(),
-            charges: Row::new(Charge::NONE),
+            charges: BurstArray::new(UsageRef::NONE),
         }
     }
 
@@ -75,7 +75,7 @@ impl<P: Packet> Lane<P> {
 
     /// Adds a frame; the caller flushed a full lane.
     #[inline(always)]
-    pub fn push(&mut self, frame: P, charge: Charge) {
+    pub fn push(&mut self, frame: P, charge: UsageRef) {
         match self.frames.push(frame) {
             Ok(()) => self.charges.push(charge),
             Err(frame) => frame.free(),
@@ -100,7 +100,7 @@ impl<P: Packet> Lane<P> {
         &mut self,
         io: &mut I,
         stats: &WorkerStats,
-        refund: impl FnMut(Charge),
+        refund: impl FnMut(UsageRef),
     ) {
         if self.frames.is_empty() {
             return;
@@ -114,7 +114,7 @@ impl<P: Packet> Lane<P> {
     }
 
     #[cold]
-    fn give_up(&mut self, sent: usize, stats: &WorkerStats, refund: impl FnMut(Charge)) {
+    fn give_up(&mut self, sent: usize, stats: &WorkerStats, refund: impl FnMut(UsageRef)) {
         for _ in 0..self.frames.len() {
             stats.count_drop(DropReason::TransmitFull);
         }

@@ -5,8 +5,8 @@
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::message::{IcmpCause, Resolve, ToControl};
-use sluice_datapath::session::bucket::Rate;
 use sluice_datapath::session::rule::Flags;
+use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Clock, EndMarker, Op, Usage};
 use sluice_port_sim::SimPortConfig;
 use sluice_wire::eth::EtherType;

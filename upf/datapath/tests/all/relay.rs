@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::Op;
 use sluice_wire::eth::EtherType;
@@ -17,7 +17,7 @@ use sluice_wire::ipv4::Ipv4;
 use sluice_wire::udp::Udp;
 
 /// A downlink line that is entered by TEID and leads into the gNB's tunnel.
-fn relayed(teid: Teid) -> Line {
+fn relayed(teid: Teid) -> SessionEntry {
     let flags = [
         Flags::TUNNEL,
         Flags::TO_UE,
@@ -25,7 +25,7 @@ fn relayed(teid: Teid) -> Line {
         Flags::REMOVE_OUTER,
         Flags::CREATE_OUTER,
     ];
-    Line {
+    SessionEntry {
         key: teid.get(),
         ue_ip: UE.into(),
         head: Head {
@@ -37,11 +37,11 @@ fn relayed(teid: Teid) -> Line {
             teid: GNB_TEID,
             ..Body::default()
         },
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 
-fn session(kit: &mut Kit, change: impl FnOnce(&mut Line)) -> (Teid, u32) {
+fn session(kit: &mut Kit, change: impl FnOnce(&mut SessionEntry)) -> (Teid, u32) {
     let slot = u32::from(UE) % 4096;
     let teid = kit.layout.teid(slot, 5).unwrap();
     let mut line = relayed(teid);

@@ -5,7 +5,7 @@
 use crate::kit::many::{Ues, World};
 use crate::kit::{INTERNET, pool};
 use sluice_datapath::limits::STEERED_GROUP_BITS;
-use sluice_datapath::migration::steer::Steerer;
+use sluice_datapath::migration::port_steering::Steerer;
 use sluice_port::steer::{Method, Steering, Traffic};
 use sluice_port_sim::{SimPort, SimPortConfig};
 

@@ -7,8 +7,8 @@ use crate::kit::*;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::limits::{BURST, SHARDS, TRACE_RECORDS};
 use sluice_datapath::message::ToControl;
-use sluice_datapath::session::bucket::Rate;
 use sluice_datapath::session::rule::Flags;
+use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::trace::{Came, Fate, Filter, Key, Record};
 use sluice_port::{PortId, QueueId};
 use sluice_port_sim::SimPortConfig;
@@ -171,7 +171,7 @@ fn every_verdict_is_told() {
     assert_eq!(fates.last(), Some(&Fate::Dropped(DropReason::MbrExceeded)));
     fate_of(
         &mut kit,
-        sluice_datapath::session::line::Line::default(),
+        sluice_datapath::session::entry::SessionEntry::default(),
         DropReason::UnknownTeid,
     );
     end(kit);

@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::txn::{Op, Usage};
 use std::net::Ipv4Addr;
 
@@ -49,7 +49,7 @@ fn usage_goes_to_the_session_as_it_is_then() {
 fn the_next_user_of_a_line_is_not_charged_for_the_last_ones_packets() {
     let (mut kit, s) = one_waits(b"x");
     let next = kit.layout.teid(s.ul, 6).unwrap();
-    kit.apply(s.ul, &[set(s.ul, Line::default())], &[]);
+    kit.apply(s.ul, &[set(s.ul, SessionEntry::default())], &[]);
     kit.apply(s.ul, &[set(s.ul, uplink(next))], &[]);
     assert!(answer(&mut kit).is_empty());
     assert_eq!(kit.dropped(DropReason::SessionChanged), 1);

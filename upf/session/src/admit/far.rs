@@ -1,10 +1,10 @@
 //! Create, Update and Remove FAR (TS 29.244, 7.5.2.3, 7.5.4.3, 7.5.4.7).
 
 use super::first_present;
+use crate::admission::{Admission, side};
 use crate::network::{Network, Side};
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::{Action, Far, Forwarding, RemoteTunnel};
-use crate::work::{Work, side};
 use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::group::{
     CreateFar, ForwardingParameters, RemoveFar, UpdateFar, UpdateForwardingParameters,
@@ -15,7 +15,7 @@ use sluice_wire::pfcp::value::{
 };
 use sluice_wire::pfcp::{Cause, IeType};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// A new FAR.
     pub fn create_far(&mut self, ie: &CreateFar<'_>) -> Result<(), Refusal> {
         let rule = refusal::far(ie.far_id);

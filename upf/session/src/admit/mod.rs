@@ -1,5 +1,7 @@
-//! From IEs to rules: one file for each kind. Whatever a rule asks that this path cannot do is
-//! refused by name; nothing that would change what happens to packets is passed over.
+//! Rule admission: IEs to rules, one file for each kind.
+//!
+//! Whatever a rule asks that this path cannot do is refused by name; nothing that would change what
+//! happens to packets is passed over.
 
 mod far;
 mod pdr;
@@ -7,16 +9,16 @@ mod qer;
 mod unserved;
 mod urr;
 
+use crate::admission::Admission;
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
-use crate::work::Work;
 use sluice_wire::limits;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::group::{CreateBar, RemoveBar, UpdateBar};
 use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::{IeType, Reject};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// All rules that a message creates. What others refer to comes first.
     pub fn create_rules(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
         let (fars, qers) = (limits::FARS_PER_MESSAGE, limits::QERS_PER_MESSAGE);

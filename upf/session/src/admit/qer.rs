@@ -1,16 +1,16 @@
 //! Create, Update and Remove QER (TS 29.244, 7.5.2.5, 7.5.4.5, 7.5.4.9).
 
 use super::first_present;
+use crate::admission::Admission;
 use crate::network::Network;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::Qer;
-use crate::work::Work;
 use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateQer, RemoveQer, UpdateQer};
 use sluice_wire::pfcp::value::{Edit, QerIndications, Rqi};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// A new QER.
     pub fn create_qer(&mut self, ie: &CreateQer<'_>) -> Result<(), Refusal> {
         let rule = refusal::qer(ie.qer_id);

@@ -6,10 +6,10 @@
 //! admitted, and the operator told once for each association, or refused.
 
 use super::first_present;
+use crate::admission::Admission;
 use crate::config::Unserved;
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
-use crate::work::Work;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr};
 use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
@@ -24,7 +24,7 @@ const GRANTS: ReportingTriggers = ReportingTriggers(
         | ReportingTriggers::START.0,
 );
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// Looks at a new URR.
     pub(super) fn check_created(
         &mut self,

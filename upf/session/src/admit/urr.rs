@@ -5,16 +5,16 @@
 //! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
 //! and its reports say what they are (Usage Information UAE).
 
-use crate::meter::{Meter, Told};
+use crate::admission::Admission;
+use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
 use crate::refusal::{self, Refusal};
 use crate::rules::Urr;
-use crate::work::Work;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// A new URR.
     pub fn create_urr(&mut self, ie: &CreateUrr<'_>) -> Result<(), Refusal> {
         let rule = refusal::urr(ie.urr_id);
@@ -23,7 +23,7 @@ impl<N: Network> Work<'_, N> {
         }
         self.check_created(rule, ie)?;
         let information = ie.measurement_information.unwrap_or_default();
-        let told = Told::by(ie.measurement_method, information);
+        let told = ReportContent::by(ie.measurement_method, information);
         let meter = Meter::new(ie.urr_id, told, self.wall);
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
         let urr = Urr {

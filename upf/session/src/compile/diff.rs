@@ -1,12 +1,13 @@
-//! The operations that lead from one rendering to the next, and whose usage each of them takes.
+//! Difference of two renderings: the operations between them, and the usage that each takes.
+//!
 //! What is the same is not touched.
 
 use crate::compile::render::{
-    BucketImage, ChainImage, Credit, Image, Limiter, LineImage, RuleImage,
+    BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use arrayvec::ArrayVec;
 use sluice_datapath::limits::{TXN_OPS, TXN_USAGES};
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Rule, SharedBucket};
 use sluice_datapath::session::txn::{Clock, Op};
 
@@ -76,7 +77,12 @@ impl Delta<'_> {
         }
         for gone in &old.lines {
             if !new.lines.iter().any(|l| l.at == gone.at) {
-                self.put_line(gone.at, Line::default(), [Clock::Full; 2], gone.credit)?;
+                self.put_line(
+                    gone.at,
+                    SessionEntry::default(),
+                    [Clock::Full; 2],
+                    gone.credit,
+                )?;
             }
         }
         Ok(())
@@ -84,8 +90,8 @@ impl Delta<'_> {
 
     fn keep_line(
         &mut self,
-        before: &LineImage,
-        line: &LineImage,
+        before: &EntryImage,
+        line: &EntryImage,
         wanted: Wanted<'_>,
     ) -> Result<(), TooMany> {
         let Some(credit) = before.credit else {
@@ -100,7 +106,7 @@ impl Delta<'_> {
     fn put_line(
         &mut self,
         at: u32,
-        image: Line,
+        image: SessionEntry,
         clocks: [Clock; 2],
         credit: Option<Credit>,
     ) -> Result<(), TooMany> {
@@ -216,8 +222,8 @@ fn clock(old: &Image, of: Limiter) -> Clock {
     own.unwrap_or(Clock::Full)
 }
 
-fn same_line(a: &LineImage, b: &LineImage) -> bool {
-    let identity = |l: &Line| (l.key, l.local, l.ue_ip, l.head);
+fn same_line(a: &EntryImage, b: &EntryImage) -> bool {
+    let identity = |l: &SessionEntry| (l.key, l.local, l.ue_ip, l.head);
     let goes_on = |(old, new): (&Option<Limiter>, &Option<Limiter>)| match (old, new) {
         (Some(old), Some(new)) => new.goes_on_from(old),
         (old, new) => old == new,

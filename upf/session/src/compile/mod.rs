@@ -1,11 +1,11 @@
-//! From rules to what the path executes: place (which lines, blocks and buckets), render (what
-//! stands in them), diff (the operations from one rendering to the next).
+//! Rule compiler: place (which lines, blocks and buckets), render (what stands in them), diff (the
+//! operations from one rendering to the next).
 
+pub mod allocate;
 pub mod diff;
-pub mod place;
+pub mod far_update;
 pub mod render;
 pub mod resolve;
-pub mod ways;
 
 use crate::limits::RULES;
 use crate::rules::{Endpoint, IdList, Key, Pdr, Qer, Rules};

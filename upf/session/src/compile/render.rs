@@ -1,5 +1,5 @@
-//! What stands in lines, blocks and buckets: a function of the rules and their places alone, so
-//! that what is installed need not be kept but can be rendered again.
+//! Rendering of session entries, extension blocks and buckets: a function of the rules and their
+//! places alone, so that what is installed need not be kept but can be rendered again.
 
 use crate::compile::{Member, rate_kbps};
 use crate::config::MbrZero;
@@ -7,9 +7,9 @@ use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
-use sluice_datapath::session::bucket::Rate;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use sluice_datapath::session::token_bucket::Rate;
 use sluice_wire::limits::URRS_PER_PDR;
 use sluice_wire::pfcp::value::{Gate, MeasurementInformation};
 
@@ -24,11 +24,11 @@ pub struct Credit {
 
 /// A line and whose usage it holds; `None` where its rules stand in blocks.
 #[derive(Clone, Copy, Debug)]
-pub struct LineImage {
+pub struct EntryImage {
     /// Which line.
     pub at: u32,
     /// What stands in it.
-    pub line: Line,
+    pub line: SessionEntry,
     /// Whose usage it holds.
     pub credit: Option<Credit>,
     /// The QERs of its two buckets.
@@ -99,7 +99,7 @@ impl BucketImage {
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     /// Lines.
-    pub lines: ArrayVec<LineImage, ENDPOINTS>,
+    pub lines: ArrayVec<EntryImage, ENDPOINTS>,
     /// Rules in blocks.
     pub rules: ArrayVec<RuleImage, RULES>,
     /// Heads of blocks.
@@ -149,9 +149,9 @@ impl Image {
         for endpoint in rules.lines() {
             match rules.first_member(endpoint.key) {
                 Some(first) if !endpoint.has_blocks() => {
-                    let image = LineImage {
+                    let image = EntryImage {
                         at: endpoint.line,
-                        line: Line::default(),
+                        line: SessionEntry::default(),
                         credit: Some(credit(rules, first.pdr)),
                         qers: [None; 2],
                     };
@@ -196,7 +196,7 @@ impl Image {
             return self.render_blind(rules, endpoint);
         };
         let mut line = entry(rules, endpoint, first.pdr);
-        let mut image = LineImage {
+        let mut image = EntryImage {
             at: endpoint.line,
             line,
             credit: None,
@@ -234,7 +234,7 @@ impl Image {
         };
         let mut line = entry(rules, endpoint, pdr);
         line.head.flags = line.head.flags.with(Flags::EXTENDED);
-        let image = LineImage {
+        let image = EntryImage {
             at: endpoint.line,
             line,
             credit: None,
@@ -325,7 +325,7 @@ impl Image {
 }
 
 /// What a line says of itself, whatever its rules.
-fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
+fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
     let (key, local, tunnel) = match endpoint.key {
         Key::Tunnel { local, teid } => (teid, local, true),
         Key::Ue { instance, address } => (address, instance, false),
@@ -341,7 +341,7 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
     // The UE sends from its own address only, and another UPF sends to it alone, whether or not
     // the PDI repeats it.
     let ue_ip = rules.ue_address().map_or(0, u32::from);
-    Line {
+    SessionEntry {
         key,
         local,
         ue_ip,
@@ -349,7 +349,7 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> Line {
             flags,
             ..Head::default()
         },
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 

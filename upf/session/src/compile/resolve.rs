@@ -1,14 +1,14 @@
-//! References between rules, and the ways out of FARs.
+//! Resolution of references between rules, and of FAR destinations.
 
+use crate::admission::Admission;
 use crate::compile::LINE_RULES;
 use crate::network::{Network, PeerError, Side};
 use crate::refusal::{self, Refusal};
 use crate::rules::{Action, Far, Forwarding, Key, Pdr};
-use crate::work::Work;
 use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_wire::pfcp::IeType;
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// Checks the whole draft and finds the way out of every FAR that a PDR leads to.
     pub fn resolve(&mut self) -> Result<(), Refusal> {
         for pdr in &self.draft.pdrs {

@@ -1,4 +1,4 @@
-//! Where a session is installed: its lines, by what packets find them, and their blocks.
+//! Endpoints of a session: packet identifiers with their session entries and extension blocks.
 
 use sluice_datapath::limits::BLOCK_CHAIN;
 

@@ -1,4 +1,4 @@
-//! Forwarding Action Rules: where packets go.
+//! Forwarding Action Rules.
 
 use crate::names::NameId;
 use crate::network::Side;

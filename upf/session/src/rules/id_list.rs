@@ -1,4 +1,4 @@
-//! A short list of identifiers, as PDRs have of their QERs and URRs.
+//! Short lists of QER and URR identifiers.
 
 /// A short list of identifiers that can be copied.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,4 +1,4 @@
-//! Packet Detection Rules: where packets enter, and what is done with them.
+//! Packet Detection Rules.
 
 use super::{IdList, Key};
 use crate::names::NameId;

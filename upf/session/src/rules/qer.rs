@@ -1,4 +1,4 @@
-//! QoS Enforcement Rules: gates, rates and marks.
+//! QoS Enforcement Rules.
 
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::QerId;

@@ -1,4 +1,4 @@
-//! Usage Reporting Rules: what is measured, and when it is reported.
+//! Usage Reporting Rules.
 
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, ReportingTriggers};

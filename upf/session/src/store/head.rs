@@ -1,7 +1,7 @@
-//! What of a session stands in its place, and what it is called by.
+//! Session heads: SEID, association, flags and record location.
 
-use super::index::Key;
-use super::runs::Run;
+use super::index::CpKey;
+use super::span_alloc::Span;
 use crate::hash::Seeded;
 use crate::slab::{Node, Slab};
 use crate::store::User;
@@ -78,16 +78,16 @@ pub struct Head {
     /// Lines of its record.
     pub record_lines: u8,
     /// What is true of it.
-    pub state: State,
+    pub state: SessionFlags,
 }
 
 const _: () = assert!(size_of::<Node<Head>>() == 48);
 
 /// What is true of a session, as bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State(u8);
+pub struct SessionFlags(u8);
 
-impl State {
+impl SessionFlags {
     /// The CP F-SEID has an IPv4 address.
     pub const IPV4: Self = Self(1);
     /// The CP F-SEID has an IPv6 address.
@@ -112,9 +112,9 @@ impl Head {
     /// Of a session without record, in no list.
     pub fn of(new: &NewSession) -> Option<Self> {
         let cp = &new.cp;
-        let mut state = State::default();
-        state.set(State::IPV4, cp.ipv4.is_some());
-        state.set(State::IPV6, cp.ipv6.is_some());
+        let mut state = SessionFlags::default();
+        state.set(SessionFlags::IPV4, cp.ipv4.is_some());
+        state.set(SessionFlags::IPV6, cp.ipv6.is_some());
         Some(Self {
             check: NonZeroU32::new(new.check)?,
             association: new.association,
@@ -131,12 +131,12 @@ impl Head {
     }
 
     /// Where its record is.
-    pub fn record(&self) -> Run {
-        Run::of(self.record_at, self.record_lines)
+    pub fn record(&self) -> Span {
+        Span::of(self.record_at, self.record_lines)
     }
 
     /// Its record is elsewhere from now on; gives the run where it was.
-    pub fn replace_record(&mut self, run: Run) -> Run {
+    pub fn replace_record(&mut self, run: Span) -> Span {
         let old = self.record();
         (self.record_at, self.record_lines) = run.parts();
         old
@@ -144,7 +144,7 @@ impl Head {
 
     /// Nobody can name it any more.
     pub fn is_doomed(&self) -> bool {
-        self.state.has(State::DOOMED)
+        self.state.has(SessionFlags::DOOMED)
     }
 }
 
@@ -180,13 +180,15 @@ pub fn cp_of(ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32, head: &Head) -> CpS
     let has = |state| head.state.has(state);
     CpSession {
         seid: head.cp_seid,
-        ipv4: has(State::IPV4).then(|| head.cp_ipv4.into()),
-        ipv6: has(State::IPV6).then(|| ipv6.get(&at).copied()).flatten(),
+        ipv4: has(SessionFlags::IPV4).then(|| head.cp_ipv4.into()),
+        ipv6: has(SessionFlags::IPV6)
+            .then(|| ipv6.get(&at).copied())
+            .flatten(),
     }
 }
 
 /// What the session in a place is found by.
-pub fn key_of(heads: &Slab<Head>, ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32) -> Option<Key> {
+pub fn key_of(heads: &Slab<Head>, ipv6: &HashMap<u32, Ipv6Addr, Seeded>, at: u32) -> Option<CpKey> {
     let head = heads.get(at)?;
     Some((head.association, cp_of(ipv6, at, head)))
 }

@@ -1,5 +1,5 @@
-//! Sessions by association and F-SEID at the CP function: places alone, since what they are found
-//! by stands in the sessions.
+//! Session index by association and CP F-SEID: places alone, since what they are found by stands in
+//! the sessions.
 
 use super::CpSession;
 use crate::hash::Seeded;
@@ -8,7 +8,7 @@ use core::hash::BuildHasher;
 use sluice_n4::AssociationId;
 
 /// What a session is found by.
-pub type Key = (AssociationId, CpSession);
+pub type CpKey = (AssociationId, CpSession);
 
 /// The places.
 #[derive(Debug)]
@@ -33,23 +33,23 @@ impl Index {
         self.places.is_empty()
     }
 
-    fn mark(&self, key: Key) -> u32 {
+    fn mark(&self, key: CpKey) -> u32 {
         self.hash.hash_one(key) as u32
     }
 
     /// Asks the caches for where a key stands.
-    pub fn prefetch(&self, key: Key) {
+    pub fn prefetch(&self, key: CpKey) {
         self.places.prefetch(self.mark(key));
     }
 
     /// The place of a key; `key_of` tells that of a place.
-    pub fn find(&self, key: Key, key_of: impl Fn(u32) -> Option<Key>) -> Option<u32> {
+    pub fn find(&self, key: CpKey, key_of: impl Fn(u32) -> Option<CpKey>) -> Option<u32> {
         let same = |at| key_of(at) == Some(key);
         self.places.find(self.mark(key), same)
     }
 
     /// The key means this place from now on, whatever it meant before.
-    pub fn set(&mut self, key: Key, at: u32, key_of: impl Fn(u32) -> Option<Key>) {
+    pub fn set(&mut self, key: CpKey, at: u32, key_of: impl Fn(u32) -> Option<CpKey>) {
         let mark = self.mark(key);
         match self.places.find(mark, |at| key_of(at) == Some(key)) {
             Some(before) => self.places.replace(mark, before, at),
@@ -58,7 +58,7 @@ impl Index {
     }
 
     /// The key means this place no longer, if it did.
-    pub fn forget(&mut self, key: Key, at: u32) {
+    pub fn forget(&mut self, key: CpKey, at: u32) {
         self.places.remove(self.mark(key), at);
     }
 }

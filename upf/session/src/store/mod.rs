@@ -1,14 +1,14 @@
-//! All sessions: who they belong to, and their rules.
+//! The session store.
 //!
 //! Of each session a head stands in one place for as long as it lives, which is half of its SEID;
 //! the rest is a record that moves when it grows (`record`).
 
+mod cache_lines;
 mod head;
 mod index;
-mod lines;
 mod lists;
 pub mod record;
-mod runs;
+mod span_alloc;
 mod user;
 
 use crate::hash::Seeded;
@@ -16,11 +16,11 @@ use crate::limits::RECORD_LINES_PER_SESSION;
 use crate::rules::{Endpoint, Rules};
 use crate::slab::Slab;
 use core::net::Ipv6Addr;
-use head::{Head, NONE, State, cp_of, key_of};
-use index::{Index, Key};
+use head::{Head, NONE, SessionFlags, cp_of, key_of};
+use index::{CpKey, Index};
 use record::RECORD_MAX;
-use runs::{Runs, lines_for};
 use sluice_datapath::session::txn::Usage;
+use span_alloc::{SpanAllocator, lines_for};
 use std::collections::HashMap;
 
 pub use head::{CpSession, NewSession, Session, SessionRef};
@@ -30,7 +30,7 @@ pub use user::{Digits, User};
 #[derive(Debug)]
 pub struct Store {
     heads: Slab<Head>,
-    records: Runs,
+    records: SpanAllocator,
     /// By place: the IPv6 address of a CP F-SEID. Few have one.
     ipv6: HashMap<u32, Ipv6Addr, Seeded>,
     /// First session of each association, by its index.
@@ -47,7 +47,7 @@ impl Store {
         let lines = sessions.saturating_mul(RECORD_LINES_PER_SESSION);
         Self {
             heads: Slab::new(sessions),
-            records: Runs::new(lines),
+            records: SpanAllocator::new(lines),
             ipv6: HashMap::with_hasher(hash),
             first: vec![NONE; associations],
             first_doomed: NONE,
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// The session of an association that the CP function calls so.
-    pub fn by_cp(&self, key: Key) -> Option<(SessionRef, Session)> {
+    pub fn by_cp(&self, key: CpKey) -> Option<(SessionRef, Session)> {
         let Self {
             heads, ipv6, by_cp, ..
         } = self;
@@ -73,14 +73,14 @@ impl Store {
         self.by_cp.forget((old.association, old.cp), name.at);
         if let Some(head) = self.heads.get_mut(name.at) {
             (head.cp_seid, head.cp_ipv4) = (cp.seid, cp.ipv4.map_or(0, u32::from));
-            head.state.set(State::IPV4, cp.ipv4.is_some());
-            head.state.set(State::IPV6, cp.ipv6.is_some());
+            head.state.set(SessionFlags::IPV4, cp.ipv4.is_some());
+            head.state.set(SessionFlags::IPV6, cp.ipv6.is_some());
         }
         self.call(name.at, (old.association, cp));
     }
 
     /// Whoever looks for the key finds this place.
-    fn call(&mut self, at: u32, key: Key) {
+    fn call(&mut self, at: u32, key: CpKey) {
         match key.1.ipv6 {
             Some(address) => {
                 self.ipv6.insert(at, address);
@@ -114,7 +114,7 @@ impl Store {
     }
 
     /// Asks the caches for where it is looked up what the CP function calls a session.
-    pub fn prefetch_cp(&self, key: Key) {
+    pub fn prefetch_cp(&self, key: CpKey) {
         self.by_cp.prefetch(key);
     }
 
@@ -168,7 +168,7 @@ impl Store {
             association: head.association,
             cp: cp_of(&self.ipv6, at, head),
             shard: head.shard,
-            stands: head.state.has(State::STANDS),
+            stands: head.state.has(SessionFlags::STANDS),
             request: head.request,
         }
     }
@@ -178,7 +178,7 @@ impl Store {
         if self.head_of(name).is_some()
             && let Some(head) = self.heads.get_mut(name.at)
         {
-            head.state.set(State::STANDS, true);
+            head.state.set(SessionFlags::STANDS, true);
         }
     }
 
@@ -195,7 +195,7 @@ impl Store {
     }
 
     /// Copies the rules of a session, also of one that is to be removed; none if it is not there.
-    /// Gives the place of its FARs, for [`put_ways`](Self::put_ways).
+    /// Gives the place of its FARs, for [`put_fars`](Self::put_fars).
     pub fn load(&self, name: SessionRef, rules: &mut Rules) -> usize {
         record::read(self.record(name), rules)
     }
@@ -243,26 +243,26 @@ impl Store {
         self.write(name, &user, rules);
     }
 
-    fn write_ways(&mut self, name: SessionRef, rules: &Rules) -> usize {
+    fn write_fars(&mut self, name: SessionRef, rules: &Rules) -> usize {
         let run = self.head_of(name).map(Head::record);
         let Self {
             scratch, records, ..
         } = self;
         let record = run.map_or(&[][..], |run| records.octets(run));
-        record::write_ways(&mut scratch[..], record, rules)
+        record::write_fars(&mut scratch[..], record, rules)
     }
 
-    /// Replaces the FARs of a session; `rules` has no other change. `ways_at` is their place.
-    pub fn put_ways(&mut self, name: SessionRef, rules: &Rules, ways_at: usize) {
-        let len = self.write_ways(name, rules);
+    /// Replaces the FARs of a session; `rules` has no other change. `fars_at` is their place.
+    pub fn put_fars(&mut self, name: SessionRef, rules: &Rules, fars_at: usize) {
+        let len = self.write_fars(name, rules);
         let Some(run) = self.head_of(name).map(Head::record) else {
             return;
         };
-        if run.len() != lines_for(ways_at + len) {
+        if run.len() != lines_for(fars_at + len) {
             return self.put(name, rules);
         }
         let record = self.records.octets_mut(run);
-        let place = record.get_mut(ways_at..ways_at + len);
+        let place = record.get_mut(fars_at..fars_at + len);
         if let (Some(place), Some(ways)) = (place, self.scratch.get(..len)) {
             place.copy_from_slice(ways);
         }

@@ -1,6 +1,6 @@
-//! Who the user of a session is, as far as it is shown.
+//! User identifiers of a session (IMSI, MSISDN), for display.
 
-use super::record::{Eye, Kinds, Pen};
+use super::record::{Kinds, OctetReader, OctetWriter};
 use arrayvec::ArrayString;
 
 /// User ID.
@@ -20,7 +20,7 @@ const FILLER: u8 = 15;
 
 impl User {
     /// Writes what is known.
-    pub fn write(&self, kinds: Kinds, pen: &mut Pen<'_>) {
+    pub fn write(&self, kinds: Kinds, pen: &mut OctetWriter<'_>) {
         if kinds.has(Kinds::IMSI) {
             pen.put(packed(&self.imsi));
         }
@@ -30,7 +30,7 @@ impl User {
     }
 
     /// Reads it again.
-    pub fn read(kinds: Kinds, eye: &mut Eye<'_>) -> Self {
+    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
         let mut digits = |part| {
             let known = kinds.has(part).then(|| unpacked(eye.get()));
             known.unwrap_or_default()
@@ -42,7 +42,7 @@ impl User {
     }
 
     /// Passes over it.
-    pub fn pass(kinds: Kinds, eye: &mut Eye<'_>) {
+    pub fn pass(kinds: Kinds, eye: &mut OctetReader<'_>) {
         for part in [Kinds::IMSI, Kinds::MSISDN] {
             if kinds.has(part) {
                 eye.get::<8>();

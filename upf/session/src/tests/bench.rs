@@ -4,7 +4,7 @@ pub use super::requests::*;
 use crate::network::{Network, PeerError, Side, TunnelEndpoint};
 use crate::{Config, Effects, UpFunction};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -381,7 +381,7 @@ impl Bench {
             return println!("not judged: needs tshark");
         }
         let frames: Vec<_> = self.spoken.iter().map(|(to, m)| frame(*to, m)).collect();
-        let verdict = sluice_host::judge::judge_frames(frames.iter().map(Vec::as_slice)).unwrap();
+        let verdict = sluice_host::tshark::judge_frames(frames.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(verdict.complaints, Vec::<String>::new());
         assert_eq!(verdict.frames, self.spoken.len() as u64);
     }

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use core::net::Ipv4Addr;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op};
 use sluice_wire::ids::{FarId, QerId, Seid, Teid, UrrId};
@@ -11,7 +11,7 @@ use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::*;
 
-fn lines(bench: &mut Bench) -> Vec<(u32, Line, [Clock; 2])> {
+fn lines(bench: &mut Bench) -> Vec<(u32, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
     let lines = ops.iter().map(|op| match op {
         Op::Line { at, image, clocks } => (*at, *image, *clocks),
@@ -77,7 +77,7 @@ fn a_default_session_becomes_two_lines_of_one_shard() {
     assert_eq!(done.teids.len(), 1);
     let (pdr, teid) = done.teids[0];
     assert_eq!(pdr, 1);
-    let slot = bench.layout.own_teid(teid).expect("a TEID of our form");
+    let slot = bench.layout.up_teid(teid).expect("a TEID of our form");
     let shard = u32::from(UE) % 4096;
     assert_eq!(slot % 4096, shard);
     let lines = lines(&mut bench);
@@ -267,7 +267,7 @@ fn a_teid_and_an_address_of_others_choice_take_foreign_lines() {
     assert!(
         notices
             .iter()
-            .any(|n| matches!(n, crate::Notice::ChoosesTeids(_)))
+            .any(|n| matches!(n, crate::SessionEvent::ChoosesTeids(_)))
     );
     bench.delete(CP, done.seid);
     bench.assert_vacant();

@@ -1,7 +1,7 @@
 //! The last usage before an association is released (EPFAR).
 
 use super::bench::*;
-use crate::Notice;
+use crate::SessionEvent;
 use core::net::Ipv4Addr;
 use sluice_datapath::session::txn::Usage;
 use sluice_wire::ids::{Seid, UrrId};
@@ -157,7 +157,7 @@ fn a_report_without_an_answer_is_given_up_and_told() {
         bench.tick();
         notices.extend(std::iter::from_fn(|| bench.up.next_notice()));
     }
-    let failed = |n: &Notice| matches!(n, Notice::ReportFailed(_, None));
+    let failed = |n: &SessionEvent| matches!(n, SessionEvent::ReportFailed(_, None));
     assert_eq!(notices.iter().filter(|n| failed(n)).count(), 1);
     let updates = sent(&mut bench, MessageType::ASSOCIATION_UPDATE_REQUEST);
     assert!(says_that_all_is_sent(&updates[0].1));
@@ -204,7 +204,7 @@ fn a_cp_function_that_cannot_keeps_its_sessions_until_it_releases() {
     bench.tick();
     assert_eq!(bench.up.session_count(), 1);
     let mut notices = std::iter::from_fn(|| bench.up.next_notice());
-    assert!(notices.any(|n| matches!(n, Notice::NotReleased(_))));
+    assert!(notices.any(|n| matches!(n, SessionEvent::NotReleased(_))));
     assert!(!bench.up.says_farewell());
     release(bench);
 }

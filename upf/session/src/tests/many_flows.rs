@@ -1,7 +1,7 @@
 //! Sessions with several flows: shared tunnels, chains of rules, shared rates.
 
 use super::bench::*;
-use crate::followed::Sought;
+use crate::trace_target::TraceTarget;
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op};
@@ -77,7 +77,7 @@ fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
         let mut places = 0..bench.up.places();
         places.find_map(|place| bench.up.followed(place, sought))
     };
-    let found = find(Sought::Ue(UE)).expect("the UE's session");
+    let found = find(TraceTarget::Ue(UE)).expect("the UE's session");
     assert_eq!(found.seid, done.seid);
     let teid = done.teids[0].1;
     let Some(Key::Teid { local, .. }) = found.keys.iter().find(|k| matches!(k, Key::Teid { .. }))
@@ -86,13 +86,13 @@ fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
     };
     assert!(found.keys.contains(&Key::Ue(UE)));
     assert_eq!(
-        find(Sought::Teid {
+        find(TraceTarget::Teid {
             local: *local,
             teid
         }),
         Some(found.clone())
     );
-    assert_eq!(find(Sought::Ue(std::net::Ipv4Addr::LOCALHOST)), None);
+    assert_eq!(find(TraceTarget::Ue(std::net::Ipv4Addr::LOCALHOST)), None);
     let chained = bench.ops.iter().filter_map(|op| match op {
         Op::Rule { block, at, .. } => At::new(*block, (*at).into()),
         _ => None,

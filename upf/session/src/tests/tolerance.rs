@@ -1,8 +1,8 @@
 //! What SMFs mean by what the TS leaves open, and what is admitted though nothing comes of it.
 
 use super::bench::*;
-use crate::{MbrZero, Notice, Unserved};
-use sluice_datapath::session::line::Line;
+use crate::{MbrZero, SessionEvent, Unserved};
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::Op;
 use sluice_wire::ids::{FarId, QerId, Qfi};
@@ -13,7 +13,7 @@ use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType};
 
 /// The lines that stand after the session was established.
-fn lines(bench: &Bench) -> Vec<Line> {
+fn lines(bench: &Bench) -> Vec<SessionEntry> {
     let lines = bench.ops.iter().filter_map(|op| match op {
         Op::Line { image, .. } => Some(*image),
         _ => None,
@@ -22,7 +22,7 @@ fn lines(bench: &Bench) -> Vec<Line> {
 }
 
 /// The line of the default session's downlink.
-fn downlink(bench: &Bench) -> Line {
+fn downlink(bench: &Bench) -> SessionEntry {
     let lines = lines(bench);
     let line = lines.iter().find(|line| line.key == u32::from(UE));
     *line.expect("a line for the UE's address")
@@ -229,9 +229,9 @@ fn reports_that_are_not_made_yet_are_passed_over_and_told_of_once() {
             told.push(notice);
         }
     }
-    let count = |wanted: fn(&Notice) -> bool| told.iter().filter(|n| wanted(n)).count();
-    assert_eq!(count(|n| matches!(n, Notice::TriggersUnserved(_))), 1);
-    assert_eq!(count(|n| matches!(n, Notice::TimerUnserved(_))), 1);
+    let count = |wanted: fn(&SessionEvent) -> bool| told.iter().filter(|n| wanted(n)).count();
+    assert_eq!(count(|n| matches!(n, SessionEvent::TriggersUnserved(_))), 1);
+    assert_eq!(count(|n| matches!(n, SessionEvent::TimerUnserved(_))), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What rules must be together, once all changes of a request are made.
+//! Consistency of a session's rules after all changes of a request.
 
 use super::{Refused, no};
 use crate::config::{Side, TwinConfig};

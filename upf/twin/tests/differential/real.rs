@@ -5,7 +5,7 @@
 use crate::world;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::signalling::Control;
-use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;

@@ -7,7 +7,7 @@
 //! | 2 | 1, VLAN 100 | N9 towards the anchor | 192.0.3.1/24, UPF 192.0.3.60 |
 //! | 3 | 1, VLAN 200 | N6 `ims` | 100.64.0.1/24, server .80, no route beyond; MTU 1400 |
 
-use sluice_twin::{Link, Place, Side, TunnelEnd, TwinConfig};
+use sluice_twin::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 use std::net::Ipv4Addr;
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -99,9 +99,9 @@ fn link(port: u16, vlan: Option<u16>, address: Ipv4Addr) -> Link {
     }
 }
 
-fn place(side: Side, instance: &str) -> Place {
+fn place(side: Side, instance: &str) -> InterfaceName {
     let instance = instance.to_owned();
-    Place { side, instance }
+    InterfaceName { side, instance }
 }
 
 fn tunnel(side: Side, instance: &str, address: Ipv4Addr) -> TunnelEnd {

@@ -1,4 +1,4 @@
-//! The fields of a container, octet by octet (TS 38.415, figures 5.5.2.1-1 and 5.5.2.2-1).
+//! Codec of a PDU Session Container's fields (TS 38.415, figures 5.5.2.1-1 and 5.5.2.2-1).
 
 use super::{DlPduSessionInformation, MonitoringTimeStamps, Ppi, UlPduSessionInformation};
 use crate::gtpu::cursor::{In, Out};

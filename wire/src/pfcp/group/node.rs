@@ -1,4 +1,4 @@
-//! Groups of the association.
+//! Groups of node-related messages.
 
 use crate::limits;
 use crate::pfcp::table::ie_table;

@@ -1,4 +1,4 @@
-//! PDI: what packets a PDR matches.
+//! PDI: packet detection information of a PDR.
 
 use crate::ids::Qfi;
 use crate::limits;

@@ -1,4 +1,4 @@
-//! Reports of sessions and nodes, and of partial failure.
+//! Session, node and partial failure reports.
 
 use crate::ids::PdrId;
 use crate::limits;

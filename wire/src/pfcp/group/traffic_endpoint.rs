@@ -1,4 +1,4 @@
-//! Traffic endpoints: what several PDIs have in common (PDIU).
+//! Traffic endpoints shared by PDIs (PDIU).
 
 use crate::ids::Qfi;
 use crate::limits;

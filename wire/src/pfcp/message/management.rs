@@ -1,4 +1,4 @@
-//! PFD Management and Session Set Deletion: enough to answer them properly.
+//! PFD Management and Session Set Deletion, as far as they are answered.
 
 use crate::limits;
 use crate::pfcp::Cause;

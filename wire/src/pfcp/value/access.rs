@@ -1,4 +1,4 @@
-//! What a session is for: PDN type, slice, SMF set, address pool.
+//! PDN type, S-NSSAI, SMF set and address pool.
 
 use super::name::Name;
 use crate::pfcp::element::{Element, Fault, Reader};

@@ -1,4 +1,4 @@
-//! What an Update IE says of a parameter: a new value, or that it goes.
+//! Optional parameters of an Update IE: a new value, or removal.
 
 use crate::pfcp::element::{Element, Fault};
 use crate::pfcp::writer::{Full, Writer};

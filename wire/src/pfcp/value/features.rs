@@ -1,4 +1,4 @@
-//! What a CP or UP function can do (TS 29.244, 8.2.25 and 8.2.58).
+//! CP and UP Function Features (TS 29.244, 8.2.25 and 8.2.58).
 
 use super::bits::bit_set;
 

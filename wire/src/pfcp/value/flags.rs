@@ -1,4 +1,4 @@
-//! IEs that are a few flags.
+//! Flag IEs.
 
 use super::bits::bit_set;
 

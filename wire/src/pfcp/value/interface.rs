@@ -1,4 +1,4 @@
-//! Which side of the UP function (TS 29.244, 8.2.2, 8.2.24, 8.2.118).
+//! Source and Destination Interface (TS 29.244, 8.2.2, 8.2.24, 8.2.118).
 
 use super::number::number_elements;
 use crate::pfcp::element::{Element, Fault, Reader};

@@ -1,4 +1,4 @@
-//! IEs that are one number, and identifiers.
+//! Integer IEs and identifiers.
 
 use crate::ids::{BarId, FarId, PdrId, Precedence, QerId, Qfi, UrrId};
 use crate::pfcp::element::{Element, Fault, Reader};

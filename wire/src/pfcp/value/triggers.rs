@@ -1,4 +1,4 @@
-//! What a URR measures and when it reports (TS 29.244, 8.2.19, 8.2.40, 8.2.41).
+//! Measurement Method and reporting triggers of a URR (TS 29.244, 8.2.19, 8.2.40, 8.2.41).
 
 use super::bits::bit_set;
 

@@ -1,4 +1,4 @@
-//! Volumes, packet counts and what accompanies usage and data reports.
+//! Volumes, packet counts, and qualifiers of usage and data reports.
 
 use crate::ids::Qfi;
 use crate::pfcp::element::{Element, Fault, Reader};

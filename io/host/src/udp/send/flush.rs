@@ -1,4 +1,4 @@
-//! Sending what a batch holds, as much as possible by each system call.
+//! Flush of a send batch with as few system calls as possible.
 
 use std::io;
 use std::mem::MaybeUninit;

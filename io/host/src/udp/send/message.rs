@@ -1,5 +1,4 @@
-//! What sendmsg(2) and sendmmsg(2) are told of a message: where it goes, where it leaves from, and
-//! what it consists of.
+//! Arguments of sendmsg(2) and sendmmsg(2): destination, source address and segment size.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -1,7 +1,8 @@
-//! Sending: many datagrams by one sendmmsg(2), written in place by the caller. Where their order
-//! does not matter those of one length to one peer leave as one, which the kernel or the card
-//! splits again (UDP_SEGMENT, udp(7)): the way through the kernel is most of what a short datagram
-//! costs.
+//! Batched UDP send by sendmmsg(2) and UDP GSO, written in place by the caller.
+//!
+//! Where their order does not matter those of one length to one peer leave as one, which the kernel
+//! or the card splits again (UDP_SEGMENT, udp(7)): the way through the kernel is most of what a
+//! short datagram costs.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;

@@ -177,6 +177,6 @@ fn inbound_of_one_bucket(requests: usize) -> RecentRequests {
     let [only] = &mut all.parts[..] else {
         panic!("so few requests have one partition");
     };
-    only.recent = Recent::new(1);
+    only.recent = SeenRequests::new(1);
     all
 }

@@ -1,4 +1,4 @@
-//! The ledger, over all workers: what came in and was made equals what became of it.
+//! Packet ledger metrics over all workers.
 
 use super::page::Page;
 use sluice_datapath::drop::DropReason;

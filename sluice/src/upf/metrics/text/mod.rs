@@ -1,5 +1,4 @@
-//! Prometheus' text format, 0.0.4: `page` writes it, every other module the families of what it is
-//! named after.
+//! Prometheus text format 0.0.4.
 
 mod ledger;
 mod n4;

@@ -1,4 +1,4 @@
-//! N4: associations, messages, and what became of requests.
+//! N4 metrics: associations, messages, responses.
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;

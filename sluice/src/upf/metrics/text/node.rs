@@ -1,4 +1,4 @@
-//! The process, and what its control core keeps.
+//! Process and control core metrics.
 
 use super::page::{Labels, Page};
 use crate::upf::metrics::snapshot::Snapshot;

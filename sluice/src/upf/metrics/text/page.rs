@@ -1,4 +1,4 @@
-//! The format: a family has its HELP and TYPE, then its samples with their labels.
+//! Metric families: HELP, TYPE and samples with labels.
 //!
 //! It has these three kinds of lines; a library for it would bring more code than it saves.
 

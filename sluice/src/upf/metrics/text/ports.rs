@@ -1,4 +1,4 @@
-//! Ports: their links, what they carried and lost, and their queues.
+//! Port metrics: links, traffic, loss, queues.
 
 use super::page::{Labels, Page};
 use crate::upf::metrics::snapshot::Snapshot;

@@ -1,9 +1,9 @@
-//! What stages of the packet path take, by samples: seconds divided by packets is the cost of one.
+//! Stage metrics of the packet path: sampled seconds and packets.
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;
 use sluice_datapath::ledger::WorkerStats;
-use sluice_datapath::probe::Stage;
+use sluice_datapath::stage_timer::Stage;
 use std::sync::Arc;
 
 pub(super) fn stages(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) {

@@ -1,4 +1,4 @@
-//! Workers: what they did, and what they have.
+//! Worker metrics.
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;

@@ -1,6 +1,6 @@
-//! Which flows a source makes packets of, and whose turn it is.
+//! Flow selection of a source.
 
-use crate::elastic::card::Steering;
+use crate::elastic::nic_model::Steering;
 use crate::elastic::watch::Watch;
 use crate::path::traffic::Flow;
 use sluice_datapath::limits::SHARDS;
@@ -17,7 +17,7 @@ pub struct Flows<'a> {
 }
 
 /// Places among all flows of those that a source makes packets of.
-pub(super) struct Places {
+pub(super) struct FlowSets {
     /// In random order; by shard; by the queue that they go to; and the hot ones.
     all: Vec<u32>,
     by_shard: Vec<Vec<u32>>,
@@ -25,7 +25,7 @@ pub(super) struct Places {
     hot: Vec<u32>,
 }
 
-impl Places {
+impl FlowSets {
     /// None yet.
     pub fn new() -> Self {
         Self {

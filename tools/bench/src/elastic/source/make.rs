@@ -1,8 +1,8 @@
-//! Making the packets that are due.
+//! Packet generation of a source.
 
 use super::pace::Pace;
 use super::{Source, add};
-use crate::elastic::card::QUEUE;
+use crate::elastic::nic_model::QUEUE;
 use crate::elastic::watch::Stamp;
 use crate::path::traffic::Direction;
 use sluice_port::Packet;

@@ -1,5 +1,4 @@
-//! The doors of one worker: a source that makes half of all packets, whoever is to get them, the
-//! worker's queue of the card, and a sink that looks at what leaves.
+//! Benchmark ports of one worker: a source for half of all packets, and a sink.
 
 mod flows;
 mod make;
@@ -10,12 +9,12 @@ mod sink;
 pub use flows::Flows;
 pub use pace::Pace;
 
-use super::card::{HOLDS, Slots, Steering};
-use super::mould::Mould;
+use super::nic_model::{HOLDS, Slots, Steering};
+use super::packet_template::PacketTemplate;
 use super::watch::Watch;
-use crate::path::scene;
+use crate::path::topology;
 use crate::path::traffic::Flow;
-use flows::Places;
+use flows::FlowSets;
 use sink::Sink;
 use sluice_host::clock;
 use sluice_port::{Packet, PortInfo};
@@ -29,7 +28,7 @@ const TOGETHER: u64 = 32;
 pub struct Source<P: Packet> {
     worker: usize,
     infos: Vec<PortInfo>,
-    mould: Arc<Mould>,
+    mould: Arc<PacketTemplate>,
     /// Packets of so many in 2^32 go up.
     uplink: u64,
     flows: Arc<[Flow]>,
@@ -37,7 +36,7 @@ pub struct Source<P: Packet> {
     alloc: Box<dyn FnMut() -> Option<P> + Send>,
     slots: Slots<P>,
     steering: Arc<Steering>,
-    own: Places,
+    own: FlowSets,
     sink: Sink,
     made: u64,
     lot: u64,
@@ -70,7 +69,7 @@ impl<P: Packet> Source<P> {
         let sink = Sink::new(worker, watch.clone());
         Self {
             worker,
-            infos: scene::ports(HOLDS as u16),
+            infos: topology::ports(HOLDS as u16),
             mould: Arc::default(),
             uplink: 1 << 31,
             flows: Arc::default(),
@@ -78,7 +77,7 @@ impl<P: Packet> Source<P> {
             alloc,
             slots,
             steering,
-            own: Places::new(),
+            own: FlowSets::new(),
             sink,
             made: 0,
             lot: 0x2545_f491_4f6c_dd1d,
@@ -105,7 +104,7 @@ impl<P: Packet> Source<P> {
     }
 
     /// From now on packets look like this, and this share of them goes up.
-    pub fn set_mould(&mut self, mould: Arc<Mould>, uplink: f64) {
+    pub fn set_mould(&mut self, mould: Arc<PacketTemplate>, uplink: f64) {
         self.mould = mould;
         self.uplink = (uplink.clamp(0.0, 1.0) * 4_294_967_296.0) as u64;
     }

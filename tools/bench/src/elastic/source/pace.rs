@@ -1,4 +1,4 @@
-//! How fast packets come.
+//! Packet rate of a source.
 
 /// How fast packets come.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,8 +1,7 @@
-//! Source and sink as a worker's ports: what it polls comes from the card, what it sends goes to the
-//! sink.
+//! Source and sink as a worker's ports.
 
 use super::Source;
-use crate::path::scene::{N3, N6};
+use crate::path::topology::{N3, N6};
 use sluice_host::clock;
 use sluice_port::{
     Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,

@@ -1,4 +1,4 @@
-//! What looks at the packets that leave.
+//! The sink: checks of transmitted packets.
 
 use super::add;
 use super::pace::Pace;

@@ -1,8 +1,9 @@
-//! One burst: some UEs of one worker become heavy, and the daemon's scaling answers, or nobody does.
+//! One simulated overload: some UEs of one worker become heavy, with or without the daemon's
+//! scaling.
 
-use super::card::Card;
 use super::costs::Measured;
-use super::offer::Offer;
+use super::nic_model::Card;
+use super::offered_load::Offer;
 use super::traffic::Traffic;
 use super::workers::Workers;
 use super::{MS, Model, world};

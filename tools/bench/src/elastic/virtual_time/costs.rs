@@ -1,4 +1,4 @@
-//! What turns cost, as measured on the real workers of the same run.
+//! Cost model of worker turns, measured on the real workers of the same run.
 
 use super::super::models::{Model, ModelFigures};
 use super::super::turns::TurnSample;

@@ -1,9 +1,9 @@
-//! Bursts of heavy UEs, as large as one worker alone cannot bear, and how they were levelled.
+//! Simulated heavy hitters, and how scaling levels them.
 
 use super::Model;
 use super::burst::{Levelled, burst};
 use super::costs::Measured;
-use super::offer::Offer;
+use super::offered_load::Offer;
 use crate::stats::{Summary, round};
 use serde_json::{Value, json};
 

@@ -1,17 +1,18 @@
-//! More workers than there are CPUs, in virtual time. What a turn costs is drawn from turns that the
-//! real workers took in the same run, without source and sink; queues, rings and time are counted.
-//! Who moves where is decided by the daemon's own code (`Scaler`). What is not in it: that workers
-//! share a memory bus and a last-level cache. So it tells how models, rings and scaling behave, not
-//! what a processor with so many cores makes.
+//! Simulation of more workers than there are CPUs, in virtual time.
+//!
+//! What a turn costs is drawn from turns that the real workers took in the same run, without source
+//! and sink; queues, rings and time are counted. Who moves where is decided by the daemon's own
+//! code (`Scaler`). What is not in it: that workers share a memory bus and a last-level cache. So
+//! it tells how models, rings and scaling behave, not what a processor with so many cores makes.
 //!
 //! `steady` has the load stay as it is, `heavy` has UEs become heavy, one `burst` after the other.
 
 mod burst;
-pub mod card;
 pub mod costs;
 mod heavy;
 mod model;
-mod offer;
+pub mod nic_model;
+mod offered_load;
 mod steady;
 pub mod traffic;
 pub mod workers;

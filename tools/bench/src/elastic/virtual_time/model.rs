@@ -1,4 +1,4 @@
-//! The execution models of any number of workers: who polls, who owns, and what comes to whom.
+//! Execution models of any number of workers.
 
 use super::costs::Measured;
 use super::traffic::Feed;

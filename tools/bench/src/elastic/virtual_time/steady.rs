@@ -1,4 +1,4 @@
-//! Workers under a load that stays as it is: how much they bear, and how long packets take.
+//! Simulated workers under constant load: throughput and latency.
 
 use super::costs::Measured;
 use super::{MS, Model, world};

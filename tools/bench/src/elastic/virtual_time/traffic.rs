@@ -1,4 +1,4 @@
-//! Packets in virtual time: at random, or as many as are taken.
+//! Simulated packet arrivals: random, or as many as are taken.
 
 use super::workers::{Arrivals, Came};
 use std::collections::VecDeque;

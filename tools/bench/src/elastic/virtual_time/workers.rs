@@ -1,9 +1,10 @@
-//! Workers in virtual time: queues, rings, turns, and who owns what. What a turn costs is drawn from
-//! what real turns cost; everything else is counted, not measured.
+//! Simulated workers: queues, rings, turns, shard ownership.
+//!
+//! What a turn costs is drawn from what real turns cost; everything else is counted, not measured.
 
 use super::costs::Measured;
 use sluice_control::scaling::Reading;
-use sluice_control::scaling::scaler::Fleet;
+use sluice_control::scaling::scaler::ScaledWorkers;
 use sluice_datapath::ledger::TURN_FULL;
 use sluice_datapath::limits::{BURST, HANDOVER_LATE, HANDOVER_RING, HEAT_SAMPLE, MOVES, SHARDS};
 use sluice_datapath::worker::WorkerId;
@@ -28,7 +29,7 @@ pub trait Arrivals {
 }
 
 #[derive(Default)]
-struct Worker {
+struct SimWorker {
     free_ns: f64,
     queue: VecDeque<Came>,
     /// From each other worker: when it can be seen, and what.
@@ -46,7 +47,7 @@ struct Worker {
 pub struct Workers {
     costs: Measured,
     idle_ns: f64,
-    workers: Vec<Worker>,
+    workers: Vec<SimWorker>,
     owners: Vec<WorkerId>,
     heat: Vec<u64>,
     /// Moves under way: when they take effect.
@@ -65,9 +66,9 @@ pub struct Workers {
 impl Workers {
     /// So many, with shards to `owner`.
     pub fn new(costs: Measured, workers: usize, owner: impl Fn(u32) -> usize, seed: u64) -> Self {
-        let worker = || Worker {
+        let worker = || SimWorker {
             rings: vec![VecDeque::new(); workers],
-            ..Worker::default()
+            ..SimWorker::default()
         };
         Self {
             idle_ns: costs.idle_turn_ns(),
@@ -210,10 +211,10 @@ impl Workers {
     }
 }
 
-impl Fleet for Workers {
+impl ScaledWorkers for Workers {
     fn readings(&self) -> Vec<Reading> {
-        let waiting = |w: &Worker| w.rings.iter().map(VecDeque::len).sum::<usize>() as u64;
-        let reading = |w: &Worker| Reading {
+        let waiting = |w: &SimWorker| w.rings.iter().map(VecDeque::len).sum::<usize>() as u64;
+        let reading = |w: &SimWorker| Reading {
             busy_ns: w.busy_ns as u64,
             busy_turns: w.turns,
             idle_ns: (w.idle_turns as f64 * self.idle_ns) as u64,

@@ -1,4 +1,4 @@
-//! What the format allows and yet makes no sense: names that nothing has, limits that are missing.
+//! Semantic checks of an experiment plan: unknown names, missing limits.
 
 use super::{Expectation, Experiment, Kind, Plot, Select, Status};
 use crate::experiments::point::{At, Scalar};

@@ -1,4 +1,4 @@
-//! The experiments that come with the program.
+//! The experiment plans that are built into the program.
 
 use super::{Bad, Experiment, Fits, from_text};
 

@@ -1,5 +1,4 @@
-//! An experiment as data: what is varied, held and measured, what the paper found, what is expected
-//! here, and what cannot be done here.
+//! Experiment plans: axes, held values, measured series, published findings, expectations.
 
 mod check;
 mod embedded;

@@ -1,4 +1,4 @@
-//! From YAML to a checked [`Experiment`]; whatever is wrong is told with file and line.
+//! Plan parser: YAML to a checked [`Experiment`], with errors by file and line.
 
 use super::{Experiment, Series, Wrong, check};
 use std::path::{Path, PathBuf};

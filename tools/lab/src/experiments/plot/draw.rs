@@ -1,5 +1,7 @@
-//! A figure as SVG. Labels stand outside of the curves: the title above, the legend at the right,
-//! moments of timelines in a strip of their own.
+//! SVG rendering of a figure.
+//!
+//! Labels stand outside of the curves: the title above, the legend at the right, moments of
+//! timelines in a strip of their own.
 
 use super::Blot;
 use super::figure::{Figure, Panel};

@@ -1,4 +1,4 @@
-//! What a picture shows, without a pixel: curves, panels, what stands at the axes.
+//! The figure model: curves, panels, axes.
 
 use crate::experiments::plan::{Experiment, Kind, Plot};
 use crate::experiments::point::{At, Mark, Scalar, Summary};
@@ -40,14 +40,14 @@ pub struct Curve {
     /// Which line of the legend.
     pub of: usize,
     /// From left to right.
-    pub places: Vec<Place>,
+    pub places: Vec<CurvePoint>,
     /// Each place was measured, and has a dot and a bar from minimum to maximum.
     pub dots: bool,
 }
 
 /// A place of a curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Place {
+pub struct CurvePoint {
     /// A number, or the place among the names.
     pub x: f64,
     /// What came out.
@@ -132,14 +132,14 @@ fn names(plot: &Plot, points: &[&Point]) -> Vec<String> {
     names
 }
 
-fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) -> Vec<Place> {
+fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) -> Vec<CurvePoint> {
     let is_of = |point: &&&Point| of.iter().all(|(a, v)| point.at.get(a) == Some(v));
-    let mut places: Vec<Place> = vec![];
+    let mut places: Vec<CurvePoint> = vec![];
     for point in points.iter().filter(is_of) {
         match plot.kind {
             Kind::Timeline | Kind::Distribution => {
                 let curve = point.measured.curves.get(y).into_iter().flatten();
-                places.extend(curve.map(|[x, y]| Place {
+                places.extend(curve.map(|[x, y]| CurvePoint {
                     x: *x,
                     y: alone(*y),
                 }));
@@ -155,7 +155,7 @@ fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) ->
                         .map(|n| n as f64),
                 };
                 if let (Some(x), Some(y)) = (x, point.measured.series.get(y)) {
-                    places.push(Place { x, y: *y });
+                    places.push(CurvePoint { x, y: *y });
                 }
             }
         }

@@ -1,7 +1,6 @@
-//! Curves, bars and the legend: colours, dashes and marks that tell them apart, also where they lie
-//! over each other.
+//! Curves, bars and the legend of a plot.
 
-use super::Place;
+use super::CurvePoint;
 use super::draw::{Area, Chart, Done, FONT, STRIP};
 use super::figure::{Curve, Figure};
 use super::marks::rows;
@@ -65,7 +64,7 @@ pub fn draw_curve(
         false => 0.0,
     };
     let shift = beside * (x.to - x.from) / wide;
-    let at = |p: &Place| x.place(p.x) + shift;
+    let at = |p: &CurvePoint| x.place(p.x) + shift;
     let places = curve.places.iter().map(|p| (at(p), y.place(p.y.median)));
     let style = colour.stroke_width(2);
     match DASHES[curve.of % DASHES.len()] {
@@ -76,7 +75,7 @@ pub fn draw_curve(
         }
     }
     if curve.dots {
-        let bar = |p: &Place| {
+        let bar = |p: &CurvePoint| {
             let [low, middle, high] = [p.y.min, p.y.median, p.y.max].map(|v| y.place(v));
             ErrorBar::new_vertical(at(p), low, middle, high, colour.filled(), 8)
         };

@@ -1,4 +1,4 @@
-//! Moments of timelines: a line through each panel, and words in a strip above the first one.
+//! Timeline events of a plot: vertical lines with labels.
 
 use super::draw::{Area, Chart, Done, FONT, GREY, LETTER, STRIP};
 use super::figure::Figure;

@@ -9,7 +9,7 @@ mod png;
 mod ticks;
 
 pub use draw::svg;
-pub use figure::{Curve, Figure, Panel, Place, figure};
+pub use figure::{Curve, CurvePoint, Figure, Panel, figure};
 pub use png::png;
 #[cfg(test)]
 pub(crate) use png::tree;

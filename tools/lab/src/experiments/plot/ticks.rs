@@ -1,4 +1,4 @@
-//! Where an axis has its numbers.
+//! Axis ticks.
 
 const DECADE: f64 = 10.0;
 

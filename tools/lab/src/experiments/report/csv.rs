@@ -1,4 +1,4 @@
-//! One line for each point and series.
+//! CSV report: one line for each point and series.
 
 use crate::experiments::plan::Experiment;
 use crate::experiments::store::Point;

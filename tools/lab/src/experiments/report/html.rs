@@ -1,15 +1,15 @@
-//! The report for people: one file, no network.
+//! HTML report: one file without external resources.
 
 use super::style::CSS;
-use super::{Run, State, Told};
-use crate::experiments::expect::{Outcome, Verdict};
+use super::{ReportInput, Run, State};
+use crate::experiments::expect::{ExpectationResult, Verdict};
 use crate::experiments::plan::How;
 use crate::experiments::point::Summary;
 use serde_json::Value;
 use std::fmt::Write;
 
 /// The whole page.
-pub fn html(run: &Run, all: &[Told]) -> String {
+pub fn html(run: &Run, all: &[ReportInput]) -> String {
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
@@ -24,7 +24,7 @@ pub fn html(run: &Run, all: &[Told]) -> String {
     page + "</body></html>\n"
 }
 
-fn heading(run: &Run, all: &[Told]) -> String {
+fn heading(run: &Run, all: &[ReportInput]) -> String {
     let quick = match run.quick {
         true => {
             "<p class=\"warn\">This is a <b>quick</b> run: few repetitions, short ones, few \
@@ -33,7 +33,7 @@ fn heading(run: &Run, all: &[Told]) -> String {
         }
         false => "",
     };
-    let disturbed: usize = all.iter().map(Told::disturbed).sum();
+    let disturbed: usize = all.iter().map(ReportInput::disturbed).sum();
     let points: usize = all.iter().map(|told| told.points.len()).sum();
     let disturbed = match disturbed {
         0 => String::new(),
@@ -71,7 +71,7 @@ fn heading(run: &Run, all: &[Told]) -> String {
     )
 }
 
-fn overview(all: &[Told]) -> String {
+fn overview(all: &[ReportInput]) -> String {
     let mut rows = String::new();
     for told in all {
         let plan = &told.experiment;
@@ -90,16 +90,16 @@ fn overview(all: &[Told]) -> String {
     )
 }
 
-fn outcome(told: &Told) -> String {
+fn outcome(told: &ReportInput) -> String {
     let of = |outcome| match told.of_outcome(outcome).len() {
         0 => None,
         n => Some(said(outcome, &format!("{n} "))),
     };
     let order = [
-        Outcome::Failed,
-        Outcome::NotJudged,
-        Outcome::Passed,
-        Outcome::PassedDisturbed,
+        ExpectationResult::Failed,
+        ExpectationResult::NotJudged,
+        ExpectationResult::Passed,
+        ExpectationResult::PassedDisturbed,
     ];
     let counted: Vec<String> = order.into_iter().filter_map(of).collect();
     let counted = counted.join(", ");
@@ -113,17 +113,17 @@ fn outcome(told: &Told) -> String {
 }
 
 /// An outcome, with words before it.
-fn said(outcome: Outcome, before: &str) -> String {
+fn said(outcome: ExpectationResult, before: &str) -> String {
     let (class, word) = match outcome {
-        Outcome::Passed => ("passed", "passed"),
-        Outcome::PassedDisturbed => ("disturbed", "passed (disturbed)"),
-        Outcome::Failed => ("failed", "FAILED"),
-        Outcome::NotJudged => ("notyet", "not judged"),
+        ExpectationResult::Passed => ("passed", "passed"),
+        ExpectationResult::PassedDisturbed => ("disturbed", "passed (disturbed)"),
+        ExpectationResult::Failed => ("failed", "FAILED"),
+        ExpectationResult::NotJudged => ("notyet", "not judged"),
     };
     format!("<span class=\"{class}\">{before}{word}</span>")
 }
 
-fn experiment(run: &Run, told: &Told) -> String {
+fn experiment(run: &Run, told: &ReportInput) -> String {
     let plan = &told.experiment;
     let mut page = format!(
         "<h2 id=\"{0}\">{0}: {1}</h2><p>{2} <small>({3}; system {4})</small></p><p>{5}</p>\n",
@@ -167,7 +167,7 @@ fn list(title: &str, lines: &[String]) -> String {
     format!("<h3>{title}</h3><ul>{lines}</ul>")
 }
 
-fn theirs(told: &Told) -> String {
+fn theirs(told: &ReportInput) -> String {
     let rows: String = told
         .experiment
         .theirs
@@ -214,7 +214,7 @@ fn verdicts(all: &[Verdict]) -> String {
     }
 }
 
-fn held(told: &Told) -> String {
+fn held(told: &ReportInput) -> String {
     let quick = told.points.first().is_some_and(|point| point.made.quick);
     let held = told.experiment.held.keys().filter_map(|name| {
         let value = told.experiment.held(name, quick)?;
@@ -227,7 +227,7 @@ fn held(told: &Told) -> String {
     }
 }
 
-fn results(told: &Told) -> String {
+fn results(told: &ReportInput) -> String {
     let plan = &told.experiment;
     let axes: String = plan
         .axes

@@ -1,4 +1,4 @@
-//! What came out, for scripts ([`json()`], [`csv`]) and for people ([`html`]).
+//! Reports of an experiment: JSON ([`json()`]), [`csv`] and [`html`].
 
 mod csv;
 mod html;
@@ -7,7 +7,7 @@ mod style;
 pub use csv::csv;
 pub use html::html;
 
-use crate::experiments::expect::{Outcome, Verdict, judge};
+use crate::experiments::expect::{ExpectationResult, Verdict, judge};
 use crate::experiments::plan::{Experiment, Status};
 use crate::experiments::plot;
 use crate::experiments::point::{At, show};
@@ -30,7 +30,7 @@ pub enum State {
 
 /// One experiment with all that is told of it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Told {
+pub struct ReportInput {
     /// The plan.
     pub experiment: Experiment,
     /// How far it came.
@@ -47,7 +47,7 @@ pub struct Told {
     pub plots: Vec<(String, String)>,
 }
 
-impl Told {
+impl ReportInput {
     /// Of an experiment that ran, or that cannot be run yet.
     pub fn of(experiment: &Experiment, ran: Option<&Ran>) -> Self {
         let points = ran.map(|ran| ran.points.clone()).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Told {
     }
 
     /// Expectations of this outcome.
-    pub fn of_outcome(&self, outcome: Outcome) -> Vec<&Verdict> {
+    pub fn of_outcome(&self, outcome: ExpectationResult) -> Vec<&Verdict> {
         let all = self.verdicts.iter();
         all.filter(|v| v.outcome == outcome).collect()
     }
@@ -94,12 +94,12 @@ impl Told {
 
     /// Expectations that do not hold; what could not be measured does not hold either.
     pub fn failing(&self) -> Vec<&Verdict> {
-        self.of_outcome(Outcome::Failed)
+        self.of_outcome(ExpectationResult::Failed)
     }
 
     /// Expectations for which the run ended too early.
     pub fn not_judged(&self) -> Vec<&Verdict> {
-        self.of_outcome(Outcome::NotJudged)
+        self.of_outcome(ExpectationResult::NotJudged)
     }
 
     /// Points that something disturbed.
@@ -115,7 +115,7 @@ impl Told {
             "paper": self.experiment.paper,
             "state": self.state,
             "expectations_passed": self.passed(),
-            "expectations_passed_disturbed": self.of_outcome(Outcome::PassedDisturbed).len(),
+            "expectations_passed_disturbed": self.of_outcome(ExpectationResult::PassedDisturbed).len(),
             "expectations_failed": self.failing().len(),
             "expectations_not_judged": self.not_judged().len(),
             "expectations": self.verdicts,
@@ -196,7 +196,7 @@ impl Run {
 }
 
 /// All of it as one object.
-pub fn json(run: &Run, all: &[Told]) -> Value {
+pub fn json(run: &Run, all: &[ReportInput]) -> Value {
     json!({
         "lab": "report",
         "version": run.version,
@@ -204,8 +204,8 @@ pub fn json(run: &Run, all: &[Told]) -> Value {
         "date": run.date,
         "quick": run.quick,
         "machine": run.machine,
-        "experiments": all.iter().map(Told::to_json).collect::<Vec<_>>(),
-        "expectations_passed": all.iter().map(Told::passed).sum::<usize>(),
+        "experiments": all.iter().map(ReportInput::to_json).collect::<Vec<_>>(),
+        "expectations_passed": all.iter().map(ReportInput::passed).sum::<usize>(),
         "expectations_failed": all.iter().map(|t| t.failing().len()).sum::<usize>(),
         "expectations_not_judged": all.iter().map(|t| t.not_judged().len()).sum::<usize>(),
     })

@@ -1,4 +1,4 @@
-//! How the report looks; everything is in the page itself.
+//! Style sheet of the HTML report.
 
 pub(super) const CSS: &str = "\
 body{font:16px/1.5 system-ui,sans-serif;color:#1c1c1c;max-width:1060px;margin:2rem auto;padding:0 1rem}

@@ -1,7 +1,7 @@
 //! Runs: interrupted, taken up, judged.
 
 use super::{Toy, made, run, run_again, toy_plan};
-use crate::experiments::expect::{Outcome, judge};
+use crate::experiments::expect::{ExpectationResult, judge};
 use crate::experiments::point::{At, Scalar};
 use crate::experiments::store::{Made, Store};
 
@@ -179,7 +179,7 @@ fn what_a_run_did_not_come_to_is_not_judged() {
     let experiment = toy_plan();
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
-    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<Outcome> {
+    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<ExpectationResult> {
         let verdicts = judge(&experiment, &ran.points, &ran.missing);
         verdicts.iter().map(|v| v.outcome).collect()
     };
@@ -189,15 +189,18 @@ fn what_a_run_did_not_come_to_is_not_judged() {
     };
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert_eq!(ran.missing, experiment.points(false));
-    assert_eq!(outcomes(&ran), [Outcome::NotJudged; 2]);
+    assert_eq!(outcomes(&ran), [ExpectationResult::NotJudged; 2]);
     // All of rtc is there, one of the pipeline is not.
     toy.end_after = 5;
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert_eq!(ran.missing.len(), 1);
-    assert_eq!(outcomes(&ran), [Outcome::NotJudged, Outcome::Passed]);
+    assert_eq!(
+        outcomes(&ran),
+        [ExpectationResult::NotJudged, ExpectationResult::Passed]
+    );
     toy.end_after = usize::MAX;
     let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(outcomes(&ran), [Outcome::Passed; 2]);
+    assert_eq!(outcomes(&ran), [ExpectationResult::Passed; 2]);
     // An end while doubtful points are measured again: nothing is said of them yet.
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path());
@@ -207,7 +210,10 @@ fn what_a_run_did_not_come_to_is_not_judged() {
     };
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert!(ran.interrupted && ran.points.len() == 6);
-    assert_eq!(outcomes(&ran), [Outcome::NotJudged, Outcome::NotJudged]);
+    assert_eq!(
+        outcomes(&ran),
+        [ExpectationResult::NotJudged, ExpectationResult::NotJudged]
+    );
 }
 #[test]
 fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
@@ -221,19 +227,19 @@ fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
     };
     run(&store, &experiment, &mut toy, made());
     (toy.disturbed, toy.end_after) = (false, usize::MAX);
-    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<Outcome> {
+    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<ExpectationResult> {
         let verdicts = judge(&experiment, &ran.points, &[]);
         verdicts.iter().map(|v| v.outcome).collect()
     };
     let (ran, _) = run(&store, &experiment, &mut toy, made());
     assert_eq!((ran.kept, toy.measured), (4, 6));
     // Some of the points were quiet.
-    assert_eq!(outcomes(&ran), [Outcome::Passed; 2]);
+    assert_eq!(outcomes(&ran), [ExpectationResult::Passed; 2]);
     let mut all = ran.clone();
     for point in &mut all.points {
         point.measured.disturbed = Some("others".to_owned());
     }
-    assert_eq!(outcomes(&all), [Outcome::PassedDisturbed; 2]);
+    assert_eq!(outcomes(&all), [ExpectationResult::PassedDisturbed; 2]);
     let (ran, said) = run_again(&store, &experiment, &mut toy, made(), true);
     assert_eq!((ran.kept, toy.measured), (2, 10));
     assert!(

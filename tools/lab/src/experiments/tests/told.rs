@@ -4,7 +4,7 @@ use super::{Toy, anything, made, run, toy_plan};
 use crate::experiments::plan::{Kind, embedded};
 use crate::experiments::plot::{Blot, Figure, figure, png, svg};
 use crate::experiments::point::{At, Mark};
-use crate::experiments::report::{Run, State, Told, csv, html, json};
+use crate::experiments::report::{ReportInput, Run, State, csv, html, json};
 use crate::experiments::run::Ran;
 use crate::experiments::store::Store;
 
@@ -14,7 +14,7 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
         .unwrap()
         .into_iter()
         .find(|one| one.name == "a-translation");
-    let told = Told::of(&not_yet.unwrap(), None);
+    let told = ReportInput::of(&not_yet.unwrap(), None);
     assert_eq!(
         (told.state, told.passed(), told.failing().len()),
         (State::NotYet, 0, 0)
@@ -28,7 +28,7 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
         interrupted: false,
         lacking: false,
     };
-    let partly = Told::of(&experiment, Some(&failed));
+    let partly = ReportInput::of(&experiment, Some(&failed));
     assert_eq!((partly.state, partly.failing().len()), (State::Partly, 2));
     let all = json(&Run::default(), &[told.clone(), partly.clone()]);
     assert_eq!(all["experiments"][0]["state"], "not_yet");
@@ -59,7 +59,7 @@ fn the_report_says_how_the_run_is_repeated_and_what_nobody_judged() {
         interrupted: true,
         lacking: false,
     };
-    let told = Told::of(&experiment, Some(&cut));
+    let told = ReportInput::of(&experiment, Some(&cut));
     assert_eq!((told.failing().len(), told.not_judged().len()), (0, 2));
     let mut run = Run {
         options: Some(" --plans 'my plans' --quick --out /tmp/x".to_owned()),
@@ -90,7 +90,7 @@ fn results_are_kept_for_scripts_and_people() {
     let (experiment, folder) = (toy_plan(), tempfile::tempdir().unwrap());
     let store = Store::new(folder.path());
     let (ran, _) = run(&store, &experiment, &mut Toy::new(1.4), made());
-    let told = Told::of(&experiment, Some(&ran));
+    let told = ReportInput::of(&experiment, Some(&ran));
     let blot = told.keep(&store).unwrap();
     let text = csv(&experiment, &ran.points);
     assert_eq!(text.lines().count(), 7);

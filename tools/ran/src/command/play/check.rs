@@ -1,4 +1,4 @@
-//! What must hold, now.
+//! Scenario checks.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use super::{Player, Row};
 use crate::command::Halt;
 use crate::command::metrics::{ATTACHED, COUNT, METRICS, OF_GNB, index};
 use crate::command::ping::Tally;
+use crate::command::runtime::Figures;
 use crate::command::scenario::{Check, Since};
-use crate::command::world::Figures;
 
 /// Rows that are kept: of checks that held before, only their number is.
 const ROWS_MAX: usize = 1000;

@@ -1,11 +1,11 @@
-//! UEs that come and go.
+//! UE churn: attach and detach at a rate.
 
 use std::time::{Duration, Instant};
 
 use super::Player;
 use crate::command::Halt;
+use crate::command::runtime::State;
 use crate::command::scenario::Churn;
-use crate::command::world::State;
 
 impl Player {
     /// One UE after the other, picked at random, attaches if it is not there and detaches if it

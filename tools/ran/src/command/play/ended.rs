@@ -1,4 +1,4 @@
-//! How commands ended, and whether that is as it should be.
+//! Exit status of commands.
 
 use crate::command::scenario::RunProgram;
 

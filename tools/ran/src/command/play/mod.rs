@@ -1,4 +1,4 @@
-//! The script, step by step.
+//! Scenario interpreter.
 
 mod check;
 mod churn;
@@ -11,17 +11,17 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use outcome::{Outcome, Row};
+pub use outcome::{Row, ScenarioResult};
 
 use self::check::Ledger;
 use self::tasks::Task;
 use super::Halt;
+use super::runtime::{Runtime, Undo};
 use super::scenario::{Act, Echo, MuteGnb, Repeat, Step};
-use super::world::{Undo, World};
 
 /// Plays a scenario in a world.
 pub struct Player {
-    world: World,
+    world: Runtime,
     file: PathBuf,
     begun: Instant,
     rows: Vec<Row>,
@@ -38,7 +38,7 @@ pub struct Player {
 
 impl Player {
     /// At the beginning of the script.
-    pub fn new(mut world: World, file: &Path) -> Self {
+    pub fn new(mut world: Runtime, file: &Path) -> Self {
         let ledger = Ledger::new(world.figures());
         let seed = world.scenario.seed;
         Self {

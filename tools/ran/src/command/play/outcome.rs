@@ -1,4 +1,4 @@
-//! What came of a scenario.
+//! Result of a scenario.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Player;
 use crate::command::metrics::{METRICS, OF_GNB, index};
-use crate::command::world::Figures;
+use crate::command::runtime::Figures;
 use crate::command::{Halt, at};
 use sluice::exit::Exit;
 
@@ -33,7 +33,7 @@ pub struct Row {
 
 /// The result.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ScenarioResult {
     file: PathBuf,
     rows: Vec<Row>,
     held_before: u64,
@@ -47,7 +47,7 @@ pub struct Outcome {
 
 impl Player {
     /// Ends tasks, gives sessions back, and sums up.
-    pub fn finish(mut self, halt: Halt, duration: Duration) -> Outcome {
+    pub fn finish(mut self, halt: Halt, duration: Duration) -> ScenarioResult {
         self.stop_tasks();
         let attached_last = Self::attached(&self.world.figures());
         self.world.close();
@@ -67,7 +67,7 @@ impl Player {
             });
         }
         let names = &self.world.scenario.names;
-        Outcome {
+        ScenarioResult {
             file: self.file.clone(),
             gnbs: (0..names.gnb_count())
                 .map(|gnb| names.gnb(gnb).to_owned())
@@ -83,7 +83,7 @@ impl Player {
     }
 }
 
-impl Outcome {
+impl ScenarioResult {
     /// Whether all checks held.
     pub fn exit(&self) -> Exit {
         match self.failed() {

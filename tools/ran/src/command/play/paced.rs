@@ -1,11 +1,11 @@
-//! Procedures of many UEs, at a rate or as fast as it goes.
+//! Paced procedures of many UEs.
 
 use std::time::{Duration, Instant};
 
 use super::Player;
 use crate::command::Halt;
+use crate::command::runtime::Runtime;
 use crate::command::scenario::{Attach, Detach, Handover};
-use crate::command::world::World;
 
 /// UEs whose procedures go together where no rate is asked for.
 const TOGETHER: usize = 32;
@@ -20,7 +20,7 @@ impl Player {
     }
 
     pub(super) fn detach(&mut self, detach: &Detach) -> Result<(), Halt> {
-        self.paced(&detach.ues, detach.rate, World::detach)
+        self.paced(&detach.ues, detach.rate, Runtime::detach)
     }
 
     pub(super) fn hand_over(&mut self, handover: &Handover) -> Result<(), Halt> {
@@ -33,7 +33,7 @@ impl Player {
         &mut self,
         ues: &[usize],
         rate: Option<f64>,
-        act: impl Fn(&mut World, &[usize]),
+        act: impl Fn(&mut Runtime, &[usize]),
     ) -> Result<(), Halt> {
         let begun = Instant::now();
         let together = rate.map_or(TOGETHER, |_| 1);

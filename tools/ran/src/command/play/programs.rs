@@ -1,4 +1,4 @@
-//! Real commands in the namespaces of UEs.
+//! Commands in the namespaces of UEs.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -12,8 +12,8 @@ use sluice_host::netns::Ns;
 use sluice_host::process::Process;
 
 use super::ended::{Ended, How, Said};
-use crate::command::scenario::{Place, RunProgram};
-use crate::command::world::Ue;
+use crate::command::runtime::Ue;
+use crate::command::scenario::{NetnsPlace, RunProgram};
 
 /// Commands at the same time.
 const AT_ONCE: usize = 16;
@@ -61,7 +61,7 @@ pub fn start(
 fn seats(ues: &[Ue], program: &RunProgram) -> Result<VecDeque<Seat>, sluice_host::HostError> {
     let Some(wanted) = &program.ues else {
         let ns = match &program.namespace {
-            Place::Named(name) => Ns::named(name)?,
+            NetnsPlace::Named(name) => Ns::named(name)?,
             _ => Ns::current()?,
         };
         let name = ns.describe().to_owned();
@@ -197,7 +197,7 @@ mod tests {
         RunProgram {
             command: command.to_owned(),
             ues: None,
-            namespace: Place::Current,
+            namespace: NetnsPlace::Current,
             exit: 0,
             timeout,
             background: false,

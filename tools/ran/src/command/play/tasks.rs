@@ -1,4 +1,4 @@
-//! What goes on in the background: pings and commands.
+//! Background tasks: pings and commands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

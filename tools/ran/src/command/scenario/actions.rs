@@ -1,4 +1,4 @@
-//! What single actions need to know.
+//! Parameters of scenario actions.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Mute;
 
 use super::Step;
-use super::kinds::{self, Place};
+use super::kinds::{self, NetnsPlace};
 use super::names::Names;
 use super::steps::Act;
 use sluice::config::fields::Fields;
@@ -83,7 +83,7 @@ pub struct RunProgram {
     /// In whose namespaces; `None`: once, in `namespace`.
     pub ues: Option<Vec<usize>>,
     /// Where, without UEs.
-    pub namespace: Place,
+    pub namespace: NetnsPlace,
     /// With which code it must end.
     pub exit: i32,
     /// When it is ended.
@@ -131,11 +131,11 @@ pub struct Repeat {
 }
 
 /// Reads actions of a scenario with these names.
-pub struct Stage<'n> {
+pub struct ActionReader<'n> {
     pub(super) names: &'n Names,
 }
 
-impl Stage<'_> {
+impl ActionReader<'_> {
     pub(super) fn attach(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         let ues = f.or("ues", "all", &self.names.ues());
         let rate = f.or("rate", "max", &kinds::rate());

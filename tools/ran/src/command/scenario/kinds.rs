@@ -1,4 +1,4 @@
-//! Values that only scenarios have.
+//! Value types of scenario keys.
 
 use std::fmt;
 use std::time::Duration;
@@ -96,7 +96,7 @@ pub fn bound() -> Kind<Bound> {
 
 /// In which network namespace something is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum NetnsPlace {
     /// That in which the command was started.
     Current,
     /// One that exists, by its name.
@@ -108,23 +108,23 @@ pub enum Place {
 }
 
 /// `current` or the name of a namespace that exists.
-pub fn namespace() -> Kind<Place> {
+pub fn namespace() -> Kind<NetnsPlace> {
     let expected = "current or the name of a network namespace (ip netns list)";
     Kind::new(expected, |text| match text {
-        "current" => Some(Place::Current),
-        _ => file_name(text).map(Place::Named),
+        "current" => Some(NetnsPlace::Current),
+        _ => file_name(text).map(NetnsPlace::Named),
     })
 }
 
 /// As [`namespace`], or one to be made.
-pub fn ue_namespace() -> Kind<Place> {
+pub fn ue_namespace() -> Kind<NetnsPlace> {
     let expected = "group (one is made for all of them), each (one for each UE), current, \
                     or the name of a network namespace";
     Kind::new(expected, |text| match text {
-        "group" => Some(Place::Group),
-        "each" => Some(Place::Each),
-        "current" => Some(Place::Current),
-        _ => file_name(text).map(Place::Named),
+        "group" => Some(NetnsPlace::Group),
+        "each" => Some(NetnsPlace::Each),
+        "current" => Some(NetnsPlace::Current),
+        _ => file_name(text).map(NetnsPlace::Named),
     })
 }
 

@@ -15,9 +15,9 @@ use std::path::Path;
 use std::time::Duration;
 
 pub use actions::{
-    Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram, Stage,
+    ActionReader, Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram,
 };
-pub use kinds::{Bound, Place};
+pub use kinds::{Bound, NetnsPlace};
 pub use names::Names;
 pub use nodes::{Gnbs, N4, StaticTunnels, Ues};
 pub use steps::{Act, Check, Expectation, Since, Step};

@@ -1,4 +1,4 @@
-//! Who is who: gNBs by name and number, UEs by number and group.
+//! Names of gNBs, UEs and groups.
 
 use std::ops::Range;
 

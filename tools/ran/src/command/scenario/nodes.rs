@@ -1,4 +1,4 @@
-//! The UPF, gNBs and UEs.
+//! Scenario sections for the UPF, gNBs and UEs.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -7,7 +7,7 @@ use sluice_wire::ids::Qfi;
 use sluice_wire::pfcp;
 use sluice_wire::pfcp::value::BitRate;
 
-use super::kinds::{self, Place};
+use super::kinds::{self, NetnsPlace};
 use super::names::Names;
 use sluice::config::fields::Fields;
 use sluice::config::kind::{self, Kind};
@@ -20,7 +20,7 @@ pub struct N4 {
     /// The UPF's.
     pub upf: SocketAddrV4,
     /// Where our address is.
-    pub namespace: Place,
+    pub namespace: NetnsPlace,
     /// Whose PFCP is spoken.
     pub dialect: Dialect,
     /// DNN and network instances.
@@ -47,7 +47,7 @@ pub struct Gnbs {
     /// The first one's address on N3.
     pub n3: Ipv4Addr,
     /// Where the addresses are.
-    pub namespace: Place,
+    pub namespace: NetnsPlace,
     /// The interface that gets the addresses, if it does not have them.
     pub interface: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct Ues {
     /// gNBs to which they attach in turn, by index.
     pub gnbs: Vec<usize>,
     /// Where their TUN devices are.
-    pub namespace: Place,
+    pub namespace: NetnsPlace,
     /// Of the TUN devices.
     pub mtu: u16,
     /// The QoS flow.

@@ -1,9 +1,9 @@
-//! One step of the script: an action, a check, or the end.
+//! A scenario step: an action, a check, or the end.
 
 use std::time::Duration;
 
 use super::actions::{
-    Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram, Stage,
+    ActionReader, Attach, Churn, Detach, Echo, Handover, MuteGnb, Ping, Repeat, Restart, RunProgram,
 };
 use super::kinds::{self, Bound};
 use super::names::Names;
@@ -108,7 +108,7 @@ impl Step {
         let line = f.line();
         let at = f.optional("at", &kinds::duration());
         let given = ACTIONS.iter().filter(|key| f.has(key)).count();
-        let stage = Stage { names };
+        let stage = ActionReader { names };
         let acts = [
             f.optional_section("attach", |f| stage.attach(f)),
             f.optional_section("detach", |f| stage.detach(f)),

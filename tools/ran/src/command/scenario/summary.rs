@@ -1,4 +1,4 @@
-//! What a scenario amounts to, for `--check`.
+//! Summary of a scenario, for `--check`.
 
 use std::fmt::Write as _;
 

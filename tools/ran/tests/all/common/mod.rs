@@ -8,7 +8,7 @@ pub mod upf;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use sluice_host::cap::{self, Need};
+use sluice_host::env_check::{self, Need};
 use sluice_host::netns::Netns;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
 use sluice_host::veth::{Veth, VethEnd};
@@ -32,7 +32,7 @@ pub fn is_root() -> bool {
         .into_iter()
         .chain(tools)
         .collect();
-    let missing = cap::missing(&needs);
+    let missing = env_check::missing(&needs);
     for lack in &missing {
         println!("skipped: needs root ({lack})");
     }

@@ -1,19 +1,19 @@
-//! Scaling while it is on: looks at the workers when a look is due, and does what the load asks for.
+//! The scaler: samples workers periodically, and moves shards and queues.
 //!
 //! Two rhythms. How many workers work is decided every [`PERIOD_NS`], by the policy: workers that
 //! come and go cost something, and a policy must not follow every burst. Uneven load is looked for
 //! every [`LOOK_NS`] instead: a worker that can do no more loses packets as soon as its queue is
 //! full, which at some Mpps takes a millisecond, and a move of a shard costs microseconds.
 
-mod heats;
+mod shard_load;
 #[cfg(test)]
 mod tests;
 
-use super::effort::Effort;
-use super::level::{Levelling, level};
+use super::load_estimate::LoadEstimate;
 use super::policy::{Bounds, Policy};
+use super::rebalance::{Rebalance, level};
 use super::{Elastic, Load, Reading, Sizes};
-use heats::heats;
+use shard_load::shard_loads;
 use sluice_datapath::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 
@@ -50,7 +50,7 @@ const TOLERANCE_FULL: f64 = 0.03;
 /// relieved step by step; and who has no room is not helped by taking it for more.
 const UNSEEN: f64 = 0.5;
 /// The workers as scaling sees them, and what it does with them.
-pub trait Fleet {
+pub trait ScaledWorkers {
     /// What was counted on each so far.
     fn readings(&self) -> Vec<Reading>;
     /// Packets of each shard so far.
@@ -92,7 +92,7 @@ pub struct Scaler {
     looked_ns: u64,
     period_ns: u64,
     active: usize,
-    effort: Effort,
+    effort: LoadEstimate,
     last: Vec<Reading>,
     /// Of each worker, between the last two looks.
     busy_ns: Vec<u64>,
@@ -116,10 +116,10 @@ impl Scaler {
         policy: Box<dyn Policy + Send>,
         bounds: Bounds,
         sizes: Sizes,
-        fleet: &impl Fleet,
+        fleet: &impl ScaledWorkers,
         now_ns: u64,
     ) -> Self {
-        let mut effort = Effort::default();
+        let mut effort = LoadEstimate::default();
         let readings = effort.of(fleet.readings());
         let workers = readings.len();
         let active = fleet.owned().iter().filter(|n| **n > 0).count();
@@ -176,7 +176,7 @@ impl Scaler {
     }
 
     /// Looks if it is time.
-    pub fn turn(&mut self, now_ns: u64, fleet: &mut impl Fleet) -> Done {
+    pub fn turn(&mut self, now_ns: u64, fleet: &mut impl ScaledWorkers) -> Done {
         if now_ns < self.next_ns {
             return Done::Nothing;
         }
@@ -219,7 +219,7 @@ impl Scaler {
         Done::Nothing
     }
 
-    fn read_heat(&mut self, now_ns: u64, fleet: &impl Fleet) -> Vec<u64> {
+    fn read_heat(&mut self, now_ns: u64, fleet: &impl ScaledWorkers) -> Vec<u64> {
         self.heat_ns = now_ns;
         core::mem::replace(&mut self.heat, fleet.heat())
     }
@@ -269,7 +269,7 @@ impl Scaler {
 
     /// Moves shards away from workers that have too many; `full_ns`: the time of the look, if one is
     /// full. Not while others move: their packets are with two workers.
-    fn level(&mut self, full_ns: Option<f64>, now_ns: u64, fleet: &mut impl Fleet) -> Done {
+    fn level(&mut self, full_ns: Option<f64>, now_ns: u64, fleet: &mut impl ScaledWorkers) -> Done {
         let before = self.read_heat(now_ns, fleet);
         if fleet.is_moving() {
             return Done::Nothing;
@@ -278,18 +278,18 @@ impl Scaler {
             Some(elapsed_ns) => self.demand_ns(elapsed_ns),
             None => self.busy_ns.clone(),
         };
-        let heats = heats(&before, &self.heat, &demand_ns, fleet);
+        let shard_loads = shard_loads(&before, &self.heat, &demand_ns, fleet);
         let working = (0..).zip(demand_ns);
         let loads: Vec<(WorkerId, u64)> = working.take(self.active).collect();
         let tolerance = match full_ns {
             Some(_) => TOLERANCE_FULL,
             None => TOLERANCE,
         };
-        let Levelling {
+        let Rebalance {
             moves,
             carried,
             giants,
-        } = level(&heats, &loads, tolerance);
+        } = level(&shard_loads, &loads, tolerance);
         let told = core::mem::replace(&mut self.giants, giants);
         let new = self.giants.iter().filter(|giant| !told.contains(giant));
         let giants: Vec<ShardId> = new.copied().collect();

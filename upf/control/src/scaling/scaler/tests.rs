@@ -72,7 +72,7 @@ impl Two {
     }
 }
 
-impl Fleet for Two {
+impl ScaledWorkers for Two {
     fn readings(&self) -> Vec<Reading> {
         self.readings.clone()
     }

@@ -1,31 +1,31 @@
-//! The control core's part in moving shards: who owns what, what is wanted, what is under way.
+//! Migration controller: the control core's part in moving shards.
 
+mod resteer;
 mod spread;
-mod steer;
 
-pub use steer::Resteer;
-pub(crate) use steer::Resteers;
+pub use resteer::Resteer;
+pub(crate) use resteer::Resteers;
 
 use crate::limits::{MOVES, SHARDS, TOKENS};
 use crate::lookup::owners::OwnerTable;
-use crate::migration::protocol::{Routes, Turn};
-use crate::migration::requeue::Fence;
+use crate::migration::protocol::{MoveShard, Routes};
+use crate::migration::rxq_reassign::Fence;
 use crate::tables::Polled;
-use crate::worker::{NOBODY, WorkerId};
+use crate::worker::{NO_WORKER, WorkerId};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 
 /// Wishes and moves. The last wish for a shard counts; its moves follow each other.
 #[derive(Debug)]
-pub struct Mover {
+pub struct MigrationController {
     owners: OwnerTable,
     workers: usize,
-    /// Where each shard is wanted; [`NOBODY`]: where it is.
+    /// Where each shard is wanted; [`NO_WORKER`]: where it is.
     wanted: Box<[WorkerId]>,
     /// Shards with a wish, oldest first.
     queue: VecDeque<ShardId>,
     /// What each shard does.
-    states: Box<[State]>,
+    states: Box<[MoveState]>,
     /// How many move, and how many stand still.
     moving: usize,
     still: usize,
@@ -39,7 +39,7 @@ pub struct Mover {
 
 /// What a shard does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum MoveState {
     /// It is its owner's, and may begin to move.
     Quiet,
     /// It goes to its next owner.
@@ -52,19 +52,19 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Begin {
     /// Every worker is told.
-    Shard(Turn),
+    Shard(MoveShard),
     /// This worker is told.
     Queue(WorkerId, Fence),
 }
 
-impl Mover {
+impl MigrationController {
     pub(crate) fn new(owners: OwnerTable, workers: usize) -> Self {
         Self {
             owners,
             workers,
-            wanted: vec![NOBODY; SHARDS as usize].into(),
+            wanted: vec![NO_WORKER; SHARDS as usize].into(),
             queue: VecDeque::new(),
-            states: vec![State::Quiet; SHARDS as usize].into(),
+            states: vec![MoveState::Quiet; SHARDS as usize].into(),
             moving: 0,
             still: 0,
             done: 0,
@@ -82,7 +82,7 @@ impl Mover {
     /// Where a shard will be once all wishes are fulfilled.
     fn destination(&self, shard: ShardId) -> WorkerId {
         let wanted = self.wanted.get(usize::from(shard.0));
-        let wanted = wanted.copied().filter(|w| *w != NOBODY);
+        let wanted = wanted.copied().filter(|w| *w != NO_WORKER);
         wanted.unwrap_or_else(|| self.owner(shard))
     }
 
@@ -129,7 +129,7 @@ impl Mover {
     /// Whether a shard is on its way, or steered elsewhere just now.
     pub fn is_moving(&self, shard: ShardId) -> bool {
         let state = self.states.get(usize::from(shard.0));
-        state.is_some_and(|state| *state != State::Quiet)
+        state.is_some_and(|state| *state != MoveState::Quiet)
     }
 
     /// Shards that move or stand still.
@@ -150,7 +150,7 @@ impl Mover {
         if usize::from(to) >= self.workers {
             return false;
         }
-        if *wanted == NOBODY {
+        if *wanted == NO_WORKER {
             self.queue.push_back(shard);
         }
         *wanted = to;
@@ -192,7 +192,7 @@ impl Mover {
         self.done += 1;
     }
 
-    fn begin_shard(&mut self) -> Option<Turn> {
+    fn begin_shard(&mut self) -> Option<MoveShard> {
         for _ in 0..self.queue.len() {
             if !self.has_room_for(1, self.workers) {
                 return None;
@@ -202,13 +202,13 @@ impl Mover {
                 self.queue.push_back(shard);
                 continue;
             }
-            let to = core::mem::replace(&mut self.wanted[usize::from(shard.0)], NOBODY);
+            let to = core::mem::replace(&mut self.wanted[usize::from(shard.0)], NO_WORKER);
             let from = self.owners.of(shard);
             if from != to {
                 self.owners.set(shard, to);
-                self.states[usize::from(shard.0)] = State::Moving;
+                self.states[usize::from(shard.0)] = MoveState::Moving;
                 self.moving += 1;
-                return Some(Turn { shard, from, to });
+                return Some(MoveShard { shard, from, to });
             }
         }
         None
@@ -219,7 +219,7 @@ impl Mover {
     pub(crate) fn hold_still(&mut self, shard: ShardId) -> bool {
         let may = !self.is_moving(shard) && self.has_room_for(1, 1);
         if may {
-            self.states[usize::from(shard.0)] = State::Still;
+            self.states[usize::from(shard.0)] = MoveState::Still;
             self.still += 1;
         }
         may
@@ -251,10 +251,10 @@ impl Mover {
         let Some(state) = self.states.get_mut(usize::from(shard.0)) else {
             return false;
         };
-        match core::mem::replace(state, State::Quiet) {
-            State::Quiet => return false,
-            State::Moving => self.moving -= 1,
-            State::Still => self.still -= 1,
+        match core::mem::replace(state, MoveState::Quiet) {
+            MoveState::Quiet => return false,
+            MoveState::Moving => self.moving -= 1,
+            MoveState::Still => self.still -= 1,
         }
         true
     }
@@ -266,12 +266,12 @@ mod tests {
 
     #[test]
     fn the_last_wish_counts_and_moves_of_a_shard_follow_each_other() {
-        let mut mover = Mover::new(OwnerTable::dealt(2), 2);
+        let mut mover = MigrationController::new(OwnerTable::dealt(2), 2);
         let shard = ShardId(4);
         assert!(mover.want(shard, 1) && mover.want(shard, 0));
         assert_eq!(mover.begin_shard(), None, "it is there already");
         assert!(mover.want(shard, 1));
-        let turn = |from, to| Some(Turn { shard, from, to });
+        let turn = |from, to| Some(MoveShard { shard, from, to });
         assert_eq!(mover.begin_shard(), turn(0, 1));
         assert!(mover.want(shard, 0));
         assert_eq!(mover.begin_shard(), None, "still moving");
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn moves_under_way_are_bounded() {
-        let mut mover = Mover::new(OwnerTable::dealt(2), 2);
+        let mut mover = MigrationController::new(OwnerTable::dealt(2), 2);
         (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), 1)));
         let begun = std::iter::from_fn(|| mover.begin_shard()).count();
         assert_eq!(begun, TOKENS / 2, "each takes a token for each worker");

@@ -1,13 +1,13 @@
-//! Which shards and queues go where when the number of working workers changes: as few as possible.
+//! Distribution of shards and queues over the active workers, with as few moves as possible.
 
-use super::Mover;
+use super::MigrationController;
 use crate::limits::SHARDS;
 use crate::tables::Polled;
 use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 use sluice_port::steer::entry_group;
 
-impl Mover {
+impl MigrationController {
     /// Spreads shards and queues evenly over the workers that are `active` (one flag for each; at
     /// least one is set), and takes all from the others.
     pub fn spread(&mut self, active: &[bool]) {
@@ -78,7 +78,7 @@ mod tests {
     use sluice_port::{PortId, QueueId};
 
     /// Carries out all that is wanted; how many shards and queues moved.
-    fn carry_out(mover: &mut Mover) -> (usize, usize) {
+    fn carry_out(mover: &mut MigrationController) -> (usize, usize) {
         let (mut shards, mut queues) = (0, 0);
         while let Some(begin) = mover.begin() {
             match begin {
@@ -95,13 +95,13 @@ mod tests {
         (shards, queues)
     }
 
-    fn pollers(mover: &Mover) -> Vec<WorkerId> {
+    fn pollers(mover: &MigrationController) -> Vec<WorkerId> {
         mover.pollers().iter().map(|(_, w)| *w).collect()
     }
 
     #[test]
     fn only_the_surplus_moves() {
-        let mut mover = Mover::new(OwnerTable::dealt(4), 4);
+        let mut mover = MigrationController::new(OwnerTable::dealt(4), 4);
         for queue in 0..4 {
             let (port, queue) = (PortId(0), QueueId(queue));
             mover.polls(Polled { port, queue }, queue.0 as WorkerId);

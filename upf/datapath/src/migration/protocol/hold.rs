@@ -1,4 +1,4 @@
-//! What waits, in a fixed number of places, on one list for each moving shard or late worker.
+//! Hold list: packets that wait for a moving shard or behind a full ring.
 
 use crate::worker::WorkerId;
 
@@ -28,7 +28,7 @@ impl List {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Place<H> {
+struct HoldSlot<H> {
     item: Option<(WorkerId, H)>,
     next: u32,
 }
@@ -36,7 +36,7 @@ struct Place<H> {
 /// Places for all waiting packets of a worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Hold<H> {
-    places: Vec<Place<H>>,
+    places: Vec<HoldSlot<H>>,
     /// Most recently freed first.
     free: List,
     len: usize,
@@ -46,7 +46,7 @@ impl<H> Hold<H> {
     pub fn new(capacity: usize) -> Self {
         let mut hold = Self {
             places: (0..capacity)
-                .map(|_| Place {
+                .map(|_| HoldSlot {
                     item: None,
                     next: END,
                 })
@@ -71,7 +71,7 @@ impl<H> Hold<H> {
             return Err(packet);
         };
         self.free.first = place.next;
-        *place = Place {
+        *place = HoldSlot {
             item: Some((from, packet)),
             next: END,
         };

@@ -1,8 +1,8 @@
-//! Moving shards between workers while packets flow: one worker's part in it.
+//! Shard migration protocol: one worker's part in moving shards while packets flow.
 //!
 //! A move of shard `s` from A to B has two independent parts.
 //!
-//! *State.* The control core tells A to [`Turn`]. From then on A sends what it polls for `s` to B.
+//! *State.* The control core tells A to [`MoveShard`]. From then on A sends what it polls for `s` to B.
 //! Once everything that A ever sent of `s` has left its transmit queue, A puts the right to write
 //! (`Own`) on its ring to B. What still reaches A for `s` it passes on behind.
 //!
@@ -31,14 +31,14 @@ use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 
 /// In an owner table: ours soon, but what we poll has to wait still.
-pub const HELD: WorkerId = u8::MAX - 1;
+pub const ON_HOLD: WorkerId = u8::MAX - 1;
 
 /// No place: the shard is not moving.
 const QUIET: u16 = u16::MAX;
 
 /// "From now on your packets of `shard` go to `to`." From the control core to every producer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Turn {
+pub struct MoveShard {
     /// What moves.
     pub shard: ShardId,
     /// Its owner.
@@ -60,7 +60,7 @@ pub struct Switch {
 
 /// What a worker has to do when it is told to turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turned {
+pub enum MoveAction {
     /// Send this to that worker.
     Tell(WorkerId, Switch),
     /// Give the right to write to that worker, once all packets of the shard have left.
@@ -69,7 +69,7 @@ pub enum Turned {
 
 /// Where a packet goes that another worker handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Disposition {
     /// It is ours.
     Execute,
     /// It has to wait: [`Moves::hold`].
@@ -80,13 +80,13 @@ pub enum Way {
 
 /// This producer's table of owners.
 pub trait Routes {
-    /// Packets of `shard` go to `to`; [`HELD`]: they wait here.
+    /// Packets of `shard` go to `to`; [`ON_HOLD`]: they wait here.
     fn set(&mut self, shard: ShardId, to: WorkerId);
 }
 
 /// A shard that is moving.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Part<T> {
+enum MovingShard<T> {
     /// It leaves us.
     Leaving {
         to: WorkerId,
@@ -119,7 +119,7 @@ pub struct Moves<H, T> {
     /// As many at a time as the control core allows.
     shards: Vec<ShardId>,
     /// Beside `shards`.
-    parts: Vec<Part<T>>,
+    parts: Vec<MovingShard<T>>,
     hold: Hold<H>,
 }
 
@@ -149,29 +149,29 @@ impl<H, T> Moves<H, T> {
     }
 
     /// The control core turns us.
-    pub fn turn(&mut self, turn: Turn, routes: &mut impl Routes) -> Turned {
-        let Turn { shard, from, to } = turn;
+    pub fn turn(&mut self, turn: MoveShard, routes: &mut impl Routes) -> MoveAction {
+        let MoveShard { shard, from, to } = turn;
         if self.me == from {
             routes.set(shard, to);
             let left = self.workers - 1;
             *self.leaving(shard, to).0 = true;
             debug_assert!(left > 0, "a move needs two workers");
-            return Turned::Give(to);
+            return MoveAction::Give(to);
         }
-        routes.set(shard, if self.me == to { HELD } else { to });
+        routes.set(shard, if self.me == to { ON_HOLD } else { to });
         let producer = self.me;
         let switch = Switch {
             shard,
             to,
             producer,
         };
-        Turned::Tell(from, switch)
+        MoveAction::Tell(from, switch)
     }
 
     /// The right to write `shard` is on its way to its next owner.
     pub fn gave(&mut self, shard: ShardId) {
         if let Some(at) = self.find(shard)
-            && let Part::Leaving { given, .. } = &mut self.parts[at]
+            && let MovingShard::Leaving { given, .. } = &mut self.parts[at]
         {
             *given = true;
             self.forget_left(at);
@@ -195,7 +195,7 @@ impl<H, T> Moves<H, T> {
             return Some(to);
         }
         let at = self.coming(shard);
-        if let Part::Coming { open, .. } = &mut self.parts[at] {
+        if let MovingShard::Coming { open, .. } = &mut self.parts[at] {
             *open |= 1 << producer;
         }
         self.route(at, routes);
@@ -205,7 +205,7 @@ impl<H, T> Moves<H, T> {
     /// The right to write `shard` has come from `from`, and is accepted.
     pub fn own(&mut self, shard: ShardId, from: WorkerId, routes: &mut impl Routes) {
         let at = self.coming(shard);
-        if let Part::Coming {
+        if let MovingShard::Coming {
             from: had,
             own,
             open,
@@ -223,27 +223,29 @@ impl<H, T> Moves<H, T> {
     pub fn expect(&mut self, shard: ShardId, producer: WorkerId, routes: &mut impl Routes) {
         let at = self.coming(shard);
         let all = self.all();
-        if let Part::Coming { own, open, .. } = &mut self.parts[at] {
+        if let MovingShard::Coming { own, open, .. } = &mut self.parts[at] {
             (*own, *open) = (true, all & !(1 << producer));
         }
         if producer == self.me {
-            routes.set(shard, HELD);
+            routes.set(shard, ON_HOLD);
         }
     }
 
     /// Where a packet of `shard` goes that `from` handed to us. `owned`: we may write the shard.
     #[inline]
-    pub fn way(&self, shard: ShardId, from: WorkerId, owned: bool) -> Way {
+    pub fn way(&self, shard: ShardId, from: WorkerId, owned: bool) -> Disposition {
         match self.find(shard).map(|at| &self.parts[at]) {
-            None if owned => Way::Execute,
+            None if owned => Disposition::Execute,
             // The first of a move of which nothing else has reached us.
-            None => Way::Hold,
-            Some(Part::Leaving {
+            None => Disposition::Hold,
+            Some(MovingShard::Leaving {
                 to, turned: true, ..
-            }) => Way::Pass(*to),
-            Some(Part::Leaving { .. }) => Way::Execute,
-            Some(Part::Coming { own, open, .. }) if *own && open & (1 << from) != 0 => Way::Execute,
-            Some(Part::Coming { .. }) => Way::Hold,
+            }) => Disposition::Pass(*to),
+            Some(MovingShard::Leaving { .. }) => Disposition::Execute,
+            Some(MovingShard::Coming { own, open, .. }) if *own && open & (1 << from) != 0 => {
+                Disposition::Execute
+            }
+            Some(MovingShard::Coming { .. }) => Disposition::Hold,
         }
     }
 
@@ -251,15 +253,15 @@ impl<H, T> Moves<H, T> {
     pub fn hold(&mut self, shard: ShardId, from: WorkerId, packet: H) -> Result<(), H> {
         let at = self.coming(shard);
         match &mut self.parts[at] {
-            Part::Coming { held, .. } => self.hold.push(held, from, packet),
-            Part::Leaving { .. } => Err(packet),
+            MovingShard::Coming { held, .. } => self.hold.push(held, from, packet),
+            MovingShard::Leaving { .. } => Err(packet),
         }
     }
 
     /// Keeps a transaction until the right to write its shard is here.
     pub fn hold_transaction(&mut self, shard: ShardId, transaction: T) {
         let at = self.coming(shard);
-        if let Part::Coming { transactions, .. } = &mut self.parts[at] {
+        if let MovingShard::Coming { transactions, .. } = &mut self.parts[at] {
             transactions.push_back(transaction);
         }
     }
@@ -268,7 +270,7 @@ impl<H, T> Moves<H, T> {
     pub fn next_transaction(&mut self, shard: ShardId) -> Option<T> {
         let at = self.find(shard)?;
         match &mut self.parts[at] {
-            Part::Coming {
+            MovingShard::Coming {
                 own: true,
                 transactions,
                 ..
@@ -282,7 +284,7 @@ impl<H, T> Moves<H, T> {
     /// [`settle`](Self::settle).
     pub fn next_released(&mut self, shard: ShardId) -> Option<H> {
         let at = self.find(shard)?;
-        let Part::Coming {
+        let MovingShard::Coming {
             from,
             own: true,
             open,
@@ -302,7 +304,8 @@ impl<H, T> Moves<H, T> {
         let (all, Some(at)) = (self.all(), self.find(shard)) else {
             return false;
         };
-        let over = matches!(&self.parts[at], Part::Coming { own: true, open, .. } if *open == all);
+        let over =
+            matches!(&self.parts[at], MovingShard::Coming { own: true, open, .. } if *open == all);
         if over {
             self.forget(at);
         }
@@ -310,7 +313,7 @@ impl<H, T> Moves<H, T> {
     }
 
     /// Takes out a waiting packet, in any order: the worker ends.
-    pub fn bury(&mut self) -> Option<H> {
+    pub fn drain(&mut self) -> Option<H> {
         self.hold.take_any()
     }
 
@@ -324,7 +327,7 @@ impl<H, T> Moves<H, T> {
         place.filter(|at| *at != QUIET).map(usize::from)
     }
 
-    fn begin(&mut self, shard: ShardId, part: Part<T>) -> usize {
+    fn begin(&mut self, shard: ShardId, part: MovingShard<T>) -> usize {
         let at = self.shards.len();
         self.places[usize::from(shard.0)] = at as u16;
         self.shards.push(shard);
@@ -343,14 +346,14 @@ impl<H, T> Moves<H, T> {
 
     /// Whether we have turned, and the switches that have to come by yet.
     fn leaving(&mut self, shard: ShardId, next: WorkerId) -> (&mut bool, &mut u8) {
-        let new = Part::Leaving {
+        let new = MovingShard::Leaving {
             to: next,
             turned: false,
             given: false,
             left: self.workers - 1,
         };
         let at = match self.find(shard) {
-            Some(at) if matches!(self.parts[at], Part::Leaving { .. }) => at,
+            Some(at) if matches!(self.parts[at], MovingShard::Leaving { .. }) => at,
             Some(at) => {
                 // A shard that comes to us cannot leave before its move is over.
                 debug_assert!(false, "overlapping moves of shard {shard}");
@@ -360,13 +363,13 @@ impl<H, T> Moves<H, T> {
             None => self.begin(shard, new),
         };
         match &mut self.parts[at] {
-            Part::Leaving { turned, left, .. } => (turned, left),
-            Part::Coming { .. } => unreachable!("made above"),
+            MovingShard::Leaving { turned, left, .. } => (turned, left),
+            MovingShard::Coming { .. } => unreachable!("made above"),
         }
     }
 
     fn forget_left(&mut self, at: usize) {
-        if let Part::Leaving {
+        if let MovingShard::Leaving {
             given: true,
             left: 0,
             ..
@@ -380,7 +383,7 @@ impl<H, T> Moves<H, T> {
         self.find(shard).unwrap_or_else(|| {
             self.begin(
                 shard,
-                Part::Coming {
+                MovingShard::Coming {
                     from: None,
                     own: false,
                     open: 0,
@@ -394,7 +397,7 @@ impl<H, T> Moves<H, T> {
     /// What we poll ourselves is ours as soon as the right and our own switch are here. What we
     /// held of it is released in the same breath.
     fn route(&mut self, at: usize, routes: &mut impl Routes) {
-        if let Part::Coming {
+        if let MovingShard::Coming {
             own: true, open, ..
         } = &self.parts[at]
             && open & (1 << self.me) != 0

@@ -1,14 +1,14 @@
 //! A path on simulated ports, driven turn by turn: port 0 is N3, port 1 is N6.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use sluice_datapath::assembly::{Plan, assemble};
+use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::foreign::ForeignWriter;
+use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
-use sluice_datapath::session::line::Line;
+use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::{Clock, EndMarker, Op, Txn, Usage};
 use sluice_datapath::tables::*;
@@ -43,7 +43,7 @@ pub struct Kit {
     pub n6: SimPort,
     pub workers: Vec<Worker<SimIo>>,
     pub control: ControlEnd<HeapPacket>,
-    pub foreign: ForeignWriter,
+    pub foreign: ExactWriter,
     pub pool: HeapPool,
     pub layout: Layout,
     pub tables: Tables,
@@ -212,7 +212,7 @@ pub struct Session {
     pub dl: u32,
 }
 
-pub fn set(at: u32, image: Line) -> Op {
+pub fn set(at: u32, image: SessionEntry) -> Op {
     Op::Line {
         at,
         image,
@@ -235,28 +235,28 @@ pub fn polled(port: u16, queue: u16) -> Polled {
     }
 }
 
-pub fn uplink(teid: Teid) -> Line {
+pub fn uplink(teid: Teid) -> SessionEntry {
     let flags = Flags::TUNNEL
         .with(Flags::UPLINK)
         .with(Flags::FROM_UE)
         .with(Flags::FORWARD)
         .with(Flags::REMOVE_OUTER);
-    Line {
+    SessionEntry {
         key: teid.get(),
         ue_ip: UE.into(),
         head: Head {
             flags,
             ..Head::default()
         },
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 
-pub fn downlink() -> Line {
+pub fn downlink() -> SessionEntry {
     let flags = Flags::FORWARD
         .with(Flags::CREATE_OUTER)
         .with(Flags::MARK_QFI);
-    Line {
+    SessionEntry {
         key: UE.into(),
         local: INTERNET.0,
         ue_ip: UE.into(),
@@ -270,7 +270,7 @@ pub fn downlink() -> Line {
             teid: GNB_TEID,
             ..Body::default()
         },
-        ..Line::default()
+        ..SessionEntry::default()
     }
 }
 

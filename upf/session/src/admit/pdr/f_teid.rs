@@ -1,17 +1,17 @@
-//! Local F-TEIDs: those that this UP function chooses, and those that the CP function names.
+//! Admission of local F-TEIDs: chosen by the UP or by the CP function.
 
 use super::denial;
+use crate::admission::{Admission, Chosen};
 use crate::names::PlainName;
 use crate::network::{Network, Side, TunnelEndpoint};
 use crate::refusal::{Refusal, RuleId};
 use crate::rules::{Key, LocalTunnel, Pdr};
-use crate::work::{Chosen, Work};
 use core::net::Ipv4Addr;
 use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::value::FTeid;
 use sluice_wire::pfcp::{Cause, IeType};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     pub(super) fn local_tunnel(
         &mut self,
         rule: RuleId,

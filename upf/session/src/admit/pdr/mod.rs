@@ -4,18 +4,18 @@ mod f_teid;
 mod pdi;
 mod unsupported;
 
-use crate::ground::Denied;
+use crate::admission::Admission;
 use crate::network::{Network, Side};
 use crate::refusal::{self, Refusal, RuleId};
+use crate::resources::Denied;
 use crate::rules::{Filter, IdList, Pdr};
-use crate::work::Work;
 use sluice_wire::ids::{PdrId, QerId, UrrId};
 use sluice_wire::pfcp::group::{CreatePdr, RemovePdr, UpdatePdr};
 use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
 use sluice_wire::pfcp::{Cause, IeType};
 use unsupported::{refuse_unsupported, refuse_unsupported_update};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// A new PDR.
     pub fn create_pdr(&mut self, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
         let rule = refusal::pdr(ie.pdr_id);

@@ -1,19 +1,19 @@
-//! The PDI: where a PDR's packets enter, and which of them it matches.
+//! Admission of the PDI: source interface, F-TEID, UE address, QFI.
 
 use super::denial;
 use super::unsupported::refuse_unsupported_pdi;
+use crate::admission::{Admission, side};
 use crate::names::PlainName;
 use crate::network::{Network, Side};
 use crate::refusal::{Refusal, RuleId};
 use crate::rules::{Key, Pdr, UeAddress};
 use crate::sdf;
-use crate::work::{Work, side};
 use core::net::Ipv4Addr;
 use sluice_wire::pfcp::group::Pdi;
 use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
 use sluice_wire::pfcp::{Cause, IeType};
 
-impl<N: Network> Work<'_, N> {
+impl<N: Network> Admission<'_, N> {
     /// The PDI replaces the former one as a whole.
     pub(super) fn read_pdi(
         &mut self,

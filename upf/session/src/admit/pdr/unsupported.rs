@@ -1,4 +1,4 @@
-//! What a PDR may ask for that this path cannot do: refused by name.
+//! Refusal of unsupported PDR features, by name.
 
 use crate::admit::first_present;
 use crate::refusal::{Refusal, RuleId};

@@ -1,5 +1,6 @@
-//! How rules stand in a record. Of each a word of bits comes first, or behind its identifier, that
-//! tells what follows.
+//! Record layout: a presence bitmap per rule, then its fields.
+//!
+//! Of each a word of bits comes first, or behind its identifier, that tells what follows.
 
 use crate::limits::ENDPOINTS;
 use crate::rules::{Key, UeAddress};

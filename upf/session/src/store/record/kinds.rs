@@ -1,4 +1,4 @@
-//! Which parts a record has.
+//! Presence flags of a record's parts.
 
 use crate::rules::Rules;
 use crate::store::user::User;

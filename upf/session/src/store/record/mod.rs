@@ -1,23 +1,23 @@
-//! What a session is in memory, beside its head: usage, user and rules in as few octets as they
-//! take, one behind the other, so that a session of the usual kind lies in three cache lines.
+//! Session records: usage, user and rules in as few octets as they take, one behind the other, so
+//! that a session of the usual kind lies in three cache lines.
 //!
 //! In order: usage, head (what follows, and how often), user, the session's UE address, URRs,
 //! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
+mod decode;
+mod encode;
 mod form;
 mod kinds;
-mod pen;
-mod reader;
-mod scribe;
+mod octets;
 
 use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
 use crate::rules::{Endpoint, Rules, UeAddress};
 use crate::store::user::User;
+use decode::{RuleDecoder, read_ue};
+use encode::{RuleEncoder, write_ue};
 pub use kinds::Kinds;
-pub use pen::{Eye, Pen};
-use reader::{Reader, read_ue};
-use scribe::{Scribe, write_ue};
+pub use octets::{OctetReader, OctetWriter};
 use sluice_datapath::session::txn::Usage;
 
 /// Octets of the usage at the start.
@@ -37,7 +37,7 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + FARS * form::FAR_MAX
     + QERS * form::QER_MAX;
 
-const _: () = assert!(RECORD_MAX <= super::runs::RUN_MAX * super::lines::LINE);
+const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::cache_lines::LINE);
 // Each count is one octet.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
 
@@ -45,7 +45,7 @@ const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && EN
 /// that counts on where it stands.
 pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
-    let pen = &mut Pen::new(room);
+    let pen = &mut OctetWriter::new(room);
     let kinds = Kinds::of(user, rules);
     pen.u8(kinds.bits());
     let counts = [
@@ -61,7 +61,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     if let Some(ue) = ue {
         write_ue(pen, ue);
     }
-    let writer = Scribe { kinds, ue, rules };
+    let writer = RuleEncoder { kinds, ue, rules };
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
@@ -92,15 +92,15 @@ pub fn len_at_most(rules: &Rules) -> usize {
 }
 
 /// What stands before the rules.
-struct Front<'r> {
+struct RecordStart<'r> {
     kinds: Kinds,
     counts: [usize; 5],
-    eye: Eye<'r>,
+    eye: OctetReader<'r>,
 }
 
-impl<'r> Front<'r> {
+impl<'r> RecordStart<'r> {
     fn read(record: &'r [u8]) -> Self {
-        let mut eye = Eye::new(record.get(USAGE_LEN..).unwrap_or_default());
+        let mut eye = OctetReader::new(record.get(USAGE_LEN..).unwrap_or_default());
         let kinds = Kinds::from_bits(eye.u8());
         let [urrs, endpoints, pdrs, fars, qers] = eye.get::<5>().map(usize::from);
         let counts = [
@@ -116,11 +116,11 @@ impl<'r> Front<'r> {
 
 /// Writes what stands in a record from its FARs on, and gives its length. All before depends on
 /// other rules alone.
-pub fn write_ways(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
-    let Front { kinds, .. } = Front::read(record);
-    let pen = &mut Pen::new(room);
+pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
+    let RecordStart { kinds, .. } = RecordStart::read(record);
+    let pen = &mut OctetWriter::new(room);
     let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
-    let writer = Scribe { kinds, ue, rules };
+    let writer = RuleEncoder { kinds, ue, rules };
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
     pen.len()
@@ -129,15 +129,15 @@ pub fn write_ways(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
 /// Reads all rules. Gives the place where the FARs begin.
 pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     rules.clear();
-    let Front {
+    let RecordStart {
         kinds,
         counts: [urrs, endpoints, pdrs, fars, qers],
         mut eye,
-    } = Front::read(record);
+    } = RecordStart::read(record);
     let eye = &mut eye;
     User::pass(kinds, eye);
     let ue: Option<UeAddress> = kinds.has(Kinds::UE).then(|| read_ue(eye));
-    let reader = Reader { kinds, ue };
+    let reader = RuleDecoder { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
     rules
         .endpoints
@@ -146,28 +146,28 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
         let pdr = reader.pdr(eye, &rules.endpoints);
         rules.pdrs.push(pdr);
     }
-    let ways_at = record.len() - eye.left();
+    let fars_at = record.len() - eye.left();
     rules.fars.extend((0..fars).map(|_| reader.far(eye)));
     rules.qers.extend((0..qers).map(|_| reader.qer(eye)));
-    ways_at
+    fars_at
 }
 
 /// Reads the user.
 pub fn read_user(record: &[u8]) -> User {
-    let mut front = Front::read(record);
+    let mut front = RecordStart::read(record);
     User::read(front.kinds, &mut front.eye)
 }
 
 /// The endpoints.
 pub fn endpoints(record: &[u8]) -> impl Iterator<Item = Endpoint> {
-    let Front {
+    let RecordStart {
         kinds,
         counts: [urrs, endpoints, ..],
         mut eye,
-    } = Front::read(record);
+    } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
     let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
-    let reader = Reader { kinds, ue };
+    let reader = RuleDecoder { kinds, ue };
     (0..urrs).for_each(|_| {
         reader.urr(&mut eye);
     });
@@ -176,20 +176,20 @@ pub fn endpoints(record: &[u8]) -> impl Iterator<Item = Endpoint> {
 
 /// The meters of the URRs.
 pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
-    let Front {
+    let RecordStart {
         kinds,
         counts: [urrs, ..],
         mut eye,
-    } = Front::read(record);
+    } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
     let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
-    let reader = Reader { kinds, ue };
+    let reader = RuleDecoder { kinds, ue };
     (0..urrs).map(move |_| reader.urr(&mut eye).meter)
 }
 
 /// Uplink and downlink usage.
 pub fn usage(record: &[u8]) -> [Usage; 2] {
-    let mut eye = Eye::new(record);
+    let mut eye = OctetReader::new(record);
     [(); 2].map(|()| Usage {
         bytes: eye.u64(),
         packets: eye.u64(),
@@ -198,7 +198,7 @@ pub fn usage(record: &[u8]) -> [Usage; 2] {
 
 /// Sets uplink and downlink usage.
 pub fn set_usage(record: &mut [u8], usage: [Usage; 2]) {
-    let mut pen = Pen::new(record);
+    let mut pen = OctetWriter::new(record);
     for Usage { bytes, packets } in usage {
         pen.u64(bytes);
         pen.u64(packets);

@@ -1,22 +1,23 @@
-//! Explores every order in which workers, control core and network card can take their steps, with
-//! [`Moves`] as it is: a few workers, shards, packets and overlapping moves, rings of any size.
+//! Model check of the migration protocol: every order in which workers, control core and network
+//! card can take their steps, with [`Moves`] as it is: a few workers, shards, packets and
+//! overlapping moves, rings of any size.
 //!
 //! In every state: only the owner executes, one owner at a time, no flow out of order, no more tokens on a
 //! ring than are reserved for the moves under way. In every last state: all moves are over, nothing waits, every packet was executed or
 //! dropped because a ring or the hold was full, and all tables agree.
 #![allow(clippy::unwrap_used)]
 
-mod world;
+mod state;
 
-use super::Part;
+use super::MovingShard;
 use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
+use state::{ModelState, ModelStep, Wish};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use world::{Step, Wish, World};
 
 /// Checks a state, and if nothing can happen any more, that all is well at the end.
-fn check(world: &World, packets: usize) -> Vec<Step> {
+fn check(world: &ModelState, packets: usize) -> Vec<ModelStep> {
     world.check();
     let steps = world.steps();
     if steps.is_empty() {
@@ -26,9 +27,9 @@ fn check(world: &World, packets: usize) -> Vec<Step> {
 }
 
 /// All states from here on; how many there are, and the most packets dropped in one of them.
-fn explore(start: World) -> (usize, usize) {
+fn explore(start: ModelState) -> (usize, usize) {
     let packets = start.packets();
-    let digest = |world: &World| {
+    let digest = |world: &ModelState| {
         let mut hasher = Mixer::default();
         world.hash(&mut hasher);
         hasher.0
@@ -49,7 +50,7 @@ fn explore(start: World) -> (usize, usize) {
 }
 
 /// One way to the end after another, each step drawn by lot; the most packets dropped.
-fn wander(start: &World, walks: u64) -> usize {
+fn wander(start: &ModelState, walks: u64) -> usize {
     let packets = start.packets();
     let mut lot = Mixer(walks.into());
     let mut dropped = 0;
@@ -104,7 +105,7 @@ impl Hasher for Mixer {
 #[test]
 fn a_move_among_three_workers_loses_and_reorders_nothing() {
     let flows = [(0, 0, 1), (0, 1, 2), (0, 2, 1)];
-    let world = World::new(3, &[0], &flows, 8).wishing(&[Wish::Move(0, 1)]);
+    let world = ModelState::new(3, &[0], &flows, 8).wishing(&[Wish::Move(0, 1)]);
     let (states, dropped) = explore(world);
     assert_eq!(dropped, 0);
     assert!(states > 10_000, "{states}");
@@ -118,7 +119,7 @@ fn moves_there_and_back_with_transactions() {
         Wish::Move(0, 0),
         Wish::Transaction(0, 2),
     ];
-    let world = World::new(2, &[0], &[(0, 0, 2), (0, 1, 2)], 8).wishing(&wishes);
+    let world = ModelState::new(2, &[0], &[(0, 0, 2), (0, 1, 2)], 8).wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
@@ -126,14 +127,14 @@ fn moves_there_and_back_with_transactions() {
 fn moves_of_two_shards_overlap() {
     let wishes = [Wish::Move(0, 1), Wish::Move(1, 0), Wish::Move(0, 0)];
     let flows = [(0, 0, 1), (1, 1, 1), (0, 1, 1)];
-    let world = World::new(2, &[0, 1], &flows, 8).wishing(&wishes);
+    let world = ModelState::new(2, &[0, 1], &flows, 8).wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
 #[test]
 fn full_rings_drop_packets_and_nothing_else() {
     let flows = [(0, 0, 3), (0, 1, 3)];
-    let world = World::new(2, &[0], &flows, 1).wishing(&[Wish::Move(0, 1), Wish::Move(0, 0)]);
+    let world = ModelState::new(2, &[0], &flows, 1).wishing(&[Wish::Move(0, 1), Wish::Move(0, 0)]);
     assert!(explore(world).1 > 0);
 }
 
@@ -141,7 +142,7 @@ fn full_rings_drop_packets_and_nothing_else() {
 fn the_card_steers_a_shard_elsewhere() {
     for owner in 0..3 {
         let wishes = [Wish::Steer(0, 1), Wish::Transaction(0, 1)];
-        let world = World::new(3, &[owner], &[(0, 0, 3)], 8).wishing(&wishes);
+        let world = ModelState::new(3, &[owner], &[(0, 0, 3)], 8).wishing(&wishes);
         assert_eq!(explore(world).1, 0);
     }
 }
@@ -151,7 +152,7 @@ fn two_ports_steer_a_shard_elsewhere_one_after_the_other() {
     for owner in 0..3 {
         let wishes = [Wish::Steer(0, 1), Wish::Transaction(0, 1)];
         let flows = [(0, 0, 2), (0, 0, 2)];
-        let world = World::new(3, &[owner], &flows, 8).wishing(&wishes);
+        let world = ModelState::new(3, &[owner], &flows, 8).wishing(&wishes);
         assert_eq!(explore(world).1, 0);
     }
 }
@@ -164,7 +165,7 @@ fn a_shard_moves_and_its_packets_follow() {
         Wish::Move(0, 0),
         Wish::Steer(0, 0),
     ];
-    let world = World::new(2, &[0], &[(0, 0, 4)], 8).wishing(&wishes);
+    let world = ModelState::new(2, &[0], &[(0, 0, 4)], 8).wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
@@ -178,9 +179,9 @@ fn many_moves_among_four_workers() {
         wishes.extend(shards);
         wishes.push(Wish::Transaction(1, round));
     }
-    let world = World::new(4, &[0, 1, 2], &flows, 64).wishing(&wishes);
+    let world = ModelState::new(4, &[0, 1, 2], &flows, 64).wishing(&wishes);
     assert_eq!(wander(&world, 300), 0);
-    let tight = World::new(4, &[0, 1, 2], &flows, 2).wishing(&wishes);
+    let tight = ModelState::new(4, &[0, 1, 2], &flows, 2).wishing(&wishes);
     assert!(wander(&tight, 300) > 0);
 }
 
@@ -196,7 +197,7 @@ fn moves_and_steering_by_turns() {
         Wish::Steer(0, 2),
         Wish::Move(0, 0),
     ];
-    let world = World::new(3, &[0, 2], &flows, 64).wishing(&wishes);
+    let world = ModelState::new(3, &[0, 2], &flows, 64).wishing(&wishes);
     assert_eq!(wander(&world, 1_000), 0);
 }
 
@@ -204,10 +205,10 @@ fn moves_and_steering_by_turns() {
 #[test]
 #[should_panic(expected = "tokens of a move that is over")]
 fn without_switches_order_is_lost() {
-    let mut world = World::new(2, &[0], &[(0, 1, 2)], 8).wishing(&[Wish::Move(0, 1)]);
+    let mut world = ModelState::new(2, &[0], &[(0, 1, 2)], 8).wishing(&[Wish::Move(0, 1)]);
     let moves = &mut world.workers[1].moves;
     let at = moves.coming(ShardId(0));
-    if let Part::Coming { open, .. } = &mut moves.parts[at] {
+    if let MovingShard::Coming { open, .. } = &mut moves.parts[at] {
         *open = 0b10;
     }
     explore(world);

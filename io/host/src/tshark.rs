@@ -1,0 +1,141 @@
+//! tshark checks of the PFCP and GTP-U in a capture.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::pcap;
+use crate::tool::{self, ToolError};
+
+/// Wireshark's PI_WARN: what it thinks wrong, not merely remarkable.
+const WARN: u32 = 0x0060_0000;
+
+/// Frames that are judged: PFCP and GTP-U, and what ought to have been but could not even be
+/// recognised. Inside tunnels nothing is dissected (see `OPTIONS`), so that the retransmissions
+/// of a TCP client are nobody's fault here.
+const JUDGED: &str = "pfcp or gtp or udp.port == 8805 or udp.port == 2152";
+
+const WRONG: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
+    or (udp.port == 8805 and not pfcp) or (udp.port == 2152 and not gtp)";
+
+const OPTIONS: [&str; 4] = [
+    "gtp.v1u_port:2152",
+    "gtp.dissect_tpdu_as:None",
+    "ip.check_checksum:TRUE",
+    "udp.check_checksum:TRUE",
+];
+
+/// What tshark thinks of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// PFCP and GTP-U frames that were judged.
+    pub frames: u64,
+    /// One line for each frame that is malformed, cut short, not recognised, or marked with a
+    /// warning or an error.
+    pub complaints: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether there was something to judge and nothing to complain of.
+    pub fn is_clean(&self) -> bool {
+        self.frames > 0 && self.complaints.is_empty()
+    }
+}
+
+/// Has tshark read `pcap` and collects its complaints about PFCP, GTP-U and the headers that
+/// carry them.
+pub fn judge(pcap: &Path) -> Result<Verdict, ToolError> {
+    let frames = tshark(pcap, JUDGED, &["frame.number"])?.lines().count();
+    let wrong = format!("({JUDGED}) and ({WRONG})");
+    let fields = [
+        "frame.number",
+        "frame.protocols",
+        "_ws.col.Info",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ];
+    let complaints = tshark(pcap, &wrong, &fields)?
+        .lines()
+        .map(complaint)
+        .collect();
+    Ok(Verdict {
+        frames: frames as u64,
+        complaints,
+    })
+}
+
+/// The same for frames that nobody has captured.
+pub fn judge_frames<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> io::Result<Verdict> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("sluice-judged-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let frames = frames.into_iter().map(|bytes| pcap::Frame {
+        bytes,
+        wire_bytes: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+    });
+    let written = File::create(&path).and_then(|file| pcap::write(BufWriter::new(file), frames));
+    let verdict = written.and_then(|()| judge(&path).map_err(io::Error::other));
+    std::fs::remove_file(&path)?;
+    verdict
+}
+
+fn tshark(pcap: &Path, filter: &str, fields: &[&str]) -> Result<String, ToolError> {
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(pcap).args(["-Y", filter]);
+    for option in OPTIONS {
+        command.args(["-o", option]);
+    }
+    command.args(["-T", "fields", "-E", "separator=/t", "-E", "aggregator=|"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    tool::run(&mut command)
+}
+
+/// One tab-parted line of fields as a sentence.
+fn complaint(line: &str) -> String {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next().unwrap_or_default();
+    let (number, protocols, info) = (next(), next(), next());
+    let (severities, messages) = (next(), next());
+    let serious = |severity: &str| severity.parse().is_ok_and(|s: u32| s >= WARN);
+    let messages = severities.split('|').zip(messages.split('|'));
+    let reasons: Vec<_> = messages
+        .filter(|(s, _)| serious(s))
+        .map(|(_, message)| message)
+        .collect();
+    let reasons = if reasons.is_empty() {
+        "malformed, cut short, or not the protocol of its port".to_owned()
+    } else {
+        reasons.join("; ")
+    };
+    format!("frame {number} ({protocols}) {info}: {reasons}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_keeps_only_what_is_at_least_a_warning() {
+        let line = "7\teth:ip:udp:pfcp\tHeartbeat\t2097152|8388608\tfine|Bad length";
+        assert_eq!(
+            complaint(line),
+            "frame 7 (eth:ip:udp:pfcp) Heartbeat: Bad length"
+        );
+        let line = "8\teth:ip:udp:data\tLen=3\t\t";
+        assert!(complaint(line).ends_with("not the protocol of its port"));
+    }
+
+    #[test]
+    fn a_capture_that_is_not_there_is_an_error() {
+        if tool::is_installed("tshark") {
+            assert!(judge(Path::new("/nonexistent/sluice.pcap")).is_err());
+        } else {
+            println!("skipped: needs tshark");
+        }
+    }
+}

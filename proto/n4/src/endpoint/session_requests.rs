@@ -1,0 +1,202 @@
+//! Session-related requests and responses of the layer above (TS 29.244, 6.3, 5.8.1).
+
+use std::net::SocketAddr;
+
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer};
+
+use super::sender::{OutRequest, Purpose, Received, response_header};
+use super::{Endpoint, RequestError};
+use crate::association::AssociationId;
+use crate::codec;
+use crate::counters::Counter;
+use crate::event::{Input, ReplyTo, SessionRequest};
+use crate::node_id::NodeId;
+use crate::time::Instant;
+use crate::transport::Outbox;
+
+/// A request that the layer above wants to have sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// To whom.
+    pub association: AssociationId,
+    /// Where to, if not to the peer's primary address: a session's requests go to the address
+    /// in the peer's F-SEID (TS 29.244, 5.6.2).
+    pub to: Option<SocketAddr>,
+    /// Comes back with the response or with [`crate::Event::RequestFailed`].
+    pub tag: u64,
+    /// One of the session related requests, or of the node related ones that the endpoint does
+    /// not send by itself.
+    pub message_type: MessageType,
+    /// The peer's SEID; session related requests must have one (0 in an establishment).
+    pub seid: Option<Seid>,
+}
+
+impl Endpoint {
+    /// Sends a request whose IEs `write` writes, and again until it is answered or given up.
+    pub fn request(
+        &mut self,
+        now: Instant,
+        request: Request,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<SequenceNumber, RequestError> {
+        let Request {
+            association: id,
+            to,
+            tag,
+            message_type,
+            seid,
+        } = request;
+        if !is_upper(message_type) || message_type.is_session_related() != seid.is_some() {
+            return Err(RequestError::NotARequest(message_type));
+        }
+        let association = self
+            .associations
+            .get(id)
+            .ok_or(RequestError::NoAssociation)?;
+        if !association.is_established() {
+            return Err(RequestError::NotEstablished);
+        }
+        let to = to.unwrap_or(association.primary);
+        let purpose = Purpose::Upper {
+            association: id,
+            tag,
+        };
+        self.courier.request(
+            now,
+            OutRequest {
+                to,
+                message_type,
+                seid,
+                purpose,
+            },
+            out,
+            write,
+        )
+    }
+
+    /// Answers a request whose response's IEs `write` writes. `seid` is the peer's SEID for the
+    /// header; 0 where it is not known (TS 29.244, 7.2.2.4.2), `None` for node related
+    /// messages.
+    pub fn reply(
+        &mut self,
+        now: Instant,
+        reply_to: ReplyTo,
+        seid: Option<Seid>,
+        out: &mut impl Outbox,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Result<(), RequestError> {
+        self.courier.respond(now, &reply_to, seid, out, write)
+    }
+
+    pub(super) fn upper_request<'a>(
+        &mut self,
+        now: Instant,
+        received: &Received<'a>,
+        out: &mut impl Outbox,
+    ) -> Input<'a> {
+        let Received {
+            peer, header, body, ..
+        } = *received;
+        let Some(association) = self.requester(peer, &header, body) else {
+            self.count(Counter::NoAssociation);
+            let cause = Cause::NO_ESTABLISHED_PFCP_ASSOCIATION;
+            self.reject(now, received, cause, out);
+            return Input::Nothing;
+        };
+        let Some(admitted) = self.courier.admit(now, received, out) else {
+            return Input::Nothing;
+        };
+        Input::Session(SessionRequest {
+            association,
+            reply: received.reply_to(admitted.ticket),
+            body,
+            fingerprint: admitted.fingerprint,
+        })
+    }
+
+    /// Whose request it is: by the Node ID where the message has one, or by the address. An
+    /// address from which a known function names itself is its own from then on.
+    fn requester(
+        &mut self,
+        peer: SocketAddr,
+        header: &Header,
+        body: &[u8],
+    ) -> Option<AssociationId> {
+        let by_address = self.associations.by_address(peer);
+        let by_address = by_address.filter(|id| self.is_established(*id));
+        let names_itself = header.message_type == MessageType::SESSION_ESTABLISHMENT_REQUEST;
+        if by_address.is_some() && !names_itself {
+            return by_address;
+        }
+        let Some(told) = codec::node_id(body) else {
+            return by_address;
+        };
+        let is_its = |id: &AssociationId| {
+            let association = self.associations.get(*id);
+            let node_id = association.and_then(|a| a.node_id());
+            node_id.is_some_and(|node_id| node_id.is(told))
+        };
+        if let Some(id) = by_address.filter(is_its) {
+            return Some(id);
+        }
+        let Some(node_id) = NodeId::from_wire(told) else {
+            return by_address;
+        };
+        let named = self.associations.by_node_id(&node_id);
+        match named.filter(|id| self.is_established(*id)) {
+            None => {
+                if by_address.is_some() {
+                    self.count(Counter::NodeIdMismatch);
+                }
+                by_address
+            }
+            named if named == by_address => named,
+            // Another function that names this one speaks for itself alone.
+            Some(named) if by_address.is_some() && self.is_held_by_another(named, peer) => {
+                self.count(Counter::NodeIdMismatch);
+                by_address
+            }
+            Some(named) => {
+                self.learn_told(named, peer);
+                Some(named)
+            }
+        }
+    }
+
+    /// Rejects a request of the layer above's without troubling it. The same request gets the
+    /// same answer, so none is remembered.
+    fn reject(
+        &mut self,
+        now: Instant,
+        received: &Received<'_>,
+        cause: Cause,
+        out: &mut impl Outbox,
+    ) {
+        let Received {
+            peer, header, body, ..
+        } = *received;
+        let seid = header
+            .seid
+            .map(|_| codec::cp_seid(body).unwrap_or_default());
+        let response = response_header(&header, seid).message_type;
+        let node_id = &self.config.node_id;
+        let courier = &mut self.courier;
+        courier.refuse_each_time(now, (peer, &header), seid, out, |w| {
+            codec::write_rejection(w, response, node_id, cause)
+        });
+    }
+}
+
+/// Whether a request is one that the layer above sends.
+fn is_upper(message_type: MessageType) -> bool {
+    message_type.is_request()
+        && !matches!(
+            message_type,
+            MessageType::HEARTBEAT_REQUEST
+                | MessageType::ASSOCIATION_SETUP_REQUEST
+                | MessageType::ASSOCIATION_UPDATE_REQUEST
+                | MessageType::ASSOCIATION_RELEASE_REQUEST
+        )
+}

@@ -1,0 +1,312 @@
+//! Testbed: a UPF as `sluice upf` assembles it, with one worker between two memory FIFOs and
+//! sessions that were established over N4.
+
+use super::fifo::{Check, Fifo};
+use super::io::BenchIo;
+use super::memory;
+use super::peers::Peers;
+use super::smf::{Answers, Smf, Teids};
+use super::topology::{self, N3, N6};
+use super::traffic::{Direction, Flow, Frames};
+use sluice_control::core::{Core, Time};
+use sluice_control::signalling::Control;
+use sluice_datapath::builder::{Plan, assemble};
+use sluice_datapath::ledger::{Ledger, WorkerStats};
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::tables::Polled;
+use sluice_datapath::trace::Filter;
+use sluice_datapath::worker::Worker;
+use sluice_host::clock;
+use sluice_n4::{Instant, NodeId};
+use sluice_port::{Packet, PortId, PortIo, QueueId};
+use sluice_session::{Config, UpFunction};
+use sluice_wire::pfcp::value::NtpTime;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// Requests under way at a time while sessions are established.
+const WINDOW: u32 = 64;
+/// The UPF's address on N4.
+pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// The UPF and its sessions.
+pub struct Testbed<P: Packet> {
+    core: Core<P>,
+    /// The measured worker.
+    pub worker: Worker<BenchIo<P>>,
+    stats: Arc<WorkerStats>,
+    /// What the frames look like.
+    pub frames: Arc<Frames>,
+    /// The sessions in the random order in which they send.
+    pub flows: Arc<[Flow]>,
+    /// Memory that sessions take.
+    pub memory: memory::Grown,
+}
+
+/// A UPF that is not what it should be.
+pub type Failure = String;
+
+impl<P: Packet> Testbed<P> {
+    /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
+    pub fn build(
+        sessions: u32,
+        teids: Teids,
+        mut alloc: impl FnMut() -> Option<P>,
+    ) -> Result<Self, Failure> {
+        let mut answers = Answers::new(sessions, teids);
+        let frames = Arc::new(Frames::default());
+        let mut fifo = |direction| {
+            let fifo = Fifo::new(direction, frames.clone(), &mut alloc);
+            fifo.ok_or("no packet buffers for the memory source")
+        };
+        let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+        let before_bytes = memory::used_bytes();
+        let (mut core, mut worker) = start(Size::of(sessions), io)?;
+        establish(sessions, &mut core, &mut worker, (teids, &mut answers))?;
+        let grown = memory::Grown::since(before_bytes, &core, sessions);
+        shuffle(&mut answers.flows);
+        let flows: Arc<[Flow]> = answers.flows.into();
+        for fifo in worker.io().fifos() {
+            fifo.set_flows(flows.clone());
+        }
+        Ok(Self {
+            stats: core.end().stats()[0].clone(),
+            core,
+            worker,
+            frames,
+            flows,
+            memory: grown,
+        })
+    }
+
+    /// Of a UPF whose sessions somebody else established; `flows` are all that there are.
+    pub fn of(core: Core<P>, mut worker: Worker<BenchIo<P>>, flows: Vec<Flow>) -> Self {
+        let flows: Arc<[Flow]> = flows.into();
+        for fifo in worker.io().fifos() {
+            fifo.set_flows(flows.clone());
+        }
+        Self {
+            stats: core.end().stats()[0].clone(),
+            core,
+            worker,
+            frames: Arc::default(),
+            flows,
+            memory: memory::Grown::UNKNOWN,
+        }
+    }
+
+    /// One round of the worker's loop, as in `sluice upf`.
+    #[inline(always)]
+    pub fn turn(&mut self) -> usize {
+        let began_ns = clock::monotonic_ns();
+        let work = self.worker.turn(began_ns);
+        if work > 0 {
+            self.stats.busy_turns.add(1);
+            self.stats.busy_ns.add(clock::monotonic_ns() - began_ns);
+        } else {
+            self.stats.idle_turns.add(1);
+        }
+        work
+    }
+
+    /// The worker's counters, for those who read them meanwhile.
+    pub fn stats(&self) -> Vec<Arc<WorkerStats>> {
+        vec![self.stats.clone()]
+    }
+
+    /// Follows packets from now on, or none. Returns how many were followed before.
+    pub fn trace(&mut self, filter: Option<Filter>) -> u64 {
+        self.core.end_mut().trace(filter);
+        self.turn();
+        while self.core.end_mut().receive_message().is_some() {}
+        let end = self.core.end_mut();
+        std::iter::from_fn(|| end.next_record()).count() as u64
+    }
+
+    /// The packet ledger.
+    pub fn ledger(&self) -> Ledger {
+        self.core.ledger()
+    }
+
+    /// Sends the packets of all sessions through both directions and compares every byte.
+    pub fn prove(&mut self) -> Result<u64, Failure> {
+        self.open(&[Direction::Uplink, Direction::Downlink], Check::Every);
+        let all = self.flows.len();
+        let until = self.worker.io().fifos().map(|fifo| fifo.returned() + all);
+        let fifos = |world: &mut Self| world.worker.io().fifos().map(|fifo| fifo.returned());
+        while fifos(self).iter().zip(until).any(|(at, until)| *at < until) {
+            if self.turn() == 0 {
+                return Err(format!("the path stands still: {}", self.ledger()));
+            }
+        }
+        self.verdict()
+    }
+
+    /// Packets compared so far, or what was wrong with them.
+    pub fn verdict(&mut self) -> Result<u64, Failure> {
+        let ledger = self.ledger();
+        if !ledger.balances() || ledger.dropped_total() > 0 {
+            return Err(format!("packets were lost: {ledger}"));
+        }
+        let mut compared = 0;
+        for fifo in self.worker.io().fifos() {
+            compared += fifo.judge()?;
+        }
+        Ok(compared)
+    }
+
+    /// Packets that came out so far, in both directions.
+    pub fn returned(&mut self) -> usize {
+        self.worker.io().fifos().iter().map(|f| f.returned()).sum()
+    }
+
+    /// Packets come in these directions from now on, and so many of them are compared.
+    pub fn open(&mut self, directions: &'static [Direction], check: Check) {
+        let io = self.worker.io();
+        io.open(directions);
+        for fifo in io.fifos() {
+            fifo.set_check(check);
+        }
+    }
+
+    /// Ends it; gives all packets back to their pool.
+    pub fn end(mut self) {
+        for fifo in self.worker.io().fifos() {
+            fifo.free();
+        }
+        self.worker.stop();
+    }
+}
+
+/// What a UPF has room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Sessions, each with a UE address of the pool.
+    pub sessions: u32,
+    /// TEIDs of ours.
+    pub endpoints: u32,
+    /// Extension blocks.
+    pub blocks: u32,
+    /// Where the gNBs are.
+    pub peers: Peers,
+}
+
+impl Size {
+    /// As upf.yaml has it by default for so many sessions.
+    pub fn of(sessions: u32) -> Self {
+        Self {
+            sessions,
+            endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
+            blocks: sessions + 1,
+            peers: Peers::default(),
+        }
+    }
+}
+
+/// Core and worker as `sluice upf` assembles them.
+pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>), Failure> {
+    let Size { sessions, .. } = size;
+    let pool = topology::pool(sessions);
+    let foreign = sessions.saturating_mul(2);
+    let layout = Layout::new(size.endpoints, &[pool], foreign).map_err(|e| e.to_string())?;
+    let plan = Plan {
+        layout: layout.clone(),
+        blocks: size.blocks,
+        workers: 1,
+    };
+    let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
+    let mut interfaces = topology::control_config(pool, size.peers);
+    let mut polled = vec![polled(N3), polled(N6)];
+    if io.ports().len() > usize::from(topology::N4.0) {
+        interfaces.interfaces.push(topology::n4_interface());
+        polled.push(self::polled(topology::N4));
+    }
+    let control = Control::new(interfaces).map_err(|e| e.to_string())?;
+    let config = Config {
+        sessions: sessions as usize,
+        ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])
+    };
+    let n4 = sluice_n4::Config {
+        // The SMF here answers none.
+        heartbeat_interval_ms: 0,
+        ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
+    };
+    let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
+    let seed = seeds.into_iter().next().ok_or("no worker")?;
+    Ok((core, seed.grow(io, polled, QueueId(0))))
+}
+
+fn polled(port: PortId) -> Polled {
+    Polled {
+        port,
+        queue: QueueId(0),
+    }
+}
+
+/// Establishes `sessions` sessions over N4 through `core`.
+pub fn establish<I: PortIo>(
+    sessions: u32,
+    core: &mut Core<I::Packet>,
+    worker: &mut Worker<I>,
+    (teids, answers): (Teids, &mut Answers<I::Packet>),
+) -> Result<(), Failure> {
+    let mut smf = Smf::new(teids);
+    let mut message = [0; 2048];
+    let too_long = |_| "a request is too long";
+    let len = smf.associate(&mut message, time().wall).map_err(too_long)?;
+    core.datagram(time(), smf.address(), &message[..len], answers);
+    if !answers.associated {
+        return Err("the UPF refused the association".to_owned());
+    }
+    for index in 0..sessions {
+        let len = smf.establish(&mut message, index).map_err(too_long)?;
+        core.datagram(time(), smf.address(), &message[..len], answers);
+        if index % WINDOW == WINDOW - 1 || index == sessions - 1 {
+            settle(core, worker, answers);
+        }
+        if let Some(why) = &answers.refused {
+            return Err(format!("session {index} was refused: {why}"));
+        }
+    }
+    match answers.established == sessions as usize {
+        true => Ok(()),
+        false => Err(format!(
+            "{} of {sessions} sessions were established",
+            answers.established
+        )),
+    }
+}
+
+/// Until all transactions have come back and their answers are out.
+fn settle<I: PortIo>(
+    core: &mut Core<I::Packet>,
+    worker: &mut Worker<I>,
+    answers: &mut Answers<I::Packet>,
+) {
+    while core.end().under_way() > 0 {
+        worker.turn(clock::monotonic_ns());
+        core.turn(time(), answers);
+    }
+}
+
+/// The time now, as `sluice upf` tells it.
+pub fn time() -> Time {
+    /// Seconds from the era of NTP (1900) to that of Unix.
+    const NTP_TO_UNIX_S: u64 = 2_208_988_800;
+    Time {
+        now: Instant(clock::monotonic_ns()),
+        wall: NtpTime((clock::wall().as_secs() + NTP_TO_UNIX_S) as u32),
+    }
+}
+
+/// Fisher and Yates, with Marsaglia's xorshift from a fixed seed: every run has the same order.
+pub fn shuffle(flows: &mut [Flow]) {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for last in (1..flows.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        flows.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+}

@@ -1,0 +1,152 @@
+//! N4 transports of the benchmark: the stand-in for a port, and the daemon's kernel socket on
+//! loopback.
+
+use super::load::Wire;
+use super::ring::{self, Near, RemoteEnd};
+use sluice::upf::n4::{N4, Outside};
+use sluice_control::core::{Core, Env};
+use sluice_host::netns::Ns;
+use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
+use sluice_port::Packet;
+use sluice_port_dpdk::MbufPool;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+/// Octets of a datagram.
+const ROOM: usize = 2048;
+
+/// The N4 loop's side of a way.
+pub trait Door {
+    /// What the core sends by.
+    type Around: Env;
+
+    /// Hands what has arrived to `handle`. Returns how many datagrams there were.
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self::Around)) -> usize;
+
+    /// The way out.
+    fn around(&mut self) -> &mut Self::Around;
+
+    /// Sends what still waits.
+    fn flush(&mut self);
+
+    /// A turn of the cheapest loop that could answer. Returns how many datagrams there were.
+    fn limit(&mut self, _: &mut Core<<Self::Around as Env>::Packet>) -> usize {
+        let work = self.receive(super::limit::answer_all);
+        self.flush();
+        work
+    }
+}
+
+/// The stand-in for a port; it knows one peer.
+pub struct RingDoor<P> {
+    near: Near<P>,
+    peer: SocketAddr,
+}
+
+impl<P> RingDoor<P> {
+    /// Both ends.
+    pub fn pair(peer: SocketAddr) -> (Self, RemoteEnd) {
+        let (near, far) = ring::pair();
+        (Self { near, peer }, far)
+    }
+}
+
+impl<P: Packet> Door for RingDoor<P> {
+    type Around = Near<P>;
+
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Near<P>)) -> usize {
+        self.near.receive(self.peer, handle)
+    }
+
+    fn around(&mut self) -> &mut Near<P> {
+        &mut self.near
+    }
+
+    fn flush(&mut self) {
+        self.near.flush();
+    }
+}
+
+impl Door for N4 {
+    type Around = Outside;
+
+    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside)) -> usize {
+        N4::receive(self, handle)
+    }
+
+    fn around(&mut self) -> &mut Outside {
+        self.outside()
+    }
+
+    fn flush(&mut self) {
+        N4::flush(self);
+    }
+}
+
+/// How SMFs' datagrams go through the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Datagrams {
+    /// Those of one length as one.
+    Together,
+    /// Each by itself, as most SMFs send.
+    Apart,
+}
+
+/// The SMFs' socket.
+pub struct SocketWire {
+    socket: UdpSocket,
+    to: SocketAddrV4,
+    received: RecvBatch,
+    sending: SendBatch,
+}
+
+impl SocketWire {
+    /// The daemon's sockets and the SMFs', on ports of loopback that are free.
+    pub fn pair(pool: MbufPool, datagrams: Datagrams) -> Result<(N4, Self), String> {
+        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let error = |e: sluice_host::HostError| e.to_string();
+        let ns = Ns::current().map_err(error)?;
+        // The kernel names a free port; nobody else is likely to take it in between.
+        let port = UdpSocket::bind(&ns, any).map_err(error)?.local().port();
+        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
+        let mut wire = Self {
+            socket: UdpSocket::bind(&ns, any).map_err(error)?,
+            to,
+            received: RecvBatch::new(BATCH_MAX, DATAGRAM_MAX),
+            sending: SendBatch::new(BATCH_MAX, ROOM),
+        };
+        if datagrams == Datagrams::Together {
+            wire.sending = wire.sending.in_any_order();
+            // Else the N4 thread would split on the way through loopback what leaves as one.
+            let together = wire.socket.receive_together();
+            together.map_err(|e| format!("receive datagrams together: {e}"))?;
+        }
+        let socket = N4::open(to).map_err(error)?;
+        Ok((N4::new(vec![socket], pool).map_err(error)?, wire))
+    }
+}
+
+impl Wire for SocketWire {
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        if self.sending.is_full() {
+            self.flush();
+        }
+        self.sending.push_bytes(bytes, self.to, None)
+    }
+
+    fn flush(&mut self) {
+        if !self.sending.is_empty() {
+            // A datagram that is lost is missed by the caller.
+            let patience = Duration::from_millis(100);
+            self.socket.flush(&mut self.sending, patience, |_, _| {});
+        }
+    }
+
+    fn receive(&mut self, mut take: impl FnMut(&[u8])) -> usize {
+        let taken = self.socket.recv(&mut self.received).unwrap_or(0);
+        for datagram in self.received.iter() {
+            take(datagram.bytes);
+        }
+        taken
+    }
+}

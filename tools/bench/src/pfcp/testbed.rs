@@ -1,0 +1,250 @@
+//! Testbed: the measured UPF and its sessions.
+
+use super::load::{Lap, Log, Pace, Wire, drive};
+use super::n4_transport::Door;
+use super::port::N4Port;
+use super::preemption::Away;
+use super::script::Script;
+use super::subscribers::Subscribers;
+use super::turns::{Spent, spend, turn, turn_or_rest};
+use super::variety::Variety;
+use crate::path::fifo::Fifo;
+use crate::path::io::{BenchIo, Pool};
+use crate::path::memory;
+use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};
+use crate::path::topology::N4_SMF;
+use crate::path::traffic::Direction;
+use crate::path::traffic::Frames;
+use sluice_control::core::{Core, Env};
+use sluice_datapath::worker::Worker;
+use sluice_host::{clock, thread};
+use sluice_port::Packet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Establishments of one series at the start.
+const SERIES: u32 = 100_000;
+/// TEIDs of ours at the least.
+const ENDPOINTS_MIN: u32 = 1 << 22;
+/// Requests under way at a time while sessions are established and connected.
+const WINDOW: usize = 256;
+
+/// CPUs: the N4 loop's, and that of the worker and the generator.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpus {
+    /// Of the measured thread.
+    pub n4: usize,
+    /// Of the worker and the generator.
+    pub worker: usize,
+}
+
+/// All of it.
+pub struct Testbed<P: Packet> {
+    /// The measured core.
+    pub core: Core<P>,
+    worker: Worker<BenchIo<P>>,
+    /// The SMFs' side.
+    pub subscribers: Subscribers,
+    cpus: Cpus,
+    /// How often the measured thread did not have its CPU.
+    pub away: Arc<Away>,
+    /// Memory that sessions take.
+    pub memory: memory::Grown,
+}
+
+/// What the measured loop does with a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loop {
+    /// All that the daemon does.
+    N4,
+    /// The same, and it sleeps when nothing comes, as the daemon does: its CPU may be the worker's.
+    Housekeeping,
+    /// The cheapest that could answer.
+    Limit,
+}
+
+impl<P: Packet> Testbed<P> {
+    /// Starts a UPF for `sessions` sessions of such a variety; none is established yet.
+    pub fn build(
+        sessions: u32,
+        variety: Variety,
+        mut pool: Pool<P>,
+        n4: N4Port<P>,
+        cpus: Cpus,
+    ) -> Result<Self, Failure> {
+        let subscribers = Subscribers::new(sessions, variety, N4_SMF, time().wall);
+        let frames = Arc::new(Frames::of(variety.peers));
+        let mut fifo = |direction| {
+            let fifo = Fifo::new(direction, Arc::clone(&frames), &mut pool);
+            fifo.ok_or("no packet buffers for the memory source")
+        };
+        let mut io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+        io.set_pool(pool);
+        io.set_n4(n4);
+        // Open5GS takes two TEIDs for a session, and those given back rest for a minute, in which
+        // more sessions come and go here than in any network.
+        let size = Size {
+            endpoints: sessions
+                .saturating_mul(4)
+                .next_power_of_two()
+                .max(ENDPOINTS_MIN),
+            peers: variety.peers,
+            ..Size::of(sessions)
+        };
+        let (core, worker) = start(size, io)?;
+        Ok(Self {
+            core,
+            worker,
+            subscribers,
+            cpus,
+            away: Arc::default(),
+            memory: memory::Grown::UNKNOWN,
+        })
+    }
+
+    /// Where the SMF's datagrams come from.
+    pub fn smf(&self) -> SocketAddr {
+        self.subscribers.address()
+    }
+
+    /// Sets up the association and establishes and connects all sessions.
+    pub fn populate(
+        &mut self,
+        door: &mut impl Door<Around: Env<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+    ) -> Result<(), Failure> {
+        let mut request = [0; 512];
+        let written = self.subscribers.associate(&mut request);
+        let len = written.map_err(|_| "the association set-up is too long")?;
+        let from = self.smf();
+        self.core
+            .datagram(time(), from, &request[..len], door.around());
+        door.flush();
+        wire.receive(|_| ());
+        let count = self.subscribers.all.len() as u32;
+        let mut log = Log::new(SERIES as usize);
+        let mut script = Script::default();
+        let before_bytes = memory::used_bytes();
+        for first in (0..count).step_by(SERIES as usize) {
+            script.establishing(&mut self.subscribers, first, SERIES.min(count - first));
+            self.serve(door, wire, &script, &mut log)?;
+        }
+        self.memory = memory::Grown::since(before_bytes, &self.core, count);
+        self.connect_all(door, wire)
+    }
+
+    /// Brings every session to the state in which packets flow.
+    pub fn connect_all(
+        &mut self,
+        door: &mut impl Door<Around: Env<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+    ) -> Result<(), Failure> {
+        let mut script = Script::default();
+        loop {
+            script.connecting(&mut self.subscribers);
+            if script.len() == 0 {
+                return Ok(());
+            }
+            let mut log = Log::new(script.len());
+            self.serve(door, wire, &script, &mut log)?;
+        }
+    }
+
+    fn serve(
+        &mut self,
+        door: &mut impl Door<Around: Env<Packet = P>>,
+        wire: &mut (impl Wire + Send),
+        script: &Script,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        self.lap((door, wire), script, Pace::Closed(WINDOW), Loop::N4, log)?;
+        self.judge(script, log)
+    }
+
+    /// One lap: the generator and the worker on their CPU, the measured loop on its own.
+    pub fn lap(
+        &mut self,
+        ends: (
+            &mut impl Door<Around: Env<Packet = P>>,
+            &mut (impl Wire + Send),
+        ),
+        script: &Script,
+        pace: Pace,
+        what: Loop,
+        log: &mut Log,
+    ) -> Result<Spent, Failure> {
+        let turn = |worker: &mut Worker<BenchIo<P>>| {
+            worker.turn(clock::monotonic_ns());
+        };
+        let away = Arc::clone(&self.away);
+        self.lap_while(ends, what, |wire, worker| {
+            drive(wire, script, pace, (log, &away), || turn(worker))
+        })
+    }
+
+    /// The measured loop turns until `generate` ends, which has the other CPU and the worker.
+    pub fn lap_while<W: Wire + Send>(
+        &mut self,
+        (door, wire): (&mut impl Door<Around: Env<Packet = P>>, &mut W),
+        what: Loop,
+        generate: impl FnOnce(&mut W, &mut Worker<BenchIo<P>>) -> Result<Lap, Failure> + Send,
+    ) -> Result<Spent, Failure> {
+        let Self {
+            core,
+            worker,
+            cpus,
+            away,
+            ..
+        } = self;
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let generator = scope.spawn(|| {
+                let pinned = thread::pin(&[cpus.worker]).map_err(|e| e.to_string());
+                let lap = pinned.and_then(|()| generate(wire, worker));
+                done.store(true, Ordering::Release);
+                lap
+            });
+            thread::pin(&[cpus.n4]).map_err(|e| e.to_string())?;
+            let mut spent = match what {
+                Loop::N4 => spend((&done, away), || turn(core, door)),
+                Loop::Housekeeping => {
+                    let mut idle = 0;
+                    spend((&done, away), || turn_or_rest(core, door, &mut idle))
+                }
+                Loop::Limit => spend((&done, away), || door.limit(core)),
+            };
+            let lap = generator.join().map_err(|_| "the generator panicked")?;
+            spent.lap = lap?;
+            Ok(spent)
+        })
+    }
+
+    /// Ports of user packets and their packets.
+    pub fn io(&mut self) -> &mut BenchIo<P> {
+        self.worker.io()
+    }
+
+    /// Reads all answers: each request has one, and it says yes.
+    pub fn judge(&mut self, script: &Script, log: &Log) -> Result<(), Failure> {
+        if log.stray > 0 || log.overflow {
+            return Err(format!(
+                "{} datagrams answer nothing that was asked",
+                log.stray
+            ));
+        }
+        for answer in log.answers() {
+            script.judge(&mut self.subscribers, answer)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a packet each way through every session that stands and compares every byte.
+    pub fn prove(self) -> Result<u64, Failure> {
+        let flows = self.subscribers.flows()?;
+        let mut world = PathWorld::of(self.core, self.worker, flows);
+        let compared = world.prove();
+        world.end();
+        compared
+    }
+}

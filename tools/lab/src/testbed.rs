@@ -1,0 +1,294 @@
+//! Testbed of the runners: one benchmark testbed at a time, with what a point varies set in it.
+
+use super::undisturbed::undisturbed;
+use crate::experiments::{Job, Measured, Problem};
+use sluice_bench::elastic::measure::{PacketBalance, balance, percentile};
+use sluice_bench::elastic::models::{FullLoad, Model, arrange, full_load};
+use sluice_bench::elastic::packet_template::PacketTemplate;
+use sluice_bench::elastic::source::Pace;
+use sluice_bench::elastic::testbed::Testbed;
+use sluice_bench::path::io::Pool;
+use sluice_port::Packet;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A worker that was away for longer has lost packets, or time, for that alone.
+pub const AWAY_NS: u64 = 1_000_000;
+/// An Ethernet header, and the frame check sequence that the papers count.
+pub const ETH: usize = 14;
+pub const FCS: usize = 4;
+/// What a frame takes on a line besides: preamble, start, gap.
+pub const LINE: usize = 20;
+/// IPv4 and UDP inside.
+pub const INNER_HEADERS: usize = 28;
+/// Payloads of IMIX, 7 to 4 to 1 in an order without runs; their mean is 309 octets (system B).
+const IMIX: [usize; 12] = [36, 496, 36, 36, 496, 36, 1472, 36, 496, 36, 36, 496];
+
+/// What lies below the worlds: buffers, and threads that may use them.
+pub struct LabMachine<P> {
+    /// Gives fresh packets to one worker.
+    pub pool: Box<dyn Fn() -> Pool<P>>,
+    /// What a thread needs to be a worker; for as long as it is kept.
+    pub register: Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>,
+    /// Of both workers.
+    pub cpus: [usize; 2],
+}
+
+/// The world of the moment.
+pub struct Rig<P: Packet + Send + 'static> {
+    ground: LabMachine<P>,
+    world: Option<((u32, bool), Testbed<P>)>,
+}
+
+/// What a point asks of packets.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Load {
+    /// Inner packets, one after the other, in octets.
+    pub inner_lens: Vec<usize>,
+    /// 44 octets of outer header instead of 36.
+    pub container: bool,
+    /// The share of packets that go up.
+    pub uplink: f64,
+}
+
+impl Load {
+    /// As axes and what is held say: `header_bytes`; `direction` or `uplink_percent`; and one of
+    /// `traffic`, `payload_bytes`.
+    pub fn of(job: &Job<'_>) -> Result<Self, Problem> {
+        let payloads = match job.text("traffic") {
+            Ok("IMIX") => IMIX.to_vec(),
+            Ok("64 B") => vec![64],
+            Ok("1400 B") => vec![1400],
+            Ok(other) => return Err(bad("traffic", other, "IMIX, '64 B' or '1400 B'")),
+            Err(_) => vec![job.number("payload_bytes")? as usize],
+        };
+        Ok(Self {
+            inner_lens: payloads.iter().map(|p| p + INNER_HEADERS).collect(),
+            container: container(job)?,
+            uplink: uplink(job)?,
+        })
+    }
+
+    /// Half of the packets go either way, where an experiment says nothing of directions.
+    pub fn both_ways(job: &Job<'_>) -> Result<Self, Problem> {
+        let payload = job.number("payload_bytes")? as usize;
+        Ok(Self {
+            inner_lens: vec![payload + INNER_HEADERS],
+            container: container(job)?,
+            uplink: 0.5,
+        })
+    }
+
+    /// The mean of frames on N3 without FCS, in octets.
+    pub fn tunnel_frame(&self) -> f64 {
+        let sum: usize = self.inner_lens.iter().sum();
+        let outer = if self.container { 44 } else { 36 };
+        sum as f64 / self.inner_lens.len() as f64 + (ETH + outer) as f64
+    }
+}
+
+/// Whether `header_bytes` says that there is a PDU Session Container.
+pub fn container(job: &Job<'_>) -> Result<bool, Problem> {
+    match job.number("header_bytes")? as u32 {
+        36 => Ok(false),
+        44 => Ok(true),
+        other => Err(bad("header_bytes", &other.to_string(), "36 or 44")),
+    }
+}
+
+/// The share of packets that go up.
+pub fn uplink(job: &Job<'_>) -> Result<f64, Problem> {
+    match job.text("direction") {
+        Ok("uplink") => Ok(1.0),
+        Ok("downlink") => Ok(0.0),
+        Ok("both") | Err(_) => Ok(job.number("uplink_percent")? / 100.0),
+        Ok(other) => Err(bad("direction", other, "uplink, downlink or both")),
+    }
+}
+
+/// The execution model of this name.
+pub fn model(name: &str) -> Result<Model, Problem> {
+    match name {
+        "rtc" | "sluice" => Ok(Model::RunToCompletion),
+        "pipeline" => Ok(Model::Pipeline),
+        "mixed" => Ok(Model::Mixed),
+        other => Err(bad("model", other, "rtc, pipeline, mixed or sluice")),
+    }
+}
+
+/// What an experiment says and no runner understands.
+pub fn bad(name: &str, got: &str, expected: &str) -> Problem {
+    Problem::Failed(format!("{name}: got '{got}'; expected {expected}"))
+}
+
+/// What came of an offer.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    pub balance: PacketBalance,
+    /// The longest time that a worker was away, if it was long.
+    pub away: Option<String>,
+    /// Times of packets from due to sent, sorted.
+    pub times_ns: Vec<u32>,
+}
+
+impl Offered {
+    /// Packets that came and did not leave, by those that came.
+    pub fn loss(&self) -> f64 {
+        let PacketBalance {
+            made, lost, missed, ..
+        } = self.balance;
+        (lost + missed) as f64 / (made + missed).max(1) as f64
+    }
+
+    /// Microseconds that `share` of the packets did not exceed.
+    pub fn us(&self, share: f64) -> f64 {
+        f64::from(percentile(&self.times_ns, share)) / 1000.0
+    }
+}
+
+impl<P: Packet + Send + 'static> Rig<P> {
+    /// Nothing stands yet.
+    pub fn new(ground: LabMachine<P>) -> Self {
+        Self {
+            ground,
+            world: None,
+        }
+    }
+
+    /// CPUs of both workers.
+    pub fn cpus(&self) -> [usize; 2] {
+        self.ground.cpus
+    }
+
+    /// A world with so many sessions for these packets; the one that stands, if it is such a one.
+    pub fn world(&mut self, sessions: u32, load: &Load) -> Result<&mut Testbed<P>, Problem> {
+        let wanted = (sessions, load.container);
+        if self.world.as_ref().is_none_or(|(kind, _)| *kind != wanted) {
+            self.clear();
+            let pools = [(self.ground.pool)(), (self.ground.pool)()];
+            let register = self.ground.register.clone();
+            let (cpus, container) = (self.ground.cpus, load.container);
+            let built = Testbed::build(sessions, cpus, container, pools, move || register());
+            self.world = Some((wanted, built.map_err(Problem::Failed)?));
+        }
+        let lens = &load.inner_lens;
+        let mould = Arc::new(PacketTemplate::of(lens, load.container).map_err(Problem::Failed)?);
+        let uplink = load.uplink;
+        let (_, world) = self
+            .world
+            .as_mut()
+            .ok_or_else(|| Problem::Failed("no world".to_owned()))?;
+        world.drain();
+        world.sources(move |_, source| source.set_mould(mould.clone(), uplink));
+        world.watch.take_gap_ns();
+        Ok(world)
+    }
+
+    /// Ends what stands, and gives its packets back.
+    pub fn clear(&mut self) {
+        if let Some((_, world)) = self.world.take() {
+            world.end();
+        }
+    }
+}
+
+impl<P: Packet + Send + 'static> Drop for Rig<P> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Sessions of a point.
+pub fn sessions(job: &Job<'_>) -> Result<u32, Problem> {
+    match job.number("sessions")? {
+        n if (4_096.0..=4_000_000.0).contains(&n) => Ok(n as u32),
+        n => Err(bad("sessions", &n.to_string(), "4096 to 4000000")),
+    }
+}
+
+/// Length of a repetition.
+pub fn each(job: &Job<'_>) -> Result<Duration, Problem> {
+    let seconds = job.number("seconds")?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| bad("seconds", &seconds.to_string(), "seconds"))
+}
+
+/// How many repetitions.
+pub fn repeats(job: &Job<'_>) -> Result<usize, Problem> {
+    Ok((job.number("repeats")? as usize).max(1))
+}
+
+/// As many repetitions at full load as the job asks for, in this model; and what disturbed one, if so.
+pub fn at_full_load<P: Packet + Send + 'static>(
+    world: &mut Testbed<P>,
+    model: Model,
+    job: &Job<'_>,
+) -> Result<(Vec<FullLoad>, Option<String>), Problem> {
+    arrange(world, model);
+    let each = each(job)?;
+    let (mut all, mut disturbed) = (vec![], None);
+    for _ in 0..repeats(job)? {
+        let lap = undisturbed(world, job, |world| full_load(world, 1, each))?;
+        all.push(lap.what);
+        disturbed = disturbed.or(lap.disturbed);
+    }
+    Ok((all, disturbed))
+}
+
+/// What the engine would do if packets cost nothing to make and to look at, in Mpps.
+pub fn engine_mpps(load: &FullLoad) -> f64 {
+    1000.0 / load.engine_ns[0].max(load.engine_ns[1])
+}
+
+/// Packets come at this pace for so long, and what is under way leaves. Looks at all packets.
+pub fn offer<P: Packet + Send + 'static>(
+    world: &mut Testbed<P>,
+    pace: Pace,
+    each: Duration,
+) -> Offered {
+    world.drain();
+    world.sources(|_, source| drop(source.take_samples()));
+    let before = balance(world);
+    world.watch.take_gap_ns();
+    world.watch.sample(true);
+    world.sources(move |_, source| source.set_pace(pace));
+    world.turn_for(each.as_nanos() as u64);
+    world.watch.sample(false);
+    let away = away(world);
+    world.drain();
+    let mut times_ns = world.sources(|_, source| source.take_samples()).concat();
+    times_ns.sort_unstable();
+    Offered {
+        balance: balance(world).since(before),
+        away,
+        times_ns,
+    }
+}
+
+/// So many millions of packets a second, half of them from each source.
+pub fn at_mpps(mpps: f64) -> Pace {
+    Pace::every(2000.0 / mpps.max(1e-6))
+}
+
+/// Whether a worker was away for long since the last question.
+fn away<P: Packet>(world: &Testbed<P>) -> Option<String> {
+    let gap_ns = world.watch.take_gap_ns();
+    let ms = gap_ns as f64 / 1e6;
+    (gap_ns > AWAY_NS).then(|| format!("a worker was away for {ms:.1} ms"))
+}
+
+/// Adds where a tenth, a fifth, ... of the sorted times lie: y in percent, x in microseconds.
+pub fn add_distribution(measured: &mut Measured, times_ns: &[u32]) {
+    let shares = (0..=100).map(|n| f64::from(n) / 100.0).chain([0.999]);
+    let at = |share: f64| {
+        [
+            f64::from(percentile(times_ns, share)) / 1000.0,
+            share * 100.0,
+        ]
+    };
+    let mut curve: Vec<[f64; 2]> = shares.skip(1).map(at).collect();
+    curve.sort_by(|a, b| a[1].total_cmp(&b[1]));
+    curve.retain(|place| place[0] > 0.0);
+    measured.curves.insert("latency".to_owned(), curve);
+}

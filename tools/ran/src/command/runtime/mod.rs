@@ -1,0 +1,207 @@
+//! Runtime of a scenario: gNBs, UEs, SMF, and their upkeep: one thread commands, each gNB and the
+//! SMF have their own.
+//!
+//! [`Runtime::pulse`] is called wherever the script waits: it takes reports, sets up again what the
+//! UPF has lost, forgets tunnels that UEs left, and shows how things are.
+
+mod close;
+mod core;
+mod echo;
+mod gnb;
+mod mobility;
+mod namespaces;
+mod restore;
+mod sessions;
+mod snapshot;
+mod ues;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub use snapshot::Figures;
+pub use ues::{State, Ue};
+
+use self::core::Core;
+use self::echo::Echoes;
+use self::gnb::Station;
+use self::mobility::Left;
+use self::namespaces::Namespaces;
+pub use self::namespaces::Undo;
+use super::scenario::Scenario;
+use super::show::Live;
+use super::{Failure, Halt};
+use sluice::screen::Screen;
+
+/// From one look at everything to the next.
+const PULSE: Duration = Duration::from_millis(200);
+
+/// When the script must stop.
+#[derive(Clone, Debug)]
+pub struct Until {
+    /// Somebody wants the end.
+    pub flag: Arc<AtomicBool>,
+    /// The time is up then.
+    pub deadline: Option<Instant>,
+}
+
+impl Until {
+    /// An error when it is time.
+    pub fn check(&self) -> Result<(), Halt> {
+        if self.flag.load(Ordering::Relaxed) {
+            return Err(Halt::Interrupted);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Halt::TimeUp),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What has happened, beside what gNBs count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// UEs attached.
+    pub attaches: u64,
+    /// UEs detached.
+    pub detaches: u64,
+    /// UEs moved.
+    pub handovers: u64,
+    /// Handovers after which no End Marker came.
+    pub end_markers_missing: u64,
+    /// Procedures that failed.
+    pub failures: u64,
+    /// Error Indications that the UPF reported.
+    pub error_reports: u64,
+    /// Usage reports of URRs.
+    pub usage_reports: u64,
+    /// Reports that concern nobody, or were lost.
+    pub unknown_reports: u64,
+    /// Associations that ended by themselves.
+    pub associations_lost: u64,
+    /// Sessions that the UPF lost.
+    pub sessions_lost: u64,
+    /// Sessions set up again.
+    pub sessions_restored: u64,
+    /// Our Echo Requests that were answered.
+    pub echoes_answered: u64,
+    /// Our Echo Requests that were not.
+    pub echoes_unanswered: u64,
+    /// Octets by which ended sessions' usage was wrong.
+    pub usage_difference: u64,
+}
+
+/// All of it. gNBs and UEs come before the places where they are, so that they go first.
+pub struct Runtime {
+    /// The plan.
+    pub scenario: Arc<Scenario>,
+    /// Where progress is shown.
+    pub screen: Screen,
+    /// When the script must stop.
+    pub until: Until,
+    /// What has happened.
+    pub totals: Totals,
+    stations: Vec<Station>,
+    ues: Vec<Ue>,
+    core: Option<Core>,
+    left: Vec<Left>,
+    echoes: Echoes,
+    live: Live,
+    last_pulse: Instant,
+    complaints: u32,
+    places: Namespaces,
+}
+
+impl Runtime {
+    /// Makes namespaces, starts gNBs and the SMF, and associates it with the UPF. No UE is
+    /// attached yet.
+    pub fn start(scenario: &Arc<Scenario>, screen: &Screen, until: Until) -> Result<Self, Failure> {
+        let mut places = Namespaces::default();
+        // gNBs first: where another run has their ports, its rules are not touched.
+        let stations = gnb::all(scenario, &mut places)?;
+        let ues = ues::all(scenario, &mut places)?;
+        let core = scenario.n4.as_ref().map(Core::start).transpose()?;
+        Ok(Self {
+            scenario: Arc::clone(scenario),
+            screen: screen.clone(),
+            until,
+            totals: Totals::default(),
+            stations,
+            ues,
+            core,
+            left: Vec::new(),
+            echoes: Echoes::new(scenario.echo_every),
+            live: Live::new(),
+            last_pulse: Instant::now(),
+            complaints: 0,
+            places,
+        })
+    }
+
+    /// What stays in namespaces that were there before, and how it is taken away.
+    pub fn undo(&self) -> Undo {
+        self.places.undo()
+    }
+
+    /// All UEs.
+    pub fn ues(&self) -> &[Ue] {
+        &self.ues
+    }
+
+    /// Whether the SMF can ask the UPF for something; without an SMF of ours, nobody asks.
+    pub fn is_n4_up(&self) -> bool {
+        self.core.as_ref().is_none_or(Core::is_up)
+    }
+
+    /// Sleeps that long, and looks after everything meanwhile.
+    pub fn pause(&mut self, time: Duration) -> Result<(), Halt> {
+        let end = Instant::now() + time;
+        loop {
+            self.until.check()?;
+            self.pulse();
+            let rest = end.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Ok(());
+            }
+            // A signal is heard as soon as a person notices.
+            std::thread::sleep(rest.min(Duration::from_millis(50)));
+        }
+    }
+
+    /// Looks after everything, if the last look is some time ago.
+    pub fn pulse(&mut self) {
+        let now = Instant::now();
+        if now.duration_since(self.last_pulse) < PULSE {
+            return;
+        }
+        self.last_pulse = now;
+        self.take_reports();
+        self.keep_association();
+        self.forget_left(now);
+        self.look_after_echoes(now);
+        self.show(now);
+    }
+
+    /// Counts a procedure that failed. The first ones are told.
+    pub fn fail(&mut self, what: impl std::fmt::Display) {
+        const TOLD: u32 = 20;
+        self.totals.failures += 1;
+        self.complaints += 1;
+        if self.complaints <= TOLD {
+            self.screen.say(&format!("  FAILED  {what}"));
+        }
+        if self.complaints == TOLD {
+            let line = "  further failures are counted, not told";
+            self.screen.say(line);
+        }
+    }
+
+    fn show(&mut self, now: Instant) {
+        if !self.live.is_due(now, self.screen.is_terminal()) {
+            return;
+        }
+        let rows: Vec<_> = self.stations.iter().map(Station::row).collect();
+        let n4 = self.core.as_ref().map(Core::describe);
+        self.live.show(&self.screen, now, rows, n4, &self.totals);
+    }
+}

@@ -1,0 +1,274 @@
+//! UEs and their states.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use crate::{Flow, UeId};
+use sluice_host::netns::Ns;
+use sluice_host::tun::{Tun, TunConfig, TunRoute};
+use sluice_smf::{Traffic, Tunnel};
+use sluice_wire::ids::{Seid, Teid, UrrId};
+
+use super::super::Failure;
+use super::super::scenario::{NetnsPlace, Scenario, Ues};
+use super::namespaces::Namespaces;
+
+/// The first UE's routing table, where UEs share a namespace.
+const FIRST_TABLE: u32 = 10_000;
+
+/// A UE.
+pub struct Ue {
+    /// From 1.
+    pub number: usize,
+    /// Index of its group.
+    pub group: usize,
+    /// Index in its group, from 0.
+    pub member: usize,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Where its device is.
+    pub ns: Ns,
+    route: TunRoute,
+    /// What it is doing.
+    pub state: State,
+}
+
+/// What a UE is doing.
+pub enum State {
+    /// It is not there.
+    Off,
+    /// A gNB serves it.
+    On(Served),
+    /// Its gNB has forgotten it; the session and the device are still there.
+    Stranded(Stranded),
+}
+
+/// A UE that a gNB serves.
+pub struct Served {
+    /// Index of the gNB.
+    pub gnb: usize,
+    /// Its number there.
+    pub id: UeId,
+    /// The gNB's end of its tunnel.
+    pub teid: Teid,
+    /// Where its packets go.
+    pub uplink: Tunnel,
+    /// At the UPF; `None`: somebody else's, or lost.
+    pub session: Option<Session>,
+}
+
+/// A UE without a gNB.
+pub struct Stranded {
+    /// Its device, which nobody reads.
+    pub tun: Tun,
+    /// At the UPF.
+    pub session: Option<Session>,
+    /// Where its packets went.
+    pub uplink: Tunnel,
+}
+
+/// A PFCP session with what was measured.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Ours.
+    pub cp_seid: Seid,
+    /// What URRs reported.
+    pub reported: Vec<(UrrId, Traffic)>,
+    /// What gNBs counted before the one of now, uplink and downlink octets; below zero for what
+    /// was before the session.
+    pub carried: [i64; 2],
+}
+
+impl Session {
+    /// A session of a UE that has nothing under way, with what its gNB counted so far.
+    pub fn new(cp_seid: Seid, counted: [Flow; 2]) -> Self {
+        Self {
+            cp_seid,
+            reported: Vec::new(),
+            carried: counted.map(|flow| -flow.bytes.cast_signed()),
+        }
+    }
+
+    /// Adds what the UPF reported; says how many reports that were.
+    pub fn add(&mut self, usage: &sluice_smf::Usage) -> u64 {
+        for urr in &usage.urrs {
+            let known = self.reported.iter_mut().find(|(id, _)| *id == urr.urr_id);
+            match known {
+                Some((_, traffic)) => *traffic = traffic.plus(urr.traffic()),
+                None => self.reported.push((urr.urr_id, urr.traffic())),
+            }
+        }
+        usage.urrs.len() as u64
+    }
+
+    /// Octets by which the URR that saw most and the gNBs disagree.
+    pub fn difference(&self, counted: [Flow; 2]) -> u64 {
+        let most = |of: fn(&Traffic) -> u64| {
+            let all = self.reported.iter().map(|(_, traffic)| of(traffic));
+            all.max().unwrap_or(0).cast_signed()
+        };
+        let reported = [most(|t| t.uplink_octets), most(|t| t.downlink_octets)];
+        let now = counted.map(|flow| flow.bytes.cast_signed());
+        let parts = (0..2).map(|way| {
+            let counted = self.carried[way].saturating_add(now[way]);
+            reported[way].abs_diff(counted)
+        });
+        parts.sum()
+    }
+}
+
+impl Ue {
+    /// What people call it.
+    pub fn name(&self) -> String {
+        format!("UE {}", self.number)
+    }
+
+    /// Its device's name.
+    pub fn device(&self) -> String {
+        format!("ue{}", self.number)
+    }
+
+    /// Makes its device.
+    pub fn make_tun(&self, mtu: u16) -> Result<Tun, sluice_host::HostError> {
+        Tun::create(
+            &self.ns,
+            &TunConfig {
+                name: self.device(),
+                address: self.address,
+                mtu,
+                route: self.route,
+            },
+        )
+    }
+
+    /// As a served one.
+    pub fn served(&self) -> Option<&Served> {
+        match &self.state {
+            State::On(served) => Some(served),
+            _ => None,
+        }
+    }
+
+    /// As a served one.
+    pub fn served_mut(&mut self) -> Option<&mut Served> {
+        match &mut self.state {
+            State::On(served) => Some(served),
+            _ => None,
+        }
+    }
+
+    /// Its session, if it has one of ours.
+    pub fn session(&self) -> Option<&Session> {
+        match &self.state {
+            State::Off => None,
+            State::On(served) => served.session.as_ref(),
+            State::Stranded(stranded) => stranded.session.as_ref(),
+        }
+    }
+
+    /// Where its session stands.
+    pub fn session_mut(&mut self) -> Option<&mut Option<Session>> {
+        match &mut self.state {
+            State::Off => None,
+            State::On(served) => Some(&mut served.session),
+            State::Stranded(stranded) => Some(&mut stranded.session),
+        }
+    }
+}
+
+/// All UEs, each with its namespace and its routes, none attached.
+pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Ue>, Failure> {
+    let mut ues = Vec::new();
+    let mut rules: HashMap<Option<String>, (Ns, String)> = HashMap::new();
+    for (index, group) in scenario.ues.iter().enumerate() {
+        let shared = match group.namespace {
+            NetnsPlace::Each => None,
+            NetnsPlace::Group => Some(places.make(&format!("ran-{}", group.name))?),
+            _ => Some(places.existing(&group.namespace)?),
+        };
+        for member in 0..group.count {
+            let ue = ue(group, index, member, ues.len(), shared.as_ref(), places)?;
+            if let TunRoute::Table { table } = ue.route {
+                let name = ue.ns.name().map(str::to_owned);
+                let entry = rules.entry(name).or_insert((ue.ns.clone(), String::new()));
+                // Writing to a String cannot fail.
+                let _ = writeln!(entry.1, "rule add from {} lookup {table}", ue.address);
+            }
+            ues.push(ue);
+        }
+    }
+    for (ns, lines) in rules.into_values() {
+        let undo = lines.replace("rule add", "rule del");
+        places.set_anew(&ns, &lines, undo)?;
+    }
+    Ok(ues)
+}
+
+fn ue(
+    group: &Ues,
+    index: usize,
+    member: usize,
+    before: usize,
+    shared: Option<&Ns>,
+    places: &mut Namespaces,
+) -> Result<Ue, Failure> {
+    let number = before + 1;
+    let (ns, route) = match shared {
+        Some(ns) => {
+            let table = FIRST_TABLE + number as u32;
+            (ns.clone(), TunRoute::Table { table })
+        }
+        None => {
+            let label = format!("ran-{}{}", group.name, member + 1);
+            (places.make(&label)?, TunRoute::Default)
+        }
+    };
+    Ok(Ue {
+        number,
+        group: index,
+        member,
+        address: Ipv4Addr::from_bits(group.address.to_bits() + member as u32),
+        ns,
+        route,
+        state: State::Off,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_smf::{UrrUsage, Usage};
+    use sluice_wire::pfcp::value::{UsageReportTrigger, VolumeMeasurement};
+
+    fn usage(urr: u32, up: u64, down: u64) -> Usage {
+        Usage {
+            urrs: vec![UrrUsage {
+                urr_id: UrrId(urr),
+                sequence: 0,
+                trigger: UsageReportTrigger::default(),
+                volume: VolumeMeasurement {
+                    uplink: Some(up),
+                    downlink: Some(down),
+                    ..VolumeMeasurement::default()
+                },
+                duration_s: None,
+            }],
+        }
+    }
+
+    fn flows(up: u64, down: u64) -> [Flow; 2] {
+        [up, down].map(|bytes| Flow { packets: 1, bytes })
+    }
+
+    #[test]
+    fn usage_is_compared_over_gnbs_and_urrs_that_see_the_same() {
+        let mut session = Session::new(Seid(1), flows(100, 50));
+        session.add(&usage(1, 30, 20));
+        session.add(&usage(1, 10, 0));
+        // A second URR measures the same packets.
+        session.add(&usage(2, 40, 20));
+        assert_eq!(session.difference(flows(140, 70)), 0);
+        assert_eq!(session.difference(flows(141, 68)), 3);
+    }
+}

@@ -1,0 +1,58 @@
+//! Route resolution: interface and next hop of a destination.
+
+use super::Directory;
+use crate::config::{InterfaceConfig, Role};
+use core::net::Ipv4Addr;
+use sluice_datapath::tables::{InterfaceId, Prefix};
+use sluice_wire::eth::MacAddr;
+
+impl Directory {
+    /// The next hop towards `destination` on `interface`: itself on the link, else a gateway.
+    pub fn station_towards(
+        &self,
+        interface: InterfaceId,
+        destination: Ipv4Addr,
+    ) -> Option<Ipv4Addr> {
+        let config = self.interface(interface)?;
+        let target = u32::from(destination);
+        let on_link = config
+            .addresses
+            .iter()
+            .filter_map(|(a, len)| Prefix::new(*a, *len))
+            .any(|p| p.contains(target));
+        if on_link {
+            return Some(destination);
+        }
+        let routes = config.routes.iter().filter(|(p, _)| p.contains(target));
+        routes
+            .max_by_key(|(p, _)| p.mask)
+            .map(|(_, gateway)| *gateway)
+    }
+
+    /// The MAC address of the next hop towards `destination`: `Err` names a station that has
+    /// to be asked for.
+    pub fn mac_towards(
+        &self,
+        interface: InterfaceId,
+        destination: Ipv4Addr,
+    ) -> Option<Result<MacAddr, Ipv4Addr>> {
+        let station = self.station_towards(interface, destination)?;
+        Some(self.neighbours.mac(interface, station).ok_or(station))
+    }
+
+    /// The plain interface that leads to `destination`, with the next hop there.
+    pub fn plain_towards(&self, destination: Ipv4Addr) -> Option<(InterfaceId, Ipv4Addr)> {
+        let plain = |c: &InterfaceConfig| {
+            let mut roles = c.roles.iter();
+            roles.any(|r| matches!(r, Role::Plain { .. }))
+        };
+        self.interfaces
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| plain(c))
+            .find_map(|(id, _)| {
+                let id = id as InterfaceId;
+                Some((id, self.station_towards(id, destination)?))
+            })
+    }
+}

@@ -1,0 +1,127 @@
+//! Path builder: memory, shards, rings and counters for a number of workers and the control core.
+
+mod plan;
+mod worker_builder;
+
+use crate::control::ControlEnd;
+use crate::ledger::WorkerStats;
+use crate::limits::{
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACE_TOKENS, TRACES, WORKERS,
+};
+use crate::lookup::exact_match::{self, ExactWriter};
+use crate::lookup::owners::OwnerTable;
+use crate::lookup::session_lookup::SessionLookup;
+use crate::message::{ControlRings, Handover, WorkerRings};
+use crate::ring_backlog::RingBacklog;
+use crate::session::entry::SessionEntry;
+use crate::session::rule::ExtBlock;
+use crate::tables::Tables;
+use crate::wake::Wake;
+use crate::worker::WorkerId;
+use sluice_mem::arena::Arena;
+use sluice_mem::publish::Published;
+use sluice_mem::ring::{Consumer, Producer, spsc};
+use sluice_mem::shard::{self, Owned, ShardCount};
+use std::sync::Arc;
+
+pub use plan::{Plan, PlanError};
+pub use worker_builder::WorkerBuilder;
+
+/// A path: seeds of its workers, the control core's end, and the writer of CP-chosen identifiers.
+pub type Assembled<P> = (Vec<WorkerBuilder<P>>, ControlEnd<P>, ExactWriter);
+
+/// Makes a path. All memory is reserved here; pages are touched when they are used.
+pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
+    let n = plan.workers;
+    if !(1..=WORKERS).contains(&n) {
+        return Err(PlanError::Workers(n));
+    }
+    let lines = Arena::new("sluice-lines", plan.layout.lines())?;
+    let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
+    let mut states = deal(shard::create(lines, blocks, ShardCount::DEFAULT), n);
+    let owners = OwnerTable::dealt(n);
+    let (foreign, foreign_reader) = exact_match::table(plan.layout.foreign().1 as usize * 2)?;
+    let mut tables = Published::new(Tables::default());
+    let mut mesh = mesh(n);
+    let mut seeds = Vec::with_capacity(n);
+    let mut rings = Vec::with_capacity(n);
+    let stats: Vec<Arc<WorkerStats>> = (0..n).map(|_| Arc::default()).collect();
+    // The last is the control core's.
+    let wakes: Arc<[Wake]> = (0..=n).map(|_| Wake::default()).collect();
+    for (id, stats) in stats.iter().enumerate() {
+        let (to_worker, from_control) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
+        let (to_control, from_worker) = spsc(CONTROL_RING, RESERVED + MOVES + TRACES);
+        let (n4, from_n4) = spsc(N4_RING, 0);
+        let (to_workers, from_workers) = mesh.remove(0);
+        rings.push(ControlRings {
+            to_worker,
+            from_worker,
+            n4: from_n4,
+        });
+        seeds.push(WorkerBuilder {
+            id: id as WorkerId,
+            places: SessionLookup {
+                layout: plan.layout.clone(),
+                foreign: foreign_reader.clone(),
+            },
+            tables: tables.reader(),
+            state: states.remove(0),
+            owners: owners.clone(),
+            rings: WorkerRings {
+                from_control,
+                to_control,
+                n4,
+                to_workers: RingBacklog::new(to_workers),
+                from_workers,
+                wakes: wakes.clone(),
+            },
+            stats: stats.clone(),
+        });
+    }
+    let end = ControlEnd::new(rings, owners, tables, stats, wakes);
+    Ok((seeds, end, foreign))
+}
+
+/// Splits the ownership of all shards as [`OwnerTable::dealt`] says.
+fn deal(
+    mut all: Owned<SessionEntry, ExtBlock>,
+    workers: usize,
+) -> Vec<Owned<SessionEntry, ExtBlock>> {
+    let mut parts: Vec<_> = (1..workers).map(|_| all.none_like()).collect();
+    let owners = OwnerTable::dealt(workers);
+    for shard in all.shards().all() {
+        let owner = usize::from(owners.of(shard));
+        if owner > 0
+            && let Some(token) = all.release(shard)
+            && let Err(token) = parts[owner - 1].accept(token)
+        {
+            // Tokens of one set fit every owner made from it.
+            drop(token);
+        }
+    }
+    parts.insert(0, all);
+    parts
+}
+
+type Out<P> = Vec<Option<Producer<Handover<P>>>>;
+type In<P> = Vec<Option<Consumer<Handover<P>>>>;
+
+/// A ring from each worker to each other one.
+fn mesh<P: Send>(n: usize) -> Vec<(Out<P>, In<P>)> {
+    let mut ends: Vec<(Out<P>, In<P>)> = (0..n)
+        .map(|_| {
+            (
+                (0..n).map(|_| None).collect(),
+                (0..n).map(|_| None).collect(),
+            )
+        })
+        .collect();
+    for from in 0..n {
+        for to in (0..n).filter(|to| *to != from) {
+            let (producer, consumer) = spsc(HANDOVER_RING, TOKENS + TRACE_TOKENS);
+            ends[from].0[to] = Some(producer);
+            ends[to].1[from] = Some(consumer);
+        }
+    }
+    ends
+}

@@ -1,0 +1,53 @@
+//! A worker before it has ports.
+
+use crate::ledger::WorkerStats;
+use crate::lookup::owners::OwnerTable;
+use crate::lookup::session_lookup::SessionLookup;
+use crate::message::WorkerRings;
+use crate::session::entry::SessionEntry;
+use crate::session::rule::ExtBlock;
+use crate::tables::{Polled, Tables};
+use crate::worker::{Parts, Worker, WorkerId};
+use sluice_mem::publish::Reader;
+use sluice_mem::shard::Owned;
+use sluice_port::{Packet, PortIo, QueueId};
+use std::sync::Arc;
+
+/// All of a worker but its doors.
+pub struct WorkerBuilder<P> {
+    pub(super) id: WorkerId,
+    pub(super) places: SessionLookup,
+    pub(super) tables: Reader<Tables>,
+    pub(super) state: Owned<SessionEntry, ExtBlock>,
+    pub(super) owners: OwnerTable,
+    pub(super) rings: WorkerRings<P>,
+    pub(super) stats: Arc<WorkerStats>,
+}
+
+impl<P: Packet> WorkerBuilder<P> {
+    /// Its number.
+    pub fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    /// The worker with its doors.
+    pub fn grow<I: PortIo<Packet = P>>(
+        self,
+        io: I,
+        polled: Vec<Polled>,
+        tx_queue: QueueId,
+    ) -> Worker<I> {
+        Worker::new(Parts {
+            id: self.id,
+            io,
+            polled,
+            tx_queue,
+            places: self.places,
+            tables: self.tables,
+            state: self.state,
+            owners: self.owners,
+            rings: self.rings,
+            stats: self.stats,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Fast path: common packets of sessions with one forwarding rule, checked and rewritten in one go.
+//!
+//! All is looked at first, without a write; then it is written at once.
+//!
+//! What is otherwise takes [`Path::pass`], from the beginning, and finds everything as it came. So
+//! this file adds no behaviour: it is `pass` for the case that nothing is in the way.
+
+use crate::drop::DropReason;
+use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal;
+use crate::forward::path::{Path, TxDecision};
+use crate::forward::qer;
+use crate::forward::urr;
+use crate::meta::{Entry, Meta};
+use crate::rx::header_match::{be16, be32, sums_up};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::{Flags, Head};
+use crate::tables::Tables;
+use crate::tx::adjacency::Adjacency;
+use crate::tx::transmit::UsageRef;
+use sluice_port::{Packet, PortIo};
+use sluice_wire::gtpu::{OUTER_IPV4_LEN, OuterFields, OuterIpv4, ShortContainer};
+use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::ipv4::decrement_ttl;
+
+/// Flags of a rule out of a tunnel, towards a data network: those looked at, and those set.
+const UPLINK: [Flags; 2] = [
+    EVER.with(Flags::CREATE_OUTER),
+    Flags::FORWARD.with(Flags::TUNNEL),
+];
+/// The same for a rule from a data network into a tunnel, with a container.
+const DOWNLINK: [Flags; 2] = {
+    let outer = Flags::CREATE_OUTER.with(Flags::MARK_QFI);
+    let looked_at = EVER.with(outer).with(Flags::UPLINK).with(Flags::MATCH_QFI);
+    [looked_at, Flags::FORWARD.with(outer)]
+};
+/// Looked at in either.
+const EVER: Flags = Flags::EXTENDED
+    .with(Flags::FORWARD)
+    .with(Flags::GATE_CLOSED)
+    .with(Flags::TUNNEL);
+
+/// What an outer header is made of.
+struct Outer<'a> {
+    constant: &'a OuterIpv4,
+    fields: OuterFields,
+    container: ShortContainer,
+}
+
+impl<I: PortIo> Path<'_, I> {
+    /// The whole way of a common packet; none if it is not one, and then nothing was done.
+    #[inline(always)]
+    pub fn fast_path(
+        &mut self,
+        packet: &mut I::Packet,
+        meta: &Meta,
+    ) -> Option<Result<TxDecision, DropReason>> {
+        let line = self.state.line_mut(meta.line)?;
+        if line.key != meta.key || line.local != meta.local {
+            return None;
+        }
+        let from = usize::from(meta.inner_at);
+        let data = packet.data().get(from..)?;
+        let inner: &[u8; 20] = data.first_chunk()?;
+        let (adjacency, outer) = match meta.entry {
+            Entry::Tunnel => (uplink(line, meta, inner, self.tables)?, None),
+            Entry::Plain => {
+                let (adjacency, outer) = downlink(line, meta, data, self.tables)?;
+                (adjacency, Some(outer))
+            }
+            Entry::EndMarker => return None,
+        };
+        let len = usize::from(meta.inner_len);
+        let outer_len = if outer.is_some() { OUTER_IPV4_LEN } else { 0 };
+        if len + outer_len > usize::from(adjacency.mtu) || inner[8] <= 1 {
+            return None;
+        }
+        let bytes = u32::from(meta.inner_len);
+        let (tat0, tat1) = match qer::rates(&line.body, self.now_ns, bytes) {
+            Ok(clocks) => clocks,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let frame = packet
+            .reframe(from, len, adjacency.len() + outer_len)
+            .ok()?;
+        (line.body.tat0, line.body.tat1) = (tat0, tat1);
+        urr::charge(&mut line.body, bytes);
+        write(frame, adjacency, outer, len);
+        let charge = UsageRef {
+            line: meta.line,
+            at: None,
+            len: bytes,
+        };
+        let tx_buffer = usize::from(adjacency.tx_buffer);
+        Some(Ok(TxDecision { tx_buffer, charge }))
+    }
+}
+
+/// The inner packet is sound and the UE's, and its route is known.
+#[inline(always)]
+fn uplink<'a>(
+    line: &SessionEntry,
+    meta: &Meta,
+    inner: &[u8; 20],
+    tables: &'a Tables,
+) -> Option<&'a Adjacency> {
+    let (total, source, destination) = (be16(inner, 2), be32(inner, 12), be32(inner, 16));
+    let sound = total == meta.inner_len && sums_up(inner);
+    let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
+    if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
+        return None;
+    }
+    tables
+        .fast_path
+        .adjacency_to(line.body.egress, destination, tables)
+}
+
+/// The peer is known, and what the outer header says.
+#[inline(always)]
+fn downlink<'a>(
+    line: &SessionEntry,
+    meta: &Meta,
+    inner: &[u8],
+    tables: &'a Tables,
+) -> Option<(&'a Adjacency, Outer<'a>)> {
+    if !line.head.flags.agree(DOWNLINK) {
+        return None;
+    }
+    let front = tables.fast_path.tunnel_adjacency(line.body.peer)?;
+    let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
+    let outer = Outer {
+        constant: &front.outer,
+        fields: outer_header_creation::fields(Teid::new(line.body.teid)?, flow_hash),
+        container: ShortContainer::downlink(Qfi::new(line.head.qfi_mark)?, false),
+    };
+    Some((&front.adjacency, outer))
+}
+
+#[inline(always)]
+fn matches(head: Head, meta: &Meta) -> bool {
+    !head.flags.has(Flags::MATCH_QFI) || head.qfi_match == meta.qfi
+}
+
+/// The headers, and the hop. Lengths were seen to before, so nothing is left out.
+#[inline(always)]
+fn write(frame: &mut [u8], adjacency: &Adjacency, outer: Option<Outer<'_>>, len: usize) {
+    let Some(mut rest) = adjacency.write(frame) else {
+        return;
+    };
+    if let Some(outer) = outer {
+        let Some((header, inner)) = rest.split_first_chunk_mut() else {
+            return;
+        };
+        // Too long for its length fields it is not: it fits the MTU.
+        let _ = outer
+            .constant
+            .write(header, &outer.fields, outer.container, len);
+        rest = inner;
+    }
+    if let Some(inner) = rest.first_chunk_mut() {
+        // It lives: its TTL was looked at.
+        let _ = decrement_ttl(inner);
+    }
+}

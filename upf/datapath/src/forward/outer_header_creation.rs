@@ -1,0 +1,113 @@
+//! Outer header creation: IPv4, UDP and GTP-U with or without a PDU Session Container.
+
+use crate::drop::DropReason;
+use crate::forward::extension_headers::ExtHeaders;
+use crate::tables::Peer;
+use sluice_port::Packet;
+use sluice_wire::gtpu::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, ShortContainer};
+use sluice_wire::ids::{Qfi, Teid};
+
+/// First port of the dynamic range (RFC 6335); the flow hash fills the 14 bits behind it.
+const DYNAMIC_PORTS: u16 = 0xc000;
+
+/// From the outer IPv4 header to the GTP-U header.
+pub const GTPU_AT: usize = 28;
+/// Extension headers follow (TS 29.281, 5.1).
+const FLAG_E: u8 = 0x04;
+
+/// What the GTP-U header says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tunnel {
+    /// TEID of the peer.
+    pub teid: u32,
+    /// QFI of the PDU Session Container; without it there is no container.
+    pub qfi: Option<u8>,
+    /// The container's PDU type: uplink from the UE's side (towards an anchor).
+    pub uplink: bool,
+}
+
+impl Tunnel {
+    /// A header without a container.
+    pub fn bare(teid: u32) -> Self {
+        Self {
+            teid,
+            qfi: None,
+            uplink: false,
+        }
+    }
+}
+
+/// Outer header creation for a relayed packet: `kept` stands between the header and the packet.
+pub fn relay<P: Packet>(
+    packet: &mut P,
+    tunnel: &Tunnel,
+    peer: &Peer,
+    flow_hash: u32,
+    kept: &ExtHeaders,
+) -> Result<(), DropReason> {
+    if kept.is_empty() {
+        return create(packet, tunnel, peer, flow_hash);
+    }
+    let front = packet.push_front(kept.len());
+    front
+        .map_err(|_| DropReason::NoHeadroom)?
+        .copy_from_slice(kept);
+    create(packet, &Tunnel::bare(tunnel.teid), peer, flow_hash)?;
+    if let Some(flags) = packet.data_mut().get_mut(GTPU_AT) {
+        *flags |= FLAG_E;
+    }
+    Ok(())
+}
+
+/// How many bytes the outer header takes.
+#[inline(always)]
+pub fn len(tunnel: &Tunnel) -> usize {
+    match tunnel.qfi {
+        Some(_) => OUTER_IPV4_LEN,
+        None => OUTER_IPV4_PLAIN_LEN,
+    }
+}
+
+/// What varies in an outer header.
+#[inline(always)]
+pub fn fields(teid: Teid, flow_hash: u32) -> OuterFields {
+    OuterFields {
+        tos: 0,
+        // An atomic datagram: DF is set, so the identification may repeat (RFC 6864, 4.1).
+        identification: 0,
+        source_port: DYNAMIC_PORTS | (flow_hash & 0x3fff) as u16,
+        teid,
+    }
+}
+
+/// Puts the outer header in front of the inner packet.
+#[inline(always)]
+pub fn create<P: Packet>(
+    packet: &mut P,
+    tunnel: &Tunnel,
+    peer: &Peer,
+    flow_hash: u32,
+) -> Result<(), DropReason> {
+    let inner_len = packet.len();
+    // The compiler of rules takes no TEID 0 for an outer header.
+    let teid = Teid::new(tunnel.teid).ok_or(DropReason::NoRoute)?;
+    let fields = fields(teid, flow_hash);
+    let front = packet
+        .push_front(len(tunnel))
+        .map_err(|_| DropReason::NoHeadroom)?;
+    let written = match tunnel.qfi.and_then(Qfi::new) {
+        Some(qfi) => {
+            let out = front.first_chunk_mut().ok_or(DropReason::NoHeadroom)?;
+            let container = match tunnel.uplink {
+                true => ShortContainer::uplink(qfi),
+                false => ShortContainer::downlink(qfi, false),
+            };
+            peer.outer.write(out, &fields, container, inner_len)
+        }
+        None => {
+            let out = front.first_chunk_mut().ok_or(DropReason::NoHeadroom)?;
+            peer.outer.write_plain(out, &fields, inner_len)
+        }
+    };
+    written.map_err(|_| DropReason::TooBig)
+}

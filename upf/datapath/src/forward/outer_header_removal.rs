@@ -1,0 +1,160 @@
+//! Outer header removal, and the check of the inner packet.
+
+use crate::drop::DropReason;
+use crate::meta::{Entry, Meta};
+use crate::rx::header_match::{be16, be32};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::Flags;
+use sluice_port::Packet;
+use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
+
+/// What later stages need of the inner packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inner {
+    /// Destination, host order.
+    pub dst: u32,
+    /// Total length: what usage and rates count.
+    pub len: u32,
+}
+
+/// Cuts the packet down to the inner IPv4 packet and checks it (RFC 1812, 5.2.2) and that it is the
+/// UE's.
+///
+/// A plain packet was checked at *parse*; only its frame header and padding go.
+#[inline(always)]
+pub fn remove<P: Packet>(
+    packet: &mut P,
+    meta: &Meta,
+    line: &SessionEntry,
+) -> Result<Inner, DropReason> {
+    packet
+        .pull_front(usize::from(meta.inner_at))
+        .map_err(|_| DropReason::InnerHeader)?;
+    let inner = match meta.entry {
+        Entry::Tunnel | Entry::EndMarker => tunnelled(packet.data(), meta, line)?,
+        Entry::Plain => inner_of(&plain(packet.data())?),
+    };
+    if packet.len() > inner.len as usize {
+        packet.truncate(inner.len as usize);
+    }
+    Ok(inner)
+}
+
+#[inline(always)]
+fn tunnelled(data: &[u8], meta: &Meta, line: &SessionEntry) -> Result<Inner, DropReason> {
+    let carried = data
+        .get(..usize::from(meta.inner_len))
+        .ok_or(DropReason::InnerLength)?;
+    let ip = Ipv4::parse(carried).map_err(broken)?;
+    let flags = line.head.flags;
+    let sends = flags.has(Flags::FROM_UE) && ip.source_u32() == line.ue_ip;
+    let gets = || flags.has(Flags::TO_UE) && ip.destination_u32() == line.ue_ip;
+    if line.ue_ip != 0 && !sends && !gets() {
+        return Err(not_of_ue(flags));
+    }
+    Ok(inner_of(&ip))
+}
+
+#[cold]
+fn not_of_ue(flags: Flags) -> DropReason {
+    match flags.has(Flags::FROM_UE) {
+        true => DropReason::UeSource,
+        false => DropReason::UeDestination,
+    }
+}
+
+/// Verified at *parse*.
+#[inline(always)]
+fn plain(data: &[u8]) -> Result<Ipv4<'_>, DropReason> {
+    Ipv4::parse_unsummed(data).map_err(broken)
+}
+
+#[cold]
+fn broken(error: Ipv4Error) -> DropReason {
+    match error {
+        Ipv4Error::TotalLength { .. } => DropReason::InnerLength,
+        Ipv4Error::Checksum => DropReason::InnerChecksum,
+        _ => DropReason::InnerHeader,
+    }
+}
+
+#[inline(always)]
+fn inner_of(ip: &Ipv4<'_>) -> Inner {
+    Inner {
+        dst: ip.destination_u32(),
+        len: ip.total_len().into(),
+    }
+}
+
+/// A hash of the flow of an inner packet that was checked, for the outer UDP source port:
+/// addresses, protocol, and the ports of what has ports and is whole.
+#[inline(always)]
+pub fn flow_hash(inner: &[u8]) -> u32 {
+    let Ok(ip) = Ipv4::parse_unsummed(inner) else {
+        return 0;
+    };
+    let payload = ip.payload().first_chunk();
+    let ports = payload.filter(|_| !ip.is_fragment());
+    mix(
+        ip.source_u32(),
+        ip.destination_u32(),
+        ip.protocol().0,
+        ports,
+    )
+}
+
+/// The same of a packet of `len` octets that begins `inner`, whose header has no options.
+#[inline(always)]
+pub fn flow_hash_of_plain(inner: &[u8], len: u16) -> u32 {
+    // More fragments, and the offset (RFC 791, 3.1).
+    const IS_FRAGMENT: u16 = 0x3fff;
+    let Some(header) = inner.first_chunk::<HEADER_LEN>() else {
+        return 0;
+    };
+    let is_whole = be16(header, 6) & IS_FRAGMENT == 0 && usize::from(len) >= HEADER_LEN + 4;
+    let ports = inner[HEADER_LEN..].first_chunk().filter(|_| is_whole);
+    let (source, destination) = (be32(header, 12), be32(header, 16));
+    mix(source, destination, header[9], ports)
+}
+
+#[inline(always)]
+fn mix(source: u32, destination: u32, protocol: u8, first: Option<&[u8; 4]>) -> u32 {
+    // TCP, UDP, SCTP.
+    let ports = match first {
+        Some(ports) if matches!(protocol, 6 | 17 | 132) => u32::from_be_bytes(*ports),
+        _ => 0,
+    };
+    let mixed = u64::from(source ^ ports.rotate_left(16)) << 32
+        | u64::from(destination ^ u32::from(protocol));
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sluice_wire::checksum::checksum;
+
+    proptest! {
+        #[test]
+        fn a_plain_packet_has_the_hash_of_any(
+            mut packet in proptest::collection::vec(any::<u8>(), 20..60),
+            protocol in prop::sample::select(vec![1, 6, 17, 47, 132]),
+            fragment in prop::sample::select(vec![0, 1, 0x2000, 0x4000]),
+            padding in 0usize..8,
+        ) {
+            let len = packet.len() as u16;
+            packet[0] = 0x45;
+            packet[2..4].copy_from_slice(&len.to_be_bytes());
+            packet[6..8].copy_from_slice(&u16::to_be_bytes(fragment));
+            packet[9] = protocol;
+            packet[10..12].fill(0);
+            let sum = checksum(&packet[..20]);
+            packet[10..12].copy_from_slice(&sum.to_be_bytes());
+            packet.resize(packet.len() + padding, 0xa5);
+            let expected = flow_hash(&packet);
+            prop_assert!(Ipv4::parse_unsummed(&packet).is_ok());
+            prop_assert_eq!(flow_hash_of_plain(&packet, len), expected);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Session look-up: packet to session entry, from read-only tables.
+//!
+//! Every poller can do it; the owner checks it.
+
+use crate::drop::DropReason;
+use crate::lookup::exact_match::{ExactKey, ExactReader};
+use crate::lookup::layout::{InstanceId, Layout};
+use crate::meta::{Entry, Meta};
+
+/// The tables that place packets.
+#[derive(Clone)]
+pub struct SessionLookup {
+    /// Own TEIDs and pools.
+    pub layout: Layout,
+    /// TEIDs and addresses that others chose.
+    pub foreign: ExactReader,
+}
+
+/// Fetches what [`place`] will look at, where that is a table.
+#[inline]
+pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
+    let is_arithmetic = match meta.entry {
+        Entry::Tunnel | Entry::EndMarker => {
+            places.layout.up_teid(meta.key).is_some() && !places.foreign.has_cp_teid_in_up_range()
+        }
+        Entry::Plain => {
+            let instance = InstanceId(meta.local);
+            places.layout.pool_line(instance, meta.key).is_some()
+        }
+    };
+    if !is_arithmetic {
+        places.foreign.prefetch(match meta.entry {
+            Entry::Plain => ExactKey::ue(meta.local, meta.key),
+            _ => ExactKey::teid(meta.local, meta.key),
+        });
+    }
+}
+
+/// Sets `meta.line`, or says that nothing can have this identifier.
+#[inline]
+pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> {
+    let line = match meta.entry {
+        Entry::Tunnel | Entry::EndMarker => by_teid(meta, places),
+        Entry::Plain => by_ue_address(meta, places),
+    };
+    meta.line = line?;
+    Ok(())
+}
+
+#[inline]
+fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<u32, DropReason> {
+    if let Some(line) = places.layout.up_teid(meta.key)
+        && !places.foreign.has_cp_teid_in_up_range()
+    {
+        return Ok(line);
+    }
+    foreign_teid(meta.local, meta.key, places)
+}
+
+/// Not by a reference to the meta, which would keep it in memory.
+#[inline(never)]
+fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<u32, DropReason> {
+    places
+        .foreign
+        .get(ExactKey::teid(local, key))
+        .or_else(|| places.layout.up_teid(key))
+        .ok_or(DropReason::UnknownTeid)
+}
+
+#[inline]
+fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<u32, DropReason> {
+    let instance = InstanceId(meta.local);
+    match places.layout.pool_line(instance, meta.key) {
+        Some(line) => Ok(line),
+        None => foreign_ue(instance, meta.key, places),
+    }
+}
+
+#[inline(never)]
+fn foreign_ue(
+    instance: InstanceId,
+    address: u32,
+    places: &SessionLookup,
+) -> Result<u32, DropReason> {
+    places
+        .foreign
+        .get(ExactKey::ue(instance.0, address))
+        .ok_or(DropReason::UnknownUe)
+}

@@ -1,0 +1,336 @@
+//! Shard migration, worker side, and packets handed over by other workers ([`crate::moves`]).
+
+use crate::drop::DropReason;
+use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
+use crate::message::{Drain, Handover, Queues, ToControl};
+use crate::meta::Meta;
+use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::ExtBlock;
+use crate::session::txn::Txn;
+use crate::stage_timer::Stage;
+use crate::tables::Polled;
+use crate::trace::Came;
+use crate::tx::arp_queue::WaitingPacket;
+use crate::worker::{Worker, WorkerId};
+use arrayvec::ArrayVec;
+use sluice_mem::ring::Consumer;
+use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_port::PortIo;
+
+/// Packets that a driver is asked for at the least, so that none means that it has none.
+const ASK: usize = 32;
+
+/// A shard that will be given away when its last packets have left.
+#[derive(Debug)]
+pub(crate) struct ShardRelease {
+    shard: ShardId,
+    to: WorkerId,
+    /// How many packets each lane's queue has to have sent; none where a port cannot tell.
+    marks: Box<[Option<u64>]>,
+    until_ns: u64,
+}
+
+/// Receive queues that are polled until all that lay in them has been taken.
+#[derive(Debug)]
+pub(crate) struct QueueDrain {
+    queues: Queues,
+    /// Packets that those of them may hold still that were not seen empty.
+    left: ArrayVec<(Polled, u32), PORTS_TOGETHER>,
+    /// None of them was polled since: what is to be drained from now on ends with this.
+    is_new: bool,
+    /// What owners hear then.
+    switches: Vec<Switch>,
+}
+
+impl QueueDrain {
+    /// So many packets were polled from a queue, and it was found empty or not.
+    fn polled(&mut self, at: Polled, n: u32, is_empty: bool) {
+        let Some(place) = self.left.iter().position(|(queue, _)| *queue == at) else {
+            return;
+        };
+        self.is_new = false;
+        let left = &mut self.left[place].1;
+        *left = left.saturating_sub(n);
+        if is_empty || *left == 0 {
+            self.left.swap_remove(place);
+        }
+    }
+}
+
+impl<I: PortIo> Worker<I> {
+    /// Executes what other workers handed over, as much as fits into a batch. Returns how much
+    /// there was.
+    pub(crate) fn take_handovers(&mut self, now_ns: u64) -> usize {
+        let waiting = self.rings.waiting();
+        if waiting != self.stats.waiting.get() {
+            self.stats.waiting.set(waiting);
+        }
+        if waiting == 0 {
+            return 0;
+        }
+        let mut taken = 0;
+        self.tracer.came(Came::Workers);
+        for from in 0..self.rings.from_workers.len() {
+            while !self.batch.mine.is_full() {
+                let ring = self.rings.from_workers[from].as_mut();
+                let Some(message) = ring.and_then(Consumer::pop) else {
+                    break;
+                };
+                taken += 1;
+                self.take(from as WorkerId, message, now_ns);
+            }
+        }
+        self.probe.end_stage(&self.stats, Stage::Handover, taken);
+        if taken > 0 {
+            self.execute(now_ns);
+            self.batch.dead.free();
+        }
+        taken
+    }
+
+    #[inline]
+    fn take(&mut self, from: WorkerId, message: Handover<I::Packet>, now_ns: u64) {
+        match message {
+            Handover::Packet(packet, meta) => {
+                self.stats.handed_in.add(1);
+                let owned = self.state.owns(self.state.shard_of(meta.line));
+                if self.moves.is_quiet() && owned {
+                    self.add(packet, meta);
+                } else {
+                    self.take_moving(from, packet, meta, owned);
+                }
+            }
+            Handover::Fragment(frame, port) => {
+                self.stats.handed_in.add(1);
+                self.gather(frame, port, now_ns);
+                self.dispatch_received(self.batch.received_at, now_ns);
+            }
+            Handover::Own(right) => self.take_over(from, right, now_ns),
+            Handover::Switch(switch) => self.switch(switch, now_ns),
+            Handover::Fence(fence) => self.fence(fence),
+            Handover::TraceEnd => self.tracer.other_ended(),
+            Handover::Waiting(waiting) => {
+                self.stats.handed_in.add(1);
+                if let Err(packet) = self.held.resume(*waiting) {
+                    self.refuse(packet, DropReason::NextHopQueueFull);
+                }
+                self.count_held();
+            }
+        }
+    }
+
+    /// To the batch, which has room.
+    #[inline]
+    fn add(&mut self, packet: I::Packet, meta: Meta) {
+        match self.batch.mine.push(packet) {
+            Ok(()) => {
+                self.state.prefetch_line(meta.line);
+                self.batch.metas.push(meta);
+            }
+            Err(packet) => self.refuse(packet, DropReason::HandoverFull),
+        }
+    }
+
+    #[cold]
+    fn take_moving(&mut self, from: WorkerId, packet: I::Packet, meta: Meta, owned: bool) {
+        match self.moves.way(self.state.shard_of(meta.line), from, owned) {
+            Disposition::Execute => self.add(packet, meta),
+            Disposition::Hold => self.hold_for_move(from, packet, meta),
+            Disposition::Pass(to) => self.pass_to(to, packet, meta),
+        }
+    }
+
+    /// Keeps a packet until its shard is here.
+    #[cold]
+    pub(crate) fn hold_for_move(&mut self, from: WorkerId, packet: I::Packet, meta: Meta) {
+        let shard = self.state.shard_of(meta.line);
+        if let Err((packet, _)) = self.moves.hold(shard, from, (packet, meta)) {
+            self.refuse(packet, DropReason::HandoverFull);
+        }
+        self.count_held();
+    }
+
+    /// A transaction for a shard that is still on its way waits for it.
+    pub(crate) fn transact_or_hold(&mut self, txn: Box<Txn>, now_ns: u64) {
+        if self.state.owns(txn.shard) {
+            self.transact(txn, now_ns);
+        } else {
+            self.moves.hold_transaction(txn.shard, txn);
+        }
+    }
+
+    /// The control core moves a shard.
+    #[cold]
+    pub(crate) fn turn_shard(&mut self, turn: MoveShard, now_ns: u64) {
+        match self.moves.turn(turn, &mut self.owners) {
+            MoveAction::Tell(to, switch) => self.send_token(to, Handover::Switch(switch)),
+            MoveAction::Give(to) => {
+                let marks = self
+                    .tx_buffers
+                    .iter()
+                    .map(|tx_buffer| tx_buffer.accepted(&mut self.io));
+                self.giving.push_back(ShardRelease {
+                    shard: turn.shard,
+                    to,
+                    marks: marks.collect(),
+                    until_ns: now_ns + GIVE_WITHIN_NS,
+                });
+            }
+        }
+    }
+
+    /// Gives away the shards whose packets have all left. Returns how many. Who was turned later has
+    /// later packets on the same TX buffers, so behind one that waits all do.
+    #[cold]
+    pub(crate) fn give_shards(&mut self, now_ns: u64) -> usize {
+        let mut given = 0;
+        while let Some(giving) = self.giving.pop_front() {
+            let mut tx_buffers = self.tx_buffers.iter().zip(&giving.marks);
+            let io = &mut self.io;
+            let has_left = giving.until_ns <= now_ns
+                || tx_buffers.all(|(tx_buffer, mark)| tx_buffer.has_sent(io, *mark));
+            if !has_left {
+                self.giving.push_front(giving);
+                break;
+            }
+            self.give(&giving);
+            given += 1;
+        }
+        given
+    }
+
+    fn give(&mut self, giving: &ShardRelease) {
+        let ShardRelease { shard, to, .. } = *giving;
+        if let Some(right) = self.state.release(shard) {
+            self.send_token(to, Handover::Own(right));
+        }
+        self.moves.gave(shard);
+        let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {
+            state.shard_of(waiting.ready.meta.line) == shard
+        };
+        while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
+            self.pass_waiting(to, waiting);
+        }
+        self.batch.dead.free();
+        self.count_held();
+    }
+
+    fn pass_waiting(&mut self, to: WorkerId, waiting: WaitingPacket<I::Packet>) {
+        match self.rings.hand(to, Handover::Waiting(Box::new(waiting))) {
+            Ok(()) => self.stats.handed_out.add(1),
+            Err(back) => self.refuse_handover(back),
+        }
+    }
+
+    #[cold]
+    fn take_over(
+        &mut self,
+        from: WorkerId,
+        right: ShardOwner<SessionEntry, ExtBlock>,
+        now_ns: u64,
+    ) {
+        let shard = right.shard();
+        let accepted = self.state.accept(right);
+        debug_assert!(accepted.is_ok(), "a shard of another path");
+        self.moves.own(shard, from, &mut self.owners);
+        self.release(shard, now_ns);
+    }
+
+    #[cold]
+    fn switch(&mut self, switch: Switch, now_ns: u64) {
+        match self.moves.switch(switch, &mut self.owners) {
+            Some(to) => self.send_token(to, Handover::Switch(switch)),
+            None => self.release(switch.shard, now_ns),
+        }
+    }
+
+    /// A shard of ours will come from `producer` as well.
+    #[cold]
+    pub(crate) fn expect(&mut self, shard: ShardId, producer: WorkerId) {
+        self.moves.expect(shard, producer, &mut self.owners);
+        self.tell_control(ToControl::Expecting(shard));
+    }
+
+    #[cold]
+    pub(crate) fn begin_drain(&mut self, drain: Drain) {
+        let Drain { queues, switch } = drain;
+        let last = self.draining.last_mut();
+        if let Some(same) = last.filter(|last| last.is_new && last.queues == queues) {
+            return same.switches.push(switch);
+        }
+        let ports = self.io.ports();
+        let holds = |polled: &Polled| {
+            let port = ports.get(usize::from(polled.port.0));
+            (*polled, port.map_or(0, |p| u32::from(p.rx_queue_packets)))
+        };
+        self.draining.push(QueueDrain {
+            left: queues.iter().map(holds).collect(),
+            queues,
+            is_new: true,
+            switches: vec![switch],
+        });
+    }
+
+    /// Polls on after `n` packets, to see whether the queue is empty behind them: a worker whose turns
+    /// are long finds some each time, and would never know. Some drivers give fewer than they have, so
+    /// only none at all means that it was; and some give none to who asks for a few.
+    #[cold]
+    pub(crate) fn poll_to_the_end(&mut self, at: Polled, n: &mut usize) -> bool {
+        let mut last = *n;
+        while last > 0 && *n + ASK <= BURST {
+            let room = BURST - *n;
+            last = self.io.rx(at.port, at.queue, &mut self.batch.mine, room);
+            *n += last;
+        }
+        last == 0
+    }
+
+    /// After `n` packets were polled from a queue, and it was found empty or not.
+    #[cold]
+    pub(crate) fn drained(&mut self, at: Polled, n: usize, is_empty: bool, now_ns: u64) {
+        let mut is_over = |draining: &mut QueueDrain| {
+            draining.polled(at, n as u32, is_empty);
+            draining.left.is_empty()
+        };
+        let over: Vec<QueueDrain> = self.draining.extract_if(.., &mut is_over).collect();
+        for switch in over.into_iter().flat_map(|draining| draining.switches) {
+            match switch.to == self.id {
+                true => self.switch(switch, now_ns),
+                false => self.send_token(switch.to, Handover::Switch(switch)),
+            }
+        }
+        if !self.batch.mine.is_empty() {
+            self.execute(now_ns);
+        }
+    }
+
+    /// What need not wait any more: transactions, then packets in their order.
+    fn release(&mut self, shard: ShardId, now_ns: u64) {
+        while let Some(txn) = self.moves.next_transaction(shard) {
+            self.transact(txn, now_ns);
+        }
+        while let Some((packet, meta)) = self.moves.next_released(shard) {
+            self.add(packet, meta);
+            if self.batch.mine.is_full() {
+                self.execute(now_ns);
+            }
+        }
+        self.count_held();
+        if self.moves.settle(shard) {
+            self.tell_control(ToControl::Moved(shard));
+        }
+    }
+
+    /// Tokens have places of their own in a ring: see `limits::MOVES`.
+    pub(crate) fn send_token(&mut self, to: WorkerId, token: Handover<I::Packet>) {
+        let handed = self.rings.hand_token(to, token);
+        debug_assert!(handed, "no reserved place for a token");
+    }
+
+    /// What the control core waits for: see `limits::MOVES`.
+    pub(crate) fn tell_control(&mut self, message: ToControl<I::Packet>) {
+        let told = self.rings.to_control.push_reserved(message);
+        debug_assert!(told.is_ok(), "no reserved place for the control core");
+    }
+}

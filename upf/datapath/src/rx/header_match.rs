@@ -1,0 +1,283 @@
+//! Header match: mask and compare of common frames, one G-PDU with a PDU Session Container, or one
+//! plain IPv4 packet, in headers without options. Nearly all packets have it; a handful of word
+//! compares tell.
+//!
+//! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
+//! reason for each drop. So a shape may say no too often, never yes too often.
+
+use crate::meta::{Entry, Meta};
+use crate::tables::{Interface, InterfaceId, Prefix};
+use sluice_wire::checksum::Sum;
+use sluice_wire::gtpu::PORT;
+
+/// Octets of an Ethernet header, and with an IEEE 802.1Q tag.
+pub(crate) const UNTAGGED: usize = 14;
+pub(crate) const TAGGED: usize = 18;
+/// From the outer IPv4 header to the inner packet: IPv4, UDP, GTP-U with its container.
+const OUTER_LEN: usize = 20 + 8 + 16;
+/// From the outer IPv4 header to the TEID.
+const TEID_AT: usize = 32;
+/// The window that is compared: up to the first octet of the inner packet, behind a tag, too.
+const WORDS: usize = 8;
+/// Our own addresses on one interface that a plain packet may be for.
+const OWN_ADDRESSES: usize = 4;
+
+/// What a frame that arrives in one way looks like.
+#[derive(Clone, Debug)]
+pub struct HeaderMatch {
+    /// The window's octets, 0 where they vary.
+    pattern: [u64; WORDS],
+    /// Bits of the window that do not vary.
+    mask: [u64; WORDS],
+    form: Encap,
+    interface: InterfaceId,
+    /// Number of the tunnel address or of the network instance.
+    local: u8,
+    allowed_peers: Vec<Prefix>,
+    /// Addresses of ours, where a plain packet's way ends; 0 is none.
+    own: [u32; OWN_ADDRESSES],
+}
+
+/// What is looked at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encap {
+    /// A G-PDU.
+    Tunnel,
+    /// A G-PDU behind an IEEE 802.1Q tag.
+    TaggedTunnel,
+    /// An IPv4 packet.
+    Plain,
+    /// An IPv4 packet behind an IEEE 802.1Q tag.
+    TaggedPlain,
+}
+
+impl HeaderMatch {
+    /// The shapes of what an interface receives.
+    pub fn of(id: InterfaceId, interface: &Interface) -> Vec<Self> {
+        let tunnels = interface.tunnels.iter().map(|tunnel| {
+            let mut drawing = HeaderMatchBuilder::of(interface);
+            drawing.tunnel(u32::from(tunnel.address), interface.verifies_udp);
+            drawing.shape(id, tunnel.local, interface)
+        });
+        let plain = interface.instance.and_then(|instance| {
+            let shape = HeaderMatchBuilder::of(interface).shape(id, instance.0, interface);
+            shape.with_own_addresses(interface)
+        });
+        tunnels.chain(plain).collect()
+    }
+
+    /// Its form.
+    #[inline]
+    pub fn form(&self) -> Encap {
+        self.form
+    }
+
+    /// The meta of a frame of this shape, not placed yet.
+    #[inline(always)]
+    pub fn meta(&self, frame: &[u8]) -> Option<Meta> {
+        match self.form {
+            Encap::Tunnel => self.tunnelled::<UNTAGGED>(frame),
+            Encap::Plain => self.plain::<UNTAGGED>(frame),
+            Encap::TaggedTunnel => self.tunnelled::<TAGGED>(frame),
+            Encap::TaggedPlain => self.plain::<TAGGED>(frame),
+        }
+    }
+
+    /// The same if its form is a tunnel's, with the IP header at `AT`.
+    #[inline(always)]
+    pub(crate) fn tunnelled<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
+        let window: &[u8; 8 * WORDS] = frame.first_chunk()?;
+        let total = be16(window, AT + 2);
+        let lengths_agree = usize::from(total) + AT <= frame.len()
+            && usize::from(total) >= OUTER_LEN + 20
+            && be16(window, AT + 24) == total.wrapping_sub(20)
+            && be16(window, AT + 30) == total.wrapping_sub(36)
+            && be32(window, AT + TEID_AT) != 0;
+        if !self.fits::<WORDS>(window) || !lengths_agree || !sums_up(header::<AT>(window)) {
+            return None;
+        }
+        let outer_src = be32(window, AT + 12);
+        let allowed = &self.allowed_peers;
+        if !allowed.is_empty() && !allowed.iter().any(|p| p.contains(outer_src)) {
+            return None;
+        }
+        Some(Meta {
+            key: be32(window, AT + TEID_AT),
+            line: 0,
+            outer_src,
+            inner_at: (AT + OUTER_LEN) as u16,
+            inner_len: total - OUTER_LEN as u16,
+            qfi: window[AT + 42] & 0x3f,
+            interface: self.interface,
+            local: self.local,
+            entry: Entry::Tunnel,
+            fast_path: true,
+            traced: 0,
+        })
+    }
+
+    /// The same if its form is a plain one, with the IP header at `AT`.
+    #[inline(always)]
+    pub(crate) fn plain<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
+        let window: &[u8; 40] = frame.first_chunk()?;
+        let total = be16(window, AT + 2);
+        let dst = be32(window, AT + 16);
+        let fits = self.fits::<3>(window);
+        let whole = usize::from(total) + AT <= frame.len() && total >= 20;
+        if !fits || !whole || !sums_up(header::<AT>(window)) || self.own.contains(&dst) {
+            return None;
+        }
+        Some(Meta {
+            key: dst,
+            line: 0,
+            outer_src: 0,
+            inner_at: AT as u16,
+            inner_len: total,
+            qfi: crate::meta::NO_QFI,
+            interface: self.interface,
+            local: self.local,
+            entry: Entry::Plain,
+            fast_path: true,
+            traced: 0,
+        })
+    }
+
+    /// Whether the first words are as they always are.
+    #[inline(always)]
+    fn fits<const N: usize>(&self, window: &[u8]) -> bool {
+        let words = window.as_chunks::<8>().0.first_chunk::<N>();
+        let ideal = (
+            self.pattern.first_chunk::<N>(),
+            self.mask.first_chunk::<N>(),
+        );
+        let (Some(words), (Some(pattern), Some(mask))) = (words, ideal) else {
+            return false;
+        };
+        let differing = |at: usize| (u64::from_ne_bytes(words[at]) ^ pattern[at]) & mask[at];
+        (0..N).fold(0, |all, at| all | differing(at)) == 0
+    }
+
+    /// None if there are more of them than are compared.
+    fn with_own_addresses(mut self, interface: &Interface) -> Option<Self> {
+        let tunnels = interface.tunnels.iter().map(|t| t.address);
+        let own = interface.addresses.iter().copied().chain(tunnels);
+        for (at, address) in own.enumerate() {
+            *self.own.get_mut(at)? = u32::from(address);
+        }
+        Some(self)
+    }
+}
+
+#[inline(always)]
+pub(crate) fn be16(window: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([window[at], window[at + 1]])
+}
+
+#[inline(always)]
+pub(crate) fn be32(window: &[u8], at: usize) -> u32 {
+    u32::from(be16(window, at)) << 16 | u32::from(be16(window, at + 2))
+}
+
+/// The IPv4 header in a window.
+#[inline(always)]
+fn header<const AT: usize>(window: &[u8]) -> &[u8; 20] {
+    window[AT..].first_chunk().expect("windows hold one")
+}
+
+/// Whether an IPv4 header's checksum is right.
+#[inline(always)]
+pub(crate) fn sums_up(header: &[u8; 20]) -> bool {
+    Sum::of_ipv4_header(header).verifies()
+}
+
+/// A window on its way to a shape.
+struct HeaderMatchBuilder {
+    octets: [u8; 8 * WORDS],
+    mask: [u8; 8 * WORDS],
+    /// Where the IPv4 header begins.
+    at: usize,
+    is_tunnel: bool,
+}
+
+impl HeaderMatchBuilder {
+    /// An IPv4 packet without options, for the MAC address and VLAN of `interface`.
+    fn of(interface: &Interface) -> Self {
+        let mut drawing = Self {
+            octets: [0; 8 * WORDS],
+            mask: [0; 8 * WORDS],
+            at: if interface.vlan.is_some() {
+                TAGGED
+            } else {
+                UNTAGGED
+            },
+            is_tunnel: false,
+        };
+        drawing.always(0, &interface.mac);
+        if let Some(vlan) = interface.vlan {
+            drawing.always(12, &[0x81, 0x00]);
+            let [high, low] = vlan.to_be_bytes();
+            drawing.masked(14, high, 0x0f);
+            drawing.masked(15, low, 0xff);
+        }
+        drawing.always(drawing.at - 2, &[0x08, 0x00, 0x45]);
+        drawing
+    }
+
+    /// A G-PDU for one of our tunnel addresses with nothing but a PDU Session Container.
+    fn tunnel(&mut self, address: u32, verifies_udp: bool) {
+        let (ip, udp, gtpu) = (self.at, self.at + 20, self.at + 28);
+        self.is_tunnel = true;
+        // No fragment; DF may be set.
+        self.masked(ip + 6, 0, 0x3f);
+        self.always(ip + 7, &[0]);
+        self.always(ip + 9, &[17]);
+        self.always(ip + 16, &address.to_be_bytes());
+        self.always(udp + 2, &PORT.to_be_bytes());
+        if verifies_udp {
+            self.always(udp + 6, &[0, 0]);
+        }
+        self.always(gtpu, &[0x34, 0xff]);
+        // The next extension header's type, the container's length in words, its PDU type
+        // (downlink or uplink) and the end of the extension headers (TS 29.281, 5.1, TS 38.415).
+        self.always(gtpu + 11, &[0x85, 1]);
+        self.masked(gtpu + 13, 0, 0xe0);
+        self.always(gtpu + 15, &[0]);
+        self.always(self.at + OUTER_LEN, &[0x45]);
+    }
+
+    fn shape(self, interface: InterfaceId, local: u8, config: &Interface) -> HeaderMatch {
+        let word = |octets: &[u8; 8 * WORDS], at: usize| {
+            let (words, _) = octets.as_chunks::<8>();
+            u64::from_ne_bytes(words[at])
+        };
+        let form = match (self.is_tunnel, config.vlan) {
+            (true, None) => Encap::Tunnel,
+            (true, Some(_)) => Encap::TaggedTunnel,
+            (false, None) => Encap::Plain,
+            (false, Some(_)) => Encap::TaggedPlain,
+        };
+        HeaderMatch {
+            pattern: core::array::from_fn(|at| word(&self.octets, at)),
+            mask: core::array::from_fn(|at| word(&self.mask, at)),
+            form,
+            interface,
+            local,
+            allowed_peers: config.allowed_peers.clone(),
+            own: [0; OWN_ADDRESSES],
+        }
+    }
+
+    fn always(&mut self, at: usize, octets: &[u8]) {
+        for (i, octet) in octets.iter().enumerate() {
+            self.masked(at + i, *octet, 0xff);
+        }
+    }
+
+    fn masked(&mut self, at: usize, octet: u8, mask: u8) {
+        self.octets[at] = octet & mask;
+        self.mask[at] = mask;
+    }
+}
+
+#[cfg(test)]
+mod tests;

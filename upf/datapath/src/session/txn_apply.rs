@@ -1,0 +1,265 @@
+//! Application of a transaction: whole, between two bursts, returned with the closed usage.
+
+use crate::drop::DropReason;
+use crate::forward::far::{self, ForwardTo};
+use crate::forward::outer_header_creation;
+use crate::forward::path::Path;
+use crate::forward::session;
+use crate::limits::BLOCK_CHAIN;
+use crate::message::ToControl;
+use crate::meta::{Entry, Meta};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
+use crate::session::token_bucket::Tat;
+use crate::session::txn::{Clock, EndMarker, Op, Txn, Usage};
+use crate::tables::InterfaceId;
+use crate::tx::route;
+use crate::tx::transmit::{self, UsageRef};
+use crate::worker::Worker;
+use sluice_port::{Packet, PortIo};
+
+/// GTP-U message type End Marker (TS 29.281, 7.3.2).
+const END_MARKER: u8 = 254;
+
+impl<I: PortIo> Worker<I> {
+    /// Applies `txn` and sends it back to the control core.
+    pub(crate) fn transact(&mut self, mut txn: Box<Txn>, now_ns: u64) {
+        let (mut path, _) = self.path_and_batch(now_ns);
+        for marker in &txn.end_markers {
+            path.end_marker(marker);
+        }
+        let Txn { ops, usage, .. } = &mut *txn;
+        // First what all clocks say: an operation may overwrite what a later one goes on from.
+        for op in ops.iter_mut() {
+            path.read_clocks(op);
+        }
+        for op in ops.iter() {
+            if let Some(taken) = path.apply(op) {
+                usage.push(taken);
+            }
+        }
+        self.stats.transactions.add(1);
+        let back = self.rings.to_control.push_reserved(ToControl::Done(txn));
+        // The control core keeps no more transactions under way than places are reserved.
+        debug_assert!(back.is_ok(), "no reserved place for a transaction");
+    }
+
+    /// Sends a whole frame of the control core's making.
+    pub(crate) fn send_as_is(&mut self, frame: I::Packet, interface: InterfaceId, now_ns: u64) {
+        self.stats.created.add(1);
+        if self.tracer.is_on() {
+            self.trace_own(frame.data(), interface, now_ns);
+        }
+        let (mut path, _) = self.path_and_batch(now_ns);
+        match path.interface(interface) {
+            Ok(i) => path.push(usize::from(i.port.0), frame, UsageRef::NONE),
+            Err(reason) => path.discard(frame, reason),
+        }
+    }
+}
+
+impl<I: PortIo> Path<'_, I> {
+    /// An operation names only what its shard has, so a miss is a bug of the compiler; usage
+    /// records keep their order even then.
+    fn apply(&mut self, op: &Op) -> Option<Usage> {
+        match op {
+            Op::Line { at, image, .. } => {
+                let line = self.state.line_mut(*at);
+                Some(line.map_or_else(Usage::default, |l| replace_line(l, image)))
+            }
+            Op::TakeLine { at } => {
+                let line = self.state.line_mut(*at);
+                Some(line.map_or_else(Usage::default, |l| take(&mut l.body)))
+            }
+            Op::Rule { block, at, image } => {
+                let rule = self.rule(*block, *at);
+                Some(rule.map_or_else(Usage::default, |r| replace_rule(r, image)))
+            }
+            Op::TakeRule { block, at } => {
+                let rule = self.rule(*block, *at);
+                Some(rule.map_or_else(Usage::default, |r| take(&mut r.body)))
+            }
+            Op::Chain {
+                block,
+                next,
+                rules_len,
+            } => {
+                if let Some(b) = self.state.ext_mut(*block) {
+                    (b.next, b.rules_len) = (*next, u32::from(*rules_len));
+                }
+                None
+            }
+            Op::Bucket { at, image, .. } => {
+                if let Some(bucket) = self.bucket(*at) {
+                    *bucket = *image;
+                }
+                None
+            }
+        }
+    }
+
+    fn bucket(&mut self, at: BucketRef) -> Option<&mut SharedBucket> {
+        let (block, place) = at.get()?;
+        self.state.ext_mut(block)?.buckets.get_mut(place)
+    }
+
+    fn read_clocks(&mut self, op: &mut Op) {
+        match op {
+            Op::Line { image, clocks, .. } => {
+                (image.body.tat0, image.body.tat1) = (self.clock(clocks[0]), self.clock(clocks[1]));
+            }
+            Op::Bucket { image, clock, .. } => image.tat = self.clock(*clock),
+            _ => {}
+        }
+    }
+
+    fn clock(&mut self, of: Clock) -> Tat {
+        let tat = match of {
+            Clock::Full => None,
+            Clock::Line(at, 0) => self.state.line(at).map(|l| l.body.tat0),
+            Clock::Line(at, _) => self.state.line(at).map(|l| l.body.tat1),
+            Clock::Shared(at) => self.bucket(at).map(|b| b.tat),
+        };
+        tat.unwrap_or_default()
+    }
+
+    fn rule(&mut self, block: u32, at: u8) -> Option<&mut Rule> {
+        self.state.ext_mut(block)?.rules.get_mut(usize::from(at))
+    }
+
+    /// Goes out behind the last packet on the old path: the lane keeps order.
+    fn end_marker(&mut self, marker: &EndMarker) {
+        let Some(packet) = self.io.alloc() else {
+            return;
+        };
+        self.stats.created.add(1);
+        self.send_end_marker(packet, marker);
+    }
+
+    /// An End Marker that came goes on where the packets before it went (TS 23.501, 6.2.3); where
+    /// they leave the tunnels it is for the control core.
+    #[cold]
+    pub fn pass_end_marker(&mut self, mut packet: I::Packet, meta: &Meta) {
+        if let Some(marker) = self.next_tunnel(meta) {
+            packet.truncate(0);
+            return self.send_end_marker(packet, &marker);
+        }
+        match self
+            .rings
+            .to_control
+            .push(ToControl::Packet(packet, meta.interface))
+        {
+            Ok(()) => self.stats.to_control.add(1),
+            Err(ToControl::Packet(packet, _)) => {
+                self.discard(packet, DropReason::ControlQueueFull);
+            }
+            Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
+    /// The tunnel into which the packets of a tunnel go, by the first rule that says so.
+    fn next_tunnel(&self, meta: &Meta) -> Option<EndMarker> {
+        let of_packets = Meta {
+            entry: Entry::Tunnel,
+            ..*meta
+        };
+        let line = self.state.line(meta.line)?;
+        session::check(line, &of_packets).ok()?;
+        let marker = |head: Head, body: &Body| {
+            let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
+            sends.then_some(EndMarker {
+                peer: body.peer,
+                teid: body.teid,
+            })
+        };
+        let Some(mut number) = line.block() else {
+            return marker(line.head, &line.body);
+        };
+        for _ in 0..BLOCK_CHAIN {
+            let block = self.state.ext(number)?;
+            let mut rules = block.rules.iter().take(block.rules_len as usize);
+            let found = rules.find_map(|r| marker(r.head, &r.body));
+            if found.is_some() || block.next == 0 {
+                return found;
+            }
+            number = block.next;
+        }
+        None
+    }
+
+    fn send_end_marker(&mut self, mut packet: I::Packet, marker: &EndMarker) {
+        if let Err(reason) = self.write_end_marker(&mut packet, marker) {
+            return self.discard(packet, reason);
+        }
+        let exit = ForwardTo::Tunnel(
+            outer_header_creation::Tunnel::bare(marker.teid),
+            marker.peer,
+        );
+        match route::find(&exit, 0, self.tables) {
+            Ok(route::Hop::Ready(id, mac)) => self.send_marker(packet, id, mac),
+            // A peer that never answered ARP got no packet to be marked as the last.
+            Ok(route::Hop::Wait(..) | route::Hop::Own(_)) => {
+                self.discard(packet, DropReason::NextHopUnresolved);
+            }
+            Err(reason) => self.discard(packet, reason),
+        }
+    }
+
+    fn write_end_marker(
+        &mut self,
+        packet: &mut I::Packet,
+        marker: &EndMarker,
+    ) -> Result<(), DropReason> {
+        let peer = route::peer(marker.peer, self.tables)?;
+        outer_header_creation::create(
+            packet,
+            &outer_header_creation::Tunnel::bare(marker.teid),
+            peer,
+            0,
+        )?;
+        if let Some(kind) = packet
+            .data_mut()
+            .get_mut(outer_header_creation::GTPU_AT + 1)
+        {
+            *kind = END_MARKER;
+        }
+        Ok(())
+    }
+
+    fn send_marker(&mut self, mut packet: I::Packet, id: InterfaceId, mac: [u8; 6]) {
+        let framed = self.interface(id).and_then(|interface| {
+            transmit::frame(&mut packet, interface, &mac)?;
+            Ok(usize::from(interface.port.0))
+        });
+        match framed {
+            Ok(tx_buffer) => self.push(tx_buffer, packet, UsageRef::NONE),
+            Err(reason) => self.discard(packet, reason),
+        }
+    }
+}
+
+fn replace_line(line: &mut SessionEntry, image: &SessionEntry) -> Usage {
+    let old = core::mem::replace(line, *image);
+    (line.body.bytes, line.body.packets) = (0, 0);
+    taken(&old.body)
+}
+
+fn replace_rule(rule: &mut Rule, image: &Rule) -> Usage {
+    let old = core::mem::replace(rule, *image);
+    (rule.body.bytes, rule.body.packets) = (0, 0);
+    (rule.body.tat0, rule.body.tat1) = Default::default();
+    taken(&old.body)
+}
+
+fn taken(body: &Body) -> Usage {
+    Usage {
+        bytes: body.bytes,
+        packets: body.packets,
+    }
+}
+
+fn take(body: &mut Body) -> Usage {
+    let usage = taken(body);
+    (body.bytes, body.packets) = (0, 0);
+    usage
+}

@@ -1,0 +1,256 @@
+//! Exception path: packets that do not leave at once are dropped, answered, or held.
+
+use crate::drop::DropReason;
+use crate::forward::extension_headers::{self, ExtHeaders};
+use crate::forward::far::{self, ForwardTo};
+use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal;
+use crate::forward::path::{Path, PendingTx, rule};
+use crate::forward::pdr;
+use crate::forward::qer;
+use crate::forward::session;
+use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
+use crate::meta::{Entry, Meta};
+use crate::tables::InterfaceId;
+use crate::tx::arp_queue::WaitingPacket;
+use crate::tx::route::{self, Hop};
+use crate::tx::transmit::UsageRef;
+use core::net::Ipv4Addr;
+use sluice_port::{Packet, PortIo};
+use sluice_wire::ipv4::Ipv4;
+
+/// Why a packet cannot leave as it is.
+enum OutputError {
+    /// It is dropped.
+    Drop(DropReason),
+    /// It is too long and may not be cut; this would fit.
+    Tell(u16),
+    /// It is too long; fragments of this size fit.
+    Cut(PendingTx, u16),
+    /// Its time to live ends here.
+    TtlExceeded,
+}
+
+impl From<DropReason> for OutputError {
+    fn from(reason: DropReason) -> Self {
+        Self::Drop(reason)
+    }
+}
+
+impl<I: PortIo> Path<'_, I> {
+    /// Counts a drop, and asks for an Error Indication where one is due.
+    #[inline]
+    pub fn refused(&mut self, reason: DropReason, meta: &Meta) {
+        self.stats.count_drop(reason);
+        if reason == DropReason::UnknownTeid && meta.entry == Entry::Tunnel {
+            self.indicate(meta);
+        }
+    }
+
+    /// A full ring loses the notice; the peer's next packet brings another.
+    #[cold]
+    fn indicate(&mut self, meta: &Meta) {
+        let Ok(interface) = self.interface(meta.interface) else {
+            return;
+        };
+        let tunnel = interface.tunnels.iter().find(|t| t.local == meta.local);
+        if let Some(tunnel) = tunnel {
+            let notice = UnknownTeid {
+                interface: meta.interface,
+                peer: Ipv4Addr::from(meta.outer_src),
+                local: tunnel.address,
+                teid: meta.key,
+            };
+            let _ = self.rings.to_control.push(ToControl::UnknownTeid(notice));
+        }
+    }
+
+    /// A drop that the sender hears of: the control core writes the ICMP message. The packet
+    /// counts as dropped; only its buffer travels on.
+    #[cold]
+    pub fn icmp_error(&mut self, packet: I::Packet, reason: DropReason, cause: IcmpCause) {
+        self.stats.count_drop(reason);
+        let notice = ToControl::Icmp(packet, cause);
+        if let Err(ToControl::Icmp(packet, ..)) = self.rings.to_control.push(notice) {
+            packet.free();
+        }
+    }
+
+    /// Drops a packet.
+    #[cold]
+    pub fn discard(&mut self, packet: I::Packet, reason: DropReason) {
+        self.stats.count_drop(reason);
+        packet.free();
+    }
+
+    /// A packet whose next hop is not known, or is us, or that does not fit the way there.
+    #[cold]
+    pub fn slow_output(
+        &mut self,
+        mut packet: I::Packet,
+        exit: ForwardTo,
+        charge: UsageRef,
+        meta: &Meta,
+    ) {
+        let kept = match exit {
+            ForwardTo::Tunnel(tunnel, _) if meta.entry == Entry::Tunnel && tunnel.qfi.is_none() => {
+                extension_headers::extensions(&mut packet, meta)
+            }
+            _ => ExtHeaders::new(),
+        };
+        match self.prepare(&mut packet, exit, charge, meta, &kept) {
+            Ok(ready) => self.leave(packet, ready),
+            Err(OutputError::TtlExceeded) => {
+                self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
+            }
+            Err(OutputError::Cut(ready, mtu)) => self.cut(packet, ready, mtu, &kept),
+            Err(OutputError::Tell(mtu)) => {
+                self.icmp_error(packet, DropReason::TooBig, IcmpCause::TooBig(mtu));
+            }
+            Err(OutputError::Drop(reason)) => self.discard(packet, reason),
+        }
+    }
+
+    /// Everything but the Ethernet header, whatever the way out is like.
+    fn prepare(
+        &mut self,
+        packet: &mut I::Packet,
+        exit: ForwardTo,
+        charge: UsageRef,
+        meta: &Meta,
+        kept: &ExtHeaders,
+    ) -> Result<PendingTx, OutputError> {
+        let inner = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
+        let (dst, dont_fragment) = (inner.destination_u32(), inner.dont_fragment());
+        let hop = route::find(&exit, dst, self.tables);
+        let ready = |hop| PendingTx {
+            exit,
+            hop,
+            dst,
+            charge,
+            meta: *meta,
+        };
+        // What has arrived takes no further hop (RFC 1812, 5.2.3 and 5.3.1).
+        if let Ok(hop @ Hop::Own(_)) = hop {
+            return Ok(ready(hop));
+        }
+        let relays = meta.entry == Entry::Tunnel && matches!(exit, ForwardTo::Tunnel(..));
+        far::hop(packet, relays).map_err(|_| OutputError::TtlExceeded)?;
+        let hop = hop?;
+        let ready = ready(hop);
+        let interface = self.interface(hop.interface())?;
+        match route::fits(&exit, kept, charge.len, interface) {
+            Err(mtu) if dont_fragment => return Err(OutputError::Tell(mtu)),
+            Err(mtu) => return Err(OutputError::Cut(ready, mtu)),
+            Ok(()) => {}
+        }
+        if let ForwardTo::Tunnel(tunnel, peer) = &exit {
+            let peer = route::peer(*peer, self.tables)?;
+            let flow_hash = outer_header_removal::flow_hash(packet.data());
+            outer_header_creation::relay(packet, tunnel, peer, flow_hash, kept)?;
+        }
+        Ok(ready)
+    }
+
+    /// A packet that has arrived: the control core answers for our addresses.
+    #[cold]
+    pub fn deliver_local(&mut self, packet: I::Packet, interface: InterfaceId, charge: &UsageRef) {
+        let arrived = ToControl::FromUe(packet, interface);
+        match self.rings.to_control.push(arrived) {
+            Ok(()) => {
+                self.charge(charge);
+                self.stats.to_control.add(1);
+            }
+            Err(ToControl::FromUe(packet, _)) => {
+                self.discard(packet, DropReason::ControlQueueFull);
+            }
+            Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
+    #[cold]
+    pub fn wait(&mut self, packet: I::Packet, ready: PendingTx, sought: Resolve) {
+        let waiting = WaitingPacket {
+            packet,
+            ready,
+            sought,
+            until_ns: 0,
+            asked_ns: None,
+        };
+        match self.held.hold(waiting, self.now_ns) {
+            Ok(ask) => {
+                if ask {
+                    // A full ring loses the question; it is asked again in a second.
+                    let _ = self.rings.to_control.push(ToControl::Resolve(sought));
+                }
+            }
+            Err(packet) => self.discard(packet, DropReason::NextHopQueueFull),
+        }
+    }
+
+    /// Whose usage a packet that waited counts on: its session's, if that is still there and
+    /// still sends the same way.
+    fn apply_rules_again(&mut self, ready: &PendingTx) -> Result<UsageRef, DropReason> {
+        let gone = DropReason::SessionChanged;
+        let meta = &ready.meta;
+        let line = self.state.line_mut(meta.line).ok_or(gone)?;
+        session::check(line, meta).map_err(|_| gone)?;
+        let (head, body, at) = match line.block() {
+            None => {
+                pdr::only(line.head, meta)?;
+                (line.head, &mut line.body, None)
+            }
+            Some(chain) => {
+                let at = pdr::first(chain, meta, |number| self.state.ext(number))?;
+                let block = self.state.ext(at.block()).ok_or(gone)?;
+                let head = block.rules[at.rule()].head;
+                (head, rule(self.state, at)?, Some(at))
+            }
+        };
+        qer::gate(head)?;
+        far::decide(head)?;
+        match far::exit(head, body) == ready.exit {
+            // A piece of a packet is charged with another.
+            true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),
+            true => Ok(UsageRef { at, ..ready.charge }),
+            false => Err(gone),
+        }
+    }
+
+    fn give_up(&mut self, waiting: WaitingPacket<I::Packet>, reason: DropReason) {
+        self.discard(waiting.packet, reason);
+        self.trace_waited(&waiting.ready.meta, Err(reason));
+    }
+
+    /// Sends what waited for a next hop that is known now, and gives up what waited too long.
+    #[cold]
+    pub fn retry_held(&mut self) {
+        let (tables, now_ns) = (self.tables, self.now_ns);
+        let is_ready = |w: &WaitingPacket<I::Packet>| {
+            !matches!(
+                route::find(&w.ready.exit, w.ready.dst, tables),
+                Ok(Hop::Wait(..))
+            )
+        };
+        while let Some(w) = self.held.take(is_ready) {
+            let hop = route::find(&w.ready.exit, w.ready.dst, tables);
+            let released = hop.and_then(|hop| Ok((hop, self.apply_rules_again(&w.ready)?)));
+            match released {
+                Ok((hop, charge)) => {
+                    let ready = PendingTx {
+                        hop,
+                        charge,
+                        ..w.ready
+                    };
+                    self.leave(w.packet, ready);
+                    self.trace_waited(&ready.meta, Ok(hop.interface()));
+                }
+                Err(reason) => self.give_up(w, reason),
+            }
+        }
+        while let Some(w) = self.held.take(|w| w.until_ns <= now_ns) {
+            self.give_up(w, DropReason::NextHopUnresolved);
+        }
+        self.flush();
+    }
+}

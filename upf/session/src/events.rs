@@ -1,0 +1,131 @@
+//! Session events for the operator's log.
+
+use core::fmt;
+use core::net::SocketAddr;
+use sluice_n4::{AssociationId, DownReason};
+use sluice_wire::pfcp::Cause;
+
+/// An event for the log. At most one of each kind for an association.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SessionEvent {
+    /// A CP function associated itself.
+    Up(AssociationId),
+    /// The second address set up the association of the first, which had been silent for T1.
+    TakenOver(AssociationId, SocketAddr, SocketAddr),
+    /// A CP function does not want the association that we set up; it is asked again.
+    SetupRejected(AssociationId, Cause),
+    /// An association ended; so many sessions go with it.
+    Down(AssociationId, DownReason, usize),
+    /// A CP function restarted or set up its association anew; so many sessions go.
+    Restarted(AssociationId, usize),
+    /// A CP function does not answer; its sessions stay for so many seconds.
+    Lost(AssociationId, u32),
+    /// It answers again.
+    Recovered(AssociationId),
+    /// It did not come back in time; so many sessions go.
+    GivenUp(AssociationId, usize),
+    /// It did not release the association within the graceful period.
+    NotReleased(AssociationId),
+    /// It chooses TEIDs itself: they take the slower hash path.
+    ChoosesTeids(AssociationId),
+    /// It asks for usage reports by threshold, period or event, which are not made yet.
+    TriggersUnserved(AssociationId),
+    /// It asks for reports of sessions without traffic (User Plane Inactivity Timer), which are not
+    /// made yet.
+    TimerUnserved(AssociationId),
+    /// It refused a Session Report Request, or did not answer (`None`).
+    ReportFailed(AssociationId, Option<Cause>),
+    /// The caller's query with this token is done.
+    Queried(u64),
+}
+
+impl SessionEvent {
+    /// Whose doing it is; none for what no peer causes.
+    pub fn association(&self) -> Option<AssociationId> {
+        match self {
+            Self::Up(id)
+            | Self::TakenOver(id, ..)
+            | Self::SetupRejected(id, _)
+            | Self::Down(id, ..)
+            | Self::Restarted(id, _)
+            | Self::Lost(id, _)
+            | Self::Recovered(id)
+            | Self::GivenUp(id, _)
+            | Self::NotReleased(id)
+            | Self::ChoosesTeids(id)
+            | Self::TriggersUnserved(id)
+            | Self::TimerUnserved(id)
+            | Self::ReportFailed(id, _) => Some(*id),
+            Self::Queried(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SessionEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Up(id) => write!(f, "N4 association {id} is up"),
+            Self::TakenOver(id, holder, peer) => write!(
+                f,
+                "{peer} has set up N4 association {id} of {holder}, which did not answer for T1"
+            ),
+            Self::SetupRejected(id, cause) => {
+                write!(f, "N4 association {id} was rejected: {cause}")
+            }
+            Self::Down(id, reason, n) => {
+                write!(
+                    f,
+                    "N4 association {id} ended ({reason:?}), {n} sessions with it"
+                )
+            }
+            Self::Restarted(id, n) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} started anew, {n} sessions end"
+                )
+            }
+            Self::Lost(id, s) => write!(
+                f,
+                "the CP of N4 association {id} is silent, its sessions stay for {s} s"
+            ),
+            Self::Recovered(id) => write!(f, "the CP of N4 association {id} answers again"),
+            Self::GivenUp(id, n) => write!(
+                f,
+                "the CP of N4 association {id} stayed silent, {n} sessions end"
+            ),
+            Self::NotReleased(id) => {
+                write!(
+                    f,
+                    "N4 association {id} was not released in the graceful period"
+                )
+            }
+            Self::ChoosesTeids(id) => write!(
+                f,
+                "the CP of N4 association {id} chooses TEIDs itself: they are looked up by hash"
+            ),
+            Self::TriggersUnserved(id) => write!(
+                f,
+                "the CP of N4 association {id} asks for usage reports by threshold or period: \
+                 usage is reported when asked for and at the end of a session only"
+            ),
+            Self::TimerUnserved(id) => write!(
+                f,
+                "the CP of N4 association {id} sets a User Plane Inactivity Timer: it is not told of \
+                 sessions without traffic"
+            ),
+            Self::ReportFailed(id, Some(cause)) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} refused a session report: {cause}"
+                )
+            }
+            Self::ReportFailed(id, None) => {
+                write!(
+                    f,
+                    "the CP of N4 association {id} did not answer a session report"
+                )
+            }
+            Self::Queried(token) => write!(f, "query {token} is done"),
+        }
+    }
+}

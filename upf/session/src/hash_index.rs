@@ -1,0 +1,222 @@
+//! A prefetchable open-addressing hash index of 32-bit values by 32-bit fingerprints.
+//!
+//! The table keeps 32 bits of the hash, its mark. What has the same mark is told apart by whoever
+//! asks. Places are probed one after the other; what is taken out lets those behind it move up
+//! (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that no search grows
+//! longer with time.
+
+use sluice_mem::prefetch;
+
+/// Neither mark nor number has all bits set in any entry.
+const EMPTY: u64 = u64::MAX;
+
+/// The table. It grows when it is three quarters full.
+#[derive(Clone, Debug)]
+pub struct HashIndex {
+    /// A power of two of them: mark and number.
+    entries: Vec<u64>,
+    used: usize,
+}
+
+fn entry(mark: u32, number: u32) -> u64 {
+    u64::from(mark) << 32 | u64::from(number)
+}
+
+fn mark_of(entry: u64) -> u32 {
+    (entry >> 32) as u32
+}
+
+impl HashIndex {
+    /// Room for `numbers` of them, well spread.
+    pub fn new(numbers: usize) -> Self {
+        let places = (numbers * 3 / 2).next_power_of_two().max(8);
+        Self {
+            entries: vec![EMPTY; places],
+            used: 0,
+        }
+    }
+
+    /// Numbers in it.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// True if there are none.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Asks the caches for where a search for this mark begins.
+    #[inline]
+    pub fn prefetch(&self, mark: u32) {
+        prefetch::write_index(&self.entries, self.home(mark));
+    }
+
+    /// The first number of this mark of which `is_it` is true.
+    #[inline]
+    pub fn find(&self, mark: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let at = self.search(mark, is_it)?;
+        self.entries.get(at).map(|entry| *entry as u32)
+    }
+
+    /// Puts one more number in, which is less than `u32::MAX`.
+    pub fn insert(&mut self, mark: u32, number: u32) {
+        debug_assert!(number != u32::MAX);
+        if (self.used + 1) * 4 > self.entries.len() * 3 {
+            self.grow();
+        }
+        self.put(entry(mark, number));
+        self.used += 1;
+    }
+
+    /// Puts a number in place of another one; nothing is done if that is not there.
+    pub fn replace(&mut self, mark: u32, number: u32, with: u32) {
+        debug_assert!(with != u32::MAX);
+        let at = self.search(mark, |there| there == number);
+        if let Some(place) = at.and_then(|at| self.entries.get_mut(at)) {
+            *place = entry(mark, with);
+        }
+    }
+
+    /// Takes a number out; true if it was there.
+    pub fn remove(&mut self, mark: u32, number: u32) -> bool {
+        let Some(at) = self.search(mark, |there| there == number) else {
+            return false;
+        };
+        self.close_up(at);
+        self.used -= 1;
+        true
+    }
+
+    /// The place at which a mark's entries begin: its high bits, since they are as good as others.
+    #[inline]
+    fn home(&self, mark: u32) -> usize {
+        let wide = u64::from(mark) * self.entries.len() as u64;
+        (wide >> 32) as usize
+    }
+
+    #[inline]
+    fn search(&self, mark: u32, is_it: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut at = self.home(mark);
+        loop {
+            // There are always empty places.
+            match *self.entries.get(at)? {
+                EMPTY => return None,
+                entry if mark_of(entry) == mark && is_it(entry as u32) => return Some(at),
+                _ => at = self.behind(at),
+            }
+        }
+    }
+
+    #[inline]
+    fn behind(&self, at: usize) -> usize {
+        (at + 1) & (self.entries.len() - 1)
+    }
+
+    fn put(&mut self, entry: u64) {
+        let mut at = self.home(mark_of(entry));
+        while self.entries.get(at).is_some_and(|there| *there != EMPTY) {
+            at = self.behind(at);
+        }
+        if let Some(place) = self.entries.get_mut(at) {
+            *place = entry;
+        }
+    }
+
+    /// Empties a place. An entry behind it moves up unless it would come to stand before its home.
+    fn close_up(&mut self, mut hole: usize) {
+        let mask = self.entries.len() - 1;
+        let mut at = self.behind(hole);
+        while let Some(entry) = self.entries.get(at).copied().filter(|e| *e != EMPTY) {
+            let from_home = at.wrapping_sub(self.home(mark_of(entry))) & mask;
+            if from_home >= (at.wrapping_sub(hole) & mask) {
+                self.set(hole, entry);
+                hole = at;
+            }
+            at = self.behind(at);
+        }
+        self.set(hole, EMPTY);
+    }
+
+    fn set(&mut self, at: usize, entry: u64) {
+        if let Some(place) = self.entries.get_mut(at) {
+            *place = entry;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let twice = vec![EMPTY; self.entries.len() * 2];
+        for entry in core::mem::replace(&mut self.entries, twice) {
+            if entry != EMPTY {
+                self.put(entry);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Insert(u32, u32),
+        Remove(u32, u32),
+        Replace(u32, u32, u32),
+    }
+
+    /// Few marks close together, those at the table's end among them, so that runs meet and wrap.
+    fn step() -> impl Strategy<Value = Step> {
+        let mark = prop_oneof![
+            0..4_u32,
+            u32::MAX - 3..=u32::MAX,
+            (0..8_u32).prop_map(|i| i << 29)
+        ];
+        (mark, 0..6_u32, 0..6_u32, 0..4_u8).prop_map(|(mark, number, other, kind)| match kind {
+            0 | 1 => Step::Insert(mark, number),
+            2 => Step::Remove(mark, number),
+            _ => Step::Replace(mark, number, other),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_plain_list_holds(steps in prop::collection::vec(step(), 0..200)) {
+            let (mut marks, mut list) = (HashIndex::new(0), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Insert(mark, number) => {
+                        marks.insert(mark, number);
+                        list.push((mark, number));
+                    }
+                    Step::Remove(mark, number) => {
+                        let at = list.iter().position(|one| *one == (mark, number));
+                        prop_assert_eq!(marks.remove(mark, number), at.is_some());
+                        at.map(|at| list.swap_remove(at));
+                    }
+                    Step::Replace(mark, number, other) => {
+                        marks.replace(mark, number, other);
+                        if let Some(one) = list.iter_mut().find(|one| **one == (mark, number)) {
+                            one.1 = other;
+                        }
+                    }
+                }
+                prop_assert_eq!(marks.len(), list.len());
+                for (mark, number) in &list {
+                    prop_assert_eq!(marks.find(*mark, |n| n == *number), Some(*number));
+                }
+                let found = marks.find(1, |_| true);
+                prop_assert_eq!(found.is_some(), list.iter().any(|one| one.0 == 1));
+            }
+            for (mark, number) in list {
+                prop_assert!(marks.remove(mark, number));
+            }
+            prop_assert!(marks.is_empty());
+            prop_assert!(marks.entries.iter().all(|entry| *entry == EMPTY));
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Inspection views of sessions, for `sluice ctl`.
+
+use crate::function::UpFunction;
+use crate::network::Side;
+use crate::resources::InUse;
+use crate::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, Urr};
+use crate::store::{Session, SessionRef, User};
+use core::net::{IpAddr, Ipv4Addr};
+use serde::{Serialize, Serializer};
+use sluice_datapath::session::txn::Usage;
+use sluice_n4::AssociationId;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
+
+/// A session in one line.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionLine {
+    /// UP SEID; as text for JSON, whose readers round numbers of more than 53 bits (RFC 8259, 6).
+    #[serde(serialize_with = "hexadecimal")]
+    pub seid: u64,
+    /// CP SEID.
+    #[serde(serialize_with = "hexadecimal")]
+    pub cp_seid: u64,
+    /// Address of the CP F-SEID.
+    pub cp_address: Option<IpAddr>,
+    /// The association.
+    pub association: String,
+    /// IMSI of the User ID, empty if not told.
+    pub imsi: String,
+    /// The UE's address.
+    pub ue_address: Option<Ipv4Addr>,
+    /// The shard.
+    pub shard: u16,
+    /// PDRs.
+    pub pdrs: usize,
+}
+
+/// A session with its rules.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    /// In short.
+    #[serde(flatten)]
+    pub line: SessionLine,
+    /// MSISDN of the User ID, empty if not told.
+    pub msisdn: String,
+    /// Uplink usage since establishment, as far as it was taken from the path.
+    pub uplink: UsageView,
+    /// Downlink usage.
+    pub downlink: UsageView,
+    /// PDRs in order of precedence.
+    pub pdr: Vec<PdrView>,
+    /// FARs.
+    pub far: Vec<FarView>,
+    /// QERs.
+    pub qer: Vec<QerView>,
+    /// URRs.
+    pub urr: Vec<UrrView>,
+}
+
+/// Bytes and packets.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct UsageView {
+    /// Inner bytes.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// A PDR.
+#[derive(Clone, Debug, Serialize)]
+pub struct PdrView {
+    /// PDR ID.
+    pub id: u16,
+    /// Precedence.
+    pub precedence: u32,
+    /// Source Interface.
+    pub source: &'static str,
+    /// Network Instance.
+    pub network_instance: Option<String>,
+    /// Local F-TEID: TEID.
+    pub teid: Option<u32>,
+    /// Local F-TEID: address.
+    pub tunnel_address: Option<Ipv4Addr>,
+    /// UE IP Address.
+    pub ue_address: Option<Ipv4Addr>,
+    /// QFIs that it matches; empty: all.
+    pub qfi: Vec<u8>,
+    /// False if it matches no packet of this path: its filters are for IPv6, or it is for packets
+    /// of the CP function.
+    pub live: bool,
+    /// Outer Header Removal.
+    pub removes_outer_header: bool,
+    /// FAR ID.
+    pub far: u32,
+    /// QER IDs.
+    pub qer: Vec<u32>,
+    /// URR IDs.
+    pub urr: Vec<u32>,
+}
+
+/// A FAR.
+#[derive(Clone, Debug, Serialize)]
+pub struct FarView {
+    /// FAR ID.
+    pub id: u32,
+    /// What it does.
+    pub action: &'static str,
+    /// Apply Action as received.
+    pub apply_action: u16,
+    /// Destination Interface.
+    pub destination: Option<&'static str>,
+    /// Network Instance.
+    pub network_instance: Option<String>,
+    /// Outer Header Creation: TEID.
+    pub teid: Option<u32>,
+    /// Outer Header Creation: address.
+    pub peer: Option<Ipv4Addr>,
+}
+
+/// A QER.
+#[derive(Clone, Debug, Serialize)]
+pub struct QerView {
+    /// QER ID.
+    pub id: u32,
+    /// The uplink gate is open.
+    pub uplink_open: bool,
+    /// The downlink gate is open.
+    pub downlink_open: bool,
+    /// Maximum bit rate, uplink and downlink, kbit/s.
+    pub mbr_kbps: Option<[u64; 2]>,
+    /// Guaranteed bit rate, uplink and downlink, kbit/s.
+    pub gbr_kbps: Option<[u64; 2]>,
+    /// The QFI that it marks with.
+    pub qfi: Option<u8>,
+}
+
+/// A URR with its usage since the last report.
+#[derive(Clone, Debug, Serialize)]
+pub struct UrrView {
+    /// URR ID.
+    pub id: u32,
+    /// Measurement Method.
+    pub measurement_method: u8,
+    /// Reporting Triggers.
+    pub reporting_triggers: u32,
+    /// Uplink usage since the last report, as far as it was taken from the path.
+    pub uplink: UsageView,
+    /// Downlink usage.
+    pub downlink: UsageView,
+}
+
+/// An association with a CP function.
+#[derive(Clone, Debug, Serialize)]
+pub struct AssociationView {
+    /// Its name here.
+    pub id: String,
+    /// The CP function's Node ID.
+    pub node_id: Option<String>,
+    /// Where requests to it go.
+    pub address: String,
+    /// Where it stands.
+    pub state: String,
+    /// It does not answer.
+    pub silent: bool,
+    /// Its sessions.
+    pub sessions: usize,
+}
+
+impl UpFunction {
+    /// How many sessions there are.
+    pub fn session_count(&self) -> usize {
+        self.state.store.len()
+    }
+
+    /// What is given out of each resource.
+    pub fn in_use(&self) -> InUse {
+        self.state.ground.in_use()
+    }
+
+    /// All sessions, a line each.
+    pub fn sessions(&self) -> Vec<SessionLine> {
+        let mut rules = Box::<Rules>::default();
+        let ids = self.endpoint.associations().map(|(id, _)| id);
+        let all = ids.flat_map(|id| self.state.store.of(id));
+        all.map(|(name, session)| {
+            self.state.store.load(name, &mut rules);
+            let user = self.state.store.user(name);
+            session_line(name, &session, &user, &rules)
+        })
+        .collect()
+    }
+
+    /// A session with its rules, by its UP SEID.
+    pub fn session(&self, seid: u64) -> Option<SessionView> {
+        let name = SessionRef::from_seid(Seid(seid));
+        let session = self.state.store.get(name)?;
+        let mut rules = Box::<Rules>::default();
+        self.state.store.load(name, &mut rules);
+        let user = self.state.store.user(name);
+        let [uplink, downlink] = self.state.store.usage(name);
+        rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
+        Some(SessionView {
+            line: session_line(name, &session, &user, &rules),
+            msisdn: user.msisdn.to_string(),
+            uplink: uplink.into(),
+            downlink: downlink.into(),
+            pdr: rules.pdrs.iter().map(|p| self.pdr_view(p)).collect(),
+            far: rules.fars.iter().map(|f| self.far_view(f)).collect(),
+            qer: rules.qers.iter().map(qer_view).collect(),
+            urr: rules.urrs.iter().map(|u| self.urr_view(u)).collect(),
+        })
+    }
+
+    /// All associations.
+    pub fn associations(&self) -> Vec<AssociationView> {
+        let all = self.endpoint.associations();
+        all.map(|(id, association)| AssociationView {
+            id: id.to_string(),
+            node_id: association.node_id().map(ToString::to_string),
+            address: association.primary().to_string(),
+            state: format!("{:?}", association.state()),
+            silent: association.is_lost(),
+            sessions: self.count_of(id),
+        })
+        .collect()
+    }
+
+    fn count_of(&self, id: AssociationId) -> usize {
+        self.state.store.of(id).count()
+    }
+
+    fn name(&self, id: crate::names::NameId) -> Option<String> {
+        self.state.names.get(id).map(str::to_owned)
+    }
+
+    fn pdr_view(&self, pdr: &Pdr) -> PdrView {
+        PdrView {
+            id: pdr.id.0,
+            precedence: pdr.precedence,
+            source: side_name(pdr.source),
+            network_instance: self.name(pdr.instance),
+            teid: pdr.tunnel.map(|t| t.teid),
+            tunnel_address: pdr.tunnel.map(|t| t.address),
+            ue_address: pdr.ue.map(|ue| ue.address),
+            qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
+            live: pdr.is_live(),
+            removes_outer_header: pdr.removes_outer,
+            far: pdr.far.0,
+            qer: pdr.qers.as_slice().to_vec(),
+            urr: pdr.urrs.as_slice().to_vec(),
+        }
+    }
+
+    fn far_view(&self, far: &Far) -> FarView {
+        FarView {
+            id: far.id.0,
+            action: match far.action {
+                Action::Drop => "drop",
+                Action::Forward => "forward",
+                Action::Buffer => "buffer (drops)",
+            },
+            apply_action: far.flags,
+            destination: far.forwarding.map(|f| side_name(f.side)),
+            network_instance: far
+                .forwarding
+                .and_then(|f: Forwarding| self.name(f.instance)),
+            teid: far.tunnel().map(|t| t.teid),
+            peer: far.tunnel().map(|t| t.address),
+        }
+    }
+
+    fn urr_view(&self, urr: &Urr) -> UrrView {
+        let meter = self.state.ground.meters.get(urr.meter);
+        let [uplink, downlink] = meter.map(|m| m.usage).unwrap_or_default();
+        UrrView {
+            id: urr.id.0,
+            measurement_method: urr.method.0,
+            reporting_triggers: urr.triggers.0,
+            uplink: uplink.into(),
+            downlink: downlink.into(),
+        }
+    }
+}
+
+fn hexadecimal<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{seid:#x}"))
+}
+
+fn session_line(name: SessionRef, session: &Session, user: &User, rules: &Rules) -> SessionLine {
+    let ipv4 = session.cp.ipv4.map(IpAddr::V4);
+    SessionLine {
+        seid: name.seid().0,
+        cp_seid: session.cp.seid.0,
+        cp_address: ipv4.or(session.cp.ipv6.map(IpAddr::V6)),
+        association: session.association.to_string(),
+        imsi: user.imsi.to_string(),
+        ue_address: rules.ue_address(),
+        shard: session.shard,
+        pdrs: rules.pdrs.len(),
+    }
+}
+
+fn qer_view(qer: &Qer) -> QerView {
+    let kbps = |rate: BitRate| [rate.uplink_kbps, rate.downlink_kbps];
+    let GateStatus { uplink, downlink } = qer.gate;
+    QerView {
+        id: qer.id.0,
+        uplink_open: uplink == Gate::Open,
+        downlink_open: downlink == Gate::Open,
+        mbr_kbps: qer.mbr.map(kbps),
+        gbr_kbps: qer.gbr.map(kbps),
+        qfi: qer.qfi,
+    }
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Access => "access",
+        Side::Core => "core",
+        Side::SgiLan => "n6-lan",
+        Side::Control => "cp",
+    }
+}
+
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        let Usage { bytes, packets } = usage;
+        Self { bytes, packets }
+    }
+}

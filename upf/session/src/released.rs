@@ -1,0 +1,33 @@
+//! Resources and tunnels released by a change of rules.
+
+use crate::rules::{Endpoint, Key, RemoteTunnel, Rules};
+
+/// Lines that are no longer needed.
+pub fn gone_lines<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let lines = old.endpoints.iter().filter(|e| e.key != Key::Spare);
+    lines.filter(|e| new.endpoint(e.key).is_none())
+}
+
+/// Blocks that are no longer needed.
+pub fn gone_blocks<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    let kept = |block| {
+        let mut all = new.endpoints.iter().flat_map(Endpoint::blocks);
+        all.any(|b| b == block)
+    };
+    let blocks = old.endpoints.iter().flat_map(Endpoint::blocks);
+    blocks.filter(move |block| !kept(*block))
+}
+
+/// Tunnels of peers that the session leaves (false), then those that it sends into from now on
+/// (true).
+pub fn tunnels<'r>(
+    old: &'r Rules,
+    new: &'r Rules,
+) -> impl Iterator<Item = (bool, RemoteTunnel)> + 'r {
+    let only = |here: &'r Rules, there: &'r Rules| {
+        let tunnels = here.fars.iter().filter_map(|f| f.tunnel());
+        tunnels.filter(move |tunnel| there.fars.iter().all(|f| f.tunnel() != Some(*tunnel)))
+    };
+    let left = only(old, new).map(|tunnel| (false, tunnel));
+    left.chain(only(new, old).map(|tunnel| (true, tunnel)))
+}

@@ -1,0 +1,122 @@
+//! Allocation of packet identifiers: TEIDs and UE addresses, each with its session entry.
+
+use super::claims::{Claim, Claims};
+use super::endpoint::{endpoint, slot_endpoint};
+use super::{Denied, Exhausted, Resources};
+use crate::rules::{Endpoint, Key, Origin};
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::exact_match::ExactKey;
+use sluice_datapath::lookup::layout::InstanceId;
+
+impl Resources {
+    /// A TEID of ours in `shard`, different from the last of its slot and from every foreign one.
+    pub fn new_teid(
+        &mut self,
+        shard: u32,
+        local: u8,
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<(u32, Endpoint), Exhausted> {
+        let taken = self.slots.take(shard, now_s).ok_or(Exhausted)?;
+        let slot = taken.place();
+        let last = self.teids.get(slot).copied().unwrap_or(0);
+        claims.push(Claim::Slot(taken, last))?;
+        for _ in 0..16 {
+            let check = self.random.next_u32();
+            let Some(teid) = self.layout.teid(slot, check) else {
+                break;
+            };
+            let teid = teid.get();
+            if teid != last && !self.known.knows(ExactKey::teid(local, teid)) {
+                self.set_teid(slot, teid);
+                return Ok((teid, slot_endpoint(local, teid, slot)));
+            }
+        }
+        Err(Exhausted)
+    }
+
+    /// A TEID that the CP function names: our own slot if it has that form and is free, else a
+    /// CP-chosen line.
+    pub fn named_teid(
+        &mut self,
+        shard: u32,
+        local: u8,
+        teid: u32,
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<Endpoint, Denied> {
+        if let Some(slot) = self.layout.up_teid(teid) {
+            if self.slots.is_used(slot) && self.teids.get(slot) == Some(&teid) {
+                return Err(Denied::InUse);
+            }
+            let congruent = slot % SHARDS == shard;
+            let key = ExactKey::teid(local, teid);
+            if congruent
+                && !self.known.knows(key)
+                && let Some(taken) = self.slots.take_named(slot)
+            {
+                let last = self.teids.get(slot).copied().unwrap_or(0);
+                claims
+                    .push(Claim::Slot(taken, last))
+                    .map_err(Denied::from)?;
+                self.set_teid(slot, teid);
+                return Ok(slot_endpoint(local, teid, slot));
+            }
+        }
+        let line = self.foreign_line(shard, ExactKey::teid(local, teid), now_s, claims)?;
+        Ok(endpoint(Key::Tunnel { local, teid }, line, Origin::Foreign))
+    }
+
+    /// The line of a UE address.
+    pub fn ue_line(
+        &mut self,
+        shard: u32,
+        instance: u8,
+        address: u32,
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<Endpoint, Denied> {
+        if address % SHARDS != shard {
+            return Err(Denied::OtherShard);
+        }
+        let key = Key::Ue { instance, address };
+        match self.layout.pool_line(InstanceId(instance), address) {
+            Some(line) => {
+                if self.pool.set(line).ok_or(Denied::Exhausted)? {
+                    return Err(Denied::InUse);
+                }
+                claims.push(Claim::Pool(line)).map_err(|full| {
+                    self.pool.clear(line);
+                    Denied::from(full)
+                })?;
+                Ok(endpoint(key, line, Origin::Pool))
+            }
+            None => {
+                let foreign = ExactKey::ue(instance, address);
+                let line = self.foreign_line(shard, foreign, now_s, claims)?;
+                Ok(endpoint(key, line, Origin::Foreign))
+            }
+        }
+    }
+
+    fn foreign_line(
+        &mut self,
+        shard: u32,
+        key: ExactKey,
+        now_s: u32,
+        claims: &mut Claims,
+    ) -> Result<u32, Denied> {
+        if self.known.knows(key) {
+            return Err(Denied::InUse);
+        }
+        let taken = self.lines.take(shard, now_s).ok_or(Denied::Exhausted)?;
+        claims.push(Claim::Line(taken)).map_err(Denied::from)?;
+        let placed = self.foreign.insert(key, taken.place());
+        placed.map_err(|_| Denied::Exhausted)?;
+        claims.push(Claim::Key(key)).map_err(|full| {
+            self.foreign.remove(key);
+            Denied::from(full)
+        })?;
+        Ok(taken.place())
+    }
+}

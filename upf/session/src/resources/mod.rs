@@ -1,0 +1,161 @@
+//! Resources of sessions: TEID slots, session entries, extension blocks, peers, meters.
+//!
+//! What one message takes is listed (`claims`), so that a refused one leaves everything as it was.
+
+mod claims;
+mod endpoint;
+mod identifiers;
+mod prefetch_next;
+mod release;
+
+use crate::limits::TEID_REST_S;
+use crate::meter::Meter;
+use crate::partitions::{PartitionedBits, PartitionedVec};
+use crate::random::Random;
+use crate::slab::Slab;
+use crate::slot_allocator::SlotAllocator;
+use claims::Claim;
+use core::net::Ipv4Addr;
+use sluice_datapath::limits::SHARDS;
+use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
+use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::tables::PeerId;
+
+pub use claims::Claims;
+pub use endpoint::spare;
+
+/// The allocators.
+pub struct Resources {
+    /// Where lines lie.
+    pub layout: Layout,
+    /// Usage of all URRs.
+    pub meters: Slab<Meter>,
+    slots: SlotAllocator,
+    lines: SlotAllocator,
+    blocks: SlotAllocator,
+    /// By slot: the last TEID that it was given out under.
+    teids: PartitionedVec<u32>,
+    /// One bit for each line: a pool line that is taken.
+    pool: PartitionedBits,
+    foreign: ExactWriter,
+    known: ExactReader,
+    random: Random,
+    peers_held: usize,
+}
+
+/// An allocator has nothing left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exhausted;
+
+/// Why an identifier cannot be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Denied {
+    /// Another session has it.
+    InUse,
+    /// Its line belongs to another shard than the session.
+    OtherShard,
+    /// No line is left.
+    Exhausted,
+}
+
+impl From<Exhausted> for Denied {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+/// How many of each are given out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InUse {
+    /// TEIDs of ours.
+    pub teids: usize,
+    /// Lines of UE addresses in pools.
+    pub pool_lines: usize,
+    /// Lines of TEIDs and addresses that others chose.
+    pub foreign_lines: usize,
+    /// Extension blocks.
+    pub blocks: usize,
+    /// Usage meters.
+    pub meters: usize,
+    /// Peers held.
+    pub peers: usize,
+}
+
+impl Resources {
+    /// Allocators over `layout`, with `blocks` extension blocks and `meters` meters.
+    pub fn new(
+        layout: Layout,
+        blocks: u32,
+        meters: usize,
+        foreign: ExactWriter,
+        random: Random,
+    ) -> Self {
+        let (first, len) = layout.foreign();
+        Self {
+            slots: SlotAllocator::new(0, layout.endpoints(), TEID_REST_S, false),
+            lines: SlotAllocator::new(first, len, 0, false),
+            blocks: SlotAllocator::new(0, blocks, 0, true),
+            teids: PartitionedVec::new(&0, layout.endpoints() as usize),
+            pool: PartitionedBits::new(layout.lines()),
+            meters: Slab::new(meters),
+            known: foreign.reader(),
+            foreign,
+            random,
+            layout,
+            peers_held: 0,
+        }
+    }
+
+    /// A random number.
+    pub fn random(&mut self) -> u32 {
+        self.random.next_u32()
+    }
+
+    /// How many of each are given out.
+    pub fn in_use(&self) -> InUse {
+        InUse {
+            teids: self.slots.used(),
+            pool_lines: self.pool.count(),
+            foreign_lines: self.lines.used(),
+            blocks: self.blocks.used(),
+            meters: self.meters.used(),
+            peers: self.peers_held,
+        }
+    }
+
+    /// True if `shard` has a TEID to give.
+    pub fn has_teid(&self, shard: u32, now_s: u32) -> bool {
+        self.slots.has_room(shard, now_s)
+    }
+
+    /// An extension block.
+    pub fn block(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
+        let taken = self.blocks.take(shard, 0).ok_or(Exhausted)?;
+        claims.push(Claim::Block(taken))?;
+        Ok(taken.place())
+    }
+
+    /// A meter.
+    pub fn meter(&mut self, meter: Meter, claims: &mut Claims) -> Result<u32, Exhausted> {
+        let at = self.meters.insert(meter).ok_or(Exhausted)?;
+        claims.push(Claim::Meter(at))?;
+        Ok(at)
+    }
+
+    /// Remembers a peer that the caller just held.
+    pub fn peer_held(&mut self, peer: PeerId, claims: &mut Claims) -> Result<(), Exhausted> {
+        self.peers_held += 1;
+        claims.push(Claim::Peer(peer))
+    }
+
+    fn set_teid(&mut self, slot: u32, teid: u32) {
+        if let Some(last) = self.teids.get_mut(slot) {
+            *last = teid;
+        }
+    }
+}
+
+/// The shard of a UE address.
+pub fn shard_of(address: Ipv4Addr) -> u32 {
+    u32::from(address) % SHARDS
+}

@@ -1,0 +1,224 @@
+//! Rule decoder.
+
+use super::form::*;
+use super::{Kinds, OctetReader};
+use crate::limits::ENDPOINTS;
+use crate::names::NameId;
+use crate::network::Side;
+use crate::rules::{
+    Action, Endpoint, Far, Filter, Forwarding, IdList, Key, LocalTunnel, Origin, Pdr, Qer,
+    RemoteTunnel, UeAddress, Urr,
+};
+use arrayvec::ArrayVec;
+use core::net::Ipv4Addr;
+use sluice_datapath::limits::BLOCK_CHAIN;
+use sluice_datapath::session::rule::BucketRef;
+use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
+use sluice_wire::pfcp::value::{
+    BitRate, Gate, GateStatus, MeasurementInformation, MeasurementMethod, ReportingTriggers,
+};
+
+/// Reads rules.
+pub struct RuleDecoder {
+    pub kinds: Kinds,
+    pub ue: Option<UeAddress>,
+}
+
+impl RuleDecoder {
+    #[inline(always)]
+    fn id(&self, eye: &mut OctetReader<'_>) -> u32 {
+        match self.kinds.has(Kinds::WIDE) {
+            true => eye.u32(),
+            false => eye.u16().into(),
+        }
+    }
+
+    pub fn urr(&self, eye: &mut OctetReader<'_>) -> Urr {
+        Urr {
+            id: UrrId(self.id(eye)),
+            method: MeasurementMethod(eye.u8()),
+            information: MeasurementInformation(eye.u16()),
+            triggers: ReportingTriggers(eye.u32()),
+            meter: eye.u32(),
+        }
+    }
+
+    pub fn endpoint(&self, eye: &mut OctetReader<'_>) -> Endpoint {
+        let bits = eye.u8();
+        let key = match bits & 3 {
+            KEY_TUNNEL => Key::Tunnel {
+                local: eye.u8(),
+                teid: eye.u32(),
+            },
+            KEY_UE => Key::Ue {
+                instance: eye.u8(),
+                address: eye.u32(),
+            },
+            KEY_OWN_UE => self.ue.map_or(Key::Spare, ue_key),
+            _ => Key::Spare,
+        };
+        let origin = match bits >> ENDPOINT_ORIGIN & 3 {
+            0 => Origin::Slot,
+            1 => Origin::Pool,
+            2 => Origin::Foreign,
+            _ => Origin::None,
+        };
+        let line = eye.u32();
+        let mut blocks = [0; BLOCK_CHAIN];
+        let len = usize::from(bits >> ENDPOINT_BLOCKS);
+        blocks.iter_mut().take(len).for_each(|b| *b = eye.u32());
+        Endpoint {
+            key,
+            line,
+            origin,
+            blocks,
+        }
+    }
+
+    pub fn pdr(&self, eye: &mut OctetReader<'_>, endpoints: &ArrayVec<Endpoint, ENDPOINTS>) -> Pdr {
+        let id = PdrId(eye.u16());
+        let bits = eye.u16();
+        let has = |bit| bits & bit != 0;
+        let precedence = self.id(eye);
+        let instance = NameId::from_number(eye.u16());
+        let far = FarId(self.id(eye));
+        let tunnel = has(PDR_TUNNEL).then(|| read_tunnel(eye, endpoints));
+        let (tunnel, choose_id) = tunnel.unzip();
+        let ue = match has(PDR_OWN_UE) {
+            true => Some(read_ue(eye)),
+            false => self.ue.filter(|_| has(PDR_UE)),
+        };
+        let qfis = if has(PDR_QFIS) { eye.u64() } else { 0 };
+        Pdr {
+            id,
+            precedence,
+            source: side(bits),
+            instance,
+            tunnel,
+            choose_id: choose_id.flatten(),
+            ue,
+            qfis,
+            filter: match has(PDR_NOTHING) {
+                true => Filter::Nothing,
+                false => Filter::All,
+            },
+            removes_outer: has(PDR_REMOVES),
+            far,
+            qers: self.ids(eye, bits >> PDR_QERS),
+            urrs: self.ids(eye, bits >> PDR_URRS),
+        }
+    }
+
+    fn ids<const N: usize>(&self, eye: &mut OctetReader<'_>, len: u16) -> IdList<N> {
+        IdList::of_distinct(usize::from(len & 15), || self.id(eye))
+    }
+
+    pub fn far(&self, eye: &mut OctetReader<'_>) -> Far {
+        let id = FarId(self.id(eye));
+        let bits = eye.u16();
+        let has = |bit| bits & bit != 0;
+        let flags = eye.u16();
+        let instance = has(FAR_FORWARDING).then(|| NameId::from_number(eye.u16()));
+        let tunnel = has(FAR_TUNNEL).then(|| RemoteTunnel {
+            teid: eye.u32(),
+            address: Ipv4Addr::from(eye.u32()),
+        });
+        Far {
+            id,
+            action: match bits >> FAR_ACTION & 3 {
+                0 => Action::Drop,
+                1 => Action::Forward,
+                _ => Action::Buffer,
+            },
+            flags,
+            forwarding: instance.map(|instance| Forwarding {
+                side: side(bits),
+                instance,
+                tunnel,
+            }),
+            peer: has(FAR_PEER).then(|| eye.u16()),
+            egress: has(FAR_EGRESS).then(|| eye.u16()),
+            reported: has(FAR_REPORTED),
+        }
+    }
+
+    pub fn qer(&self, eye: &mut OctetReader<'_>) -> Qer {
+        let id = QerId(self.id(eye));
+        let bits = eye.u8();
+        let has = |bit| bits & bit != 0;
+        let gate = |closed| match closed {
+            true => Gate::Closed,
+            false => Gate::Open,
+        };
+        let mbr = has(QER_MBR).then(|| rate(eye));
+        let gbr = has(QER_GBR).then(|| rate(eye));
+        let qfi = has(QER_QFI).then(|| eye.u8());
+        let buckets = match has(QER_BUCKETS) {
+            true => [(); 2].map(|()| bucket(eye)),
+            false => [BucketRef::NONE; 2],
+        };
+        Qer {
+            id,
+            gate: GateStatus {
+                uplink: gate(has(QER_UPLINK_CLOSED)),
+                downlink: gate(has(QER_DOWNLINK_CLOSED)),
+            },
+            mbr,
+            gbr,
+            qfi,
+            buckets,
+            is_new: false,
+        }
+    }
+}
+
+/// Reads a UE address.
+pub fn read_ue(eye: &mut OctetReader<'_>) -> UeAddress {
+    UeAddress {
+        address: Ipv4Addr::from(eye.u32()),
+        instance: eye.u8(),
+    }
+}
+
+/// With the CHOOSE ID that it was given for.
+fn read_tunnel(
+    eye: &mut OctetReader<'_>,
+    endpoints: &ArrayVec<Endpoint, ENDPOINTS>,
+) -> (LocalTunnel, Option<u8>) {
+    let first = eye.u8();
+    let at = usize::from(first & !TUNNEL_CHOSEN);
+    let (local, teid) = match endpoints.get(at).map(|e| e.key) {
+        Some(Key::Tunnel { local, teid }) => (local, teid),
+        _ => (eye.u8(), eye.u32()),
+    };
+    let tunnel = LocalTunnel {
+        teid,
+        address: Ipv4Addr::from(eye.u32()),
+        local,
+    };
+    let choose_id = (first & TUNNEL_CHOSEN != 0).then(|| eye.u8());
+    (tunnel, choose_id)
+}
+
+fn rate(eye: &mut OctetReader<'_>) -> BitRate {
+    BitRate {
+        uplink_kbps: eye.u40(),
+        downlink_kbps: eye.u40(),
+    }
+}
+
+fn bucket(eye: &mut OctetReader<'_>) -> BucketRef {
+    match eye.u8() {
+        NO_BUCKET => BucketRef::NONE,
+        at => BucketRef::new(eye.u32(), at),
+    }
+}
+
+fn side(bits: u16) -> Side {
+    match bits & 3 {
+        0 => Side::Access,
+        1 => Side::Core,
+        2 => Side::SgiLan,
+        _ => Side::Control,
+    }
+}

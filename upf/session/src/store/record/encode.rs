@@ -1,0 +1,205 @@
+//! Rule encoder.
+
+use super::form::*;
+use super::{Kinds, OctetWriter};
+use crate::network::Side;
+use crate::rules::{
+    Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, UeAddress, Urr,
+};
+use sluice_datapath::session::rule::BucketRef;
+use sluice_wire::pfcp::value::Gate;
+
+/// Writes rules.
+pub struct RuleEncoder<'r> {
+    pub kinds: Kinds,
+    pub ue: Option<UeAddress>,
+    pub rules: &'r Rules,
+}
+
+impl RuleEncoder<'_> {
+    #[inline(always)]
+    fn id(&self, pen: &mut OctetWriter<'_>, id: u32) {
+        match self.kinds.has(Kinds::WIDE) {
+            true => pen.u32(id),
+            false => pen.u16(id as u16),
+        }
+    }
+
+    pub fn urr(&self, pen: &mut OctetWriter<'_>, urr: &Urr) {
+        self.id(pen, urr.id.0);
+        pen.u8(urr.method.0);
+        pen.u16(urr.information.0);
+        pen.u32(urr.triggers.0);
+        pen.u32(urr.meter);
+    }
+
+    pub fn endpoint(&self, pen: &mut OctetWriter<'_>, endpoint: &Endpoint) {
+        let origin = match endpoint.origin {
+            Origin::Slot => 0,
+            Origin::Pool => 1,
+            Origin::Foreign => 2,
+            Origin::None => 3,
+        };
+        let blocks = endpoint.blocks().count() as u8;
+        let rest = origin << ENDPOINT_ORIGIN | blocks << ENDPOINT_BLOCKS;
+        match endpoint.key {
+            Key::Spare => pen.u8(KEY_SPARE | rest),
+            Key::Tunnel { local, teid } => {
+                pen.u8(KEY_TUNNEL | rest);
+                pen.u8(local);
+                pen.u32(teid);
+            }
+            key if self.ue.is_some_and(|ue| key == ue_key(ue)) => pen.u8(KEY_OWN_UE | rest),
+            Key::Ue { instance, address } => {
+                pen.u8(KEY_UE | rest);
+                pen.u8(instance);
+                pen.u32(address);
+            }
+        }
+        pen.u32(endpoint.line);
+        let blocks = endpoint.blocks();
+        blocks.for_each(|block| pen.u32(block));
+    }
+
+    pub fn pdr(&self, pen: &mut OctetWriter<'_>, pdr: &Pdr) {
+        let other_ue = pdr.ue.filter(|ue| Some(*ue) != self.ue);
+        let (qers, urrs) = (pdr.qers.as_slice(), pdr.urrs.as_slice());
+        let bits = side_bits(pdr.source)
+            | bit(PDR_NOTHING, pdr.filter == Filter::Nothing)
+            | bit(PDR_REMOVES, pdr.removes_outer)
+            | bit(PDR_TUNNEL, pdr.tunnel.is_some())
+            | bit(PDR_UE, pdr.ue.is_some())
+            | bit(PDR_OWN_UE, other_ue.is_some())
+            | bit(PDR_QFIS, pdr.qfis != 0)
+            | (qers.len() as u16) << PDR_QERS
+            | (urrs.len() as u16) << PDR_URRS;
+        pen.u16(pdr.id.0);
+        pen.u16(bits);
+        match self.kinds.has(Kinds::WIDE) {
+            true => pen.u32(pdr.precedence),
+            false => pen.u16(pdr.precedence as u16),
+        }
+        pen.u16(pdr.instance.number());
+        self.id(pen, pdr.far.0);
+        if let Some(tunnel) = pdr.tunnel {
+            self.tunnel(pen, tunnel, pdr.choose_id);
+        }
+        if let Some(ue) = other_ue {
+            write_ue(pen, ue);
+        }
+        if pdr.qfis != 0 {
+            pen.u64(pdr.qfis);
+        }
+        qers.iter().for_each(|id| self.id(pen, *id));
+        urrs.iter().for_each(|id| self.id(pen, *id));
+    }
+
+    /// TEID and number of the address stand in the endpoint.
+    fn tunnel(&self, pen: &mut OctetWriter<'_>, tunnel: LocalTunnel, choose_id: Option<u8>) {
+        let LocalTunnel {
+            teid,
+            address,
+            local,
+        } = tunnel;
+        let key = Key::Tunnel { local, teid };
+        let endpoint = self.rules.endpoints.iter().position(|e| e.key == key);
+        let chosen = choose_id.map_or(0, |_| TUNNEL_CHOSEN);
+        match endpoint {
+            Some(at) => pen.u8(at as u8 | chosen),
+            None => {
+                pen.u8(NO_ENDPOINT | chosen);
+                pen.u8(local);
+                pen.u32(teid);
+            }
+        }
+        pen.u32(address.into());
+        if let Some(id) = choose_id {
+            pen.u8(id);
+        }
+    }
+
+    pub fn far(&self, pen: &mut OctetWriter<'_>, far: &Far) {
+        let action = match far.action {
+            Action::Drop => 0,
+            Action::Forward => 1,
+            Action::Buffer => 2,
+        };
+        let side = far.forwarding.map_or(0, |f| side_bits(f.side));
+        let bits = side
+            | action << FAR_ACTION
+            | bit(FAR_FORWARDING, far.forwarding.is_some())
+            | bit(FAR_TUNNEL, far.tunnel().is_some())
+            | bit(FAR_PEER, far.peer.is_some())
+            | bit(FAR_EGRESS, far.egress.is_some())
+            | bit(FAR_REPORTED, far.reported);
+        self.id(pen, far.id.0);
+        pen.u16(bits);
+        pen.u16(far.flags);
+        if let Some(forwarding) = far.forwarding {
+            pen.u16(forwarding.instance.number());
+        }
+        if let Some(tunnel) = far.tunnel() {
+            pen.u32(tunnel.teid);
+            pen.u32(tunnel.address.into());
+        }
+        if let Some(peer) = far.peer {
+            pen.u16(peer);
+        }
+        if let Some(egress) = far.egress {
+            pen.u16(egress);
+        }
+    }
+
+    pub fn qer(&self, pen: &mut OctetWriter<'_>, qer: &Qer) {
+        let shared = qer.buckets.iter().any(|b| *b != BucketRef::NONE);
+        let bits = bit8(QER_UPLINK_CLOSED, qer.gate.uplink == Gate::Closed)
+            | bit8(QER_DOWNLINK_CLOSED, qer.gate.downlink == Gate::Closed)
+            | bit8(QER_MBR, qer.mbr.is_some())
+            | bit8(QER_GBR, qer.gbr.is_some())
+            | bit8(QER_QFI, qer.qfi.is_some())
+            | bit8(QER_BUCKETS, shared);
+        self.id(pen, qer.id.0);
+        pen.u8(bits);
+        for rate in qer.mbr.into_iter().chain(qer.gbr) {
+            pen.u40(rate.uplink_kbps);
+            pen.u40(rate.downlink_kbps);
+        }
+        if let Some(qfi) = qer.qfi {
+            pen.u8(qfi);
+        }
+        if shared {
+            for bucket in qer.buckets {
+                match bucket.get() {
+                    Some((block, at)) => {
+                        pen.u8(at as u8);
+                        pen.u32(block);
+                    }
+                    None => pen.u8(NO_BUCKET),
+                }
+            }
+        }
+    }
+}
+
+/// Writes a UE address.
+pub fn write_ue(pen: &mut OctetWriter<'_>, ue: UeAddress) {
+    pen.u32(ue.address.into());
+    pen.u8(ue.instance);
+}
+
+fn side_bits(side: Side) -> u16 {
+    match side {
+        Side::Access => 0,
+        Side::Core => 1,
+        Side::SgiLan => 2,
+        Side::Control => 3,
+    }
+}
+
+fn bit(bit: u16, on: bool) -> u16 {
+    if on { bit } else { 0 }
+}
+
+fn bit8(bit: u8, on: bool) -> u8 {
+    if on { bit } else { 0 }
+}

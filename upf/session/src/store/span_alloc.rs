@@ -1,0 +1,260 @@
+//! Span allocator: an arena of 64-byte lines, given out in runs of adjacent ones, so that a record
+//! is fetched at once.
+//!
+//! Memory is reserved at start and touched when it is first used; nothing is allocated after
+//! that, except when room has run short for a long run though there is enough in short ones:
+//! then neighbours are joined, which takes a while and some memory for the time being.
+
+use super::cache_lines::{LINE, Lines};
+
+/// Lines of the longest run.
+pub const RUN_MAX: usize = 255;
+
+/// Neighbours are joined again only after this part of the arena (1/n) has come back since the
+/// last time, so that requests that find no room cannot keep the N4 thread at it.
+const JOIN_AFTER: usize = 16;
+
+const NONE: u32 = u32::MAX;
+
+/// The arena.
+#[derive(Debug)]
+pub struct SpanAllocator {
+    lines: Lines,
+    limit: usize,
+    /// By length: the first of the runs that came back. Each has its successor in its first octets.
+    free: Box<[u32; RUN_MAX + 1]>,
+    used: usize,
+    given_since_join: usize,
+}
+
+/// A run of adjacent lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    at: u32,
+    len: u8,
+}
+
+impl Span {
+    /// The run of these [parts](Self::parts).
+    pub fn of(at: u32, len: u8) -> Self {
+        Self { at, len }
+    }
+
+    /// Its first line, and how many there are.
+    pub fn parts(self) -> (u32, u8) {
+        (self.at, self.len)
+    }
+
+    /// Lines in it.
+    pub fn len(self) -> usize {
+        usize::from(self.len)
+    }
+}
+
+/// How many lines so many octets take.
+pub fn lines_for(octets: usize) -> usize {
+    octets.div_ceil(LINE)
+}
+
+impl SpanAllocator {
+    /// An arena of `limit` lines.
+    pub fn new(limit: usize) -> Self {
+        let limit = limit.min(NONE as usize);
+        Self {
+            lines: Lines::new(limit),
+            limit,
+            free: Box::new([NONE; RUN_MAX + 1]),
+            used: 0,
+            given_since_join: 0,
+        }
+    }
+
+    /// Lines given out.
+    #[cfg(test)]
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// True if a run of `len` lines can be had.
+    pub fn has_room(&mut self, len: usize) -> bool {
+        if self.would_fit(len) {
+            return true;
+        }
+        let enough = self.limit - self.used >= len && len <= RUN_MAX;
+        if enough && self.given_since_join >= self.limit.div_ceil(JOIN_AFTER) {
+            self.join();
+        }
+        self.would_fit(len)
+    }
+
+    fn would_fit(&self, len: usize) -> bool {
+        len <= RUN_MAX && (self.lines.len() + len <= self.limit || self.shortest(len).is_some())
+    }
+
+    /// The shortest length not below `len` of which there is a run.
+    fn shortest(&self, len: usize) -> Option<usize> {
+        let heads = self.free.iter().enumerate().skip(len);
+        let mut there = heads.filter(|(_, head)| **head != NONE);
+        there.next().map(|(len, _)| len)
+    }
+
+    /// A run of `len` lines with anything in them, if it can be [had](Self::has_room).
+    pub fn take(&mut self, len: usize) -> Option<Span> {
+        let exact = *self.free.get(len)?;
+        let at = if len == 0 {
+            0
+        } else if exact != NONE {
+            self.pop(len)?
+        } else if self.lines.len() + len <= self.limit {
+            let at = self.lines.len();
+            self.lines.resize(at + len);
+            at as u32
+        } else {
+            let longer = self.shortest(len)?;
+            let at = self.pop(longer)?;
+            self.push(at + len as u32, longer - len);
+            at
+        };
+        self.used += len;
+        Some(Span { at, len: len as u8 })
+    }
+
+    /// Takes a run back.
+    pub fn give(&mut self, run: Span) {
+        self.push(run.at, run.len());
+        self.used -= run.len();
+        self.given_since_join += run.len();
+    }
+
+    /// What stands in a run.
+    #[inline]
+    pub fn octets(&self, run: Span) -> &[u8] {
+        self.lines.get(run.at as usize, run.len())
+    }
+
+    /// The same, to be written.
+    #[inline]
+    pub fn octets_mut(&mut self, run: Span) -> &mut [u8] {
+        self.lines.get_mut(run.at as usize, run.len())
+    }
+
+    /// Asks the caches for a run: the first lines of a long one.
+    #[inline]
+    pub fn prefetch(&self, run: Span) {
+        for i in 0..run.len().min(8) {
+            self.lines.prefetch(run.at as usize + i);
+        }
+    }
+
+    fn push(&mut self, at: u32, len: usize) {
+        if len == 0 {
+            return;
+        }
+        let line = self.lines.get_mut(at as usize, 1);
+        if let (Some(head), Some(link)) = (self.free.get_mut(len), line.first_chunk_mut::<4>()) {
+            *link = core::mem::replace(head, at).to_le_bytes();
+        }
+    }
+
+    fn pop(&mut self, len: usize) -> Option<u32> {
+        let head = self.free.get_mut(len)?;
+        let link = self.lines.get(*head as usize, 1).first_chunk::<4>()?;
+        Some(core::mem::replace(head, u32::from_le_bytes(*link)))
+    }
+
+    /// Joins free runs that lie side by side.
+    #[cold]
+    fn join(&mut self) {
+        self.given_since_join = 0;
+        let mut runs = Vec::new();
+        for len in 1..=RUN_MAX {
+            while let Some(at) = self.pop(len) {
+                runs.push((at as usize, len));
+            }
+        }
+        runs.sort_unstable();
+        let mut rest = runs.into_iter().peekable();
+        while let Some((at, mut len)) = rest.next() {
+            while let Some((_, more)) = rest.next_if(|(next, _)| *next == at + len) {
+                len += more;
+            }
+            if at + len == self.lines.len() {
+                self.lines.resize(at);
+                return;
+            }
+            for first in (0..len).step_by(RUN_MAX) {
+                self.push((at + first) as u32, (len - first).min(RUN_MAX));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fill(runs: &mut SpanAllocator, run: Span, with: u8) {
+        runs.octets_mut(run).fill(with);
+    }
+
+    proptest! {
+        /// Runs never overlap, and `has_room` tells the truth.
+        #[test]
+        fn what_is_given_out_is_nobody_elses(steps in prop::collection::vec((1..12usize, any::<prop::sample::Index>(), any::<bool>()), 1..300)) {
+            let mut runs = SpanAllocator::new(120);
+            let mut held: Vec<(Span, u8)> = Vec::new();
+            for (i, (len, which, gives)) in steps.into_iter().enumerate() {
+                if gives && !held.is_empty() {
+                    let (run, with) = held.swap_remove(which.index(held.len()));
+                    prop_assert!(runs.octets(run).iter().all(|octet| *octet == with));
+                    runs.give(run);
+                    continue;
+                }
+                let room = runs.has_room(len);
+                let taken = runs.take(len);
+                prop_assert_eq!(room, taken.is_some());
+                if let Some(run) = taken {
+                    fill(&mut runs, run, i as u8);
+                    held.push((run, i as u8));
+                }
+            }
+            let sum: usize = held.iter().map(|(run, _)| run.len()).sum();
+            prop_assert_eq!(runs.used(), sum);
+            for (run, with) in held {
+                prop_assert!(runs.octets(run).iter().all(|octet| *octet == with));
+                runs.give(run);
+            }
+            prop_assert_eq!(runs.used(), 0);
+        }
+    }
+
+    #[test]
+    fn short_runs_that_came_back_make_room_for_long_ones() {
+        let mut runs = SpanAllocator::new(64);
+        let short: Vec<Span> = (0..32).map(|_| runs.take(2).unwrap()).collect();
+        assert!(!runs.has_room(3));
+        short.into_iter().for_each(|run| runs.give(run));
+        assert!(runs.has_room(64));
+        let whole = runs.take(64).unwrap();
+        assert_eq!(runs.octets(whole).len(), 64 * LINE);
+        assert!(runs.take(1).is_none());
+    }
+
+    #[test]
+    fn room_that_is_not_there_is_not_searched_again_and_again() {
+        let mut runs = SpanAllocator::new(64);
+        let held: Vec<Span> = (0..64).map(|_| runs.take(1).unwrap()).collect();
+        for run in held.iter().step_by(2) {
+            runs.give(*run);
+        }
+        assert!(!runs.has_room(2));
+        assert_eq!(runs.given_since_join, 0);
+        runs.give(held[1]);
+        assert!(!runs.has_room(2), "one line is too little to look again");
+        for run in held.iter().skip(3).step_by(2).take(3) {
+            runs.give(*run);
+        }
+        assert!(runs.has_room(8));
+    }
+}

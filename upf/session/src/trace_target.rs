@@ -1,0 +1,129 @@
+//! Trace targets: sessions found by what identifies their packets, and the names of the rules that
+//! a packet met.
+
+use crate::function::UpFunction;
+use crate::rules::{Key, RemoteTunnel, Rules};
+use crate::state::Sessions;
+use crate::store::SessionRef;
+use core::net::Ipv4Addr;
+use sluice_datapath::forward::pdr::At;
+use sluice_datapath::limits::BLOCK_RULES;
+use sluice_datapath::trace;
+use sluice_wire::ids::Seid;
+
+/// Whose packets are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceTarget {
+    /// A UE's.
+    Ue(Ipv4Addr),
+    /// Those that come out of a tunnel of ours: the number of its address, and the TEID.
+    Teid {
+        /// Number of the address.
+        local: u8,
+        /// The TEID.
+        teid: u32,
+    },
+    /// Those that go into a peer's tunnel.
+    Tunnel(Ipv4Addr, u32),
+    /// Those of a peer.
+    Peer(Ipv4Addr),
+}
+
+/// A session that has to do with them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TracedSession {
+    /// Its UP SEID.
+    pub seid: Seid,
+    /// What its packets are placed by.
+    pub keys: Vec<trace::Key>,
+    /// Its lines.
+    pub lines: Vec<u32>,
+}
+
+/// The rules that a packet met, by their names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleNames {
+    /// The session's UE.
+    pub ue: Option<Ipv4Addr>,
+    /// PDR ID.
+    pub pdr: u16,
+    /// Its precedence.
+    pub precedence: u32,
+    /// FAR ID.
+    pub far: u32,
+    /// QER IDs.
+    pub qers: Vec<u32>,
+    /// URR IDs.
+    pub urrs: Vec<u32>,
+}
+
+impl UpFunction {
+    /// Places of sessions that were ever used, for those who look at one after the other.
+    pub fn places(&self) -> u32 {
+        self.state.store.places()
+    }
+
+    /// The session in a place, if it has to do with what is sought.
+    pub fn followed(&mut self, place: u32, sought: TraceTarget) -> Option<TracedSession> {
+        let Sessions {
+            store, installed, ..
+        } = &mut self.state;
+        let name = store.named(place)?;
+        store.load(name, installed);
+        let rules = &**installed;
+        let into = |found: &dyn Fn(RemoteTunnel) -> bool| {
+            let mut fars = rules.fars.iter();
+            fars.any(|far| far.tunnel().is_some_and(found))
+        };
+        let is_sought = match sought {
+            TraceTarget::Ue(address) => {
+                let mut pdrs = rules.pdrs.iter();
+                pdrs.any(|pdr| pdr.ue.is_some_and(|ue| ue.address == address))
+            }
+            TraceTarget::Teid { local, teid } => {
+                rules.endpoint(Key::Tunnel { local, teid }).is_some()
+            }
+            TraceTarget::Tunnel(peer, teid) => into(&|t| (t.address, t.teid) == (peer, teid)),
+            TraceTarget::Peer(peer) => into(&|t| t.address == peer),
+        };
+        is_sought.then(|| TracedSession {
+            seid: name.seid(),
+            keys: rules.lines().filter_map(|e| key(e.key)).collect(),
+            lines: rules.lines().map(|e| e.line).collect(),
+        })
+    }
+
+    /// The names of a rule of a session: the line's own, or one in an extension block.
+    pub fn rule_names(&self, seid: Seid, line: u32, at: Option<At>) -> Option<RuleNames> {
+        let name = SessionRef::from_seid(seid);
+        self.state.store.get(name)?;
+        let mut rules = Box::<Rules>::default();
+        self.state.store.load(name, &mut rules);
+        let endpoint = *rules.lines().find(|e| e.line == line)?;
+        let place = match at {
+            None => 0,
+            Some(at) => {
+                let block = endpoint.blocks.iter().position(|b| *b == at.block())?;
+                block * BLOCK_RULES + at.rule()
+            }
+        };
+        let members = rules.members(endpoint.key);
+        let pdr = members.get(place)?.pdr;
+        Some(RuleNames {
+            ue: rules.ue_address(),
+            pdr: pdr.id.0,
+            precedence: pdr.precedence,
+            far: pdr.far.0,
+            qers: pdr.qers.as_slice().to_vec(),
+            urrs: pdr.urrs.as_slice().to_vec(),
+        })
+    }
+}
+
+fn key(key: Key) -> Option<trace::Key> {
+    match key {
+        Key::Tunnel { local, teid } => Some(trace::Key::Teid { local, teid }),
+        Key::Ue { address, .. } => Some(trace::Key::Ue(address.into())),
+        Key::Spare => None,
+    }
+}

@@ -1,0 +1,155 @@
+//! Frame parser: read from the outside in, every layer by its own rules.
+
+use crate::config::{Link, TwinConfig, contains};
+use crate::gtpu::{self, Message};
+use crate::ipv4::{self, Fault, Packet};
+use crate::outcome::Drop;
+use etherparse::{
+    EtherType, Ethernet2HeaderSlice, IpNumber, SingleVlanHeaderSlice, UdpHeaderSlice,
+};
+use std::net::Ipv4Addr;
+
+/// The GTP-U port (TS 29.281, 4.4.2.3).
+const GTPU: u16 = 2152;
+
+/// What concerns us about a frame.
+pub enum Arrival<'a> {
+    /// For the control core.
+    Control,
+    /// User data in a tunnel.
+    Tunnel(Tunnelled<'a>),
+    /// Nothing more comes in a tunnel.
+    EndMarker(Tunnelled<'a>),
+    /// A plain packet on a link to a data network.
+    Plain(Plain<'a>),
+    /// A part of a packet to one of our tunnel addresses.
+    Fragment(Packet<'a>),
+}
+
+/// A G-PDU.
+pub struct Tunnelled<'a> {
+    /// The outer destination, one of our tunnel addresses.
+    pub local: Ipv4Addr,
+    /// The outer source.
+    pub peer: Ipv4Addr,
+    /// The tunnel.
+    pub teid: u32,
+    /// The QoS flow.
+    pub qfi: Option<u8>,
+    /// Extension headers that a relay passes on.
+    pub passed_on: Vec<(u8, &'a [u8])>,
+    /// The inner packet, not yet looked at.
+    pub inner: &'a [u8],
+}
+
+/// A plain packet.
+pub struct Plain<'a> {
+    /// Where it came in.
+    pub link: usize,
+    /// The packet.
+    pub packet: Packet<'a>,
+}
+
+/// Reads a frame that `port` received.
+pub fn read<'a>(config: &TwinConfig, port: u16, frame: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+    let truncated = |_| Drop::EthernetTruncated;
+    let eth = Ethernet2HeaderSlice::from_slice(frame).map_err(truncated)?;
+    let mut kind = eth.ether_type();
+    let mut payload = &frame[eth.slice().len()..];
+    let mut vlan = None;
+    if kind == EtherType::VLAN_TAGGED_FRAME {
+        let tag = SingleVlanHeaderSlice::from_slice(payload).map_err(truncated)?;
+        kind = tag.ether_type();
+        payload = &payload[tag.slice().len()..];
+        // VLAN 0 is no VLAN but a priority (IEEE 802.1Q, 6.9.1).
+        vlan = Some(tag.vlan_identifier().value()).filter(|v| *v != 0);
+    }
+    let at = |l: &Link| l.port == port && l.vlan == vlan;
+    let at = config.links.iter().position(at).ok_or(Drop::UnknownVlan)?;
+    let to_us = eth.destination() == config.links[at].mac;
+    let to_all = eth.destination() == [0xff; 6];
+    match kind {
+        EtherType::ARP if to_us || to_all => Ok(Arrival::Control),
+        EtherType::IPV4 if to_us => ip(config, at, payload),
+        EtherType::ARP | EtherType::IPV4 => Err(Drop::NotOurMac),
+        _ => Err(Drop::EtherType),
+    }
+}
+
+fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+    let packet = ipv4::read(payload).map_err(|fault| match fault {
+        Fault::Header => Drop::Ipv4Header,
+        Fault::Length => Drop::Ipv4Length,
+        Fault::Checksum => Drop::Ipv4Checksum,
+    })?;
+    let link = &config.links[at];
+    let destination = packet.header.destination_addr();
+    if link.tunnels.iter().any(|t| t.address == destination) {
+        return to_tunnel(link, packet);
+    }
+    if link.addresses.iter().any(|(a, _)| *a == destination) {
+        return Ok(Arrival::Control);
+    }
+    match link.plain {
+        Some(_) => Ok(Arrival::Plain(Plain { link: at, packet })),
+        None => Err(Drop::NoRoute),
+    }
+}
+
+fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
+    if packet.header.protocol() != IpNumber::UDP {
+        return Ok(Arrival::Control);
+    }
+    if packet.header.is_fragmenting_payload() {
+        return Ok(Arrival::Fragment(packet));
+    }
+    let datagram = &packet.bytes[packet.header.slice().len()..];
+    let udp = UdpHeaderSlice::from_slice(datagram).map_err(|_| Drop::UdpHeader)?;
+    let payload = datagram.get(8..usize::from(udp.length()));
+    let payload = payload.ok_or(Drop::UdpHeader)?;
+    if udp.destination_port() != GTPU {
+        return Ok(Arrival::Control);
+    }
+    let peer = packet.header.source_addr();
+    let allowed = &link.allowed_peers;
+    if !allowed.is_empty() && !allowed.iter().any(|p| contains(*p, peer)) {
+        return Err(Drop::OuterSource);
+    }
+    if link.verifies_udp
+        && udp.checksum() != 0
+        && !is_undamaged(&packet, &datagram[..8 + payload.len()])
+    {
+        return Err(Drop::UdpChecksum);
+    }
+    let came = |teid| Tunnelled {
+        local: packet.header.destination_addr(),
+        peer,
+        teid,
+        qfi: None,
+        passed_on: Vec::new(),
+        inner: &[],
+    };
+    match gtpu::read(payload)? {
+        Message::Signalling => Ok(Arrival::Control),
+        Message::EndMarker { teid } => Ok(Arrival::EndMarker(came(teid))),
+        Message::GPdu {
+            teid,
+            qfi,
+            passed_on,
+            inner,
+        } => Ok(Arrival::Tunnel(Tunnelled {
+            qfi,
+            passed_on,
+            inner,
+            ..came(teid)
+        })),
+    }
+}
+
+/// The sum over pseudo header and datagram (RFC 768) comes out.
+fn is_undamaged(packet: &Packet<'_>, datagram: &[u8]) -> bool {
+    let h = &packet.header;
+    let len = (datagram.len() as u16).to_be_bytes();
+    let pseudo = [&h.source()[..], &h.destination(), &[0, 17], &len].concat();
+    ipv4::sum(&[&pseudo[..], datagram].concat()) == 0xffff
+}

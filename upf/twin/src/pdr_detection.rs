@@ -1,0 +1,173 @@
+//! PDR detection (TS 29.244, 5.2.1), by looking at all of them.
+
+use crate::admit::EndMarker;
+use crate::config::{InterfaceName, Side, TwinConfig};
+use crate::ipv4::{self, Fault, Packet};
+use crate::outcome::{Drop, Notice};
+use crate::parse::{Plain, Tunnelled};
+use crate::rules::{FTeid, Flows, Pdr, Session, SessionId};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// All sessions.
+pub type Sessions = BTreeMap<SessionId, Session>;
+
+/// A packet and the PDR that it matches.
+pub struct Detected<'a> {
+    pub session: SessionId,
+    pub pdr: u16,
+    /// The inner packet, or the plain one.
+    pub packet: Packet<'a>,
+    /// It came in a tunnel.
+    pub tunnelled: bool,
+    /// With these extension headers, which a relay passes on.
+    pub passed_on: Vec<(u8, &'a [u8])>,
+    /// And a QoS flow of its own.
+    pub has_flow: bool,
+}
+
+/// Why no PDR matches, and who hears of it.
+pub type Missed = (Drop, Option<Notice>);
+
+/// A packet that came in a tunnel.
+pub fn tunnelled<'a>(
+    config: &TwinConfig,
+    sessions: &Sessions,
+    came: &Tunnelled<'a>,
+) -> Result<Detected<'a>, Missed> {
+    let enters = |pdr: &Pdr| enters(config, came, pdr);
+    let Some((session, rules)) = find(sessions, enters) else {
+        let notice = Notice::ErrorIndication {
+            peer: came.peer,
+            local: came.local,
+            teid: came.teid,
+        };
+        return Err((Drop::UnknownTeid, Some(notice)));
+    };
+    let packet = ipv4::read(came.inner).map_err(|fault| match fault {
+        Fault::Header => (Drop::InnerHeader, None),
+        Fault::Length => (Drop::InnerLength, None),
+        Fault::Checksum => (Drop::InnerChecksum, None),
+    })?;
+    if let Some(ue) = rules.ue() {
+        belongs(rules, &packet, ue, enters)?;
+    }
+    let pdr = first(rules, came.qfi, enters)?;
+    Ok(Detected {
+        session,
+        pdr,
+        packet,
+        tunnelled: true,
+        passed_on: came.passed_on.clone(),
+        has_flow: came.qfi.is_some(),
+    })
+}
+
+/// True if a PDR is for packets of this tunnel.
+fn enters(config: &TwinConfig, came: &Tunnelled<'_>, pdr: &Pdr) -> bool {
+    let f_teid = FTeid {
+        address: came.local,
+        teid: came.teid,
+    };
+    let ends = config
+        .all_tunnels()
+        .filter(|(_, t)| t.address == came.local);
+    let places: Vec<&InterfaceName> = ends.map(|(_, t)| &t.place).collect();
+    pdr.f_teid == Some(f_teid) && pdr.source != Side::Control && is_of(pdr, &places)
+}
+
+/// A packet from the RAN must be the UE's own, one from another UPF must be for the UE. Between
+/// two gNBs it may be either.
+fn belongs(
+    rules: &Session,
+    packet: &Packet<'_>,
+    ue: Ipv4Addr,
+    enters: impl Fn(&Pdr) -> bool,
+) -> Result<(), Missed> {
+    let here = || rules.pdrs.values().filter(|p| enters(p));
+    let from_ran = here().any(|p| p.source == Side::Access);
+    let to_ue = here().any(|p| !rules.is_uplink(p));
+    let is_own = from_ran && packet.header.source_addr() == ue;
+    let is_for = to_ue && packet.header.destination_addr() == ue;
+    match (is_own || is_for, from_ran) {
+        (true, _) => Ok(()),
+        (false, true) => Err((Drop::UeSource, None)),
+        (false, false) => Err((Drop::UeDestination, None)),
+    }
+}
+
+/// The session and the tunnel into which an End Marker goes on: that of the first PDR of its
+/// tunnel whose FAR sends into another. None where tunnels end.
+pub fn end_marker(
+    config: &TwinConfig,
+    sessions: &Sessions,
+    came: &Tunnelled<'_>,
+) -> Option<((SessionId, bool), EndMarker)> {
+    let (id, rules) = find(sessions, |pdr| enters(config, came, pdr))?;
+    let mut live: Vec<&Pdr> = rules.pdrs.values().collect();
+    live.retain(|p| p.is_live() && enters(config, came, p));
+    live.sort_by_key(|p| p.precedence);
+    let fars = live.iter().filter_map(|p| rules.fars.get(&p.far));
+    let mut ways = fars.filter(|f| f.forwards).filter_map(|f| {
+        let to = f.forwarding.as_ref().filter(|to| !to.is_to_cp())?;
+        Some((to, to.tunnel?))
+    });
+    let (to, tunnel) = ways.next()?;
+    let marker = EndMarker {
+        side: to.side,
+        instance: to.instance.clone(),
+        to: tunnel,
+    };
+    let from_access = live.iter().any(|p| p.source == Side::Access);
+    Some(((id, from_access), marker))
+}
+
+/// A packet that came without a tunnel.
+pub fn plain<'a>(
+    config: &TwinConfig,
+    sessions: &Sessions,
+    came: Plain<'a>,
+) -> Result<Detected<'a>, Missed> {
+    let destination = came.packet.header.destination_addr();
+    let place = config.links[came.link].plain.as_ref();
+    let enters = |pdr: &Pdr| {
+        let meant = config.data_network(pdr.source, pdr.instance.as_deref());
+        pdr.f_teid.is_none() && pdr.ue == Some(destination) && meant == place
+    };
+    let Some((session, rules)) = find(sessions, enters) else {
+        return Err((Drop::UnknownUe, None));
+    };
+    let pdr = first(rules, None, enters)?;
+    Ok(Detected {
+        session,
+        pdr,
+        packet: came.packet,
+        tunnelled: false,
+        passed_on: Vec::new(),
+        has_flow: false,
+    })
+}
+
+/// The session that has a PDR by which the packet enters.
+fn find(sessions: &Sessions, enters: impl Fn(&Pdr) -> bool) -> Option<(SessionId, &Session)> {
+    let mut all = sessions.iter();
+    all.find(|(_, s)| s.pdrs.values().any(&enters))
+        .map(|(id, s)| (*id, s))
+}
+
+/// The matching PDR that comes first in precedence: the lowest value (8.2.11).
+fn first(rules: &Session, qfi: Option<u8>, enters: impl Fn(&Pdr) -> bool) -> Result<u16, Missed> {
+    let of_flow = |pdr: &Pdr| pdr.qfis.is_empty() || qfi.is_some_and(|q| pdr.qfis.contains(&q));
+    let matching = rules
+        .pdrs
+        .iter()
+        .filter(|(_, p)| enters(p) && of_flow(p) && p.flows == Flows::All);
+    let first = matching.min_by_key(|(_, p)| p.precedence);
+    first.map(|(id, _)| *id).ok_or((Drop::NoPdr, None))
+}
+
+/// True if the PDR is for packets from one of these places.
+fn is_of(pdr: &Pdr, places: &[&InterfaceName]) -> bool {
+    let mut places = places.iter();
+    places.any(|p| p.is_meant(pdr.source, pdr.instance.as_deref()))
+}

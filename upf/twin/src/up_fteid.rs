@@ -1,0 +1,93 @@
+//! UP-chosen F-TEIDs (TS 29.244, 5.5.3), as the response tells them.
+
+use crate::admit::Refused;
+use crate::rules::{FTeid, Session, SessionId};
+use sluice_wire::pfcp::group::CreatedPdr;
+use sluice_wire::pfcp::value;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// The Created PDRs of an answer, and how they were used so far.
+pub struct Choices<'a> {
+    created: &'a [CreatedPdr],
+    taken: Vec<FTeid>,
+    by_choose_id: BTreeMap<u8, FTeid>,
+    /// What is wrong with the answer.
+    wrong: Vec<String>,
+}
+
+impl<'a> Choices<'a> {
+    /// Of an answer; what `sessions` have must not be given again.
+    pub fn new(created: &'a [CreatedPdr], sessions: &BTreeMap<SessionId, Session>) -> Self {
+        let pdrs = sessions.values().flat_map(|s| s.pdrs.values());
+        Self {
+            created,
+            taken: pdrs.filter_map(|p| p.f_teid).collect(),
+            by_choose_id: BTreeMap::new(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// The F-TEID that the answer gives to a PDR: at the address that was meant, the same for
+    /// the same CHOOSE ID, and otherwise nobody else's.
+    pub fn chosen(&mut self, pdr: u16, choose_id: Option<u8>, address: Ipv4Addr) -> FTeid {
+        let Some(given) = self.given(pdr) else {
+            return self.blame(pdr, "got no F-TEID");
+        };
+        if given.address != address {
+            return self.blame(pdr, "got an F-TEID at another address");
+        }
+        if let Some(same) = choose_id.and_then(|id| self.by_choose_id.get(&id)) {
+            return match *same == given {
+                true => given,
+                false => self.blame(pdr, "did not get the F-TEID of its CHOOSE ID"),
+            };
+        }
+        if self.taken.contains(&given) {
+            return self.blame(pdr, "got an F-TEID that is taken");
+        }
+        self.taken.push(given);
+        if let Some(id) = choose_id {
+            self.by_choose_id.insert(id, given);
+        }
+        given
+    }
+
+    /// What a message before this one gave for a CHOOSE ID.
+    pub fn remember(&mut self, choose_id: u8, f_teid: FTeid) {
+        self.by_choose_id.insert(choose_id, f_teid);
+    }
+
+    /// Whether the answer gave what it had to give.
+    pub fn check(&self) -> Result<(), Refused> {
+        match self.wrong.is_empty() {
+            true => Ok(()),
+            false => Err(Refused::Answer(self.wrong.join(", "))),
+        }
+    }
+
+    /// Remembers what is wrong; the request may be impossible for a better reason. The F-TEID
+    /// is nobody's.
+    fn blame(&mut self, pdr: u16, what: &str) -> FTeid {
+        self.wrong.push(format!("PDR {pdr} {what}"));
+        FTeid {
+            address: Ipv4Addr::UNSPECIFIED,
+            teid: u32::from(pdr),
+        }
+    }
+
+    fn given(&self, pdr: u16) -> Option<FTeid> {
+        let created = self.created.iter().find(|c| c.pdr_id.0 == pdr)?;
+        match created.local_f_teid.first()? {
+            value::FTeid::Assigned {
+                teid,
+                ipv4: Some(address),
+                ..
+            } => Some(FTeid {
+                address: *address,
+                teid: teid.get(),
+            }),
+            _ => None,
+        }
+    }
+}
