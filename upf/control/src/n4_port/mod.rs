@@ -62,6 +62,8 @@ struct ReturnRoute {
     /// The next hop, as it was known in this epoch.
     mac: Option<MacAddr>,
     epoch: u64,
+    /// It stands in [`PortN4::stale`].
+    is_stale: bool,
 }
 
 /// See the module.
@@ -70,6 +72,8 @@ pub struct PortN4<P> {
     heard: HashMap<Ipv4Addr, ReturnRoute, Seeded>,
     /// Counts the changes of stations; what was learned in another epoch is looked up again.
     epoch: u64,
+    /// Peers whose next hop was learned in another epoch and used in this one.
+    stale: Vec<Ipv4Addr>,
     reassembler: Reassembler<P>,
     ready: Vec<(P, InterfaceId)>,
     waiting: VecDeque<WaitingDatagram>,
@@ -87,6 +91,7 @@ impl<P: Packet> PortN4<P> {
             places: interfaces.flat_map(|(id, c)| places(id, c)).collect(),
             heard: HashMap::default(),
             epoch: 0,
+            stale: Vec::new(),
             reassembler: Reassembler::default(),
             ready: Vec::new(),
             waiting: VecDeque::new(),
@@ -130,6 +135,7 @@ impl<P: Packet> PortN4<P> {
             place: at as u16,
             mac: towards.and_then(Result::ok),
             epoch: self.epoch,
+            is_stale: false,
         };
         self.remember(peer, way);
     }
@@ -151,6 +157,7 @@ impl<P: Packet> PortN4<P> {
             place,
             mac: towards.ok(),
             epoch: self.epoch,
+            is_stale: false,
         };
         self.remember(peer, way);
         Some(way)

@@ -1,6 +1,7 @@
 //! N4 transmit: datagrams to SMFs, as packets.
 
 use super::{N4Address, PortN4, ReturnRoute};
+use crate::directory::Directory;
 use crate::frame::Frames;
 use crate::signalling::Control;
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -37,17 +38,37 @@ impl<P: Packet> PortN4<P> {
     /// only ports. False if it has to leave elsewhere.
     pub fn send(&mut self, to: SocketAddr, bytes: &[u8], alloc: impl FnMut() -> Option<P>) -> bool {
         let SocketAddr::V4(to) = to else { return false };
-        let Some(way) = self.heard.get(to.ip()).copied() else {
+        let Some(way) = self.heard.get_mut(to.ip()) else {
             if self.is_only {
                 self.wait(to, bytes);
             }
             return self.is_only;
         };
-        match way.mac.filter(|_| way.epoch == self.epoch) {
-            Some(mac) => self.send_by(way, mac, to, bytes, alloc),
-            None => self.wait(to, bytes),
+        let Some(mac) = way.mac else {
+            self.wait(to, bytes);
+            return true;
+        };
+        // Stations change with every gNB that comes or goes, next hops of SMFs hardly ever: datagrams need not
+        // wait for that. One that did go to a station that is no longer there is sent again by PFCP.
+        if way.epoch != self.epoch && !way.is_stale {
+            way.is_stale = true;
+            self.stale.push(*to.ip());
         }
+        let way = *way;
+        self.send_by(way, mac, to, bytes, alloc);
         true
+    }
+
+    /// Looks up again the next hops that were used though stations have changed.
+    fn refresh(&mut self, directory: &Directory) {
+        for peer in self.stale.drain(..) {
+            let Some(way) = self.heard.get_mut(&peer) else {
+                continue;
+            };
+            let interface = self.places[usize::from(way.place)].interface;
+            way.mac = directory.mac_towards(interface, peer).and_then(Result::ok);
+            (way.epoch, way.is_stale) = (self.epoch, false);
+        }
     }
 
     #[cold]
@@ -65,7 +86,7 @@ impl<P: Packet> PortN4<P> {
 
     /// Whether [`settle`](Self::settle) has something to do.
     pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || !self.stale.is_empty()
     }
 
     /// Sends what waited for a station that is known now, asks for others, and gives up what has
@@ -77,6 +98,7 @@ impl<P: Packet> PortN4<P> {
         alloc: &mut impl FnMut() -> Option<P>,
         out: &mut impl Frames,
     ) {
+        self.refresh(&control.directory);
         for _ in 0..self.waiting.len() {
             let Some(mut waiting) = self.waiting.pop_front() else {
                 break;
@@ -116,7 +138,11 @@ impl<P: Packet> PortN4<P> {
                 Fate::Stays
             }
             Some(Ok(mac)) => {
-                (way.mac, way.epoch) = (Some(mac), self.epoch);
+                way = ReturnRoute {
+                    mac: Some(mac),
+                    epoch: self.epoch,
+                    ..way
+                };
                 self.heard.insert(peer, way);
                 self.send_by(way, mac, waiting.to, &waiting.bytes, alloc);
                 Fate::Sent

@@ -109,10 +109,14 @@ impl Rig {
 
     /// The SMF's station tells its address.
     fn smf_answers(&mut self, now_ns: u64) {
-        let arp = Arp::request(OUR_MAC, N4, SMF).reply_from(SMF_MAC);
+        self.smf_answers_from(SMF_MAC, now_ns);
+    }
+
+    fn smf_answers_from(&mut self, station: MacAddr, now_ns: u64) {
+        let arp = Arp::request(OUR_MAC, N4, SMF).reply_from(station);
         let header = EthHeader {
             destination: OUR_MAC,
-            source: SMF_MAC,
+            source: station,
             ethertype: EtherType::ARP,
         };
         let frame = [&header.to_bytes()[..], &arp.to_bytes()].concat();
@@ -362,6 +366,30 @@ fn a_station_that_is_not_known_is_asked_for_while_its_datagrams_wait() {
     assert!(rig.sends(SMF, b"four"));
     rig.settles(3);
     assert_eq!(rig.left().len(), 1);
+    rig.ends();
+}
+
+/// Each gNB that comes or goes is such a change: a storm of answers must not wait for any of them.
+#[test]
+fn while_other_stations_change_datagrams_leave_at_once_and_a_new_station_is_found() {
+    let mut rig = Rig::new(true);
+    rig.smf_answers(0);
+    rig.hears(SMF, N4);
+    for round in 0..100 {
+        rig.n4.stations_changed();
+        for _ in 0..3 {
+            assert!(rig.sends(SMF, b"answer"));
+        }
+        assert_eq!(rig.left().len(), 3, "round {round}");
+    }
+    assert_eq!((rig.counters().unresolved, rig.counters().sent), (0, 300));
+    let other = MacAddr([2, 0, 0, 0, 9, 9]);
+    rig.smf_answers_from(other, 1);
+    assert!(rig.sends(SMF, b"it may go the old way"));
+    rig.settles(2);
+    rig.left();
+    assert!(rig.sends(SMF, b"it goes the new way"));
+    assert_eq!(rig.left()[0][..6], other.0);
     rig.ends();
 }
 
