@@ -1,4 +1,8 @@
-//! The UP function: PFCP sessions compiled to transactions, and the control core around it.
+//! The control core of the UPF: what is beside the packet path and the N4 session machine.
+//!
+//! [`core`] is its loop; [`n4_port`] is N4 on packet ports; [`signalling`] answers ARP, ICMP and GTP-U
+//! signalling; [`directory`] knows interfaces, peers and routes; [`neighbours`] is the ARP table;
+//! [`scaling`] brings workers in and levels their load.
 #![forbid(unsafe_code)]
 
 pub mod config;

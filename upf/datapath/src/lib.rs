@@ -1,8 +1,9 @@
 //! The packet path: from received burst to wire, driven by compiled rules.
 //!
-//! Start reading at [`worker`] (one turn of the loop), then `sort` (hand over) with `classify`
-//! (parse, place) and `path` (session to transmit). One stage is one file under [`stage`]. What rules
-//! look like when they get here is in [`mod@line`] and [`rule`]; how they get here, in [`txn`].
+//! Folders say what happens: a packet is received and parsed ([`rx`]), its session is looked up
+//! ([`lookup`]), its rules are executed ([`forward`]), it is sent ([`tx`]). [`session`] is what a worker keeps
+//! of each session and how transactions change it, [`migration`] moves shards, queues and steering between
+//! workers, [`trace`] follows packets. One turn of the loop is [`worker`].
 #![forbid(unsafe_code)]
 
 mod batch;

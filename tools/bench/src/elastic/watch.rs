@@ -42,7 +42,7 @@ pub struct Eye {
     pub hiccup_ns: AtomicU64,
     /// The longest time between two looks at its ports, since it was set back.
     pub gap_ns: AtomicU64,
-    /// All times longer than [`AWAY_NS`] together, since they were set back.
+    /// All times longer than `AWAY_NS` together, since they were set back.
     pub away_ns: AtomicU64,
 }
 

@@ -25,7 +25,7 @@ pub enum Pace {
     Closed(usize),
     /// So many a second, whatever becomes of them. Waiting for one's turn counts.
     Open(f64),
-    /// The same while both threads have their CPUs: when one was [away](Away), what is under way is
+    /// The same while both threads have their CPUs: when one was away, what is under way is
     /// not timed, and the rest is due once all of it is answered.
     Undisturbed(f64),
 }

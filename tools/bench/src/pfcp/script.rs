@@ -38,6 +38,11 @@ impl Script {
         self.ends.len()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Octets of all of them.
     pub fn octets(&self) -> usize {
         self.bytes.len()

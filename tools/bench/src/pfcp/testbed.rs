@@ -143,7 +143,7 @@ impl<P: Packet> Testbed<P> {
         let mut script = Script::default();
         loop {
             script.connecting(&mut self.subscribers);
-            if script.len() == 0 {
+            if script.is_empty() {
                 return Ok(());
             }
             let mut log = Log::new(script.len());
