@@ -114,6 +114,8 @@ fn a_second_daemon_is_refused_and_the_first_goes_on() {
     let socket = first.socket.to_str().unwrap().to_owned();
     let mut again = Config::new();
     again.socket = Some(socket.clone());
+    again.ports[0] = "name: n3, device: net_null0".to_owned();
+    again.ports[1] = "name: n6, device: net_null1".to_owned();
     let mut same_socket = Daemon::spawn(&lab, "same-socket", &again);
     assert_eq!(same_socket.wait().0, Some(3));
     let log = same_socket.log();

@@ -47,7 +47,8 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         carried_by: "a ring",
         messages: 2_000,
         window: 64,
-        rate_per_s: 1e6,
+        // Far below what an unoptimised build on a busy machine can do: what is too much is lost.
+        rate_per_s: 2e4,
         reps: 3,
     };
     let figures = measure(&mut world, (&mut door, &mut wire), &case).unwrap();
