@@ -48,18 +48,13 @@ tests! {
 /// Those that `make fuzz` runs: one program each in the workspace beside.
 #[test]
 fn every_target_is_guided_by_coverage_too() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/guided/fuzz_targets");
-    let files = std::fs::read_dir(folder).expect("the programs' folder");
-    let guided: BTreeSet<_> = files
-        .map(|file| file.expect("a program").path().with_extension(""))
-        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
-        .collect();
-    let names: BTreeSet<_> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
-    assert_eq!(names, guided);
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/guided/Cargo.toml");
     let manifest = std::fs::read_to_string(manifest).expect("the manifest");
-    for name in names {
-        let line = format!("\nname = \"{name}\"\n");
-        assert!(manifest.contains(&line), "{name} is no [[bin]] of guided/");
-    }
+    let guided: BTreeSet<_> = manifest
+        .split("[[bin]]")
+        .skip(1)
+        .filter_map(|bin| bin.split('"').nth(1))
+        .collect();
+    let names: BTreeSet<_> = TARGETS.iter().map(|t| t.name).collect();
+    assert_eq!(names, guided);
 }

@@ -8,22 +8,31 @@ use sluice_fuzz::corpus::{self, Entry};
 use sluice_fuzz::random::Rng;
 use std::sync::OnceLock;
 
-/// The program of one target: half of its mutants are libFuzzer's own, half are of the mutator
+/// The program of the target that has its name: half of its mutants are libFuzzer's own, half are of the mutator
 /// that knows the format.
 #[macro_export]
 macro_rules! guided {
-    ($name:ident) => {
+    () => {
         use $crate::libfuzzer_sys;
 
-        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::targets::$name(data));
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::run(env!("CARGO_BIN_NAME"), data));
 
         libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
             match seed % 2 {
                 0 => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
-                _ => $crate::mutant(stringify!($name), data, size, max_size, seed),
+                _ => $crate::mutant(env!("CARGO_BIN_NAME"), data, size, max_size, seed),
             }
         });
     };
+}
+
+/// Gives `data` to the target of that name.
+///
+/// # Panics
+/// There is none of that name, or the target finds a fault.
+pub fn run(name: &str, data: &[u8]) {
+    let target = targets::find(name).expect("a target of the program's name");
+    (target.run)(data);
 }
 
 /// Writes a mutant of the first `size` octets over them; its length.

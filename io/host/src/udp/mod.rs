@@ -3,6 +3,7 @@
 //! IPv4.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::time::Duration;
@@ -12,7 +13,6 @@ use rustix::net::sockopt;
 use crate::netns::Ns;
 use crate::{HostError, poll};
 
-mod empty;
 mod recv;
 mod send;
 
@@ -34,6 +34,18 @@ pub const DATAGRAM_MAX: usize = 65_507;
 
 /// Receive and send buffer that a socket asks for: at 1 Gbit/s a thread may sleep 60 ms.
 const BUFFER_BYTES: usize = 8 << 20;
+
+/// A buffer of no octets, for system calls to be filled in.
+const EMPTY_VECTOR: libc::iovec = libc::iovec {
+    iov_base: std::ptr::null_mut(),
+    iov_len: 0,
+};
+
+/// A message without address, buffers and control data.
+fn empty_header() -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is plain data; null pointers with zero lengths are a legal value.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
 
 /// A UDP socket that never blocks.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 use super::{BATCH_MAX, Control, NO_ADDRESS, NO_CONTROL, apart, from_in_addr, from_sockaddr};
-use crate::udp::empty::{EMPTY_VECTOR, empty_header};
+use crate::udp::{EMPTY_VECTOR, empty_header};
 
 /// Room for received datagrams, and the datagrams in it.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Judgement of expectations: orderings and ratios within one run, never absolute figures.
 
-use crate::experiments::plan::{Expectation, Experiment, Over, Reduce, Select};
+use crate::experiments::plan::{Condition, Expectation, Experiment, Over, Reduce, Select};
 use crate::experiments::point::{At, Scalar, show};
 use crate::experiments::store::Point;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ pub enum ExpectationResult {
     Failed,
     /// The run ended before its points were measured.
     NotJudged,
+    /// What it needs to say anything was not so on this machine, or in this run.
+    NotHere,
 }
 
 /// An expectation, judged.
@@ -46,6 +48,7 @@ pub struct Verdict {
 pub fn judge(experiment: &Experiment, points: &[Point], missing: &[At]) -> Vec<Verdict> {
     let judged = |expectation: &Expectation| {
         let verdict = one(expectation, points);
+        // What is missing may be what decides.
         match missing.iter().any(|at| decides(expectation, at)) {
             true => Verdict {
                 passed: false,
@@ -65,7 +68,10 @@ fn decides(expectation: &Expectation, at: &At) -> bool {
         let mut wanted = select.at.iter();
         wanted.all(|(axis, value)| at.get(axis) == Some(value))
     };
-    takes(&expectation.left) || expectation.right.as_ref().is_some_and(takes)
+    let of =
+        |left: &Select, right: &Option<Select>| takes(left) || right.as_ref().is_some_and(takes);
+    let mut conditions = expectation.judged_if.iter();
+    of(&expectation.left, &expectation.right) || conditions.any(|c| of(&c.left, &c.right))
 }
 
 /// The points that decide about expectations which do not hold.
@@ -73,7 +79,7 @@ pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
     let all = experiment.expectations.iter();
     let failing = all.filter(|e| {
         let verdict = one(e, points);
-        !verdict.passed && verdict.ours.is_some()
+        verdict.outcome == ExpectationResult::Failed && verdict.ours.is_some()
     });
     let failing: Vec<&Expectation> = failing.collect();
     let decide = points.iter().map(|point| &point.at);
@@ -82,7 +88,8 @@ pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
 }
 
 fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
-    let ratios = ratios(expectation, points);
+    let judged = (&expectation.left, expectation.right.as_ref());
+    let ratios = ratios(judged, &expectation.for_each, points);
     let (ours, note, passed) = match ratios {
         Err(why) => (None, why, false),
         Ok(ratios) if ratios.is_empty() => (None, "nothing was measured".to_owned(), false),
@@ -97,7 +104,10 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
             if note.is_empty() { "" } else { "; " }
         ),
     };
+    let unfit = unfit(expectation, points);
+    let passed = passed && unfit.is_none();
     let outcome = match passed {
+        false if unfit.is_some() => ExpectationResult::NotHere,
         false => ExpectationResult::Failed,
         true if deciding().all(|p| p.measured.disturbed.is_some()) => {
             ExpectationResult::PassedDisturbed
@@ -110,10 +120,24 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
         passed,
         outcome,
         ours,
-        note,
+        note: unfit.unwrap_or(note),
         expected: expected(expectation),
         theirs: expectation.theirs.clone(),
     }
+}
+
+/// Why an expectation says nothing on this machine, if it does not.
+fn unfit(expectation: &Expectation, points: &[Point]) -> Option<String> {
+    let fails = |c: &&Condition| {
+        let found = ratios((&c.left, c.right.as_ref()), &expectation.for_each, points);
+        let fits = |(_, ratio): &(At, f64)| {
+            c.at_least.is_none_or(|least| *ratio >= least)
+                && c.at_most.is_none_or(|most| *ratio <= most)
+        };
+        !found.is_ok_and(|found| !found.is_empty() && found.iter().all(fits))
+    };
+    let condition = expectation.judged_if.iter().find(fails)?;
+    Some(format!("not judged here: {}", condition.otherwise))
 }
 
 fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, String, bool) {
@@ -146,13 +170,18 @@ fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, Stri
     (Some(*ratio), note, holds(*ratio))
 }
 
-fn ratios(expectation: &Expectation, points: &[Point]) -> Result<Vec<(At, f64)>, String> {
+/// For each combination of values of these axes.
+fn ratios(
+    (left, right): (&Select, Option<&Select>),
+    for_each: &[String],
+    points: &[Point],
+) -> Result<Vec<(At, f64)>, String> {
     let mut ratios = Vec::new();
-    for at in combinations(&expectation.for_each, points) {
-        let Some(left) = pick(&expectation.left, &at, points)? else {
+    for at in combinations(for_each, points) {
+        let Some(left) = pick(left, &at, points)? else {
             continue;
         };
-        let ratio = match &expectation.right {
+        let ratio = match right {
             None => left,
             Some(right) => match pick(right, &at, points)? {
                 None => continue,

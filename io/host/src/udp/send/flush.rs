@@ -10,7 +10,7 @@ use super::message::{Parts, send_message, vector_of};
 use super::{Queued, SendBatch};
 use crate::poll;
 use crate::udp::BATCH_MAX;
-use crate::udp::empty::{EMPTY_VECTOR, empty_header};
+use crate::udp::{EMPTY_VECTOR, empty_header};
 
 /// Longest datagram that leaves together with others: one that would be fragmented does not.
 const TOGETHER_LEN_MAX: usize = 1200;

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
-use crate::udp::empty::empty_header;
+use crate::udp::empty_header;
 use crate::udp::{Control, NO_CONTROL, to_in_addr, to_sockaddr};
 
 /// Sends one datagram by itself.

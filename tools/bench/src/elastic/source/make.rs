@@ -1,6 +1,6 @@
 //! Packet generation of a source.
 
-use super::pace::Pace;
+use super::Pace;
 use super::{Source, add};
 use crate::elastic::nic_model::QUEUE;
 use crate::elastic::watch::Stamp;

@@ -2,12 +2,10 @@
 
 mod flows;
 mod make;
-mod pace;
 mod port;
 mod sink;
 
 pub use flows::Flows;
-pub use pace::Pace;
 
 use super::nic_model::{HOLDS, Slots, Steering};
 use super::packet_template::PacketTemplate;
@@ -23,6 +21,28 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Packets that come together where each must not cost more than at full load.
 const TOGETHER: u64 = 32;
+
+/// How fast packets come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Pace {
+    /// None.
+    Still,
+    /// So many nanoseconds apart, both directions together, from each source; and which share of
+    /// them is of the hot UEs alone.
+    Every { apart_ns: f64, hot: f64 },
+    /// As fast as they are taken, in bursts of so many from each source for each queue.
+    Bursts(usize),
+}
+
+impl Pace {
+    /// As fast as they are taken.
+    pub const FULL: Self = Self::Bursts(64);
+
+    /// Of all UEs alike.
+    pub fn every(apart_ns: f64) -> Self {
+        Self::Every { apart_ns, hot: 0.0 }
+    }
+}
 
 /// Source and sink of a worker.
 pub struct Source<P: Packet> {

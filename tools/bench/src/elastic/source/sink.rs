@@ -1,7 +1,7 @@
 //! The sink: checks of transmitted packets.
 
+use super::Pace;
 use super::add;
-use super::pace::Pace;
 use crate::elastic::watch::{Stamp, Watch};
 use crate::path::traffic::Flow;
 use sluice_datapath::limits::SHARDS;

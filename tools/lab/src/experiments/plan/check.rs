@@ -1,6 +1,6 @@
 //! Semantic checks of an experiment plan: unknown names, missing limits.
 
-use super::{Expectation, Experiment, Kind, Plot, Select, Status};
+use super::{Condition, Expectation, Experiment, Kind, Plot, Select, Status};
 use crate::experiments::point::{At, Scalar};
 
 /// What is wrong in a plan.
@@ -106,7 +106,17 @@ fn expectation(experiment: &Experiment, expectation: &Expectation) -> Option<Wro
         let what = format!("expectation '{name}': needs `at_least` or `at_most`");
         return Wrong::new(&named(name), what);
     }
+    let conditions = &expectation.judged_if;
+    let boundless = |c: &Condition| c.at_least.is_none() && c.at_most.is_none();
+    if conditions.iter().any(boundless) {
+        let what = format!("expectation '{name}': `judged_if` needs `at_least` or `at_most`");
+        return Wrong::new(&named(name), what);
+    }
+    let of_conditions = conditions
+        .iter()
+        .flat_map(|c| std::iter::once(&c.left).chain(&c.right));
     let selects = std::iter::once(&expectation.left).chain(&expectation.right);
+    let selects = selects.chain(of_conditions);
     for Select { series, at, .. } in selects {
         if experiment.series(series).is_none() {
             return Wrong::new(&named(name), unknown(experiment, name, series));

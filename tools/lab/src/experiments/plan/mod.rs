@@ -175,9 +175,32 @@ pub struct Expectation {
     /// The most that holds.
     #[serde(default)]
     pub at_most: Option<f64>,
+    /// What has to be so on this machine, and in this run, for the expectation to say anything.
+    #[serde(default)]
+    pub judged_if: Vec<Condition>,
     /// The same ratio in the paper.
     #[serde(default)]
     pub theirs: Option<String>,
+}
+
+/// A value, or a ratio of two, without which an expectation is not judged: one that says that levelling
+/// wins needs a load at which something is lost without it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// What is looked at.
+    pub left: Select,
+    /// By what it is divided.
+    #[serde(default)]
+    pub right: Option<Select>,
+    /// The least with which the expectation is judged, for each of its combinations.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// The most.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+    /// Why it is not judged otherwise, in words.
+    pub otherwise: String,
 }
 
 /// Which combinations have to hold.

@@ -1,12 +1,14 @@
 //! HTML report: one file without external resources.
 
-use super::style::CSS;
 use super::{ReportInput, Run, State};
 use crate::experiments::expect::{ExpectationResult, Verdict};
 use crate::experiments::plan::How;
 use crate::experiments::point::Summary;
 use serde_json::Value;
 use std::fmt::Write;
+
+/// Style sheet of the report, which is one file that needs no other.
+const CSS: &str = include_str!("style.css");
 
 /// The whole page.
 pub fn html(run: &Run, all: &[ReportInput]) -> String {
@@ -98,6 +100,7 @@ fn outcome(told: &ReportInput) -> String {
     let order = [
         ExpectationResult::Failed,
         ExpectationResult::NotJudged,
+        ExpectationResult::NotHere,
         ExpectationResult::Passed,
         ExpectationResult::PassedDisturbed,
     ];
@@ -119,6 +122,7 @@ fn said(outcome: ExpectationResult, before: &str) -> String {
         ExpectationResult::PassedDisturbed => ("disturbed", "passed (disturbed)"),
         ExpectationResult::Failed => ("failed", "FAILED"),
         ExpectationResult::NotJudged => ("notyet", "not judged"),
+        ExpectationResult::NotHere => ("notyet", "not judged here"),
     };
     format!("<span class=\"{class}\">{before}{word}</span>")
 }

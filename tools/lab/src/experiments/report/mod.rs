@@ -2,7 +2,6 @@
 
 mod csv;
 mod html;
-mod style;
 
 pub use csv::csv;
 pub use html::html;
@@ -97,9 +96,11 @@ impl ReportInput {
         self.of_outcome(ExpectationResult::Failed)
     }
 
-    /// Expectations for which the run ended too early.
+    /// Expectations for which the run ended too early, or about which this machine tells nothing.
     pub fn not_judged(&self) -> Vec<&Verdict> {
-        self.of_outcome(ExpectationResult::NotJudged)
+        let early = self.of_outcome(ExpectationResult::NotJudged);
+        let elsewhere = self.of_outcome(ExpectationResult::NotHere);
+        early.into_iter().chain(elsewhere).collect()
     }
 
     /// Points that something disturbed.

@@ -2,6 +2,7 @@
 
 use super::{Toy, made, run, run_again, toy_plan};
 use crate::experiments::expect::{ExpectationResult, judge};
+use crate::experiments::plan::Condition;
 use crate::experiments::point::{At, Scalar};
 use crate::experiments::store::{Made, Store};
 
@@ -215,6 +216,36 @@ fn what_a_run_did_not_come_to_is_not_judged() {
         [ExpectationResult::NotJudged, ExpectationResult::NotJudged]
     );
 }
+
+#[test]
+fn what_a_machine_does_not_show_is_not_judged_there_and_says_why() {
+    let mut experiment = toy_plan();
+    let condition = |at_least: f64| Condition {
+        left: experiment.expectations[0].left.clone(),
+        right: None,
+        at_least: Some(at_least),
+        at_most: None,
+        otherwise: "the machine is slow".to_owned(),
+    };
+    let (met, unmet) = (condition(9.0), condition(1000.0));
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    // Below what is expected, which nobody measures again where it is not judged.
+    let mut toy = Toy::new(1.1);
+    experiment.expectations[0].judged_if = vec![met.clone(), unmet];
+    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    assert_eq!(toy.measured, 6);
+    let verdict = judge(&experiment, &ran.points, &ran.missing).swap_remove(0);
+    assert_eq!(
+        (verdict.passed, verdict.outcome),
+        (false, ExpectationResult::NotHere)
+    );
+    assert_eq!(verdict.note, "not judged here: the machine is slow");
+    experiment.expectations[0].judged_if = vec![met];
+    let verdict = judge(&experiment, &ran.points, &ran.missing).swap_remove(0);
+    assert_eq!(verdict.outcome, ExpectationResult::Failed);
+}
+
 #[test]
 fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
     let experiment = toy_plan();

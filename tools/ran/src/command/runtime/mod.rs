@@ -4,7 +4,6 @@
 //! [`Runtime::pulse`] is called wherever the script waits: it takes reports, sets up again what the
 //! UPF has lost, forgets tunnels that UEs left, and shows how things are.
 
-mod close;
 mod core;
 mod echo;
 mod gnb;
@@ -15,6 +14,7 @@ mod sessions;
 mod snapshot;
 mod ues;
 
+use mobility::TOGETHER;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -203,5 +203,23 @@ impl Runtime {
         let rows: Vec<_> = self.stations.iter().map(Station::row).collect();
         let n4 = self.core.as_ref().map(Core::describe);
         self.live.show(&self.screen, now, rows, n4, &self.totals);
+    }
+}
+
+impl Runtime {
+    /// Detaches all UEs and releases the association. What fails is counted; devices and
+    /// namespaces go in any case, with the value.
+    pub fn close(&mut self) {
+        let all: Vec<_> = (0..self.ues.len()).collect();
+        for some in all.chunks(TOGETHER) {
+            self.detach(some);
+        }
+        self.settle_echoes();
+        let Some(core) = &self.core else { return };
+        if core.is_up()
+            && let Err(error) = core.smf().release()
+        {
+            self.fail(format!("release of the association: {error}"));
+        }
     }
 }

@@ -1,2 +1,0 @@
-#![no_main]
-sluice_fuzz_guided::guided!(session_machine);
