@@ -144,6 +144,8 @@ pub enum PortStep {
     Mtu(u16),
     /// Receiving frames for all addresses.
     Promiscuous,
+    /// Replacing the packet sockets of an af_packet port.
+    PacketSockets,
     /// Starting traffic.
     Start,
     /// Reading statistics.
@@ -162,6 +164,9 @@ impl fmt::Display for PortStep {
             Self::TxQueue(queue) => write!(f, "has no transmit queue {queue}"),
             Self::Mtu(mtu) => write!(f, "refuses an MTU of {mtu} bytes"),
             Self::Promiscuous => f.write_str("refuses promiscuous mode"),
+            Self::PacketSockets => f.write_str(
+                "cannot keep the kernel from reassembling what its packet sockets receive",
+            ),
             Self::Start => f.write_str("does not start"),
             Self::Statistics => f.write_str("does not tell its statistics"),
             Self::Link => f.write_str("does not tell the state of its link"),

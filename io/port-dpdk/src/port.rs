@@ -1,6 +1,7 @@
 //! An ethdev port.
 
 mod open;
+mod packet_sockets;
 mod queue;
 mod stats;
 
@@ -9,6 +10,7 @@ pub use queue::{RxQueue, TxQueue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use packet_sockets::PacketSockets;
 use sluice_port::{PortId, PortInfo};
 
 use crate::error::{Errno, PortError, PortStep};
@@ -163,6 +165,8 @@ struct Attached {
     sends_at_once: bool,
     rx_taken: Box<[AtomicBool]>,
     tx_taken: Box<[AtomicBool]>,
+    /// Of an af_packet port.
+    sockets: PacketSockets,
     pool: MbufPool,
 }
 

@@ -73,6 +73,58 @@ fn jumbo_frames_pass_in_buffers_made_for_them() {
 }
 
 #[test]
+fn fragments_come_as_they_were_sent_and_a_full_ring_is_told_of() {
+    in_namespace(
+        "fragments_come_as_they_were_sent_and_a_full_ring_is_told_of",
+        || {
+            veth(1500);
+            let pool = pool(16_383);
+            for queues in [1, 2] {
+                let port = open(&pool, queues);
+                let mut io = worker(&pool, &port);
+                if queues == 2 {
+                    io.attach_rx(port.rx_queue(1).unwrap()).unwrap();
+                }
+                let mac = port.info(PORT).mac.map(|byte| format!("{byte:02x}")).join(":");
+                ip(&["neigh", "replace", "10.9.0.2", "lladdr", &mac, "dev", "gnb"]);
+                // 14 pieces of an echo request each; nobody answers.
+                let mut ping = ping(&["-c", "3", "-i", "0.01", "-W", "0.1", "-s", "20000"]);
+                let (mut pieces, mut received) = (0, Burst::new());
+                let deadline = Instant::now() + Duration::from_secs(20);
+                while pieces < 42 && Instant::now() < deadline {
+                    for queue in 0..queues {
+                        io.rx(PORT, sluice_port::QueueId(queue), &mut received, 32);
+                    }
+                    for packet in received.drain() {
+                        let ip = packet.data().get(12..14) == Some(&[8, 0]);
+                        pieces += u32::from(ip && packet.len() <= 1514);
+                        packet.free();
+                    }
+                }
+                ping.wait().unwrap();
+                assert_eq!(pieces, 42, "by {queues} queues");
+                assert_eq!(port.stats().unwrap().rx_missed, 0);
+                // More than the slots of all queues, and nobody takes them.
+                for _ in 0..5 {
+                    flood(2000);
+                }
+                assert!(port.stats().unwrap().rx_missed >= 10_000 - 2 * 2048 - 64);
+                let again = port.stats().unwrap().rx_missed;
+                assert_eq!(again, port.stats().unwrap().rx_missed);
+            }
+        },
+    );
+}
+
+/// So many datagrams to the port.
+fn flood(datagrams: u32) {
+    let socket = std::net::UdpSocket::bind("10.9.0.1:0").expect("a socket");
+    for _ in 0..datagrams {
+        socket.send_to(&[0; 100], "10.9.0.2:9").expect("the link takes it");
+    }
+}
+
+#[test]
 fn two_queues_share_the_frames() {
     in_namespace("two_queues_share_the_frames", || {
         veth(1500);

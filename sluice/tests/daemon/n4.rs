@@ -57,6 +57,30 @@ fn an_smf_on_a_port_leads_a_session_through_its_life() {
 }
 
 #[test]
+fn a_message_in_many_fragments_is_read_and_answered() {
+    let Some(lab) = Lab::new("n4pieces") else {
+        return;
+    };
+    let daemon = Daemon::start(&lab, &on_a_port(&lab));
+    let socket = PfcpSocket::open(&lab, N4_SMFS[1]);
+    let mut fragments = 0;
+    for (sequence, pieces) in [2, 3, 9, 16].into_iter().enumerate() {
+        // All pieces but the last are full.
+        let octets = (pieces - 1) * 1480 + 100 - 8;
+        let setup = association_setup(N4_SMFS[1], 1 + sequence as u32);
+        socket.send(&padded(setup, octets));
+        let response = MessageType::ASSOCIATION_SETUP_RESPONSE;
+        assert_eq!(socket.cause_in(response), Cause::REQUEST_ACCEPTED, "{pieces}");
+        fragments += pieces as u64;
+        assert_eq!(counter(&daemon, "n4_on_ports", "fragments"), fragments);
+    }
+    for fault in ["malformed", "checksum", "reassembly"] {
+        assert_eq!(counter(&daemon, "n4_on_ports", fault), 0, "{fault}");
+    }
+    daemon.ledger();
+}
+
+#[test]
 fn an_smf_behind_a_port_is_called_and_told_of_the_end() {
     let Some(lab) = Lab::new("n4call") else {
         return;

@@ -16,10 +16,11 @@ fn what_is_too_large_for_n3_is_cut_and_joined_or_the_sender_is_told() {
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let ue = Ue::attach_with(&lab, &smf, gnb.handle(), 0, 1500);
     let (from, server) = (ue.address.to_string(), SERVER.to_string());
-    // The gNB's kernel cuts the tunnel packets, and the UPF's joins them for its packet socket. The
-    // answers may be cut, and the UPF does, within the tunnel.
+    // The gNB's kernel cuts the tunnel packets, and the UPF joins them. The answers may be cut, and the
+    // UPF does, within the tunnel.
     let cut = ping(&lab.ue, &["-M", "dont", "-s", "1472", "-I", &from, &server]);
     assert!(cut.contains(" 3 received"), "{cut}");
+    assert_eq!(daemon.ledger()["merged"], 3);
     // What may be cut passes to the UE as well, and its answers come back.
     let cut = ping(&lab.dn, &["-M", "dont", "-s", "1472", &from]);
     assert!(cut.contains(" 3 received"), "{cut}");
@@ -40,6 +41,30 @@ fn what_is_too_large_for_n3_is_cut_and_joined_or_the_sender_is_told() {
         (traffic.uplink_octets, traffic.downlink_octets),
         (bytes, bytes)
     );
+}
+
+#[test]
+fn many_fragments_of_a_tunnel_packet_come_by_a_packet_socket_as_they_are() {
+    for mtu in [1400, 576, 128] {
+        let Some(lab) = Lab::new(&format!("pieces{mtu}")) else {
+            return;
+        };
+        let mut config = Config::new();
+        // Two workers and two queues: pieces of a datagram must not be dealt to both.
+        config.more = "workers: {count: 2, share_cores: true}\n".to_owned();
+        let daemon = Daemon::start(&lab, &config);
+        let (smf, gnb) = (lab.smf(), lab.gnb());
+        let ue = Ue::attach_with(&lab, &smf, gnb.handle(), 0, 1500);
+        // Of the route, not of the link: a narrow veth would not take the UPF's frames either.
+        let narrow = format!("route add {N3_UPF}/32 dev n3 mtu lock {mtu}\n");
+        lab.gnb.ip_batch(&narrow).unwrap();
+        assert_eq!(ue.ping(&lab, 5, 1500), 5, "{mtu}");
+        let pieces = 1544u64.div_ceil((mtu - 20) / 8 * 8);
+        assert_eq!(daemon.ledger()["merged"], 5 * (pieces - 1), "{mtu}");
+        for reason in ["reassembly", "outer_fragment", "ipv4_length"] {
+            assert_eq!(daemon.dropped(reason), 0, "{reason}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use sluice_port::{PortId, PortInfo};
 
+use super::packet_sockets::{Known, PacketSockets};
 use super::{Attached, PortConfig, Promiscuous};
 use crate::devargs::device_name;
 use crate::error::{Errno, PortError, PortStep};
@@ -52,11 +53,12 @@ fn attach(pool: &MbufPool, config: &PortConfig) -> Result<Attached, PortError> {
     let name = device_name(&config.devargs).ok_or_else(bad)?;
     let name = CString::new(name).map_err(|_| bad())?;
     let devargs = CString::new(config.devargs.as_str()).map_err(|_| bad())?;
-    let mut number = 0;
+    let (mut number, mut probed) = (0, None);
     let _alone = pool.eal().control();
     // SAFETY: `name` is a C string, `number` a place to write to.
     let mut find = || unsafe { sys::rte_eth_dev_get_port_by_name(name.as_ptr(), &mut number) };
     if find() != 0 {
+        let before = Known::before(&config.devargs).map_err(|e| of_sockets(config, &e))?;
         // SAFETY: `devargs` is a C string, which DPDK copies.
         let rc = unsafe { sys::rte_dev_probe(devargs.as_ptr()) };
         Errno::check(rc).map_err(|errno| PortError::Refused {
@@ -67,11 +69,12 @@ fn attach(pool: &MbufPool, config: &PortConfig) -> Result<Attached, PortError> {
         if find() != 0 {
             return Err(PortError::NoSuchPort(config.devargs.clone()));
         }
+        probed = Some(before);
     }
     if !pool.eal().claim_port(number) {
         return Err(PortError::InUse(config.devargs.clone()));
     }
-    Ok(Attached {
+    let mut port = Attached {
         number,
         devargs: config.devargs.clone(),
         driver: String::new(),
@@ -88,8 +91,22 @@ fn attach(pool: &MbufPool, config: &PortConfig) -> Result<Attached, PortError> {
         sends_at_once: false,
         rx_taken: Box::default(),
         tx_taken: Box::default(),
+        sockets: PacketSockets::default(),
         pool: pool.clone(),
-    })
+    };
+    if let Some(before) = probed {
+        let replaced = PacketSockets::replace(&config.devargs, &before);
+        port.sockets = replaced.map_err(|error| of_sockets(config, &error))?;
+    }
+    Ok(port)
+}
+
+fn of_sockets(config: &PortConfig, error: &std::io::Error) -> PortError {
+    PortError::Refused {
+        devargs: config.devargs.clone(),
+        step: PortStep::PacketSockets,
+        errno: Errno(error.raw_os_error().unwrap_or(libc::EPROTO)),
+    }
 }
 
 fn inspect(port: &Attached) -> Result<sys::sdp_port_caps, PortError> {

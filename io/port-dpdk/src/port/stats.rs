@@ -21,7 +21,7 @@ impl Port {
             tx_packets: stats.opackets,
             rx_bytes: stats.ibytes,
             tx_bytes: stats.obytes,
-            rx_missed: stats.imissed,
+            rx_missed: stats.imissed + self.attached.sockets.dropped(),
             rx_errors: stats.ierrors,
             tx_errors: stats.oerrors,
             rx_no_buffer: stats.rx_nombuf,

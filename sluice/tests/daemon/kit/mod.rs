@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub use config::Config;
 pub use daemon::{Daemon, SLUICE, Said, ctl_at};
 pub use lab::Lab;
-pub use pfcp::{PfcpSocket, association_release, association_setup};
+pub use pfcp::{PfcpSocket, association_release, association_setup, padded};
 pub use ue::Ue;
 
 use std::net::Ipv4Addr;

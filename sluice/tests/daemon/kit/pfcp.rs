@@ -67,6 +67,17 @@ pub fn association_release(node: impl Into<Ipv4Addr>, sequence: u32) -> Vec<u8> 
     })
 }
 
+/// The message with a vendor's IE behind it that makes it so long (TS 29.244, 8.1.1): it is passed over.
+pub fn padded(mut message: Vec<u8>, octets: usize) -> Vec<u8> {
+    let value = octets - message.len() - 4;
+    message.extend(0x8001u16.to_be_bytes());
+    message.extend((value as u16).to_be_bytes());
+    // The value begins with an Enterprise ID.
+    message.resize(octets, 0);
+    message[2..4].copy_from_slice(&((octets - 4) as u16).to_be_bytes());
+    message
+}
+
 fn message(
     message_type: MessageType,
     sequence: u32,
