@@ -23,11 +23,38 @@ const AF_PACKET_RX_OFFSET_BYTES: u32 = 66;
 /// have little (8 MiB by default), so rings of larger frames have fewer slots.
 const AF_PACKET_FRAMES: u32 = 2048;
 
+/// Rings of an af_packet port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRings {
+    /// Pairs of receive and transmit queues, each with a ring for each direction.
+    pub queues: u16,
+    /// Longest Ethernet frame, without FCS. The pool's buffers must hold that and 80 bytes more,
+    /// besides the head room.
+    pub max_frame_bytes: u32,
+    /// Frames of usual size that a ring has room for; rings of larger frames have fewer slots in
+    /// as much memory.
+    pub slots: u32,
+}
+
+impl PacketRings {
+    /// For frames of the usual size.
+    #[must_use]
+    pub fn new(queues: u16) -> Self {
+        Self {
+            queues: queues.max(1),
+            max_frame_bytes: AF_PACKET_MAX_FRAME_BYTES,
+            slots: AF_PACKET_FRAMES,
+        }
+    }
+}
+
 /// A kernel network interface through a packet socket.
 ///
-/// - The kernel cuts off what is longer than a slot and the driver does not tell. Keep the MTU
-///   of the interface at or below [`AF_PACKET_MAX_FRAME_BYTES`] - 14, and switch off whatever
-///   makes larger frames: `ethtool -K PEER gso off tso off gro off lro off`.
+/// - The kernel cuts off what is longer than a slot and the driver does not tell; whoever reads
+///   lengths finds it (`ipv4_length`). Keep the MTU of the interface at or below
+///   [`AF_PACKET_MAX_FRAME_BYTES`] - 14, and switch off whatever makes larger frames:
+///   `ethtool -K PEER gso off tso off gro off lro off`.
+/// - What finds the ring full is lost, and counts as `rx_missed`.
 /// - The driver knows no checksum offload. Frames from a local socket (a veth peer) arrive with
 ///   unfinished TCP and UDP checksums, and are dropped by whoever gets them next, unless the
 ///   sender finishes them: `ethtool -K PEER tx off`.
@@ -35,28 +62,22 @@ const AF_PACKET_FRAMES: u32 = 2048;
 /// - The kernel's own stack still sees every frame: give the interface no address.
 #[must_use]
 pub fn af_packet(number: u16, interface: &str, queues: u16) -> String {
-    af_packet_with_frames(number, interface, queues, AF_PACKET_MAX_FRAME_BYTES)
+    af_packet_with(number, interface, PacketRings::new(queues))
 }
 
-/// As [`af_packet`], for Ethernet frames of up to `max_frame_bytes` (without FCS). The pool's
-/// buffers must hold that and 80 bytes more, besides the head room.
+/// As [`af_packet`], with other rings.
 #[must_use]
-pub fn af_packet_with_frames(
-    number: u16,
-    interface: &str,
-    queues: u16,
-    max_frame_bytes: u32,
-) -> String {
+pub fn af_packet_with(number: u16, interface: &str, rings: PacketRings) -> String {
     // A slot is a multiple of 64 bytes; a block of 64 slots is then a multiple of the page
     // size, and slots lie back to back over all blocks, which the driver takes for granted.
-    let bytes = max_frame_bytes.min(u16::MAX.into()) + AF_PACKET_RX_OFFSET_BYTES;
+    let bytes = rings.max_frame_bytes.min(u16::MAX.into()) + AF_PACKET_RX_OFFSET_BYTES;
     let frame = bytes.next_multiple_of(64);
     let block = frame * 64;
-    let blocks = (AF_PACKET_FRAMES * AF_PACKET_FRAME_BYTES / block).max(1);
+    let blocks = (rings.slots.min(1 << 20) * AF_PACKET_FRAME_BYTES / block).max(1);
     format!(
         "net_af_packet{number},iface={interface},qpairs={},framesz={frame},blocksz={block},\
          framecnt={},qdisc_bypass=1",
-        queues.max(1),
+        rings.queues.max(1),
         blocks * 64
     )
 }
@@ -163,7 +184,12 @@ mod tests {
     #[test]
     fn af_packet_slots_lie_back_to_back_in_whole_pages() {
         for bytes in [64, 1514, 1598, 1599, 9014, 65_000] {
-            let devargs = af_packet_with_frames(0, "n3", 1, bytes);
+            let max_frame_bytes = bytes;
+            let rings = PacketRings {
+                max_frame_bytes,
+                ..PacketRings::new(1)
+            };
+            let devargs = af_packet_with(0, "n3", rings);
             let (frame, block) = (value(&devargs, "framesz"), value(&devargs, "blocksz"));
             assert!(frame >= bytes + AF_PACKET_RX_OFFSET_BYTES);
             assert_eq!(

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::*;
 use sluice_port::{Burst, LinkState, Packet, PortIo};
+use sluice_port_dpdk::devargs::PacketRings;
 use sluice_port_dpdk::*;
 
 /// The address that only the port answers for; the kernel has 10.9.0.1 on the peer.
@@ -62,7 +63,12 @@ fn jumbo_frames_pass_in_buffers_made_for_them() {
             numa_node: None,
         };
         let pool = MbufPool::create(&eal(), config).unwrap();
-        let devargs = devargs::af_packet_with_frames(0, "n3", 1, 9014);
+        let max_frame_bytes = 9014;
+        let rings = PacketRings {
+            max_frame_bytes,
+            ..PacketRings::new(1)
+        };
+        let devargs = devargs::af_packet_with(0, "n3", rings);
         let port = Port::open(&pool, &PortConfig::new("n3", devargs)).unwrap();
         let mut io = worker(&pool, &port);
         answer_while(
@@ -85,7 +91,11 @@ fn fragments_come_as_they_were_sent_and_a_full_ring_is_told_of() {
                 if queues == 2 {
                     io.attach_rx(port.rx_queue(1).unwrap()).unwrap();
                 }
-                let mac = port.info(PORT).mac.map(|byte| format!("{byte:02x}")).join(":");
+                let mac = port
+                    .info(PORT)
+                    .mac
+                    .map(|byte| format!("{byte:02x}"))
+                    .join(":");
                 ip(&["neigh", "replace", "10.9.0.2", "lladdr", &mac, "dev", "gnb"]);
                 // 14 pieces of an echo request each; nobody answers.
                 let mut ping = ping(&["-c", "3", "-i", "0.01", "-W", "0.1", "-s", "20000"]);
@@ -120,7 +130,9 @@ fn fragments_come_as_they_were_sent_and_a_full_ring_is_told_of() {
 fn flood(datagrams: u32) {
     let socket = std::net::UdpSocket::bind("10.9.0.1:0").expect("a socket");
     for _ in 0..datagrams {
-        socket.send_to(&[0; 100], "10.9.0.2:9").expect("the link takes it");
+        socket
+            .send_to(&[0; 100], "10.9.0.2:9")
+            .expect("the link takes it");
     }
 }
 

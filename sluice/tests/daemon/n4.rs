@@ -70,7 +70,11 @@ fn a_message_in_many_fragments_is_read_and_answered() {
         let setup = association_setup(N4_SMFS[1], 1 + sequence as u32);
         socket.send(&padded(setup, octets));
         let response = MessageType::ASSOCIATION_SETUP_RESPONSE;
-        assert_eq!(socket.cause_in(response), Cause::REQUEST_ACCEPTED, "{pieces}");
+        assert_eq!(
+            socket.cause_in(response),
+            Cause::REQUEST_ACCEPTED,
+            "{pieces}"
+        );
         fragments += pieces as u64;
         assert_eq!(counter(&daemon, "n4_on_ports", "fragments"), fragments);
     }

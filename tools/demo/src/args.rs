@@ -1,6 +1,8 @@
 //! The arguments of `sluice demo`.
 
 use crate::UES_MAX;
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 /// `sluice demo`
@@ -55,6 +57,9 @@ pub enum Driver {
 /// `sluice demo bridge`
 #[derive(Clone, Debug, Args)]
 pub struct BridgeArgs {
+    /// File into which the number of packets is written that were lost for full rings
+    #[arg(long, value_name = "FILE")]
+    pub lost: PathBuf,
     /// Device arguments of DPDK ports; what comes from the first leaves by the second
     #[arg(num_args = 2.., required = true)]
     pub devices: Vec<String>,

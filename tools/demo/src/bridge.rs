@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_host::netns::Ns;
 use sluice_host::process::Process;
@@ -17,6 +17,7 @@ use sluice_port_dpdk::{
 
 use super::child::{self, Stop};
 use super::error::DemoError;
+use super::upf_config::deep_rings;
 use super::workdir::WorkDir;
 use crate::args::BridgeArgs;
 use sluice::exit::Exit;
@@ -29,6 +30,9 @@ const REST: Duration = Duration::from_micros(50);
 /// How often a full ring is tried again, a rest apart, before packets are given up: its reader may
 /// have lost its core for a while.
 const TRIES: u32 = 400;
+/// How often losses are written down.
+const TELL_INTERVAL: Duration = Duration::from_millis(100);
+const LOST: &str = "bridge.lost";
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// The sockets of the memifs, in the order of the UPF's ports.
@@ -41,6 +45,7 @@ pub(super) fn sockets(work: &WorkDir) -> [PathBuf; 2] {
 pub(super) struct Bridge {
     process: Process,
     log: PathBuf,
+    lost: PathBuf,
 }
 
 impl Bridge {
@@ -48,19 +53,25 @@ impl Bridge {
     pub(super) fn start(ns: &Ns, work: &WorkDir, stop: &Stop) -> Result<Self, DemoError> {
         let program = std::env::current_exe().map_err(DemoError::io("find this program"))?;
         let mut command = ns.command(&program.to_string_lossy());
-        command.arg("bridge");
+        command.arg("bridge").arg("--lost").arg(work.join(LOST));
         for ((number, link), socket) in [(0, "n3"), (1, "n6")].into_iter().zip(sockets(work)) {
-            command.arg(devargs::af_packet(number, link, 1));
+            command.arg(deep_rings(number, link));
             command.arg(devargs::memif(number, MemifRole::Server, &socket, 0));
         }
         let log = work.join("bridge.log");
         let process = child::start(&mut command, &log)?;
-        let mut this = Self { process, log };
+        let lost = work.join(LOST);
+        let mut this = Self { process, log, lost };
         stop.wait_until("the bridge is there", START_LIMIT, || {
             this.check_alive()?;
             Ok(sockets(work).iter().all(|socket| socket.exists()))
         })?;
         Ok(this)
+    }
+
+    /// The file in which it tells how many packets it lost for full rings.
+    pub(super) fn losses(&self) -> PathBuf {
+        self.lost.clone()
     }
 
     /// An error if it has ended.
@@ -78,7 +89,7 @@ impl Bridge {
 
 /// `sluice demo bridge`: joins ports in pairs until it is told to end.
 pub fn run(args: &BridgeArgs) -> Exit {
-    match join(&args.devices) {
+    match join(args) {
         Ok(()) => Exit::Done,
         Err(error) => {
             eprintln!("sluice demo bridge: {error}");
@@ -87,7 +98,7 @@ pub fn run(args: &BridgeArgs) -> Exit {
     }
 }
 
-fn join(devices: &[String]) -> Result<(), Box<dyn Error>> {
+fn join(args: &BridgeArgs) -> Result<(), Box<dyn Error>> {
     let shutdown = Shutdown::install()?;
     let eal = Eal::init(&EalConfig {
         memory: Memory::Auto { mib: MEMORY_MIB },
@@ -101,7 +112,11 @@ fn join(devices: &[String]) -> Result<(), Box<dyn Error>> {
         },
     )?;
     let open = |device: &String| Port::open(&pool, &PortConfig::new(device.as_str(), device));
-    let ports = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let ports = args
+        .devices
+        .iter()
+        .map(open)
+        .collect::<Result<Vec<_>, _>>()?;
     let mut io = DpdkIo::new(&pool, &ports);
     for port in &ports {
         let queues = port.rx_queue(0).zip(port.tx_queue(0));
@@ -111,10 +126,19 @@ fn join(devices: &[String]) -> Result<(), Box<dyn Error>> {
     }
     thread::sleep_precisely();
     let mut burst = Burst::new();
+    let (mut given_up, mut told, mut next) = (0, None, Instant::now());
     while !shutdown.is_requested() {
+        if Instant::now() >= next {
+            next = Instant::now() + TELL_INTERVAL;
+            let missed = ports.iter().map(|port| port.stats().map(|s| s.rx_missed));
+            let lost = missed.sum::<Result<u64, _>>()? + given_up;
+            if told.replace(lost) != Some(lost) {
+                std::fs::write(&args.lost, lost.to_string())?;
+            }
+        }
         let all = (0..ports.len() as u16).map(PortId);
         let passed = all
-            .map(|from| pass(&mut io, from, &mut burst))
+            .map(|from| pass(&mut io, from, &mut burst, &mut given_up))
             .sum::<usize>();
         if passed == 0 {
             std::thread::sleep(REST);
@@ -124,7 +148,7 @@ fn join(devices: &[String]) -> Result<(), Box<dyn Error>> {
 }
 
 /// What has come from a port leaves by the other of its pair.
-fn pass(io: &mut DpdkIo, from: PortId, burst: &mut Burst<Mbuf>) -> usize {
+fn pass(io: &mut DpdkIo, from: PortId, burst: &mut Burst<Mbuf>, given_up: &mut u64) -> usize {
     let (to, queue) = (PortId(from.0 ^ 1), QueueId(0));
     let room = burst.remaining();
     let received = io.rx(from, queue, burst, room);
@@ -135,6 +159,7 @@ fn pass(io: &mut DpdkIo, from: PortId, burst: &mut Burst<Mbuf>) -> usize {
         }
         std::thread::sleep(REST);
     }
+    *given_up += burst.len() as u64;
     burst.free();
     received
 }

@@ -80,6 +80,22 @@ impl Checks {
         self.all.iter().filter(|check| !check.pass)
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Those from number `from` on that do not hold.
+    pub(super) fn failures_from(&self, from: usize) -> Vec<Check> {
+        let late = self.all.iter().skip(from);
+        late.filter(|check| !check.pass).cloned().collect()
+    }
+
+    /// Forgets all but the first `len`.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.all.truncate(len);
+    }
+
     fn add(&mut self, name: String, expected: String, got: String, pass: bool) {
         let line = if pass {
             format!("  ok      {name}: {got}")

@@ -10,6 +10,7 @@
 //! | `traffic` | ping, curl, iperf3 and what they say |
 //! | `captures`, `headers` | every message that passed, judged from outside |
 //! | `checks`, `report` | what must hold, and the outcome |
+//! | `host`, `phase` | what the host lost, and what is repeated for it |
 //! | `watch` | the live table |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,8 @@ mod child;
 mod core;
 mod error;
 mod headers;
+mod host;
+mod phase;
 mod plan;
 mod ran;
 mod report;

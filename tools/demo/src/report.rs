@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::captures::Judgement;
-use super::checks::Checks;
+use super::checks::{Check, Checks};
+use super::phase::Disturbed;
 use super::traffic::http::Http;
 use super::traffic::iperf::{TcpFlow, Udp};
 use super::traffic::ping::Ping;
@@ -21,6 +22,10 @@ pub(super) struct Report {
     /// The sum of `loss`.
     pub(super) loss_packets: u64,
     pub(super) loss: Loss,
+    /// Packets that the host lost: none of Sluice's, and not in `loss`.
+    pub(super) host_loss_packets: u64,
+    /// Attempts of phases that the host disturbed.
+    pub(super) disturbed: Vec<Disturbed>,
     pub(super) interrupted: bool,
     /// What ended the demo before its time.
     pub(super) error: Option<String>,
@@ -51,7 +56,7 @@ pub(super) struct Loss {
     pub(super) upf_drops: u64,
     /// In the gNBs.
     pub(super) gnb_drops: u64,
-    /// Between the kernel and the UPF's ports.
+    /// Between the kernel and the UPF's ports, without what the host lost there.
     pub(super) port_misses: u64,
 }
 
@@ -66,6 +71,13 @@ impl Loss {
         } = self;
         ping + iperf + upf_drops + gnb_drops + port_misses
     }
+}
+
+/// A place in the report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    checks: usize,
+    loss: Loss,
 }
 
 /// What a UE's programs and counters say.
@@ -118,6 +130,8 @@ impl Report {
             checks_failed: 0,
             loss_packets: 0,
             loss: Loss::default(),
+            host_loss_packets: 0,
+            disturbed: Vec::new(),
             interrupted: false,
             error: None,
             driver,
@@ -134,6 +148,25 @@ impl Report {
             checks: Checks::new(screen),
             upf_log: Vec::new(),
         }
+    }
+
+    /// Where it stands now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            checks: self.checks.len(),
+            loss: self.loss,
+        }
+    }
+
+    /// Checks since then that do not hold.
+    pub(super) fn failed_since(&self, mark: &Mark) -> Vec<Check> {
+        self.checks.failures_from(mark.checks)
+    }
+
+    /// Forgets checks and losses since then.
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        self.checks.truncate(mark.checks);
+        self.loss = mark.loss;
     }
 
     /// Makes the sums.
@@ -196,6 +229,9 @@ impl Report {
                 usage.tun_downlink_bytes
             );
         }
+        for disturbed in &self.disturbed {
+            let _ = writeln!(text, "  disturbed: {}", disturbed.text());
+        }
         for check in self.checks.failures() {
             let _ = writeln!(
                 text,
@@ -208,9 +244,13 @@ impl Report {
         } else {
             ""
         };
+        let by_host = match self.host_loss_packets {
+            0 => String::new(),
+            packets => format!(" (and {packets} by the host)"),
+        };
         let _ = write!(
             text,
-            "{interrupted}{} checks passed, {} failed, {} packets lost, {:.0} s",
+            "{interrupted}{} checks passed, {} failed, {} packets lost{by_host}, {:.0} s",
             self.checks_passed, self.checks_failed, self.loss_packets, self.duration_s
         );
         text
@@ -231,9 +271,25 @@ mod tests {
             "checks",
             "ues",
             "loss",
+            "host_loss_packets",
+            "disturbed",
         ] {
             assert!(value.get(key).is_some(), "{key}");
         }
+    }
+
+    #[test]
+    fn what_was_found_since_a_mark_is_forgotten() {
+        let mut report = Report::new("af_packet", Screen::silent());
+        report.checks.equal("kept", 1, 1);
+        let mark = report.mark();
+        report.checks.equal("forgotten", 1, 2);
+        report.loss.ping = 3;
+        assert_eq!(report.failed_since(&mark).len(), 1);
+        report.back_to(mark);
+        report.finish();
+        assert!(report.is_good());
+        assert_eq!(report.checks_passed, 1);
     }
 
     #[test]

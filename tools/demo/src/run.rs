@@ -2,6 +2,7 @@
 //!
 //! What is set up first goes last, also when something fails.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::acts;
@@ -10,6 +11,8 @@ use super::captures::Captures;
 use super::child::Stop;
 use super::core::Core;
 use super::error::{DemoError, InStep as _};
+use super::host::Host;
+use super::phase::undisturbed;
 use super::plan;
 use super::ran::Ran;
 use super::report::{Report, UeReport};
@@ -95,7 +98,8 @@ fn with_upf(
     };
     let mut upf = Upf::start(&stage.topology.upf, stage.work, driver, stage.stop)
         .in_step("start of the UPF")?;
-    let outcome = with_servers(stage, captures, &upf, report);
+    let lost_by_bridge = bridge.as_ref().map(Bridge::losses);
+    let outcome = with_servers(stage, captures, &upf, lost_by_bridge, report);
     // If it has died, that is the cause, and what failed elsewhere a consequence.
     let alive = upf.check_alive().in_step("life of the UPF");
     let bridged = bridge.as_mut().map_or(Ok(()), Bridge::check_alive);
@@ -115,6 +119,7 @@ fn with_servers(
     stage: &DemoContext<'_>,
     captures: &mut Captures,
     upf: &Upf,
+    lost_by_bridge: Option<PathBuf>,
     report: &mut Report,
 ) -> Result<(), DemoError> {
     stage
@@ -127,34 +132,40 @@ fn with_servers(
     let mut core = Core::start(&stage.topology.smf).in_step("PFCP association")?;
     acts::attach(stage, &mut core, &mut ran).in_step("sessions")?;
     report.ues = ran.ues.iter().map(ue_report).collect();
-    acts::greet(stage, &ran, report).in_step("signalling")?;
+    let host = Host::watch(stage.topology, &ran, &upf.ctl, lost_by_bridge)?;
+    undisturbed(stage, &host, report, "echoes", |report| {
+        acts::greet(stage, &ran, report).in_step("signalling")
+    })?;
     let watch = Watch::start(stage.screen, &upf.ctl, &ran.ues)?;
-    play(stage, &servers, &mut core, &mut ran, report)?;
+    play(stage, &host, &servers, &mut core, &mut ran, report)?;
     if !stage.args.once {
         stage.screen.step("tshark judges what passed N3 so far");
         captures
             .signalling_only(stage.topology, stage.work)
             .in_step("captures")?;
-        play_on(stage, &servers, &ran, report)?;
+        play_on(stage, &host, &servers, &ran, report)?;
     }
     drop(watch);
-    acts::detach(stage, &mut core, &ran, report).in_step("deletion of the sessions")?;
-    acts::knock(stage, &upf.ctl, &ran, report).in_step("traffic without a session")?;
-    acts::account(stage, &upf.ctl, &ran, report).in_step("the UPF's accounts")?;
+    acts::detach(stage, &host, &mut core, &ran, report).in_step("deletion of the sessions")?;
+    undisturbed(stage, &host, report, "no session", |report| {
+        acts::knock(stage, &upf.ctl, &ran, report).in_step("traffic without a session")
+    })?;
+    acts::account(stage, &host, &upf.ctl, &ran, report).in_step("the UPF's accounts")?;
     core.end().in_step("release of the PFCP association")
 }
 
 /// Traffic, a path switch, more traffic.
 fn play(
     stage: &DemoContext<'_>,
+    host: &Host<'_>,
     servers: &Servers,
     core: &mut Core,
     ran: &mut Ran,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    acts::ping_and_http(stage, servers, ran, report)?;
-    acts::switch_path(stage, core, ran, report).in_step("path switch")?;
-    acts::iperf(stage, ran, report)?;
+    acts::ping_and_http(stage, host, servers, ran, report)?;
+    acts::switch_path(stage, host, core, ran, report).in_step("path switch")?;
+    acts::iperf(stage, host, ran, report)?;
     report.rounds = 1;
     Ok(())
 }
@@ -163,6 +174,7 @@ fn play(
 /// short.
 fn play_on(
     stage: &DemoContext<'_>,
+    host: &Host<'_>,
     servers: &Servers,
     ran: &Ran,
     report: &mut Report,
@@ -171,8 +183,8 @@ fn play_on(
         stage
             .screen
             .step("another round; Ctrl-C ends the demo in order");
-        let round = acts::ping_and_http(stage, servers, ran, report)
-            .and_then(|()| acts::iperf(stage, ran, report));
+        let round = acts::ping_and_http(stage, host, servers, ran, report)
+            .and_then(|()| acts::iperf(stage, host, ran, report));
         match round {
             Ok(()) => report.rounds += 1,
             Err(error) if error.is_interruption() => {}

@@ -138,7 +138,7 @@ pub(super) struct PortCounters {
     pub(super) rx_packets: u64,
     #[serde(default)]
     pub(super) tx_packets: u64,
-    /// Packets that the port had no room for.
+    /// Packets that the kernel, or a device, had no room for until the UPF would take them.
     #[serde(default)]
     pub(super) rx_missed: u64,
     #[serde(default)]
@@ -150,9 +150,9 @@ pub(super) struct PortCounters {
 }
 
 impl PortCounters {
-    /// Packets that went no further, for whatever reason.
-    pub(super) fn missed(&self) -> u64 {
-        self.rx_missed + self.rx_errors + self.rx_no_buffer + self.tx_errors
+    /// Packets that the UPF could not take or send.
+    pub(super) fn failed(&self) -> u64 {
+        self.rx_errors + self.rx_no_buffer + self.tx_errors
     }
 }
 

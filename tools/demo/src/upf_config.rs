@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sluice_port_dpdk::devargs::{self, MemifRole};
+use sluice_port_dpdk::devargs::{self, MemifRole, PacketRings};
 use sluice_port_dpdk::free_huge_mib;
 
 use super::workdir::WorkDir;
@@ -13,6 +13,8 @@ use crate::args::Driver;
 const MEMORY_MIB: u32 = 256;
 /// Both ports' rings four times over.
 const MBUFS: u32 = 65_535;
+/// The demo sends some 30,000 packets a second.
+const RING_SLOTS: u32 = 32_768;
 
 /// What a driver needs that is not here, if anything: packet buffers become the kernel's own only
 /// on huge pages, as on normal ones they do not lie gapless.
@@ -36,18 +38,32 @@ pub(super) fn driver_name(driver: Driver) -> &'static str {
     }
 }
 
+/// A kernel interface by a packet socket, whose rings hold a second of the demo's traffic: so long a
+/// busy machine may let a worker wait.
+pub(super) fn deep_rings(number: u16, interface: &str) -> String {
+    let slots = RING_SLOTS;
+    devargs::af_packet_with(
+        number,
+        interface,
+        PacketRings {
+            slots,
+            ..PacketRings::new(1)
+        },
+    )
+}
+
 /// The file's text: two ports, N4 on a kernel socket, its control socket at `socket`.
 pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
     let memifs = bridge::sockets(work);
     let device = |number: u16, interface| match driver {
-        Driver::AfPacket => devargs::af_packet(number, interface, 1),
+        Driver::AfPacket => deep_rings(number, interface),
         Driver::AfXdp => devargs::af_xdp(number, interface, 1),
         Driver::Memif => {
             let socket = &memifs[usize::from(number)];
             devargs::memif(number, MemifRole::Client, socket, 0)
         }
     };
-    // A worker may have to wait for its core on a small, busy machine.
+    // Of drivers with rings of their own: a worker may have to wait for its CPU.
     let queues =
         "rx_queues: 1\n    tx_queues: 1\n    rx_descriptors: 4096\n    tx_descriptors: 4096";
     let (n3, n6, socket) = (device(0, "n3"), device(1, "n6"), socket.display());

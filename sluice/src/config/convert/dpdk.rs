@@ -3,7 +3,8 @@
 use crate::config::UpfConfig;
 use crate::config::dpdk::{Dpdk, HugePages};
 use crate::config::ports::Port;
-use sluice_port_dpdk::{DATA_ROOM_HUGE_PAGES, EalConfig, Memory, PoolConfig, PortConfig, devargs};
+use sluice_port_dpdk::devargs::{self, PacketRings};
+use sluice_port_dpdk::{DATA_ROOM_HUGE_PAGES, EalConfig, Memory, PoolConfig, PortConfig};
 
 /// `struct rte_mbuf` (two lines of 64 bytes) and the pool's header of each.
 const MBUF_BYTES: u64 = 128 + 64;
@@ -96,12 +97,15 @@ fn completed_devargs(port: &Port, queues: u16) -> String {
     }
     let number = |driver: &str| device.strip_prefix(driver)?.parse::<u16>().ok();
     if let Some(n) = number("net_af_packet") {
-        return match port.mtu {
-            Some(mtu) if frame_bytes(mtu.value) > devargs::AF_PACKET_MAX_FRAME_BYTES => {
-                devargs::af_packet_with_frames(n, interface, queues, frame_bytes(mtu.value))
-            }
-            _ => devargs::af_packet(n, interface, queues),
+        let usual = PacketRings::new(queues);
+        let wanted = port.mtu.map_or(0, |mtu| frame_bytes(mtu.value));
+        let deepest = port.rx_descriptors.max(port.tx_descriptors);
+        let rings = PacketRings {
+            max_frame_bytes: usual.max_frame_bytes.max(wanted),
+            slots: usual.slots.max(deepest.into()),
+            ..usual
         };
+        return devargs::af_packet_with(n, interface, rings);
     }
     match number("net_af_xdp") {
         Some(n) => devargs::af_xdp(n, interface, queues),

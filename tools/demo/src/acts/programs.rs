@@ -1,6 +1,8 @@
 //! Demo phase: ping, curl and iperf3 on all UEs.
 
 use crate::error::{DemoError, InStep as _};
+use crate::host::Host;
+use crate::phase::{Starved, undisturbed};
 use crate::plan;
 use crate::ran::{Ran, Ue};
 use crate::report::Report;
@@ -12,17 +14,30 @@ use crate::traffic::{at_once, http, in_groups, iperf};
 /// All UEs ping the server, with small and full packets, and fetch and store a file.
 pub(crate) fn ping_and_http(
     stage: &DemoContext<'_>,
+    host: &Host<'_>,
     servers: &Servers,
     ran: &Ran,
     report: &mut Report,
 ) -> Result<(), DemoError> {
-    ping_all(stage, ran, report).in_step("ping")?;
+    undisturbed(stage, host, report, "ping", |report| {
+        ping_all(stage, ran, report).in_step("ping")
+    })?;
+    undisturbed(stage, host, report, "HTTP", |report| {
+        http_all(stage, servers, ran, report).in_step("HTTP")
+    })
+}
+
+fn http_all(
+    stage: &DemoContext<'_>,
+    servers: &Servers,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<Starved, DemoError> {
     stage.screen.step("HTTP: a file down and up again");
     let transfers = in_groups(&ran.ues, plan::FLOWS_AT_ONCE, |ue| {
         http::transfer(&ue.ns, &ue.name, servers, stage.work, stage.stop)
     });
-    let transfers = transfers.in_step("HTTP")?;
-    for (result, transfer) in report.ues.iter_mut().zip(transfers) {
+    for (result, transfer) in report.ues.iter_mut().zip(transfers?) {
         for (what, one) in [("download", transfer.download), ("upload", transfer.upload)] {
             let got = format!(
                 "{} bytes, {}, {:.0} Mbit/s",
@@ -42,12 +57,13 @@ pub(crate) fn ping_and_http(
         }
         result.http = Some(transfer);
     }
-    Ok(())
+    Ok(Starved::new())
 }
 
 /// UDP both ways at once, then TCP each way, from several UEs.
 pub(crate) fn iperf(
     stage: &DemoContext<'_>,
+    host: &Host<'_>,
     ran: &Ran,
     report: &mut Report,
 ) -> Result<(), DemoError> {
@@ -55,9 +71,13 @@ pub(crate) fn iperf(
         .ues
         .get(..ran.ues.len().min(plan::IPERF_UES_MAX))
         .unwrap_or_default();
-    udp(stage, ues, report).in_step("iperf3 UDP")?;
+    undisturbed(stage, host, report, "iperf3 UDP", |report| {
+        udp(stage, ues, report).in_step("iperf3 UDP")
+    })?;
     for direction in [iperf::Direction::Uplink, iperf::Direction::Downlink] {
-        tcp(stage, ues, direction, report).in_step("iperf3 TCP")?;
+        undisturbed(stage, host, report, "iperf3 TCP", |report| {
+            tcp(stage, ues, direction, report).in_step("iperf3 TCP")
+        })?;
     }
     Ok(())
 }
@@ -78,7 +98,7 @@ pub(super) fn ping_server(
     ping(&ue.ns, plan, stage.stop)
 }
 
-fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<Starved, DemoError> {
     stage.screen.step("ping with small and with full packets");
     for result in &mut report.ues {
         result.ping.clear();
@@ -92,20 +112,27 @@ fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<(
             result.ping.push(one);
         }
     }
-    Ok(())
+    Ok(Starved::new())
 }
 
-fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<(), DemoError> {
+fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<Starved, DemoError> {
     let time_s = plan::UDP_TIME.as_secs();
     stage.screen.step(&format!(
         "iperf3: UDP both ways for {time_s} s, {} UEs",
         ues.len()
     ));
     let flows = at_once(ues, |index, ue| iperf::udp(&ue.ns, index, stage.stop))?;
+    let mut starved = Starved::new();
     for (result, flows) in report.ues.iter_mut().zip(flows) {
         for (way, flow) in [("uplink", flows.uplink), ("downlink", flows.downlink)] {
             let name = format!("{} UDP {way}", result.name);
             let mbps = flow.bits_per_second / 1e6;
+            if flow.sent_bits_per_second < plan::UDP_WANTED_BPS {
+                let sent = flow.sent_bits_per_second / 1e6;
+                starved.push(format!(
+                    "the sender of {name} came to {sent:.1} Mbit/s only"
+                ));
+            }
             report
                 .checks
                 .at_least(&name, plan::UDP_WANTED_BPS / 1e6, mbps, "Mbit/s");
@@ -122,7 +149,7 @@ fn udp(stage: &DemoContext<'_>, ues: &[Ue], report: &mut Report) -> Result<(), D
         }
         result.udp = Some(flows);
     }
-    Ok(())
+    Ok(starved)
 }
 
 fn tcp(
@@ -130,7 +157,7 @@ fn tcp(
     ues: &[Ue],
     direction: iperf::Direction,
     report: &mut Report,
-) -> Result<(), DemoError> {
+) -> Result<Starved, DemoError> {
     let (time_s, count) = (plan::TCP_TIME.as_secs(), ues.len());
     stage.screen.step(&format!(
         "iperf3: TCP {} for {time_s} s, {count} UEs",
@@ -154,5 +181,5 @@ fn tcp(
             iperf::Direction::Downlink => result.tcp_downlink = Some(flow),
         }
     }
-    Ok(())
+    Ok(Starved::new())
 }

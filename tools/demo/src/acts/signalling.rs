@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use sluice_ran::GnbHandle;
 use sluice_wire::ids::Qfi;
 
 use super::MOVING_UE;
 use super::programs::ping_server;
 use crate::core::Core;
 use crate::error::DemoError;
+use crate::host::Host;
+use crate::phase::{Starved, undisturbed};
 use crate::plan;
 use crate::ran::{Ran, downlink_endpoint, first_gnb};
 use crate::report::{PathSwitch, Report};
 use crate::run::DemoContext;
-use crate::traffic::ping::{Ping, PingPlan, ping};
+use crate::traffic::ping::{PingPlan, ping};
 
 const ECHO_LIMIT: Duration = Duration::from_secs(3);
 const END_MARKER_LIMIT: Duration = Duration::from_secs(3);
@@ -39,7 +42,7 @@ pub(crate) fn greet(
     stage: &DemoContext<'_>,
     ran: &Ran,
     report: &mut Report,
-) -> Result<(), DemoError> {
+) -> Result<Starved, DemoError> {
     stage.screen.step("echoes on N3 and N6");
     for gnb in ran.gnbs() {
         let took = gnb.echo(plan::N3_UPF, ECHO_LIMIT)?;
@@ -64,13 +67,14 @@ pub(crate) fn greet(
         answered.sent,
         answered.received,
     );
-    Ok(())
+    Ok(Starved::new())
 }
 
 /// A UE moves to the other gNB (TS 23.502, 4.9.1.2): the old one gets an End Marker and nothing
 /// more, and packets go on through the new one.
 pub(crate) fn switch_path(
     stage: &DemoContext<'_>,
+    host: &Host<'_>,
     core: &mut Core,
     ran: &mut Ran,
     report: &mut Report,
@@ -88,7 +92,6 @@ pub(crate) fn switch_path(
         new_gnb.name()
     ));
     ran.wait_until_quiet(stage.stop)?;
-    let before = new_gnb.counters()?.downlink.packets;
     let (old, new) = ran.hand_over(MOVING_UE, core.uplink(MOVING_UE)?)?;
     core.switch_path(MOVING_UE, new)?;
     // Whether it has come is a check, not an error.
@@ -96,22 +99,9 @@ pub(crate) fn switch_path(
         Ok(old_gnb.tunnel(old.teid)?.end_markers > 0)
     });
     stage.stop.check()?;
-    let answered = match ran.ues.get(MOVING_UE) {
-        Some(ue) => ping_server(stage, ue, 56)?,
-        None => Ping::default(),
-    };
-    report.loss.ping += answered.lost();
-    report.checks.equal(
-        format!("{name} ping after the path switch, answers"),
-        answered.sent,
-        answered.received,
-    );
-    let after = new_gnb.counters()?.downlink.packets;
-    report.checks.equal(
-        format!("downlink packets at {}", new_gnb.name()),
-        answered.sent,
-        after - before,
-    );
+    undisturbed(stage, host, report, "path switch", |report| {
+        through_the_new_gnb(stage, ran, &new_gnb, report)
+    })?;
     report.path_switch = Some(PathSwitch {
         ue: name,
         from: old_gnb.name().to_owned(),
@@ -119,4 +109,31 @@ pub(crate) fn switch_path(
         ..PathSwitch::default()
     });
     Ok(())
+}
+
+/// The UE that moved pings, and all answers come by the gNB to which it moved.
+fn through_the_new_gnb(
+    stage: &DemoContext<'_>,
+    ran: &Ran,
+    gnb: &GnbHandle,
+    report: &mut Report,
+) -> Result<Starved, DemoError> {
+    let Some(ue) = ran.ues.get(MOVING_UE) else {
+        return Ok(Starved::new());
+    };
+    let before = gnb.counters()?.downlink.packets;
+    let answered = ping_server(stage, ue, 56)?;
+    report.loss.ping += answered.lost();
+    report.checks.equal(
+        format!("{} ping after the path switch, answers", ue.name),
+        answered.sent,
+        answered.received,
+    );
+    let after = gnb.counters()?.downlink.packets;
+    report.checks.equal(
+        format!("downlink packets at {}", gnb.name()),
+        answered.sent,
+        after - before,
+    );
+    Ok(Starved::new())
 }

@@ -17,6 +17,8 @@ const SLACK: Duration = Duration::from_secs(15);
 /// UDP in one direction, as its receiver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct UdpFlow {
+    /// As its sender saw it: less than it was told to send if it did not get a CPU.
+    pub(crate) sent_bits_per_second: f64,
     pub(crate) bits_per_second: f64,
     pub(crate) seconds: f64,
     pub(crate) packets: u64,
@@ -122,13 +124,17 @@ fn run(command: &mut Command, time: Duration, stop: &Stop) -> Result<Value, Demo
 fn udp_of(report: &Value) -> Option<Udp> {
     let end = report.get("end")?;
     Some(Udp {
-        uplink: udp_flow(end.get("sum_received")?)?,
-        downlink: udp_flow(end.get("sum_received_bidir_reverse")?)?,
+        uplink: udp_flow(end.get("sum_sent")?, end.get("sum_received")?)?,
+        downlink: udp_flow(
+            end.get("sum_sent_bidir_reverse")?,
+            end.get("sum_received_bidir_reverse")?,
+        )?,
     })
 }
 
-fn udp_flow(sum: &Value) -> Option<UdpFlow> {
+fn udp_flow(sent: &Value, sum: &Value) -> Option<UdpFlow> {
     Some(UdpFlow {
+        sent_bits_per_second: sent.get("bits_per_second")?.as_f64()?,
         bits_per_second: sum.get("bits_per_second")?.as_f64()?,
         seconds: sum.get("seconds")?.as_f64()?,
         packets: sum.get("packets")?.as_u64()?,
@@ -158,7 +164,7 @@ mod tests {
                 "lost_packets": lost})
         };
         let report = json!({"end": {"sum_sent": sum(9, 0), "sum_received": sum(10, 1),
-            "sum_received_bidir_reverse": sum(20, 2)}});
+            "sum_sent_bidir_reverse": sum(22, 0), "sum_received_bidir_reverse": sum(20, 2)}});
         let udp = udp_of(&report).expect("report");
         assert_eq!((udp.uplink.packets, udp.uplink.lost_packets), (10, 1));
         assert_eq!((udp.downlink.packets, udp.downlink.lost_packets), (20, 2));
