@@ -1,25 +1,42 @@
 //! `sluice upf --check`: validation of a configuration file against this machine.
 
-use crate::cli::args::UpfArgs;
+use crate::cli::args::{CheckScope, UpfArgs};
 use crate::config::{Loaded, Machine, Problem, Refused, UpfConfig};
 use crate::exit::Exit;
 use crate::logging::{self, Verbosity};
+use crate::upf::needs;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
-/// Checks the file without opening anything that it names.
-pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
+/// Checks the file, and, unless told not to, whether this machine has what it names; nothing of that is
+/// opened for good.
+pub fn run(args: &UpfArgs, scope: CheckScope, verbosity: Verbosity) -> Exit {
     logging::start(verbosity, "info");
     let file = &args.config;
     match UpfConfig::load(file, &Machine::this()) {
-        Ok(loaded) => {
+        Ok(mut loaded) => {
+            let problems = match scope {
+                CheckScope::File => Vec::new(),
+                CheckScope::Machine => {
+                    let found = needs::of_machine(&loaded.config);
+                    loaded.warnings.extend(found.warnings);
+                    found.problems
+                }
+            };
             show_warnings(file, &loaded.warnings);
-            match args.json {
-                true => write_out(&accepted_json(file, &loaded)),
-                false => write_out(&accepted(file, &loaded)),
+            for problem in &problems {
+                eprintln!("{}", problem.in_file(file));
             }
-            Exit::Done
+            match args.json {
+                true => write_out(&read_json(file, &loaded, &problems)),
+                false if problems.is_empty() => write_out(&accepted(file, &loaded)),
+                false => {}
+            }
+            match problems.is_empty() {
+                true => Exit::Done,
+                false => Exit::Lacking,
+            }
         }
         Err(refused) => {
             eprintln!("{refused}");
@@ -42,11 +59,11 @@ fn accepted(file: &Path, loaded: &Loaded) -> String {
     format!("{}: ok\n{}", file.display(), loaded.config.summary())
 }
 
-fn accepted_json(file: &Path, loaded: &Loaded) -> String {
+fn read_json(file: &Path, loaded: &Loaded, problems: &[Problem]) -> String {
     let object = json!({
         "file": file.display().to_string(),
-        "ok": true,
-        "problems": [],
+        "ok": problems.is_empty(),
+        "problems": problems_json(problems),
         "warnings": problems_json(&loaded.warnings),
         "summary": loaded.config.summary_json(),
     });

@@ -36,7 +36,7 @@ fn file(text: &str) -> NamedTempFile {
 fn check(text: &str, more: &[&str]) -> (String, (Option<i32>, String, String)) {
     let file = file(text);
     let name = file.path().to_str().expect("UTF-8").to_owned();
-    let arguments = [&["upf", "-c", &name, "--check"], more].concat();
+    let arguments = [&["upf", "-c", &name, "--check=file"], more].concat();
     let result = run(&arguments);
     (name, result)
 }
@@ -70,6 +70,66 @@ fn a_bad_file_ends_with_2_and_every_problem_on_standard_error() {
         ),
     ];
     assert_eq!(err.lines().collect::<Vec<_>>(), expected);
+}
+
+/// The example's interfaces, address and driver are not here: each is told of, and the exit code is 3.
+#[test]
+fn what_this_machine_lacks_is_told_line_by_line() {
+    let example = EXAMPLE
+        .replace(
+            "net_af_packet0,iface=eth1",
+            "net_af_packet0,iface=sluice-none",
+        )
+        .replace("net_af_packet1,iface=eth2", "0000:fe:1f.7")
+        + "\n";
+    let file = file(&example);
+    let name = file.path().to_str().expect("UTF-8");
+    let (code, out, err) = run(&["upf", "-c", name, "--check"]);
+    assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
+    for told in [
+        "ports[0].device: this machine has no network interface 'sluice-none'; expected one that",
+        "ports[1].device: this machine has no PCI device 0000:fe:1f.7; expected one that",
+        "n4.listen[0]: 192.0.2.10:8805 cannot be listened on: ",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+    let (code, out, _) = run(&["upf", "-c", name, "--check", "--json"]);
+    assert_eq!(code, Some(3));
+    let object: Value = serde_json::from_str(&out).expect("JSON and nothing else");
+    assert_eq!(object["ok"], false);
+    assert!(
+        object["problems"]
+            .as_array()
+            .is_some_and(|all| all.len() >= 3)
+    );
+}
+
+#[test]
+fn what_is_there_is_not_complained_of() {
+    let text = "control_socket: /tmp/sluice-check.ctl\nn4: {listen: '127.0.0.1:8899', peers: 127.0.0.2}\n\
+        dpdk: {memory_mb: 64, mbufs: 8191}\nlimits: {sessions: 64}\n\
+        ports: [{name: p0, device: net_null0}, {name: p1, device: net_nul1}]\ninterfaces:\n\
+        - {name: n3, port: p0, addresses: 198.51.100.1/24, n3: {}}\n\
+        - {name: n6, port: p1, addresses: 203.0.113.2/24, gateway: 203.0.113.1, n6: {network_instance: core}}\n\
+        pools: [{network_instance: core, prefix: 10.45.0.0/24}]\n";
+    let check = |text: &str| {
+        let file = file(text);
+        run(&["upf", "-c", file.path().to_str().expect("UTF-8"), "--check"])
+    };
+    let (code, _, err) = check(text);
+    assert_eq!(code, Some(3), "{err}");
+    let told = "ports[1].device: DPDK has no driver for net_nul1; expected a device";
+    assert!(
+        err.lines()
+            .filter(|line| line.contains(": expected") || line.contains("; expected"))
+            .count()
+            == 1,
+        "{err}"
+    );
+    assert!(err.contains(told), "{err}");
+    let (code, out, err) = check(&text.replace("net_nul1", "net_null1"));
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains(": ok"), "{out}");
 }
 
 #[test]

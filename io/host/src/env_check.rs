@@ -1,7 +1,8 @@
 //! Checks of the environment (tools, capabilities, huge pages), with messages for the operator and
 //! exit code 3.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use crate::tool;
 
@@ -58,6 +59,14 @@ pub fn missing(needs: &[Need]) -> Vec<Missing> {
 /// Whether namespaces, interfaces and packet sockets can be made.
 pub fn is_network_admin() -> bool {
     why_not(Need::NetworkAdmin).is_none()
+}
+
+/// Whether files can be made in a folder.
+///
+/// # Errors
+/// The kernel's reason why not.
+pub fn is_writable(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)?)
 }
 
 fn why_not(need: Need) -> Option<String> {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_devargs.h>
 #include <rte_log.h>
 #include <rte_version.h>
 #include "wrapper.h"
@@ -116,6 +118,17 @@ int sdp_port_add_mac(uint16_t port, const uint8_t mac[6])
 
 	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
 	return rte_eth_dev_mac_addr_add(port, &addr, 0);
+}
+
+int sdp_device_has_driver(const char *text)
+{
+	struct rte_devargs devargs;
+
+	memset(&devargs, 0, sizeof(devargs));
+	if (rte_devargs_parse(&devargs, text) != 0)
+		return 0;
+	free(devargs.data);
+	return 1;
 }
 
 int sdp_port_link_is_up(uint16_t port)

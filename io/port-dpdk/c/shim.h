@@ -75,6 +75,8 @@ int sdp_port_rx_queue(uint16_t port, uint16_t queue, uint16_t descriptors, int s
 		      struct rte_mempool *pool);
 int sdp_port_tx_queue(uint16_t port, uint16_t queue, uint16_t descriptors, int socket);
 int sdp_port_add_mac(uint16_t port, const uint8_t mac[6]);
+/* 1 if a bus knows the device and a driver takes it: "net_tap0,iface=t", "0000:03:00.0". */
+int sdp_device_has_driver(const char *devargs);
 int sdp_port_link_is_up(uint16_t port);
 int sdp_port_detach(uint16_t port);
 extern const uint64_t sdp_rx_scatter, sdp_tx_multi_segs, sdp_rss_ip;

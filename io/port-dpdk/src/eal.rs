@@ -92,6 +92,16 @@ impl Eal {
         (version / 100, version % 100)
     }
 
+    /// Whether there is a driver for a device, by its device arguments or PCI address. The device is
+    /// not touched, and need not be there.
+    #[must_use]
+    pub fn has_driver_for(&self, devargs: &str) -> bool {
+        let _alone = self.control();
+        // SAFETY: a C string, which is only read.
+        CString::new(devargs)
+            .is_ok_and(|text| unsafe { sys::sdp_device_has_driver(text.as_ptr()) == 1 })
+    }
+
     /// DPDK's control functions are not made for several threads at once.
     pub(crate) fn control(&self) -> MutexGuard<'_, ()> {
         self.running

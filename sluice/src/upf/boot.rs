@@ -7,6 +7,7 @@ use super::load::Load;
 use super::metrics::Metrics;
 use super::migrate_cmd::Moves;
 use super::n4::{N4, wall_clock};
+use super::needs;
 use super::ports;
 use super::refusals::RefusalLog;
 use super::scaling::Scaling;
@@ -22,7 +23,6 @@ use sluice_datapath::limits::RESERVED;
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::tables::Polled;
 use sluice_host::claim::InterfaceClaim;
-use sluice_host::env_check;
 use sluice_host::signal::Shutdown;
 use sluice_host::thread;
 use sluice_n4::Features;
@@ -83,7 +83,8 @@ fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
 
 /// Starts everything. What was opened closes again if a later step fails.
 pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
-    check_rights(config)?;
+    // Before DPDK fails in words of its own.
+    needs::rights(config).map_err(BootError::Line)?;
     let claims = claim_interfaces(config)?;
     let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
@@ -146,24 +147,6 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         idle_turns: 0,
         refusal_log: RefusalLog::default(),
     })
-}
-
-/// Before DPDK fails in words of its own.
-fn check_rights(config: &UpfConfig) -> Result<(), BootError> {
-    for (i, port) in config.ports.iter().enumerate() {
-        let lacking = port.needs().map(|need| env_check::missing(&[need]));
-        if let Some(why) = lacking.iter().flatten().next() {
-            let key = format!("ports[{i}].device");
-            let expected = "rights to open the device";
-            return Err(BootError::line(
-                port.device.line,
-                key,
-                why.to_string(),
-                expected,
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// So that no other UPF gets the same packets.

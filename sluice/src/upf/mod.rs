@@ -12,6 +12,7 @@ mod load;
 pub mod metrics;
 mod migrate_cmd;
 pub mod n4;
+pub(crate) mod needs;
 mod ports;
 mod refusals;
 pub mod scaling;
@@ -30,8 +31,8 @@ use sluice_host::signal::Shutdown;
 
 /// Runs until SIGTERM or SIGINT.
 pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
-    if args.check {
-        return check::run(args, verbosity);
+    if let Some(scope) = args.check {
+        return check::run(args, scope, verbosity);
     }
     let loaded = match UpfConfig::load(&args.config, &Machine::this()) {
         Ok(loaded) => loaded,

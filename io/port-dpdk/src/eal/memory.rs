@@ -61,6 +61,16 @@ impl Pages {
     }
 }
 
+impl Memory {
+    /// Whether it can be had now.
+    ///
+    /// # Errors
+    /// [`EalError::TooFewHugePages`].
+    pub fn is_there(self) -> Result<(), EalError> {
+        choose(self, free_huge_mib()).map(drop)
+    }
+}
+
 pub(super) fn choose(wanted: Memory, free_huge_mib: u32) -> Result<Pages, EalError> {
     match wanted {
         Memory::Auto { mib } if mib <= free_huge_mib => Ok(Pages::Huge),
