@@ -5,7 +5,7 @@
 //! lie in the second-level cache, as after a NIC's DMA. The limit uses the very same FIFO.
 
 use super::arrivals::Arrivals;
-use super::traffic::{Direction, Flow, Frames};
+use super::traffic::{Direction, Flow, Frames, UplinkForm};
 use sluice_port::{Burst, Packet};
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ pub struct Fifo<P: Packet> {
     filled: usize,
     returned: usize,
     direction: Direction,
+    form: UplinkForm,
     frames: Arc<Frames>,
     /// In the order in which they send.
     flows: Arc<[Flow]>,
@@ -83,6 +84,7 @@ impl<P: Packet> Fifo<P> {
             filled: 0,
             returned: PACKETS,
             direction,
+            form: UplinkForm::Usual,
             frames,
             flows: Arc::default(),
             next_in: 0,
@@ -101,6 +103,21 @@ impl<P: Packet> Fifo<P> {
         self.flows = flows;
         self.filled = self.received;
         (self.next_in, self.next_out) = (0, 0);
+    }
+
+    /// From now on uplink packets have this form. All packets must be here.
+    pub fn set_form(&mut self, form: UplinkForm) {
+        if self.direction == Direction::Downlink || form == self.form {
+            return;
+        }
+        self.form = form;
+        (self.filled, self.next_in) = (self.received, self.next_out);
+        for packet in self.ring.iter_mut().flatten() {
+            restore(packet, self.headroom);
+            let more = form.input_len().saturating_sub(packet.len());
+            packet.truncate(form.input_len());
+            let _ = packet.append(more);
+        }
     }
 
     /// From now on packets come when they are due, or always. Returns what was before.
@@ -184,7 +201,13 @@ impl<P: Packet> Fifo<P> {
             self.next_in = self.after(self.next_in);
             if let Some(packet) = &mut self.ring[at & MASK] {
                 restore(packet, self.headroom);
-                self.frames.fill(self.direction, flow, packet.data_mut());
+                let out = packet.data_mut();
+                match (self.direction, self.form) {
+                    (Direction::Downlink, _) | (_, UplinkForm::Usual) => {
+                        self.frames.fill(self.direction, flow, out);
+                    }
+                    (Direction::Uplink, form) => self.frames.fill_uplink(form, flow, out),
+                }
             }
         }
         self.filled = end.max(self.filled);
@@ -200,7 +223,11 @@ impl<P: Packet> Fifo<P> {
     fn compare(&mut self, packet: &P) {
         let flow = &self.flows[self.next_out];
         self.compared += 1;
-        if !self.frames.is_right(self.direction, flow, packet.data()) {
+        let is_right = match self.direction {
+            Direction::Uplink => self.frames.is_right_uplink(self.form, flow, packet.data()),
+            Direction::Downlink => self.frames.is_right(self.direction, flow, packet.data()),
+        };
+        if !is_right {
             self.wrong += 1;
             let found = || (*flow, packet.data().to_vec());
             self.first_wrong.get_or_insert_with(found);

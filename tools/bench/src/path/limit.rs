@@ -8,11 +8,11 @@ use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
 use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
 
-/// Takes up to `stage` packets from `io` and gives them back done; None if one has no line among
+/// Takes up to `stage` packets from `io`, uplink ones with `outer_len` octets around the inner packet, and gives them back done; None if one has no line among
 /// `lines`, a power of two. `fronts` are the headers to be written, by peer.
 #[inline(never)]
 pub fn turn<P: Packet>(
-    (way, io): (Direction, &mut Fifo<P>),
+    (way, outer_len, io): (Direction, usize, &mut Fifo<P>),
     lines: &mut [SessionEntry],
     fronts: &[[u8; 14 + OUTER_LEN]],
     stage: usize,
@@ -34,7 +34,7 @@ pub fn turn<P: Packet>(
         let front = fronts
             .get(usize::from(line.body.peer))
             .filter(|_| line.key == key)?;
-        packet.pull_front(if up { OUTER_LEN } else { 0 }).ok()?;
+        packet.pull_front(if up { outer_len } else { 0 }).ok()?;
         let len = packet.len() as u16 - 14;
         decrement_ttl(packet.data_mut()[14..].first_chunk_mut()?).ok()?;
         line.body.bytes += u64::from(len);

@@ -2,9 +2,9 @@
 
 use super::fifo::Check;
 use super::limit;
-use super::smf::Teids;
+use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
-use super::traffic::{Direction, OUTER_LEN};
+use super::traffic::{Direction, OUTER_LEN, UplinkForm};
 use crate::stats::Summary;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::session::entry::SessionEntry;
@@ -25,32 +25,47 @@ pub struct Case {
     pub name: &'static str,
     /// Where packets come in.
     pub directions: &'static [Direction],
-    /// Who chose the TEIDs of the uplink.
-    pub teids: Teids,
+    /// Of the uplink.
+    pub form: UplinkForm,
+    /// Which UPF.
+    pub variant: Variant,
+}
+
+impl Case {
+    const fn uplink(name: &'static str, form: UplinkForm, variant: Variant) -> Self {
+        Self {
+            name,
+            directions: &[Direction::Uplink],
+            form,
+            variant,
+        }
+    }
 }
 
 /// All of them.
-pub const CASES: [Case; 4] = [
-    Case {
-        name: "path/ul/default",
-        directions: &[Direction::Uplink],
-        teids: Teids::Ours,
-    },
+pub const CASES: [Case; 8] = [
+    Case::uplink("path/ul/default", UplinkForm::Usual, Variant::Usual),
     Case {
         name: "path/dl/default",
         directions: &[Direction::Downlink],
-        teids: Teids::Ours,
+        form: UplinkForm::Usual,
+        variant: Variant::Usual,
     },
     Case {
         name: "path/mix/default",
         directions: &[Direction::Uplink, Direction::Downlink],
-        teids: Teids::Ours,
+        form: UplinkForm::Usual,
+        variant: Variant::Usual,
     },
-    Case {
-        name: "path/ul/foreign",
-        directions: &[Direction::Uplink],
-        teids: Teids::Foreign,
-    },
+    Case::uplink("path/ul/checksum", UplinkForm::Checksum, Variant::Usual),
+    Case::uplink(
+        "path/ul/checksum1400",
+        UplinkForm::LongChecksum,
+        Variant::Usual,
+    ),
+    Case::uplink("path/ul/no-psc", UplinkForm::Bare, Variant::Bare),
+    Case::uplink("path/ul/foreign", UplinkForm::Usual, Variant::ForeignTeids),
+    Case::uplink("path/ul/routes16", UplinkForm::Usual, Variant::Routes),
 ];
 
 /// How long is measured.
@@ -85,6 +100,8 @@ pub struct Bench {
     downlink: Arena<SessionEntry>,
     uplink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
     downlink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
+    /// Octets around the inner packets of the uplink.
+    outer_len: usize,
 }
 
 impl Bench {
@@ -99,6 +116,7 @@ impl Bench {
             downlink: arena("limit-downlink")?,
             uplink_fronts: world.frames.uplink_fronts(),
             downlink_fronts: world.frames.downlink_fronts(),
+            outer_len: world.variant.form().outer_len(),
         };
         for flow in world.flows.iter() {
             let mut line = SessionEntry {
@@ -106,9 +124,10 @@ impl Bench {
                 ..SessionEntry::default()
             };
             line.body.teid = flow.gnb_teid;
-            line.body.peer = flow.gnb() as u16;
+            line.body.peer = world.frames.way_out(flow) as u16;
             bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
             line.key = flow.ue;
+            line.body.peer = flow.gnb() as u16;
             bench.downlink.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
         }
         Ok(bench)
@@ -117,16 +136,33 @@ impl Bench {
     /// Sends the packets of all sessions through the limit and compares every byte.
     pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
         world.open(&[], Check::Every);
+        self.outer_len = world.variant.form().outer_len();
         let turns = world.flows.len().div_ceil(STAGES[2]);
         for _ in 0..turns {
             self.limit(world, Direction::Uplink, STAGES[2])?;
-            self.limit(world, Direction::Downlink, STAGES[2])?;
+            // It knows the usual header alone.
+            if world.variant != Variant::Bare {
+                self.limit(world, Direction::Downlink, STAGES[2])?;
+            }
         }
         world.verdict()
     }
 
     /// Measures path, limit and source in turn.
     pub fn measure<P: Packet>(
+        &mut self,
+        world: &mut Testbed<P>,
+        case: Case,
+        effort: Effort,
+    ) -> Result<Figures, Failure> {
+        world.set_form(case.form);
+        self.outer_len = case.form.outer_len();
+        let figures = self.measure_form(world, case, effort);
+        world.set_form(world.variant.form());
+        figures
+    }
+
+    fn measure_form<P: Packet>(
         &mut self,
         world: &mut Testbed<P>,
         case: Case,
@@ -177,11 +213,21 @@ impl Bench {
         let done = match way {
             Direction::Uplink => {
                 let lines = self.uplink.as_mut_slice();
-                limit::turn((way, &mut io.uplink), lines, &self.uplink_fronts, stage)
+                limit::turn(
+                    (way, self.outer_len, &mut io.uplink),
+                    lines,
+                    &self.uplink_fronts,
+                    stage,
+                )
             }
             Direction::Downlink => {
                 let lines = self.downlink.as_mut_slice();
-                limit::turn((way, &mut io.downlink), lines, &self.downlink_fronts, stage)
+                limit::turn(
+                    (way, OUTER_LEN, &mut io.downlink),
+                    lines,
+                    &self.downlink_fronts,
+                    stage,
+                )
             }
         };
         done.map(drop)

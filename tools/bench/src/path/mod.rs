@@ -14,6 +14,7 @@ pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
 mod report;
+pub(crate) mod servers;
 pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
@@ -29,7 +30,7 @@ use fifo::PACKETS;
 use measure::{Bench, CASES, Case, Effort, Figures};
 use report::{HugePages, Outcome, Results};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
-use smf::Teids;
+use smf::Variant;
 use std::time::Duration;
 use testbed::{Failure, Testbed};
 
@@ -78,15 +79,15 @@ fn start(args: &PathArgs) -> Result<(Eal, MbufPool), Failure> {
 fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
     for &sessions in &args.sessions {
-        for teids in [Teids::Ours, Teids::Foreign] {
-            let wanted = |case: &Case| case.teids == teids && case.name.contains(&args.only);
+        for variant in Variant::ALL {
+            let wanted = |case: &Case| case.variant == variant && case.name.contains(&args.only);
             let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
-            let ours = |name: &str| teids == Teids::Ours && name.contains(&args.only);
+            let ours = |name: &str| variant == Variant::Usual && name.contains(&args.only);
             let (waits, observes) = (ours(latency::NAME), ours(observe::NAME));
             if cases.is_empty() && !waits && !observes {
                 continue;
             }
-            let (mut world, mut bench, huge_pages) = proven(sessions, teids, eal, pool)?;
+            let (mut world, mut bench, huge_pages) = proven(sessions, variant, eal, pool)?;
             let effort = Effort {
                 reps: args.reps.into(),
                 each: Duration::from_secs_f64(args.seconds),
@@ -116,16 +117,18 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
 /// A UPF with sessions, and the limit for them; all bytes of both compared.
 fn proven(
     sessions: u32,
-    teids: Teids,
+    variant: Variant,
     eal: &Eal,
     pool: &MbufPool,
 ) -> Result<(Testbed<Mbuf>, Bench, HugePages), Failure> {
-    let whose = match teids {
-        Teids::Ours => "",
-        Teids::Foreign => " with TEIDs that the SMF chose",
+    let whose = match variant {
+        Variant::Usual => "",
+        Variant::ForeignTeids => " with TEIDs that the SMF chose",
+        Variant::Routes => " with 16 ways to the data network",
+        Variant::Bare => " without PDU Session Containers",
     };
     eprintln!("establishing {sessions} sessions{whose}");
-    let mut world = Testbed::build(sessions, teids, || pool.alloc())?;
+    let mut world = Testbed::build(sessions, variant, || pool.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
         sessions: memory::is_on_huge_pages("sluice-lines"),

@@ -1,7 +1,8 @@
 //! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
+use super::servers::Servers;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
-use super::traffic::Flow;
+use super::traffic::{Flow, UplinkForm};
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
@@ -27,6 +28,49 @@ pub enum Teids {
     Ours,
     /// The SMF: the path finds them by a hash table.
     Foreign,
+}
+
+/// What a UPF is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Variant {
+    /// TEIDs of the UPF, one default route.
+    #[default]
+    Usual,
+    /// TEIDs of the SMF.
+    ForeignTeids,
+    /// 16 ways to the data network.
+    Routes,
+    /// Packets without PDU Session Container, both ways.
+    Bare,
+}
+
+impl Variant {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Usual, Self::ForeignTeids, Self::Routes, Self::Bare];
+
+    /// Who chooses TEIDs.
+    pub fn teids(self) -> Teids {
+        match self {
+            Self::ForeignTeids => Teids::Foreign,
+            Self::Usual | Self::Routes | Self::Bare => Teids::Ours,
+        }
+    }
+
+    /// The data network's servers.
+    pub fn servers(self) -> Servers {
+        match self {
+            Self::Routes => Servers::Many,
+            Self::Usual | Self::ForeignTeids | Self::Bare => Servers::One,
+        }
+    }
+
+    /// What uplink frames look like.
+    pub fn form(self) -> UplinkForm {
+        match self {
+            Self::Bare => UplinkForm::Bare,
+            Self::Usual | Self::ForeignTeids | Self::Routes => UplinkForm::Usual,
+        }
+    }
 }
 
 /// The SMF's side of N4, without a socket.
@@ -132,15 +176,15 @@ pub struct Answers<P> {
     pub refused: Option<String>,
     /// Whether the association stands.
     pub associated: bool,
-    teids: Teids,
+    variant: Variant,
     packets: core::marker::PhantomData<fn() -> P>,
 }
 
 impl<P> Answers<P> {
     /// None yet, with room for `sessions`.
-    pub fn new(sessions: u32, teids: Teids) -> Self {
+    pub fn new(sessions: u32, variant: Variant) -> Self {
         Self {
-            teids,
+            variant,
             // Not zero, so that its memory is there and no session's.
             flows: vec![Flow::new(0, 0, Ipv4Addr::UNSPECIFIED); sessions as usize],
             established: 0,
@@ -148,6 +192,11 @@ impl<P> Answers<P> {
             associated: false,
             packets: core::marker::PhantomData,
         }
+    }
+
+    /// Whether packets have a PDU Session Container.
+    pub fn has_container(&self) -> bool {
+        self.variant != Variant::Bare
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -173,7 +222,7 @@ impl<P> Answers<P> {
             .created_pdr
             .iter()
             .find_map(|pdr| pdr.local_f_teid.first());
-        let chosen = match self.teids {
+        let chosen = match self.variant.teids() {
             Teids::Ours => f_teid.and_then(|f| f.teid()),
             Teids::Foreign => Teid::new(topology::foreign_teid(index as u32)),
         };
@@ -183,11 +232,9 @@ impl<P> Answers<P> {
             .and_then(|i| self.flows.get_mut(i));
         let flow = flow.ok_or("an answer with an unknown SEID")?;
         let index = index as u32;
-        *flow = Flow::new(
-            teid.get(),
-            topology::gnb_teid(index),
-            topology::ue_address(index),
-        );
+        let ue = topology::ue_address(index);
+        let server = self.variant.servers().of(ue.into());
+        *flow = Flow::to(server, teid.get(), topology::gnb_teid(index), ue);
         self.established += 1;
         Ok(())
     }

@@ -5,9 +5,10 @@ use super::fifo::{Check, Fifo};
 use super::io::BenchIo;
 use super::memory;
 use super::peers::Peers;
-use super::smf::{Answers, Smf, Teids};
+use super::servers::Servers;
+use super::smf::{Answers, Smf, Teids, Variant};
 use super::topology::{self, N3, N6};
-use super::traffic::{Direction, Flow, Frames};
+use super::traffic::{Direction, Flow, Frames, UplinkForm};
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
@@ -42,6 +43,8 @@ pub struct Testbed<P: Packet> {
     pub flows: Arc<[Flow]>,
     /// Memory that sessions take.
     pub memory: memory::Grown,
+    /// What it is asked to do.
+    pub variant: Variant,
 }
 
 /// A UPF that is not what it should be.
@@ -51,26 +54,29 @@ impl<P: Packet> Testbed<P> {
     /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
     pub fn build(
         sessions: u32,
-        teids: Teids,
+        variant: Variant,
         mut alloc: impl FnMut() -> Option<P>,
     ) -> Result<Self, Failure> {
-        let mut answers = Answers::new(sessions, teids);
-        let frames = Arc::new(Frames::default());
+        let mut answers = Answers::new(sessions, variant);
+        let frames = Arc::new(Frames::to(variant.servers()));
         let mut fifo = |direction| {
             let fifo = Fifo::new(direction, frames.clone(), &mut alloc);
             fifo.ok_or("no packet buffers for the memory source")
         };
         let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
         let before_bytes = memory::used_bytes();
-        let (mut core, mut worker) = start(Size::of(sessions), io)?;
-        establish(sessions, &mut core, &mut worker, (teids, &mut answers))?;
+        let (mut core, mut worker) = start(Size::of(sessions).to(variant.servers()), io)?;
+        let smf = (variant.teids(), &mut answers);
+        establish(sessions, &mut core, &mut worker, smf)?;
         let grown = memory::Grown::since(before_bytes, &core, sessions);
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = answers.flows.into();
         for fifo in worker.io().fifos() {
             fifo.set_flows(flows.clone());
+            fifo.set_form(variant.form());
         }
         Ok(Self {
+            variant,
             stats: core.end().stats()[0].clone(),
             core,
             worker,
@@ -93,6 +99,7 @@ impl<P: Packet> Testbed<P> {
             frames: Arc::default(),
             flows,
             memory: memory::Grown::UNKNOWN,
+            variant: Variant::Usual,
         }
     }
 
@@ -170,6 +177,13 @@ impl<P: Packet> Testbed<P> {
         }
     }
 
+    /// Uplink packets have this form from now on; all packets must be where they came from.
+    pub fn set_form(&mut self, form: UplinkForm) {
+        for fifo in self.worker.io().fifos() {
+            fifo.set_form(form);
+        }
+    }
+
     /// Ends it; gives all packets back to their pool.
     pub fn end(mut self) {
         for fifo in self.worker.io().fifos() {
@@ -190,6 +204,8 @@ pub struct Size {
     pub blocks: u32,
     /// Where the gNBs are.
     pub peers: Peers,
+    /// Where the data network's servers are.
+    pub servers: Servers,
 }
 
 impl Size {
@@ -200,7 +216,13 @@ impl Size {
             endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
             blocks: sessions + 1,
             peers: Peers::default(),
+            servers: Servers::One,
         }
+    }
+
+    /// The same with these servers.
+    pub fn to(self, servers: Servers) -> Self {
+        Self { servers, ..self }
     }
 }
 
@@ -216,7 +238,7 @@ pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>
         workers: 1,
     };
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
-    let mut interfaces = topology::control_config(pool, size.peers);
+    let mut interfaces = topology::control_config(pool, size.peers, size.servers);
     let mut polled = vec![polled(N3), polled(N6)];
     if io.ports().len() > usize::from(topology::N4.0) {
         interfaces.interfaces.push(topology::n4_interface());
@@ -252,6 +274,7 @@ pub fn establish<I: PortIo>(
     (teids, answers): (Teids, &mut Answers<I::Packet>),
 ) -> Result<(), Failure> {
     let mut smf = Smf::new(teids);
+    smf.set_container(answers.has_container());
     let mut message = [0; 2048];
     let too_long = |_| "a request is too long";
     let len = smf.associate(&mut message, time().wall).map_err(too_long)?;

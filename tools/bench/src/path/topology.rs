@@ -2,6 +2,7 @@
 //! gateway, addresses of RFC 5737.
 
 use super::peers::{Peers, ROUTER, ROUTER_MAC};
+use super::servers::Servers;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::tables::Prefix;
@@ -99,7 +100,7 @@ pub fn pool(sessions: u32) -> Pool {
 }
 
 /// The UPF's interfaces, with all neighbours known.
-pub fn control_config(pool: Pool, peers: Peers) -> ControlConfig {
+pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConfig {
     let tunnels = |instance: &str| Role::Tunnels {
         side: Side::Access,
         instance: instance.to_owned(),
@@ -116,7 +117,7 @@ pub fn control_config(pool: Pool, peers: Peers) -> ControlConfig {
         ..interface("n3", N3, N3_MAC, UPF_N3)
     };
     let default = Prefix::new(Ipv4Addr::UNSPECIFIED, 0);
-    let n6 = InterfaceConfig {
+    let mut n6 = InterfaceConfig {
         roles: vec![Role::Plain {
             side: Side::Core,
             instances: vec![INTERNET.to_owned()],
@@ -127,6 +128,7 @@ pub fn control_config(pool: Pool, peers: Peers) -> ControlConfig {
         neighbours: vec![(GATEWAY, DN_MAC)],
         ..interface("n6", N6, N6_MAC, UPF_N6)
     };
+    servers.configure(&mut n6);
     ControlConfig {
         interfaces: vec![n3, n6],
         pools: vec![pool],

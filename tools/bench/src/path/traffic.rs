@@ -5,10 +5,12 @@
 //! with an independent library and compare.
 
 use super::peers::{Peers, ROUTER_MAC};
+use super::servers::{Servers, station};
 use super::topology::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use serde::{Deserialize, Serialize};
+use sluice_wire::checksum::{Sum, update_u16};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
-use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header_with_container};
+use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header, g_pdu_header_with_container};
 use sluice_wire::ids::Teid;
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
 use sluice_wire::udp::UdpHeader;
@@ -22,6 +24,15 @@ pub const PLAIN_LEN: usize = 14 + INNER_LEN;
 pub const TUNNEL_LEN: usize = 14 + OUTER_LEN + INNER_LEN;
 /// Bytes of the outer header.
 pub const OUTER_LEN: usize = 20 + 8 + 16;
+
+/// The same without a container.
+const BARE_OUTER_LEN: usize = 20 + 8 + 8;
+/// Bytes of a frame without a container.
+const BARE_LEN: usize = 14 + BARE_OUTER_LEN + INNER_LEN;
+/// Bytes of the inner packet where most of a packet is payload.
+pub const LONG_INNER_LEN: usize = 1_400;
+/// Where the outer UDP checksum stands.
+const UDP_SUM_AT: usize = 14 + 20 + 6;
 
 /// Where the TEID stands in a frame with an outer header.
 pub const TEID_AT: usize = 14 + 20 + 8 + 4;
@@ -50,6 +61,43 @@ impl Direction {
     }
 }
 
+/// What uplink frames look like as they come in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UplinkForm {
+    /// With a PDU Session Container, without a UDP checksum.
+    #[default]
+    Usual,
+    /// With a UDP checksum, as kernel sockets send them.
+    Checksum,
+    /// The same with inner packets of [`LONG_INNER_LEN`] octets.
+    LongChecksum,
+    /// Without a container.
+    Bare,
+}
+
+impl UplinkForm {
+    /// Octets of the outer header.
+    pub fn outer_len(self) -> usize {
+        match self {
+            Self::Bare => BARE_OUTER_LEN,
+            _ => OUTER_LEN,
+        }
+    }
+
+    /// Octets of the inner packet.
+    pub fn inner_len(self) -> usize {
+        match self {
+            Self::LongChecksum => LONG_INNER_LEN,
+            _ => INNER_LEN,
+        }
+    }
+
+    /// Octets of a frame as it comes in.
+    pub fn input_len(self) -> usize {
+        14 + self.outer_len() + self.inner_len()
+    }
+}
+
 /// What the traffic of one session needs, in 16 bytes: four sessions share a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
@@ -67,9 +115,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Of a session.
+    /// Of a session whose UE talks to [`SERVER`].
     pub fn new(teid: u32, gnb_teid: u32, ue: Ipv4Addr) -> Self {
-        let packet = inner(ue, SERVER, INNER_PORTS, INNER_TTL);
+        Self::to(SERVER, teid, gnb_teid, ue)
+    }
+
+    /// Of a session whose UE talks to `server`.
+    pub fn to(server: Ipv4Addr, teid: u32, gnb_teid: u32, ue: Ipv4Addr) -> Self {
+        let packet = inner(ue, server, INNER_PORTS, INNER_TTL);
         let word = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
         Self {
             teid,
@@ -105,12 +158,103 @@ impl Flow {
     /// The checksum of the inner header after one hop: RFC 1624, where a sum of zeros is written
     /// as 0.
     fn ip_sum_after_hop(&self) -> u16 {
-        let (sum, carry) = self.ip_sum.overflowing_add(0x100);
-        match sum + u16::from(carry) {
-            0xffff => 0,
-            sum => sum,
+        after_hop(self.ip_sum)
+    }
+
+    /// The checksum of the inner header of a long packet.
+    fn long_ip_sum(&self) -> u16 {
+        update_u16(self.ip_sum, INNER_LEN as u16, LONG_INNER_LEN as u16)
+    }
+}
+
+fn after_hop(ip_sum: u16) -> u16 {
+    let (sum, carry) = ip_sum.overflowing_add(0x100);
+    match sum + u16::from(carry) {
+        0xffff => 0,
+        sum => sum,
+    }
+}
+
+/// Templates of uplink frames in other forms than the usual one, by gNB.
+#[derive(Debug)]
+struct OtherForms {
+    /// Sums of the usual outer datagrams without the fields that a flow determines.
+    sums: [Sum; GNBS],
+    bare: [[u8; BARE_LEN]; GNBS],
+    bare_downlink: [[u8; BARE_LEN]; GNBS],
+    long: Vec<Vec<u8>>,
+    long_sums: [Sum; GNBS],
+    long_out: Vec<u8>,
+}
+
+impl OtherForms {
+    fn new(
+        usual: &[[u8; TUNNEL_LEN]; GNBS],
+        downlink: &[[u8; TUNNEL_LEN]; GNBS],
+        out: &[u8; PLAIN_LEN],
+    ) -> Self {
+        let bare = |frame: &[u8; TUNNEL_LEN]| {
+            let teid = Teid::new(1).expect("1 is a TEID");
+            let gtpu = g_pdu_header(teid, INNER_LEN).expect(SHORT);
+            let payload = [&gtpu, &frame[14 + OUTER_LEN..]].concat();
+            let frame = resized(&frame[..42], &payload);
+            <[u8; BARE_LEN]>::try_from(frame).expect("the header is 8 octets shorter")
+        };
+        let lengthened = |inner: &[u8]| {
+            let mut inner = inner.to_vec();
+            inner.resize(LONG_INNER_LEN, 0xa7);
+            inner[2..4].copy_from_slice(&(LONG_INNER_LEN as u16).to_be_bytes());
+            inner[24..26].copy_from_slice(&(LONG_INNER_LEN as u16 - 20).to_be_bytes());
+            // No checksum (RFC 768).
+            inner[26..28].fill(0);
+            inner
+        };
+        let long = |frame: &[u8; TUNNEL_LEN]| {
+            let inner = lengthened(&frame[14 + OUTER_LEN..]);
+            let mut gtpu = frame[42..14 + OUTER_LEN].to_vec();
+            gtpu[2..4].copy_from_slice(&(LONG_INNER_LEN as u16 + 8).to_be_bytes());
+            resized(&frame[..42], &[gtpu, inner].concat())
+        };
+        let long: Vec<Vec<u8>> = usual.iter().map(long).collect();
+        Self {
+            sums: core::array::from_fn(|gnb| datagram_sum(&usual[gnb])),
+            bare: usual.each_ref().map(bare),
+            bare_downlink: downlink.each_ref().map(bare),
+            long_sums: core::array::from_fn(|gnb| datagram_sum(&long[gnb])),
+            long_out: [&out[..14], &lengthened(&out[14..])].concat(),
+            long,
         }
     }
+}
+
+/// An Ethernet, IPv4 and UDP header with their lengths made right for `payload`, and that behind them.
+fn resized(headers: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut out = [headers, payload].concat();
+    let udp_len = (8 + payload.len()) as u16;
+    out[16..18].copy_from_slice(&(20 + udp_len).to_be_bytes());
+    out[38..40].copy_from_slice(&udp_len.to_be_bytes());
+    out[24..26].fill(0);
+    let sum = Sum::of(&out[14..34]).finish();
+    out[24..26].copy_from_slice(&sum.to_be_bytes());
+    out
+}
+
+/// The sum of pseudo header and datagram with zeros where TEID, inner checksums and UE stand (RFC 768).
+fn datagram_sum(frame: &[u8]) -> Sum {
+    let mut frame = frame.to_vec();
+    let inner = 14 + OUTER_LEN;
+    for range in [
+        TEID_AT..TEID_AT + 4,
+        inner + 10..inner + 16,
+        inner + 26..inner + 28,
+    ] {
+        frame[range].fill(0);
+    }
+    let datagram = &frame[34..];
+    let pseudo = Sum::of(&frame[26..34])
+        .add_u16(17)
+        .add_u16(datagram.len() as u16);
+    pseudo.add_bytes(datagram)
 }
 
 /// Templates of all frames.
@@ -120,6 +264,8 @@ pub struct Frames {
     uplink_out: [u8; PLAIN_LEN],
     downlink_in: [u8; PLAIN_LEN],
     downlink_out: [[u8; TUNNEL_LEN]; GNBS],
+    others: OtherForms,
+    servers: Servers,
     peers: Peers,
     /// By number: those behind the router; none if all are on the link.
     routed: Vec<Routed>,
@@ -162,19 +308,24 @@ impl Default for Frames {
         let up = |ttl| inner(ue, SERVER, INNER_PORTS, ttl);
         let down = |ttl| inner(SERVER, ue, (INNER_PORTS.1, INNER_PORTS.0), ttl);
         let gnbs: [_; GNBS] = core::array::from_fn(|i| (gnb_address(i), gnb_mac(i)));
+        let uplink_in = gnbs.map(|(gnb, mac)| {
+            let container = ShortContainer::uplink(QFI);
+            let outer = outer((gnb, UPF_N3), container, &up(INNER_TTL));
+            frame(N3_MAC, mac, &outer)
+        });
+        let uplink_out = frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1));
+        let downlink_out = gnbs.map(|(gnb, mac)| {
+            let container = ShortContainer::downlink(QFI, false);
+            let outer = outer((UPF_N3, gnb), container, &down(INNER_TTL - 1));
+            frame(mac, N3_MAC, &outer)
+        });
         Self {
-            uplink_in: gnbs.map(|(gnb, mac)| {
-                let container = ShortContainer::uplink(QFI);
-                let outer = outer((gnb, UPF_N3), container, &up(INNER_TTL));
-                frame(N3_MAC, mac, &outer)
-            }),
-            uplink_out: frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1)),
+            others: OtherForms::new(&uplink_in, &downlink_out, &uplink_out),
+            servers: Servers::One,
+            uplink_in,
+            uplink_out,
             downlink_in: frame(N6_MAC, DN_MAC, &down(INNER_TTL)),
-            downlink_out: gnbs.map(|(gnb, mac)| {
-                let container = ShortContainer::downlink(QFI, false);
-                let outer = outer((UPF_N3, gnb), container, &down(INNER_TTL - 1));
-                frame(mac, N3_MAC, &outer)
-            }),
+            downlink_out,
             peers: Peers::default(),
             routed: Vec::new(),
         }
@@ -189,6 +340,14 @@ impl Frames {
         Self {
             peers,
             routed: routed.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// To these servers.
+    pub fn to(servers: Servers) -> Self {
+        Self {
+            servers,
             ..Self::default()
         }
     }
@@ -213,12 +372,50 @@ impl Frames {
                 }
                 put(out, TEID_AT, &flow.teid.to_be_bytes());
                 put_inner(out, 14 + OUTER_LEN, 12, flow, flow.ip_sum);
+                self.put_server(out, 14 + OUTER_LEN + 16, flow);
             }
             (Direction::Downlink, PLAIN_LEN) => {
                 out.copy_from_slice(&self.downlink_in);
                 put_inner(out, 14, 16, flow, flow.ip_sum);
+                self.put_server(out, 14 + 12, flow);
             }
             _ => {}
+        }
+    }
+
+    /// Writes the next uplink packet of `flow` in any form, for gNBs on the link and one server.
+    #[inline]
+    pub fn fill_uplink(&self, form: UplinkForm, flow: &Flow, out: &mut [u8]) {
+        let (others, gnb) = (&self.others, flow.gnb());
+        match form {
+            UplinkForm::Usual => self.fill(Direction::Uplink, flow, out),
+            UplinkForm::Checksum => {
+                self.fill(Direction::Uplink, flow, out);
+                let sum = others.sums[gnb].add_u16(flow.ip_sum).add_u16(flow.udp_sum);
+                put_udp_sum(out, sum, flow);
+            }
+            UplinkForm::Bare => {
+                if let Some(out) = out.first_chunk_mut() {
+                    *out = others.bare[gnb];
+                }
+                put(out, TEID_AT, &flow.teid.to_be_bytes());
+                put_inner(out, 14 + BARE_OUTER_LEN, 12, flow, flow.ip_sum);
+            }
+            UplinkForm::LongChecksum => {
+                let ip_sum = flow.long_ip_sum();
+                out.copy_from_slice(&others.long[gnb]);
+                put(out, TEID_AT, &flow.teid.to_be_bytes());
+                put_long(out, 14 + OUTER_LEN, flow, ip_sum);
+                put_udp_sum(out, others.long_sums[gnb].add_u16(ip_sum), flow);
+            }
+        }
+    }
+
+    /// The other end of the inner packet.
+    #[inline(always)]
+    fn put_server(&self, out: &mut [u8], at: usize, flow: &Flow) {
+        if self.servers == Servers::Many {
+            put(out, at, &self.servers.of(flow.ue).octets());
         }
     }
 
@@ -226,8 +423,34 @@ impl Frames {
     pub fn is_right(&self, direction: Direction, flow: &Flow, out: &[u8]) -> bool {
         match direction {
             Direction::Uplink => out == self.uplink_out(flow),
+            Direction::Downlink if out.len() == BARE_LEN => self.is_right_bare(flow, out),
             Direction::Downlink => self.downlink_out(flow, out).is_some_and(|want| out == want),
         }
+    }
+
+    /// The same for a downlink packet without a container.
+    fn is_right_bare(&self, flow: &Flow, out: &[u8]) -> bool {
+        let mut want = self.others.bare_downlink[flow.gnb()];
+        put(&mut want, SOURCE_PORT_AT, &out[SOURCE_PORT_AT..][..2]);
+        put(&mut want, TEID_AT, &flow.gnb_teid.to_be_bytes());
+        put_inner(
+            &mut want,
+            14 + BARE_OUTER_LEN,
+            16,
+            flow,
+            flow.ip_sum_after_hop(),
+        );
+        out == want && out[SOURCE_PORT_AT] >= 0xc0
+    }
+
+    /// Whether `out` is, in every byte, what must become of the uplink packet of `flow` in this form.
+    pub fn is_right_uplink(&self, form: UplinkForm, flow: &Flow, out: &[u8]) -> bool {
+        if form != UplinkForm::LongChecksum {
+            return self.is_right(Direction::Uplink, flow, out);
+        }
+        let mut want = self.others.long_out.clone();
+        put_long(&mut want, 14, flow, after_hop(flow.long_ip_sum()));
+        out == want
     }
 
     /// Whether `out` is, in every byte, the packet of `flow` as it was sent.
@@ -241,6 +464,8 @@ impl Frames {
     fn uplink_out(&self, flow: &Flow) -> [u8; PLAIN_LEN] {
         let mut want = self.uplink_out;
         put_inner(&mut want, 14, 12, flow, flow.ip_sum_after_hop());
+        self.put_server(&mut want, 14 + 16, flow);
+        put(&mut want, 0, &station(self.servers.number(flow.ue)).0);
         want
     }
 
@@ -254,6 +479,7 @@ impl Frames {
         put(&mut want, SOURCE_PORT_AT, port);
         put(&mut want, TEID_AT, &flow.gnb_teid.to_be_bytes());
         put_inner(&mut want, 14 + OUTER_LEN, 16, flow, flow.ip_sum_after_hop());
+        self.put_server(&mut want, 14 + OUTER_LEN + 12, flow);
         (port[0] >= 0xc0).then_some(want)
     }
 
@@ -262,9 +488,20 @@ impl Frames {
         self.downlink_out.iter().map(|frame| front(frame)).collect()
     }
 
-    /// What the limit writes in front of uplink packets, by gNB: the first 14 bytes count.
+    /// What the limit writes in front of uplink packets, by [`Frames::way_out`]: the first 14 bytes
+    /// count.
     pub fn uplink_fronts(&self) -> Vec<[u8; 14 + OUTER_LEN]> {
-        vec![front(&self.uplink_out); GNBS]
+        let to = |number| {
+            let mut front = front(&self.uplink_out);
+            put(&mut front, 0, &station(number).0);
+            front
+        };
+        (0..GNBS).map(to).collect()
+    }
+
+    /// The number of a flow's way out of the data network's port.
+    pub fn way_out(&self, flow: &Flow) -> usize {
+        self.servers.number(flow.ue)
     }
 }
 
@@ -282,6 +519,23 @@ fn put_inner(frame: &mut [u8], at: usize, ue_at: usize, flow: &Flow, ip_sum: u16
     put(frame, at + 10, &ip_sum.to_be_bytes());
     put(frame, at + ue_at, &flow.ue.to_be_bytes());
     put(frame, at + 26, &flow.udp_sum.to_be_bytes());
+}
+
+/// The same for a long packet, which has no UDP checksum.
+fn put_long(frame: &mut [u8], at: usize, flow: &Flow, ip_sum: u16) {
+    put(frame, at + 10, &ip_sum.to_be_bytes());
+    put(frame, at + 12, &flow.ue.to_be_bytes());
+}
+
+/// `sum` is of all but TEID and UE.
+#[inline(always)]
+fn put_udp_sum(frame: &mut [u8], sum: Sum, flow: &Flow) {
+    let sum = match sum.add_u32(flow.teid).add_u32(flow.ue).finish() {
+        // None would be written so (RFC 768).
+        0 => 0xffff,
+        sum => sum,
+    };
+    put(frame, UDP_SUM_AT, &sum.to_be_bytes());
 }
 
 #[inline(always)]

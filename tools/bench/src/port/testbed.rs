@@ -2,7 +2,7 @@
 
 use super::ports::WorkerPorts;
 use crate::path::memory;
-use crate::path::smf::{Answers, Teids};
+use crate::path::smf::{Answers, Teids, Variant};
 use crate::path::testbed::{Failure, Size, establish, shuffle, start};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
@@ -27,7 +27,7 @@ pub struct Testbed<I: PortIo> {
 impl<I: PortIo> Testbed<I> {
     /// Starts a UPF and establishes `sessions` sessions over N4; its ports are closed.
     pub fn build(sessions: u32) -> Result<Self, Failure> {
-        let mut answers = Answers::new(sessions, Teids::Ours);
+        let mut answers = Answers::new(sessions, Variant::Usual);
         let (mut core, mut worker) = start(Size::of(sessions), WorkerPorts::closed())?;
         let smf = (Teids::Ours, &mut answers);
         establish(sessions, &mut core, &mut worker, smf)?;

@@ -19,7 +19,9 @@ use crate::tables::Tables;
 use crate::tx::adjacency::Adjacency;
 use crate::tx::transmit::UsageRef;
 use sluice_port::{Packet, PortIo};
-use sluice_wire::gtpu::{OUTER_IPV4_LEN, OuterFields, OuterIpv4, ShortContainer};
+use sluice_wire::gtpu::{
+    OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, OuterIpv4, ShortContainer,
+};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::decrement_ttl;
 
@@ -28,9 +30,9 @@ const UPLINK: [Flags; 2] = [
     EVER.with(Flags::CREATE_OUTER),
     Flags::FORWARD.with(Flags::TUNNEL),
 ];
-/// The same for a rule from a data network into a tunnel, with a container.
+/// The same for a rule from a data network into a tunnel.
 const DOWNLINK: [Flags; 2] = {
-    let outer = Flags::CREATE_OUTER.with(Flags::MARK_QFI);
+    let outer = Flags::CREATE_OUTER;
     let looked_at = EVER.with(outer).with(Flags::UPLINK).with(Flags::MATCH_QFI);
     [looked_at, Flags::FORWARD.with(outer)]
 };
@@ -44,7 +46,19 @@ const EVER: Flags = Flags::EXTENDED
 struct Outer<'a> {
     constant: &'a OuterIpv4,
     fields: OuterFields,
-    container: ShortContainer,
+    /// None where the rule marks no QFI.
+    container: Option<ShortContainer>,
+}
+
+impl Outer<'_> {
+    /// Octets of the header.
+    #[inline(always)]
+    fn len(&self) -> usize {
+        match self.container {
+            Some(_) => OUTER_IPV4_LEN,
+            None => OUTER_IPV4_PLAIN_LEN,
+        }
+    }
 }
 
 impl<I: PortIo> Path<'_, I> {
@@ -71,7 +85,7 @@ impl<I: PortIo> Path<'_, I> {
             Entry::EndMarker => return None,
         };
         let len = usize::from(meta.inner_len);
-        let outer_len = if outer.is_some() { OUTER_IPV4_LEN } else { 0 };
+        let outer_len = outer.as_ref().map_or(0, Outer::len);
         if len + outer_len > usize::from(adjacency.mtu) || inner[8] <= 1 {
             return None;
         }
@@ -131,7 +145,13 @@ fn downlink<'a>(
     let outer = Outer {
         constant: &front.outer,
         fields: outer_header_creation::fields(Teid::new(line.body.teid)?, flow_hash),
-        container: ShortContainer::downlink(Qfi::new(line.head.qfi_mark)?, false),
+        container: match line.head.flags.has(Flags::MARK_QFI) {
+            true => Some(ShortContainer::downlink(
+                Qfi::new(line.head.qfi_mark)?,
+                false,
+            )),
+            false => None,
+        },
     };
     Some((&front.adjacency, outer))
 }
@@ -148,14 +168,23 @@ fn write(frame: &mut [u8], adjacency: &Adjacency, outer: Option<Outer<'_>>, len:
         return;
     };
     if let Some(outer) = outer {
-        let Some((header, inner)) = rest.split_first_chunk_mut() else {
-            return;
-        };
         // Too long for its length fields it is not: it fits the MTU.
-        let _ = outer
-            .constant
-            .write(header, &outer.fields, outer.container, len);
-        rest = inner;
+        rest = match outer.container {
+            Some(container) => {
+                let Some((header, inner)) = rest.split_first_chunk_mut() else {
+                    return;
+                };
+                let _ = outer.constant.write(header, &outer.fields, container, len);
+                inner
+            }
+            None => {
+                let Some((header, inner)) = rest.split_first_chunk_mut() else {
+                    return;
+                };
+                let _ = outer.constant.write_plain(header, &outer.fields, len);
+                inner
+            }
+        };
     }
     if let Some(inner) = rest.first_chunk_mut() {
         // It lives: its TTL was looked at.

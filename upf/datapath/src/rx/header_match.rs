@@ -1,11 +1,11 @@
-//! Header match: mask and compare of common frames, one G-PDU with a PDU Session Container, or one
-//! plain IPv4 packet, in headers without options. Nearly all packets have it; a handful of word
+//! Header match: mask and compare of common frames, one G-PDU with nothing but a PDU Session Container
+//! or without extension headers, or one plain IPv4 packet, in headers without options. Nearly all packets have it; a handful of word
 //! compares tell.
 //!
 //! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
 //! reason for each drop. So a shape may say no too often, never yes too often.
 
-use crate::meta::{Entry, Meta};
+use crate::meta::{Entry, Meta, NO_QFI};
 use crate::tables::{Interface, InterfaceId, Prefix};
 use sluice_wire::checksum::Sum;
 use sluice_wire::gtpu::PORT;
@@ -15,10 +15,25 @@ pub(crate) const UNTAGGED: usize = 14;
 pub(crate) const TAGGED: usize = 18;
 /// From the outer IPv4 header to the inner packet: IPv4, UDP, GTP-U with its container.
 const OUTER_LEN: usize = 20 + 8 + 16;
-/// From the outer IPv4 header to the TEID.
+/// The same without a container.
+const BARE_LEN: usize = 20 + 8 + 8;
+/// From the outer IPv4 header to the UDP checksum, the GTP-U flags and the TEID.
+const UDP_SUM_AT: usize = 26;
+const FLAGS_AT: usize = 28;
 const TEID_AT: usize = 32;
-/// The window that is compared: up to the first octet of the inner packet, behind a tag, too.
+/// Extension headers follow (TS 29.281, 5.1).
+const FLAG_E: u8 = 0x04;
+/// The window that is looked at: up to the first octet of the inner packet, behind a tag, too.
 const WORDS: usize = 8;
+/// Of it, what is compared of a tunnel packet: up to the TEID.
+const TUNNEL_WORDS: usize = 7;
+/// The optional octets of a GTP-U header and a PDU Session Container: the next extension header's
+/// type, the container's length in words, its PDU type (downlink or uplink) and the end of the
+/// extension headers (TS 29.281, 5.1, TS 38.415); and which of their bits do not vary.
+const CONTAINER: [u8; 8] = [0, 0, 0, 0x85, 1, 0, 0, 0];
+const CONTAINER_MASK: [u8; 8] = [0, 0, 0, 0xff, 0xff, 0xe0, 0, 0xff];
+/// First octet of an IPv4 header without options.
+const IPV4: u8 = 0x45;
 /// Our own addresses on one interface that a plain packet may be for.
 const OWN_ADDRESSES: usize = 4;
 
@@ -34,6 +49,7 @@ pub struct HeaderMatch {
     /// Number of the tunnel address or of the network instance.
     local: u8,
     allowed_peers: Vec<Prefix>,
+    verifies_udp: bool,
     /// Addresses of ours, where a plain packet's way ends; 0 is none.
     own: [u32; OWN_ADDRESSES],
 }
@@ -56,7 +72,7 @@ impl HeaderMatch {
     pub fn of(id: InterfaceId, interface: &Interface) -> Vec<Self> {
         let tunnels = interface.tunnels.iter().map(|tunnel| {
             let mut drawing = HeaderMatchBuilder::of(interface);
-            drawing.tunnel(u32::from(tunnel.address), interface.verifies_udp);
+            drawing.tunnel(u32::from(tunnel.address));
             drawing.shape(id, tunnel.local, interface)
         });
         let plain = interface.instance.and_then(|instance| {
@@ -88,12 +104,22 @@ impl HeaderMatch {
     pub(crate) fn tunnelled<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
         let window: &[u8; 8 * WORDS] = frame.first_chunk()?;
         let total = be16(window, AT + 2);
+        let (outer_len, qfi) = match window[AT + FLAGS_AT] & FLAG_E {
+            0 => (BARE_LEN, NO_QFI),
+            _ => (OUTER_LEN, window[AT + 42] & 0x3f),
+        };
+        let has_container = qfi != NO_QFI;
         let lengths_agree = usize::from(total) + AT <= frame.len()
-            && usize::from(total) >= OUTER_LEN + 20
+            && usize::from(total) >= outer_len + 20
             && be16(window, AT + 24) == total.wrapping_sub(20)
             && be16(window, AT + 30) == total.wrapping_sub(36)
             && be32(window, AT + TEID_AT) != 0;
-        if !self.fits::<WORDS>(window) || !lengths_agree || !sums_up(header::<AT>(window)) {
+        let behind = window[AT + outer_len] == IPV4 && (!has_container || container::<AT>(window));
+        let fits = self.fits::<TUNNEL_WORDS>(window) && behind;
+        if !fits || !lengths_agree || !sums_up(header::<AT>(window)) {
+            return None;
+        }
+        if be16(window, AT + UDP_SUM_AT) != 0 && self.verifies_udp && !is_undamaged::<AT>(frame) {
             return None;
         }
         let outer_src = be32(window, AT + 12);
@@ -105,9 +131,9 @@ impl HeaderMatch {
             key: be32(window, AT + TEID_AT),
             line: 0,
             outer_src,
-            inner_at: (AT + OUTER_LEN) as u16,
-            inner_len: total - OUTER_LEN as u16,
-            qfi: window[AT + 42] & 0x3f,
+            inner_at: (AT + outer_len) as u16,
+            inner_len: total - outer_len as u16,
+            qfi,
             interface: self.interface,
             local: self.local,
             entry: Entry::Tunnel,
@@ -133,7 +159,7 @@ impl HeaderMatch {
             outer_src: 0,
             inner_at: AT as u16,
             inner_len: total,
-            qfi: crate::meta::NO_QFI,
+            qfi: NO_QFI,
             interface: self.interface,
             local: self.local,
             entry: Entry::Plain,
@@ -190,6 +216,33 @@ pub(crate) fn sums_up(header: &[u8; 20]) -> bool {
     Sum::of_ipv4_header(header).verifies()
 }
 
+/// Whether what follows the TEID is a PDU Session Container and nothing else.
+#[inline(always)]
+fn container<const AT: usize>(window: &[u8; 8 * WORDS]) -> bool {
+    let word = |octets: &[u8; 8]| u64::from_ne_bytes(*octets);
+    let found = window[AT + BARE_LEN..].first_chunk().map_or(0, word);
+    (found ^ word(&CONTAINER)) & word(&CONTAINER_MASK) == 0
+}
+
+/// Whether the UDP checksum of a datagram is right whose lengths agree, in an IPv4 packet at `AT`
+/// without options (RFC 768).
+#[inline(always)]
+fn is_undamaged<const AT: usize>(frame: &[u8]) -> bool {
+    let Some(head) = frame.first_chunk::<{ 8 * WORDS }>() else {
+        return false;
+    };
+    let total = usize::from(be16(head, AT + 2));
+    let (addresses, udp) = (AT + 12..AT + 20, AT + 20..AT + total);
+    let (Some(addresses), Some(datagram)) = (frame.get(addresses), frame.get(udp)) else {
+        return false;
+    };
+    Sum::of(addresses)
+        .add_u16(17)
+        .add_u16(datagram.len() as u16)
+        .add_bytes(datagram)
+        .verifies()
+}
+
 /// A window on its way to a shape.
 struct HeaderMatchBuilder {
     octets: [u8; 8 * WORDS],
@@ -219,13 +272,13 @@ impl HeaderMatchBuilder {
             drawing.masked(14, high, 0x0f);
             drawing.masked(15, low, 0xff);
         }
-        drawing.always(drawing.at - 2, &[0x08, 0x00, 0x45]);
+        drawing.always(drawing.at - 2, &[0x08, 0x00, IPV4]);
         drawing
     }
 
-    /// A G-PDU for one of our tunnel addresses with nothing but a PDU Session Container.
-    fn tunnel(&mut self, address: u32, verifies_udp: bool) {
-        let (ip, udp, gtpu) = (self.at, self.at + 20, self.at + 28);
+    /// A G-PDU for one of our tunnel addresses, up to its TEID, with extension headers or without.
+    fn tunnel(&mut self, address: u32) {
+        let (ip, udp, gtpu) = (self.at, self.at + 20, self.at + FLAGS_AT);
         self.is_tunnel = true;
         // No fragment; DF may be set.
         self.masked(ip + 6, 0, 0x3f);
@@ -233,16 +286,8 @@ impl HeaderMatchBuilder {
         self.always(ip + 9, &[17]);
         self.always(ip + 16, &address.to_be_bytes());
         self.always(udp + 2, &PORT.to_be_bytes());
-        if verifies_udp {
-            self.always(udp + 6, &[0, 0]);
-        }
-        self.always(gtpu, &[0x34, 0xff]);
-        // The next extension header's type, the container's length in words, its PDU type
-        // (downlink or uplink) and the end of the extension headers (TS 29.281, 5.1, TS 38.415).
-        self.always(gtpu + 11, &[0x85, 1]);
-        self.masked(gtpu + 13, 0, 0xe0);
-        self.always(gtpu + 15, &[0]);
-        self.always(self.at + OUTER_LEN, &[0x45]);
+        self.masked(gtpu, 0x30, !FLAG_E);
+        self.always(gtpu + 1, &[0xff]);
     }
 
     fn shape(self, interface: InterfaceId, local: u8, config: &Interface) -> HeaderMatch {
@@ -263,6 +308,7 @@ impl HeaderMatchBuilder {
             interface,
             local,
             allowed_peers: config.allowed_peers.clone(),
+            verifies_udp: config.verifies_udp,
             own: [0; OWN_ADDRESSES],
         }
     }

@@ -11,7 +11,7 @@ use super::source::{Pace, Source};
 use super::steered::Table;
 use super::turns::{Turns, turn};
 use super::watch::Watch;
-use crate::path::smf::{Answers, Teids};
+use crate::path::smf::{Answers, Variant};
 use crate::path::testbed::{Failure, shuffle, time};
 use crate::path::traffic::Flow;
 use second_worker::{Order, SecondWorker};
@@ -67,7 +67,7 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         let [of_near, of_far] = pools;
         let sources = [source(0, near, of_near), source(1, far, of_far)];
         let (mut core, mut workers) = start(sessions, sources)?;
-        let mut answers = Answers::new(sessions, Teids::Ours);
+        let mut answers = Answers::new(sessions, Variant::Usual);
         establish((sessions, container), &mut core, &mut workers, &mut answers)?;
         shuffle(&mut answers.flows);
         let flows: Arc<[Flow]> = core::mem::take(&mut answers.flows).into();

@@ -2,6 +2,7 @@
 
 use crate::elastic::source::Source;
 use crate::path::peers::Peers;
+use crate::path::servers::Servers;
 use crate::path::smf::{Answers, Smf, Teids};
 use crate::path::testbed::{Failure, N4_ADDRESS, Size, time};
 use crate::path::topology::{self, N3, N6};
@@ -34,8 +35,12 @@ pub(super) fn start<P: Packet>(
         workers: 2,
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
-    let control = Control::new(topology::control_config(pool, Peers::default()))
-        .map_err(|e| e.to_string())?;
+    let control = Control::new(topology::control_config(
+        pool,
+        Peers::default(),
+        Servers::One,
+    ))
+    .map_err(|e| e.to_string())?;
     let config = Config {
         sessions: sessions as usize,
         ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])

@@ -67,14 +67,43 @@ fn sum(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn g_pdu(local: usize, inner: &[u8]) -> Vec<u8> {
-    let len = inner.len() as u16;
+/// What gNBs do differently.
+#[derive(Clone, Copy, Debug)]
+struct Manner {
+    container: bool,
+    checksum: bool,
+}
+
+fn manner() -> impl Strategy<Value = Manner> {
+    (any::<bool>(), any::<bool>()).prop_map(|(container, checksum)| Manner {
+        container,
+        checksum,
+    })
+}
+
+fn g_pdu(local: usize, inner: &[u8], manner: Manner) -> Vec<u8> {
+    let container: &[u8] = match manner.container {
+        true => &[0, 0, 0, 0x85, 1, 0x10, 9, 0],
+        false => &[],
+    };
+    let len = (container.len() + inner.len()) as u16;
     let mut payload = vec![0xc3, 0x50, 0x08, 0x68];
-    payload.extend((len + 24).to_be_bytes());
-    payload.extend([0, 0, 0x34, 0xff]);
-    payload.extend((len + 8).to_be_bytes());
-    payload.extend([0x80, 0, 0, 7, 0, 0, 0, 0x85, 1, 0x10, 9, 0]);
+    payload.extend((len + 16).to_be_bytes());
+    payload.extend([0, 0, if manner.container { 0x34 } else { 0x30 }, 0xff]);
+    payload.extend(len.to_be_bytes());
+    payload.extend([0x80, 0, 0, 7]);
+    payload.extend(container);
     payload.extend(inner);
+    if manner.checksum {
+        let pseudo = [&GNB.octets(), &OUR_N3[local].octets(), &[0, 17][..]];
+        let of = [&pseudo.concat(), &payload[4..6], &payload].concat();
+        // 0 would be none (RFC 768).
+        let sum = match checksum(&of) {
+            0 => 0xffff,
+            sum => sum,
+        };
+        payload[6..8].copy_from_slice(&sum.to_be_bytes());
+    }
     ipv4(GNB, OUR_N3[local], &payload)
 }
 
@@ -113,12 +142,12 @@ proptest! {
     #[test]
     fn usual_frames_have_a_shape(
         vlan in vlans(), local in 0usize..2, tunnelled: bool, verifies: bool, lists: bool,
-        payload in proptest::collection::vec(any::<u8>(), 8..100),
+        payload in proptest::collection::vec(any::<u8>(), 8..100), manner in manner(),
         padding in 0usize..20,
     ) {
         let tables = tables(vlan, verifies, lists);
         let packet = match tunnelled {
-            true => g_pdu(local, &ipv4(UE, OUR_N6, &payload)),
+            true => g_pdu(local, &ipv4(UE, OUR_N6, &payload), manner),
             false => ipv4(OUR_N6, UE, &payload),
         };
         let mut frame = ethernet(vlan, &packet);
@@ -133,13 +162,13 @@ proptest! {
     fn whatever_has_a_shape_is_what_parse_says(
         vlan in vlans(), tunnelled: bool, verifies: bool, lists: bool,
         wrongs in proptest::collection::vec((0usize..90, any::<u8>()), 0..4),
-        cut in proptest::option::of(0usize..120),
+        cut in proptest::option::of(0usize..120), manner in manner(),
         sums: bool,
         address in prop_oneof![Just(UE), Just(OUR_N6), Just(OUR_N3[0]), Just(OUR_N3[1])],
     ) {
         let tables = tables(vlan, verifies, lists);
         let packet = match tunnelled {
-            true => g_pdu(0, &ipv4(UE, address, &[0; 16])),
+            true => g_pdu(0, &ipv4(UE, address, &[0; 16]), manner),
             false => ipv4(OUR_N6, address, &[0; 16]),
         };
         let mut frame = ethernet(vlan, &packet);
@@ -157,9 +186,12 @@ proptest! {
 
     /// One octet of the headers takes each value.
     #[test]
-    fn each_value_of_each_octet_of_the_headers(at in 0usize..66, vlan in vlans(), sums: bool) {
+    fn each_value_of_each_octet_of_the_headers(
+        at in 0usize..66, vlan in vlans(), sums: bool, manner in manner(),
+    ) {
         let tables = tables(vlan, true, true);
-        for packet in [g_pdu(1, &ipv4(UE, OUR_N6, &[0; 16])), ipv4(OUR_N6, UE, &[0; 40])] {
+        let tunnelled = g_pdu(1, &ipv4(UE, OUR_N6, &[0; 16]), manner);
+        for packet in [tunnelled, ipv4(OUR_N6, UE, &[0; 40])] {
             let whole = ethernet(vlan, &packet);
             for octet in 0..=255 {
                 let mut frame = whole.clone();
