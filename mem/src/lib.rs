@@ -7,6 +7,7 @@
 //! - [`arena`]: tables of fixed length on huge pages, zero at the start
 //! - [`shard`]: tables divided into shards, each with one owner who may write
 //! - [`publish`]: values that one thread replaces and many read without waiting
+//! - [`slots`]: small values that one thread replaces one by one and many read
 //! - [`counter`]: counts with one writer that anybody may read
 //! - [`prefetch`]: hints to the cache
 //! - [`ticks`]: the processor's own clock
@@ -26,6 +27,7 @@ pub mod prefetch;
 pub mod publish;
 pub mod ring;
 pub mod shard;
+pub mod slots;
 mod sync;
 pub mod ticks;
 mod zeroable;

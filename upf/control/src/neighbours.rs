@@ -1,7 +1,7 @@
 //! ARP neighbour table (RFC 826), asked again before entries are forgotten.
 
 use core::net::Ipv4Addr;
-use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId};
+use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, NextHopSlots, NextHops};
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ const ASK_EVERY_NS: u64 = 1_000_000_000;
 const ASK_TIMES: u32 = 3;
 /// After that long an answer is confirmed by a new question.
 const CONFIRM_AFTER_NS: u64 = 30_000_000_000;
-/// Stations that may be known: a /20 on the link, and all gNBs behind.
-pub const STATIONS_MAX: usize = 8_192;
+/// Stations that may be known: as many as there may be gNBs, all of them on links, and a /20 beside.
+pub const STATIONS_MAX: usize = 36_864;
 
 /// What is known of a station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,25 +43,47 @@ pub struct Question {
     pub target: Ipv4Addr,
 }
 
-/// All stations. The next hops that the path reads stand beside the states.
-#[derive(Debug, Default)]
+/// All stations. What the path reads of them stands in slots beside.
+#[derive(Debug)]
 pub struct Neighbours {
     hops: Vec<NextHop>,
+    slots: NextHopSlots,
     stations: Vec<Station>,
     by_address: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
     free: Vec<NextHopId>,
     changed: bool,
+    /// Links on which stations came or went.
+    changed_links: Vec<InterfaceId>,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self {
+            hops: Vec::new(),
+            slots: NextHopSlots::new(STATIONS_MAX),
+            stations: Vec::new(),
+            by_address: HashMap::new(),
+            free: Vec::new(),
+            changed: false,
+            changed_links: Vec::new(),
+        }
+    }
 }
 
 impl Neighbours {
     /// The next hops as the path reads them.
-    pub fn hops(&self) -> &[NextHop] {
-        &self.hops
+    pub fn hops(&self) -> NextHops {
+        self.slots.reader()
     }
 
-    /// True once after a change that the path must see.
+    /// True once after any change.
     pub fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)
+    }
+
+    /// Links on which stations came or went since the last call.
+    pub fn take_changed_links(&mut self) -> Vec<InterfaceId> {
+        core::mem::take(&mut self.changed_links)
     }
 
     /// A configured station.
@@ -201,15 +223,19 @@ impl Neighbours {
             None => return None,
         };
         self.by_address.insert((interface, address), id);
-        self.changed = true;
+        self.slots.set(id, &hop);
+        self.link_changed(interface);
         Some(id)
     }
 
     fn set(&mut self, id: NextHopId, state: NeighbourState, mac: Option<MacAddr>) {
         let hop = &mut self.hops[usize::from(id)];
         let mac = mac.map(|m| m.0);
-        self.changed |= hop.mac != mac;
-        hop.mac = mac;
+        if hop.mac != mac {
+            hop.mac = mac;
+            self.slots.set(id, hop);
+            self.changed = true;
+        }
         self.stations[usize::from(id)].state = state;
     }
 
@@ -238,7 +264,14 @@ impl Neighbours {
             let hop = self.hops[usize::from(id)];
             self.by_address.remove(&(hop.interface, hop.address));
             self.free.push(id);
-            self.changed = true;
+            self.link_changed(hop.interface);
+        }
+    }
+
+    fn link_changed(&mut self, interface: InterfaceId) {
+        self.changed = true;
+        if !self.changed_links.contains(&interface) {
+            self.changed_links.push(interface);
         }
     }
 }

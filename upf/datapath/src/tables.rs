@@ -1,22 +1,25 @@
 //! Shared tables: interfaces, next hops, peers, routes.
 //!
-//! Published as a whole by pointer. Changes are rare (a new gNB, an ARP answer); packets are not.
+//! Interfaces and routes are published as a whole by pointer: they change rarely. Next hops and peers, of
+//! which there may be thousands, are slots that are written one by one.
 
 use crate::lookup::layout::InstanceId;
+use crate::lookup::lpm::Lpm;
 use crate::rx::header_match::HeaderMatch;
-use crate::tx::adjacency::{Adjacency, DefaultRoute, TunnelAdjacency};
+use crate::tx::adjacency::{Adjacency, Front, TunnelAdjacency};
 use core::net::Ipv4Addr;
+use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::OuterIpv4;
 use std::collections::HashMap;
 
 /// A place in [`Tables::interfaces`].
 pub type InterfaceId = u8;
-/// A place in [`Tables::next_hops`].
+/// A slot of [`Tables::next_hops`].
 pub type NextHopId = u16;
 /// No next hop: no route leads to the peer.
 pub const NO_NEXT_HOP: NextHopId = NextHopId::MAX;
-/// A place in [`Tables::peers`].
+/// A slot of [`Tables::peers`].
 pub type PeerId = u16;
 /// A place in [`Tables::egresses`].
 pub type EgressId = u16;
@@ -99,15 +102,70 @@ pub struct NextHop {
     pub mac: Option<[u8; 6]>,
 }
 
+/// The writer's end of the next hops.
+#[derive(Debug)]
+pub struct NextHopSlots(Slots<1>);
+
+/// A next hop's one word: MAC address, interface, and what is known. 0 is none.
+const HOP_IS_THERE: u64 = 1 << 56;
+const HOP_IS_KNOWN: u64 = 1 << 57;
+const HOP_INTERFACE: u32 = 48;
+
+impl NextHopSlots {
+    /// So many, none of them there.
+    pub fn new(len: usize) -> Self {
+        Self(Slots::new(len))
+    }
+
+    /// For the path.
+    pub fn reader(&self) -> NextHops {
+        NextHops(self.0.reader())
+    }
+
+    /// Replaces one; workers see the whole of it at once.
+    pub fn set(&mut self, id: NextHopId, hop: &NextHop) {
+        let known = hop.mac.map_or(0, |[a, b, c, d, e, f]| {
+            HOP_IS_KNOWN | u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+        });
+        let interface = u64::from(hop.interface) << HOP_INTERFACE;
+        self.0
+            .write(usize::from(id), [HOP_IS_THERE | interface | known]);
+    }
+}
+
+/// The next hops as the path reads them.
+#[derive(Clone, Debug, Default)]
+pub struct NextHops(SlotReader<1>);
+
+/// What the path needs of a next hop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Station {
+    /// Interface that leads there.
+    pub interface: InterfaceId,
+    /// Its MAC address; `None` until ARP answered.
+    pub mac: Option<[u8; 6]>,
+}
+
+impl NextHops {
+    /// A next hop.
+    #[inline(always)]
+    pub fn get(&self, id: NextHopId) -> Option<Station> {
+        let [word] = self.0.read(usize::from(id))?;
+        let [_, interface, a, b, c, d, e, f] = word.to_be_bytes();
+        (word & HOP_IS_THERE != 0).then_some(Station {
+            interface,
+            mac: (word & HOP_IS_KNOWN != 0).then_some([a, b, c, d, e, f]),
+        })
+    }
+}
+
 /// The far end of tunnels.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Outer destination.
     pub address: Ipv4Addr,
     /// Outer source.
     pub local: Ipv4Addr,
-    /// The outer header's constant part.
-    pub outer: OuterIpv4,
     /// Station that the outer packets go to.
     pub next_hop: NextHopId,
 }
@@ -121,16 +179,67 @@ impl Peer {
         Self {
             address,
             local,
-            outer: OuterIpv4::new(local, address, OUTER_TTL, true),
             next_hop,
         }
+    }
+
+    /// The outer header's constant part.
+    #[inline(always)]
+    pub fn outer(&self) -> OuterIpv4 {
+        OuterIpv4::new(self.local, self.address, OUTER_TTL, true)
+    }
+}
+
+/// The writer's end of the peers. A slot is written before a rule names it, and again only when no
+/// rule names it any more.
+#[derive(Debug)]
+pub struct PeerSlots(Slots<2>);
+
+const PEER_IS_THERE: u64 = 1 << 16;
+
+impl PeerSlots {
+    /// So many, none of them there.
+    pub fn new(len: usize) -> Self {
+        Self(Slots::new(len))
+    }
+
+    /// For the path.
+    pub fn reader(&self) -> Peers {
+        Peers(self.0.reader())
+    }
+
+    /// Fills a slot, or with none vacates it.
+    pub fn set(&mut self, id: PeerId, peer: Option<&Peer>) {
+        let words = peer.map_or([0, 0], |peer| {
+            let ends = u64::from(u32::from(peer.local)) << 32 | u64::from(u32::from(peer.address));
+            [ends, PEER_IS_THERE | u64::from(peer.next_hop)]
+        });
+        self.0.write(usize::from(id), words);
+    }
+}
+
+/// The peers as the path reads them.
+#[derive(Clone, Debug, Default)]
+pub struct Peers(SlotReader<2>);
+
+impl Peers {
+    /// A peer.
+    #[inline(always)]
+    pub fn get(&self, id: PeerId) -> Option<Peer> {
+        let [ends, rest] = self.0.read(usize::from(id))?;
+        (rest & PEER_IS_THERE != 0).then_some(Peer {
+            local: ((ends >> 32) as u32).into(),
+            address: (ends as u32).into(),
+            next_hop: rest as u16,
+        })
     }
 }
 
 /// Where packets without an outer header leave: a network instance's way out.
 #[derive(Clone, Debug, Default)]
 pub struct Egress {
-    /// Prefixes on the link, with their interface.
+    /// Prefixes on links, with their interface. Of all prefixes the longest decides; of two of one
+    /// length the link comes before the route.
     pub connected: Vec<(Prefix, InterfaceId)>,
     /// Known stations on the link.
     pub neighbours: HashMap<u32, NextHopId>,
@@ -141,7 +250,7 @@ pub struct Egress {
 }
 
 /// What an egress says of a destination.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Route {
     /// This station.
     Via(NextHopId),
@@ -153,30 +262,6 @@ pub enum Route {
     None,
 }
 
-impl Egress {
-    /// The way to `destination` (host order).
-    #[inline]
-    pub fn route(&self, destination: u32) -> Route {
-        if let Some((_, interface)) = self.connected.iter().find(|(p, _)| p.contains(destination)) {
-            return self.on_link(destination, *interface);
-        }
-        self.routes
-            .iter()
-            .find(|(p, _)| p.contains(destination))
-            .map_or(Route::None, |(_, id)| Route::Via(*id))
-    }
-
-    /// Not inlined: hashing takes registers from those who need none of it.
-    #[inline(never)]
-    fn on_link(&self, destination: u32, interface: InterfaceId) -> Route {
-        if let Some(id) = self.neighbours.get(&destination) {
-            return Route::Via(*id);
-        }
-        let own = self.own.iter().find(|(address, _)| *address == destination);
-        own.map_or(Route::Unknown(interface), |(_, id)| Route::Own(*id))
-    }
-}
-
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
@@ -185,13 +270,13 @@ pub struct Tables {
     /// Interfaces by port and VLAN.
     pub by_port: Vec<PortInterfaces>,
     /// Stations.
-    pub next_hops: Vec<NextHop>,
+    pub next_hops: NextHops,
     /// Tunnel peers.
-    pub peers: Vec<Peer>,
+    pub peers: Peers,
     /// Ways out.
     pub egresses: Vec<Egress>,
-    /// The same for common packets, compiled when the tables are published.
-    pub fast_path: FastPathTables,
+    /// The same in the form in which packets ask, compiled when the tables are published.
+    pub compiled: CompiledTables,
 }
 
 /// The interfaces of one port.
@@ -203,20 +288,18 @@ pub struct PortInterfaces {
     pub tagged: Vec<(u16, InterfaceId)>,
 }
 
-/// What common packets ask for, in the form in which they ask.
+/// What packets ask for, in the form in which they ask.
 #[derive(Clone, Debug, Default)]
-pub struct FastPathTables {
+pub struct CompiledTables {
     /// By port.
     header_matches: Vec<Vec<HeaderMatch>>,
-    /// By next hop.
-    adjacencies: Vec<Adjacency>,
+    /// By interface.
+    fronts: Vec<Front>,
     /// By egress.
-    default_routes: Vec<Option<DefaultRoute>>,
-    /// By peer.
-    tunnel_adjacencies: Vec<TunnelAdjacency>,
+    routes: Vec<Lpm>,
 }
 
-impl FastPathTables {
+impl CompiledTables {
     /// Compiles tables.
     pub fn of(tables: &Tables) -> Self {
         let mut header_matches: Vec<Vec<HeaderMatch>> = vec![Vec::new(); tables.by_port.len()];
@@ -225,24 +308,10 @@ impl FastPathTables {
                 of_port.extend(HeaderMatch::of(id as InterfaceId, interface));
             }
         }
-        let adjacencies: Vec<Adjacency> = tables
-            .next_hops
-            .iter()
-            .map(|hop| Adjacency::to(hop, tables))
-            .collect();
-        let default_routes = tables
-            .egresses
-            .iter()
-            .map(|egress| DefaultRoute::of(egress, &adjacencies));
-        let tunnel_adjacencies = tables
-            .peers
-            .iter()
-            .map(|peer| TunnelAdjacency::of(peer, &adjacencies));
         Self {
             header_matches,
-            default_routes: default_routes.collect(),
-            tunnel_adjacencies: tunnel_adjacencies.collect(),
-            adjacencies,
+            fronts: tables.interfaces.iter().map(Front::of).collect(),
+            routes: tables.egresses.iter().map(Lpm::of).collect(),
         }
     }
 
@@ -253,31 +322,45 @@ impl FastPathTables {
             .get(usize::from(port.0))
             .map_or(&[], Vec::as_slice)
     }
+}
 
-    /// The way from an egress to an address.
+impl Tables {
+    /// What an egress says of an address (host order); none if there is no such egress.
     #[inline(always)]
-    pub fn adjacency_to(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Adjacency> {
-        let exit = self.default_routes.get(usize::from(egress))?.as_ref();
-        exit.and_then(|exit| exit.via_default_route(to))
-            .or_else(|| self.adjacency_by_route(egress, to, tables))
+    pub fn route(&self, egress: EgressId, to: u32) -> Option<Route> {
+        let routes = self.compiled.routes.get(usize::from(egress))?;
+        Some(routes.route(to))
     }
 
-    #[cold]
-    fn adjacency_by_route(&self, egress: EgressId, to: u32, tables: &Tables) -> Option<&Adjacency> {
-        match tables.egresses.get(usize::from(egress))?.route(to) {
-            Route::Via(hop) => self.adjacencies.get(usize::from(hop)),
+    /// The way from an egress to an address, if the next hop is known.
+    #[inline(always)]
+    pub fn adjacency_to(&self, egress: EgressId, to: u32) -> Option<Adjacency<'_>> {
+        match self.route(egress, to)? {
+            Route::Via(hop) => self.adjacency(hop),
             _ => None,
         }
     }
 
-    /// The way to a peer.
+    /// The way to a peer, if its next hop is known.
     #[inline(always)]
-    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<&TunnelAdjacency> {
-        self.tunnel_adjacencies.get(usize::from(peer))
+    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<TunnelAdjacency<'_>> {
+        let peer = self.peers.get(peer)?;
+        Some(TunnelAdjacency {
+            outer: peer.outer(),
+            adjacency: self.adjacency(peer.next_hop)?,
+        })
     }
-}
 
-impl Tables {
+    #[inline(always)]
+    fn adjacency(&self, hop: NextHopId) -> Option<Adjacency<'_>> {
+        let station = self.next_hops.get(hop)?;
+        let front = self.compiled.fronts.get(usize::from(station.interface))?;
+        Some(Adjacency {
+            mac: station.mac?,
+            front,
+        })
+    }
+
     /// The interface of a frame.
     #[inline]
     pub fn interface(&self, port: PortId, vlan: Vlan) -> Option<(InterfaceId, &Interface)> {

@@ -88,12 +88,24 @@ impl Link {
     /// The next hop towards `to`: `to` itself on the link, else the gateway of the longest
     /// prefix.
     pub fn station_towards(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
-        if self.is_connected(to) {
-            return Some(to);
+        let route = self.longest_route(to);
+        match self.longest_link(to) {
+            Some(link) if route.is_none_or(|(len, _)| link >= len) => Some(to),
+            _ => route.map(|(_, gateway)| gateway),
         }
+    }
+
+    /// The length of the longest prefix of the link that `to` lies in.
+    pub fn longest_link(&self, to: Ipv4Addr) -> Option<u8> {
+        let there = self.addresses.iter().filter(|p| contains(**p, to));
+        there.map(|(_, len)| *len).max()
+    }
+
+    /// The longest static route's length and gateway; the first of equals.
+    pub fn longest_route(&self, to: Ipv4Addr) -> Option<(u8, Ipv4Addr)> {
         let routes = self.routes.iter().filter(|(p, _)| contains(*p, to));
-        let longest = routes.max_by_key(|((_, len), _)| *len);
-        longest.map(|(_, gateway)| *gateway)
+        let longest = routes.rev().max_by_key(|((_, len), _)| *len);
+        longest.map(|((_, len), gateway)| (*len, *gateway))
     }
 
     /// True if `address` is one of ours here.

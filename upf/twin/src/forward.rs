@@ -225,14 +225,23 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result
     let place = place.ok_or(no_route.clone())?;
     let of_place = |l: &&Link| l.plain.as_ref() == Some(place);
     let links = || config.links.iter().filter(of_place);
-    if let Some(link) = links().find(|l| l.is_connected(dst)) {
-        return Ok(plain_way(link, dst));
+    // The longest prefix decides: of two of one length the link comes before the route, and the first
+    // before the second.
+    let connected = links().filter_map(|l| Some((l.longest_link(dst)?, l)));
+    let connected = connected.collect::<Vec<_>>().into_iter().rev();
+    let connected = connected.max_by_key(|(len, _)| *len);
+    let routed = links().filter_map(|l| Some((l.longest_route(dst)?, l)));
+    let routed = routed.collect::<Vec<_>>().into_iter().rev();
+    let routed = routed.max_by_key(|((len, _), _)| *len);
+    match (connected, routed) {
+        (Some((link_len, link)), routed) if routed.is_none_or(|((len, _), _)| link_len >= len) => {
+            Ok(plain_way(link, dst))
+        }
+        (_, routed) => {
+            let ((_, gateway), link) = routed.ok_or(no_route)?;
+            Ok(plain_way(link, gateway))
+        }
     }
-    let routes = links().flat_map(|l| l.routes.iter().map(move |r| (l, r)));
-    let leading = routes.filter(|(_, (p, _))| crate::config::contains(*p, dst));
-    let longest = leading.max_by_key(|(_, ((_, len), _))| *len);
-    let (link, (_, gateway)) = longest.ok_or(no_route)?;
-    Ok(plain_way(link, *gateway))
 }
 
 fn plain_way(link: &Link, station: Ipv4Addr) -> Output<'_> {

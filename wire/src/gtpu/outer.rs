@@ -1,11 +1,10 @@
-//! Outer IPv4, UDP and GTP-U header of a G-PDU, from a template per peer.
+//! Outer IPv4, UDP and GTP-U header of a G-PDU, from a template.
 
-use super::build::g_pdu_header;
 use super::header::FLAG_E;
-use super::{ExtensionType, PORT, ShortContainer};
+use super::{ExtensionType, MessageType, PORT, ShortContainer};
 use crate::checksum::Sum;
 use crate::ids::Teid;
-use crate::ipv4::{self, Ipv4Header, Protocol, TooLong};
+use crate::ipv4::{self, Protocol, TooLong};
 use crate::udp;
 use core::net::Ipv4Addr;
 
@@ -22,12 +21,31 @@ const CONTAINER_AT: usize = IPV4_UDP_LEN + 12;
 /// What is the same in every packet to one peer, its checksum summed beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct OuterIpv4 {
-    /// A whole header, as it is before a container, with zeros where [`OuterFields`], container and
-    /// lengths go.
-    header: [u8; OUTER_IPV4_LEN],
+    /// Flags and time to live of the IPv4 header.
+    flags: u8,
+    ttl: u8,
+    /// Source and destination.
+    addresses: [u8; 8],
     /// Of the IPv4 header.
     sum: Sum,
 }
+
+/// A whole header, as it is before a container, with zeros where [`OuterIpv4`], [`OuterFields`],
+/// container and lengths go.
+const TEMPLATE: [u8; OUTER_IPV4_LEN] = {
+    let mut header = [0; OUTER_IPV4_LEN];
+    header[0] = 0x45;
+    header[9] = Protocol::UDP.0;
+    [header[22], header[23]] = PORT.to_be_bytes();
+    header[IPV4_UDP_LEN] = VERSION_AND_PROTOCOL | FLAG_E;
+    header[IPV4_UDP_LEN + 1] = MessageType::G_PDU.0;
+    header[EXTENSION_AT] = ExtensionType::PDU_SESSION_CONTAINER.0;
+    header
+};
+/// GTP version 1, protocol type GTP (TS 29.281, 5.1).
+const VERSION_AND_PROTOCOL: u8 = 0x30;
+/// Don't Fragment (RFC 791, 3.1).
+const FLAG_DF: u8 = 0x40;
 
 /// What differs from packet to packet or from session to session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,28 +63,21 @@ pub struct OuterFields {
 
 impl OuterIpv4 {
     /// The constant part for packets from `source` to `destination`.
+    #[inline(always)]
     pub fn new(source: Ipv4Addr, destination: Ipv4Addr, ttl: u8, dont_fragment: bool) -> Self {
-        let plain = Ipv4Header::new(Protocol::UDP, source, destination);
-        let header = Ipv4Header {
-            ttl,
-            dont_fragment,
-            ..plain
-        }
-        .unsummed(0);
-        let mut whole = [0; OUTER_IPV4_LEN];
-        whole[..ipv4::HEADER_LEN].copy_from_slice(&header);
-        whole[22..24].copy_from_slice(&PORT.to_be_bytes());
-        // TEID 1 is written over.
-        if let Some(teid) = Teid::new(1)
-            && let Ok(gtpu) = g_pdu_header(teid, 0)
-        {
-            whole[IPV4_UDP_LEN..OUTER_IPV4_PLAIN_LEN].copy_from_slice(&gtpu);
-        }
-        whole[IPV4_UDP_LEN] |= FLAG_E;
-        whole[EXTENSION_AT] = ExtensionType::PDU_SESSION_CONTAINER.0;
+        let flags = if dont_fragment { FLAG_DF } else { 0 };
+        let (source, destination) = (u32::from(source), u32::from(destination));
+        let addresses = u64::from(source) << 32 | u64::from(destination);
         Self {
-            header: whole,
-            sum: Sum::of(&header),
+            flags,
+            ttl,
+            addresses: addresses.to_be_bytes(),
+            sum: Sum::ZERO
+                .add_u16(u16::from_be_bytes([TEMPLATE[0], 0]))
+                .add_u16(u16::from_be_bytes([flags, 0]))
+                .add_u16(u16::from_be_bytes([ttl, TEMPLATE[9]]))
+                .add_u32(source)
+                .add_u32(destination),
         }
     }
 
@@ -84,7 +95,7 @@ impl OuterIpv4 {
         inner_len: usize,
     ) -> Result<(), TooLong> {
         let stated = Lengths::before(inner_len.saturating_add(8))?;
-        *out = self.header;
+        *out = TEMPLATE;
         out[CONTAINER_AT..].copy_from_slice(&container.0);
         if let Some(front) = out.first_chunk_mut() {
             self.vary(front, fields, stated);
@@ -104,7 +115,7 @@ impl OuterIpv4 {
         inner_len: usize,
     ) -> Result<(), TooLong> {
         let stated = Lengths::before(inner_len)?;
-        out.copy_from_slice(&self.header[..OUTER_IPV4_PLAIN_LEN]);
+        out.copy_from_slice(&TEMPLATE[..OUTER_IPV4_PLAIN_LEN]);
         out[IPV4_UDP_LEN] &= !FLAG_E;
         self.vary(out, fields, stated);
         Ok(())
@@ -122,7 +133,9 @@ impl OuterIpv4 {
         out[1] = fields.tos;
         [out[2], out[3]] = stated.ipv4.to_be_bytes();
         [out[4], out[5]] = fields.identification.to_be_bytes();
+        (out[6], out[8]) = (self.flags, self.ttl);
         [out[10], out[11]] = sum.to_be_bytes();
+        out[12..20].copy_from_slice(&self.addresses);
         [out[20], out[21]] = fields.source_port.to_be_bytes();
         [out[24], out[25]] = stated.udp.to_be_bytes();
         [out[30], out[31]] = stated.gtpu.to_be_bytes();

@@ -306,6 +306,8 @@ impl<P: Packet> Core<P> {
     fn publish(&mut self) {
         if let Some(tables) = self.control.take_tables() {
             self.end.publish(tables);
+        }
+        if self.control.directory.take_stations_changed() {
             self.n4.stations_changed();
         }
         if !self.ready.is_empty() {

@@ -38,7 +38,6 @@ impl Directory {
             None => Some(NO_NEXT_HOP),
         };
         let hop = hop.ok_or(PeerError::Full)?;
-        self.changed = true;
         Ok(self.peers.add(Peer::new(remote, local, hop)))
     }
 }
@@ -87,11 +86,9 @@ impl Network for Directory {
     }
 
     fn release_peer(&mut self, peer: PeerId) {
-        if let Some(gone) = self.peers.release(peer) {
-            if gone.next_hop != NO_NEXT_HOP {
-                self.neighbours.release(gone.next_hop);
-            }
-            self.changed = true;
+        let gone = self.peers.release(peer).map(|gone| gone.next_hop);
+        if let Some(hop) = gone.filter(|hop| *hop != NO_NEXT_HOP) {
+            self.neighbours.release(hop);
         }
     }
 

@@ -58,7 +58,8 @@ pub struct Directory {
     gateways: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
     peers: Peers,
     pub(crate) neighbours: Neighbours,
-    changed: bool,
+    /// No tables were taken yet.
+    is_first: bool,
 }
 
 /// The interfaces that a way out uses.

@@ -15,18 +15,16 @@ impl Directory {
     ) -> Option<Ipv4Addr> {
         let config = self.interface(interface)?;
         let target = u32::from(destination);
-        let on_link = config
-            .addresses
-            .iter()
-            .filter_map(|(a, len)| Prefix::new(*a, *len))
-            .any(|p| p.contains(target));
-        if on_link {
-            return Some(destination);
-        }
+        let links = config.addresses.iter();
+        let links = links.filter_map(|(a, len)| Prefix::new(*a, *len));
+        let link = links.filter(|p| p.contains(target)).map(|p| p.mask).max();
         let routes = config.routes.iter().filter(|(p, _)| p.contains(target));
-        routes
-            .max_by_key(|(p, _)| p.mask)
-            .map(|(_, gateway)| *gateway)
+        // The last of equals is the first of the file.
+        let route = routes.rev().max_by_key(|(p, _)| p.mask);
+        match (link, route) {
+            (Some(link), route) if route.is_none_or(|(p, _)| link >= p.mask) => Some(destination),
+            (_, route) => route.map(|(_, gateway)| *gateway),
+        }
     }
 
     /// The MAC address of the next hop towards `destination`: `Err` names a station that has

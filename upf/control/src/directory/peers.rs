@@ -1,17 +1,18 @@
 //! GTP-U peers, reference-counted by the FARs that lead to them.
 
 use core::net::Ipv4Addr;
-use sluice_datapath::tables::{NO_NEXT_HOP, Peer, PeerId};
+use sluice_datapath::tables::{self, Peer, PeerId, PeerSlots};
 use sluice_session::hash::Seeded;
 use std::collections::HashMap;
 
 /// Tunnel peers that may be in use: a big operator's gNBs.
-const PEERS_MAX: usize = 16_384;
+const PEERS_MAX: usize = 32_768;
 
-/// The peers by their ids.
-#[derive(Debug, Default)]
+/// The peers by their ids. What the path reads of them stands in slots beside.
+#[derive(Debug)]
 pub(super) struct Peers {
     places: Vec<Option<PeerUse>>,
+    slots: PeerSlots,
     /// By local and remote address.
     ids: HashMap<(Ipv4Addr, Ipv4Addr), PeerId, Seeded>,
     free: Vec<PeerId>,
@@ -23,19 +24,26 @@ struct PeerUse {
     users: u32,
 }
 
+impl Default for Peers {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            slots: PeerSlots::new(PEERS_MAX),
+            ids: HashMap::default(),
+            free: Vec::new(),
+        }
+    }
+}
+
 impl Peers {
     /// Those in use, with the number of users of each.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Peer, u32)> {
         self.places.iter().flatten().map(|p| (&p.peer, p.users))
     }
 
-    /// As the path has them. Nobody refers to what stands in a free place.
-    pub(super) fn table(&self) -> Vec<Peer> {
-        let nobody = Peer::new(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED, NO_NEXT_HOP);
-        self.places
-            .iter()
-            .map(|p| p.as_ref().map_or(nobody, |p| p.peer))
-            .collect()
+    /// As the path reads them.
+    pub(super) fn reader(&self) -> tables::Peers {
+        self.slots.reader()
     }
 
     /// The peer of this id, if it is in use.
@@ -72,6 +80,7 @@ impl Peers {
             }
         };
         self.ids.insert((peer.local, peer.address), id);
+        self.slots.set(id, Some(&peer));
         id
     }
 
@@ -85,6 +94,7 @@ impl Peers {
         }
         let gone = used.peer;
         *place = None;
+        self.slots.set(id, None);
         self.ids.remove(&(gone.local, gone.address));
         self.free.push(id);
         Some(gone)

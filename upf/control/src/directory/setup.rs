@@ -52,7 +52,7 @@ impl Directory {
             gateways: HashMap::new(),
             peers: Peers::default(),
             neighbours: Neighbours::default(),
-            changed: true,
+            is_first: true,
         };
         for (id, interface) in config.interfaces.iter().enumerate() {
             directory.add_interface(id as InterfaceId, interface)?;

@@ -7,14 +7,21 @@ use sluice_datapath::tables::{
 };
 
 impl Directory {
-    /// Tables for the path, if anything changed since the last call.
+    /// Tables for the path, if they changed since the last call: at the start, and where a station
+    /// came or went on a link of a data network. Next hops and peers change in their slots.
     pub fn take_tables(&mut self) -> Option<Tables> {
-        let stations_changed = self.neighbours.take_changed();
-        if !self.changed && !stations_changed {
+        let links = self.neighbours.take_changed_links();
+        let is_way_out = |id| self.egresses.iter().any(|e| e.interfaces.contains(id));
+        if !self.is_first && !links.iter().any(is_way_out) {
             return None;
         }
-        self.changed = false;
+        self.is_first = false;
         Some(self.tables())
+    }
+
+    /// True once after a station's address became known, changed or was forgotten.
+    pub fn take_stations_changed(&mut self) -> bool {
+        self.neighbours.take_changed()
     }
 
     fn tables(&self) -> Tables {
@@ -35,8 +42,8 @@ impl Directory {
                 .map(|id| self.path_interface(id as InterfaceId))
                 .collect(),
             by_port,
-            next_hops: self.neighbours.hops().to_vec(),
-            peers: self.peers.table(),
+            next_hops: self.neighbours.hops(),
+            peers: self.peers.reader(),
             egresses: self.egresses.iter().map(|e| self.path_egress(e)).collect(),
             ..Tables::default()
         }

@@ -101,7 +101,7 @@ impl Rig {
         let mut alloc = || pool.alloc();
         self.n4
             .settle(now_ns, &mut self.control, &mut alloc, &mut asked);
-        if self.control.take_tables().is_some() {
+        if self.control.directory.take_stations_changed() {
             self.n4.stations_changed();
         }
         asked.0.len()
@@ -121,7 +121,7 @@ impl Rig {
         };
         let frame = [&header.to_bytes()[..], &arp.to_bytes()].concat();
         self.control.frame(now_ns, 0, &frame, &mut Asked::default());
-        assert!(self.control.take_tables().is_some());
+        assert!(self.control.directory.take_stations_changed());
         self.n4.stations_changed();
     }
 

@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, WorkerStats};
 use crate::lookup::owners::OwnerTable;
 use crate::message::ControlRings;
 use crate::migration::controller::{MigrationController, Resteers};
-use crate::tables::{FastPathTables, Tables};
+use crate::tables::{CompiledTables, Tables};
 use crate::trace::control_side::TraceControl;
 use crate::wake::Wake;
 use core::time::Duration;
@@ -67,7 +67,7 @@ impl<P> ControlEnd<P> {
 
     /// Publishes new tables; what no worker looks at any more is freed.
     pub fn publish(&mut self, mut tables: Tables) {
-        tables.fast_path = FastPathTables::of(&tables);
+        tables.compiled = CompiledTables::of(&tables);
         self.tables.publish(tables);
         self.tables.reclaim();
     }

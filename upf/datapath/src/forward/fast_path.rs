@@ -43,14 +43,14 @@ const EVER: Flags = Flags::EXTENDED
     .with(Flags::TUNNEL);
 
 /// What an outer header is made of.
-struct Outer<'a> {
-    constant: &'a OuterIpv4,
+struct Outer {
+    constant: OuterIpv4,
     fields: OuterFields,
     /// None where the rule marks no QFI.
     container: Option<ShortContainer>,
 }
 
-impl Outer<'_> {
+impl Outer {
     /// Octets of the header.
     #[inline(always)]
     fn len(&self) -> usize {
@@ -86,7 +86,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         let len = usize::from(meta.inner_len);
         let outer_len = outer.as_ref().map_or(0, Outer::len);
-        if len + outer_len > usize::from(adjacency.mtu) || inner[8] <= 1 {
+        if len + outer_len > usize::from(adjacency.front.mtu) || inner[8] <= 1 {
             return None;
         }
         let bytes = u32::from(meta.inner_len);
@@ -105,7 +105,7 @@ impl<I: PortIo> Path<'_, I> {
             at: None,
             len: bytes,
         };
-        let tx_buffer = usize::from(adjacency.tx_buffer);
+        let tx_buffer = usize::from(adjacency.front.tx_buffer);
         Some(Ok(TxDecision { tx_buffer, charge }))
     }
 }
@@ -117,16 +117,14 @@ fn uplink<'a>(
     meta: &Meta,
     inner: &[u8; 20],
     tables: &'a Tables,
-) -> Option<&'a Adjacency> {
+) -> Option<Adjacency<'a>> {
     let (total, source, destination) = (be16(inner, 2), be32(inner, 12), be32(inner, 16));
     let sound = total == meta.inner_len && sums_up(inner);
     let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
     if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
         return None;
     }
-    tables
-        .fast_path
-        .adjacency_to(line.body.egress, destination, tables)
+    tables.adjacency_to(line.body.egress, destination)
 }
 
 /// The peer is known, and what the outer header says.
@@ -136,14 +134,14 @@ fn downlink<'a>(
     meta: &Meta,
     inner: &[u8],
     tables: &'a Tables,
-) -> Option<(&'a Adjacency, Outer<'a>)> {
+) -> Option<(Adjacency<'a>, Outer)> {
     if !line.head.flags.agree(DOWNLINK) {
         return None;
     }
-    let front = tables.fast_path.tunnel_adjacency(line.body.peer)?;
+    let front = tables.tunnel_adjacency(line.body.peer)?;
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
     let outer = Outer {
-        constant: &front.outer,
+        constant: front.outer,
         fields: outer_header_creation::fields(Teid::new(line.body.teid)?, flow_hash),
         container: match line.head.flags.has(Flags::MARK_QFI) {
             true => Some(ShortContainer::downlink(
@@ -153,7 +151,7 @@ fn downlink<'a>(
             false => None,
         },
     };
-    Some((&front.adjacency, outer))
+    Some((front.adjacency, outer))
 }
 
 #[inline(always)]
@@ -163,7 +161,7 @@ fn matches(head: Head, meta: &Meta) -> bool {
 
 /// The headers, and the hop. Lengths were seen to before, so nothing is left out.
 #[inline(always)]
-fn write(frame: &mut [u8], adjacency: &Adjacency, outer: Option<Outer<'_>>, len: usize) {
+fn write(frame: &mut [u8], adjacency: Adjacency<'_>, outer: Option<Outer>, len: usize) {
     let Some(mut rest) = adjacency.write(frame) else {
         return;
     };

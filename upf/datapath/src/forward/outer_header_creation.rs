@@ -102,11 +102,11 @@ pub fn create<P: Packet>(
                 true => ShortContainer::uplink(qfi),
                 false => ShortContainer::downlink(qfi, false),
             };
-            peer.outer.write(out, &fields, container, inner_len)
+            peer.outer().write(out, &fields, container, inner_len)
         }
         None => {
             let out = front.first_chunk_mut().ok_or(DropReason::NoHeadroom)?;
-            peer.outer.write_plain(out, &fields, inner_len)
+            peer.outer().write_plain(out, &fields, inner_len)
         }
     };
     written.map_err(|_| DropReason::TooBig)

@@ -160,9 +160,9 @@ impl<'a, I: PortIo> Path<'a, I> {
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer, tables)?;
             let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::create(packet, &far::tunnel(head, body), peer, flow_hash)?;
+            outer_header_creation::create(packet, &far::tunnel(head, body), &peer, flow_hash)?;
         }
-        transmit::frame(packet, interface, mac)?;
+        transmit::frame(packet, interface, &mac)?;
         urr::charge(body, inner.len);
         let tx_buffer = usize::from(interface.port.0);
         Ok(TxDecision { tx_buffer, charge })

@@ -2,5 +2,6 @@
 
 pub mod exact_match;
 pub mod layout;
+pub mod lpm;
 pub mod owners;
 pub mod session_lookup;

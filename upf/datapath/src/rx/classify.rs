@@ -48,7 +48,7 @@ impl<P: Packet> Classifier<'_, P> {
     /// may be of: in it most of a meta is known beforehand.
     pub fn run(mut self) {
         let tables = self.tables;
-        let header_matches = tables.fast_path.header_matches(self.port);
+        let header_matches = tables.compiled.header_matches(self.port);
         if !self.places.foreign.is_empty() {
             return self.run_prefetched(header_matches);
         }

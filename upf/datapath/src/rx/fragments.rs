@@ -175,7 +175,7 @@ impl<I: PortIo> Path<'_, I> {
         body.copy_from_slice(payload);
         if let ForwardTo::Tunnel(tunnel, peer) = &ready.exit {
             let peer = route::peer(*peer, self.tables)?;
-            outer_header_creation::relay(out, tunnel, peer, flow_hash, kept)?;
+            outer_header_creation::relay(out, tunnel, &peer, flow_hash, kept)?;
         }
         Ok(())
     }

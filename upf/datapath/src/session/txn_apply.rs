@@ -214,7 +214,7 @@ impl<I: PortIo> Path<'_, I> {
         outer_header_creation::create(
             packet,
             &outer_header_creation::Tunnel::bare(marker.teid),
-            peer,
+            &peer,
             0,
         )?;
         if let Some(kind) = packet

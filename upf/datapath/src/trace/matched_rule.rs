@@ -15,7 +15,7 @@ impl<I: PortIo> Path<'_, I> {
         let line = self.state.line(meta.line)?;
         session::check(line, meta).ok()?;
         let seen = |head: Head, body: &Body, at, is_limited| {
-            let peer = self.tables.peers.get(usize::from(body.peer));
+            let peer = self.tables.peers.get(body.peer);
             let peer = peer.filter(|_| far::makes_tunnel(head));
             RuleSeen {
                 line: meta.line,

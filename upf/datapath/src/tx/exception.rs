@@ -147,7 +147,7 @@ impl<I: PortIo> Path<'_, I> {
         if let ForwardTo::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
             let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::relay(packet, tunnel, peer, flow_hash, kept)?;
+            outer_header_creation::relay(packet, tunnel, &peer, flow_hash, kept)?;
         }
         Ok(ready)
     }

@@ -7,7 +7,7 @@ use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal::Inner;
 use crate::message::Resolve;
 use crate::session::rule::{Body, Head};
-use crate::tables::{Interface, InterfaceId, NextHop, Peer, Route, Tables};
+use crate::tables::{Interface, InterfaceId, Peer, PeerId, Route, Station, Tables};
 use core::net::Ipv4Addr;
 
 /// Where a packet goes.
@@ -38,25 +38,24 @@ pub fn known<'a>(
     body: &Body,
     inner: Inner,
     tables: &'a Tables,
-) -> Option<(&'a Interface, &'a [u8; 6])> {
+) -> Option<(&'a Interface, [u8; 6])> {
     let tunnel = far::makes_tunnel(head);
     let id = if tunnel {
-        tables.peers.get(usize::from(body.peer))?.next_hop
+        tables.peers.get(body.peer)?.next_hop
     } else {
-        let egress = tables.egresses.get(usize::from(body.egress))?;
-        match egress.route(inner.dst) {
+        match tables.route(body.egress, inner.dst)? {
             Route::Via(id) => id,
             Route::Own(_) | Route::Unknown(_) | Route::None => return None,
         }
     };
-    let hop = tables.next_hops.get(usize::from(id))?;
+    let hop = tables.next_hops.get(id)?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
     let overhead = match tunnel {
         true => outer_header_creation::len(&far::tunnel(head, body)) as u32,
         false => 0,
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
-    Some((interface, hop.mac.as_ref().filter(|_| fits)?))
+    Some((interface, hop.mac.filter(|_| fits)?))
 }
 
 /// The next hop of `exit` for a packet to `dst` (host order).
@@ -64,11 +63,8 @@ pub fn find(exit: &ForwardTo, dst: u32, tables: &Tables) -> Result<Hop, DropReas
     let id = match exit {
         ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
         ForwardTo::Plain(egress) => {
-            let egress = tables
-                .egresses
-                .get(usize::from(*egress))
-                .ok_or(DropReason::NoRoute)?;
-            match egress.route(dst) {
+            let route = tables.route(*egress, dst);
+            match route.ok_or(DropReason::NoRoute)? {
                 Route::Via(id) => id,
                 Route::Own(interface) => return Ok(Hop::Own(interface)),
                 Route::Unknown(interface) => {
@@ -79,27 +75,17 @@ pub fn find(exit: &ForwardTo, dst: u32, tables: &Tables) -> Result<Hop, DropReas
             }
         }
     };
-    let hop = tables
-        .next_hops
-        .get(usize::from(id))
-        .ok_or(DropReason::NoRoute)?;
-    Ok(match hop {
-        NextHop {
-            mac: Some(mac),
-            interface,
-            ..
-        } => Hop::Ready(*interface, *mac),
-        NextHop { interface, .. } => Hop::Wait(*interface, Resolve::NextHop(id)),
+    let Station { interface, mac } = tables.next_hops.get(id).ok_or(DropReason::NoRoute)?;
+    Ok(match mac {
+        Some(mac) => Hop::Ready(interface, mac),
+        None => Hop::Wait(interface, Resolve::NextHop(id)),
     })
 }
 
 /// A tunnel's far end.
 #[inline(always)]
-pub fn peer(peer: u16, tables: &Tables) -> Result<&Peer, DropReason> {
-    tables
-        .peers
-        .get(usize::from(peer))
-        .ok_or(DropReason::NoRoute)
+pub fn peer(peer: PeerId, tables: &Tables) -> Result<Peer, DropReason> {
+    tables.peers.get(peer).ok_or(DropReason::NoRoute)
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.

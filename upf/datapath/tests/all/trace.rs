@@ -325,11 +325,11 @@ fn a_packet_that_waits_for_its_next_hop_is_seen_again_when_it_leaves() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     follow(&mut kit, ue_filter(&s));
-    kit.tables.next_hops[1].mac = None;
+    set_server_known(&mut kit.tables, false);
     kit.control.publish(kit.tables.clone());
     kit.gnb_sends(s.teid.get(), &uplink_packet());
     assert_eq!(records(&mut kit)[0].fate, Fate::Waits);
-    kit.tables.next_hops[1].mac = Some(DN_MAC);
+    set_server_known(&mut kit.tables, true);
     kit.control.publish(kit.tables.clone());
     let seen = records(&mut kit);
     let out = output(&kit.n6);

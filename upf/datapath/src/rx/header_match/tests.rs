@@ -3,7 +3,7 @@
 use super::*;
 use crate::lookup::layout::InstanceId;
 use crate::rx::parse::{Class, classify};
-use crate::tables::{FastPathTables, PortInterfaces, Tables, TunnelAddress};
+use crate::tables::{CompiledTables, PortInterfaces, Tables, TunnelAddress};
 use core::net::Ipv4Addr;
 use proptest::prelude::*;
 use sluice_port::PortId;
@@ -45,7 +45,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         by_port: vec![by_port],
         ..Tables::default()
     };
-    tables.fast_path = FastPathTables::of(&tables);
+    tables.compiled = CompiledTables::of(&tables);
     tables
 }
 
@@ -121,7 +121,7 @@ fn ethernet(vlan: Option<u16>, packet: &[u8]) -> Vec<u8> {
 
 /// What a frame is by its shape, and whether *parse* says the same.
 fn shaped(frame: &[u8], tables: &Tables) -> Option<Meta> {
-    let header_matches = tables.fast_path.header_matches(PortId(0));
+    let header_matches = tables.compiled.header_matches(PortId(0));
     let meta = header_matches.iter().find_map(|shape| shape.meta(frame))?;
     let parsed = classify(frame, PortId(0), tables);
     let same = Meta {

@@ -289,12 +289,12 @@ impl World {
     }
 
     pub fn forget_server(&mut self) {
-        self.kit.tables.next_hops[1].mac = None;
+        set_server_known(&mut self.kit.tables, false);
         self.kit.control.publish(self.kit.tables.clone());
     }
 
     pub fn find_server(&mut self) {
-        self.kit.tables.next_hops[1].mac = Some(DN_MAC);
+        set_server_known(&mut self.kit.tables, true);
         self.kit.control.publish(self.kit.tables.clone());
     }
 

@@ -311,8 +311,8 @@ pub fn tables() -> Tables {
             },
         ],
         by_port: vec![on(0), on(1)],
-        next_hops: vec![hop(0, GNB, GNB_MAC), hop(1, SERVER, DN_MAC)],
-        peers: vec![Peer::new(GNB, UPF, 0)],
+        next_hops: next_hops(&[hop(0, GNB, GNB_MAC), hop(1, SERVER, DN_MAC)]),
+        peers: peers(&[Peer::new(GNB, UPF, 0)]),
         egresses: vec![Egress {
             connected: vec![(Prefix::new(N6, 24).unwrap(), 1)],
             neighbours: [(u32::from(SERVER), 1)].into(),
@@ -321,6 +321,33 @@ pub fn tables() -> Tables {
         }],
         ..Tables::default()
     }
+}
+
+/// The data network's server is known, or must be asked for.
+pub fn set_server_known(tables: &mut Tables, is_known: bool) {
+    let hop = |interface, address, mac| NextHop {
+        interface,
+        address,
+        mac,
+    };
+    let server = hop(1, SERVER, is_known.then_some(DN_MAC));
+    tables.next_hops = next_hops(&[hop(0, GNB, Some(GNB_MAC)), server]);
+}
+
+fn next_hops(all: &[NextHop]) -> NextHops {
+    let mut slots = NextHopSlots::new(all.len());
+    for (id, hop) in (0..).zip(all) {
+        slots.set(id, hop);
+    }
+    slots.reader()
+}
+
+fn peers(all: &[Peer]) -> Peers {
+    let mut slots = PeerSlots::new(all.len());
+    for (id, peer) in (0..).zip(all) {
+        slots.set(id, Some(peer));
+    }
+    slots.reader()
 }
 
 pub fn frame(to: [u8; 6], from: [u8; 6], ethertype: EtherType, payload: &[u8]) -> Vec<u8> {
