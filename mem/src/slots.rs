@@ -1,10 +1,10 @@
 //! Slots: values of a few words that one thread replaces one by one, and many read without waiting.
 //!
 //! Replacing one costs the same however many there are, unlike publishing a whole table
-//! ([`crate::publish`]). A value of one word is read as it was written. Of a longer one a reader may see
-//! words of two values if it reads while the slot is being replaced, so nobody may refer to a slot when
-//! that happens: its number is given out, by a [`crate::ring`], after it was written, and taken back from
-//! all before it is written again.
+//! ([`crate::publish`]). Each word is read as it was written, but a reader may see words of two values if it
+//! reads while the slot is being replaced. So while somebody refers to a slot one of its words may change;
+//! for more, nobody may refer to it: its number is given out, by a [`crate::ring`], after it was written,
+//! and taken back from all before it is written again.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

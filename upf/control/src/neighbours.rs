@@ -2,6 +2,7 @@
 
 use core::net::Ipv4Addr;
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, NextHopSlots, NextHops};
+use sluice_datapath::tx::adjacency::Front;
 use sluice_wire::eth::MacAddr;
 use std::collections::HashMap;
 
@@ -48,6 +49,8 @@ pub struct Question {
 pub struct Neighbours {
     hops: Vec<NextHop>,
     slots: NextHopSlots,
+    /// By interface.
+    fronts: Vec<Front>,
     stations: Vec<Station>,
     by_address: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
     free: Vec<NextHopId>,
@@ -61,6 +64,7 @@ impl Default for Neighbours {
         Self {
             hops: Vec::new(),
             slots: NextHopSlots::new(STATIONS_MAX),
+            fronts: Vec::new(),
             stations: Vec::new(),
             by_address: HashMap::new(),
             free: Vec::new(),
@@ -71,6 +75,18 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
+    /// What frames that leave by these interfaces begin with. Before the first station.
+    pub fn set_fronts(&mut self, fronts: Vec<Front>) {
+        self.fronts = fronts;
+    }
+
+    fn write_slot(&mut self, id: NextHopId) {
+        let hop = &self.hops[usize::from(id)];
+        let front = self.fronts.get(usize::from(hop.interface));
+        let front = front.copied().unwrap_or_default();
+        self.slots.set(id, hop, &front);
+    }
+
     /// The next hops as the path reads them.
     pub fn hops(&self) -> NextHops {
         self.slots.reader()
@@ -223,7 +239,7 @@ impl Neighbours {
             None => return None,
         };
         self.by_address.insert((interface, address), id);
-        self.slots.set(id, &hop);
+        self.write_slot(id);
         self.link_changed(interface);
         Some(id)
     }
@@ -233,7 +249,7 @@ impl Neighbours {
         let mac = mac.map(|m| m.0);
         if hop.mac != mac {
             hop.mac = mac;
-            self.slots.set(id, hop);
+            self.write_slot(id);
             self.changed = true;
         }
         self.stations[usize::from(id)].state = state;

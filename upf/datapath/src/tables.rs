@@ -6,7 +6,7 @@
 use crate::lookup::layout::InstanceId;
 use crate::lookup::lpm::Lpm;
 use crate::rx::header_match::HeaderMatch;
-use crate::tx::adjacency::{Adjacency, Front, TunnelAdjacency};
+use crate::tx::adjacency::{self, Adjacency, Front, TunnelAdjacency};
 use core::net::Ipv4Addr;
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::{PortId, QueueId};
@@ -104,12 +104,7 @@ pub struct NextHop {
 
 /// The writer's end of the next hops.
 #[derive(Debug)]
-pub struct NextHopSlots(Slots<1>);
-
-/// A next hop's one word: MAC address, interface, and what is known. 0 is none.
-const HOP_IS_THERE: u64 = 1 << 56;
-const HOP_IS_KNOWN: u64 = 1 << 57;
-const HOP_INTERFACE: u32 = 48;
+pub struct NextHopSlots(Slots<3>);
 
 impl NextHopSlots {
     /// So many, none of them there.
@@ -122,22 +117,18 @@ impl NextHopSlots {
         NextHops(self.0.reader())
     }
 
-    /// Replaces one; workers see the whole of it at once.
-    pub fn set(&mut self, id: NextHopId, hop: &NextHop) {
-        let known = hop.mac.map_or(0, |[a, b, c, d, e, f]| {
-            HOP_IS_KNOWN | u64::from_be_bytes([0, 0, a, b, c, d, e, f])
-        });
-        let interface = u64::from(hop.interface) << HOP_INTERFACE;
+    /// Replaces a next hop, reached by frames with this front.
+    pub fn set(&mut self, id: NextHopId, hop: &NextHop, front: &Front) {
         self.0
-            .write(usize::from(id), [HOP_IS_THERE | interface | known]);
+            .write(usize::from(id), adjacency::to_words(hop, front));
     }
 }
 
 /// The next hops as the path reads them.
 #[derive(Clone, Debug, Default)]
-pub struct NextHops(SlotReader<1>);
+pub struct NextHops(SlotReader<3>);
 
-/// What the path needs of a next hop.
+/// What the slow ways need of a next hop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Station {
     /// Interface that leads there.
@@ -150,12 +141,13 @@ impl NextHops {
     /// A next hop.
     #[inline(always)]
     pub fn get(&self, id: NextHopId) -> Option<Station> {
-        let [word] = self.0.read(usize::from(id))?;
-        let [_, interface, a, b, c, d, e, f] = word.to_be_bytes();
-        (word & HOP_IS_THERE != 0).then_some(Station {
-            interface,
-            mac: (word & HOP_IS_KNOWN != 0).then_some([a, b, c, d, e, f]),
-        })
+        adjacency::station(self.0.read(usize::from(id))?)
+    }
+
+    /// The way to a next hop whose MAC address is known.
+    #[inline(always)]
+    pub fn adjacency(&self, id: NextHopId) -> Option<Adjacency> {
+        Adjacency::of_words(self.0.read(usize::from(id))?)
     }
 }
 
@@ -293,8 +285,6 @@ pub struct PortInterfaces {
 pub struct CompiledTables {
     /// By port.
     header_matches: Vec<Vec<HeaderMatch>>,
-    /// By interface.
-    fronts: Vec<Front>,
     /// By egress.
     routes: Vec<Lpm>,
 }
@@ -310,7 +300,6 @@ impl CompiledTables {
         }
         Self {
             header_matches,
-            fronts: tables.interfaces.iter().map(Front::of).collect(),
             routes: tables.egresses.iter().map(Lpm::of).collect(),
         }
     }
@@ -334,30 +323,20 @@ impl Tables {
 
     /// The way from an egress to an address, if the next hop is known.
     #[inline(always)]
-    pub fn adjacency_to(&self, egress: EgressId, to: u32) -> Option<Adjacency<'_>> {
+    pub fn adjacency_to(&self, egress: EgressId, to: u32) -> Option<Adjacency> {
         match self.route(egress, to)? {
-            Route::Via(hop) => self.adjacency(hop),
+            Route::Via(hop) => self.next_hops.adjacency(hop),
             _ => None,
         }
     }
 
     /// The way to a peer, if its next hop is known.
     #[inline(always)]
-    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<TunnelAdjacency<'_>> {
+    pub fn tunnel_adjacency(&self, peer: PeerId) -> Option<TunnelAdjacency> {
         let peer = self.peers.get(peer)?;
         Some(TunnelAdjacency {
             outer: peer.outer(),
-            adjacency: self.adjacency(peer.next_hop)?,
-        })
-    }
-
-    #[inline(always)]
-    fn adjacency(&self, hop: NextHopId) -> Option<Adjacency<'_>> {
-        let station = self.next_hops.get(hop)?;
-        let front = self.compiled.fronts.get(usize::from(station.interface))?;
-        Some(Adjacency {
-            mac: station.mac?,
-            front,
+            adjacency: self.next_hops.adjacency(peer.next_hop)?,
         })
     }
 

@@ -7,6 +7,7 @@ use crate::neighbours::Neighbours;
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
+use sluice_datapath::tx::adjacency::Front;
 use sluice_session::network::{Side, TunnelEndpoint};
 use std::collections::HashMap;
 
@@ -54,6 +55,10 @@ impl Directory {
             neighbours: Neighbours::default(),
             is_first: true,
         };
+        let ids = 0..config.interfaces.len();
+        let fronts = ids.map(|id| Front::of(&directory.path_interface(id as InterfaceId)));
+        let fronts = fronts.collect();
+        directory.neighbours.set_fronts(fronts);
         for (id, interface) in config.interfaces.iter().enumerate() {
             directory.add_interface(id as InterfaceId, interface)?;
         }

@@ -49,7 +49,7 @@ impl Directory {
         }
     }
 
-    fn path_interface(&self, id: InterfaceId) -> Interface {
+    pub(super) fn path_interface(&self, id: InterfaceId) -> Interface {
         let config = &self.interfaces[usize::from(id)];
         let mut tunnels: Vec<TunnelAddress> = Vec::new();
         for t in self.tunnels.iter().filter(|t| t.interface == id) {

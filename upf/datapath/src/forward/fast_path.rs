@@ -86,7 +86,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         let len = usize::from(meta.inner_len);
         let outer_len = outer.as_ref().map_or(0, Outer::len);
-        if len + outer_len > usize::from(adjacency.front.mtu) || inner[8] <= 1 {
+        if len + outer_len > usize::from(adjacency.mtu()) || inner[8] <= 1 {
             return None;
         }
         let bytes = u32::from(meta.inner_len);
@@ -95,7 +95,7 @@ impl<I: PortIo> Path<'_, I> {
             Err(reason) => return Some(Err(reason)),
         };
         let frame = packet
-            .reframe(from, len, adjacency.len() + outer_len)
+            .reframe(from, len, adjacency.header_len() + outer_len)
             .ok()?;
         (line.body.tat0, line.body.tat1) = (tat0, tat1);
         urr::charge(&mut line.body, bytes);
@@ -105,19 +105,19 @@ impl<I: PortIo> Path<'_, I> {
             at: None,
             len: bytes,
         };
-        let tx_buffer = usize::from(adjacency.front.tx_buffer);
+        let tx_buffer = usize::from(adjacency.tx_buffer());
         Some(Ok(TxDecision { tx_buffer, charge }))
     }
 }
 
 /// The inner packet is sound and the UE's, and its route is known.
 #[inline(always)]
-fn uplink<'a>(
+fn uplink(
     line: &SessionEntry,
     meta: &Meta,
     inner: &[u8; 20],
-    tables: &'a Tables,
-) -> Option<Adjacency<'a>> {
+    tables: &Tables,
+) -> Option<Adjacency> {
     let (total, source, destination) = (be16(inner, 2), be32(inner, 12), be32(inner, 16));
     let sound = total == meta.inner_len && sums_up(inner);
     let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
@@ -129,12 +129,12 @@ fn uplink<'a>(
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink<'a>(
+fn downlink(
     line: &SessionEntry,
     meta: &Meta,
     inner: &[u8],
-    tables: &'a Tables,
-) -> Option<(Adjacency<'a>, Outer)> {
+    tables: &Tables,
+) -> Option<(Adjacency, Outer)> {
     if !line.head.flags.agree(DOWNLINK) {
         return None;
     }
@@ -161,7 +161,7 @@ fn matches(head: Head, meta: &Meta) -> bool {
 
 /// The headers, and the hop. Lengths were seen to before, so nothing is left out.
 #[inline(always)]
-fn write(frame: &mut [u8], adjacency: Adjacency<'_>, outer: Option<Outer>, len: usize) {
+fn write(frame: &mut [u8], adjacency: Adjacency, outer: Option<Outer>, len: usize) {
     let Some(mut rest) = adjacency.write(frame) else {
         return;
     };

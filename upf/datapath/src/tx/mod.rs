@@ -1,6 +1,6 @@
 //! Transmit side: routes, adjacencies, packets that wait for a next hop, fragmentation, exceptions.
 
-pub(crate) mod adjacency;
+pub mod adjacency;
 pub(crate) mod arp_queue;
 pub(crate) mod exception;
 pub mod reassembly;

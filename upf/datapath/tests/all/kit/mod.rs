@@ -12,6 +12,7 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::{Clock, EndMarker, Op, Txn, Usage};
 use sluice_datapath::tables::*;
+use sluice_datapath::tx::adjacency::Front;
 use sluice_datapath::worker::{Worker, WorkerId};
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
@@ -291,12 +292,7 @@ pub fn tables() -> Tables {
         untagged: Some(id),
         tagged: vec![],
     };
-    let hop = |interface, address, mac| NextHop {
-        interface,
-        address,
-        mac: Some(mac),
-    };
-    Tables {
+    let mut tables = Tables {
         interfaces: vec![
             Interface {
                 tunnels: vec![TunnelAddress {
@@ -311,7 +307,6 @@ pub fn tables() -> Tables {
             },
         ],
         by_port: vec![on(0), on(1)],
-        next_hops: next_hops(&[hop(0, GNB, GNB_MAC), hop(1, SERVER, DN_MAC)]),
         peers: peers(&[Peer::new(GNB, UPF, 0)]),
         egresses: vec![Egress {
             connected: vec![(Prefix::new(N6, 24).unwrap(), 1)],
@@ -320,7 +315,9 @@ pub fn tables() -> Tables {
             own: vec![(N6.into(), 1)],
         }],
         ..Tables::default()
-    }
+    };
+    set_server_known(&mut tables, true);
+    tables
 }
 
 /// The data network's server is known, or must be asked for.
@@ -331,15 +328,12 @@ pub fn set_server_known(tables: &mut Tables, is_known: bool) {
         mac,
     };
     let server = hop(1, SERVER, is_known.then_some(DN_MAC));
-    tables.next_hops = next_hops(&[hop(0, GNB, Some(GNB_MAC)), server]);
-}
-
-fn next_hops(all: &[NextHop]) -> NextHops {
-    let mut slots = NextHopSlots::new(all.len());
-    for (id, hop) in (0..).zip(all) {
-        slots.set(id, hop);
+    let mut slots = NextHopSlots::new(2);
+    for (id, hop) in [(0, hop(0, GNB, Some(GNB_MAC))), (1, server)] {
+        let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
+        slots.set(id, &hop, &front);
     }
-    slots.reader()
+    tables.next_hops = slots.reader();
 }
 
 fn peers(all: &[Peer]) -> Peers {
