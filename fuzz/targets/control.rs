@@ -8,7 +8,7 @@ use sluice_control::signalling::Control;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
 use sluice_datapath::rx::parse::{Class, classify};
-use sluice_datapath::tables::{InterfaceId, PeerId, Prefix, Tables};
+use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, PeerId, Prefix, Tables};
 use sluice_port::PortId;
 use sluice_session::network::{Network, Side};
 use sluice_wire::arp::Arp;
@@ -194,33 +194,33 @@ impl Rig {
             assert!(new, "{} is known twice", hop.address);
         }
         self.take_tables();
-        let hops = self.tables.next_hops.len();
         for egress in &self.tables.egresses {
             for (address, hop) in &egress.neighbours {
-                let hop = self.tables.next_hops.get(usize::from(*hop)).expect("a hop");
-                assert_eq!(u32::from(hop.address), *address, "the hop of a station");
+                let found = u32::from(self.hop(*hop).address);
+                assert_eq!(found, *address, "the hop of a station");
             }
-            assert!(
-                egress
-                    .routes
-                    .iter()
-                    .all(|(_, hop)| usize::from(*hop) < hops)
-            );
+            for (_, hop) in &egress.routes {
+                self.hop(*hop);
+            }
         }
         for peer in &self.held {
-            let peer = self.tables.peers.get(usize::from(*peer)).expect("a peer");
-            let hop = self.tables.next_hops.get(usize::from(peer.next_hop));
+            let peer = self.tables.peers.get(*peer).expect("a peer");
             let on_link = Prefix::new(N3, 24).expect("a prefix");
             let expected = match on_link.contains(peer.address.into()) {
                 true => peer.address,
                 false => GATEWAY,
             };
-            assert_eq!(
-                hop.map(|hop| hop.address),
-                Some(expected),
-                "the hop of a peer"
-            );
+            let hop = self.hop(peer.next_hop);
+            assert_eq!(hop.address, expected, "the hop of a peer");
         }
+    }
+
+    /// A station of the directory, which the path's slot says, too.
+    fn hop(&self, id: NextHopId) -> NextHop {
+        let hop = *self.control.directory.next_hop(id).expect("a station");
+        let slot = self.tables.next_hops.get(id).expect("a slot");
+        assert_eq!((slot.interface, slot.mac), (hop.interface, hop.mac));
+        hop
     }
 
     /// All peers are given back, and every silent station is forgotten or known to be silent.

@@ -8,8 +8,10 @@ use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use sluice_datapath::tables::{
-    Egress, Interface, NextHop, Peer, Polled, PortInterfaces, Prefix, Tables, TunnelAddress,
+    Egress, Interface, NextHop, NextHopSlots, Peer, PeerSlots, Polled, PortInterfaces, Prefix,
+    Tables, TunnelAddress,
 };
+use sluice_datapath::tx::adjacency::Front;
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
@@ -310,7 +312,7 @@ fn tables(known: u8) -> Tables {
     };
     let n6 = Prefix::new(N6, 24).expect("a prefix");
     let far = Prefix::new([203, 0, 113, 0].into(), 24).expect("a prefix");
-    Tables {
+    let mut tables = Tables {
         interfaces: vec![
             Interface {
                 tunnels: tunnels.clone(),
@@ -336,20 +338,6 @@ fn tables(known: u8) -> Tables {
                 tagged: vec![],
             },
         ],
-        next_hops: vec![
-            hop(0, [192, 0, 2, 50], mac(0, [2, 0, 0, 0, 1, 3])),
-            hop(1, [198, 51, 100, 80], mac(1, [2, 0, 0, 0, 1, 6])),
-            hop(
-                2,
-                [192, 0, 2, 60],
-                mac(2, [2, 0, 0, 0, 1, 4]).filter(|_| known & 8 != 0),
-            ),
-        ],
-        peers: vec![
-            Peer::new([192, 0, 2, 50].into(), UPF, 0),
-            Peer::new([192, 0, 2, 60].into(), UPF, 2),
-            Peer::new([198, 51, 100, 80].into(), UPF, 1),
-        ],
         egresses: vec![Egress {
             connected: vec![(n6, 1)],
             neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), 1)].into(),
@@ -357,5 +345,28 @@ fn tables(known: u8) -> Tables {
             own: vec![(Ipv4Addr::new(198, 51, 100, 1).into(), 1)],
         }],
         ..Tables::default()
+    };
+    let third = mac(2, [2, 0, 0, 0, 1, 4]).filter(|_| known & 8 != 0);
+    let hops = [
+        hop(0, [192, 0, 2, 50], mac(0, [2, 0, 0, 0, 1, 3])),
+        hop(1, [198, 51, 100, 80], mac(1, [2, 0, 0, 0, 1, 6])),
+        hop(2, [192, 0, 2, 60], third),
+    ];
+    let mut slots = NextHopSlots::new(hops.len());
+    for (id, hop) in (0..).zip(&hops) {
+        let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
+        slots.set(id, hop, &front);
     }
+    tables.next_hops = slots.reader();
+    let peers = [
+        Peer::new([192, 0, 2, 50].into(), UPF, 0),
+        Peer::new([192, 0, 2, 60].into(), UPF, 2),
+        Peer::new([198, 51, 100, 80].into(), UPF, 1),
+    ];
+    let mut slots = PeerSlots::new(peers.len());
+    for (id, peer) in (0..).zip(&peers) {
+        slots.set(id, Some(peer));
+    }
+    tables.peers = slots.reader();
+    tables
 }

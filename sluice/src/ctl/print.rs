@@ -64,6 +64,7 @@ fn workers(answer: &Value) -> String {
             workers,
             "id received transmitted handed_in handed_out transactions busy_turns idle_turns hottest",
         ),
+        slow_paths(workers),
         columns(
             &stages,
             "id stage ns_per_packet cycles_per_packet packets_per_batch batches_timed",
@@ -72,6 +73,23 @@ fn workers(answer: &Value) -> String {
         tree(&answer["waiting"], 0),
     ]
     .join("\n\n")
+}
+
+/// How many packets left the fast path, and why.
+fn slow_paths(workers: &[Value]) -> String {
+    let told = workers.iter().filter_map(|worker| {
+        let reasons = worker["slow_path"].as_object()?;
+        let reasons: Vec<_> = reasons
+            .iter()
+            .map(|(reason, packets)| format!("{reason} {packets}"))
+            .collect();
+        (!reasons.is_empty()).then(|| format!("  {}: {}", worker["id"], reasons.join(", ")))
+    });
+    let told: Vec<_> = told.collect();
+    match told.is_empty() {
+        true => "slow path: no packet".to_owned(),
+        false => format!("slow path, by worker and reason:\n{}", told.join("\n")),
+    }
 }
 
 /// A row for each stage of a worker, in the order of a turn.

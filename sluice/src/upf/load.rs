@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_control::core::Core;
+use sluice_datapath::forward::slow_path::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::HANDOVER_RING;
 use sluice_datapath::stage_timer::Stage;
@@ -84,6 +85,7 @@ impl Load {
                     "transactions": stats.transactions.get(),
                     "busy_turns": stats.busy_turns.get(),
                     "idle_turns": stats.idle_turns.get(),
+                    "slow_path": slow_path(stats),
                     "ring_waiting": stats.waiting.get(),
                     "ring_places": HANDOVER_RING * (end.workers() - 1),
                 });
@@ -181,6 +183,15 @@ impl Reading {
             .map(|(heat, shard)| json!({ "shard": shard, "share": *heat as f64 / total as f64 }))
             .collect()
     }
+}
+
+/// Packets that left the fast path since the start, by the reasons that there were.
+fn slow_path(stats: &WorkerStats) -> Value {
+    let all = SlowReason::ALL.into_iter();
+    let counted = all.map(|reason| (reason, stats.slow[reason as usize].get()));
+    let told = counted.filter(|(_, packets)| *packets > 0);
+    let told = told.map(|(reason, packets)| (reason.name().to_owned(), json!(packets)));
+    Value::Object(told.collect())
 }
 
 /// Nothing of nothing is no figure.

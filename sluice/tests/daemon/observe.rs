@@ -27,10 +27,32 @@ fn workers_tell_what_packets_cost_and_how_long_they_slept() {
     // 100 packets a second are nothing: the worker sleeps most of the time.
     assert!(number("asleep_share") > 0.3, "{worker:#}");
     assert!(number("busy_share") < 0.5, "{worker:#}");
+    // Nothing but what came before the stations were known.
+    let usual = worker["slow_path"].as_object().unwrap();
+    assert!(
+        usual.keys().all(|reason| reason == "next_hop"),
+        "{worker:#}"
+    );
+    // A packet for a far network whose TTL ends here, and one that does not fit N3.
+    let (address, server) = (ue.address.to_string(), SERVER.to_string());
+    let far = ["-c2", "-i0.2", "-W1", "-t1", "-I", &address, &server];
+    lab.ue.command("ping").args(far).output().unwrap();
+    let whole = ["-c2", "-i0.2", "-W1", "-Mdo", "-s1472", &address];
+    lab.dn.command("ping").args(whole).output().unwrap();
+    let worker_now = daemon.ask(&CtlQuery::Workers)["workers"][0].take();
+    assert_eq!(worker_now["slow_path"]["ttl"], 2, "{worker_now:#}");
+    assert!(
+        worker_now["slow_path"]["size"].as_u64() >= Some(1),
+        "{worker_now:#}"
+    );
     let shard = u64::from(u32::from(ue.address) % 4096);
     assert_eq!(worker["hottest"][0]["shard"], shard, "{worker:#}");
     let text = daemon.ctl(&["workers"]).out;
     assert!(text.contains("scaling: by hand"), "{text}");
+    assert!(
+        text.contains("slow path, by worker and reason:\n  0: "),
+        "{text}"
+    );
     assert_eq!(daemon.ctl(&["scale", "auto"]).code, Some(0));
     let elastic = daemon.ask(&CtlQuery::Workers)["elastic"].take();
     assert_eq!(elastic["policy"], "cycles", "{elastic:#}");

@@ -92,6 +92,11 @@ impl Neighbours {
         self.slots.reader()
     }
 
+    /// A station by its number.
+    pub fn get(&self, id: NextHopId) -> Option<&NextHop> {
+        self.hops.get(usize::from(id))
+    }
+
     /// True once after any change.
     pub fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)

@@ -3,6 +3,7 @@
 //! `received + created = transmitted + dropped + to control + merged + held`
 
 use crate::drop::DropReason;
+use crate::forward::slow_path::SlowReason;
 use crate::limits::SHARDS;
 use crate::stage_timer::StageStats;
 use core::fmt;
@@ -58,6 +59,8 @@ pub struct WorkerStats {
     pub waiting: Counter,
     /// Drops by reason.
     pub dropped: [Counter; DropReason::ALL.len()],
+    /// Packets that did not take the fast path, by reason.
+    pub slow: [Counter; SlowReason::ALL.len()],
     /// Times slept for lack of work, in nanoseconds: CPU that others had.
     pub asleep_ns: Counter,
     /// Records of followed packets that found no place on their ring.
@@ -92,6 +95,7 @@ impl Default for WorkerStats {
             away_ns: zero(),
             waiting: zero(),
             dropped: core::array::from_fn(|_| zero()),
+            slow: core::array::from_fn(|_| zero()),
             asleep_ns: zero(),
             trace_lost: zero(),
             stages: StageStats::default(),

@@ -101,6 +101,11 @@ impl Directory {
         self.neighbours.iter()
     }
 
+    /// A station by its number.
+    pub fn next_hop(&self, id: NextHopId) -> Option<&NextHop> {
+        self.neighbours.get(id)
+    }
+
     /// Tunnel peers in use, with the number of FARs that lead to each.
     pub fn peers(&self) -> impl Iterator<Item = (&Peer, u32)> {
         self.peers.iter()

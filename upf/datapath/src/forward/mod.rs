@@ -9,4 +9,5 @@ pub(crate) mod path;
 pub mod pdr;
 pub mod qer;
 pub mod session;
+pub mod slow_path;
 pub mod urr;

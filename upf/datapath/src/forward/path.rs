@@ -114,6 +114,8 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// both find out would meet in memory.
     #[inline(never)]
     fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
+        let reason = self.slow_reason(&packet, meta);
+        self.stats.slow[reason as usize].add(1);
         match self.pass(&mut packet, meta) {
             Ok(TxDecision { tx_buffer, charge }) => self.push(tx_buffer, packet, charge),
             Err(end) => self.end(packet, meta, end, dead),

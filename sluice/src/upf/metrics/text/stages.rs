@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;
+use sluice_datapath::forward::slow_path::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::stage_timer::Stage;
 use std::sync::Arc;
@@ -28,6 +29,14 @@ pub(super) fn stages(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) 
         for stage in Stage::ALL {
             let n = worker.stages.of(stage).batches.get();
             batches.sample(&[("worker", &id), ("stage", &stage.name())], n);
+        }
+    }
+    let help = "Packets that did not take the fast path, by reason.";
+    let mut slow = page.counter("sluice_slow_path_packets_total", help);
+    for (id, worker) in stats.iter().enumerate() {
+        for reason in SlowReason::ALL {
+            let n = worker.slow[reason as usize].get();
+            slow.sample(&[("worker", &id), ("reason", &reason.name())], n);
         }
     }
 }
