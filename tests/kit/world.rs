@@ -292,7 +292,7 @@ impl World {
     /// All log lines so far.
     pub fn notices(&mut self) -> Vec<String> {
         let up = &mut self.upf.core.up;
-        std::iter::from_fn(|| up.next_notice())
+        std::iter::from_fn(|| up.next_event())
             .map(|n| n.to_string())
             .collect()
     }

@@ -250,7 +250,7 @@ impl Rig {
 
     /// Looks at what was sent and noticed.
     fn after(&mut self) {
-        while let Some(notice) = self.up.next_notice() {
+        while let Some(notice) = self.up.next_event() {
             assert!(!notice.to_string().is_empty());
         }
         for (to, bytes) in core::mem::take(&mut self.out.sent) {

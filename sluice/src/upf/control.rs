@@ -280,7 +280,7 @@ impl ControlLoop {
     }
 
     fn notices(&mut self) {
-        while let Some(notice) = self.core.up.next_notice() {
+        while let Some(notice) = self.core.up.next_event() {
             let SessionEvent::Queried(token) = notice else {
                 log(&notice);
                 continue;

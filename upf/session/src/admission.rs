@@ -4,14 +4,13 @@ use crate::config::Unserved;
 use crate::limits::{FARS, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
-use crate::pending::SessionRemarks;
+use crate::pending::{Created, SessionRemarks};
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{LocalTunnel, Rules};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::EndMarker;
 use sluice_datapath::tables::PeerId;
-use sluice_wire::ids::PdrId;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{Name, NtpTime};
@@ -21,7 +20,7 @@ pub struct Admission<'a, N> {
     /// Who knows interfaces and peers.
     pub net: &'a mut N,
     /// The allocators.
-    pub ground: &'a mut Resources,
+    pub resources: &'a mut Resources,
     /// Names of network instances.
     pub names: &'a mut Names,
     /// The session's rules as they will be.
@@ -49,9 +48,6 @@ pub struct Admission<'a, N> {
     /// What the operator is told.
     pub remarks: &'a mut SessionRemarks,
 }
-
-/// F-TEIDs of the UP function's choice, by PDR.
-pub type Created = ArrayVec<(PdrId, LocalTunnel), PDRS_PER_MESSAGE>;
 
 /// What a message may do.
 #[derive(Clone, Copy, Debug)]

@@ -1,27 +1,45 @@
-//! Draft of a session's new rules, and its transaction: the steps that establishment, modification
-//! and deletion have in common.
+//! Draft of a session's new rules: admitted, resolved, placed and compiled, then committed whole or
+//! undone; what establishment and modification have in common.
 
 use crate::admission::{Admission, Policy};
+use crate::compile::compiler::TooComplex;
 use crate::compile::diff::{Delta, Wanted};
 use crate::compile::far_update::FarUpdate;
+use crate::limits::URRS;
+use crate::meter::ReportContent;
 use crate::network::Network;
-use crate::pending::{Due, Pending};
+use crate::pending::Launch;
 use crate::refusal::Refusal;
-use crate::rules::{Endpoint, Rules, Urr};
-use crate::state::{Moment, Sessions};
+use crate::released;
+use crate::resources::Claims;
+use crate::rules::Rules;
+use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
+use crate::usage;
 use arrayvec::ArrayVec;
-use sluice_datapath::limits::TXN_OPS;
-use sluice_datapath::session::txn::Txn;
 use sluice_wire::pfcp::Cause;
-use sluice_wire::pfcp::value::UsageReportTrigger;
+
+/// A session's rules before and after a message.
+#[derive(Default)]
+pub struct RuleChange {
+    /// As they are.
+    pub old: Rules,
+    /// As they will be.
+    pub new: Rules,
+    /// Where in the session's record its FARs begin.
+    fars_at: usize,
+    /// What was taken for it, for the case that the message is refused.
+    claims: Claims,
+}
 
 /// A message that was found good, and what it takes to carry it out.
 pub struct Drafted {
-    /// For the path.
-    pub txn: Box<Txn>,
-    /// For the return of the transaction; its session is the caller's to set.
-    pub record: Box<Pending>,
+    /// The session's rules. To be given back, as [`commit`] does.
+    pub change: Box<RuleChange>,
+    /// What of them it changes.
+    pub scope: Scope,
+    /// For the path; the session in its record is the caller's to set.
+    pub launch: Launch,
 }
 
 /// What of a session's rules a message changes.
@@ -43,184 +61,220 @@ pub struct Base {
     pub restores: bool,
 }
 
-impl Sessions {
-    /// Drafts what `admit` reads from a message. If anything in it is refused, everything is as
-    /// it was before.
-    pub fn draft<N: Network>(
-        &mut self,
-        at: Moment,
-        base: Base,
-        net: &mut N,
-        admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
-    ) -> Result<(Drafted, Scope), Refusal> {
-        if !self.pending.has_room() {
-            return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
-        }
-        match base.session {
-            Some(session) => self.fars_at = self.store.load(session, &mut self.installed),
-            None => self.installed.clear(),
-        }
-        let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });
-        let mut drafted = Drafted {
-            txn: self.pending.txn(base.shard),
-            record: self.pending.record(name),
-        };
-        match self.fill(at, &base, net, admit, &mut drafted) {
-            Ok(scope) => Ok((drafted, scope)),
-            Err(refusal) => {
-                self.undo(net);
-                self.pending.recycle(drafted.record);
-                self.pending.recycle_txn(drafted.txn);
-                Err(refusal)
-            }
-        }
-    }
-
-    fn fill<N: Network>(
-        &mut self,
-        at: Moment,
-        base: &Base,
-        net: &mut N,
-        admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
-        drafted: &mut Drafted,
-    ) -> Result<Scope, Refusal> {
-        self.draft.copy_from(&self.installed);
-        let record = &mut *drafted.record;
-        let mut work = Admission {
-            net,
-            ground: &mut self.ground,
-            names: &mut self.names,
-            draft: &mut self.draft,
-            claims: &mut self.claims,
-            shard: base.shard,
-            policy: Policy {
-                accept_cp_fteid: self.config.accept_cp_fteid,
-                unserved: self.config.unserved,
-                restores: base.restores,
-            },
-            now_s: at.seconds(),
-            wall: at.wall,
-            chosen: ArrayVec::new(),
-            created: &mut record.created,
-            dropped_peers: &mut record.peers,
-            end_markers: &mut drafted.txn.end_markers,
-            queried: &mut record.queried,
-            remarks: &mut record.remarks,
-        };
-        let scope = admit(&mut work)?;
-        let ways = FarUpdate {
-            old: &self.installed,
-            new: work.draft,
-        };
-        let scope = match scope {
-            Scope::FarsOnly if ways.keep_directions() => Scope::FarsOnly,
-            _ => Scope::Rules,
-        };
-        match scope {
-            Scope::FarsOnly => work.resolve_ways(&self.installed)?,
-            Scope::Rules => {
-                work.resolve()?;
-                work.place()?;
-            }
-        }
-        match scope {
-            Scope::FarsOnly => self.write_fars(drafted)?,
-            Scope::Rules => self.write(drafted)?,
-        }
-        match self.store.has_room(base.session, &self.draft) {
-            true => Ok(scope),
-            false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
-        }
-    }
-
-    fn write(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
-        let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
-        due_reports(&self.installed, &self.draft, &mut drafted.record);
-        let queried = &drafted.record.queried;
-        let meters = self
-            .installed
-            .urrs
-            .iter()
-            .filter(|u| queried.contains(&u.id.0));
-        let meters: ArrayVec<u32, { crate::limits::URRS }> = meters.map(|u| u.meter).collect();
-        self.before.render(&self.installed).map_err(|_| full)?;
-        self.after.render(&self.draft).map_err(|_| full)?;
-        // So that the session can be removed by one transaction.
-        if self.after.len() > TXN_OPS {
-            return Err(full);
-        }
-        let mut delta = Delta {
-            ops: &mut drafted.txn.ops,
-            credits: &mut drafted.record.credits,
-        };
-        delta
-            .write(&self.before, &self.after, Wanted::Meters(&meters))
-            .map_err(|_| full)
-    }
-
-    /// [`write`](Self::write) where only FARs were updated, and no usage is asked for.
-    fn write_fars(&mut self, drafted: &mut Drafted) -> Result<(), Refusal> {
-        let full = Refusal::of(Cause::NO_RESOURCES_AVAILABLE);
-        let Self {
-            installed, draft, ..
-        } = self;
-        let ways = FarUpdate {
-            old: installed,
-            new: draft,
-        };
-        let changed = |endpoint: &Endpoint| ways.differ_behind(endpoint);
-        let before = self.before.render_lines(installed, changed);
-        let after = self.after.render_lines(draft, changed);
-        before.and(after).map_err(|_| full)?;
-        let mut delta = Delta {
-            ops: &mut drafted.txn.ops,
-            credits: &mut drafted.record.credits,
-        };
-        delta
-            .write(&self.before, &self.after, Wanted::None)
-            .map_err(|_| full)?;
-        #[cfg(test)]
-        if self.asserts {
-            self.assert_written_whole(drafted);
-        }
-        Ok(())
-    }
-
-    /// Rendering all rules would write the same.
-    #[cfg(test)]
-    pub(super) fn assert_written_whole(&mut self, drafted: &Drafted) {
-        use crate::compile::diff::{Credits, Ops};
-        let (mut ops, mut credits) = (Ops::new(), Credits::new());
-        let mut delta = Delta {
-            ops: &mut ops,
-            credits: &mut credits,
-        };
-        self.before.render(&self.installed).unwrap();
-        self.after.render(&self.draft).unwrap();
-        delta
-            .write(&self.before, &self.after, Wanted::None)
-            .unwrap();
-        assert_eq!(format!("{ops:?}"), format!("{:?}", drafted.txn.ops));
-        assert_eq!(credits, drafted.record.credits);
+impl From<TooComplex> for Refusal {
+    fn from(_: TooComplex) -> Self {
+        Self::of(Cause::NO_RESOURCES_AVAILABLE)
     }
 }
 
-/// The reports that the response carries: on removal of a URR and when the last PDR leaves it
-/// (termination), and when it is asked for (immediate) (TS 29.244, 5.2.2.3, 7.5.5.2).
-fn due_reports(installed: &Rules, draft: &Rules, record: &mut Pending) {
-    let is_used = |rules: &Rules, urr: &Urr| rules.pdrs.iter().any(|p| p.urrs.contains(urr.id.0));
-    for urr in &installed.urrs {
-        let ends = draft.urrs.iter().all(|u| u.meter != urr.meter);
-        let left = is_used(installed, urr) && !is_used(draft, urr);
-        let trigger = match ends || left {
-            true => UsageReportTrigger::TERMR,
-            false if record.queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
-            false => continue,
-        };
-        record.due.push(Due {
-            meter: urr.meter,
-            trigger,
-            ends,
-        });
+/// Drafts what `admit` reads from a message.
+///
+/// # Errors
+/// If anything in it is refused; then everything is as it was before.
+pub fn draft<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    base: &Base,
+    net: &mut N,
+    admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
+) -> Result<Drafted, Refusal> {
+    if !sessions.pending.has_room() {
+        return Err(Refusal::of(Cause::PFCP_ENTITY_IN_CONGESTION));
     }
+    let mut change = sessions.take_change();
+    match base.session {
+        Some(session) => change.fars_at = sessions.store.load(session, &mut change.old),
+        None => change.old.clear(),
+    }
+    let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });
+    let mut drafted = Drafted {
+        change,
+        scope: Scope::Rules,
+        launch: sessions.pending.launch(name, base.shard),
+    };
+    match fill(sessions, at, base, net, admit, &mut drafted) {
+        Ok(()) => Ok(drafted),
+        Err(refusal) => {
+            undo(sessions, drafted, net);
+            Err(refusal)
+        }
+    }
+}
+
+fn fill<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    base: &Base,
+    net: &mut N,
+    admit: impl FnOnce(&mut Admission<'_, N>) -> Result<Scope, Refusal>,
+    drafted: &mut Drafted,
+) -> Result<(), Refusal> {
+    let Launch { txn, record } = &mut drafted.launch;
+    let RuleChange {
+        old, new, claims, ..
+    } = &mut *drafted.change;
+    new.copy_from(old);
+    let mut work = Admission {
+        net,
+        resources: &mut sessions.resources,
+        names: &mut sessions.names,
+        draft: new,
+        claims,
+        shard: base.shard,
+        policy: Policy {
+            accept_cp_fteid: sessions.config.accept_cp_fteid,
+            unserved: sessions.config.unserved,
+            restores: base.restores,
+        },
+        now_s: at.seconds(),
+        wall: at.wall,
+        chosen: ArrayVec::new(),
+        created: &mut record.created,
+        dropped_peers: &mut record.peers,
+        end_markers: &mut txn.end_markers,
+        queried: &mut record.queried,
+        remarks: &mut record.remarks,
+    };
+    let scope = admit(&mut work)?;
+    let update = FarUpdate {
+        old,
+        new: work.draft,
+    };
+    drafted.scope = match scope {
+        Scope::FarsOnly if update.keep_directions() => Scope::FarsOnly,
+        _ => Scope::Rules,
+    };
+    match drafted.scope {
+        Scope::FarsOnly => work.resolve_fars(old)?,
+        Scope::Rules => {
+            work.resolve()?;
+            work.place()?;
+        }
+    }
+    compile(sessions, drafted)?;
+    match sessions.store.has_room(base.session, &drafted.change.new) {
+        true => Ok(()),
+        false => Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE)),
+    }
+}
+
+fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal> {
+    let Launch { txn, record } = &mut drafted.launch;
+    let RuleChange { old, new, .. } = &*drafted.change;
+    let mut meters: ArrayVec<u32, URRS> = ArrayVec::new();
+    if drafted.scope == Scope::Rules {
+        usage::set_due_reports(old, new, record);
+        let queried = &record.queried;
+        let asked = old.urrs.iter().filter(|u| queried.contains(&u.id.0));
+        meters.extend(asked.map(|u| u.meter));
+    }
+    let mut delta = Delta {
+        ops: &mut txn.ops,
+        credits: &mut record.credits,
+    };
+    match drafted.scope {
+        Scope::Rules => {
+            let wanted = Wanted::Meters(&meters);
+            sessions.compiler.change((old, new), wanted, &mut delta)?;
+        }
+        Scope::FarsOnly => {
+            sessions.compiler.change_fars((old, new), &mut delta)?;
+            #[cfg(test)]
+            if sessions.asserts {
+                assert_written_whole(sessions, &drafted.change, &drafted.launch);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compiling all rules would write the same.
+#[cfg(test)]
+pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch: &Launch) {
+    use crate::compile::diff::{Credits, Ops};
+    let (mut ops, mut credits) = (Ops::new(), Credits::new());
+    let mut delta = Delta {
+        ops: &mut ops,
+        credits: &mut credits,
+    };
+    let rules = (&change.old, &change.new);
+    let whole = sessions.compiler.change(rules, Wanted::None, &mut delta);
+    whole.unwrap();
+    assert_eq!(format!("{ops:?}"), format!("{:?}", launch.txn.ops));
+    assert_eq!(credits, launch.record.credits);
+}
+
+/// Makes the draft the session's rules: from here on nothing can fail.
+pub fn commit(sessions: &mut Sessions, name: SessionRef, drafted: Drafted, now_s: u32) -> Launch {
+    let Drafted {
+        mut change,
+        scope,
+        launch,
+    } = drafted;
+    match scope {
+        Scope::Rules => {
+            settle(sessions, name, &mut change, now_s);
+            sessions.store.put(name, &change.new);
+        }
+        Scope::FarsOnly => {
+            settle_tunnels(sessions, name, &mut change);
+            sessions.store.put_fars(name, &change.new, change.fars_at);
+        }
+    }
+    #[cfg(test)]
+    if sessions.asserts {
+        assert_kept(sessions, name, &change);
+    }
+    sessions.give_change(change);
+    launch
+}
+
+/// What was written is what will be read.
+#[cfg(test)]
+fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
+    let mut new = change.new.clone();
+    new.qers.iter_mut().for_each(|qer| qer.is_new = false);
+    assert_eq!(*sessions.rules(name), new);
+}
+
+/// What the session takes and gives back by a change is its own, or is gone.
+pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange, now_s: u32) {
+    let resources = &mut sessions.resources;
+    for line in released::gone_lines(&change.old, &change.new) {
+        resources.release(line, now_s);
+    }
+    for block in released::gone_blocks(&change.old, &change.new) {
+        resources.release_block(block);
+    }
+    for urr in &change.new.urrs {
+        if let Some(meter) = resources.meters.get_mut(urr.meter) {
+            meter.told = ReportContent::by(urr.method, urr.information);
+        }
+    }
+    settle_tunnels(sessions, name, change);
+}
+
+/// The same where only FARs were updated.
+fn settle_tunnels(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange) {
+    let RuleChange {
+        old, new, claims, ..
+    } = change;
+    for (sends, tunnel) in released::tunnels(old, new) {
+        match sends {
+            true => sessions.remotes.add(tunnel, name.at),
+            false => sessions.remotes.remove(tunnel, name.at),
+        }
+    }
+    claims.keep();
+}
+
+/// Leaves everything as it was before the message.
+pub fn undo(sessions: &mut Sessions, drafted: Drafted, net: &mut impl Network) {
+    let Drafted {
+        mut change, launch, ..
+    } = drafted;
+    sessions.resources.undo(&mut change.claims, net);
+    sessions.give_change(change);
+    sessions.pending.recycle(launch.record);
+    sessions.pending.recycle_txn(launch.txn);
 }

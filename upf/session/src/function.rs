@@ -1,33 +1,23 @@
-//! The UP function: dispatch of N4 events, transactions and timers.
+//! The UP function: dispatch of N4 messages, transactions and timers to their procedures.
 
+use crate::completion;
 use crate::config::Config;
 use crate::events::SessionEvent;
 use crate::network::Network;
-use crate::state::{Moment, Sessions};
-use crate::store::{CpSession, SessionRef};
+use crate::node::{Effects, Node};
+use crate::prefetch::{self, Upcoming};
+use crate::procedure::{
+    association, association_release, deletion, establishment, modification, report,
+};
+use crate::response::put;
+use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::session::txn::Txn;
-use sluice_n4::{Endpoint, Input, Instant, NodeId, Outbox, Role, SessionRequest, messages};
+use sluice_n4::{Endpoint, Input, Instant, RequestError, Role, SessionRequest, messages};
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::value::{FSeid, NtpTime};
-use sluice_wire::pfcp::{Cause, Header, IeType, Ies, MessageType};
-
-/// Where the effects of the UP function go.
-pub trait Effects: Outbox {
-    /// Takes a transaction for the owner of its shard. Those of one shard must stay in order;
-    /// each comes back by [`UpFunction::complete`].
-    fn transact(&mut self, txn: Box<Txn>);
-}
-
-/// The first message of a datagram that will be [handled](UpFunction::handle) soon.
-#[derive(Clone, Copy, Debug)]
-pub struct Upcoming {
-    session: Option<SessionRef>,
-    /// It asks for the session's end.
-    ends: bool,
-}
+use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::{Cause, IeType, MessageType};
 
 /// The N4 side of a UPF: associations, sessions, and their compiled rules.
 ///
@@ -38,25 +28,23 @@ pub struct Upcoming {
 /// [`next_deadline`]: Self::next_deadline
 /// [`tick`]: Self::tick
 pub struct UpFunction {
-    pub(super) endpoint: Endpoint,
-    pub(super) state: Sessions,
-    /// As it stands in the endpoint's configuration: answers are written while that is in use.
-    pub(super) node_id: NodeId,
+    pub(crate) node: Node,
 }
 
 impl UpFunction {
     /// A UP function without associations. Its features are set here; `foreign` is the writer of
     /// the path's table of identifiers that others chose.
     pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ExactWriter) -> Self {
-        n4.features.up = Some(super::UP_FUNCTION_FEATURES);
+        n4.features.up = Some(crate::UP_FUNCTION_FEATURES);
         // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
         n4.retains_sessions = true;
         let associations = n4.limits.associations;
-        Self {
+        let node = Node {
             node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
-            state: Sessions::new(config, associations, foreign),
-        }
+            sessions: Sessions::new(config, associations, foreign),
+        };
+        Self { node }
     }
 
     /// Deals with a datagram that arrived on N4.
@@ -71,96 +59,19 @@ impl UpFunction {
     ) {
         let at = Moment { now, wall };
         for message in messages(bytes) {
-            match self.endpoint.handle(now, peer, message, out) {
+            match self.node.endpoint.handle(now, peer, message, out) {
                 Input::Nothing => {}
                 // Where it lies: it is large.
-                Input::Session(ref request) => self.request(at, request, net, out),
-                Input::Response(response) => self.report_answered(&response),
+                Input::Session(ref request) => {
+                    request_arrived(&mut self.node, at, request, net, out)
+                }
+                Input::Response(response) => {
+                    association::answered(&mut self.node.sessions, &response)
+                }
             }
-            self.events(at);
+            association::events(&mut self.node, at);
         }
-        self.follow_up(at, net, out);
-    }
-
-    /// Sessions end one after the other: those that nobody can name any more, and those of
-    /// associations on their way to their release.
-    #[inline]
-    pub(super) fn follow_up<N: Network, E: Effects>(
-        &mut self,
-        at: Moment,
-        net: &mut N,
-        out: &mut E,
-    ) {
-        if self.state.store.has_doomed() || self.state.farewells {
-            self.end_sessions(at, net, out);
-        }
-    }
-
-    #[cold]
-    fn end_sessions<N: Network, E: Effects>(&mut self, at: Moment, net: &mut N, out: &mut E) {
-        self.remove_doomed(at, net, out);
-        if self.state.farewells {
-            self.farewells(at, net, out);
-        }
-    }
-
-    /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
-    /// is looked up by, and for the session that it names.
-    pub fn prefetch_message(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> {
-        let (header, body) = Header::parse(bytes).ok()?;
-        self.endpoint.prefetch_message(peer, &header);
-        let session = header.seid.map(SessionRef::from_seid);
-        match header.message_type {
-            MessageType::SESSION_ESTABLISHMENT_REQUEST => {
-                let key = self.endpoint.association_at(peer).zip(cp_session(body));
-                key.into_iter()
-                    .for_each(|key| self.state.store.prefetch_cp(key));
-            }
-            _ => session
-                .into_iter()
-                .for_each(|name| self.state.store.prefetch(name)),
-        }
-        Some(Upcoming {
-            session,
-            ends: header.message_type == MessageType::SESSION_DELETION_REQUEST,
-        })
-    }
-
-    /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
-    /// it becomes.
-    pub fn prefetch_transaction(&self, after: usize) {
-        self.state.pending.prefetch_next(after);
-    }
-
-    /// Some time after [`foresee`](Self::prefetch_message): asks for the session's rules.
-    pub fn prefetch_session_rules(&self, upcoming: &Upcoming) {
-        if let Some(session) = upcoming.session {
-            self.state.store.prefetch_rules(session);
-            if upcoming.ends {
-                self.state.store.prefetch_end(session);
-            }
-        }
-    }
-
-    /// The same later still: asks for what the rules lead to.
-    pub fn prefetch_resources(&self, upcoming: &Upcoming) {
-        let Some(name) = upcoming.session else { return };
-        for meter in self.state.store.meters_of(name) {
-            self.state.ground.meters.prefetch_at(meter);
-        }
-        if upcoming.ends {
-            for endpoint in self.state.store.endpoints_of(name) {
-                self.state.ground.prefetch_release(&endpoint);
-            }
-        }
-    }
-
-    /// A transaction that came back will be [completed](Self::complete) soon: asks the caches for
-    /// its session.
-    pub fn prefetch_completion(&self, txn: &Txn) {
-        if let Some(session) = self.state.pending.session(txn.id) {
-            self.state.store.prefetch(session);
-        }
+        end_sessions(&mut self.node, at, net, out);
     }
 
     /// Deals with a transaction that came back from the packet path.
@@ -173,11 +84,8 @@ impl UpFunction {
         out: &mut E,
     ) {
         let at = Moment { now, wall };
-        if let Some(record) = self.state.pending.take(txn.id) {
-            self.finish(at, record, &txn.usage, net, out);
-        }
-        self.state.pending.recycle_txn(txn);
-        self.follow_up(at, net, out);
+        completion::complete(&mut self.node, at, txn, net, out);
+        end_sessions(&mut self.node, at, net, out);
     }
 
     /// Does what is due.
@@ -189,21 +97,17 @@ impl UpFunction {
         out: &mut E,
     ) {
         let at = Moment { now, wall };
-        self.endpoint.tick(now, out);
-        self.events(at);
-        self.give_up_silent_peers(now);
-        self.follow_up(at, net, out);
+        self.node.endpoint.tick(now, out);
+        association::events(&mut self.node, at);
+        association::give_up_silent_peers(&mut self.node.sessions, now);
+        end_sessions(&mut self.node, at, net, out);
     }
 
     /// When [`tick`](Self::tick) has something to do next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let gives_up = self
-            .state
-            .associations
-            .iter()
-            .filter_map(|a| a.gives_up)
-            .min();
-        [self.endpoint.next_deadline(), gives_up]
+        let associations = self.node.sessions.associations.iter();
+        let gives_up = associations.filter_map(|a| a.gives_up).min();
+        [self.node.endpoint.next_deadline(), gives_up]
             .into_iter()
             .flatten()
             .min()
@@ -218,68 +122,188 @@ impl UpFunction {
         teid: u32,
         out: &mut E,
     ) {
-        self.report_error_indication(Moment { now, wall }, peer, teid, out);
+        let at = Moment { now, wall };
+        report::error_indication(&mut self.node, at, peer, teid, out);
+    }
+
+    /// Sets up the association with the CP function at `to`, until it is there and again when it
+    /// has restarted; it ends when the CP function releases it (6.2.6.3).
+    ///
+    /// # Errors
+    /// If there is one already, or no room for one more.
+    pub fn associate<E: Effects>(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        out: &mut E,
+    ) -> Result<(), RequestError> {
+        // What sessions there were ended with the UP function that had them.
+        let associated = self.node.endpoint.associate(now, to, false, out);
+        associated.map(|_| ())
+    }
+
+    /// Asks every CP function to release its association within `period_s` seconds (SARR, Graceful
+    /// Release Period), with 0 at once. New sessions are refused from now on.
+    pub fn begin_release<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        period_s: u32,
+        net: &mut N,
+        out: &mut E,
+    ) {
+        let at = Moment { now, wall };
+        association::ask_for_release(&mut self.node, now, period_s, out);
+        association::events(&mut self.node, at);
+        end_sessions(&mut self.node, at, net, out);
+    }
+
+    /// True while a CP function takes final reports, and until it has released its association.
+    pub fn reports_before_release(&self) -> bool {
+        association_release::is_under_way(&self.node)
+    }
+
+    /// True if no association and no session is left, and nothing is under way.
+    pub fn is_released(&self) -> bool {
+        let Node {
+            endpoint, sessions, ..
+        } = &self.node;
+        endpoint.associations().next().is_none()
+            && sessions.store.len() == 0
+            && sessions.pending.len() == 0
+    }
+
+    /// Asks the path for all counters of a session; [`SessionEvent::Queried`] with `token` tells when
+    /// they have come in. False if there is no such session, or no room for a transaction.
+    pub fn query<E: Effects>(&mut self, seid: u64, token: u64, out: &mut E) -> bool {
+        completion::query(&mut self.node, seid, token, out)
     }
 
     /// The next event for the log.
-    pub fn next_notice(&mut self) -> Option<SessionEvent> {
-        self.state.notices.pop_front()
+    pub fn next_event(&mut self) -> Option<SessionEvent> {
+        self.node.sessions.next_event()
     }
 
     /// Transactions under way.
     pub fn under_way(&self) -> usize {
-        self.state.pending.len()
+        self.node.sessions.pending.len()
+    }
+
+    /// Establishments that came again when the endpoint no longer knew them, and were not applied
+    /// twice.
+    pub fn repeated_establishments(&self) -> u64 {
+        self.node.sessions.repeated
     }
 
     /// The PFCP endpoint, for its counters.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        &self.node.endpoint
     }
 
-    fn request<N: Network, E: Effects>(
-        &mut self,
-        at: Moment,
-        request: &SessionRequest<'_>,
-        net: &mut N,
-        out: &mut E,
-    ) {
-        match request.header().message_type {
-            MessageType::SESSION_ESTABLISHMENT_REQUEST => self.establish(at, request, net, out),
-            MessageType::SESSION_MODIFICATION_REQUEST => self.modify(at, request, net, out),
-            MessageType::SESSION_DELETION_REQUEST => self.delete(at, request, net, out),
-            _ => self.refuse_unsupported(at, request, out),
-        }
+    /// A datagram will be [handled](Self::handle) soon: asks the caches for what its first message
+    /// is looked up by, and for the session that it names.
+    pub fn prefetch_message(&self, peer: SocketAddr, bytes: &[u8]) -> Option<Upcoming> {
+        prefetch::message(&self.node, peer, bytes)
     }
 
-    /// PFD management and session sets: features that are not advertised.
-    fn refuse_unsupported<E: Effects>(
-        &mut self,
-        at: Moment,
-        request: &SessionRequest<'_>,
-        out: &mut E,
-    ) {
-        use sluice_wire::pfcp::IeType;
-        use sluice_wire::pfcp::element::Element;
-        let Self {
-            endpoint, node_id, ..
-        } = self;
-        let names_itself = request.header().message_type != MessageType::PFD_MANAGEMENT_REQUEST;
-        let seid = request.header().seid.map(|_| Seid(0));
-        // A peer that is gone needs no answer.
-        let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
-            if names_itself {
-                w.ie(IeType::NODE_ID, |w| node_id.as_wire().encode(w))?;
-            }
-            w.ie(IeType::CAUSE, |w| Cause::SERVICE_NOT_SUPPORTED.encode(w))
-        });
+    /// A datagram will be handled soon, after so many others: asks the caches for the transaction that
+    /// it becomes.
+    pub fn prefetch_transaction(&self, after: usize) {
+        self.node.sessions.pending.prefetch_next(after);
+    }
+
+    /// Some time after [`prefetch_message`](Self::prefetch_message): asks for the session's rules.
+    pub fn prefetch_session_rules(&self, upcoming: &Upcoming) {
+        prefetch::session_rules(&self.node, upcoming);
+    }
+
+    /// The same later still: asks for what the rules lead to.
+    pub fn prefetch_resources(&self, upcoming: &Upcoming) {
+        prefetch::resources(&self.node, upcoming);
+    }
+
+    /// A transaction that came back will be [completed](Self::complete) soon: asks the caches for
+    /// its session.
+    pub fn prefetch_completion(&self, txn: &Txn) {
+        prefetch::completion(&self.node, txn);
     }
 }
 
-/// What the CP function calls a new session, if that stands among the first IEs, as it does in
-/// practice.
-fn cp_session(body: &[u8]) -> Option<CpSession> {
-    let mut first = Ies::new(body).take(3).filter_map(Result::ok);
-    let told = first.find(|ie| ie.ie_type == IeType::F_SEID)?;
-    let FSeid { seid, ipv4, ipv6 } = FSeid::decode(told.value).ok()?;
-    Some(CpSession { seid, ipv4, ipv6 })
+fn request_arrived<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    net: &mut N,
+    out: &mut E,
+) {
+    let launch = match request.header().message_type {
+        MessageType::SESSION_ESTABLISHMENT_REQUEST => {
+            establishment::establish(node, at, request, net, out)
+        }
+        MessageType::SESSION_MODIFICATION_REQUEST => {
+            modification::modify(node, at, request, net, out)
+        }
+        MessageType::SESSION_DELETION_REQUEST => deletion::delete(node, at, request, out),
+        _ => {
+            refuse_unsupported(node, at, request, out);
+            None
+        }
+    };
+    if let Some(launch) = launch {
+        completion::launch(node, at, launch, net, out);
+    }
+}
+
+/// PFD management and session sets: features that are not advertised.
+fn refuse_unsupported<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    out: &mut E,
+) {
+    let Node {
+        endpoint, node_id, ..
+    } = node;
+    let names_itself = request.header().message_type != MessageType::PFD_MANAGEMENT_REQUEST;
+    let seid = request.header().seid.map(|_| Seid(0));
+    // A peer that is gone needs no answer.
+    let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
+        if names_itself {
+            put(w, IeType::NODE_ID, &node_id.as_wire())?;
+        }
+        put(w, IeType::CAUSE, &Cause::SERVICE_NOT_SUPPORTED)
+    });
+}
+
+/// Sessions end one after the other: those that nobody can name any more, and those of
+/// associations on their way to their release.
+#[inline]
+fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
+    if node.sessions.store.has_doomed() || node.sessions.has_releases {
+        end_some(node, at, net, out);
+    }
+}
+
+#[cold]
+fn end_some<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
+    while let Some(launch) = deletion::next_doomed(&mut node.sessions, at) {
+        completion::launch(node, at, launch, net, out);
+    }
+    if !node.sessions.has_releases {
+        return;
+    }
+    let mut goes_on = false;
+    for place in 0..node.sessions.associations.len() {
+        let memory = node.sessions.associations.get(place);
+        let Some(id) = memory.and_then(|memory| memory.id) else {
+            continue;
+        };
+        if association_release::announce(node, at, id, out) {
+            while let Some(launch) = association_release::next_end(&mut node.sessions, at, id) {
+                completion::launch(node, at, launch, net, out);
+            }
+        }
+        goes_on |= association_release::conclude(node, at, id, out);
+    }
+    node.sessions.has_releases = goes_on;
 }

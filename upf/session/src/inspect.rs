@@ -169,22 +169,22 @@ pub struct AssociationView {
 impl UpFunction {
     /// How many sessions there are.
     pub fn session_count(&self) -> usize {
-        self.state.store.len()
+        self.node.sessions.store.len()
     }
 
     /// What is given out of each resource.
     pub fn in_use(&self) -> InUse {
-        self.state.ground.in_use()
+        self.node.sessions.resources.in_use()
     }
 
     /// All sessions, a line each.
     pub fn sessions(&self) -> Vec<SessionLine> {
         let mut rules = Box::<Rules>::default();
-        let ids = self.endpoint.associations().map(|(id, _)| id);
-        let all = ids.flat_map(|id| self.state.store.of(id));
+        let ids = self.node.endpoint.associations().map(|(id, _)| id);
+        let all = ids.flat_map(|id| self.node.sessions.store.of(id));
         all.map(|(name, session)| {
-            self.state.store.load(name, &mut rules);
-            let user = self.state.store.user(name);
+            self.node.sessions.store.load(name, &mut rules);
+            let user = self.node.sessions.store.user(name);
             session_line(name, &session, &user, &rules)
         })
         .collect()
@@ -193,11 +193,11 @@ impl UpFunction {
     /// A session with its rules, by its UP SEID.
     pub fn session(&self, seid: u64) -> Option<SessionView> {
         let name = SessionRef::from_seid(Seid(seid));
-        let session = self.state.store.get(name)?;
+        let session = self.node.sessions.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.state.store.load(name, &mut rules);
-        let user = self.state.store.user(name);
-        let [uplink, downlink] = self.state.store.usage(name);
+        self.node.sessions.store.load(name, &mut rules);
+        let user = self.node.sessions.store.user(name);
+        let [uplink, downlink] = self.node.sessions.store.usage(name);
         rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
         Some(SessionView {
             line: session_line(name, &session, &user, &rules),
@@ -213,7 +213,7 @@ impl UpFunction {
 
     /// All associations.
     pub fn associations(&self) -> Vec<AssociationView> {
-        let all = self.endpoint.associations();
+        let all = self.node.endpoint.associations();
         all.map(|(id, association)| AssociationView {
             id: id.to_string(),
             node_id: association.node_id().map(ToString::to_string),
@@ -226,11 +226,11 @@ impl UpFunction {
     }
 
     fn count_of(&self, id: AssociationId) -> usize {
-        self.state.store.of(id).count()
+        self.node.sessions.store.of(id).count()
     }
 
     fn name(&self, id: crate::names::NameId) -> Option<String> {
-        self.state.names.get(id).map(str::to_owned)
+        self.node.sessions.names.get(id).map(str::to_owned)
     }
 
     fn pdr_view(&self, pdr: &Pdr) -> PdrView {
@@ -270,7 +270,7 @@ impl UpFunction {
     }
 
     fn urr_view(&self, urr: &Urr) -> UrrView {
-        let meter = self.state.ground.meters.get(urr.meter);
+        let meter = self.node.sessions.resources.meters.get(urr.meter);
         let [uplink, downlink] = meter.map(|m| m.usage).unwrap_or_default();
         UrrView {
             id: urr.id.0,

@@ -1,18 +1,30 @@
 //! Transactions in flight, and their completion actions.
 
-use crate::admission::Created;
-use crate::association_release::Last;
 use crate::compile::diff::Credits;
 use crate::limits::{FARS, URRS};
 use crate::partitions::{PARTITIONS, Part};
-use crate::store::SessionRef;
+use crate::rules::LocalTunnel;
+use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::PeerId;
 use sluice_mem::shard::ShardId;
-use sluice_n4::ReplyTo;
-use sluice_wire::ids::Seid;
+use sluice_n4::{AssociationId, ReplyTo};
+use sluice_wire::ids::{PdrId, Seid};
+use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::value::UsageReportTrigger;
+
+/// F-TEIDs of the UP function's choice, by PDR.
+pub type Created = ArrayVec<(PdrId, LocalTunnel), PDRS_PER_MESSAGE>;
+
+/// A transaction that is ready for the path.
+#[derive(Debug)]
+pub struct Launch {
+    /// For the owner of the session's shard.
+    pub txn: Box<Txn>,
+    /// What is done when it comes back.
+    pub record: Box<Pending>,
+}
 
 /// What waits for a transaction.
 #[derive(Debug)]
@@ -72,6 +84,15 @@ pub enum Answer {
     Last(Last),
     /// The session's counters are up to date; the caller's token.
     Queried(u64),
+}
+
+/// Whose last usage a transaction brings.
+#[derive(Clone, Copy, Debug)]
+pub struct Last {
+    /// The association that is released.
+    pub association: AssociationId,
+    /// The session at the CP function.
+    pub cp: CpSession,
 }
 
 /// Where an answer goes.
@@ -160,8 +181,16 @@ impl PendingTable {
         self.len() < self.limit
     }
 
+    /// An empty transaction of a session with an empty record.
+    pub fn launch(&mut self, session: SessionRef, shard: u32) -> Launch {
+        Launch {
+            txn: self.txn(shard),
+            record: self.record(session),
+        }
+    }
+
     /// An empty record to be filled in.
-    pub fn record(&mut self, session: SessionRef) -> Box<Pending> {
+    fn record(&mut self, session: SessionRef) -> Box<Pending> {
         match self.spare.pop() {
             Some(mut record) => {
                 record.session = session;
@@ -181,7 +210,7 @@ impl PendingTable {
     }
 
     /// An empty transaction; its name is set by [`keep`](Self::keep).
-    pub fn txn(&mut self, shard: u32) -> Box<Txn> {
+    fn txn(&mut self, shard: u32) -> Box<Txn> {
         let shard = ShardId(shard as u16);
         match self.txns.pop() {
             Some(mut txn) => {

@@ -1,8 +1,8 @@
-//! Resources and tunnels released by a change of rules.
+//! What a change of a session's rules leaves: session entries, extension blocks, tunnels of peers.
 
 use crate::rules::{Endpoint, Key, RemoteTunnel, Rules};
 
-/// Lines that are no longer needed.
+/// Entries that are no longer needed.
 pub fn gone_lines<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
     let lines = old.endpoints.iter().filter(|e| e.key != Key::Spare);
     lines.filter(|e| new.endpoint(e.key).is_none())

@@ -3,7 +3,6 @@
 
 use crate::function::UpFunction;
 use crate::rules::{Key, RemoteTunnel, Rules};
-use crate::state::Sessions;
 use crate::store::SessionRef;
 use core::net::Ipv4Addr;
 use sluice_datapath::forward::pdr::At;
@@ -60,17 +59,14 @@ pub struct RuleNames {
 impl UpFunction {
     /// Places of sessions that were ever used, for those who look at one after the other.
     pub fn places(&self) -> u32 {
-        self.state.store.places()
+        self.node.sessions.store.places()
     }
 
     /// The session in a place, if it has to do with what is sought.
     pub fn followed(&mut self, place: u32, sought: TraceTarget) -> Option<TracedSession> {
-        let Sessions {
-            store, installed, ..
-        } = &mut self.state;
-        let name = store.named(place)?;
-        store.load(name, installed);
-        let rules = &**installed;
+        let sessions = &mut self.node.sessions;
+        let name = sessions.store.named(place)?;
+        let rules = &*sessions.rules(name);
         let into = |found: &dyn Fn(RemoteTunnel) -> bool| {
             let mut fars = rules.fars.iter();
             fars.any(|far| far.tunnel().is_some_and(found))
@@ -96,9 +92,9 @@ impl UpFunction {
     /// The names of a rule of a session: the line's own, or one in an extension block.
     pub fn rule_names(&self, seid: Seid, line: u32, at: Option<At>) -> Option<RuleNames> {
         let name = SessionRef::from_seid(seid);
-        self.state.store.get(name)?;
+        self.node.sessions.store.get(name)?;
         let mut rules = Box::<Rules>::default();
-        self.state.store.load(name, &mut rules);
+        self.node.sessions.store.load(name, &mut rules);
         let endpoint = *rules.lines().find(|e| e.line == line)?;
         let place = match at {
             None => 0,

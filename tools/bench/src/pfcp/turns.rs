@@ -35,7 +35,7 @@ pub fn turn<P: Packet, D: Door<Around: Env<Packet = P>>>(
     let mut work = door.receive(|datagrams, around| core.datagrams(now, datagrams, around));
     work += core.turn(now, door.around());
     door.flush();
-    while core.up.next_notice().is_some() {}
+    while core.up.next_event().is_some() {}
     work
 }
 

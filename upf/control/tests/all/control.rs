@@ -9,7 +9,7 @@ use sluice_datapath::lookup::lpm::Lpm;
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
 use sluice_datapath::tables::{InterfaceId, Prefix, Route};
 use sluice_port::PortId;
-use sluice_session::network::{Network, PeerError, Side};
+use sluice_session::network::{Network, Side};
 use sluice_wire::arp::{Arp, Operation};
 use sluice_wire::eth::{Eth, EthHeader, EtherType, MacAddr, VlanId};
 use sluice_wire::gtpu::{self, ErrorIndication, Message};
@@ -19,21 +19,21 @@ use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
 use sluice_wire::udp::{Udp, UdpHeader};
 use std::net::{IpAddr, Ipv4Addr};
 
-const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
-const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 254);
-const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
-const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
-const N3_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
-const N6_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 6]);
-const GNB_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);
-const GATEWAY_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 6]);
+pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+pub const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
+pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 254);
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
+pub const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
+pub const N3_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
+pub const N6_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 6]);
+pub const GNB_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);
+pub const GATEWAY_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 6]);
 
 #[derive(Default)]
-struct Sent {
-    out: Vec<(InterfaceId, Vec<u8>)>,
-    to_path: Vec<(PortId, Vec<u8>)>,
+pub struct Sent {
+    pub out: Vec<(InterfaceId, Vec<u8>)>,
+    pub to_path: Vec<(PortId, Vec<u8>)>,
 }
 
 impl Frames for Sent {
@@ -47,14 +47,14 @@ impl Frames for Sent {
 
 impl Sent {
     /// The only frame that was sent.
-    fn only(&self) -> (InterfaceId, Eth<'_>) {
+    pub fn only(&self) -> (InterfaceId, Eth<'_>) {
         assert_eq!(self.out.len(), 1, "frames sent");
         let (id, bytes) = &self.out[0];
         (*id, Eth::parse(bytes).unwrap())
     }
 }
 
-fn config() -> ControlConfig {
+pub fn config() -> ControlConfig {
     let internet = InstanceId(1);
     let interface = |name: &str, port, mac, address: Ipv4Addr, roles| InterfaceConfig {
         name: name.to_owned(),
@@ -101,13 +101,13 @@ fn config() -> ControlConfig {
     }
 }
 
-fn control() -> Control {
+pub fn control() -> Control {
     let mut control = Control::new(config()).unwrap();
     control.take_tables().expect("the first tables");
     control
 }
 
-fn frame(to: MacAddr, from: MacAddr, ethertype: EtherType, payload: &[u8]) -> Vec<u8> {
+pub fn frame(to: MacAddr, from: MacAddr, ethertype: EtherType, payload: &[u8]) -> Vec<u8> {
     let header = EthHeader {
         destination: to,
         source: from,
@@ -116,12 +116,12 @@ fn frame(to: MacAddr, from: MacAddr, ethertype: EtherType, payload: &[u8]) -> Ve
     [&header.to_bytes()[..], payload].concat()
 }
 
-fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
+pub fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     let header = Ipv4Header::new(protocol, src, dst);
     [&header.to_bytes(payload.len()).unwrap()[..], payload].concat()
 }
 
-fn datagram(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
+pub fn datagram(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
     let udp = UdpHeader {
         source_port: ports.0,
         destination_port: ports.1,
@@ -130,7 +130,7 @@ fn datagram(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> 
     packet(src, dst, Protocol::UDP, &[&header[..], payload].concat())
 }
 
-fn gnb_says(control: &mut Control, port: u16, payload: &[u8]) -> (Sent, Option<Event>) {
+pub fn gnb_says(control: &mut Control, port: u16, payload: &[u8]) -> (Sent, Option<Event>) {
     let mut sent = Sent::default();
     let bytes = frame(
         N3_MAC,
@@ -143,7 +143,7 @@ fn gnb_says(control: &mut Control, port: u16, payload: &[u8]) -> (Sent, Option<E
 }
 
 /// The GTP-U message in a frame to the gNB.
-fn gtpu_of<'a>(eth: &Eth<'a>) -> (u16, Message<'a>) {
+pub fn gtpu_of<'a>(eth: &Eth<'a>) -> (u16, Message<'a>) {
     let ip = Ipv4::parse(eth.payload()).unwrap();
     assert_eq!((ip.source(), ip.destination()), (N3, GNB));
     let udp = Udp::parse(ip.payload()).unwrap();
@@ -490,79 +490,6 @@ fn no_error_is_sent_about_an_error() {
 }
 
 #[test]
-fn peers_are_counted_and_come_free_and_their_next_hop_is_the_gateway_where_they_are_far() {
-    let mut control = control();
-    let net = &mut control.directory;
-    let first = net.hold_peer(Side::Access, Some("ACCESS"), GNB).unwrap();
-    assert_eq!(net.hold_peer(Side::Access, None, GNB), Ok(first));
-    assert_eq!(net.peer_address(first), Some(GNB));
-    let far = Ipv4Addr::new(100, 64, 0, 1);
-    // No route leads there: its packets will be dropped, the rule is not.
-    let lost = net.hold_peer(Side::Access, None, far).unwrap();
-    assert_eq!(net.peer_address(lost), Some(far));
-    net.release_peer(lost);
-    assert_eq!(net.peer_address(lost), None);
-    assert_eq!(
-        net.hold_peer(Side::Core, None, far),
-        Err(PeerError::NoInterface)
-    );
-    net.release_peer(first);
-    assert_eq!(net.peer_address(first), Some(GNB));
-    net.release_peer(first);
-    assert_eq!(net.peer_address(first), None);
-    assert!(control.take_tables().is_none(), "peers change in slots");
-}
-
-#[test]
-fn a_data_network_has_several_names_and_may_be_meant_by_all_others() {
-    let mut config = config();
-    let Role::Plain { instances, .. } = &mut config.interfaces[1].roles[0] else {
-        panic!("N6 comes first");
-    };
-    instances.push("ims".to_owned());
-    let found = |config: &ControlConfig, name| {
-        let control = Control::new(config.clone()).unwrap();
-        let directory = &control.directory;
-        let instance = directory.ue_instance(Side::Core, name);
-        assert_eq!(
-            directory.egress(Side::Core, name).is_some(),
-            instance.is_some()
-        );
-        instance
-    };
-    let internet = found(&config, Some("internet"));
-    assert!(internet.is_some());
-    assert_eq!(found(&config, Some("IMS")), internet);
-    assert_eq!(found(&config, None), internet);
-    assert_eq!(found(&config, Some("elsewhere")), None);
-    let Role::Plain { is_default, .. } = &mut config.interfaces[1].roles[0] else {
-        panic!("N6 comes first");
-    };
-    *is_default = true;
-    assert_eq!(found(&config, Some("elsewhere")), internet);
-    assert_eq!(found(&config, None), internet);
-}
-
-#[test]
-fn a_station_on_the_link_becomes_a_route_when_it_answers() {
-    let mut control = control();
-    let host = Ipv4Addr::new(198, 51, 100, 9);
-    let mut sent = Sent::default();
-    control.resolve(0, Resolve::OnLink(1, host), &mut sent);
-    assert_eq!(Arp::parse(sent.only().1.payload()).unwrap().sender_ip, N6);
-    let answer = Arp::request(N6_MAC, N6, host).reply_from(GATEWAY_MAC);
-    let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, 1, &bytes, &mut Sent::default());
-    let tables = control.take_tables().unwrap();
-    let egress = control.directory.egress(Side::Core, None).unwrap();
-    let lpm = Lpm::of(&tables.egresses[usize::from(egress)]);
-    let Route::Via(hop) = lpm.route(host.into()) else {
-        panic!("no route");
-    };
-    assert_eq!(tables.next_hops.get(hop).unwrap().mac, Some(GATEWAY_MAC.0));
-}
-
-#[test]
 fn damaged_pings_and_datagrams_are_answered_with_silence() {
     let mut control = control();
     let mut echo = [0; 64];
@@ -596,26 +523,4 @@ fn nonsense_is_counted_and_answered_with_silence() {
     let (garbled, event) = gnb_says(&mut control, gtpu::PORT, &[0x30, 26, 0, 200]);
     assert!(sent.out.is_empty() && garbled.out.is_empty() && event.is_none());
     assert_eq!(control.counters().ignored, 121);
-}
-
-/// A worker's rule names a slot that is there; thousands of gNBs come and go without new tables.
-#[test]
-fn gnbs_come_and_go_in_the_tables_that_are_published() {
-    let mut control = Control::new(config()).unwrap();
-    let tables = control.take_tables().unwrap();
-    let far = |i: u32| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + 20 + i);
-    let net = &mut control.directory;
-    let ids: Vec<_> = (0..200)
-        .map(|i| net.hold_peer(Side::Access, None, far(i)).unwrap())
-        .collect();
-    for (i, id) in (0..).zip(&ids) {
-        let peer = tables.peers.get(*id).unwrap();
-        assert_eq!((peer.address, peer.local), (far(i), N3));
-        assert_eq!(tables.next_hops.get(peer.next_hop).unwrap().mac, None);
-    }
-    for id in &ids {
-        net.release_peer(*id);
-        assert_eq!(tables.peers.get(*id), None);
-    }
-    assert!(control.take_tables().is_none());
 }

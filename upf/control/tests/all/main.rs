@@ -5,3 +5,4 @@
 mod control;
 mod instances;
 mod n4_port;
+mod network;

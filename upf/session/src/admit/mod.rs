@@ -6,7 +6,7 @@
 mod far;
 mod pdr;
 mod qer;
-mod unserved;
+pub mod unserved;
 mod urr;
 
 use crate::admission::Admission;

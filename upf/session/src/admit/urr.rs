@@ -31,7 +31,7 @@ impl<N: Network> Admission<'_, N> {
             method: ie.measurement_method,
             information,
             triggers: ie.reporting_triggers,
-            meter: self.ground.meter(meter, self.claims).map_err(|_| full)?,
+            meter: self.resources.meter(meter, self.claims).map_err(|_| full)?,
         };
         self.draft.urrs.try_push(urr).map_err(|_| full)
     }

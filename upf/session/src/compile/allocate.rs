@@ -71,7 +71,9 @@ impl<N: Network> Admission<'_, N> {
 
     fn block(&mut self) -> Result<u32, Refusal> {
         let full = Refusal::full(None, Some(IeType::CREATE_PDR));
-        self.ground.block(self.shard, self.claims).map_err(|_| full)
+        self.resources
+            .block(self.shard, self.claims)
+            .map_err(|_| full)
     }
 
     /// A bucket whose block has gone, or that nobody shares any more, is none.

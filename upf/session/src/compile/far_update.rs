@@ -62,7 +62,7 @@ impl FarUpdate<'_> {
 
 impl<N: Network> Admission<'_, N> {
     /// [Resolves](Self::resolve) the FARs that are not as they were installed.
-    pub fn resolve_ways(&mut self, installed: &Rules) -> Result<(), Refusal> {
+    pub fn resolve_fars(&mut self, installed: &Rules) -> Result<(), Refusal> {
         let ways = FarUpdate {
             old: installed,
             new: self.draft,

@@ -2,6 +2,7 @@
 //! operations from one rendering to the next).
 
 pub mod allocate;
+pub mod compiler;
 pub mod diff;
 pub mod far_update;
 pub mod render;

@@ -118,10 +118,10 @@ impl<N: Network> Admission<'_, N> {
             PeerError::NoInterface => Refusal::rule(rule, IeType::NETWORK_INSTANCE),
             PeerError::Full => Refusal::full(Some(rule), Some(IeType::OUTER_HEADER_CREATION)),
         })?;
-        match self.ground.peer_held(peer, self.claims) {
+        match self.resources.peer_held(peer, self.claims) {
             Ok(()) => Ok(peer),
             Err(_) => {
-                self.ground.release_peer(peer, self.net);
+                self.resources.release_peer(peer, self.net);
                 Err(Refusal::full(Some(rule), None))
             }
         }

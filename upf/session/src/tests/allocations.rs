@@ -106,7 +106,7 @@ fn deal_with_deletion(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u64 {
 fn a_message_of_a_known_kind_takes_no_memory() {
     let (mut bench, mut sink) = (Bench::new(), Sink::default());
     // What is asserted of each message takes some.
-    bench.up.state.asserts = false;
+    bench.up.node.sessions.asserts = false;
     let first = life(&mut bench, 1, &mut sink);
     assert!(first > 0, "the first transaction takes some");
     let lives: u64 = std::env::var("SLUICE_LIVES").map_or(198, |n| n.parse().unwrap());

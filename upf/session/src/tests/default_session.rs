@@ -66,7 +66,7 @@ fn a_default_session_is_kept_in_three_lines_at_the_most() {
     request.user_id = Some(user);
     assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
     assert_eq!(bench.up.sessions()[0].imsi, "001010000000001");
-    assert_eq!(bench.up.state.store.record_lines(), 3);
+    assert_eq!(bench.up.node.sessions.store.record_lines(), 3);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_teid_and_an_address_of_others_choice_take_foreign_lines() {
     assert_eq!(bench.up.in_use().foreign_lines, 2);
     let shard = (16 << 16 | 3 << 8 | 4) % 4096;
     assert!(lines(&mut bench).iter().all(|l| l.0 % 4096 == shard));
-    let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_notice()).collect();
+    let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(
         notices
             .iter()

@@ -69,7 +69,7 @@ fn sessions_of_a_silent_peer_stay_for_their_time() {
     let mut bench = Bench::with(|c| c.peer_loss_keep_s = 600);
     many(&mut bench, 2);
     let mut now = 0;
-    while !matches!(bench.up.next_notice(), Some(crate::SessionEvent::Lost(..))) {
+    while !matches!(bench.up.next_event(), Some(crate::SessionEvent::Lost(..))) {
         bench.now_s += 1;
         now += 1;
         bench.tick();

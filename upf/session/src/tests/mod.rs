@@ -1,12 +1,12 @@
 //! The session machine with a real packet path behind it: CP functions send bytes, transactions
 //! go through a worker and come back.
 
-mod again;
 mod allocations;
+mod association_release;
 pub mod bench;
 mod default_session;
 mod direction;
-mod farewell;
+mod duplicate_establishment;
 mod lifecycle;
 mod many_flows;
 mod oracle;

@@ -225,7 +225,7 @@ fn reports_that_are_not_made_yet_are_passed_over_and_told_of_once() {
         let done_again = bench.modify(CP, done.seid, &again);
         assert_eq!(done_again.cause, Cause::REQUEST_ACCEPTED, "{ie}");
         bench.delete(CP, done.seid);
-        while let Some(notice) = bench.up.next_notice() {
+        while let Some(notice) = bench.up.next_event() {
             told.push(notice);
         }
     }

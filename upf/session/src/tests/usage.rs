@@ -164,7 +164,7 @@ fn an_operators_query_brings_the_totals() {
     let seid = measured(&mut bench);
     assert!(bench.up.query(seid.0, 42, &mut bench.out));
     bench.settle();
-    let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_notice()).collect();
+    let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(notices.contains(&crate::SessionEvent::Queried(42)));
     assert_eq!(bench.up.session(seid.0).unwrap().downlink.packets, 2);
     assert!(!bench.up.query(seid.0 + 1, 43, &mut bench.out));

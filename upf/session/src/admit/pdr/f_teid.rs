@@ -95,7 +95,7 @@ impl<N: Network> Admission<'_, N> {
             Some(_) => return Err(Refusal::rule(rule, IeType::F_TEID)),
             None => {
                 let (teid, endpoint) = self
-                    .ground
+                    .resources
                     .new_teid(self.shard, here.local, self.now_s, self.claims)
                     .map_err(|_| full)?;
                 self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
@@ -151,7 +151,7 @@ impl<N: Network> Admission<'_, N> {
             return Err(refused.with(Cause::INVALID_F_TEID_ALLOCATION_OPTION));
         }
         let endpoint = self
-            .ground
+            .resources
             .named_teid(self.shard, here.local, teid, self.now_s, self.claims)
             .map_err(|denied| denial(rule, IeType::F_TEID, denied))?;
         self.remarks.chosen_by_cp |= !self.policy.restores;

@@ -101,7 +101,7 @@ impl<N: Network> Admission<'_, N> {
         };
         if self.draft.endpoint(key).is_none() {
             let endpoint = self
-                .ground
+                .resources
                 .ue_line(
                     self.shard,
                     instance,

@@ -90,7 +90,7 @@ fn release(mut bench: Bench) {
     };
     let kind = MessageType::ASSOCIATION_RELEASE_REQUEST;
     bench.ask(CP, kind, None, |w| request.emit(w)).unwrap();
-    assert!(bench.up.is_released() && !bench.up.says_farewell());
+    assert!(bench.up.is_released() && !bench.up.reports_before_release());
     bench.assert_vacant();
 }
 
@@ -121,7 +121,7 @@ fn an_announced_release_brings_the_last_usage_of_each_session() {
     answer(&mut bench, header);
     let updates = sent(&mut bench, MessageType::ASSOCIATION_UPDATE_REQUEST);
     assert!(updates.len() == 1 && says_that_all_is_sent(&updates[0].1));
-    assert!(bench.up.says_farewell());
+    assert!(bench.up.reports_before_release());
     bench.assert_well_spoken();
     release(bench);
 }
@@ -155,7 +155,7 @@ fn a_report_without_an_answer_is_given_up_and_told() {
     for _ in 0..6 {
         bench.now_s += 1;
         bench.tick();
-        notices.extend(std::iter::from_fn(|| bench.up.next_notice()));
+        notices.extend(std::iter::from_fn(|| bench.up.next_event()));
     }
     let failed = |n: &SessionEvent| matches!(n, SessionEvent::ReportFailed(_, None));
     assert_eq!(notices.iter().filter(|n| failed(n)).count(), 1);
@@ -203,8 +203,8 @@ fn a_cp_function_that_cannot_keeps_its_sessions_until_it_releases() {
     bench.now_s += 3;
     bench.tick();
     assert_eq!(bench.up.session_count(), 1);
-    let mut notices = std::iter::from_fn(|| bench.up.next_notice());
+    let mut notices = std::iter::from_fn(|| bench.up.next_event());
     assert!(notices.any(|n| matches!(n, SessionEvent::NotReleased(_))));
-    assert!(!bench.up.says_farewell());
+    assert!(!bench.up.reports_before_release());
     release(bench);
 }

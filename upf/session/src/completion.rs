@@ -1,0 +1,105 @@
+//! Transactions to the packet path, and what is done when they come back: usage, peers, response.
+
+use crate::compile::diff::Delta;
+use crate::events::SessionEvent;
+use crate::network::Network;
+use crate::node::{Effects, Node};
+use crate::pending::{Answer, Launch, Pending};
+use crate::procedure::{association_release, deletion, establishment, modification};
+use crate::sessions::Moment;
+use crate::store::SessionRef;
+use crate::usage;
+use sluice_datapath::session::txn::{Txn, Usage};
+use sluice_wire::ids::Seid;
+
+/// Sends a transaction to the path; what changes nothing there is finished at once.
+pub fn launch<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    launch: Launch,
+    net: &mut N,
+    out: &mut E,
+) {
+    let Launch { mut txn, record } = launch;
+    let pending = &mut node.sessions.pending;
+    if txn.ops.is_empty() && txn.end_markers.is_empty() {
+        pending.recycle_txn(txn);
+        return finish(node, at, record, &[], net, out);
+    }
+    pending.keep(record, &mut txn);
+    out.transact(txn);
+}
+
+/// A transaction came back from the path.
+pub fn complete<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    txn: Box<Txn>,
+    net: &mut N,
+    out: &mut E,
+) {
+    if let Some(record) = node.sessions.pending.take(txn.id) {
+        finish(node, at, record, &txn.usage, net, out);
+    }
+    node.sessions.pending.recycle_txn(txn);
+}
+
+/// The path has done its part.
+fn finish<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    mut record: Box<Pending>,
+    usage: &[Usage],
+    net: &mut N,
+    out: &mut E,
+) {
+    usage::credit(&mut node.sessions, &record, usage);
+    for peer in record.peers.drain(..) {
+        node.sessions.resources.release_peer(peer, net);
+    }
+    match &record.answer {
+        Answer::None => {}
+        Answer::Established(reply) => {
+            node.sessions.store.set_stands(record.session);
+            establishment::answer(node, at, record.session, reply, &record.created, out);
+        }
+        Answer::Modified(reply, reference) => {
+            modification::answer(node, at, reply, *reference, &record, out);
+        }
+        Answer::Deleted(reply) => deletion::answer(node, at, reply, &record, out),
+        Answer::Last(last) => association_release::report(node, at, *last, &record, out),
+        Answer::Queried(token) => node.sessions.tell(SessionEvent::Queried(*token)),
+    }
+    usage::end_meters(&mut node.sessions.resources, &record);
+    node.sessions.pending.recycle(record);
+}
+
+/// Asks the path for all counters of a session; [`SessionEvent::Queried`] with `token` tells when
+/// they have come in. False if there is no such session, or no room for a transaction.
+pub fn query<E: Effects>(node: &mut Node, seid: u64, token: u64, out: &mut E) -> bool {
+    let sessions = &mut node.sessions;
+    let name = SessionRef::from_seid(Seid(seid));
+    let Some(session) = sessions.store.get(name) else {
+        return false;
+    };
+    if !sessions.pending.has_room() {
+        return false;
+    }
+    let Launch {
+        mut txn,
+        mut record,
+    } = sessions.pending.launch(name, u32::from(session.shard));
+    record.answer = Answer::Queried(token);
+    let mut delta = Delta {
+        ops: &mut txn.ops,
+        credits: &mut record.credits,
+    };
+    let mut change = sessions.take_change();
+    sessions.store.load(name, &mut change.old);
+    let written = sessions.compiler.query(&change.old, &mut delta);
+    debug_assert!(written.is_ok(), "an admitted session fits one transaction");
+    sessions.give_change(change);
+    sessions.pending.keep(record, &mut txn);
+    out.transact(txn);
+    true
+}

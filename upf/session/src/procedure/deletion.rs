@@ -1,0 +1,116 @@
+//! PFCP Session Deletion (TS 29.244, 6.3.4, 7.5.6, 7.5.7), and removal of orphaned sessions.
+
+use crate::compile::diff::Delta;
+use crate::draft;
+use crate::node::{Effects, Node};
+use crate::pending::{Answer, Due, Launch, Pending, Reply};
+use crate::refusal::Refusal;
+use crate::response::put;
+use crate::sessions::{Moment, Sessions};
+use crate::store::{Session, SessionRef};
+use crate::usage;
+use sluice_n4::SessionRequest;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::{Cause, IeType};
+
+/// Deletes a session, or says why not.
+pub fn delete<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    out: &mut E,
+) -> Option<Launch> {
+    let Some((name, session)) = node.sessions.find(request) else {
+        let cause = Cause::SESSION_CONTEXT_NOT_FOUND;
+        refuse(node, at, request, Seid(0), cause, out);
+        return None;
+    };
+    if !node.sessions.pending.has_room() {
+        let cause = Cause::PFCP_ENTITY_IN_CONGESTION;
+        refuse(node, at, request, session.cp.seid, cause, out);
+        return None;
+    }
+    let mut launch = end(&mut node.sessions, at, name, &session);
+    launch.record.answer = Answer::Deleted(Reply {
+        to: request.reply,
+        cp_seid: session.cp.seid,
+    });
+    Some(launch)
+}
+
+/// Removes the next session that nobody can name any more, if there is room.
+pub fn next_doomed(sessions: &mut Sessions, at: Moment) -> Option<Launch> {
+    if !sessions.pending.has_room() {
+        return None;
+    }
+    let (name, session) = sessions.store.doomed()?;
+    Some(end(sessions, at, name, &session))
+}
+
+fn refuse<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    seid: Seid,
+    cause: Cause,
+    out: &mut E,
+) {
+    let refusal = Refusal::of(cause);
+    // A peer that is gone needs no answer.
+    let _ = node
+        .endpoint
+        .reply(at.now, request.reply, Some(seid), out, |w| refusal.write(w));
+}
+
+/// The response to a deletion that the path has carried out.
+pub fn answer<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    reply: &Reply,
+    record: &Pending,
+    out: &mut E,
+) {
+    let Node {
+        endpoint, sessions, ..
+    } = node;
+    let seid = Some(reply.cp_seid);
+    // A peer that is gone needs no answer.
+    let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
+        put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+        let ie = IeType::USAGE_REPORT_IN_SESSION_DELETION_RESPONSE;
+        usage::write_reports(&mut sessions.resources, at, record, None, ie, w)
+    });
+}
+
+/// Removes a session; the transaction clears its lines. It cannot fail: what was admitted fits one
+/// transaction.
+pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Session) -> Launch {
+    let mut change = sessions.take_change();
+    sessions.store.load(name, &mut change.old);
+    change.new.clear();
+    let mut launch = sessions.pending.launch(name, u32::from(session.shard));
+    let Launch { txn, record } = &mut launch;
+    let mut delta = Delta {
+        ops: &mut txn.ops,
+        credits: &mut record.credits,
+    };
+    let written = sessions.compiler.remove(&change.old, &mut delta);
+    debug_assert!(written.is_ok(), "an admitted session fits one transaction");
+    let urrs = change.old.urrs.iter();
+    record.due.extend(urrs.map(|urr| Due {
+        meter: urr.meter,
+        trigger: UsageReportTrigger::TERMR,
+        ends: true,
+    }));
+    let peers = change.old.fars.iter().filter_map(|f| f.peer);
+    record.peers.extend(peers);
+    #[cfg(test)]
+    if sessions.asserts {
+        draft::assert_written_whole(sessions, &change, &launch);
+    }
+    draft::settle(sessions, name, &mut change, at.seconds());
+    sessions.give_change(change);
+    sessions.store.remove(name);
+    launch
+}

@@ -1,0 +1,267 @@
+//! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
+
+use crate::admission::Admission;
+use crate::admit::unserved;
+use crate::draft::{self, Base, Scope};
+use crate::network::Network;
+use crate::node::{Effects, Node};
+use crate::pending::{Answer, Created, Launch, Reply};
+use crate::procedure::{association_release, duplicate_establishment};
+use crate::refusal::Refusal;
+use crate::remarks;
+use crate::resources::shard_of;
+use crate::response::{put, write_created};
+use crate::sessions::{Moment, Sessions};
+use crate::store::{CpSession, Digits, NewSession, SessionRef, User};
+use core::net::{IpAddr, Ipv4Addr};
+use sluice_n4::SessionRequest;
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::ie::Body;
+use sluice_wire::pfcp::message::SessionEstablishmentHead;
+use sluice_wire::pfcp::value::{
+    FSeid, PdnType, SessionEstablishmentRequestFlags, UeIpAddress, UserId,
+};
+use sluice_wire::pfcp::{Cause, IeType, Ies, Reject, ie};
+
+/// Establishes a session, or says why not.
+pub fn establish<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    net: &mut N,
+    out: &mut E,
+) -> Option<Launch> {
+    let head = match SessionEstablishmentHead::parse(request.body) {
+        Ok(head) => head,
+        Err(reject) => {
+            refuse(node, at, request, &reject.into(), out);
+            return None;
+        }
+    };
+    if let Some((name, session)) = duplicate_establishment::find(&node.sessions, request, &head) {
+        node.sessions.repeated += 1;
+        // While the path carries the first one out there is nothing to say yet; its answer is on the
+        // way.
+        if session.stands {
+            let created = duplicate_establishment::created(&mut node.sessions, name, request.body);
+            let reply = Reply {
+                to: request.reply,
+                cp_seid: session.cp.seid,
+            };
+            answer(node, at, name, &reply, &created, out);
+        }
+        return None;
+    }
+    match create(&mut node.sessions, at, request, &head, net) {
+        Ok(mut launch) => {
+            learn_cp_address(node, request, &head.cp_f_seid);
+            let remarks = launch.record.remarks;
+            remarks::tell(&mut node.sessions, request.association, remarks);
+            launch.record.answer = Answer::Established(Reply {
+                to: request.reply,
+                cp_seid: head.cp_f_seid.seid,
+            });
+            Some(launch)
+        }
+        Err(refusal) => {
+            refuse(node, at, request, &refusal, out);
+            None
+        }
+    }
+}
+
+/// Requests about the session may come from the address in its F-SEID (5.6.2).
+fn learn_cp_address(node: &mut Node, request: &SessionRequest<'_>, cp: &FSeid) {
+    let from = request.reply.peer().ip();
+    let v4 = cp.ipv4.map(IpAddr::V4);
+    let address = v4.or(cp.ipv6.map(IpAddr::V6));
+    if let Some(address) = address.filter(|a| *a != from && !a.is_unspecified()) {
+        // If the peer has too many addresses already, its requests have to come from those.
+        let _ = node.endpoint.add_address(request.association, address);
+    }
+}
+
+fn refuse<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    refusal: &Refusal,
+    out: &mut E,
+) {
+    // 7.2.2.4.2: the CP function's SEID even in a rejection; 0 if it cannot be read.
+    let cp = ie::first(request.body, IeType::F_SEID);
+    let cp = cp
+        .and_then(|value| FSeid::decode(value).ok())
+        .unwrap_or_default();
+    let Node {
+        endpoint, node_id, ..
+    } = node;
+    let seid = Some(cp.seid);
+    // A peer that is gone needs no answer.
+    let _ = endpoint.reply(at.now, request.reply, seid, out, |w| {
+        put(w, IeType::NODE_ID, &node_id.as_wire())?;
+        refusal.write(w)
+    });
+}
+
+/// The response to an establishment that the path has carried out.
+pub fn answer<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    session: SessionRef,
+    reply: &Reply,
+    created: &Created,
+    out: &mut E,
+) {
+    let Node {
+        endpoint,
+        sessions,
+        node_id,
+    } = node;
+    let up = FSeid::v4(session.seid(), sessions.config.n4_address);
+    let seid = Some(reply.cp_seid);
+    // A peer that is gone needs no answer.
+    let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
+        put(w, IeType::NODE_ID, &node_id.as_wire())?;
+        put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+        put(w, IeType::F_SEID, &up)?;
+        write_created(w, created)
+    });
+}
+
+fn create<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    head: &SessionEstablishmentHead<'_>,
+    net: &mut N,
+) -> Result<Launch, Refusal> {
+    let SessionRequest {
+        association, body, ..
+    } = *request;
+    if association_release::is_leaving(sessions, association) {
+        return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
+    }
+    let rules = Body::new(body);
+    refuse_unsupported(head, &rules)?;
+    let timer = head.user_plane_inactivity_timer.is_some();
+    unserved::inactivity_timer(timer, sessions.config.unserved)?;
+    let flags = head.pfcpsereq_flags.unwrap_or_default();
+    let base = Base {
+        session: None,
+        shard: shard_for(sessions, body, at.seconds()),
+        restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
+    };
+    sessions.resources.prefetch_taking(base.shard);
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| create_all(work, &rules))?;
+    drafted.launch.record.remarks.inactivity_timer = timer;
+    let cp = CpSession {
+        seid: head.cp_f_seid.seid,
+        ipv4: head.cp_f_seid.ipv4,
+        ipv6: head.cp_f_seid.ipv6,
+    };
+    let new = NewSession {
+        association,
+        cp,
+        shard: base.shard,
+        check: sessions.new_check(),
+        request: request.fingerprint,
+        user: head.user_id.as_ref().map(read_user).unwrap_or_default(),
+    };
+    // There is room: the draft was checked against the store.
+    let Some(name) = sessions.store.insert(&new, &drafted.change.new) else {
+        draft::undo(sessions, drafted, net);
+        return Err(Refusal::of(Cause::NO_RESOURCES_AVAILABLE));
+    };
+    let mut launch = drafted.launch;
+    launch.record.session = name;
+    draft::settle(sessions, name, &mut drafted.change, at.seconds());
+    sessions.give_change(drafted.change);
+    Ok(launch)
+}
+
+/// The shard is that of the UE's address, which a NIC can compute too.
+fn shard_for(sessions: &mut Sessions, body: &[u8], now_s: u32) -> u32 {
+    match first_ue_address(body) {
+        Some(address) => shard_of(address),
+        None => sessions.any_shard(now_s),
+    }
+}
+
+/// The UE's IPv4 address in the first PDI that has one.
+fn first_ue_address(body: &[u8]) -> Option<Ipv4Addr> {
+    let inside = |value, ie_type| {
+        let ies = Ies::new(value).map_while(Result::ok);
+        ies.filter(move |ie| ie.ie_type == ie_type)
+            .map(|ie| ie.value)
+    };
+    let pdis = inside(body, IeType::CREATE_PDR).flat_map(|pdr| inside(pdr, IeType::PDI));
+    let mut addresses = pdis.flat_map(|pdi| inside(pdi, IeType::UE_IP_ADDRESS));
+    addresses.find_map(|value| UeIpAddress::decode(value).ok()?.ipv4)
+}
+
+fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
+    for rule in [IeType::CREATE_PDR, IeType::CREATE_FAR] {
+        if !body.may_have(rule) {
+            return Err(Reject::mandatory_missing(rule).into());
+        }
+    }
+    work.create_rules(body)?;
+    Ok(Scope::Rules)
+}
+
+/// BARs are admitted and without effect, as nothing is buffered; so are traces, which change nothing
+/// for packets.
+fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> Result<(), Refusal> {
+    let refused = |cause, ie| Refusal {
+        offending_ie: Some(ie),
+        ..Refusal::of(cause)
+    };
+    for ie in [IeType::CREATE_TRAFFIC_ENDPOINT, IeType::CREATE_MAR] {
+        if body.may_have(ie) {
+            return Err(refused(Cause::SERVICE_NOT_SUPPORTED, ie));
+        }
+    }
+    match head.pdn_type {
+        None | Some(PdnType::IPV4 | PdnType::IPV4V6) => Ok(()),
+        Some(PdnType::IPV6 | PdnType::NON_IP | PdnType::ETHERNET) => {
+            Err(refused(Cause::SERVICE_NOT_SUPPORTED, IeType::PDN_TYPE))
+        }
+        Some(_) => Err(refused(Cause::MANDATORY_IE_INCORRECT, IeType::PDN_TYPE)),
+    }
+}
+
+/// Who the user is, as far as it is kept.
+fn read_user(user: &UserId<'_>) -> User {
+    User {
+        imsi: user
+            .imsi
+            .map(digits)
+            .or(user.supi.map(imsi_of))
+            .unwrap_or_default(),
+        msisdn: user.msisdn.map(digits).unwrap_or_default(),
+    }
+}
+
+/// The digits of a SUPI of type IMSI (TS 29.571, 5.3.2).
+fn imsi_of(supi: &[u8]) -> Digits {
+    let text = supi.strip_prefix(b"imsi-").unwrap_or_default();
+    let mut digits = Digits::new();
+    for octet in text.iter().filter(|o| o.is_ascii_digit()) {
+        if digits.try_push(char::from(*octet)).is_err() {
+            break;
+        }
+    }
+    digits
+}
+
+/// TBCD (TS 29.002): the low half first, a filler of 15 at the end.
+fn digits(tbcd: &[u8]) -> Digits {
+    let mut text = Digits::new();
+    for half in tbcd.iter().flat_map(|octet| [octet & 15, octet >> 4]) {
+        if half > 9 || text.try_push(char::from(b'0' + half)).is_err() {
+            break;
+        }
+    }
+    text
+}

@@ -1,0 +1,181 @@
+//! PFCP Session Modification (TS 29.244, 6.3.3, 7.5.4, 7.5.5): whole or not at all.
+
+use crate::admission::Admission;
+use crate::admit::{each, unserved};
+use crate::compile::far_update;
+use crate::draft::{self, Base, Scope};
+use crate::network::Network;
+use crate::node::{Effects, Node};
+use crate::pending::{Answer, Launch, Pending, Reply};
+use crate::refusal::{self, Refusal};
+use crate::remarks;
+use crate::response::{put, write_created};
+use crate::sessions::{Moment, Sessions};
+use crate::store::{CpSession, Session, SessionRef};
+use crate::usage;
+use sluice_n4::SessionRequest;
+use sluice_wire::ids::Seid;
+use sluice_wire::limits::URRS_PER_MESSAGE;
+use sluice_wire::pfcp::group::QueryUrr;
+use sluice_wire::pfcp::ie::Body;
+use sluice_wire::pfcp::message::SessionModificationHead;
+use sluice_wire::pfcp::value::{Edit, FSeid, SessionModificationRequestFlags};
+use sluice_wire::pfcp::{Cause, IeType};
+
+/// Modifies a session, or says why not.
+pub fn modify<N: Network, E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    net: &mut N,
+    out: &mut E,
+) -> Option<Launch> {
+    let Some((name, session)) = node.sessions.find(request) else {
+        let refusal = Refusal::of(Cause::SESSION_CONTEXT_NOT_FOUND);
+        // 7.2.2.4.2: the CP function's SEID is not known.
+        refuse(node, at, request, Seid(0), &refusal, out);
+        return None;
+    };
+    let head = SessionModificationHead::parse(request.body).map_err(Refusal::from);
+    let modified = head.and_then(|head| {
+        let of = (name, &session);
+        let launch = change(&mut node.sessions, at, of, &head, request.body, net)?;
+        Ok((launch, head))
+    });
+    match modified {
+        Ok((mut launch, head)) => {
+            let remarks = launch.record.remarks;
+            remarks::tell(&mut node.sessions, request.association, remarks);
+            let reply = Reply {
+                to: request.reply,
+                cp_seid: head.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid),
+            };
+            launch.record.answer = Answer::Modified(reply, head.query_urr_reference);
+            Some(launch)
+        }
+        Err(refusal) => {
+            refuse(node, at, request, session.cp.seid, &refusal, out);
+            None
+        }
+    }
+}
+
+fn refuse<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    request: &SessionRequest<'_>,
+    seid: Seid,
+    refusal: &Refusal,
+    out: &mut E,
+) {
+    // A peer that is gone needs no answer.
+    let _ = node
+        .endpoint
+        .reply(at.now, request.reply, Some(seid), out, |w| refusal.write(w));
+}
+
+/// The response to a modification that the path has carried out.
+pub fn answer<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    reply: &Reply,
+    reference: Option<u32>,
+    record: &Pending,
+    out: &mut E,
+) {
+    let Node {
+        endpoint, sessions, ..
+    } = node;
+    let seid = Some(reply.cp_seid);
+    // A peer that is gone needs no answer.
+    let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
+        put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
+        write_created(w, &record.created)?;
+        let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
+        usage::write_reports(&mut sessions.resources, at, record, reference, ie, w)
+    });
+}
+
+fn change<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    (name, session): (SessionRef, &Session),
+    head: &SessionModificationHead<'_>,
+    octets: &[u8],
+    net: &mut N,
+) -> Result<Launch, Refusal> {
+    let body = &Body::new(octets);
+    refuse_unsupported(body)?;
+    let timer = matches!(head.user_plane_inactivity_timer, Some(Edit::Set(_)));
+    unserved::inactivity_timer(timer, sessions.config.unserved)?;
+    let base = Base {
+        session: Some(name),
+        shard: u32::from(session.shard),
+        restores: false,
+    };
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;
+    drafted.launch.record.remarks.inactivity_timer = timer;
+    let launch = draft::commit(sessions, name, drafted, at.seconds());
+    if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
+        sessions.store.rename(name, CpSession { seid, ipv4, ipv6 });
+    }
+    Ok(launch)
+}
+
+/// First what goes, then what comes, then what changes: an identifier may be used again in the
+/// message that removes it, and an update may refer to what was just created.
+fn apply_all<N: Network>(
+    work: &mut Admission<'_, N>,
+    head: &SessionModificationHead<'_>,
+    body: &Body<'_>,
+) -> Result<Scope, Refusal> {
+    query(work, head, body)?;
+    work.remove_rules(body)?;
+    work.create_rules(body)?;
+    work.update_rules(body)?;
+    Ok(match far_update::are_all(body) && work.queried.is_empty() {
+        true => Scope::FarsOnly,
+        false => Scope::Rules,
+    })
+}
+
+/// Query URR and QAURR mean the URRs from before the message.
+fn query<N: Network>(
+    work: &mut Admission<'_, N>,
+    head: &SessionModificationHead<'_>,
+    body: &Body<'_>,
+) -> Result<(), Refusal> {
+    let flags = head.pfcpsmreq_flags.unwrap_or_default();
+    if flags.contains(SessionModificationRequestFlags::QAURR) {
+        work.queried.extend(work.draft.urrs.iter().map(|u| u.id.0));
+        return Ok(());
+    }
+    each(
+        body,
+        IeType::QUERY_URR,
+        URRS_PER_MESSAGE,
+        |ie: &QueryUrr| {
+            let unknown = Refusal::identity(refusal::urr(ie.urr_id));
+            let id = work.draft.urr(ie.urr_id.0).ok_or(unknown)?.id.0;
+            if !work.queried.contains(&id) {
+                work.queried.try_push(id).map_err(|_| unknown)?;
+            }
+            Ok(())
+        },
+    )
+}
+
+fn refuse_unsupported(body: &Body<'_>) -> Result<(), Refusal> {
+    let ies = [
+        IeType::CREATE_TRAFFIC_ENDPOINT,
+        IeType::UPDATE_TRAFFIC_ENDPOINT,
+        IeType::REMOVE_TRAFFIC_ENDPOINT,
+    ];
+    match ies.iter().find(|ie| body.may_have(**ie)) {
+        Some(ie) => Err(Refusal {
+            offending_ie: Some(*ie),
+            ..Refusal::of(Cause::SERVICE_NOT_SUPPORTED)
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Usage of sessions: credited to URRs, and written as the reports that are due (TS 29.244, 5.2.2).
+
+use crate::pending::{Due, Pending};
+use crate::resources::Resources;
+use crate::response::put;
+use crate::rules::{Rules, Urr};
+use crate::sessions::{Moment, Sessions};
+use sluice_datapath::session::txn::Usage;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+/// The reports that the response carries: on removal of a URR and when the last PDR leaves it
+/// (termination), and when it is asked for (immediate) (TS 29.244, 5.2.2.3, 7.5.5.2).
+pub fn set_due_reports(old: &Rules, new: &Rules, record: &mut Pending) {
+    let is_used = |rules: &Rules, urr: &Urr| rules.pdrs.iter().any(|p| p.urrs.contains(urr.id.0));
+    for urr in &old.urrs {
+        let ends = new.urrs.iter().all(|u| u.meter != urr.meter);
+        let left = is_used(old, urr) && !is_used(new, urr);
+        let trigger = match ends || left {
+            true => UsageReportTrigger::TERMR,
+            false if record.queried.contains(&urr.id.0) => UsageReportTrigger::IMMER,
+            false => continue,
+        };
+        record.due.push(Due {
+            meter: urr.meter,
+            trigger,
+            ends,
+        });
+    }
+}
+
+/// Usage that the path gave back goes to the URRs that its PDR named while it was counted.
+pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
+    for (credit, usage) in record.credits.iter().zip(usage) {
+        let Some(credit) = credit else {
+            continue;
+        };
+        let Sessions {
+            store, resources, ..
+        } = sessions;
+        store.add_usage(record.session, credit.uplink, *usage);
+        for at in credit.meters.as_slice() {
+            if let Some(meter) = resources.meters.get_mut(*at) {
+                meter.add(credit.uplink, *usage);
+            }
+        }
+    }
+}
+
+/// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than a
+/// message has reports.
+pub fn write_reports(
+    resources: &mut Resources,
+    at: Moment,
+    record: &Pending,
+    reference: Option<u32>,
+    ie: IeType,
+    w: &mut Writer<'_>,
+) -> Result<(), Full> {
+    for due in &record.due {
+        if let Some(meter) = resources.meters.get_mut(due.meter) {
+            let mut report = meter.report(due.trigger, at.wall);
+            report.query_urr_reference = reference;
+            put(w, ie, &report)?;
+        }
+    }
+    Ok(())
+}
+
+/// True if a report that is due would tell of packets.
+pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
+    let meters = record.due.iter();
+    let mut meters = meters.filter_map(|due| resources.meters.get(due.meter));
+    meters.any(|meter| meter.usage.iter().any(|usage| usage.packets > 0))
+}
+
+/// The meters of URRs that have gone end with their reports.
+pub fn end_meters(resources: &mut Resources, record: &Pending) {
+    for due in record.due.iter().filter(|due| due.ends) {
+        resources.meters.remove(due.meter);
+    }
+}
