@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+mod circles;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,23 @@ const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host"];
 
 /// Longest file written by hand.
 const MAX_LINES: usize = 600;
+
+/// Most files that may need each other in a circle, in the buildings where it is checked.
+const CIRCLE_FILES: usize = 3;
+
+#[test]
+fn no_circle_of_files_is_long() {
+    for building in ["upf/datapath", "upf/session", "upf/control", "upf/twin"] {
+        let circles = circles::longer_than(CIRCLE_FILES, &root().join(building).join("src"));
+        assert!(
+            circles.is_empty(),
+            "{building}: files that need each other in a circle: {circles:#?}"
+        );
+    }
+    // What finds nothing must be able to find something.
+    let small = circles::longer_than(1, &root().join("upf/datapath/src"));
+    assert!(!small.is_empty(), "circles are not found any more");
+}
 
 #[test]
 fn dependencies_point_downwards() {

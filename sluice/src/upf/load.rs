@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use sluice_control::core::Core;
-use sluice_datapath::forward::slow_path::SlowReason;
+use sluice_datapath::forward::slow_reason::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::HANDOVER_RING;
 use sluice_datapath::stage_timer::Stage;

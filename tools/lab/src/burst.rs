@@ -8,8 +8,8 @@ use sluice_bench::elastic::virtual_time::workers::Workers;
 use sluice_control::scaling::policy::{Bounds, Cycles};
 use sluice_control::scaling::scaler::{ScaledWorkers, Scaler};
 use sluice_control::scaling::{Reading, Sizes};
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
-use sluice_datapath::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 
 const MS: f64 = 1_000_000.0;

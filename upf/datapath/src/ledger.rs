@@ -3,7 +3,7 @@
 //! `received + created = transmitted + dropped + to control + merged + held`
 
 use crate::drop::DropReason;
-use crate::forward::slow_path::SlowReason;
+use crate::forward::slow_reason::SlowReason;
 use crate::limits::SHARDS;
 use crate::stage_timer::StageStats;
 use core::fmt;

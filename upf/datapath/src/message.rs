@@ -1,24 +1,21 @@
-//! Ring messages between workers and the control core.
+//! Messages between workers and the control core.
 
+use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
-use crate::migration::rxq_reassign::Fence;
-use crate::ring_backlog::RingBacklog;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
-use crate::tables::{InterfaceId, NextHopId, Polled};
+use crate::topology::Polled;
 use crate::trace::{TraceOrder, Tracing};
 use crate::tx::arp_queue::WaitingPacket;
-use crate::wake::Wake;
-use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
-use sluice_mem::ring::{Consumer, Producer};
 use sluice_mem::shard::{ShardId, ShardOwner};
 use sluice_port::PortId;
-use std::sync::Arc;
+
+pub use crate::tx::route::Resolve;
 
 /// From the control core to a worker.
 #[derive(Debug)]
@@ -52,6 +49,15 @@ pub struct Drain {
     pub queues: Queues,
     /// What the owner hears when all of them have nothing left from before.
     pub switch: Switch,
+}
+
+/// A receive queue changes its poller: all that was polled from it before lies in front of this.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fence {
+    /// The queue.
+    pub polled: Polled,
+    /// Its next poller.
+    pub to: WorkerId,
 }
 
 /// From a worker to the control core.
@@ -88,15 +94,6 @@ pub enum IcmpCause {
     TtlExceeded,
     /// Fragmentation needed and DF set; the MTU that fits, in bytes.
     TooBig(u16),
-}
-
-/// Which station is sought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Resolve {
-    /// A known one without a MAC address.
-    NextHop(NextHopId),
-    /// One on the link of an egress that nobody asked for yet.
-    OnLink(InterfaceId, Ipv4Addr),
 }
 
 /// A G-PDU that belongs to no tunnel.
@@ -139,85 +136,4 @@ impl<P> Handover<P> {
             Self::Own(_) | Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => None,
         }
     }
-}
-
-/// A worker's rings.
-pub struct WorkerRings<P> {
-    /// From the control core.
-    pub from_control: Consumer<ToWorker<P>>,
-    /// To the control core.
-    pub to_control: Producer<ToControl<P>>,
-    /// PFCP packets to the control core, with the interface that each came in by.
-    pub n4: Producer<(P, InterfaceId)>,
-    /// To the other workers.
-    pub to_workers: RingBacklog<P>,
-    /// From each other worker; `None` at one's own place.
-    pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
-    /// Of every worker, and behind them the control core's.
-    pub wakes: Arc<[Wake]>,
-}
-
-impl<P> WorkerRings<P> {
-    /// True if something has come.
-    pub(crate) fn is_waiting(&self) -> bool {
-        let mut others = self.from_workers.iter().flatten();
-        !self.from_control.is_empty() || others.any(|ring| !ring.is_empty())
-    }
-
-    /// What waits from other workers.
-    pub(crate) fn waiting(&self) -> u64 {
-        let rings = self.from_workers.iter().flatten();
-        rings.map(|ring| ring.len() as u64).sum()
-    }
-
-    /// Puts something on the ring to another worker, and wakes it.
-    #[inline]
-    pub(crate) fn hand(&mut self, to: WorkerId, what: Handover<P>) -> Result<(), Handover<P>> {
-        self.to_workers.put(to, what)?;
-        self.wake(to.into());
-        Ok(())
-    }
-
-    /// As [`hand`](Self::hand), in a place reserved for tokens.
-    pub(crate) fn hand_token(&mut self, to: WorkerId, token: Handover<P>) -> bool {
-        let handed = self.to_workers.put_token(to, token);
-        self.wake(to.into());
-        handed
-    }
-
-    /// What found its ring full goes on as far as there is room by now. Returns how much waited.
-    #[cold]
-    pub(crate) fn flush_late(&mut self) -> usize {
-        let (late, wakes) = (self.to_workers.late(), &self.wakes);
-        self.to_workers.flush(|to| {
-            if let Some(wake) = wakes.get(to) {
-                wake.wake();
-            }
-        });
-        late
-    }
-
-    /// Wakes the control core if it sleeps.
-    pub(crate) fn wake_control(&self) {
-        if let Some(wake) = self.wakes.last() {
-            wake.wake();
-        }
-    }
-
-    #[inline]
-    fn wake(&self, worker: usize) {
-        if let Some(wake) = self.wakes.get(worker) {
-            wake.wake();
-        }
-    }
-}
-
-/// The control core's end of one worker.
-pub struct ControlRings<P> {
-    /// To the worker.
-    pub to_worker: Producer<ToWorker<P>>,
-    /// From the worker.
-    pub from_worker: Consumer<ToControl<P>>,
-    /// PFCP packets from the worker.
-    pub n4: Consumer<(P, InterfaceId)>,
 }

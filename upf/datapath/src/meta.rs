@@ -1,6 +1,6 @@
 //! Packet metadata between *parse* and *transmit*.
 
-use crate::tables::InterfaceId;
+use crate::ids::InterfaceId;
 
 /// How a packet came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,10 +7,10 @@
 //! nobody else notices. Ring and list are one queue: while anything waits here, packets and tokens go
 //! behind it, so every order stays as if the ring were longer.
 
+use crate::ids::WorkerId;
 use crate::limits::{HANDOVER_LATE, TOKENS, TRACE_TOKENS};
 use crate::message::Handover;
 use crate::migration::protocol::hold::{Hold, List};
-use crate::worker::WorkerId;
 use sluice_mem::ring::Producer;
 
 /// The rings to all other workers, and what finds no place on them.

@@ -1,7 +1,6 @@
 //! Stage timer: cycles per stage, sampled; one turn in some is timed, once for each stage and
 //! batch, never once for a packet.
 
-use crate::ledger::WorkerStats;
 use sluice_mem::counter::Counter;
 use sluice_mem::ticks;
 
@@ -102,23 +101,23 @@ impl StageTimer {
 
     /// A stage is over; it had `n` packets. What has none is not counted.
     #[inline(always)]
-    pub fn end_stage(&mut self, stats: &WorkerStats, stage: Stage, n: usize) {
+    pub fn end_stage(&mut self, stats: &StageStats, stage: Stage, n: usize) {
         if self.is_on {
             self.note(stats, stage, n, ticks::now());
         }
     }
 
     #[cold]
-    fn note(&mut self, stats: &WorkerStats, stage: Stage, n: usize, now: u64) {
+    fn note(&mut self, stats: &StageStats, stage: Stage, n: usize, now: u64) {
         let took = now.wrapping_sub(self.since);
         self.since = now;
         if n == 0 {
             return;
         }
         if took > INTERRUPTED_TICKS {
-            return stats.stages.interrupted.add(1);
+            return stats.interrupted.add(1);
         }
-        let counters = stats.stages.of(stage);
+        let counters = stats.of(stage);
         counters.ticks.add(took);
         counters.packets.add(n as u64);
         counters.batches.add(1);
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn one_turn_in_so_many_is_timed_and_empty_stages_are_not() {
-        let stats = WorkerStats::default();
+        let stats = StageStats::default();
         let mut probe = StageTimer::default();
         for _ in 0..10 * EVERY {
             probe.begin();
@@ -139,7 +138,7 @@ mod tests {
             probe.end_stage(&stats, Stage::Execute, 3);
         }
         let seen = |stage| {
-            let counters = stats.stages.of(stage);
+            let counters = stats.of(stage);
             (counters.batches.get(), counters.packets.get())
         };
         assert_eq!(seen(Stage::Receive), (0, 0));
@@ -148,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_stage_in_which_the_core_was_lost_does_not_count() {
-        let stats = WorkerStats::default();
+        let stats = StageStats::default();
         let mut probe = StageTimer::default();
         probe.note(&stats, Stage::Sort, 1, INTERRUPTED_TICKS);
         probe.note(&stats, Stage::Sort, 1, 2 * INTERRUPTED_TICKS + 1);
-        assert_eq!(stats.stages.of(Stage::Sort).ticks.get(), INTERRUPTED_TICKS);
-        assert_eq!(stats.stages.interrupted.get(), 1);
+        assert_eq!(stats.of(Stage::Sort).ticks.get(), INTERRUPTED_TICKS);
+        assert_eq!(stats.interrupted.get(), 1);
     }
 }

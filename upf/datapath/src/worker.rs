@@ -2,15 +2,17 @@
 
 use crate::batch::Batch;
 use crate::forward::path::Path;
+use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
-use crate::message::{ToWorker, WorkerRings};
+use crate::message::ToWorker;
 use crate::meta::Meta;
 use crate::migration::protocol::Moves;
 use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
+use crate::rings::WorkerRings;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
@@ -26,12 +28,6 @@ use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A worker's number.
-pub type WorkerId = u8;
-
-/// Nobody owns the shard.
-pub const NO_WORKER: WorkerId = u8::MAX;
 
 /// What a worker is made of.
 pub struct Parts<I: PortIo> {
@@ -119,7 +115,8 @@ impl<I: PortIo> Worker<I> {
     pub fn turn(&mut self, now_ns: u64) -> usize {
         self.probe.begin();
         let mut work = self.control(now_ns);
-        self.probe.end_stage(&self.stats, Stage::Control, work);
+        self.probe
+            .end_stage(&self.stats.stages, Stage::Control, work);
         for i in 0..self.polled.len() {
             work += self.poll(self.polled[i], now_ns);
         }
@@ -169,7 +166,7 @@ impl<I: PortIo> Worker<I> {
         let mut n = self.io.rx(at.port, at.queue, &mut self.batch.mine, BURST);
         let is_draining = !self.draining.is_empty();
         let is_empty = is_draining && self.poll_to_the_end(at, &mut n);
-        self.probe.end_stage(&self.stats, Stage::Receive, n);
+        self.probe.end_stage(&self.stats.stages, Stage::Receive, n);
         if n > 0 {
             self.stats.received.add(n as u64);
             self.tracer.came(Came::Queue(at));
@@ -177,7 +174,7 @@ impl<I: PortIo> Worker<I> {
             if !self.batch.received.is_empty() {
                 self.dispatch_received(self.batch.received_at, now_ns);
             }
-            self.probe.end_stage(&self.stats, Stage::Sort, n);
+            self.probe.end_stage(&self.stats.stages, Stage::Sort, n);
             self.execute(now_ns);
         }
         if is_draining {

@@ -1,7 +1,7 @@
 //! Load balancing: which shards move between which workers.
 
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::{SHARDS, STEERED_GROUP_BITS};
-use sluice_datapath::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 
 /// A shard's owner and how much came for it lately, in any unit.

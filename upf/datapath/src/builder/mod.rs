@@ -4,6 +4,7 @@ mod plan;
 mod worker_builder;
 
 use crate::control::ControlEnd;
+use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{
     CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACE_TOKENS, TRACES, WORKERS,
@@ -11,13 +12,13 @@ use crate::limits::{
 use crate::lookup::exact_match::{self, ExactWriter};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
-use crate::message::{ControlRings, Handover, WorkerRings};
+use crate::message::Handover;
 use crate::ring_backlog::RingBacklog;
+use crate::rings::{ControlRings, WorkerRings};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::tables::Tables;
 use crate::wake::Wake;
-use crate::worker::WorkerId;
 use sluice_mem::arena::Arena;
 use sluice_mem::publish::Published;
 use sluice_mem::ring::{Consumer, Producer, spsc};

@@ -1,13 +1,14 @@
 //! A worker before it has ports.
 
+use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
-use crate::message::WorkerRings;
+use crate::rings::WorkerRings;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::tables::{Polled, Tables};
-use crate::worker::{Parts, Worker, WorkerId};
+use crate::worker::{Parts, Worker};
 use sluice_mem::publish::Reader;
 use sluice_mem::shard::Owned;
 use sluice_port::{Packet, PortIo, QueueId};

@@ -2,9 +2,9 @@
 
 use super::ControlEnd;
 use super::send_queue::Order;
+use crate::ids::WorkerId;
 use crate::migration::controller::{Begin, MigrationController};
 use crate::tables::Polled;
-use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 
 impl<P> ControlEnd<P> {

@@ -11,8 +11,8 @@ mod trace;
 
 use crate::ledger::{Ledger, WorkerStats};
 use crate::lookup::owners::OwnerTable;
-use crate::message::ControlRings;
 use crate::migration::controller::{MigrationController, Resteers};
+use crate::rings::ControlRings;
 use crate::tables::{CompiledTables, Tables};
 use crate::trace::control_side::TraceControl;
 use crate::wake::Wake;

@@ -2,13 +2,13 @@
 //! come back.
 
 use super::ControlEnd;
+use crate::ids::WorkerId;
 use crate::limits::RESERVED;
+use crate::message::Fence;
 use crate::message::{Drain, ToWorker};
 use crate::migration::protocol::MoveShard;
-use crate::migration::rxq_reassign::Fence;
 use crate::session::txn::Txn;
 use crate::trace::TraceOrder;
-use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use sluice_mem::shard::ShardId;
 

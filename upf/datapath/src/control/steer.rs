@@ -2,11 +2,11 @@
 
 use super::ControlEnd;
 use super::send_queue::Order;
+use crate::ids::WorkerId;
 use crate::limits::PORTS_TOGETHER;
 use crate::message::{Drain, Queues};
 use crate::migration::controller::Resteer;
 use crate::migration::protocol::Switch;
-use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 
 impl<P> ControlEnd<P> {

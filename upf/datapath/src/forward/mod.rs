@@ -9,5 +9,6 @@ pub(crate) mod path;
 pub mod pdr;
 pub mod qer;
 pub mod session;
-pub mod slow_path;
+mod slow_path;
+pub mod slow_reason;
 pub mod urr;

@@ -14,14 +14,16 @@ use crate::forward::qer;
 use crate::forward::session;
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
-use crate::message::{IcmpCause, WorkerRings};
+use crate::message::IcmpCause;
 use crate::meta::{Entry, Meta};
+use crate::rings::WorkerRings;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock, Head};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
 use crate::tx::arp_queue::ArpQueue;
+use crate::tx::pending::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_mem::shard::Owned;
@@ -39,21 +41,6 @@ pub(crate) struct Path<'a, I: PortIo> {
     pub probe: &'a mut StageTimer,
     pub tracer: &'a mut WorkerTrace,
     pub now_ns: u64,
-}
-
-/// A packet that is ready for the wire but for its Ethernet header.
-#[derive(Clone, Copy)]
-pub(crate) struct PendingTx {
-    /// Its way out.
-    pub exit: ForwardTo,
-    /// Its next hop.
-    pub hop: Hop,
-    /// Inner destination, host order.
-    pub dst: u32,
-    /// Whose usage it counts on.
-    pub charge: UsageRef,
-    /// What it came as: if it has to wait, the session is asked again before it leaves.
-    pub meta: Meta,
 }
 
 /// Where a packet leaves and whose usage it is.
@@ -84,9 +71,9 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn execute(&mut self, batch: &mut Batch<I::Packet>) {
         let n = batch.metas.len();
         self.run(batch);
-        self.probe.end_stage(self.stats, Stage::Execute, n);
+        self.probe.end_stage(&self.stats.stages, Stage::Execute, n);
         self.flush();
-        self.probe.end_stage(self.stats, Stage::Transmit, n);
+        self.probe.end_stage(&self.stats.stages, Stage::Transmit, n);
     }
 
     /// Everything up to the TX buffers.

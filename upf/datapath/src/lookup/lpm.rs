@@ -4,7 +4,8 @@
 //! more, the shorter ones first. The table is made anew when a route or a station on a link comes or
 //! goes.
 
-use crate::tables::{Egress, InterfaceId, Prefix, Route};
+use crate::ids::InterfaceId;
+use crate::topology::{Egress, Prefix, Route};
 
 /// An entry is a route, or with this bit the number of a block.
 const BLOCK: u32 = 1 << 31;

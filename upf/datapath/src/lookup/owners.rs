@@ -1,8 +1,8 @@
 //! Shard owner table, as one producer knows it.
 
+use crate::ids::{NO_WORKER, WorkerId};
 use crate::limits::{SHARDS, STEERED_GROUP_BITS, WORKERS};
 use crate::migration::protocol::Routes;
-use crate::worker::{NO_WORKER, WorkerId};
 use sluice_mem::shard::ShardId;
 use sluice_port::steer::dealt;
 

@@ -6,19 +6,11 @@
 //! port keeps what arrives meanwhile. No shard moves at the same time ([`crate::migration::controller`]), so every
 //! packet handed over is with its owner one ring further.
 
-use crate::message::{Handover, ToControl};
+use crate::ids::WorkerId;
+use crate::message::{Fence, Handover, ToControl};
 use crate::tables::Polled;
-use crate::worker::{Worker, WorkerId};
+use crate::worker::Worker;
 use sluice_port::PortIo;
-
-/// "All that was polled from this queue before lies in front of this."
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fence {
-    /// The queue.
-    pub polled: Polled,
-    /// Its next poller.
-    pub to: WorkerId,
-}
 
 /// A queue that will be polled here once the other workers' fences are in.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Shard migration, worker side, and packets handed over by other workers ([`crate::moves`]).
 
 use crate::drop::DropReason;
+use crate::ids::WorkerId;
 use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
 use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
@@ -12,7 +13,7 @@ use crate::stage_timer::Stage;
 use crate::tables::Polled;
 use crate::trace::Came;
 use crate::tx::arp_queue::WaitingPacket;
-use crate::worker::{Worker, WorkerId};
+use crate::worker::Worker;
 use arrayvec::ArrayVec;
 use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{ShardId, ShardOwner};
@@ -81,7 +82,8 @@ impl<I: PortIo> Worker<I> {
                 self.take(from as WorkerId, message, now_ns);
             }
         }
-        self.probe.end_stage(&self.stats, Stage::Handover, taken);
+        self.probe
+            .end_stage(&self.stats.stages, Stage::Handover, taken);
         if taken > 0 {
             self.execute(now_ns);
             self.batch.dead.free();

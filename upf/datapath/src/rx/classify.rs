@@ -2,6 +2,7 @@
 
 use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
+use crate::ids::WorkerId;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::Meta;
@@ -10,7 +11,6 @@ use crate::rx::parse::{self, Class};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::tables::Tables;
-use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use sluice_mem::shard::Owned;
 use sluice_port::{BURST_MAX, Packet, PortId};

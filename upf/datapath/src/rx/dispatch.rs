@@ -3,13 +3,14 @@
 
 use crate::batch::Batch;
 use crate::drop::DropReason;
+use crate::ids::WorkerId;
 use crate::message::{Handover, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::ON_HOLD;
 use crate::rx::classify::Classifier;
 use crate::rx::parse::Class;
 use crate::tables::InterfaceId;
-use crate::worker::{Worker, WorkerId};
+use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
 
 impl<I: PortIo> Worker<I> {

@@ -5,12 +5,14 @@ use crate::forward::extension_headers::ExtHeaders;
 use crate::forward::far::ForwardTo;
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
-use crate::forward::path::{Path, PendingTx};
+use crate::forward::path::Path;
+use crate::ids::WorkerId;
 use crate::message::Handover;
+use crate::tx::pending::PendingTx;
 use crate::tx::reassembly::{Pieces, Reassembled, l3_of};
 use crate::tx::route;
 use crate::tx::transmit::UsageRef;
-use crate::worker::{Worker, WorkerId};
+use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
 

@@ -5,8 +5,9 @@
 //! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
 //! reason for each drop. So a shape may say no too often, never yes too often.
 
+use crate::ids::InterfaceId;
 use crate::meta::{Entry, Meta, NO_QFI};
-use crate::tables::{Interface, InterfaceId, Prefix};
+use crate::topology::{Interface, Prefix};
 use sluice_wire::checksum::Sum;
 use sluice_wire::gtpu::PORT;
 

@@ -3,9 +3,10 @@
 use super::counter_delta::CounterDelta;
 use super::{Came, Fate, Sent};
 use crate::batch::Batch;
+use crate::ids::NO_WORKER;
 use crate::rx::parse::Class;
 use crate::tables::InterfaceId;
-use crate::worker::{NO_WORKER, Worker};
+use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo, QueueId};
 
 impl<I: PortIo> Worker<I> {

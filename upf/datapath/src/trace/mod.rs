@@ -22,11 +22,11 @@ mod worker_trace;
 
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
+use crate::ids::WorkerId;
 use crate::limits::{TRACE_KEYS, TRACE_SNAP};
 use crate::meta::Meta;
 use crate::session::rule::Head;
 use crate::tables::Polled;
-use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
 use sluice_mem::ring::Producer;

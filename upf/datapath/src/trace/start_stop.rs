@@ -1,8 +1,9 @@
 //! Start and stop of a trace, worker side.
 
 use super::TraceOrder;
+use crate::ids::WorkerId;
 use crate::message::{Handover, ToControl};
-use crate::worker::{Worker, WorkerId};
+use crate::worker::Worker;
 use sluice_port::PortIo;
 
 impl<I: PortIo> Worker<I> {

@@ -2,9 +2,9 @@
 
 use super::frame_ends::FrameEnds;
 use super::{Came, Fate, Filter, Key, Record, Snap, Tracing};
+use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::meta::{Entry, Meta};
-use crate::worker::WorkerId;
 use core::net::Ipv4Addr;
 
 /// A worker's eye.

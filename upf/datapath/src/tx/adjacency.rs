@@ -1,7 +1,7 @@
 //! Adjacency: the Ethernet header of a next hop, with port and MTU, in the three words of a slot: what
 //! interfaces and neighbours say, brought together when it changes instead of for every packet.
 
-use crate::tables::{Interface, NextHop, Station};
+use crate::topology::{Interface, NextHop, Station};
 use sluice_wire::gtpu::OuterIpv4;
 
 /// An Ethernet header, and with an IEEE 802.1Q tag.

@@ -1,8 +1,8 @@
 //! ARP queue: packets that wait for a next hop's MAC address, bounded in number and time.
 
-use crate::forward::path::PendingTx;
 use crate::limits::{NEIGHBOUR_ASK_NS, NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
-use crate::message::Resolve;
+use crate::tx::pending::PendingTx;
+use crate::tx::route::Resolve;
 
 /// One waiting packet: the IP packet as it will leave, without Ethernet header.
 pub struct WaitingPacket<P> {

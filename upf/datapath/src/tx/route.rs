@@ -5,10 +5,18 @@ use crate::forward::extension_headers::ExtHeaders;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal::Inner;
-use crate::message::Resolve;
 use crate::session::rule::{Body, Head};
-use crate::tables::{Interface, InterfaceId, Peer, PeerId, Route, Station, Tables};
+use crate::tables::{Interface, InterfaceId, NextHopId, Peer, PeerId, Route, Station, Tables};
 use core::net::Ipv4Addr;
+
+/// Which station is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resolve {
+    /// A known one without a MAC address.
+    NextHop(NextHopId),
+    /// One on the link of an egress that nobody asked for yet.
+    OnLink(InterfaceId, Ipv4Addr),
+}
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::upf::metrics::snapshot::Snapshot;
-use sluice_datapath::forward::slow_path::SlowReason;
+use sluice_datapath::forward::slow_reason::SlowReason;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::stage_timer::Stage;
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 use super::costs::Measured;
 use sluice_control::scaling::Reading;
 use sluice_control::scaling::scaler::ScaledWorkers;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::TURN_FULL;
 use sluice_datapath::limits::{BURST, HANDOVER_LATE, HANDOVER_RING, HEAT_SAMPLE, MOVES, SHARDS};
-use sluice_datapath::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 

@@ -14,7 +14,7 @@ use super::policy::{Bounds, Policy};
 use super::rebalance::{Rebalance, level};
 use super::{Elastic, Load, Reading, Sizes};
 use shard_load::shard_loads;
-use sluice_datapath::worker::WorkerId;
+use sluice_datapath::ids::WorkerId;
 use sluice_mem::shard::ShardId;
 
 /// From one look to the next: some 10,000 packets of a full worker.

@@ -6,12 +6,12 @@ mod spread;
 pub use resteer::Resteer;
 pub(crate) use resteer::Resteers;
 
+use crate::ids::{NO_WORKER, WorkerId};
 use crate::limits::{MOVES, SHARDS, TOKENS};
 use crate::lookup::owners::OwnerTable;
+use crate::message::Fence;
 use crate::migration::protocol::{MoveShard, Routes};
-use crate::migration::rxq_reassign::Fence;
 use crate::tables::Polled;
-use crate::worker::{NO_WORKER, WorkerId};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 

@@ -5,10 +5,10 @@
 //! and says so once. Meanwhile none of the shards moves, and no queue does.
 
 use super::MigrationController;
+use crate::ids::WorkerId;
 use crate::limits::{PORTS_TOGETHER, SHARDS};
 use crate::message::Queues;
 use crate::tables::Polled;
-use crate::worker::WorkerId;
 use arrayvec::ArrayVec;
 use sluice_mem::shard::ShardId;
 use sluice_port::{PortId, QueueId};

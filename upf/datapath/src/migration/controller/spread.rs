@@ -1,9 +1,9 @@
 //! Distribution of shards and queues over the active workers, with as few moves as possible.
 
 use super::MigrationController;
+use crate::ids::WorkerId;
 use crate::limits::SHARDS;
 use crate::tables::Polled;
-use crate::worker::WorkerId;
 use sluice_mem::shard::ShardId;
 use sluice_port::steer::entry_group;
 

@@ -1,6 +1,6 @@
 //! Hold list: packets that wait for a moving shard or behind a full ring.
 
-use crate::worker::WorkerId;
+use crate::ids::WorkerId;
 
 const END: u32 = u32::MAX;
 

@@ -25,7 +25,7 @@ pub(crate) mod hold;
 #[cfg(test)]
 mod model;
 
-use crate::worker::WorkerId;
+use crate::ids::WorkerId;
 use hold::{Hold, List};
 use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;

@@ -4,6 +4,7 @@
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -13,7 +14,7 @@ use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::{Clock, EndMarker, Op, Txn, Usage};
 use sluice_datapath::tables::*;
 use sluice_datapath::tx::adjacency::Front;
-use sluice_datapath::worker::{Worker, WorkerId};
+use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};

@@ -10,7 +10,7 @@
 mod state;
 
 use super::MovingShard;
-use crate::worker::WorkerId;
+use crate::ids::WorkerId;
 use sluice_mem::shard::ShardId;
 use state::{ModelState, ModelStep, Wish};
 use std::collections::HashSet;

@@ -1,0 +1,171 @@
+//! Topology: interfaces, next hops, tunnel peers and routes, as configured and learnt.
+
+use crate::ids::{InterfaceId, NextHopId};
+use crate::lookup::layout::InstanceId;
+use core::net::Ipv4Addr;
+use sluice_port::{PortId, QueueId};
+use sluice_wire::gtpu::OuterIpv4;
+use std::collections::HashMap;
+
+/// VLAN tag of an interface, or none.
+pub type Vlan = Option<u16>;
+
+/// A logical interface: a port, a VLAN, and what Sluice is there.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Frames go out by this port.
+    pub port: PortId,
+    /// 802.1Q VLAN, if tagged.
+    pub vlan: Vlan,
+    /// Our MAC address there.
+    pub mac: [u8; 6],
+    /// Largest IP packet that goes out there.
+    pub mtu: u16,
+    /// All IPv4 addresses of ours there.
+    pub addresses: Vec<Ipv4Addr>,
+    /// GTP-U endpoint addresses (N3, N9) with their numbers in F-TEIDs.
+    pub tunnels: Vec<TunnelAddress>,
+    /// Those of them at which PFCP is served (N4).
+    pub n4: Vec<Ipv4Addr>,
+    /// Network instance in which plain packets from there are looked up (N6).
+    pub instance: Option<InstanceId>,
+    /// Outer sources allowed there; empty allows all.
+    pub allowed_peers: Vec<Prefix>,
+    /// UDP checksums of tunnel packets are verified where there are any.
+    pub verifies_udp: bool,
+}
+
+/// A local GTP-U address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelAddress {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Its number, part of a CP-chosen TEID's key.
+    pub local: u8,
+}
+
+/// An IPv4 prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prefix {
+    /// Network address in host order.
+    pub base: u32,
+    /// Network mask in host order.
+    pub mask: u32,
+}
+
+impl Prefix {
+    /// `address/len`; host bits are cut off. `None` above 32.
+    pub fn new(address: Ipv4Addr, len: u8) -> Option<Self> {
+        let mask = match len {
+            0 => 0,
+            1..=32 => u32::MAX << (32 - len),
+            _ => return None,
+        };
+        Some(Self {
+            base: u32::from(address) & mask,
+            mask,
+        })
+    }
+
+    /// True if `address` lies inside.
+    #[inline]
+    pub fn contains(&self, address: u32) -> bool {
+        address & self.mask == self.base
+    }
+}
+
+/// A station that frames are sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// Interface that leads there.
+    pub interface: InterfaceId,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Its MAC address; `None` until ARP answered.
+    pub mac: Option<[u8; 6]>,
+}
+
+/// What the slow ways need of a next hop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Station {
+    /// Interface that leads there.
+    pub interface: InterfaceId,
+    /// Its MAC address; `None` until ARP answered.
+    pub mac: Option<[u8; 6]>,
+}
+
+/// The far end of tunnels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Outer destination.
+    pub address: Ipv4Addr,
+    /// Outer source.
+    pub local: Ipv4Addr,
+    /// Station that the outer packets go to.
+    pub next_hop: NextHopId,
+}
+
+/// Time to live of outer headers (RFC 1700's default for hosts).
+const OUTER_TTL: u8 = 64;
+
+impl Peer {
+    /// A peer at `address`, reached from `local` over `next_hop`.
+    pub fn new(address: Ipv4Addr, local: Ipv4Addr, next_hop: NextHopId) -> Self {
+        Self {
+            address,
+            local,
+            next_hop,
+        }
+    }
+
+    /// The outer header's constant part.
+    #[inline(always)]
+    pub fn outer(&self) -> OuterIpv4 {
+        OuterIpv4::new(self.local, self.address, OUTER_TTL, true)
+    }
+}
+
+/// Where packets without an outer header leave: a network instance's way out.
+#[derive(Clone, Debug, Default)]
+pub struct Egress {
+    /// Prefixes on links, with their interface. Of all prefixes the longest decides; of two of one
+    /// length the link comes before the route.
+    pub connected: Vec<(Prefix, InterfaceId)>,
+    /// Known stations on the link.
+    pub neighbours: HashMap<u32, NextHopId>,
+    /// Static routes, longest prefix first.
+    pub routes: Vec<(Prefix, NextHopId)>,
+    /// Our own addresses on the links: packets to them have arrived.
+    pub own: Vec<(u32, InterfaceId)>,
+}
+
+/// What an egress says of a destination.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Route {
+    /// This station.
+    Via(NextHopId),
+    /// Here: it is an address of ours on this interface.
+    Own(InterfaceId),
+    /// On the link, but nobody asked for it yet.
+    Unknown(InterfaceId),
+    /// Nowhere.
+    None,
+}
+
+/// The interfaces of one port.
+#[derive(Clone, Debug, Default)]
+pub struct PortInterfaces {
+    /// For untagged frames.
+    pub untagged: Option<InterfaceId>,
+    /// For tagged frames.
+    pub tagged: Vec<(u16, InterfaceId)>,
+}
+
+/// A receive queue that a worker polls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Polled {
+    /// The port.
+    pub port: PortId,
+    /// Its queue.
+    pub queue: QueueId,
+}
