@@ -105,6 +105,9 @@ reasons! {
     UdpChecksum = "udp_checksum",
     /// The queue of PFCP packets to the control core was full.
     N4QueueFull = "n4_queue_full",
+    /// Sluice contradicts itself: a rule names a block, a peer or an interface that is not there. It is a
+    /// fault of ours, never of packets or peers: please report it.
+    Internal = "internal",
 }
 
 #[cfg(test)]

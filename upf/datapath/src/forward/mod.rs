@@ -8,6 +8,7 @@ pub mod outer_header_removal;
 pub(crate) mod path;
 pub mod pdr;
 pub mod qer;
+pub(crate) mod rules;
 pub mod session;
 mod slow_path;
 pub mod slow_reason;

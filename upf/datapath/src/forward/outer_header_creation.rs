@@ -90,7 +90,7 @@ pub fn create<P: Packet>(
 ) -> Result<(), DropReason> {
     let inner_len = packet.len();
     // The compiler of rules takes no TEID 0 for an outer header.
-    let teid = Teid::new(tunnel.teid).ok_or(DropReason::NoRoute)?;
+    let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
     let fields = fields(teid, flow_hash);
     let front = packet
         .push_front(len(tunnel))

@@ -9,8 +9,7 @@ use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
-use crate::forward::pdr::{self, At};
-use crate::forward::qer;
+use crate::forward::rules::{self, Draw, State};
 use crate::forward::session;
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
@@ -18,7 +17,7 @@ use crate::message::IcmpCause;
 use crate::meta::{Entry, Meta};
 use crate::rings::WorkerRings;
 use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock, Head};
+use crate::session::rule::{Body, ExtBlock};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
@@ -114,25 +113,15 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[inline(always)]
     fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
-        let line = self
-            .state
-            .line_mut(meta.line)
-            .ok_or(session::missing(meta.entry))?;
-        session::check(line, meta)?;
-        let inner = outer_header_removal::remove(packet, meta, line)?;
-        let (head, body, at) = match line.block() {
-            None => {
-                pdr::only(line.head, meta)?;
-                qer::gate(line.head)?;
-                far::decide(line.head)?;
-                qer::police(&mut line.body, self.now_ns, inner.len)?;
-                (line.head, &mut line.body, None)
-            }
-            Some(chain) => {
-                let (head, at) = extended(self.state, chain, meta, self.now_ns, inner.len)?;
-                (head, rule(self.state, at)?, Some(at))
-            }
+        let entry = self.state.line(meta.line);
+        let entry = entry.ok_or(session::missing(meta.entry))?;
+        session::check(entry, meta)?;
+        let inner = outer_header_removal::remove(packet, meta, entry)?;
+        let draw = Draw {
+            now_ns: self.now_ns,
+            len: inner.len,
         };
+        let (head, body, at) = rules::apply(self.state, meta, Some(draw))?;
         let charge = UsageRef {
             line: meta.line,
             at,
@@ -179,7 +168,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         match ready.hop {
             Hop::Ready(id, mac) => {
                 let Ok(interface) = self.interface(id) else {
-                    return self.discard(packet, DropReason::NoRoute);
+                    return self.discard(packet, DropReason::Internal);
                 };
                 if let Err(reason) = transmit::frame(&mut packet, interface, &mac) {
                     return self.discard(packet, reason);
@@ -201,7 +190,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         }
         match self.tx_buffers.get_mut(tx_buffer) {
             Some(tx_buffer) => tx_buffer.push(frame, charge),
-            None => self.discard(frame, DropReason::NoRoute),
+            None => self.discard(frame, DropReason::Internal),
         }
     }
 
@@ -235,45 +224,13 @@ impl<'a, I: PortIo> Path<'a, I> {
         self.tables
             .interfaces
             .get(usize::from(id))
-            .ok_or(DropReason::NoRoute)
+            .ok_or(DropReason::Internal)
     }
-}
-
-/// PDR, QER and FAR where the endpoint has several rules.
-#[cold]
-fn extended(
-    state: &mut Owned<SessionEntry, ExtBlock>,
-    chain: u32,
-    meta: &Meta,
-    now_ns: u64,
-    len: u32,
-) -> Result<(Head, At), DropReason> {
-    let at = pdr::first(chain, meta, |number| state.ext(number))?;
-    let block = state.ext(at.block()).ok_or(DropReason::NoPdr)?;
-    let rule = block.rules[at.rule()];
-    qer::gate(rule.head)?;
-    far::decide(rule.head)?;
-    qer::police_shared(state, &rule.buckets, now_ns, len)?;
-    Ok((rule.head, at))
-}
-
-/// The counters of a rule in an extension block.
-#[inline]
-pub(crate) fn rule(
-    state: &mut Owned<SessionEntry, ExtBlock>,
-    at: At,
-) -> Result<&mut Body, DropReason> {
-    let block = state.ext_mut(at.block()).ok_or(DropReason::NoPdr)?;
-    Ok(&mut block.rules[at.rule()].body)
 }
 
 /// The counters that a charge belongs to, if they are still ours.
 #[inline]
-fn with_body(
-    state: &mut Owned<SessionEntry, ExtBlock>,
-    charge: &UsageRef,
-    f: impl FnOnce(&mut Body),
-) {
+fn with_body(state: &mut State, charge: &UsageRef, f: impl FnOnce(&mut Body)) {
     match charge.at {
         None => {
             if let Some(line) = state.line_mut(charge.line) {
@@ -281,7 +238,7 @@ fn with_body(
             }
         }
         Some(at) => {
-            if let Ok(body) = rule(state, at) {
+            if let Ok(body) = rules::counters(state, at) {
                 f(body);
             }
         }

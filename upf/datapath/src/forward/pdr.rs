@@ -49,13 +49,14 @@ pub fn first<'a>(
 ) -> Result<At, DropReason> {
     let mut number = chain;
     for _ in 0..BLOCK_CHAIN {
-        let b = block(number).ok_or(DropReason::NoPdr)?;
+        // An endpoint whose PDRs match no packet of the path has a chain without blocks.
+        if number == 0 {
+            break;
+        }
+        let b = block(number).ok_or(DropReason::Internal)?;
         let mut rules = b.rules.iter().take(b.rules_len as usize);
         if let Some(rule) = rules.position(|r| matches(r.head, meta.qfi)) {
-            return At::new(number, rule).ok_or(DropReason::NoPdr);
-        }
-        if b.next == 0 {
-            break;
+            return At::new(number, rule).ok_or(DropReason::Internal);
         }
         number = b.next;
     }

@@ -5,9 +5,8 @@ use crate::forward::extension_headers::{self, ExtHeaders};
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
-use crate::forward::path::{Path, rule};
-use crate::forward::pdr;
-use crate::forward::qer;
+use crate::forward::path::Path;
+use crate::forward::rules;
 use crate::forward::session;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Entry, Meta};
@@ -194,22 +193,9 @@ impl<I: PortIo> Path<'_, I> {
     fn apply_rules_again(&mut self, ready: &PendingTx) -> Result<UsageRef, DropReason> {
         let gone = DropReason::SessionChanged;
         let meta = &ready.meta;
-        let line = self.state.line_mut(meta.line).ok_or(gone)?;
-        session::check(line, meta).map_err(|_| gone)?;
-        let (head, body, at) = match line.block() {
-            None => {
-                pdr::only(line.head, meta)?;
-                (line.head, &mut line.body, None)
-            }
-            Some(chain) => {
-                let at = pdr::first(chain, meta, |number| self.state.ext(number))?;
-                let block = self.state.ext(at.block()).ok_or(gone)?;
-                let head = block.rules[at.rule()].head;
-                (head, rule(self.state, at)?, Some(at))
-            }
-        };
-        qer::gate(head)?;
-        far::decide(head)?;
+        let entry = self.state.line(meta.line).ok_or(gone)?;
+        session::check(entry, meta).map_err(|_| gone)?;
+        let (head, body, at) = rules::apply(self.state, meta, None)?;
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.
             true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),
@@ -234,8 +220,12 @@ impl<I: PortIo> Path<'_, I> {
             )
         };
         while let Some(w) = self.held.take(is_ready) {
-            let hop = route::find(&w.ready.exit, w.ready.dst, tables);
-            let released = hop.and_then(|hop| Ok((hop, self.apply_rules_again(&w.ready)?)));
+            // The rules first: where they changed, the peer of the old ones may be gone.
+            let charge = self.apply_rules_again(&w.ready);
+            let released = charge.and_then(|charge| {
+                let hop = route::find(&w.ready.exit, w.ready.dst, tables)?;
+                Ok((hop, charge))
+            });
             match released {
                 Ok((hop, charge)) => {
                     let ready = PendingTx {

@@ -93,7 +93,7 @@ pub fn find(exit: &ForwardTo, dst: u32, tables: &Tables) -> Result<Hop, DropReas
 /// A tunnel's far end.
 #[inline(always)]
 pub fn peer(peer: PeerId, tables: &Tables) -> Result<Peer, DropReason> {
-    tables.peers.get(peer).ok_or(DropReason::NoRoute)
+    tables.peers.get(peer).ok_or(DropReason::Internal)
 }
 
 /// Refuses what does not fit the link, with the MTU that the sender should use.

@@ -1,0 +1,72 @@
+//! Session rules: PDR, QERs and FAR of a packet, found alike for those that pass and those that waited.
+
+use crate::drop::DropReason;
+use crate::forward::far;
+use crate::forward::pdr::{self, At};
+use crate::forward::qer;
+use crate::forward::session;
+use crate::meta::Meta;
+use crate::session::entry::SessionEntry;
+use crate::session::rule::{Body, ExtBlock, Head};
+use sluice_mem::shard::Owned;
+
+/// The lines and blocks that a worker may write.
+pub(crate) type State = Owned<SessionEntry, ExtBlock>;
+
+/// What a packet draws from the token buckets: its length, now. A packet that waited drew it before.
+#[derive(Clone, Copy)]
+pub(crate) struct Draw {
+    /// Monotonic time in nanoseconds.
+    pub now_ns: u64,
+    /// Length of the inner packet in bytes.
+    pub len: u32,
+}
+
+/// The rule that applies to a packet whose session was checked (TS 29.244, 5.2.1): what it says, its
+/// counters, and where it stands if it is not the entry's own.
+#[inline(always)]
+pub(crate) fn apply<'s>(
+    state: &'s mut State,
+    meta: &Meta,
+    draw: Option<Draw>,
+) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
+    let entry = state.line(meta.line).ok_or(session::missing(meta.entry))?;
+    if let Some(chain) = entry.block() {
+        let (head, at) = extended(state, chain, meta, draw)?;
+        return Ok((head, counters(state, at)?, Some(at)));
+    }
+    let entry = state.line_mut(meta.line).ok_or(DropReason::Internal)?;
+    pdr::only(entry.head, meta)?;
+    qer::gate(entry.head)?;
+    far::decide(entry.head)?;
+    if let Some(Draw { now_ns, len }) = draw {
+        qer::police(&mut entry.body, now_ns, len)?;
+    }
+    Ok((entry.head, &mut entry.body, None))
+}
+
+/// The same where the endpoint has several rules.
+#[cold]
+fn extended(
+    state: &mut State,
+    chain: u32,
+    meta: &Meta,
+    draw: Option<Draw>,
+) -> Result<(Head, At), DropReason> {
+    let at = pdr::first(chain, meta, |number| state.ext(number))?;
+    let block = state.ext(at.block()).ok_or(DropReason::Internal)?;
+    let rule = block.rules[at.rule()];
+    qer::gate(rule.head)?;
+    far::decide(rule.head)?;
+    if let Some(Draw { now_ns, len }) = draw {
+        qer::police_shared(state, &rule.buckets, now_ns, len)?;
+    }
+    Ok((rule.head, at))
+}
+
+/// The counters of a rule in an extension block.
+#[inline]
+pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReason> {
+    let block = state.ext_mut(at.block()).ok_or(DropReason::Internal)?;
+    Ok(&mut block.rules[at.rule()].body)
+}
