@@ -9,9 +9,9 @@
 use core::fmt;
 
 /// Octets of the header without a tag.
-pub const HEADER_LEN: usize = 14;
+pub const HEADER_LEN: usize = crate::layout::eth::LEN;
 /// Octets of the header with one 802.1Q tag.
-pub const TAGGED_HEADER_LEN: usize = 18;
+pub const TAGGED_HEADER_LEN: usize = crate::layout::eth::TAGGED_LEN;
 /// The smallest payload of a frame on a real link; shorter ones are padded (IEEE 802.3, 3.2.8).
 pub const MIN_PAYLOAD_LEN: usize = 46;
 

@@ -12,6 +12,7 @@ pub mod gtpu;
 pub mod icmp;
 pub mod ids;
 pub mod ipv4;
+pub mod layout;
 pub mod limits;
 pub mod pfcp;
 pub mod udp;

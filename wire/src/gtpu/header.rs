@@ -1,21 +1,16 @@
 //! The GTP-U header (TS 29.281, 5.1).
 
 use super::{ExtensionType, GtpuError};
+use crate::layout::gtpu as layout;
 use core::fmt;
 
 /// Octets of the mandatory header, which the length field does not count.
-pub const HEADER_LEN: usize = 8;
+pub const HEADER_LEN: usize = layout::LEN;
 /// Octets of the header with sequence number, N-PDU number and next extension header type.
-pub const LONG_HEADER_LEN: usize = 12;
+pub const LONG_HEADER_LEN: usize = layout::LONG_LEN;
 
-/// Extension header flag, E.
-pub(super) const FLAG_E: u8 = 0x04;
-/// Sequence number flag, S.
-pub(super) const FLAG_S: u8 = 0x02;
-/// N-PDU number flag, PN.
-const FLAG_PN: u8 = 0x01;
-/// Version 1, PT 1 (GTP), no optional field.
-pub(super) const FLAGS_V1: u8 = 0x30;
+use crate::layout::gtpu::FLAG_PN;
+pub(super) use crate::layout::gtpu::{FLAG_E, FLAG_S, FLAGS_V1};
 
 /// The message type octet (TS 29.281, table 6.1-1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

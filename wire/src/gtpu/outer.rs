@@ -1,10 +1,11 @@
 //! Outer IPv4, UDP and GTP-U header of a G-PDU, from a template.
 
-use super::header::FLAG_E;
+use super::header::{FLAG_E, FLAGS_V1};
 use super::{ExtensionType, MessageType, PORT, ShortContainer};
 use crate::checksum::Sum;
 use crate::ids::Teid;
 use crate::ipv4::{self, Protocol, TooLong};
+use crate::layout::{gtpu as layout, ipv4 as ip, udp as udp_layout};
 use crate::udp;
 use core::net::Ipv4Addr;
 
@@ -15,8 +16,13 @@ pub const OUTER_IPV4_PLAIN_LEN: usize = IPV4_UDP_LEN + 8;
 
 const IPV4_UDP_LEN: usize = ipv4::HEADER_LEN + udp::HEADER_LEN;
 /// In a header with a container: the type of the first extension header, and the container.
-const EXTENSION_AT: usize = IPV4_UDP_LEN + 11;
-const CONTAINER_AT: usize = IPV4_UDP_LEN + 12;
+const EXTENSION_AT: usize = IPV4_UDP_LEN + layout::EXTENSION_TYPE;
+const CONTAINER_AT: usize = IPV4_UDP_LEN + layout::CONTAINER_LEN;
+const SOURCE_PORT_AT: usize = ip::LEN + udp_layout::SOURCE_PORT;
+const PORT_AT: usize = ip::LEN + udp_layout::DESTINATION_PORT;
+const UDP_LENGTH_AT: usize = ip::LEN + udp_layout::LENGTH;
+const GTPU_LENGTH_AT: usize = IPV4_UDP_LEN + layout::LENGTH;
+const TEID_AT: usize = IPV4_UDP_LEN + layout::TEID;
 
 /// What is the same in every packet to one peer, its checksum summed beforehand.
 #[derive(Clone, Copy, Debug)]
@@ -34,16 +40,14 @@ pub struct OuterIpv4 {
 /// container and lengths go.
 const TEMPLATE: [u8; OUTER_IPV4_LEN] = {
     let mut header = [0; OUTER_IPV4_LEN];
-    header[0] = 0x45;
-    header[9] = Protocol::UDP.0;
-    [header[22], header[23]] = PORT.to_be_bytes();
-    header[IPV4_UDP_LEN] = VERSION_AND_PROTOCOL | FLAG_E;
-    header[IPV4_UDP_LEN + 1] = MessageType::G_PDU.0;
+    header[ip::VERSION_IHL] = ip::VERSION_4_NO_OPTIONS;
+    header[ip::PROTOCOL] = Protocol::UDP.0;
+    [header[PORT_AT], header[PORT_AT + 1]] = PORT.to_be_bytes();
+    header[IPV4_UDP_LEN + layout::FLAGS] = FLAGS_V1 | FLAG_E;
+    header[IPV4_UDP_LEN + layout::MESSAGE_TYPE] = MessageType::G_PDU.0;
     header[EXTENSION_AT] = ExtensionType::PDU_SESSION_CONTAINER.0;
     header
 };
-/// GTP version 1, protocol type GTP (TS 29.281, 5.1).
-const VERSION_AND_PROTOCOL: u8 = 0x30;
 /// Don't Fragment (RFC 791, 3.1).
 const FLAG_DF: u8 = 0x40;
 
@@ -73,9 +77,9 @@ impl OuterIpv4 {
             ttl,
             addresses: addresses.to_be_bytes(),
             sum: Sum::ZERO
-                .add_u16(u16::from_be_bytes([TEMPLATE[0], 0]))
+                .add_u16(u16::from_be_bytes([TEMPLATE[ip::VERSION_IHL], 0]))
                 .add_u16(u16::from_be_bytes([flags, 0]))
-                .add_u16(u16::from_be_bytes([ttl, TEMPLATE[9]]))
+                .add_u16(u16::from_be_bytes([ttl, TEMPLATE[ip::PROTOCOL]]))
                 .add_u32(source)
                 .add_u32(destination),
         }
@@ -130,16 +134,19 @@ impl OuterIpv4 {
             .add_u16(stated.ipv4)
             .add_u16(fields.identification)
             .finish();
-        out[1] = fields.tos;
-        [out[2], out[3]] = stated.ipv4.to_be_bytes();
-        [out[4], out[5]] = fields.identification.to_be_bytes();
-        (out[6], out[8]) = (self.flags, self.ttl);
-        [out[10], out[11]] = sum.to_be_bytes();
-        out[12..20].copy_from_slice(&self.addresses);
-        [out[20], out[21]] = fields.source_port.to_be_bytes();
-        [out[24], out[25]] = stated.udp.to_be_bytes();
-        [out[30], out[31]] = stated.gtpu.to_be_bytes();
-        [out[32], out[33], out[34], out[35]] = fields.teid.get().to_be_bytes();
+        let mut put16 = |at: usize, value: u16| {
+            [out[at], out[at + 1]] = value.to_be_bytes();
+        };
+        put16(ip::TOTAL_LEN, stated.ipv4);
+        put16(ip::IDENTIFICATION, fields.identification);
+        put16(ip::CHECKSUM, sum);
+        put16(SOURCE_PORT_AT, fields.source_port);
+        put16(UDP_LENGTH_AT, stated.udp);
+        put16(GTPU_LENGTH_AT, stated.gtpu);
+        out[ip::TOS] = fields.tos;
+        (out[ip::FRAGMENT], out[ip::TTL]) = (self.flags, self.ttl);
+        out[ip::ADDRESSES].copy_from_slice(&self.addresses);
+        out[TEID_AT..TEID_AT + 4].copy_from_slice(&fields.teid.get().to_be_bytes());
     }
 }
 

@@ -10,15 +10,16 @@ use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header, g_pdu_header_with_container};
 use sluice_wire::ids::Teid;
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::layout::{eth, gtpu, ipv4, udp};
 use sluice_wire::udp::UdpHeader;
 use std::net::Ipv4Addr;
 
 /// The shortest inner packet: IPv4, UDP, and 16 octets in which a source writes number and time.
-pub const INNER_MIN: usize = 20 + 8 + 16;
+pub const INNER_MIN: usize = ipv4::LEN + udp::LEN + 16;
 /// The longest, which fits into the MTU of the scene with its outer header.
 pub const INNER_MAX: usize = 1540;
 /// Where the TEID stands in a frame with an outer header.
-const TEID_AT: usize = 14 + 20 + 8 + 4;
+const TEID_AT: usize = eth::LEN + ipv4::LEN + udp::LEN + gtpu::TEID;
 const UE_PORT: u16 = 40_000;
 const SERVER_PORT: u16 = 443;
 

@@ -10,34 +10,40 @@ use super::topology::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_add
 use serde::{Deserialize, Serialize};
 use sluice_wire::checksum::{Sum, update_u16};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
-use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header, g_pdu_header_with_container};
+use sluice_wire::gtpu::{
+    OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, PORT, ShortContainer, g_pdu_header,
+    g_pdu_header_with_container,
+};
 use sluice_wire::ids::Teid;
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::layout::{eth, gtpu, ipv4, udp};
 use sluice_wire::udp::UdpHeader;
 use std::net::Ipv4Addr;
 
 /// Bytes of the inner IPv4 packet, UDP with 36 bytes of payload.
 pub const INNER_LEN: usize = 64;
 /// Bytes of a plain frame.
-pub const PLAIN_LEN: usize = 14 + INNER_LEN;
+pub const PLAIN_LEN: usize = eth::LEN + INNER_LEN;
 /// Bytes of a frame with an outer header: IPv4, UDP, GTP-U with a PDU Session Container.
-pub const TUNNEL_LEN: usize = 14 + OUTER_LEN + INNER_LEN;
+pub const TUNNEL_LEN: usize = eth::LEN + OUTER_LEN + INNER_LEN;
 /// Bytes of the outer header.
-pub const OUTER_LEN: usize = 20 + 8 + 16;
+pub const OUTER_LEN: usize = OUTER_IPV4_LEN;
 
 /// The same without a container.
-const BARE_OUTER_LEN: usize = 20 + 8 + 8;
+const BARE_OUTER_LEN: usize = OUTER_IPV4_PLAIN_LEN;
 /// Bytes of a frame without a container.
-const BARE_LEN: usize = 14 + BARE_OUTER_LEN + INNER_LEN;
+const BARE_LEN: usize = eth::LEN + BARE_OUTER_LEN + INNER_LEN;
 /// Bytes of the inner packet where most of a packet is payload.
 pub const LONG_INNER_LEN: usize = 1_400;
 /// Where the outer UDP checksum stands.
-const UDP_SUM_AT: usize = 14 + 20 + 6;
+const UDP_SUM_AT: usize = UDP_AT + udp::CHECKSUM;
 
 /// Where the TEID stands in a frame with an outer header.
-pub const TEID_AT: usize = 14 + 20 + 8 + 4;
+pub const TEID_AT: usize = UDP_AT + udp::LEN + gtpu::TEID;
+/// Where the outer UDP header stands.
+const UDP_AT: usize = eth::LEN + ipv4::LEN;
 /// Where the outer UDP source port stands; which one is the sender's choice (TS 29.281, 4.4.2.3).
-const SOURCE_PORT_AT: usize = 14 + 20;
+const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
 const INNER_PORTS: (u16, u16) = (40_000, 443);
@@ -280,9 +286,9 @@ struct Routed {
 }
 
 /// Where the outer header's checksum and addresses stand.
-const OUTER_SUM_AT: usize = 14 + 10;
-const OUTER_SOURCE_AT: usize = 14 + 12;
-const OUTER_DESTINATION_AT: usize = 14 + 16;
+const OUTER_SUM_AT: usize = eth::LEN + ipv4::CHECKSUM;
+const OUTER_SOURCE_AT: usize = eth::LEN + ipv4::SOURCE;
+const OUTER_DESTINATION_AT: usize = eth::LEN + ipv4::DESTINATION;
 
 impl Routed {
     fn new(address: Ipv4Addr) -> Self {

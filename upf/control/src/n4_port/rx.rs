@@ -3,9 +3,10 @@
 use super::PortN4;
 use core::net::{Ipv4Addr, SocketAddr};
 use sluice_datapath::tables::InterfaceId;
-use sluice_datapath::tx::reassembly::{Reassembled, l3_of};
+use sluice_datapath::tx::reassembly::Reassembled;
 use sluice_port::Packet;
 use sluice_wire::ipv4::Ipv4;
+use sluice_wire::layout::eth;
 use sluice_wire::pfcp;
 use sluice_wire::udp::Udp;
 
@@ -30,7 +31,7 @@ pub enum Arrival<'a> {
 impl<P: Packet> PortN4<P> {
     /// Checks lengths, checksums and addresses of a frame. Total: any bytes have an answer.
     pub fn arrive<'a>(&mut self, interface: InterfaceId, frame: &'a [u8]) -> Arrival<'a> {
-        let l3 = l3_of(frame).and_then(|l3| frame.get(l3..));
+        let l3 = eth::payload_at(frame).and_then(|l3| frame.get(l3..));
         let Some(ip) = l3.and_then(|l3| Ipv4::parse(l3).ok()) else {
             return self.malformed();
         };
@@ -66,7 +67,7 @@ impl<P: Packet> PortN4<P> {
 
     /// Keeps a fragment until the others have come; gives the whole frame when none is missing.
     pub fn gather(&mut self, frame: P, now_ns: u64) -> Option<Vec<u8>> {
-        let l3 = l3_of(frame.data()).unwrap_or_default();
+        let l3 = eth::payload_at(frame.data()).unwrap_or_default();
         match self.reassembler.add(frame, l3, now_ns) {
             Reassembled::Held => None,
             Reassembled::Complete(whole) => {

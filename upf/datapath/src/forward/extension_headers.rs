@@ -6,10 +6,10 @@
 use crate::limits::RELAYED_EXTENSIONS_LEN;
 use crate::meta::{Meta, NO_QFI};
 use crate::session::rule::{Flags, Head};
-use crate::tx::reassembly::l3_of;
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{ExtensionType, Extensions, HEADER_LEN, LONG_HEADER_LEN};
+use sluice_wire::layout::eth;
 use sluice_wire::udp;
 
 /// What stands between the first 8 octets of a GTP-U header and the inner packet.
@@ -38,7 +38,7 @@ pub fn extensions<P: Packet>(packet: &mut P, meta: &Meta) -> ExtHeaders {
 
 /// The GTP-U header behind Ethernet, IPv4 and UDP.
 fn gtpu_of(outer: &[u8]) -> Option<&[u8]> {
-    let l3 = outer.get(l3_of(outer)?..)?;
+    let l3 = outer.get(eth::payload_at(outer)?..)?;
     let ip_len = usize::from(l3.first()? & 0x0f) * 4;
     l3.get(ip_len + udp::HEADER_LEN..)
 }

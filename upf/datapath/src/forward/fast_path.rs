@@ -12,7 +12,7 @@ use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
 use crate::forward::urr;
 use crate::meta::{Entry, Meta};
-use crate::rx::header_match::{be16, be32, sums_up};
+use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Flags, Head};
 use crate::tables::Tables;
@@ -24,6 +24,7 @@ use sluice_wire::gtpu::{
 };
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::decrement_ttl;
+use sluice_wire::layout::{be16, be32, ipv4};
 
 /// Flags of a rule out of a tunnel, towards a data network: those looked at, and those set.
 const UPLINK: [Flags; 2] = [
@@ -118,7 +119,11 @@ fn uplink(
     inner: &[u8; 20],
     tables: &Tables,
 ) -> Option<Adjacency> {
-    let (total, source, destination) = (be16(inner, 2), be32(inner, 12), be32(inner, 16));
+    let (total, source, destination) = (
+        be16(inner, ipv4::TOTAL_LEN),
+        be32(inner, ipv4::SOURCE),
+        be32(inner, ipv4::DESTINATION),
+    );
     let sound = total == meta.inner_len && sums_up(inner);
     let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
     if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {

@@ -6,14 +6,14 @@ use crate::tables::Peer;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, ShortContainer};
 use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::layout::gtpu::FLAG_E;
+use sluice_wire::layout::{ipv4, udp};
 
 /// First port of the dynamic range (RFC 6335); the flow hash fills the 14 bits behind it.
 const DYNAMIC_PORTS: u16 = 0xc000;
 
 /// From the outer IPv4 header to the GTP-U header.
-pub const GTPU_AT: usize = 28;
-/// Extension headers follow (TS 29.281, 5.1).
-const FLAG_E: u8 = 0x04;
+pub const GTPU_AT: usize = ipv4::LEN + udp::LEN;
 
 /// What the GTP-U header says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

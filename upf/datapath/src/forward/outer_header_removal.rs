@@ -2,11 +2,11 @@
 
 use crate::drop::DropReason;
 use crate::meta::{Entry, Meta};
-use crate::rx::header_match::{be16, be32};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
 use sluice_port::Packet;
 use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
+use sluice_wire::layout::{be16, be32, ipv4};
 
 /// What later stages need of the inner packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,15 +106,14 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
 /// The same of a packet of `len` octets that begins `inner`, whose header has no options.
 #[inline(always)]
 pub fn flow_hash_of_plain(inner: &[u8], len: u16) -> u32 {
-    // More fragments, and the offset (RFC 791, 3.1).
-    const IS_FRAGMENT: u16 = 0x3fff;
     let Some(header) = inner.first_chunk::<HEADER_LEN>() else {
         return 0;
     };
-    let is_whole = be16(header, 6) & IS_FRAGMENT == 0 && usize::from(len) >= HEADER_LEN + 4;
+    let is_whole = be16(header, ipv4::FRAGMENT) & ipv4::FRAGMENT_MASK == 0
+        && usize::from(len) >= HEADER_LEN + 4;
     let ports = inner[HEADER_LEN..].first_chunk().filter(|_| is_whole);
-    let (source, destination) = (be32(header, 12), be32(header, 16));
-    mix(source, destination, header[9], ports)
+    let (source, destination) = (be32(header, ipv4::SOURCE), be32(header, ipv4::DESTINATION));
+    mix(source, destination, header[ipv4::PROTOCOL], ports)
 }
 
 #[inline(always)]

@@ -4,10 +4,12 @@
 use crate::forward::path::Path;
 use crate::forward::slow_reason::SlowReason;
 use crate::meta::{Entry, Meta};
-use crate::rx::header_match::{be16, be32, sums_up};
+use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
 use sluice_port::{Packet, PortIo};
+use sluice_wire::layout::ipv4::VERSION_4_NO_OPTIONS;
+use sluice_wire::layout::{be16, be32, ipv4};
 
 impl<I: PortIo> Path<'_, I> {
     /// Why the fast path did not take a packet.
@@ -35,17 +37,20 @@ impl<I: PortIo> Path<'_, I> {
         let Some(inner) = data.and_then(|data| data.first_chunk::<20>()) else {
             return SlowReason::Inner;
         };
-        let is_ues = !is_tunnel || line.ue_ip == 0 || line.ue_ip == be32(inner, 12);
-        let is_sound = inner[0] == 0x45 && be16(inner, 2) == meta.inner_len && sums_up(inner);
+        let is_ues = !is_tunnel || line.ue_ip == 0 || line.ue_ip == be32(inner, ipv4::SOURCE);
+        let is_sound = inner[ipv4::VERSION_IHL] == VERSION_4_NO_OPTIONS
+            && be16(inner, ipv4::TOTAL_LEN) == meta.inner_len
+            && sums_up(inner);
         if !is_ues || !is_sound {
             return SlowReason::Inner;
         }
-        if inner[8] <= 1 {
+        if inner[ipv4::TTL] <= 1 {
             return SlowReason::Ttl;
         }
         let (adjacency, outer_len) = match is_tunnel {
             true => (
-                self.tables.adjacency_to(line.body.egress, be32(inner, 16)),
+                self.tables
+                    .adjacency_to(line.body.egress, be32(inner, ipv4::DESTINATION)),
                 0,
             ),
             false => {

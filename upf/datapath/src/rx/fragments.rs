@@ -9,12 +9,13 @@ use crate::forward::path::Path;
 use crate::ids::WorkerId;
 use crate::message::Handover;
 use crate::tx::pending::PendingTx;
-use crate::tx::reassembly::{Pieces, Reassembled, l3_of};
+use crate::tx::reassembly::{Pieces, Reassembled};
 use crate::tx::route;
 use crate::tx::transmit::UsageRef;
 use crate::worker::Worker;
 use sluice_port::{Packet, PortId, PortIo};
 use sluice_wire::ipv4::{Fragments, Ipv4, MAX_HEADER_LEN};
+use sluice_wire::layout::eth;
 
 impl<I: PortIo> Worker<I> {
     /// An outer fragment: to the worker that gathers its kind.
@@ -36,7 +37,7 @@ impl<I: PortIo> Worker<I> {
     /// Addresses and identification choose, so all fragments of a packet meet.
     fn gatherer(&self, frame: &I::Packet) -> usize {
         let data = frame.data();
-        let ip = l3_of(data)
+        let ip = eth::payload_at(data)
             .and_then(|l3| data.get(l3..))
             .and_then(|l3| Ipv4::parse(l3).ok());
         let hash = ip.map_or(0, |ip| {
@@ -48,7 +49,7 @@ impl<I: PortIo> Worker<I> {
 
     /// A fragment of our kind. A whole packet goes back to be sorted.
     pub(crate) fn gather(&mut self, frame: I::Packet, port: PortId, now_ns: u64) {
-        let l3 = l3_of(frame.data()).unwrap_or_default();
+        let l3 = eth::payload_at(frame.data()).unwrap_or_default();
         match self.reassembler.add(frame, l3, now_ns) {
             Reassembled::Held => {}
             Reassembled::Complete(whole) => {

@@ -9,21 +9,24 @@ use crate::ids::InterfaceId;
 use crate::meta::{Entry, Meta, NO_QFI};
 use crate::topology::{Interface, Prefix};
 use sluice_wire::checksum::Sum;
-use sluice_wire::gtpu::PORT;
+use sluice_wire::eth::EtherType;
+use sluice_wire::gtpu::{ExtensionType, MessageType, PORT};
+use sluice_wire::ipv4::Protocol;
+use sluice_wire::layout::gtpu::{FLAG_E, FLAGS_V1, PDU_TYPE_MASK, QFI_MASK};
+use sluice_wire::layout::ipv4::{FRAGMENT_MASK, VERSION_4_NO_OPTIONS};
+use sluice_wire::layout::{be16, be32, eth, gtpu, ipv4, udp};
 
 /// Octets of an Ethernet header, and with an IEEE 802.1Q tag.
-pub(crate) const UNTAGGED: usize = 14;
-pub(crate) const TAGGED: usize = 18;
-/// From the outer IPv4 header to the inner packet: IPv4, UDP, GTP-U with its container.
-const OUTER_LEN: usize = 20 + 8 + 16;
-/// The same without a container.
-const BARE_LEN: usize = 20 + 8 + 8;
-/// From the outer IPv4 header to the UDP checksum, the GTP-U flags and the TEID.
-const UDP_SUM_AT: usize = 26;
-const FLAGS_AT: usize = 28;
-const TEID_AT: usize = 32;
-/// Extension headers follow (TS 29.281, 5.1).
-const FLAG_E: u8 = 0x04;
+pub(crate) use sluice_wire::layout::eth::{LEN as UNTAGGED, TAGGED_LEN as TAGGED};
+
+/// From the outer IPv4 header to the headers behind it, and to the inner packet with a container or
+/// without.
+const UDP_AT: usize = ipv4::LEN;
+const GTPU_AT: usize = UDP_AT + udp::LEN;
+const OUTER_LEN: usize = GTPU_AT + gtpu::CONTAINER_HEADER_LEN;
+const BARE_LEN: usize = GTPU_AT + gtpu::LEN;
+const FLAGS_AT: usize = GTPU_AT + gtpu::FLAGS;
+const TEID_AT: usize = GTPU_AT + gtpu::TEID;
 /// The window that is looked at: up to the first octet of the inner packet, behind a tag, too.
 const WORDS: usize = 8;
 /// Of it, what is compared of a tunnel packet: up to the TEID.
@@ -31,12 +34,22 @@ const TUNNEL_WORDS: usize = 7;
 /// The optional octets of a GTP-U header and a PDU Session Container: the next extension header's
 /// type, the container's length in words, its PDU type (downlink or uplink) and the end of the
 /// extension headers (TS 29.281, 5.1, TS 38.415); and which of their bits do not vary.
-const CONTAINER: [u8; 8] = [0, 0, 0, 0x85, 1, 0, 0, 0];
-const CONTAINER_MASK: [u8; 8] = [0, 0, 0, 0xff, 0xff, 0xe0, 0, 0xff];
-/// First octet of an IPv4 header without options.
-const IPV4: u8 = 0x45;
+const CONTAINER: [u8; 8] = optional_octets(ExtensionType::PDU_SESSION_CONTAINER.0, 1, 0, 0);
+const CONTAINER_MASK: [u8; 8] = optional_octets(0xff, 0xff, PDU_TYPE_MASK & !UPLINK, 0xff);
+/// PDU type of the uplink; that of the downlink has no bit.
+const UPLINK: u8 = 0x10;
 /// Our own addresses on one interface that a plain packet may be for.
 const OWN_ADDRESSES: usize = 4;
+
+/// What stands behind the TEID, with a value for each octet that is looked at.
+const fn optional_octets(extension: u8, len: u8, pdu_type: u8, next: u8) -> [u8; 8] {
+    let mut octets = [0; 8];
+    octets[gtpu::EXTENSION_TYPE - gtpu::LEN] = extension;
+    octets[gtpu::CONTAINER_LEN - gtpu::LEN] = len;
+    octets[gtpu::CONTAINER_PDU_TYPE - gtpu::LEN] = pdu_type;
+    octets[gtpu::CONTAINER_NEXT - gtpu::LEN] = next;
+    octets
+}
 
 /// What a frame that arrives in one way looks like.
 #[derive(Clone, Debug)]
@@ -104,26 +117,33 @@ impl HeaderMatch {
     #[inline(always)]
     pub(crate) fn tunnelled<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
         let window: &[u8; 8 * WORDS] = frame.first_chunk()?;
-        let total = be16(window, AT + 2);
+        let total = be16(window, AT + ipv4::TOTAL_LEN);
         let (outer_len, qfi) = match window[AT + FLAGS_AT] & FLAG_E {
             0 => (BARE_LEN, NO_QFI),
-            _ => (OUTER_LEN, window[AT + 42] & 0x3f),
+            _ => (
+                OUTER_LEN,
+                window[AT + GTPU_AT + gtpu::CONTAINER_QFI] & QFI_MASK,
+            ),
         };
         let has_container = qfi != NO_QFI;
         let lengths_agree = usize::from(total) + AT <= frame.len()
-            && usize::from(total) >= outer_len + 20
-            && be16(window, AT + 24) == total.wrapping_sub(20)
-            && be16(window, AT + 30) == total.wrapping_sub(36)
+            && usize::from(total) >= outer_len + ipv4::LEN
+            && be16(window, AT + UDP_AT + udp::LENGTH) == total.wrapping_sub(UDP_AT as u16)
+            && be16(window, AT + GTPU_AT + gtpu::LENGTH) == total.wrapping_sub(BARE_LEN as u16)
             && be32(window, AT + TEID_AT) != 0;
-        let behind = window[AT + outer_len] == IPV4 && (!has_container || container::<AT>(window));
+        let behind = window[AT + outer_len] == VERSION_4_NO_OPTIONS
+            && (!has_container || container::<AT>(window));
         let fits = self.fits::<TUNNEL_WORDS>(window) && behind;
         if !fits || !lengths_agree || !sums_up(header::<AT>(window)) {
             return None;
         }
-        if be16(window, AT + UDP_SUM_AT) != 0 && self.verifies_udp && !is_undamaged::<AT>(frame) {
+        if be16(window, AT + UDP_AT + udp::CHECKSUM) != 0
+            && self.verifies_udp
+            && !is_undamaged::<AT>(frame)
+        {
             return None;
         }
-        let outer_src = be32(window, AT + 12);
+        let outer_src = be32(window, AT + ipv4::SOURCE);
         let allowed = &self.allowed_peers;
         if !allowed.is_empty() && !allowed.iter().any(|p| p.contains(outer_src)) {
             return None;
@@ -147,10 +167,10 @@ impl HeaderMatch {
     #[inline(always)]
     pub(crate) fn plain<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
         let window: &[u8; 40] = frame.first_chunk()?;
-        let total = be16(window, AT + 2);
-        let dst = be32(window, AT + 16);
+        let total = be16(window, AT + ipv4::TOTAL_LEN);
+        let dst = be32(window, AT + ipv4::DESTINATION);
         let fits = self.fits::<3>(window);
-        let whole = usize::from(total) + AT <= frame.len() && total >= 20;
+        let whole = usize::from(total) + AT <= frame.len() && usize::from(total) >= ipv4::LEN;
         if !fits || !whole || !sums_up(header::<AT>(window)) || self.own.contains(&dst) {
             return None;
         }
@@ -195,25 +215,15 @@ impl HeaderMatch {
     }
 }
 
-#[inline(always)]
-pub(crate) fn be16(window: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([window[at], window[at + 1]])
-}
-
-#[inline(always)]
-pub(crate) fn be32(window: &[u8], at: usize) -> u32 {
-    u32::from(be16(window, at)) << 16 | u32::from(be16(window, at + 2))
-}
-
 /// The IPv4 header in a window.
 #[inline(always)]
-fn header<const AT: usize>(window: &[u8]) -> &[u8; 20] {
+fn header<const AT: usize>(window: &[u8]) -> &[u8; ipv4::LEN] {
     window[AT..].first_chunk().expect("windows hold one")
 }
 
 /// Whether an IPv4 header's checksum is right.
 #[inline(always)]
-pub(crate) fn sums_up(header: &[u8; 20]) -> bool {
+pub(crate) fn sums_up(header: &[u8; ipv4::LEN]) -> bool {
     Sum::of_ipv4_header(header).verifies()
 }
 
@@ -232,13 +242,13 @@ fn is_undamaged<const AT: usize>(frame: &[u8]) -> bool {
     let Some(head) = frame.first_chunk::<{ 8 * WORDS }>() else {
         return false;
     };
-    let total = usize::from(be16(head, AT + 2));
-    let (addresses, udp) = (AT + 12..AT + 20, AT + 20..AT + total);
-    let (Some(addresses), Some(datagram)) = (frame.get(addresses), frame.get(udp)) else {
+    let total = usize::from(be16(head, AT + ipv4::TOTAL_LEN));
+    let (addresses, datagram) = (AT + ipv4::SOURCE..AT + UDP_AT, AT + UDP_AT..AT + total);
+    let (Some(addresses), Some(datagram)) = (frame.get(addresses), frame.get(datagram)) else {
         return false;
     };
     Sum::of(addresses)
-        .add_u16(17)
+        .add_u16(Protocol::UDP.0.into())
         .add_u16(datagram.len() as u16)
         .add_bytes(datagram)
         .verifies()
@@ -266,29 +276,31 @@ impl HeaderMatchBuilder {
             },
             is_tunnel: false,
         };
-        drawing.always(0, &interface.mac);
+        drawing.always(eth::DESTINATION.start, &interface.mac);
         if let Some(vlan) = interface.vlan {
-            drawing.always(12, &[0x81, 0x00]);
-            let [high, low] = vlan.to_be_bytes();
-            drawing.masked(14, high, 0x0f);
-            drawing.masked(15, low, 0xff);
+            drawing.always(eth::ETHERTYPE.start, &EtherType::VLAN.0.to_be_bytes());
+            let ([high, low], mask) = (vlan.to_be_bytes(), eth::VLAN_MASK.to_be_bytes());
+            drawing.masked(eth::TCI.start, high, mask[0]);
+            drawing.masked(eth::TCI.start + 1, low, mask[1]);
         }
-        drawing.always(drawing.at - 2, &[0x08, 0x00, IPV4]);
+        drawing.always(drawing.at - 2, &EtherType::IPV4.0.to_be_bytes());
+        drawing.always(drawing.at, &[VERSION_4_NO_OPTIONS]);
         drawing
     }
 
     /// A G-PDU for one of our tunnel addresses, up to its TEID, with extension headers or without.
     fn tunnel(&mut self, address: u32) {
-        let (ip, udp, gtpu) = (self.at, self.at + 20, self.at + FLAGS_AT);
+        let (ip, udp_at, gtpu_at) = (self.at, self.at + UDP_AT, self.at + GTPU_AT);
         self.is_tunnel = true;
         // No fragment; DF may be set.
-        self.masked(ip + 6, 0, 0x3f);
-        self.always(ip + 7, &[0]);
-        self.always(ip + 9, &[17]);
-        self.always(ip + 16, &address.to_be_bytes());
-        self.always(udp + 2, &PORT.to_be_bytes());
-        self.masked(gtpu, 0x30, !FLAG_E);
-        self.always(gtpu + 1, &[0xff]);
+        let [high, low] = FRAGMENT_MASK.to_be_bytes();
+        self.masked(ip + ipv4::FRAGMENT, 0, high);
+        self.masked(ip + ipv4::FRAGMENT + 1, 0, low);
+        self.always(ip + ipv4::PROTOCOL, &[Protocol::UDP.0]);
+        self.always(ip + ipv4::DESTINATION, &address.to_be_bytes());
+        self.always(udp_at + udp::DESTINATION_PORT, &PORT.to_be_bytes());
+        self.masked(gtpu_at + gtpu::FLAGS, FLAGS_V1, !FLAG_E);
+        self.always(gtpu_at + gtpu::MESSAGE_TYPE, &[MessageType::G_PDU.0]);
     }
 
     fn shape(self, interface: InterfaceId, local: u8, config: &Interface) -> HeaderMatch {

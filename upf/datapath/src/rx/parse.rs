@@ -5,16 +5,12 @@ use crate::meta::{Entry, Meta, NO_QFI};
 use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
+use sluice_wire::eth::{EtherType, MacAddr};
 use sluice_wire::gtpu::PORT;
 use sluice_wire::ipv4::{Ipv4, Ipv4Error, Protocol};
+use sluice_wire::layout::{be16, eth};
 use sluice_wire::pfcp;
 use sluice_wire::udp::{self, Udp};
-
-const ETHERNET: usize = 14;
-const TAG: usize = 4;
-const TPID_VLAN: u16 = 0x8100;
-const TYPE_IPV4: u16 = 0x0800;
-const TYPE_ARP: u16 = 0x0806;
 
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,35 +35,35 @@ pub fn classify(frame: &[u8], port: PortId, tables: &Tables) -> Class {
 
 #[inline]
 fn parse(frame: &[u8], port: PortId, tables: &Tables) -> Result<Class, DropReason> {
-    let eth = frame
-        .first_chunk::<ETHERNET>()
+    let header = frame
+        .first_chunk::<{ eth::LEN }>()
         .ok_or(DropReason::EthernetTruncated)?;
-    let (kind, at, vlan) = match u16::from_be_bytes([eth[12], eth[13]]) {
-        TPID_VLAN => tagged(frame)?,
-        kind => (kind, ETHERNET, None),
+    let (kind, at, vlan) = match EtherType(be16(header, eth::ETHERTYPE.start)) {
+        EtherType::VLAN => tagged(frame)?,
+        kind => (kind, eth::LEN, None),
     };
     let (id, interface) = tables
         .interface(port, vlan)
         .ok_or(DropReason::UnknownVlan)?;
-    let ours = eth[..6] == interface.mac;
+    let to = &header[eth::DESTINATION];
+    let ours = *to == interface.mac;
     match kind {
-        TYPE_IPV4 if ours => ipv4(frame, at, id, interface),
-        TYPE_ARP if ours || eth[..6] == [0xff; 6] => Ok(Class::Control(id)),
-        TYPE_IPV4 | TYPE_ARP => Err(DropReason::NotOurMac),
+        EtherType::IPV4 if ours => ipv4(frame, at, id, interface),
+        EtherType::ARP if ours || *to == MacAddr::BROADCAST.0 => Ok(Class::Control(id)),
+        EtherType::IPV4 | EtherType::ARP => Err(DropReason::NotOurMac),
         _ => Err(DropReason::EtherType),
     }
 }
 
 #[cold]
-fn tagged(frame: &[u8]) -> Result<(u16, usize, Option<u16>), DropReason> {
-    let tag = frame
-        .get(ETHERNET..)
-        .and_then(|t| t.first_chunk::<TAG>())
+fn tagged(frame: &[u8]) -> Result<(EtherType, usize, Option<u16>), DropReason> {
+    let header = frame
+        .first_chunk::<{ eth::TAGGED_LEN }>()
         .ok_or(DropReason::EthernetTruncated)?;
-    let vlan = u16::from_be_bytes([tag[0], tag[1]]) & 0x0fff;
-    let kind = u16::from_be_bytes([tag[2], tag[3]]);
+    let vlan = be16(header, eth::TCI.start) & eth::VLAN_MASK;
+    let kind = EtherType(be16(header, eth::TAGGED_ETHERTYPE.start));
     // Priority-tagged frames (VLAN 0) belong to the untagged interface (IEEE 802.1Q, 6.9.1).
-    Ok((kind, ETHERNET + TAG, (vlan != 0).then_some(vlan)))
+    Ok((kind, eth::TAGGED_LEN, (vlan != 0).then_some(vlan)))
 }
 
 #[inline]

@@ -3,6 +3,7 @@
 use core::net::Ipv4Addr;
 use sluice_wire::gtpu::{GPdu, PORT};
 use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::layout::eth;
 use sluice_wire::udp::Udp;
 
 /// The ends of a frame, as far as it is an IPv4 packet.
@@ -16,11 +17,8 @@ pub(super) struct FrameEnds {
 
 impl FrameEnds {
     pub(super) fn of(frame: &[u8]) -> Self {
-        let l3 = match frame.get(12..14) {
-            Some([0x81, 0x00]) => 18,
-            _ => 14,
-        };
-        let Some(ip) = frame.get(l3..).and_then(|l3| Ipv4::parse(l3).ok()) else {
+        let packet = eth::payload_at(frame).and_then(|at| frame.get(at..));
+        let Some(ip) = packet.and_then(|packet| Ipv4::parse(packet).ok()) else {
             return Self::default();
         };
         let ends = Self {

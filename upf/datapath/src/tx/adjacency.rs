@@ -2,11 +2,10 @@
 //! interfaces and neighbours say, brought together when it changes instead of for every packet.
 
 use crate::topology::{Interface, NextHop, Station};
+use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::OuterIpv4;
+use sluice_wire::layout::eth::{LEN as UNTAGGED, TAGGED_LEN as TAGGED};
 
-/// An Ethernet header, and with an IEEE 802.1Q tag.
-const UNTAGGED: usize = 14;
-const TAGGED: usize = 18;
 const IS_THERE: u8 = 1;
 const IS_KNOWN: u8 = 2;
 const IS_TAGGED: u8 = 4;
@@ -54,13 +53,13 @@ pub fn to_words(hop: &NextHop, front: &Front) -> [u64; 3] {
     let kind = match front.vlan {
         None => 6,
         Some(vlan) => {
-            behind[6..8].copy_from_slice(&[0x81, 0x00]);
+            behind[6..8].copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
             behind[8..10].copy_from_slice(&vlan.to_be_bytes());
             flags |= IS_TAGGED;
             10
         }
     };
-    behind[kind..kind + 2].copy_from_slice(&[0x08, 0x00]);
+    behind[kind..kind + 2].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
     if hop.mac.is_some() {
         flags |= IS_KNOWN;
     }

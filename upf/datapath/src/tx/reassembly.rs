@@ -8,6 +8,7 @@ use crate::limits::{FRAGMENTS_PER_PACKET, REASSEMBLIES, REASSEMBLY_NS};
 use arrayvec::ArrayVec;
 use sluice_port::Packet;
 use sluice_wire::ipv4::{Ipv4, Ipv4Header};
+use sluice_wire::layout::eth;
 
 /// What belongs together (RFC 791, 2.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -217,7 +218,7 @@ impl<P: Packet> Whole<P> {
 /// concern those who forwarded the fragments (RFC 791, 3.1: most are not copied anyway).
 fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<LeadingOctets> {
     let data = first.frame.data();
-    let ethernet_len = l3_of(data)?;
+    let ethernet_len = eth::payload_at(data)?;
     let ip = Ipv4::parse(data.get(ethernet_len..)?).ok()?;
     let header = Ipv4Header {
         more_fragments: false,
@@ -229,12 +230,4 @@ fn front<P: Packet>(first: &Piece<P>, total: usize) -> Option<LeadingOctets> {
     out.try_extend_from_slice(&header.to_bytes(total).ok()?)
         .ok()?;
     Some(out)
-}
-
-/// Where the IPv4 header of a frame begins.
-pub fn l3_of(frame: &[u8]) -> Option<usize> {
-    match frame.get(12..14)? {
-        [0x81, 0x00] => Some(18),
-        _ => Some(14),
-    }
 }

@@ -8,6 +8,8 @@ use crate::ledger::WorkerStats;
 use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
+use sluice_wire::eth::EtherType;
+use sluice_wire::layout::eth;
 
 /// Whose usage a packet counts on: 12 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,14 +135,10 @@ pub fn frame<P: Packet>(
 ) -> Result<(), DropReason> {
     match interface.vlan {
         None => {
-            let h = packet
-                .push_front(14)
-                .ok()
-                .and_then(|h| h.first_chunk_mut::<14>())
-                .ok_or(DropReason::NoHeadroom)?;
-            h[..6].copy_from_slice(dst);
-            h[6..12].copy_from_slice(&interface.mac);
-            h[12..].copy_from_slice(&[0x08, 0x00]);
+            let header = front::<{ eth::LEN }, P>(packet)?;
+            header[eth::DESTINATION].copy_from_slice(dst);
+            header[eth::SOURCE].copy_from_slice(&interface.mac);
+            header[eth::ETHERTYPE].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
         }
         Some(vlan) => tagged(packet, interface, dst, vlan)?,
     }
@@ -154,15 +152,20 @@ fn tagged<P: Packet>(
     dst: &[u8; 6],
     vlan: u16,
 ) -> Result<(), DropReason> {
-    let h = packet
-        .push_front(18)
-        .ok()
-        .and_then(|h| h.first_chunk_mut::<18>())
-        .ok_or(DropReason::NoHeadroom)?;
-    h[..6].copy_from_slice(dst);
-    h[6..12].copy_from_slice(&interface.mac);
-    h[12..14].copy_from_slice(&[0x81, 0x00]);
-    h[14..16].copy_from_slice(&vlan.to_be_bytes());
-    h[16..].copy_from_slice(&[0x08, 0x00]);
+    let header = front::<{ eth::TAGGED_LEN }, P>(packet)?;
+    header[eth::DESTINATION].copy_from_slice(dst);
+    header[eth::SOURCE].copy_from_slice(&interface.mac);
+    header[eth::ETHERTYPE].copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
+    header[eth::TCI].copy_from_slice(&vlan.to_be_bytes());
+    header[eth::TAGGED_ETHERTYPE].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
     Ok(())
+}
+
+/// New octets in front of a packet.
+#[inline(always)]
+fn front<const N: usize, P: Packet>(packet: &mut P) -> Result<&mut [u8; N], DropReason> {
+    let front = packet.push_front(N).ok();
+    front
+        .and_then(|front| front.first_chunk_mut())
+        .ok_or(DropReason::NoHeadroom)
 }
