@@ -4,11 +4,12 @@
 //! their work in a `run` function; those of the tools are handed to the tool's program ([`tool`]).
 
 pub mod args;
+mod pages;
 pub mod tool;
 
 use crate::logging::Verbosity;
-use crate::{ctl, upf};
-use args::{CtlArgs, UpfArgs};
+use crate::{ctl, reference, upf};
+use args::{CompletionArgs, CtlArgs, ManArgs, ReferenceArgs, UpfArgs};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use tool::{ToolArgs, become_tool};
@@ -32,6 +33,12 @@ pub enum Command {
     /// Ask a running UPF
     #[command(after_help = args::CTL_EXAMPLES)]
     Ctl(CtlArgs),
+    /// What names mean and what to do: drop reasons, causes of refusals, metrics, ctl
+    Reference(ReferenceArgs),
+    /// Completion for a shell: source <(sluice completion bash)
+    Completion(CompletionArgs),
+    /// Manual pages
+    Man(ManArgs),
     /// A UPF, an SMF and gNBs with UEs in namespaces of this machine, and real traffic
     #[command(disable_help_flag = true)]
     Demo(ToolArgs),
@@ -66,6 +73,9 @@ impl Cli {
         match self.command {
             Command::Upf(args) => upf::run(&args, self.verbosity),
             Command::Ctl(args) => ctl::run(&args),
+            Command::Reference(args) => reference::run(args),
+            Command::Completion(args) => pages::completion(args),
+            Command::Man(args) => pages::man(&args),
             Command::Demo(args) => become_tool("demo", verbose, &args),
             Command::Load(args) => become_tool("load", verbose, &args),
             Command::Ran(args) => become_tool("ran", verbose, &args),

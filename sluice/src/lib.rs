@@ -9,5 +9,6 @@ pub mod config;
 pub mod ctl;
 pub mod exit;
 pub mod logging;
+pub mod reference;
 pub mod screen;
 pub mod upf;

@@ -2,6 +2,7 @@
 
 use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use sluice_wire::ids::Seid;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -62,6 +63,41 @@ pub struct CtlArgs {
     pub query: CtlQuery,
 }
 
+/// `sluice reference`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ReferenceArgs {
+    /// Which page
+    pub page: ReferencePage,
+}
+
+/// The pages of the operator's reference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ReferencePage {
+    /// Every drop reason, and what to do about it
+    Drops,
+    /// Every cause of a refused request, and what to do about it
+    Refusals,
+    /// Every metric with its labels
+    Metrics,
+    /// Every question to a running UPF
+    Ctl,
+}
+
+/// `sluice completion`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// `sluice man`
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each subcommand into this folder; otherwise the first one to standard output
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
 /// What a running UPF is asked.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum CtlQuery {
@@ -71,15 +107,15 @@ pub enum CtlQuery {
     Sessions,
     /// One session: rules, tunnels, usage
     Session {
-        /// The UPF's SEID, decimal or 0x...
-        #[arg(value_parser = seid)]
-        seid: Seid,
+        /// The UE's address, or the UPF's SEID (decimal or 0x...)
+        #[arg(value_name = "UE|SEID", value_parser = which_session)]
+        which: WhichSession,
     },
     /// A session's rules as the packet path executes them
     Rules {
-        /// The UPF's SEID, decimal or 0x...
-        #[arg(value_parser = seid)]
-        seid: Seid,
+        /// The UE's address, or the UPF's SEID (decimal or 0x...)
+        #[arg(value_name = "UE|SEID", value_parser = which_session)]
+        which: WhichSession,
     },
     /// Where packets were lost, by reason, and that the books balance
     Drops,
@@ -127,6 +163,20 @@ pub struct TraceArgs {
     /// Write the frames, as received and as sent, to this pcapng file, with the verdicts as comments
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+}
+
+/// Which session is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhichSession {
+    /// The one of this UP SEID.
+    Seid(Seid),
+    /// The one of this UE.
+    Ue(Ipv4Addr),
+}
+
+fn which_session(text: &str) -> Result<WhichSession, String> {
+    let ue = text.parse().map(WhichSession::Ue);
+    ue.or_else(|_| seid(text).map(WhichSession::Seid))
 }
 
 /// Whose packets can be followed.
@@ -212,7 +262,7 @@ fn movable(text: &str) -> Result<Movable, String> {
 pub const CTL_EXAMPLES: &str = "\
 Examples:
   sluice ctl sessions             what is there
-  sluice ctl session 0x1f         one session with its usage
+  sluice ctl session 10.45.0.7    that UE's session with its usage
   sluice ctl rules 0x1f           what happens to its packets
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
@@ -246,7 +296,12 @@ mod tests {
     fn ctl_takes_its_options_before_and_after_the_query() {
         for line in ["test --json session 0x1f", "test session 31 --json"] {
             let args: CtlArgs = parsed(line).unwrap();
-            assert_eq!(args.query, CtlQuery::Session { seid: Seid(31) });
+            assert_eq!(
+                args.query,
+                CtlQuery::Session {
+                    which: WhichSession::Seid(Seid(31))
+                }
+            );
             assert!(args.json);
             assert_eq!(args.socket, PathBuf::from(CONTROL_SOCKET));
         }

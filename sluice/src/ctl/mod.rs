@@ -3,7 +3,7 @@
 mod print;
 mod trace;
 
-use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted};
+use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted, WhichSession};
 use crate::exit::Exit;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
@@ -17,8 +17,11 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// The request line of a query.
 fn request(query: &CtlQuery) -> Value {
     let cmd = match query {
-        CtlQuery::Session { seid } | CtlQuery::Rules { seid } => {
-            return json!({ "cmd": "session", "seid": seid.0 });
+        CtlQuery::Session { which } | CtlQuery::Rules { which } => {
+            return match which {
+                WhichSession::Seid(seid) => json!({ "cmd": "session", "seid": seid.0 }),
+                WhichSession::Ue(ue) => json!({ "cmd": "session", "ue": ue }),
+            };
         }
         CtlQuery::Move { what, to } => {
             return match what {

@@ -2,6 +2,7 @@
 
 use crate::cli::args::CtlQuery as Question;
 use serde_json::{Map, Value, json};
+use sluice_datapath::drop::DropReason;
 use sluice_datapath::stage_timer::Stage;
 
 /// The answer for people.
@@ -139,11 +140,17 @@ fn drops(answer: &Value) -> String {
     };
     let mut lines = vec![scalar(&ledger["equation"])];
     if let Some(Value::Object(dropped)) = ledger.get("dropped") {
-        lines.extend(
-            dropped
-                .iter()
-                .map(|(reason, n)| format!("  {:>12}  {reason}", scalar(n))),
-        );
+        let line = |(reason, n): (&String, &Value)| {
+            let known = DropReason::ALL.iter().find(|known| known.name() == reason);
+            let meaning = known.map_or("", |known| known.meaning());
+            format!("  {:>12}  {reason:<20}  {meaning}", scalar(n))
+                .trim_end()
+                .to_owned()
+        };
+        lines.extend(dropped.iter().map(line));
+        if !dropped.is_empty() {
+            lines.push("What to do about each: `sluice reference drops`".to_owned());
+        }
     }
     lines.join("\n")
 }
@@ -325,7 +332,7 @@ mod tests {
             "urr": [{ "id": 1, "uplink": { "bytes": 8, "packets": 1 } }],
         });
         let question = Question::Rules {
-            seid: sluice_wire::ids::Seid(7),
+            which: crate::cli::args::WhichSession::Seid(sluice_wire::ids::Seid(7)),
         };
         assert_eq!(
             text(&question, &json!({ "session": session })),
@@ -339,7 +346,8 @@ mod tests {
         let answer = json!({ "ledger": { "equation": "a = b", "dropped": { "far_drop": 3 } } });
         assert_eq!(
             text(&Question::Drops, &answer),
-            "a = b\n             3  far_drop"
+            "a = b\n             3  far_drop              The FAR says drop.\n\
+             What to do about each: `sluice reference drops`"
         );
     }
 }

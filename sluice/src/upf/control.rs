@@ -233,7 +233,9 @@ impl ControlLoop {
 
     /// A session's counters are with a worker: its view is answered when they have come in.
     fn asked(&mut self, asked: CtlRequest) {
-        if let Request::Session { seid } = asked.request {
+        if let Request::Session { seid, ue } = asked.request
+            && let Some(seid) = view::seid_of(&self.core, seid, ue)
+        {
             self.next_query += 1;
             let token = self.next_query;
             let (up, _, mut sink) = self.core.up_with_sink(self.n4.outside());

@@ -40,7 +40,9 @@ pub enum Request {
     /// One session with its rules and counters.
     Session {
         /// Its UP SEID.
-        seid: u64,
+        seid: Option<u64>,
+        /// Or its UE's address.
+        ue: Option<Ipv4Addr>,
     },
     /// The packet ledger.
     Drops,

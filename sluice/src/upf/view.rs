@@ -11,6 +11,7 @@ use sluice_control::core::Core;
 use sluice_datapath::ledger::Ledger;
 use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// What there is to look at.
@@ -38,10 +39,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
     match request {
         Request::Status => status(&upf),
         Request::Sessions => json!({ "sessions": upf.core.up.sessions() }),
-        Request::Session { seid } => match upf.core.up.session(*seid) {
-            Some(session) => json!({ "session": session }),
-            None => error(&format!("no session has the SEID {seid:#x}")),
-        },
+        Request::Session { seid, ue } => session(upf.core, *seid, *ue),
         Request::Drops => drops(&upf.core.ledger()),
         Request::Ports => json!({ "ports": ports(&upf) }),
         Request::Workers => workers(upf),
@@ -52,6 +50,21 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
             error("answered when it ends")
         }
     }
+}
+
+fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<Ipv4Addr>) -> Value {
+    let found = seid_of(core, seid, ue);
+    match (found.and_then(|seid| core.up.session(seid)), seid, ue) {
+        (Some(session), ..) => json!({ "session": session }),
+        (None, Some(seid), _) => error(&format!("no session has the SEID {seid:#x}")),
+        (None, None, Some(ue)) => error(&format!("no session has the UE address {ue}")),
+        (None, None, None) => error("which session? expected seid, or ue"),
+    }
+}
+
+/// The session that is asked for, by its SEID or its UE's address.
+pub fn seid_of(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<Ipv4Addr>) -> Option<u64> {
+    seid.or_else(|| core.up.seid_of_ue(ue?))
 }
 
 fn status(upf: &Upf<'_>) -> Value {

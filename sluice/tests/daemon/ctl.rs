@@ -84,6 +84,16 @@ fn one_session(daemon: &Daemon, ue: &Ue, sessions: &Value) {
     // In decimal, too.
     let decimal = ue.session.up_seid.0.to_string();
     assert_eq!(daemon.ctl(&["session", &decimal]).code, Some(0));
+    // By its UE, too; TEIDs as text, flags by name.
+    let by_ue = json(&daemon.ctl(&["rules", &address, "--json"]));
+    assert_eq!(by_ue["session"]["seid"], line["seid"]);
+    let far = &by_ue["session"]["far"][1];
+    assert_eq!(far["apply_action"], serde_json::json!(["FORW"]));
+    assert!(far["teid"].as_str().unwrap().starts_with("0x"), "{far:#}");
+    assert_eq!(by_ue["session"]["urr"][0]["measurement_method"][0], "VOLUM");
+    let nobody = daemon.ctl(&["session", "10.99.0.1"]);
+    assert_eq!(nobody.code, Some(1));
+    assert!(nobody.err.contains("no session has the UE address 10.99.0.1"));
 }
 
 /// What stands in the texts.

@@ -1,12 +1,12 @@
 //! Drop reasons: dense, stable, each with its meaning.
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $advice:literal,)*) => {
         /// Every way in which a packet ends without leaving. New reasons go to the end; a number
         /// is never given twice.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum DropReason { $($(#[$doc])* $name,)* }
+        pub enum DropReason { $($(#[doc = $doc])* $name,)* }
 
         impl DropReason {
             /// All reasons, in the order of their numbers.
@@ -16,6 +16,16 @@ macro_rules! reasons {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
+
+            /// What it means, in a sentence or two.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),*).trim_ascii_start(),)* }
+            }
+
+            /// What an operator does about it.
+            pub const fn advice(self) -> &'static str {
+                match self { $(Self::$name => $advice,)* }
+            }
         }
     };
 }
@@ -23,91 +33,134 @@ macro_rules! reasons {
 reasons! {
     /// The frame is shorter than its Ethernet header.
     EthernetTruncated = "ethernet_truncated",
+        "Look at the link partner and its driver: no station sends such frames on purpose.",
     /// The frame is addressed to another station.
     NotOurMac = "not_our_mac",
+        "Harmless on a shared link. If user traffic is lost, compare the neighbour's ARP entry with `sluice ctl ports`.",
     /// No interface is configured for this port and VLAN.
     UnknownVlan = "unknown_vlan",
+        "Compare the VLANs of the switch with `vlan` in upf.yaml.",
     /// Neither IPv4 nor ARP.
     EtherType = "ether_type",
+        "Harmless: LLDP, IPv6 neighbour discovery and the like.",
     /// The IPv4 header is cut short, has a wrong version or header length.
     Ipv4Header = "ipv4_header",
+        "Capture the frame at the sender; it sends damaged or IPv6-in-IPv4-typed frames.",
     /// The IPv4 total length is longer than the packet (RFC 1812, 5.2.2).
     Ipv4Length = "ipv4_length",
+        "Look for a device on the way that cuts frames (MTU, faulty offload).",
     /// The IPv4 header checksum is wrong (RFC 1812, 5.2.2).
     Ipv4Checksum = "ipv4_checksum",
+        "Look for a sender that leaves checksums to a card which does not write them (`ethtool -K ... tx off` on a veth).",
     /// A fragment that cannot be reassembled here (outer header).
     OuterFragment = "outer_fragment",
+        "Raise the MTU between gNB and UPF, so that tunnel packets are not cut.",
     /// The UDP header is cut short or its length lies.
     UdpHeader = "udp_header",
+        "Look at the sender: its UDP lengths do not agree with its IP lengths.",
     /// The GTP-U header is cut short, has another version or protocol type, or its length lies.
     GtpuHeader = "gtpu_header",
+        "Look at who sends to UDP port 2152: it speaks something else than GTP-U version 1.",
     /// A GTP-U extension header is broken (length 0, beyond the packet, too many).
     GtpuExtension = "gtpu_extension",
+        "Ask the vendor of the gNB: its extension headers break TS 29.281, 5.2.",
     /// A G-PDU that carries no packet.
     GtpuEmpty = "gtpu_empty",
+        "Harmless in small numbers; some gNBs probe tunnels with empty packets.",
     /// The outer source is none of the configured peers.
     OuterSource = "outer_source",
+        "Add the gNB to `peers` of the interface in upf.yaml, or find out who sends.",
     /// No session has this TEID.
     UnknownTeid = "unknown_teid",
+        "Normal for a moment after a session has ended; the peer is told by an Error Indication. If it goes on, compare the gNB's TEID with `sluice ctl sessions`.",
     /// No session has this UE address.
     UnknownUe = "unknown_ue",
+        "Packets for UEs without a session. If a UE should have one, look at `sluice ctl session ADDRESS` and at the route from the data network.",
     /// The inner packet is no IPv4 packet, or its header is broken.
     InnerHeader = "inner_header",
+        "Look at the UE: it sends no IPv4, or is an IPv6 UE, which is not served yet.",
     /// The inner packet's total length is longer than what the tunnel carried.
     InnerLength = "inner_length",
+        "Look for a device between UE and UPF that cuts packets.",
     /// The inner IPv4 header checksum is wrong.
     InnerChecksum = "inner_checksum",
+        "Look at the UE's or the gNB's offloads: the inner IPv4 checksum is wrong.",
     /// The UE sent from an address that is not its own.
     UeSource = "ue_source",
+        "The UE uses an address that is not its own (tethering without NAT, spoofing).",
     /// No PDR of the session matches the packet (TS 29.244, 5.2.1: it is dropped).
     NoPdr = "no_pdr",
+        "Compare QFI and filters of the session's PDRs (`sluice ctl rules SEID`) with what the UE sends (`sluice ctl trace`).",
     /// The FAR says drop.
     FarDrop = "far_drop",
+        "The SMF wants it so: a FAR that drops or buffers, as for an idle UE. Buffering is not served yet.",
     /// The gate of a QER is closed.
     GateClosed = "gate_closed",
+        "The SMF has closed the gate of a QER: no credit, or not authorised.",
     /// The packet exceeds a maximum bit rate.
     MbrExceeded = "mbr_exceeded",
+        "The subscriber exceeds the session's or flow's maximum bit rate: by design.",
     /// Time to live would fall to 0 (RFC 1812, 5.3.1).
     TtlExceeded = "ttl_exceeded",
+        "Harmless: traceroute. In great numbers, look for a routing loop between UPF and router.",
     /// The packet does not fit the outgoing MTU and may not be fragmented.
     TooBig = "too_big",
+        "Raise the MTU of the way out, or lower that of the UEs; the sender is told by ICMP.",
     /// No route leads to the destination.
     NoRoute = "no_route",
+        "Add a route to the network instance in upf.yaml, or a gateway.",
     /// The next hop did not answer ARP in time.
     NextHopUnresolved = "next_hop_unresolved",
+        "The next hop does not answer ARP: look at it, at the VLAN and at the cabling.",
     /// Too many packets wait for next hops.
     NextHopQueueFull = "next_hop_queue_full",
+        "Many packets wait for a next hop that does not answer ARP: see next_hop_unresolved.",
     /// No room in front of the packet for the outer header.
     NoHeadroom = "no_headroom",
+        "Frames fill their buffers to the end: lower the MTU of the port, or report it with driver and MTU.",
     /// The transmit queue took no more.
     TransmitFull = "transmit_full",
+        "The port sends slower than packets come: a slower link, flow control, or a policer behind it. Look at `sluice ctl ports`.",
     /// The queue to the control core was full.
     ControlQueueFull = "control_queue_full",
+        "More signalling (ARP, echo, ICMP) than is taken in: look for a storm.",
     /// The ring to the owner of the session was full.
     HandoverFull = "handover_full",
+        "A worker is overloaded, or others take its CPU: look at `sluice ctl workers`, isolate its CPU, or add workers.",
     /// Several segments that could not be made one.
     NotLinear = "not_linear",
+        "Frames longer than a buffer where they cannot be joined: lower the MTU or raise `dpdk.data_room_bytes`.",
     /// No packet buffer for a packet that the path wanted to make.
     NoBuffer = "no_buffer",
+        "All packet buffers are in use: raise `dpdk.mbufs`, or look for a port that does not send.",
     /// The GTP-U message type is none that a UPF receives.
     GtpuMessageType = "gtpu_message_type",
+        "Look at who sends to UDP port 2152: the message is none that a UPF receives.",
     /// Reassembly timed out or ran out of room.
     Reassembly = "reassembly",
+        "Fragments are lost on the way, or too many come at a time: raise the MTU between gNB and UPF.",
     /// The worker stopped while it held the packet.
     Stopped = "stopped",
+        "Normal at the end of the program, or of a worker.",
     /// The FAR sends to the CP function (N4-u), where nothing leads yet.
     N4uAbsent = "n4u_absent",
+        "A FAR sends to the CP function, which is not served yet: the SMF wants to see user packets.",
     /// The session went, or sends elsewhere now, while the packet waited for its next hop.
     SessionChanged = "session_changed",
+        "Normal for a moment: the session changed while a packet waited for its next hop.",
     /// A packet from another UPF is not for the session's UE.
     UeDestination = "ue_destination",
+        "A packet from another UPF (N9) is for a UE of another session: look at the SMF's TEIDs.",
     /// The UDP checksum of the outer packet is wrong (RFC 1122, 4.1.3.4).
     UdpChecksum = "udp_checksum",
+        "Damaged on the way, or written wrongly by the gNB. `verify_udp_checksum: false` lets it pass.",
     /// The queue of PFCP packets to the control core was full.
     N4QueueFull = "n4_queue_full",
+        "More PFCP than the control core takes; the SMF sends again. Look for a storm in `sluice ctl counters`.",
     /// Sluice contradicts itself: a rule names a block, a peer or an interface that is not there. It is a
     /// fault of ours, never of packets or peers: please report it.
     Internal = "internal",
+        "Report it, with `sluice ctl trace` of a session that has it.",
 }
 
 #[cfg(test)]

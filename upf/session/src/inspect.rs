@@ -2,24 +2,24 @@
 
 use crate::function::UpFunction;
 use crate::network::Side;
-use crate::resources::InUse;
-use crate::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, Urr};
+use crate::resources::{InUse, shard_of};
+use crate::rules::{Action, Far, Filter, Forwarding, Pdr, Qer, Rules, Urr};
 use crate::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr};
 use serde::{Serialize, Serializer};
 use sluice_datapath::session::txn::Usage;
 use sluice_n4::AssociationId;
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
+use sluice_wire::pfcp::value::{ApplyAction, BitRate, Gate, GateStatus};
 
 /// A session in one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionLine {
     /// UP SEID; as text for JSON, whose readers round numbers of more than 53 bits (RFC 8259, 6).
-    #[serde(serialize_with = "hexadecimal")]
+    #[serde(serialize_with = "seid_in_hex")]
     pub seid: u64,
     /// CP SEID.
-    #[serde(serialize_with = "hexadecimal")]
+    #[serde(serialize_with = "seid_in_hex")]
     pub cp_seid: u64,
     /// Address of the CP F-SEID.
     pub cp_address: Option<IpAddr>,
@@ -33,6 +33,10 @@ pub struct SessionLine {
     pub shard: u16,
     /// PDRs.
     pub pdrs: usize,
+    /// Uplink usage since establishment, as far as it was taken from the path.
+    pub uplink: UsageView,
+    /// Downlink usage.
+    pub downlink: UsageView,
 }
 
 /// A session with its rules.
@@ -43,10 +47,6 @@ pub struct SessionView {
     pub line: SessionLine,
     /// MSISDN of the User ID, empty if not told.
     pub msisdn: String,
-    /// Uplink usage since establishment, as far as it was taken from the path.
-    pub uplink: UsageView,
-    /// Downlink usage.
-    pub downlink: UsageView,
     /// PDRs in order of precedence.
     pub pdr: Vec<PdrView>,
     /// FARs.
@@ -78,11 +78,14 @@ pub struct PdrView {
     /// Network Instance.
     pub network_instance: Option<String>,
     /// Local F-TEID: TEID.
+    #[serde(serialize_with = "teid_in_hex")]
     pub teid: Option<u32>,
     /// Local F-TEID: address.
     pub tunnel_address: Option<Ipv4Addr>,
     /// UE IP Address.
     pub ue_address: Option<Ipv4Addr>,
+    /// What its SDF filters let through: `any`, or nothing on this path.
+    pub filter: &'static str,
     /// QFIs that it matches; empty: all.
     pub qfi: Vec<u8>,
     /// False if it matches no packet of this path: its filters are for IPv6, or it is for packets
@@ -105,13 +108,14 @@ pub struct FarView {
     pub id: u32,
     /// What it does.
     pub action: &'static str,
-    /// Apply Action as received.
-    pub apply_action: u16,
+    /// Apply Action as received: the names of its flags.
+    pub apply_action: Vec<&'static str>,
     /// Destination Interface.
     pub destination: Option<&'static str>,
     /// Network Instance.
     pub network_instance: Option<String>,
     /// Outer Header Creation: TEID.
+    #[serde(serialize_with = "teid_in_hex")]
     pub teid: Option<u32>,
     /// Outer Header Creation: address.
     pub peer: Option<Ipv4Addr>,
@@ -139,10 +143,10 @@ pub struct QerView {
 pub struct UrrView {
     /// URR ID.
     pub id: u32,
-    /// Measurement Method.
-    pub measurement_method: u8,
-    /// Reporting Triggers.
-    pub reporting_triggers: u32,
+    /// Measurement Method: the names of its flags.
+    pub measurement_method: Vec<&'static str>,
+    /// Reporting Triggers: the names of its flags.
+    pub reporting_triggers: Vec<&'static str>,
     /// Uplink usage since the last report, as far as it was taken from the path.
     pub uplink: UsageView,
     /// Downlink usage.
@@ -185,7 +189,8 @@ impl UpFunction {
         all.map(|(name, session)| {
             self.node.sessions.store.load(name, &mut rules);
             let user = self.node.sessions.store.user(name);
-            session_line(name, &session, &user, &rules)
+            let usage = self.node.sessions.store.usage(name);
+            session_line(name, &session, &user, &rules, usage)
         })
         .collect()
     }
@@ -197,18 +202,34 @@ impl UpFunction {
         let mut rules = Box::<Rules>::default();
         self.node.sessions.store.load(name, &mut rules);
         let user = self.node.sessions.store.user(name);
-        let [uplink, downlink] = self.node.sessions.store.usage(name);
+        let usage = self.node.sessions.store.usage(name);
         rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
         Some(SessionView {
-            line: session_line(name, &session, &user, &rules),
+            line: session_line(name, &session, &user, &rules, usage),
             msisdn: user.msisdn.to_string(),
-            uplink: uplink.into(),
-            downlink: downlink.into(),
             pdr: rules.pdrs.iter().map(|p| self.pdr_view(p)).collect(),
             far: rules.fars.iter().map(|f| self.far_view(f)).collect(),
             qer: rules.qers.iter().map(qer_view).collect(),
             urr: rules.urrs.iter().map(|u| self.urr_view(u)).collect(),
         })
+    }
+
+    /// The UP SEID of the session that has this UE address. Only sessions of the address' shard are
+    /// looked into.
+    pub fn seid_of_ue(&self, address: Ipv4Addr) -> Option<u64> {
+        let shard = shard_of(address);
+        let mut rules = Box::<Rules>::default();
+        let store = &self.node.sessions.store;
+        let ids = self.node.endpoint.associations().map(|(id, _)| id);
+        let mut near = ids
+            .flat_map(|id| store.of(id))
+            .filter(|(_, session)| u32::from(session.shard) == shard);
+        let found = near.find(|(name, _)| {
+            store.load(*name, &mut rules);
+            let mut addresses = rules.pdrs.iter().filter_map(|pdr| pdr.ue);
+            addresses.any(|ue| ue.address == address)
+        });
+        found.map(|(name, _)| name.seid().0)
     }
 
     /// All associations.
@@ -242,6 +263,10 @@ impl UpFunction {
             teid: pdr.tunnel.map(|t| t.teid),
             tunnel_address: pdr.tunnel.map(|t| t.address),
             ue_address: pdr.ue.map(|ue| ue.address),
+            filter: match pdr.filter {
+                Filter::All => "any",
+                Filter::Nothing => "IPv6 only (matches nothing yet)",
+            },
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
             live: pdr.is_live(),
             removes_outer_header: pdr.removes_outer,
@@ -259,7 +284,7 @@ impl UpFunction {
                 Action::Forward => "forward",
                 Action::Buffer => "buffer (drops)",
             },
-            apply_action: far.flags,
+            apply_action: ApplyAction::new(far.flags).names().collect(),
             destination: far.forwarding.map(|f| side_name(f.side)),
             network_instance: far
                 .forwarding
@@ -274,19 +299,32 @@ impl UpFunction {
         let [uplink, downlink] = meter.map(|m| m.usage).unwrap_or_default();
         UrrView {
             id: urr.id.0,
-            measurement_method: urr.method.0,
-            reporting_triggers: urr.triggers.0,
+            measurement_method: urr.method.names().collect(),
+            reporting_triggers: urr.triggers.names().collect(),
             uplink: uplink.into(),
             downlink: downlink.into(),
         }
     }
 }
 
-fn hexadecimal<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
+fn seid_in_hex<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{seid:#x}"))
 }
 
-fn session_line(name: SessionRef, session: &Session, user: &User, rules: &Rules) -> SessionLine {
+fn teid_in_hex<S: Serializer>(teid: &Option<u32>, to: S) -> Result<S::Ok, S::Error> {
+    match teid {
+        Some(teid) => to.collect_str(&format_args!("{teid:#010x}")),
+        None => to.serialize_none(),
+    }
+}
+
+fn session_line(
+    name: SessionRef,
+    session: &Session,
+    user: &User,
+    rules: &Rules,
+    [uplink, downlink]: [Usage; 2],
+) -> SessionLine {
     let ipv4 = session.cp.ipv4.map(IpAddr::V4);
     SessionLine {
         seid: name.seid().0,
@@ -297,6 +335,8 @@ fn session_line(name: SessionRef, session: &Session, user: &User, rules: &Rules)
         ue_address: rules.ue_address(),
         shard: session.shard,
         pdrs: rules.pdrs.len(),
+        uplink: uplink.into(),
+        downlink: downlink.into(),
     }
 }
 

@@ -66,6 +66,7 @@ mod prefetch;
 mod procedure;
 mod random;
 mod refusal;
+mod refusal_causes;
 mod released;
 mod remarks;
 mod remote_fteid_index;
@@ -87,6 +88,7 @@ pub use function::UpFunction;
 pub use inspect::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
 pub use node::Effects;
 pub use prefetch::Upcoming;
+pub use refusal_causes::refusal_causes;
 pub use resources::InUse;
 pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 

@@ -9,7 +9,7 @@ mod snapshot;
 mod text;
 
 pub use snapshot::Snapshot;
-pub use text::text;
+pub use text::{FamilyInfo, families, text};
 
 use http::Server;
 use sluice_datapath::ledger::WorkerStats;

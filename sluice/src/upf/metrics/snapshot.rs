@@ -52,6 +52,41 @@ pub struct Snapshot {
     pub transactions: usize,
 }
 
+impl Snapshot {
+    /// Of a UPF with one port and one worker: so that every family has a sample.
+    pub fn example() -> Self {
+        Self {
+            ports: vec![Reading {
+                name: "n3".to_owned(),
+                is_up: Some(true),
+                stats: Default::default(),
+                queues: [false, true]
+                    .map(|bytes| Queue {
+                        receives: true,
+                        number: 1,
+                        bytes,
+                        count: 5,
+                    })
+                    .to_vec(),
+            }],
+            n4: vec![
+                ("received_heartbeat_request", 4),
+                ("retransmitted", 2),
+                ("peer_lost", 1),
+            ],
+            shares: vec![(4096, 2)],
+            steering: vec!["software"],
+            n4_ports: PortN4Counters {
+                received: 12,
+                unsent: 3,
+                ..Default::default()
+            },
+            ticks_per_ns: 2.0,
+            ..Self::default()
+        }
+    }
+}
+
 /// A port's counters.
 #[derive(Clone, Debug)]
 pub struct Reading {

@@ -13,7 +13,7 @@ pub const ROUTER_MAC: MacAddr = MacAddr([2, 0, 0, 0, 2, 0xfe]);
 const BASE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const BASE_BITS: u8 = 15;
 /// More than that the control core does not hold.
-pub const PEERS_MAX: u32 = 16_000;
+pub const PEERS_MAX: u32 = 30_000;
 
 /// How many gNBs there are: 16, or more than those.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

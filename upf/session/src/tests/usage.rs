@@ -78,7 +78,10 @@ fn a_query_takes_usage_and_leaves_the_rules_alone() {
     assert_eq!(reports[0], report(1, 0, IMMER, 100, 200));
     assert_eq!((reports[1].sequence, reports[1].downlink), (1, 100));
     let view = bench.up.session(seid.0).unwrap();
-    assert_eq!((view.uplink.bytes, view.downlink.bytes), (100, 200));
+    assert_eq!(
+        (view.line.uplink.bytes, view.line.downlink.bytes),
+        (100, 200)
+    );
     bench.delete(CP, seid);
     bench.assert_vacant();
 }
@@ -166,6 +169,6 @@ fn an_operators_query_brings_the_totals() {
     bench.settle();
     let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(notices.contains(&crate::SessionEvent::Queried(42)));
-    assert_eq!(bench.up.session(seid.0).unwrap().downlink.packets, 2);
+    assert_eq!(bench.up.session(seid.0).unwrap().line.downlink.packets, 2);
     assert!(!bench.up.query(seid.0 + 1, 43, &mut bench.out));
 }

@@ -15,6 +15,13 @@ macro_rules! actions {
     ($($(#[$meta:meta])* $flag:ident = $bit:literal;)*) => {
         impl ApplyAction {
             $($(#[$meta])* pub const $flag: Self = Self::new(1 << $bit);)*
+
+            /// The names of the set flags, as the TS has them; flags without a name are left out.
+            pub fn names(self) -> impl Iterator<Item = &'static str> {
+                let all = [$(($bit, stringify!($flag)),)*];
+                let set = all.into_iter().filter(move |(bit, _)| self.flags >> bit & 1 == 1);
+                set.map(|(_, name)| name)
+            }
         }
     };
 }

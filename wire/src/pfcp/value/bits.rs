@@ -40,6 +40,13 @@ macro_rules! bit_set {
                 Self(self.0 | other.0)
             }
 
+            /// The names of the set flags, as the TS has them; flags without a name are left out.
+            pub fn names(self) -> impl Iterator<Item = &'static str> {
+                let all = [$(($bit, stringify!($flag)),)*];
+                let set = all.into_iter().filter(move |(bit, _)| self.0 >> bit & 1 == 1);
+                set.map(|(_, name)| name)
+            }
+
             /// The flags of this one that `other` lacks.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {

@@ -26,49 +26,66 @@ pub fn text(snapshot: &Snapshot, stats: &[Arc<WorkerStats>]) -> String {
     page.out
 }
 
+/// A family of metrics, for the operator's reference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FamilyInfo {
+    /// Its name.
+    pub name: String,
+    /// `counter` or `gauge`.
+    pub kind: String,
+    /// What it tells.
+    pub help: String,
+    /// The names of its labels.
+    pub labels: Vec<String>,
+}
+
+/// All families, as the page of a UPF with one port and one worker has them.
+pub fn families() -> Vec<FamilyInfo> {
+    let page = text(&Snapshot::example(), &[Arc::new(WorkerStats::default())]);
+    let mut families: Vec<FamilyInfo> = Vec::new();
+    for line in page.lines() {
+        if let Some((name, help)) = line.strip_prefix("# HELP ").and_then(|l| l.split_once(' ')) {
+            families.push(FamilyInfo {
+                name: name.to_owned(),
+                kind: String::new(),
+                help: help.to_owned(),
+                labels: Vec::new(),
+            });
+            continue;
+        }
+        let Some(family) = families.last_mut() else {
+            continue;
+        };
+        if let Some((_, kind)) = line.strip_prefix("# TYPE ").and_then(|l| l.split_once(' ')) {
+            kind.clone_into(&mut family.kind);
+        } else if let Some((_, labels)) = line.split_once('{')
+            && family.labels.is_empty()
+        {
+            let named = labels
+                .split("=\"")
+                .map(|part| part.rsplit([',', '{', ' ']).next());
+            let names = named.flatten().filter(|name| !name.contains('"'));
+            family.labels = names
+                .filter(|n| n.parse::<f64>().is_err())
+                .map(str::to_owned)
+                .collect();
+        }
+    }
+    families
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upf::metrics::snapshot::{Queue, Reading};
     use sluice_datapath::drop::DropReason;
     use std::collections::HashSet;
-
-    fn snapshot() -> Snapshot {
-        Snapshot {
-            ports: vec![Reading {
-                name: "n\"3\\".to_owned(),
-                is_up: Some(true),
-                stats: Default::default(),
-                queues: vec![Queue {
-                    receives: true,
-                    number: 1,
-                    bytes: false,
-                    count: 5,
-                }],
-            }],
-            n4: vec![
-                ("received_heartbeat_request", 4),
-                ("retransmitted", 2),
-                ("peer_lost", 1),
-            ],
-            shares: vec![(4096, 2)],
-            steering: vec!["software"],
-            n4_ports: sluice_control::n4_port::PortN4Counters {
-                received: 12,
-                unsent: 3,
-                ..Default::default()
-            },
-            ticks_per_ns: 2.0,
-            ..Snapshot::default()
-        }
-    }
 
     #[test]
     fn every_sample_belongs_to_the_family_before_it_and_stands_there_once() {
         let stats = [Arc::new(WorkerStats::default())];
         stats[0].busy_ns.add(1_500_000_000);
         stats[0].count_drop(DropReason::GateClosed);
-        let text = text(&snapshot(), &stats);
+        let text = text(&Snapshot::example(), &stats);
         let (mut families, mut samples) = (HashSet::new(), HashSet::new());
         let mut family = "";
         for line in text.lines() {
@@ -91,12 +108,12 @@ mod tests {
             "sluice_worker_busy_seconds_total{worker=\"0\"} 1.5",
             "sluice_packets_dropped_total{reason=\"gate_closed\"} 1",
             "sluice_packets_dropped_total{reason=\"far_drop\"} 0",
-            "sluice_port_up{port=\"n\\\"3\\\\\"} 1",
+            "sluice_port_up{port=\"n3\"} 1",
             "sluice_n4_messages_total{direction=\"receive\",type=\"heartbeat_request\"} 4",
             "sluice_n4_retransmissions_total 2",
             "sluice_n4_port_events_total{event=\"received\"} 12",
             "sluice_n4_port_events_total{event=\"unsent\"} 3",
-            "sluice_port_steering{port=\"n\\\"3\\\\\",by=\"software\"} 1",
+            "sluice_port_steering{port=\"n3\",by=\"software\"} 1",
             "sluice_n4_events_total{event=\"peer_lost\"} 1",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");

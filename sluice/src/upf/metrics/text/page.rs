@@ -73,3 +73,20 @@ fn escaped(label: &str) -> String {
     let plain = label.replace('\\', "\\\\").replace('"', "\\\"");
     plain.replace('\n', "\\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped() {
+        let mut page = Page::default();
+        page.gauge("up", "It is.")
+            .sample(&[("port", &"n\"3\\\n")], 1);
+        assert!(
+            page.out.ends_with("up{port=\"n\\\"3\\\\\\n\"} 1\n"),
+            "{}",
+            page.out
+        );
+    }
+}

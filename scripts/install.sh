@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Usage: install.sh. Builds for production and installs programs, manual pages, shell completion, the systemd
+# unit and an example configuration below PREFIX (/usr/local); DESTDIR goes before every path, for packages.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+
+prefix=${PREFIX:-/usr/local}
+dest=${DESTDIR:-}
+tools=(demo load ran bench)
+
+scripts/build.sh release "${tools[@]}"
+built=$TARGET_DIR/release
+
+put() { # mode source destination
+    install -D -m "$1" "$2" "$dest$3"
+    echo "$3"
+}
+
+say "installing below $dest$prefix"
+for program in sluice "${tools[@]/#/sluice-}"; do
+    put 755 "$built/$program" "$prefix/bin/$program"
+done
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+"$built/sluice" man --out "$pages/man"
+for page in "$pages"/man/*.1; do
+    put 644 "$page" "$prefix/share/man/man1/$(basename "$page")"
+done
+"$built/sluice" completion bash >"$pages/bash"
+"$built/sluice" completion zsh >"$pages/zsh"
+"$built/sluice" completion fish >"$pages/fish"
+put 644 "$pages/bash" "$prefix/share/bash-completion/completions/sluice"
+put 644 "$pages/zsh" "$prefix/share/zsh/site-functions/_sluice"
+put 644 "$pages/fish" "$prefix/share/fish/vendor_completions.d/sluice.fish"
+sed "s,@BINDIR@,$prefix/bin," packaging/sluice-upf.service >"$pages/unit"
+put 644 "$pages/unit" "$prefix/lib/systemd/system/sluice-upf.service"
+put 644 docs/upf.yaml "$prefix/share/doc/sluice/upf.yaml"
+echo
+echo "Next: copy $prefix/share/doc/sluice/upf.yaml to /etc/sluice/upf.yaml and make it yours;"
+echo "      sluice upf -c /etc/sluice/upf.yaml --check; systemctl enable --now sluice-upf"

@@ -1,0 +1,165 @@
+//! `sluice reference`: the operator's reference pages, made from the code; `docs/operator/` has the same.
+
+use crate::cli::Cli;
+use crate::cli::args::{ReferenceArgs, ReferencePage};
+use crate::exit::Exit;
+use crate::upf::metrics;
+use clap::CommandFactory;
+use sluice_datapath::drop::DropReason;
+use sluice_datapath::forward::slow_reason::SlowReason;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+/// Prints a page.
+pub fn run(args: ReferenceArgs) -> Exit {
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = io::stdout().write_all(page(args.page).as_bytes());
+    Exit::Done
+}
+
+/// A page as Markdown.
+pub fn page(page: ReferencePage) -> String {
+    match page {
+        ReferencePage::Drops => drops(),
+        ReferencePage::Refusals => refusals(),
+        ReferencePage::Metrics => metrics_page(),
+        ReferencePage::Ctl => ctl(),
+    }
+}
+
+const MADE: &str = "<!-- Made from the code: `sluice reference";
+
+fn drops() -> String {
+    let mut page = format!(
+        "{MADE} drops`. -->\n\n# Drop reasons\n\n\
+         Every packet that does not leave is counted under exactly one reason: in `sluice ctl drops`, in the \
+         metric `sluice_packets_dropped_total{{reason=\"...\"}}`, and for single packets in `sluice ctl trace`. \
+         Names never change.\n\n\
+         | reason | what it means | what to do |\n| --- | --- | --- |\n"
+    );
+    for reason in DropReason::ALL {
+        let (name, meaning, advice) = (reason.name(), reason.meaning(), reason.advice());
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| `{name}` | {meaning} | {advice} |");
+    }
+    page += "\n# Reasons for the slow path\n\n\
+             Packets of these kinds are forwarded just as rightly, but cost two to five times as much. `sluice \
+             ctl workers` and `sluice_slow_path_packets_total` count them.\n\n\
+             | reason | what it means |\n| --- | --- |\n";
+    for reason in SlowReason::ALL {
+        let _ = writeln!(page, "| `{}` | {} |", reason.name(), reason.meaning());
+    }
+    page
+}
+
+fn refusals() -> String {
+    let mut page = format!(
+        "{MADE} refusals`. -->\n\n# Refused requests\n\n\
+         A refused request changes nothing. `sluice ctl refusals` shows the newest with peer, cause, Offending \
+         IE, rule and CP F-SEID, and how often each cause was given; each is a line of the log, too, as far as \
+         the limit on lines allows.\n\n\
+         | cause | name in TS 29.244, 8.2.1 | when Sluice gives it, and what to do |\n| --- | --- | --- |\n"
+    );
+    for (cause, advice) in sluice_session::refusal_causes() {
+        let name = cause.name().unwrap_or_default();
+        let _ = writeln!(page, "| {} | {name} | {advice} |", cause.0);
+    }
+    page
+}
+
+fn metrics_page() -> String {
+    let mut page = format!(
+        "{MADE} metrics`. -->\n\n# Metrics\n\n\
+         `metrics.listen` of upf.yaml says where Prometheus finds them (text format 0.0.4); without it they are \
+         served on 127.0.0.1:9469.\n\n\
+         | metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n"
+    );
+    for family in metrics::families() {
+        let labels: Vec<_> = family.labels.iter().map(|l| format!("`{l}`")).collect();
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            family.name,
+            family.kind,
+            labels.join(", "),
+            family.help
+        );
+    }
+    page
+}
+
+fn ctl() -> String {
+    let mut page = format!(
+        "{MADE} ctl`. -->\n\n# sluice ctl\n\n\
+         Asks a running UPF over its control socket. `--json` gives one JSON object; SEIDs and TEIDs are \
+         hexadecimal text in both.\n"
+    );
+    let mut command = Cli::command();
+    command.build();
+    let ctl = command.find_subcommand_mut("ctl");
+    for command in ctl.into_iter().flat_map(clap::Command::get_subcommands_mut) {
+        let name = command.get_name().to_owned();
+        if name != "help" {
+            let help = command
+                .clone()
+                .color(clap::ColorChoice::Never)
+                .render_long_help();
+            let _ = write!(
+                page,
+                "\n## sluice ctl {name}\n\n```\n{}\n```\n",
+                trimmed(&help.to_string())
+            );
+        }
+    }
+    page
+}
+
+/// Without blanks at the ends of lines.
+fn trimmed(text: &str) -> String {
+    let lines: Vec<_> = text.trim_end().lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// With SLUICE_WRITE_REFERENCE=1 they are written.
+    #[test]
+    fn the_operators_pages_are_those_of_the_code() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operator");
+        let pages = [
+            (ReferencePage::Drops, "drops.md"),
+            (ReferencePage::Refusals, "refusals.md"),
+            (ReferencePage::Metrics, "metrics.md"),
+            (ReferencePage::Ctl, "ctl.md"),
+        ];
+        for (name, file) in pages {
+            let (path, made) = (folder.join(file), page(name));
+            if std::env::var_os("SLUICE_WRITE_REFERENCE").is_some() {
+                fs::write(&path, &made).unwrap();
+            }
+            let found = fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                found == made,
+                "docs/operator/{file} is not what the code says: SLUICE_WRITE_REFERENCE=1 cargo test -p sluice \
+                 --lib reference"
+            );
+        }
+    }
+
+    #[test]
+    fn every_reason_has_its_sentence_and_its_advice() {
+        for reason in DropReason::ALL {
+            for text in [reason.meaning(), reason.advice()] {
+                assert!(
+                    text.ends_with('.') && text.len() > 10,
+                    "{}: {text}",
+                    reason.name()
+                );
+            }
+        }
+    }
+}
