@@ -78,10 +78,10 @@ impl Rig {
         let word = |at: usize| words.get(at).copied().map_or(0, u32::from_be_bytes);
         match step.kind & 0x0f {
             port @ 0..=1 => self.frame(u16::from(port), step.bytes),
-            2 => self.resolve(Resolve::NextHop(word(0) as u16 & 0x3f)),
+            2 => self.resolve(Resolve::NextHop(NextHopId(word(0) as u16 & 0x3f))),
             3 => {
                 let host = Ipv4Addr::from(u32::from(N6) & !0xff | word(0) & 0xff);
-                self.resolve(Resolve::OnLink(step.octet(0) & 3, host));
+                self.resolve(Resolve::OnLink(InterfaceId(step.octet(0) & 3), host));
             }
             4 => self.unknown_teid(step.octet(0), Ipv4Addr::from(word(1)), word(2)),
             5 => self.icmp(step.bytes, IcmpCause::TtlExceeded),
@@ -123,7 +123,7 @@ impl Rig {
     fn raw(&mut self, interface: u8, bytes: &[u8]) {
         let _ = self
             .control
-            .frame(self.now_ns, interface, bytes, &mut self.sent);
+            .frame(self.now_ns, InterfaceId(interface), bytes, &mut self.sent);
         // Its addresses may be any, so the answer's may be, too.
         self.sent = Sent::default();
     }
@@ -135,7 +135,7 @@ impl Rig {
 
     fn unknown_teid(&mut self, interface: u8, peer: Ipv4Addr, teid: u32) {
         let notice = UnknownTeid {
-            interface: interface & 3,
+            interface: InterfaceId(interface & 3),
             peer,
             local: N3,
             teid,

@@ -77,8 +77,31 @@ unsafe impl<T: Zeroable, const N: usize> Zeroable for [T; N] {}
 ///     struct Pointing { name: &'static str }
 /// }
 /// ```
+/// A newtype works, too:
+/// ```
+/// sluice_mem::zeroable_struct! {
+///     #[derive(Clone, Copy)]
+///     #[repr(transparent)]
+///     pub struct Number(pub u16);
+/// }
+/// ```
 #[macro_export]
 macro_rules! zeroable_struct {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident($field_vis:vis $type:ty);
+    ) => {
+        $(#[$meta])*
+        $vis struct $name($field_vis $type);
+
+        const _: () = assert!(
+            ::core::mem::size_of::<$name>() == ::core::mem::size_of::<$type>(),
+            "a zeroable struct must have no padding"
+        );
+
+        // SAFETY: its only field is Zeroable (where clause), and there is no padding.
+        unsafe impl $crate::Zeroable for $name where $type: $crate::Zeroable {}
+    };
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident {

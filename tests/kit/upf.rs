@@ -1,5 +1,6 @@
 //! A whole UPF without daemon: control core and workers on simulated ports.
 
+use sluice_datapath::ids::WorkerId;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -75,7 +76,7 @@ impl Upf {
         let pool = HeapPool::new(PoolConfig::default());
         let ports = [n3.clone(), n6.clone(), n4_port.clone()];
         let workers = seeds.into_iter().map(|seed| {
-            let polled = if seed.id() == 0 {
+            let polled = if seed.id() == WorkerId(0) {
                 vec![polled(0), polled(1), polled(2)]
             } else {
                 vec![]

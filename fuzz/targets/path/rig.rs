@@ -3,6 +3,7 @@
 use super::rules::{Places, end_marker, operation, sessions};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
@@ -63,7 +64,7 @@ impl Rig {
             segments: if shape & 8 == 0 { usize::MAX } else { 24 },
             ..PoolConfig::default()
         });
-        let polled = |id| match id {
+        let polled = |id: WorkerId| match id.0 {
             0 => vec![at(0), at(1)],
             _ => vec![],
         };
@@ -74,7 +75,7 @@ impl Rig {
                 seed.grow(net.io(&ports, pool.clone()), polled, QueueId(0))
             })
             .collect();
-        control.polls(0, &polled(0));
+        control.polls(WorkerId(0), &polled(WorkerId(0)));
         let (places, ops) = sessions(&layout, &mut foreign);
         let mut rig = Self {
             net,
@@ -112,7 +113,7 @@ impl Rig {
     /// The control core has a frame sent.
     pub fn control_sends(&mut self, frame: &[u8], interface: u8) {
         if let Some(packet) = self.pool.packet(frame)
-            && let Err(packet) = self.control.transmit(packet, interface & 3)
+            && let Err(packet) = self.control.transmit(packet, InterfaceId(interface & 3))
         {
             packet.free();
         }
@@ -132,8 +133,12 @@ impl Rig {
         for [what, to] in octets.as_chunks::<2>().0.iter().take(8) {
             let worker = (to & 0x7f) % self.workers.len() as u8;
             let known = match to & 0x80 {
-                0 => self.control.move_shard(ShardId((*what).into()), worker),
-                _ => self.control.move_queue(at(u16::from(what & 1)), worker),
+                0 => self
+                    .control
+                    .move_shard(ShardId((*what).into()), WorkerId(worker)),
+                _ => self
+                    .control
+                    .move_queue(at(u16::from(what & 1)), WorkerId(worker)),
             };
             assert!(known, "shard or queue {what} to {worker}");
         }
@@ -298,6 +303,18 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
     }
 }
 
+/// Of N6: its link, and a route.
+fn egress() -> Egress {
+    let n6 = Prefix::new(N6, 24).expect("a prefix");
+    let far = Prefix::new([203, 0, 113, 0].into(), 24).expect("a prefix");
+    Egress {
+        connected: vec![(n6, InterfaceId(1))],
+        neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), NextHopId(1))].into(),
+        routes: vec![(far, NextHopId(1))],
+        own: vec![(N6.into(), InterfaceId(1))],
+    }
+}
+
 /// Interface 0 is N3 (MTU 1500), 1 is N6 (1500), 2 is N3 on VLAN 30 (600).
 fn tables(known: u8) -> Tables {
     let tunnels = vec![TunnelAddress {
@@ -310,8 +327,6 @@ fn tables(known: u8) -> Tables {
         address: address.into(),
         mac,
     };
-    let n6 = Prefix::new(N6, 24).expect("a prefix");
-    let far = Prefix::new([203, 0, 113, 0].into(), 24).expect("a prefix");
     let mut tables = Tables {
         interfaces: vec![
             Interface {
@@ -330,42 +345,41 @@ fn tables(known: u8) -> Tables {
         ],
         by_port: vec![
             PortInterfaces {
-                untagged: Some(0),
-                tagged: vec![(30, 2)],
+                untagged: Some(InterfaceId(0)),
+                tagged: vec![(30, InterfaceId(2))],
             },
             PortInterfaces {
-                untagged: Some(1),
+                untagged: Some(InterfaceId(1)),
                 tagged: vec![],
             },
         ],
-        egresses: vec![Egress {
-            connected: vec![(n6, 1)],
-            neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), 1)].into(),
-            routes: vec![(far, 1)],
-            own: vec![(Ipv4Addr::new(198, 51, 100, 1).into(), 1)],
-        }],
+        egresses: vec![egress()],
         ..Tables::default()
     };
     let third = mac(2, [2, 0, 0, 0, 1, 4]).filter(|_| known & 8 != 0);
     let hops = [
-        hop(0, [192, 0, 2, 50], mac(0, [2, 0, 0, 0, 1, 3])),
-        hop(1, [198, 51, 100, 80], mac(1, [2, 0, 0, 0, 1, 6])),
-        hop(2, [192, 0, 2, 60], third),
+        hop(InterfaceId(0), [192, 0, 2, 50], mac(0, [2, 0, 0, 0, 1, 3])),
+        hop(
+            InterfaceId(1),
+            [198, 51, 100, 80],
+            mac(1, [2, 0, 0, 0, 1, 6]),
+        ),
+        hop(InterfaceId(2), [192, 0, 2, 60], third),
     ];
     let mut slots = NextHopSlots::new(hops.len());
     for (id, hop) in (0..).zip(&hops) {
         let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
-        slots.set(id, hop, &front);
+        slots.set(NextHopId(id), hop, &front);
     }
     tables.next_hops = slots.reader();
     let peers = [
-        Peer::new([192, 0, 2, 50].into(), UPF, 0),
-        Peer::new([192, 0, 2, 60].into(), UPF, 2),
-        Peer::new([198, 51, 100, 80].into(), UPF, 1),
+        Peer::new([192, 0, 2, 50].into(), UPF, NextHopId(0)),
+        Peer::new([192, 0, 2, 60].into(), UPF, NextHopId(2)),
+        Peer::new([198, 51, 100, 80].into(), UPF, NextHopId(1)),
     ];
     let mut slots = PeerSlots::new(peers.len());
     for (id, peer) in (0..).zip(&peers) {
-        slots.set(id, Some(peer));
+        slots.set(PeerId(id), Some(peer));
     }
     tables.peers = slots.reader();
     tables

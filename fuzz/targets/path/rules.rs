@@ -1,6 +1,7 @@
 //! The sessions of the rig and the changes that a script makes to them.
 
 use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
+use sluice_datapath::ids::{EgressId, PeerId};
 use sluice_datapath::limits::RULE_QERS;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactWriter};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
@@ -124,7 +125,7 @@ fn relayed(teid: u32) -> SessionEntry {
 
 fn into(peer: u16) -> Body {
     Body {
-        peer,
+        peer: PeerId(peer),
         teid: 0x0d01,
         ..Body::default()
     }
@@ -180,8 +181,8 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
     let at = places.lines[usize::from(which) % places.lines.len()];
     let block = places.blocks[usize::from(which) % places.blocks.len()];
     let body = Body {
-        egress: u16::from(peer >> 4),
-        peer: u16::from(peer & 7),
+        egress: EgressId(u16::from(peer >> 4)),
+        peer: PeerId(u16::from(peer & 7)),
         teid: u32::from(low),
         rate0: some_rate(rate & 15),
         rate1: some_rate(rate >> 4),
@@ -283,7 +284,7 @@ fn some_rate(step: u8) -> Rate {
 /// The End Marker that two octets ask for.
 pub(super) fn end_marker([peer, teid]: [u8; 2]) -> EndMarker {
     EndMarker {
-        peer: u16::from(peer & 7),
+        peer: PeerId(u16::from(peer & 7)),
         teid: u32::from(teid),
     }
 }

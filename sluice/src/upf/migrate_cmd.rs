@@ -4,6 +4,7 @@ use super::ctl::{CtlRequest, Request, error};
 use serde_json::{Value, json};
 use sluice_control::core::Core;
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::ids::WorkerId;
 use sluice_mem::shard::ShardId;
 use sluice_port::Packet;
 use std::net::Ipv4Addr;
@@ -94,12 +95,12 @@ fn move_shard<P: Packet>(
         return Err(format!("worker {to}: expected 0 to {}", workers - 1));
     }
     let from = core.end().mover().owner(shard);
-    if !core.end_mut().move_shard(shard, to) {
+    if !core.end_mut().move_shard(shard, WorkerId(to)) {
         return Err(format!("shard {shard}: expected 0 to 4095"));
     }
     Ok((
         Some(shard),
-        json!({ "shard": shard.0, "from": from, "to": to }),
+        json!({ "shard": shard.0, "from": from.0, "to": to }),
     ))
 }
 

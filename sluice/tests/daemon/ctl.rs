@@ -93,7 +93,11 @@ fn one_session(daemon: &Daemon, ue: &Ue, sessions: &Value) {
     assert_eq!(by_ue["session"]["urr"][0]["measurement_method"][0], "VOLUM");
     let nobody = daemon.ctl(&["session", "10.99.0.1"]);
     assert_eq!(nobody.code, Some(1));
-    assert!(nobody.err.contains("no session has the UE address 10.99.0.1"));
+    assert!(
+        nobody
+            .err
+            .contains("no session has the UE address 10.99.0.1")
+    );
 }
 
 /// What stands in the texts.

@@ -189,7 +189,7 @@ impl ScaledWorkers for Owners<'_> {
     }
 
     fn owner(&self, shard: ShardId) -> WorkerId {
-        self.0.owner(shard) - self.1 as WorkerId
+        WorkerId::at(self.0.owner(shard).index() - self.1)
     }
 
     fn owned(&self) -> Vec<u32> {
@@ -202,12 +202,12 @@ impl ScaledWorkers for Owners<'_> {
 
     fn spread(&mut self, workers: usize) {
         for shard in 0..SHARDS as u16 {
-            self.move_shard(ShardId(shard), (usize::from(shard) % workers) as WorkerId);
+            self.move_shard(ShardId(shard), WorkerId::at(usize::from(shard) % workers));
         }
     }
 
     fn move_shard(&mut self, shard: ShardId, to: WorkerId) {
-        self.0.move_shard(shard, to + self.1 as WorkerId);
+        self.0.move_shard(shard, WorkerId::at(to.index() + self.1));
     }
 }
 

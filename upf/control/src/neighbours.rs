@@ -183,7 +183,7 @@ impl Neighbours {
     /// Repeats questions and confirms old answers. `ask` gets each question.
     pub fn tick(&mut self, now_ns: u64, mut ask: impl FnMut(Question)) {
         for i in 0..self.stations.len() {
-            let id = i as NextHopId;
+            let id = NextHopId::at(i);
             match self.stations[i].state {
                 NeighbourState::Asking { times, at_ns } if now_ns >= at_ns + ASK_EVERY_NS => {
                     if times >= ASK_TIMES {
@@ -239,7 +239,7 @@ impl Neighbours {
             None if self.hops.len() < STATIONS_MAX => {
                 self.hops.push(hop);
                 self.stations.push(station);
-                (self.hops.len() - 1) as NextHopId
+                NextHopId::at(self.hops.len() - 1)
             }
             None => return None,
         };
@@ -314,14 +314,17 @@ mod tests {
     #[test]
     fn a_silent_station_is_asked_three_times_and_then_forgotten() {
         let mut n = Neighbours::default();
-        assert!(n.want(0, HOST, 0).is_some());
-        assert!(n.want(0, HOST, 1).is_none(), "already being asked for");
+        assert!(n.want(InterfaceId(0), HOST, 0).is_some());
+        assert!(
+            n.want(InterfaceId(0), HOST, 1).is_none(),
+            "already being asked for"
+        );
         assert_eq!(questions(&mut n, S), 1);
         assert_eq!(questions(&mut n, 2 * S), 1);
         assert_eq!(questions(&mut n, 3 * S), 0);
         assert_eq!(n.iter().count(), 0);
         assert!(
-            n.want(0, HOST, 4 * S).is_some(),
+            n.want(InterfaceId(0), HOST, 4 * S).is_some(),
             "asked anew when wanted anew"
         );
     }
@@ -329,57 +332,61 @@ mod tests {
     #[test]
     fn a_number_that_was_given_back_is_nobodys() {
         let mut n = Neighbours::default();
-        n.want(0, HOST, 0);
+        n.want(InterfaceId(0), HOST, 0);
         for s in 1..4 {
             questions(&mut n, s * S);
         }
-        assert_eq!(n.want_hop(0, 4 * S), None);
+        assert_eq!(n.want_hop(NextHopId(0), 4 * S), None);
         for s in 5..9 {
             questions(&mut n, s * S);
         }
-        let others = [1, 2].map(|last| n.hold(0, Ipv4Addr::new(192, 0, 2, last)));
+        let others = [1, 2].map(|last| n.hold(InterfaceId(0), Ipv4Addr::new(192, 0, 2, last)));
         assert_ne!(others[0], others[1], "each station has a number of its own");
     }
 
     #[test]
     fn a_held_station_keeps_its_number_though_it_is_silent() {
         let mut n = Neighbours::default();
-        let id = n.hold(0, HOST).unwrap();
+        let id = n.hold(InterfaceId(0), HOST).unwrap();
         n.want_hop(id, 0);
         for s in 1..10 {
             questions(&mut n, s * S);
         }
-        assert_eq!(n.hold(0, HOST), Some(id));
+        assert_eq!(n.hold(InterfaceId(0), HOST), Some(id));
     }
 
     #[test]
     fn an_answer_is_kept_while_it_is_confirmed_and_lost_when_it_is_not() {
         let mut n = Neighbours::default();
-        n.want(0, HOST, 0);
-        n.heard(0, HOST, MAC, false, S);
-        assert_eq!(n.mac(0, HOST), Some(MAC));
+        n.want(InterfaceId(0), HOST, 0);
+        n.heard(InterfaceId(0), HOST, MAC, false, S);
+        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
         assert_eq!(questions(&mut n, 31 * S), 1);
-        assert_eq!(n.mac(0, HOST), Some(MAC), "used while it is confirmed");
+        assert_eq!(
+            n.mac(InterfaceId(0), HOST),
+            Some(MAC),
+            "used while it is confirmed"
+        );
         for s in 32..36 {
             questions(&mut n, s * S);
         }
-        assert_eq!(n.mac(0, HOST), None);
+        assert_eq!(n.mac(InterfaceId(0), HOST), None);
     }
 
     #[test]
     fn strangers_who_do_not_speak_to_us_are_not_learned() {
         let mut n = Neighbours::default();
-        n.heard(0, HOST, MAC, false, 0);
-        assert_eq!(n.mac(0, HOST), None);
-        n.heard(0, HOST, MAC, true, 0);
-        assert_eq!(n.mac(0, HOST), Some(MAC));
+        n.heard(InterfaceId(0), HOST, MAC, false, 0);
+        assert_eq!(n.mac(InterfaceId(0), HOST), None);
+        n.heard(InterfaceId(0), HOST, MAC, true, 0);
+        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
     }
 
     #[test]
     fn a_static_station_cannot_be_taken_over() {
         let mut n = Neighbours::default();
-        n.add_static(0, HOST, MAC);
-        n.heard(0, HOST, MacAddr([6; 6]), true, 0);
-        assert_eq!(n.mac(0, HOST), Some(MAC));
+        n.add_static(InterfaceId(0), HOST, MAC);
+        n.heard(InterfaceId(0), HOST, MacAddr([6; 6]), true, 0);
+        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
     }
 }

@@ -1,18 +1,67 @@
 //! Identifiers of the packet path: workers, interfaces, next hops, peers, egresses.
 
-/// A worker.
-pub type WorkerId = u8;
+use core::fmt;
+
+macro_rules! ids {
+    ($($(#[$meta:meta])* $name:ident($int:ty);)*) => {$(
+        sluice_mem::zeroable_struct! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+            #[repr(transparent)]
+            pub struct $name(pub $int);
+        }
+
+        impl $name {
+            /// As a place in a list.
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The one in this place of a list; lists are bounded so that each has its number.
+            #[inline]
+            pub const fn at(index: usize) -> Self {
+                debug_assert!(index <= <$int>::MAX as usize);
+                Self(index as $int)
+            }
+        }
+
+        impl From<$name> for usize {
+            #[inline(always)]
+            fn from(id: $name) -> Self {
+                id.index()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A worker.
+    WorkerId(u8);
+    /// A place in [`Tables::interfaces`](crate::tables::Tables).
+    InterfaceId(u8);
+    /// A slot of [`Tables::next_hops`](crate::tables::Tables).
+    NextHopId(u16);
+    /// A slot of [`Tables::peers`](crate::tables::Tables).
+    PeerId(u16);
+    /// A place in [`Tables::egresses`](crate::tables::Tables).
+    EgressId(u16);
+}
 
 /// No worker: nobody owns it, or it is on its way.
-pub const NO_WORKER: WorkerId = u8::MAX;
+pub const NO_WORKER: WorkerId = WorkerId(u8::MAX);
 
-/// A place in [`Tables::interfaces`](crate::tables::Tables).
-pub type InterfaceId = u8;
-/// A slot of [`Tables::next_hops`](crate::tables::Tables).
-pub type NextHopId = u16;
 /// No next hop: no route leads to the peer.
-pub const NO_NEXT_HOP: NextHopId = NextHopId::MAX;
-/// A slot of [`Tables::peers`](crate::tables::Tables).
-pub type PeerId = u16;
-/// A place in [`Tables::egresses`](crate::tables::Tables).
-pub type EgressId = u16;
+pub const NO_NEXT_HOP: NextHopId = NextHopId(u16::MAX);

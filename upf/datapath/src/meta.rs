@@ -52,7 +52,7 @@ impl Meta {
         inner_at: 0,
         inner_len: 0,
         qfi: NO_QFI,
-        interface: 0,
+        interface: InterfaceId(0),
         local: 0,
         entry: Entry::Plain,
         fast_path: false,

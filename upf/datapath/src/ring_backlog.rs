@@ -74,7 +74,9 @@ impl<P> RingBacklog<P> {
         if self.lists[to].is_empty() {
             ring.push_reserved(token).is_ok()
         } else {
-            self.places.push(&mut self.lists[to], 0, token).is_ok()
+            self.places
+                .push(&mut self.lists[to], WorkerId(0), token)
+                .is_ok()
         }
     }
 
@@ -120,7 +122,7 @@ impl<P> RingBacklog<P> {
         if self.places.len() >= HANDOVER_LATE {
             return Err(what);
         }
-        self.places.push(&mut self.lists[to], 0, what)
+        self.places.push(&mut self.lists[to], WorkerId(0), what)
     }
 }
 
@@ -147,8 +149,8 @@ mod tests {
     fn token(number: u16) -> Handover<u32> {
         Handover::Switch(Switch {
             shard: ShardId(number),
-            to: 1,
-            producer: 0,
+            to: WorkerId(1),
+            producer: WorkerId(0),
         })
     }
 
@@ -168,10 +170,12 @@ mod tests {
         while sent < 32_000 {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             match seed >> 29 {
-                0..=4 => outbox.put(1, packet(sent)).unwrap_or_else(|_| panic!()),
+                0..=4 => outbox
+                    .put(WorkerId(1), packet(sent))
+                    .unwrap_or_else(|_| panic!()),
                 5 => {
                     tokens += 1;
-                    assert!(outbox.put_token(1, token(sent as u16)));
+                    assert!(outbox.put_token(WorkerId(1), token(sent as u16)));
                 }
                 _ => {
                     outbox.flush(|to| assert_eq!(to, 1));
@@ -203,12 +207,12 @@ mod tests {
     fn full_is_full_for_packets_and_not_for_tokens() {
         let (mut outbox, mut consumer) = outbox();
         let mut sent = 0;
-        while outbox.put(1, packet(sent)).is_ok() {
+        while outbox.put(WorkerId(1), packet(sent)).is_ok() {
             sent += 1;
         }
         let ring = sent as usize - outbox.late();
         assert!(ring >= PLACES && outbox.late() == HANDOVER_LATE);
-        (0..TOKENS).for_each(|n| assert!(outbox.put_token(1, token(n as u16))));
+        (0..TOKENS).for_each(|n| assert!(outbox.put_token(WorkerId(1), token(n as u16))));
         let mut came = 0;
         while outbox.late() > 0 {
             outbox.flush(|_| ());
@@ -217,14 +221,16 @@ mod tests {
             }
         }
         assert_eq!(came, sent as usize + TOKENS);
-        assert!(outbox.put(0, packet(0)).is_err() && !outbox.put_token(2, token(0)));
+        assert!(
+            outbox.put(WorkerId(0), packet(0)).is_err() && !outbox.put_token(WorkerId(2), token(0))
+        );
     }
 
     #[test]
     fn what_is_left_at_the_end_is_given_back() {
         let (mut outbox, _consumer) = outbox();
         let ring = (0..2_000)
-            .filter(|n| outbox.put(1, packet(*n)).is_ok())
+            .filter(|n| outbox.put(WorkerId(1), packet(*n)).is_ok())
             .count()
             - outbox.late();
         let left = std::iter::from_fn(|| outbox.drain()).count();

@@ -77,7 +77,7 @@ impl PeerSlots {
     pub fn set(&mut self, id: PeerId, peer: Option<&Peer>) {
         let words = peer.map_or([0, 0], |peer| {
             let ends = u64::from(u32::from(peer.local)) << 32 | u64::from(u32::from(peer.address));
-            [ends, PEER_IS_THERE | u64::from(peer.next_hop)]
+            [ends, PEER_IS_THERE | u64::from(peer.next_hop.0)]
         });
         self.0.write(usize::from(id), words);
     }
@@ -95,7 +95,7 @@ impl Peers {
         (rest & PEER_IS_THERE != 0).then_some(Peer {
             local: ((ends >> 32) as u32).into(),
             address: (ends as u32).into(),
-            next_hop: rest as u16,
+            next_hop: NextHopId(rest as u16),
         })
     }
 }
@@ -132,7 +132,7 @@ impl CompiledTables {
         let mut header_matches: Vec<Vec<HeaderMatch>> = vec![Vec::new(); tables.by_port.len()];
         for (id, interface) in tables.interfaces.iter().enumerate() {
             if let Some(of_port) = header_matches.get_mut(usize::from(interface.port.0)) {
-                of_port.extend(HeaderMatch::of(id as InterfaceId, interface));
+                of_port.extend(HeaderMatch::of(InterfaceId::at(id), interface));
             }
         }
         Self {

@@ -41,7 +41,7 @@ impl Scene<'_> {
         let mut step = Map::new();
         step.insert("packet".into(), json!(packet));
         step.insert("time".into(), json!(wall(record.at_ns)));
-        step.insert("worker".into(), json!(record.worker));
+        step.insert("worker".into(), json!(record.worker.0));
         step.insert("came".into(), self.came(record.came));
         if let Some(meta) = &record.meta {
             self.placed(meta, &mut step);
@@ -153,7 +153,7 @@ impl Scene<'_> {
                 "dropped"
             }
             Fate::HandedOver(to) => {
-                step.insert("to_worker".into(), json!(to));
+                step.insert("to_worker".into(), json!(to.0));
                 "handed over"
             }
             Fate::ToControl => "to the control core",

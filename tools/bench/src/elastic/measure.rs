@@ -3,6 +3,7 @@
 use super::source::Pace;
 use super::testbed::Testbed;
 use crate::path::traffic::Flow;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
 use sluice_mem::shard::ShardId;
@@ -80,7 +81,7 @@ pub fn moves<P: Packet + Send + 'static>(
 
 fn one_move<P: Packet + Send + 'static>(world: &mut Testbed<P>, shard: u16) -> Pause {
     let end = world.core.end_mut();
-    let to = 1 - end.mover().owner(ShardId(shard));
+    let to = WorkerId(1 - end.mover().owner(ShardId(shard)).0);
     world.watch.watch(shard.into());
     world.turn_for(AROUND_NS);
     // What the shard's packets take without a move is not the move's.

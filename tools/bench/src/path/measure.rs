@@ -6,6 +6,7 @@ use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
 use super::traffic::{Direction, OUTER_LEN, UplinkForm};
 use crate::stats::Summary;
+use sluice_datapath::ids::PeerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_host::clock;
@@ -124,10 +125,10 @@ impl Bench {
                 ..SessionEntry::default()
             };
             line.body.teid = flow.gnb_teid;
-            line.body.peer = world.frames.way_out(flow) as u16;
+            line.body.peer = PeerId(world.frames.way_out(flow) as u16);
             bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
             line.key = flow.ue;
-            line.body.peer = flow.gnb() as u16;
+            line.body.peer = PeerId(flow.gnb() as u16);
             bench.downlink.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
         }
         Ok(bench)

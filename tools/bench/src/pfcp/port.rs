@@ -22,7 +22,7 @@ const HEADERS: usize = 14 + HEADER_LEN + udp::HEADER_LEN;
 /// Frames that the limit takes at once, as the control core does.
 const BATCH: usize = 32;
 /// Of the N4 interface among the scene's.
-const INTERFACE: InterfaceId = N4.0 as InterfaceId;
+const INTERFACE: InterfaceId = InterfaceId(N4.0 as u8);
 
 /// The port's end of the wire.
 pub struct N4Port<P> {

@@ -113,7 +113,7 @@ impl Directory {
 
     /// All interfaces by their ids.
     pub fn interfaces(&self) -> impl Iterator<Item = (InterfaceId, &InterfaceConfig)> {
-        (0..).zip(&self.interfaces)
+        (0..).map(InterfaceId).zip(&self.interfaces)
     }
 
     /// The question for a station on the way to `destination`, if it must be asked for.

@@ -49,7 +49,7 @@ impl Directory {
             .enumerate()
             .filter(|(_, c)| plain(c))
             .find_map(|(id, _)| {
-                let id = id as InterfaceId;
+                let id = InterfaceId::at(id);
                 Some((id, self.station_towards(id, destination)?))
             })
     }

@@ -76,7 +76,7 @@ impl Peers {
             }
             None => {
                 self.places.push(used);
-                (self.places.len() - 1) as PeerId
+                PeerId::at(self.places.len() - 1)
             }
         };
         self.ids.insert((peer.local, peer.address), id);

@@ -56,11 +56,11 @@ impl Directory {
             is_first: true,
         };
         let ids = 0..config.interfaces.len();
-        let fronts = ids.map(|id| Front::of(&directory.path_interface(id as InterfaceId)));
+        let fronts = ids.map(|id| Front::of(&directory.path_interface(InterfaceId::at(id))));
         let fronts = fronts.collect();
         directory.neighbours.set_fronts(fronts);
         for (id, interface) in config.interfaces.iter().enumerate() {
-            directory.add_interface(id as InterfaceId, interface)?;
+            directory.add_interface(InterfaceId::at(id), interface)?;
         }
         Ok(directory)
     }
@@ -144,7 +144,7 @@ impl Directory {
             Some(p) => p.egress,
             None => {
                 self.egresses.push(EgressPlan::default());
-                (self.egresses.len() - 1) as EgressId
+                EgressId::at(self.egresses.len() - 1)
             }
         };
         self.egresses[usize::from(egress)].interfaces.push(id);

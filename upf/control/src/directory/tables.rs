@@ -32,15 +32,13 @@ impl Directory {
                 by_port.resize_with(port + 1, PortInterfaces::default);
             }
             match config.vlan {
-                None => by_port[port].untagged = Some(id as InterfaceId),
-                Some(vlan) => by_port[port].tagged.push((vlan.get(), id as InterfaceId)),
+                None => by_port[port].untagged = Some(InterfaceId::at(id)),
+                Some(vlan) => by_port[port].tagged.push((vlan.get(), InterfaceId::at(id))),
             }
         }
-        let ids = 0..self.interfaces.len() as u16;
+        let ids = (0..self.interfaces.len()).map(InterfaceId::at);
         Tables {
-            interfaces: ids
-                .map(|id| self.path_interface(id as InterfaceId))
-                .collect(),
+            interfaces: ids.map(|id| self.path_interface(id)).collect(),
             by_port,
             next_hops: self.neighbours.hops(),
             peers: self.peers.reader(),

@@ -171,7 +171,7 @@ mod tests {
         let numbered = of.iter().zip(0..);
         let heat = |((owner, heat), shard): (&(u8, u64), u16)| ShardLoad {
             shard: ShardId(shard),
-            owner: *owner,
+            owner: WorkerId(*owner),
             heat: *heat,
         };
         numbered.map(heat).collect()
@@ -185,7 +185,7 @@ mod tests {
                 .map(|h| h.heat)
                 .sum()
         };
-        (0..workers).map(|w| (w, of(w))).collect()
+        (0..workers).map(WorkerId).map(|w| (w, of(w))).collect()
     }
 
     fn levelled(shard_loads: &[ShardLoad], workers: u8) -> Rebalance {
@@ -204,7 +204,7 @@ mod tests {
                 .map(|h| h.heat)
                 .sum()
         };
-        (0..workers).map(sum).collect()
+        (0..workers).map(WorkerId).map(sum).collect()
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             levelling
                 .moves
                 .iter()
-                .all(|(shard, to)| *shard != ShardId(0) && *to == 1)
+                .all(|(shard, to)| *shard != ShardId(0) && *to == WorkerId(1))
         );
         assert_eq!(sums(&shard_loads, &levelling, 2)[0], 10_000);
     }
@@ -282,10 +282,19 @@ mod tests {
     fn who_is_busy_for_others_gets_no_shards_for_that() {
         let shard_loads = shard_loads(&vec![(1, 10); 100]);
         assert_eq!(
-            level(&shard_loads, &[(0, 990), (1, 1_000)], 0.05),
+            level(
+                &shard_loads,
+                &[(WorkerId(0), 990), (WorkerId(1), 1_000)],
+                0.05
+            ),
             Rebalance::default()
         );
-        let moves = level(&shard_loads, &[(0, 600), (1, 1_000)], 0.05).moves;
+        let moves = level(
+            &shard_loads,
+            &[(WorkerId(0), 600), (WorkerId(1), 1_000)],
+            0.05,
+        )
+        .moves;
         assert!((15..=20).contains(&moves.len()), "{moves:?}");
     }
 }

@@ -322,6 +322,6 @@ impl Control {
         interfaces
             .iter()
             .position(|i| i.instance == Some(pool.instance))
-            .map(|at| at as InterfaceId)
+            .map(InterfaceId::at)
     }
 }

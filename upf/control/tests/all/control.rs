@@ -138,7 +138,7 @@ pub fn gnb_says(control: &mut Control, port: u16, payload: &[u8]) -> (Sent, Opti
         EtherType::IPV4,
         &datagram(GNB, N3, (40_000, port), payload),
     );
-    let event = control.frame(0, 0, &bytes, &mut sent);
+    let event = control.frame(0, InterfaceId(0), &bytes, &mut sent);
     (sent, event)
 }
 
@@ -160,9 +160,9 @@ fn arp_for_our_address_is_answered_on_the_vlan_and_the_asker_is_learned() {
     let mut sent = Sent::default();
     let ask = Arp::request(GNB_MAC, GNB, N3);
     let bytes = frame(MacAddr::BROADCAST, GNB_MAC, EtherType::ARP, &ask.to_bytes());
-    control.frame(0, 0, &bytes, &mut sent);
+    control.frame(0, InterfaceId(0), &bytes, &mut sent);
     let (id, eth) = sent.only();
-    assert_eq!((id, eth.destination()), (0, GNB_MAC));
+    assert_eq!((id, eth.destination()), (InterfaceId(0), GNB_MAC));
     assert_eq!(eth.vlan(), VlanId::new(30));
     let reply = Arp::parse(eth.payload()).unwrap();
     assert_eq!(reply.operation, Operation::Reply);
@@ -186,7 +186,7 @@ fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
             EtherType::ARP,
             &ask.to_bytes(),
         );
-        control.frame(0, 1, &bytes, &mut sent);
+        control.frame(0, InterfaceId(1), &bytes, &mut sent);
         assert_eq!(sent.out.len(), answers, "{target}");
     }
 }
@@ -194,7 +194,7 @@ fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
 /// What a UE sends to our N6 address, and the answer on its way back through the path.
 fn ue_says(control: &mut Control, packet: &[u8]) -> Option<Vec<u8>> {
     let mut sent = Sent::default();
-    control.from_ue(0, 1, packet, &mut sent);
+    control.from_ue(0, InterfaceId(1), packet, &mut sent);
     assert!(sent.out.is_empty(), "a UE is not on the link");
     let (port, frame) = sent.to_path.pop()?;
     assert_eq!((port, sent.to_path.len()), (PortId(1), 0));
@@ -254,12 +254,15 @@ fn our_own_address_is_nobodys_who_claims_it() {
         EtherType::ARP,
         &thief.to_bytes(),
     );
-    control.frame(0, 1, &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
     // Any change brings new tables.
-    let questions = Resolve::OnLink(1, Ipv4Addr::new(198, 51, 100, 7));
+    let questions = Resolve::OnLink(InterfaceId(1), Ipv4Addr::new(198, 51, 100, 7));
     control.resolve(0, questions, &mut Sent::default());
     let tables = control.take_tables().expect("new tables");
-    assert_eq!(Lpm::of(&tables.egresses[0]).route(N6.into()), Route::Own(1));
+    assert_eq!(
+        Lpm::of(&tables.egresses[0]).route(N6.into()),
+        Route::Own(InterfaceId(1))
+    );
 }
 
 #[test]
@@ -289,7 +292,7 @@ fn ping_to_our_address_is_answered() {
     let mut sent = Sent::default();
     control.frame(
         0,
-        1,
+        InterfaceId(1),
         &frame(N6_MAC, GATEWAY_MAC, EtherType::IPV4, &ping),
         &mut sent,
     );
@@ -389,7 +392,7 @@ fn an_error_indication_counts_only_from_the_peer_that_it_names() {
 fn an_unknown_teid_is_indicated_at_a_bounded_rate_once_the_peer_is_known() {
     let mut control = control();
     let notice = UnknownTeid {
-        interface: 0,
+        interface: InterfaceId(0),
         peer: GNB,
         local: N3,
         teid: 4711,
@@ -404,7 +407,7 @@ fn an_unknown_teid_is_indicated_at_a_bounded_rate_once_the_peer_is_known() {
     );
     let answer = Arp::request(N3_MAC, N3, GNB).reply_from(GNB_MAC);
     let bytes = frame(N3_MAC, GNB_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, 0, &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(0), &bytes, &mut Sent::default());
     let mut sent = Sent::default();
     for _ in 0..100 {
         control.unknown_teid(1, notice, &mut sent);
@@ -460,7 +463,7 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     assert_eq!(Arp::parse(eth.payload()).unwrap().target_ip, GATEWAY);
     let answer = Arp::request(N6_MAC, N6, GATEWAY).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, 1, &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
     let mut sent = Sent::default();
     control.icmp(0, &down, IcmpCause::TooBig(1456), &mut sent);
     let (_, eth) = sent.only();
@@ -506,7 +509,7 @@ fn damaged_pings_and_datagrams_are_answered_with_silence() {
     let mut sent = Sent::default();
     for (id, to, bytes) in [(1, N6_MAC, ping), (0, N3_MAC, echo)] {
         let bytes = frame(to, GATEWAY_MAC, EtherType::IPV4, &bytes);
-        assert_eq!(control.frame(0, id, &bytes, &mut sent), None);
+        assert_eq!(control.frame(0, InterfaceId(id), &bytes, &mut sent), None);
     }
     assert!(sent.out.is_empty());
     assert_eq!(control.counters().ignored, 2);
@@ -517,8 +520,8 @@ fn nonsense_is_counted_and_answered_with_silence() {
     let mut control = control();
     let mut sent = Sent::default();
     for len in 0..60 {
-        control.frame(0, 0, &vec![0x45; len], &mut sent);
-        control.frame(0, 9, &vec![0; len], &mut sent);
+        control.frame(0, InterfaceId(0), &vec![0x45; len], &mut sent);
+        control.frame(0, InterfaceId(9), &vec![0; len], &mut sent);
     }
     let (garbled, event) = gnb_says(&mut control, gtpu::PORT, &[0x30, 26, 0, 200]);
     assert!(sent.out.is_empty() && garbled.out.is_empty() && event.is_none());

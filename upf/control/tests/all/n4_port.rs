@@ -120,7 +120,8 @@ impl Rig {
             ethertype: EtherType::ARP,
         };
         let frame = [&header.to_bytes()[..], &arp.to_bytes()].concat();
-        self.control.frame(now_ns, 0, &frame, &mut Asked::default());
+        self.control
+            .frame(now_ns, InterfaceId(0), &frame, &mut Asked::default());
         assert!(self.control.directory.take_stations_changed());
         self.n4.stations_changed();
     }
@@ -128,7 +129,7 @@ impl Rig {
     fn left(&mut self) -> Vec<Vec<u8>> {
         let ready: Vec<_> = self.n4.take_ready().collect();
         let bytes = ready.into_iter().map(|(packet, interface)| {
-            assert_eq!(interface, 0);
+            assert_eq!(interface, InterfaceId(0));
             let bytes = packet.data().to_vec();
             packet.free();
             bytes
@@ -186,9 +187,9 @@ fn a_sound_datagram_is_taken_with_or_without_checksum() {
         local: SECOND,
         bytes: b"request",
     };
-    assert_eq!(rig.n4.arrive(0, &bytes), expected);
+    assert_eq!(rig.n4.arrive(InterfaceId(0), &bytes), expected);
     bytes[40..42].fill(0);
-    assert_eq!(rig.n4.arrive(0, &bytes), expected);
+    assert_eq!(rig.n4.arrive(InterfaceId(0), &bytes), expected);
     assert_eq!(rig.counters().received, 2);
 }
 
@@ -198,7 +199,7 @@ fn what_is_damaged_or_not_for_us_is_counted_by_its_fault() {
     let good = frame(&packet(N4, PORT, b"request"));
     let mut damaged = good.clone();
     *damaged.last_mut().unwrap() ^= 1;
-    assert_eq!(rig.n4.arrive(0, &damaged), Arrival::Refused);
+    assert_eq!(rig.n4.arrive(InterfaceId(0), &damaged), Arrival::Refused);
     assert_eq!(rig.counters().checksum, 1);
     let mut header = good.clone();
     header[22] ^= 1;
@@ -218,13 +219,24 @@ fn what_is_damaged_or_not_for_us_is_counted_by_its_fault() {
         good[..33].to_vec(),
     ];
     for bytes in &bad {
-        assert_eq!(rig.n4.arrive(0, bytes), Arrival::Refused, "{bytes:02x?}");
+        assert_eq!(
+            rig.n4.arrive(InterfaceId(0), bytes),
+            Arrival::Refused,
+            "{bytes:02x?}"
+        );
     }
-    assert_eq!(rig.n4.arrive(1, &good), Arrival::Refused, "elsewhere");
+    assert_eq!(
+        rig.n4.arrive(InterfaceId(1), &good),
+        Arrival::Refused,
+        "elsewhere"
+    );
     assert_eq!(rig.counters().malformed, bad.len() as u64 + 1);
     assert_eq!(rig.counters().received, 0);
     let mut lenient = Rig::new(false);
-    assert_ne!(lenient.n4.arrive(0, &damaged), Arrival::Refused);
+    assert_ne!(
+        lenient.n4.arrive(InterfaceId(0), &damaged),
+        Arrival::Refused
+    );
 }
 
 #[test]
@@ -237,11 +249,11 @@ fn fragments_in_any_order_make_a_message_larger_than_a_packet_buffer() {
     let mut whole = None;
     for part in &parts {
         assert_eq!(whole, None);
-        assert_eq!(rig.n4.arrive(0, part), Arrival::Fragment);
+        assert_eq!(rig.n4.arrive(InterfaceId(0), part), Arrival::Fragment);
         whole = rig.n4.gather(rig.pool.packet(part).unwrap(), 0);
     }
     let whole = whole.expect("all parts are there");
-    match rig.n4.arrive(0, &whole) {
+    match rig.n4.arrive(InterfaceId(0), &whole) {
         Arrival::Datagram { bytes, .. } => assert_eq!(bytes, message),
         other => panic!("{other:?}"),
     }
@@ -431,11 +443,11 @@ proptest! {
         let len = parts[0].len();
         parts[0].truncate(len.saturating_sub(usize::from(cut) % 8));
         for part in &parts {
-            match rig.n4.arrive(0, part) {
+            match rig.n4.arrive(InterfaceId(0), part) {
                 Arrival::Fragment => {
                     let packet = rig.pool.packet(part).unwrap();
                     if let Some(whole) = rig.n4.gather(packet, 0) {
-                        rig.n4.arrive(0, &whole);
+                        rig.n4.arrive(InterfaceId(0), &whole);
                     }
                 }
                 Arrival::Datagram { .. } | Arrival::Refused => {}

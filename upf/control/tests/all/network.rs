@@ -3,6 +3,7 @@
 use crate::control::*;
 use sluice_control::config::{ControlConfig, Role};
 use sluice_control::signalling::Control;
+use sluice_datapath::ids::InterfaceId;
 use sluice_datapath::lookup::lpm::Lpm;
 use sluice_datapath::message::Resolve;
 use sluice_datapath::tables::Route;
@@ -70,11 +71,11 @@ fn a_station_on_the_link_becomes_a_route_when_it_answers() {
     let mut control = control();
     let host = Ipv4Addr::new(198, 51, 100, 9);
     let mut sent = Sent::default();
-    control.resolve(0, Resolve::OnLink(1, host), &mut sent);
+    control.resolve(0, Resolve::OnLink(InterfaceId(1), host), &mut sent);
     assert_eq!(Arp::parse(sent.only().1.payload()).unwrap().sender_ip, N6);
     let answer = Arp::request(N6_MAC, N6, host).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
-    control.frame(0, 1, &bytes, &mut Sent::default());
+    control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
     let tables = control.take_tables().unwrap();
     let egress = control.directory.egress(Side::Core, None).unwrap();
     let lpm = Lpm::of(&tables.egresses[usize::from(egress)]);

@@ -60,7 +60,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
             n4: from_n4,
         });
         seeds.push(WorkerBuilder {
-            id: id as WorkerId,
+            id: WorkerId::at(id),
             places: SessionLookup {
                 layout: plan.layout.clone(),
                 foreign: foreign_reader.clone(),

@@ -4,7 +4,7 @@
 //! more, the shorter ones first. The table is made anew when a route or a station on a link comes or
 //! goes.
 
-use crate::ids::InterfaceId;
+use crate::ids::{InterfaceId, NextHopId};
 use crate::topology::{Egress, Prefix, Route};
 
 /// An entry is a route, or with this bit the number of a block.
@@ -28,18 +28,18 @@ pub struct Lpm {
 #[inline(always)]
 fn route_of(entry: u32) -> Route {
     match entry & KIND {
-        VIA => Route::Via(entry as u16),
-        OWN => Route::Own(entry as InterfaceId),
-        UNKNOWN => Route::Unknown(entry as InterfaceId),
+        VIA => Route::Via(NextHopId(entry as u16)),
+        OWN => Route::Own(InterfaceId(entry as u8)),
+        UNKNOWN => Route::Unknown(InterfaceId(entry as u8)),
         _ => Route::None,
     }
 }
 
 fn entry_of(route: Route) -> u32 {
     match route {
-        Route::Via(hop) => VIA | u32::from(hop),
-        Route::Own(interface) => OWN | u32::from(interface),
-        Route::Unknown(interface) => UNKNOWN | u32::from(interface),
+        Route::Via(hop) => VIA | u32::from(hop.0),
+        Route::Own(interface) => OWN | u32::from(interface.0),
+        Route::Unknown(interface) => UNKNOWN | u32::from(interface.0),
         Route::None => 0,
     }
 }

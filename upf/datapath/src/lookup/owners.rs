@@ -20,7 +20,7 @@ impl OwnerTable {
         let workers = workers.clamp(1, WORKERS);
         let mut table = Box::new([NO_WORKER; SHARDS as usize]);
         for (shard, owner) in table.iter_mut().enumerate() {
-            *owner = dealt(shard as u32 % (1 << BITS), BITS, workers) as WorkerId;
+            *owner = WorkerId::at(dealt(shard as u32 % (1 << BITS), BITS, workers));
         }
         Self(table)
     }

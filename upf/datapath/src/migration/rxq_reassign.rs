@@ -28,7 +28,7 @@ impl<I: PortIo> Worker<I> {
         self.io.leave_rx(fence.polled.port, fence.polled.queue);
         for worker in 0..self.rings.to_workers.workers() {
             if worker != usize::from(self.id) {
-                self.send_token(worker as WorkerId, Handover::Fence(fence));
+                self.send_token(WorkerId::at(worker), Handover::Fence(fence));
             }
         }
     }

@@ -79,7 +79,7 @@ impl<I: PortIo> Worker<I> {
                     break;
                 };
                 taken += 1;
-                self.take(from as WorkerId, message, now_ns);
+                self.take(WorkerId::at(from), message, now_ns);
             }
         }
         self.probe

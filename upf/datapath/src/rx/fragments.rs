@@ -27,7 +27,7 @@ impl<I: PortIo> Worker<I> {
         }
         match self
             .rings
-            .hand(to as WorkerId, Handover::Fragment(frame, port))
+            .hand(WorkerId::at(to), Handover::Fragment(frame, port))
         {
             Ok(()) => self.stats.handed_out.add(1),
             Err(back) => self.refuse_handover(back),

@@ -1,5 +1,6 @@
 //! A compiled rule: what a PDR with its FAR, QERs and URRs says, flattened for one direction.
 
+use crate::ids::{EgressId, PeerId};
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
 use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::zeroable_struct;
@@ -92,9 +93,9 @@ zeroable_struct! {
     #[repr(C)]
     pub struct Body {
         /// Egress (network instance and interface) where no outer header is made.
-        pub egress: u16,
+        pub egress: EgressId,
         /// Peer that the outer header goes to.
-        pub peer: u16,
+        pub peer: PeerId,
         /// TEID that the outer header carries.
         pub teid: u32,
         /// Inner bytes that left since the last take.

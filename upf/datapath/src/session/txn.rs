@@ -4,6 +4,7 @@
 //! two bursts, and returns with the usage that it closed. It cannot fail: whatever it needs was
 //! reserved before.
 
+use crate::ids::PeerId;
 use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
@@ -90,7 +91,7 @@ pub struct Usage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndMarker {
     /// The old peer.
-    pub peer: u16,
+    pub peer: PeerId,
     /// The old TEID.
     pub teid: u32,
 }

@@ -23,7 +23,7 @@ impl<I: PortIo> Worker<I> {
             TraceOrder::End => {
                 self.tracer.end();
                 for worker in 0..self.rings.to_workers.workers() {
-                    let worker = worker as WorkerId;
+                    let worker = WorkerId::at(worker);
                     if worker != self.id {
                         self.send_token(worker, Handover::TraceEnd);
                     }

@@ -1,6 +1,7 @@
 //! Adjacency: the Ethernet header of a next hop, with port and MTU, in the three words of a slot: what
 //! interfaces and neighbours say, brought together when it changes instead of for every packet.
 
+use crate::ids::InterfaceId;
 use crate::topology::{Interface, NextHop, Station};
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::OuterIpv4;
@@ -64,7 +65,7 @@ pub fn to_words(hop: &NextHop, front: &Front) -> [u64; 3] {
         flags |= IS_KNOWN;
     }
     let [a, b, c, d, e, f] = hop.mac.unwrap_or_default();
-    let first = [a, b, c, d, e, f, hop.interface, flags];
+    let first = [a, b, c, d, e, f, hop.interface.0, flags];
     let [s, t, u, v, w, x, y, z, tag @ ..] = behind;
     let [mtu, port] = [front.mtu, front.port].map(u64::from);
     [
@@ -79,7 +80,7 @@ pub fn to_words(hop: &NextHop, front: &Front) -> [u64; 3] {
 pub fn station(words: [u64; 3]) -> Option<Station> {
     let [a, b, c, d, e, f, interface, flags] = words[0].to_le_bytes();
     (flags & IS_THERE != 0).then_some(Station {
-        interface,
+        interface: InterfaceId(interface),
         mac: (flags & IS_KNOWN != 0).then_some([a, b, c, d, e, f]),
     })
 }
@@ -156,7 +157,7 @@ mod tests {
             mtu: 1500,
         };
         let hop = |mac| NextHop {
-            interface: 9,
+            interface: InterfaceId(9),
             address: [192, 0, 2, 1].into(),
             mac,
         };
@@ -180,7 +181,7 @@ mod tests {
             );
             assert!(frame[20 - rest..].iter().all(|octet| *octet == 0xee));
             let known = Station {
-                interface: 9,
+                interface: InterfaceId(9),
                 mac: Some(mac),
             };
             assert_eq!(station(words), Some(known));

@@ -4,6 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId};
 use sluice_datapath::message::{IcmpCause, Resolve, ToControl};
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::token_bucket::Rate;
@@ -260,16 +261,17 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
         kit.gnb_sends(s.teid.get(), &udp_packet(UE, stranger, (i, 2), b"x"));
     }
     assert_eq!(kit.dropped(DropReason::NextHopQueueFull), 300 - 256);
-    let asked = kit
-        .punted
-        .iter()
-        .filter(|m| matches!(m, ToControl::Resolve(Resolve::OnLink(1, a)) if *a == stranger));
+    let asked = kit.punted.iter().filter(
+        |m| matches!(m, ToControl::Resolve(Resolve::OnLink(InterfaceId(1), a)) if *a == stranger),
+    );
     assert_eq!(asked.count(), 1);
     assert_eq!(kit.control.ledger().held, 256);
     assert!(kit.control.ledger().balances());
 
     let mut tables = tables();
-    tables.egresses[0].neighbours.insert(stranger.into(), 1);
+    tables.egresses[0]
+        .neighbours
+        .insert(stranger.into(), NextHopId(1));
     kit.control.publish(tables);
     kit.settle();
     let out = output(&kit.n6);
@@ -310,7 +312,8 @@ fn a_next_hop_is_asked_for_each_second_while_packets_come_for_it() {
         kit.now_ns += 250_000_000;
     }
     let asked = kit.punted.iter();
-    let asked = asked.filter(|m| matches!(m, ToControl::Resolve(Resolve::OnLink(1, _))));
+    let asked =
+        asked.filter(|m| matches!(m, ToControl::Resolve(Resolve::OnLink(InterfaceId(1), _))));
     assert_eq!(asked.count(), 10);
     kit.now_ns += 4_000_000_000;
     kit.settle();
@@ -350,7 +353,7 @@ fn the_end_marker_leaves_before_anything_takes_the_new_path() {
     let mut to_new = downlink();
     to_new.body.teid = 0xbeef;
     let marker = EndMarker {
-        peer: 0,
+        peer: PeerId(0),
         teid: GNB_TEID,
     };
     kit.apply(s.dl, &[set(s.dl, to_new)], &[marker]);

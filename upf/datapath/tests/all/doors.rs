@@ -4,6 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::InterfaceId;
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::txn::{Op, Usage};
 use sluice_datapath::tables::TunnelAddress;
@@ -84,7 +85,7 @@ fn a_ues_packet_to_our_address_arrives_and_counts() {
     let ledger = kit.control.ledger();
     assert_eq!((ledger.to_control, ledger.held), (1, 0));
     match &kit.punted[..] {
-        [ToControl::FromUe(packet, 1)] => {
+        [ToControl::FromUe(packet, InterfaceId(1))] => {
             use sluice_port::Packet;
             assert_eq!(packet.data(), to_us);
             assert!(Ipv4::parse(packet.data()).is_ok());

@@ -78,7 +78,7 @@ fn pfcp_to_an_n4_address_goes_its_own_way_and_nothing_else_does() {
         inject(&mut kit, &icmp);
         kit.settle();
         let taken = take(&mut kit);
-        let [(packet, 0)] = &taken[..] else {
+        let [(packet, InterfaceId(0))] = &taken[..] else {
             panic!("{address}: {}", taken.len())
         };
         assert_eq!(&packet.data()[14..], pfcp, "whole, with its headers");
@@ -121,7 +121,10 @@ fn a_storm_of_pfcp_is_dropped_by_name_and_holds_back_no_arp() {
     kit.n3.inject(&frame);
     kit.settle();
     assert_eq!(kit.dropped(DropReason::N4QueueFull), 500);
-    assert!(matches!(&kit.punted[..], [ToControl::Packet(_, 0)]));
+    assert!(matches!(
+        &kit.punted[..],
+        [ToControl::Packet(_, InterfaceId(0))]
+    ));
     let ledger = kit.control.ledger();
     assert_eq!(ledger.to_control, N4_RING as u64 + 1);
     // What left the ring makes room.

@@ -4,6 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::PeerId;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::Op;
@@ -33,7 +34,7 @@ fn relayed(teid: Teid) -> SessionEntry {
             ..Head::default()
         },
         body: Body {
-            peer: 0,
+            peer: PeerId(0),
             teid: GNB_TEID,
             ..Body::default()
         },

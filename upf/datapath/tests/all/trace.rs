@@ -5,6 +5,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::{BURST, SHARDS, TRACE_RECORDS};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::rule::Flags;
@@ -233,8 +234,12 @@ fn handed_over_packets_are_seen_by_both_workers() {
     let records = records(&mut kit);
     let seen: Vec<_> = records.iter().map(|r| (r.worker, r.came, r.fate)).collect();
     // The UE's shard is worker 1's.
-    let handed = (0, Came::Queue(polled(0, 0)), Fate::HandedOver(1));
-    assert_eq!(seen, [handed, (1, Came::Workers, Fate::Sent)]);
+    let handed = (
+        WorkerId(0),
+        Came::Queue(polled(0, 0)),
+        Fate::HandedOver(WorkerId(1)),
+    );
+    assert_eq!(seen, [handed, (WorkerId(1), Came::Workers, Fate::Sent)]);
     assert!(records[0].received == records[1].received);
     end(kit);
 }
@@ -264,7 +269,10 @@ fn what_is_between_two_workers_when_a_trace_begins_is_told_by_both_or_none() {
             let fates: Vec<_> = records.iter().map(|r| (r.worker, r.fate)).collect();
             match fates[..] {
                 [] => seen[0] += 1,
-                [(0, Fate::HandedOver(1)), (1, Fate::Sent)] => seen[1] += 1,
+                [
+                    (WorkerId(0), Fate::HandedOver(WorkerId(1))),
+                    (WorkerId(1), Fate::Sent),
+                ] => seen[1] += 1,
                 _ => panic!("{before}, {order:04b}: {fates:?}"),
             }
             assert_eq!(output(&kit.n6).len(), 1);
@@ -305,8 +313,8 @@ fn what_is_between_two_workers_when_a_trace_ends_is_told_by_both_or_none() {
             told.all(|r| r.worker == worker)
                 .then(|| records.iter().filter(|r| r.fate == fate).count())
         };
-        let handed = count(0, Fate::HandedOver(1)).unwrap();
-        let sent = count(1, Fate::Sent).unwrap();
+        let handed = count(WorkerId(0), Fate::HandedOver(WorkerId(1))).unwrap();
+        let sent = count(WorkerId(1), Fate::Sent).unwrap();
         assert_eq!(
             (handed, records.len()),
             (sent, 2 * sent),

@@ -4,6 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::{EgressId, NextHopId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::txn::{Op, Usage};
 use std::net::Ipv4Addr;
@@ -21,7 +22,9 @@ fn one_waits(bytes: &[u8]) -> (Kit, Session) {
 
 fn answer(kit: &mut Kit) -> Vec<Vec<u8>> {
     let mut tables = tables();
-    tables.egresses[0].neighbours.insert(STRANGER.into(), 1);
+    tables.egresses[0]
+        .neighbours
+        .insert(STRANGER.into(), NextHopId(1));
     kit.control.publish(tables);
     kit.settle();
     output(&kit.n6)
@@ -61,7 +64,7 @@ fn the_next_user_of_a_line_is_not_charged_for_the_last_ones_packets() {
 fn a_session_that_sends_elsewhere_by_then_drops_what_waited() {
     let (mut kit, s) = one_waits(b"x");
     let mut elsewhere = uplink(s.teid);
-    elsewhere.body.egress = 1;
+    elsewhere.body.egress = EgressId(1);
     kit.apply(s.ul, &[set(s.ul, elsewhere)], &[]);
     assert!(answer(&mut kit).is_empty());
     assert_eq!(kit.dropped(DropReason::SessionChanged), 1);

@@ -6,6 +6,7 @@ use crate::config::MbrZero;
 use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
+use sluice_datapath::ids::{EgressId, PeerId};
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
@@ -369,8 +370,8 @@ fn body(rules: &Rules, pdr: &Pdr) -> Body {
         return Body::default();
     };
     Body {
-        egress: far.egress.unwrap_or(0),
-        peer: far.peer.unwrap_or(0),
+        egress: far.egress.unwrap_or(EgressId(0)),
+        peer: far.peer.unwrap_or(PeerId(0)),
         teid: far.peer.and(far.tunnel()).map_or(0, |t| t.teid),
         ..Body::default()
     }

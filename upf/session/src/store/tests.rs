@@ -4,6 +4,7 @@ use super::*;
 use crate::network::Side;
 use crate::rules::{Action, Forwarding};
 use crate::rules::{Far, RemoteTunnel};
+use sluice_datapath::ids::PeerId;
 use sluice_n4::AssociationId;
 use sluice_wire::ids::{FarId, Seid};
 
@@ -58,7 +59,7 @@ fn rules(fars: u32) -> Rules {
                 address: [192, 0, 2, 1].into(),
             }),
         }),
-        peer: Some(1),
+        peer: Some(PeerId(1)),
         egress: None,
         reported: false,
     }));

@@ -28,7 +28,7 @@ pub const N4: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
 pub const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
-pub const EGRESS: EgressId = 3;
+pub const EGRESS: EgressId = EgressId(3);
 
 /// Peers are counted, so that a leak is seen.
 #[derive(Default, Debug, Clone, PartialEq)]
@@ -91,8 +91,8 @@ impl Network for TestNet {
             return Err(PeerError::NoInterface);
         }
         let id = u16::from_be_bytes([remote.octets()[2], remote.octets()[3]]);
-        self.held.entry(id).or_insert((remote, 0)).1 += 1;
-        Ok(id)
+        self.held.entry(PeerId(id)).or_insert((remote, 0)).1 += 1;
+        Ok(PeerId(id))
     }
 
     fn release_peer(&mut self, peer: PeerId) {

@@ -2,6 +2,7 @@
 
 use super::bench::*;
 use core::net::Ipv4Addr;
+use sluice_datapath::ids::PeerId;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op};
@@ -164,7 +165,7 @@ fn a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel() {
     assert_eq!(bench.end_markers.len(), 1);
     assert_eq!(
         (bench.end_markers[0].peer, bench.end_markers[0].teid),
-        (old, 0xd007)
+        (PeerId(old), 0xd007)
     );
     assert_eq!(bench.net.holds(), 1, "the old peer went back");
     bench.end_markers.clear();

@@ -147,7 +147,7 @@ impl Real {
             let id = seed.id();
             let polled = polled(usize::from(id), model, workers);
             end.polls(id, &polled);
-            seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.into()))
+            seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.0.into()))
         });
         let workers: Vec<_> = workers.collect();
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
@@ -258,7 +258,7 @@ impl Real {
     fn arrange(&mut self) {
         let workers = self.workers.len();
         for shard in 0..SHARDS as u16 {
-            let owner = self.model.owner(shard, workers) as WorkerId;
+            let owner = WorkerId::at(self.model.owner(shard, workers));
             assert!(self.end.move_shard(ShardId(shard), owner));
         }
         while self.end.mover().progress().1 > 0 {
@@ -279,14 +279,14 @@ impl Real {
         if self.moves.is_multiple_of(QUEUE_EVERY) {
             let port = (self.moves / QUEUE_EVERY % 2) as u16;
             let to = self.moves / QUEUE_EVERY / 2 % self.workers.len() as u64;
-            assert!(self.end.move_queue(at(port), to as WorkerId));
+            assert!(self.end.move_queue(at(port), WorkerId(to as u8)));
         }
         let kept = self.shards.len().saturating_sub(SHARDS_MOVED);
         self.shards.drain(..kept);
         let at = (self.moves % SHARDS_MOVED as u64) as usize;
         if let Some(shard) = self.shards.get(at) {
             let to = (self.moves / SHARDS_MOVED as u64) % self.workers.len() as u64;
-            assert!(self.end.move_shard(*shard, to as WorkerId));
+            assert!(self.end.move_shard(*shard, WorkerId(to as u8)));
         }
     }
 

@@ -4,6 +4,7 @@ use super::Testbed;
 use crate::elastic::source::Flows;
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::tables::Polled;
 use sluice_mem::shard::ShardId;
@@ -33,7 +34,9 @@ impl<P: Packet + Send + 'static> Testbed<P> {
     pub fn own(&mut self, owner: impl Fn(u32) -> u8) {
         for shard in 0..SHARDS {
             let shard_id = ShardId(shard as u16);
-            self.core.end_mut().move_shard(shard_id, owner(shard));
+            self.core
+                .end_mut()
+                .move_shard(shard_id, WorkerId(owner(shard)));
         }
         self.settle();
     }
@@ -44,7 +47,7 @@ impl<P: Packet + Send + 'static> Testbed<P> {
             let queue = QueueId(worker.into());
             self.core
                 .end_mut()
-                .move_queue(Polled { port, queue }, worker);
+                .move_queue(Polled { port, queue }, WorkerId(worker));
         }
         self.settle();
     }

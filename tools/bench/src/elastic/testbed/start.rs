@@ -50,7 +50,7 @@ pub(super) fn start<P: Packet>(
         ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
     };
     let mut grown = seeds.into_iter().zip(sources).map(|(seed, source)| {
-        let queue = QueueId(seed.id().into());
+        let queue = QueueId(seed.id().0.into());
         let polled = [N3, N6].map(|port| Polled { port, queue });
         end.polls(seed.id(), &polled);
         seed.grow(source, polled.to_vec(), queue)

@@ -74,7 +74,7 @@ impl Workers {
             idle_ns: costs.idle_turn_ns(),
             costs,
             workers: (0..workers).map(|_| worker()).collect(),
-            owners: (0..SHARDS).map(|s| owner(s) as WorkerId).collect(),
+            owners: (0..SHARDS).map(|s| WorkerId::at(owner(s))).collect(),
             // Every shard has sessions that were heard of.
             heat: vec![1; SHARDS as usize],
             moving: VecDeque::new(),
@@ -250,7 +250,7 @@ impl ScaledWorkers for Workers {
 
     fn spread(&mut self, workers: usize) {
         for shard in 0..SHARDS as u16 {
-            self.move_shard(ShardId(shard), (usize::from(shard) % workers) as WorkerId);
+            self.move_shard(ShardId(shard), WorkerId::at(usize::from(shard) % workers));
         }
     }
 

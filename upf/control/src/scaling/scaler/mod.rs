@@ -279,7 +279,7 @@ impl Scaler {
             None => self.busy_ns.clone(),
         };
         let shard_loads = shard_loads(&before, &self.heat, &demand_ns, fleet);
-        let working = (0..).zip(demand_ns);
+        let working = (0..).map(WorkerId).zip(demand_ns);
         let loads: Vec<(WorkerId, u64)> = working.take(self.active).collect();
         let tolerance = match full_ns {
             Some(_) => TOLERANCE_FULL,

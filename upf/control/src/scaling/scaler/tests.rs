@@ -2,6 +2,7 @@
 
 use super::super::policy::Cycles;
 use super::*;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 
 /// Two workers with all shards, and sessions in each; what comes for a shard is given.
@@ -23,7 +24,7 @@ const SAMPLE: u64 = 32;
 impl Two {
     fn new() -> Self {
         Self {
-            owners: (0..SHARDS).map(|s| (s % 2) as WorkerId).collect(),
+            owners: (0..SHARDS).map(|s| WorkerId((s % 2) as u8)).collect(),
             heat: vec![1; SHARDS as usize],
             readings: vec![Reading::default(); 2],
             moves: 0,
@@ -39,7 +40,7 @@ impl Two {
             let own = (0..SHARDS as usize).filter(|s| self.owners[*s] == worker);
             own.map(|s| (s, demand(s))).collect::<Vec<_>>()
         };
-        [of(0), of(1)].map(|own| self.work(&own))
+        [of(WorkerId(0)), of(WorkerId(1))].map(|own| self.work(&own))
     }
 
     fn work(&mut self, own: &[(usize, f64)]) -> f64 {
@@ -86,7 +87,7 @@ impl ScaledWorkers for Two {
     }
 
     fn owned(&self) -> Vec<u32> {
-        let first = self.owners.iter().filter(|w| **w == 0).count() as u32;
+        let first = self.owners.iter().filter(|w| **w == WorkerId(0)).count() as u32;
         vec![first, SHARDS - first]
     }
 

@@ -1,6 +1,7 @@
 //! What the compiled routes say is what the rule says, read word by word.
 
 use super::*;
+use crate::ids::{InterfaceId, NextHopId};
 use proptest::prelude::*;
 
 /// The longest prefix of all; the link before the route, the first before the second.
@@ -39,13 +40,16 @@ fn prefix() -> impl Strategy<Value = Prefix> {
 }
 
 fn egress() -> impl Strategy<Value = Egress> {
-    let list = |most| prop::collection::vec((prefix(), 0u16..9), 0..most);
-    let own = prop::collection::vec((address(), 0u8..3), 0..4);
-    let neighbours = prop::collection::hash_map(address(), 10u16..20, 0..12);
+    let list = |most| prop::collection::vec((prefix(), (0u16..9).prop_map(NextHopId)), 0..most);
+    let own = prop::collection::vec((address(), (0u8..3).prop_map(InterfaceId)), 0..4);
+    let neighbours = prop::collection::hash_map(address(), (10u16..20).prop_map(NextHopId), 0..12);
     (list(12), list(4), own, neighbours).prop_map(|(mut routes, links, own, neighbours)| {
         routes.sort_by_key(|(p, _)| core::cmp::Reverse(p.mask));
         Egress {
-            connected: links.into_iter().map(|(p, id)| (p, id as u8)).collect(),
+            connected: links
+                .into_iter()
+                .map(|(p, id)| (p, InterfaceId(id.0 as u8)))
+                .collect(),
             neighbours,
             routes,
             own,
@@ -82,15 +86,15 @@ fn nothing_leads_anywhere_without_routes() {
 #[test]
 fn thousands_of_stations_on_the_link_are_found() {
     let link = Prefix::new([10, 0, 0, 0].into(), 8).expect("at most 32");
-    let stations = (0..20_000u32).map(|i| (0x0a00_0000 + i * 257, i as u16));
+    let stations = (0..20_000u32).map(|i| (0x0a00_0000 + i * 257, NextHopId(i as u16)));
     let egress = Egress {
-        connected: vec![(link, 1)],
+        connected: vec![(link, InterfaceId(1))],
         neighbours: stations.clone().collect(),
         ..Egress::default()
     };
     let lpm = Lpm::of(&egress);
     for (address, hop) in stations {
         assert_eq!(lpm.route(address), Route::Via(hop));
-        assert_eq!(lpm.route(address + 1), Route::Unknown(1));
+        assert_eq!(lpm.route(address + 1), Route::Unknown(InterfaceId(1)));
     }
 }

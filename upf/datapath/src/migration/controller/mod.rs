@@ -268,22 +268,25 @@ mod tests {
     fn the_last_wish_counts_and_moves_of_a_shard_follow_each_other() {
         let mut mover = MigrationController::new(OwnerTable::dealt(2), 2);
         let shard = ShardId(4);
-        assert!(mover.want(shard, 1) && mover.want(shard, 0));
+        assert!(mover.want(shard, WorkerId(1)) && mover.want(shard, WorkerId(0)));
         assert_eq!(mover.begin_shard(), None, "it is there already");
-        assert!(mover.want(shard, 1));
-        let turn = |from, to| Some(MoveShard { shard, from, to });
+        assert!(mover.want(shard, WorkerId(1)));
+        let turn = |from, to| {
+            let [from, to] = [from, to].map(WorkerId);
+            Some(MoveShard { shard, from, to })
+        };
         assert_eq!(mover.begin_shard(), turn(0, 1));
-        assert!(mover.want(shard, 0));
+        assert!(mover.want(shard, WorkerId(0)));
         assert_eq!(mover.begin_shard(), None, "still moving");
         mover.ended(shard);
         assert_eq!(mover.begin_shard(), turn(1, 0));
-        assert!(!mover.want(shard, 2) && !mover.want(ShardId(4096), 0));
+        assert!(!mover.want(shard, WorkerId(2)) && !mover.want(ShardId(4096), WorkerId(0)));
     }
 
     #[test]
     fn moves_under_way_are_bounded() {
         let mut mover = MigrationController::new(OwnerTable::dealt(2), 2);
-        (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), 1)));
+        (0..SHARDS as u16).for_each(|s| assert!(mover.want(ShardId(s), WorkerId(1))));
         let begun = std::iter::from_fn(|| mover.begin_shard()).count();
         assert_eq!(begun, TOKENS / 2, "each takes a token for each worker");
         let begun = begun as u32;

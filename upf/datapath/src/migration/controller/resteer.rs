@@ -257,7 +257,7 @@ impl MigrationController {
             *owned.get_mut(usize::from(self.owner(shard)))? += 1;
         }
         let most = owned.iter().position(|n| n * 2 > all)?;
-        Some(most as WorkerId)
+        Some(WorkerId::at(most))
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
         let mut mover = MigrationController::new(OwnerTable::dealt(workers), workers);
         for queue in 0..workers as u16 {
             let (port, queue) = (PortId(0), QueueId(queue));
-            mover.polls(Polled { port, queue }, queue.0 as WorkerId);
+            mover.polls(Polled { port, queue }, WorkerId(queue.0 as u8));
         }
         mover
     }
@@ -307,16 +307,16 @@ mod tests {
         let shards: Vec<ShardId> = wanted.shards().collect();
         let half = shards.len() / 2;
         for shard in &shards[..half] {
-            mover.owners.set(*shard, 1);
+            mover.owners.set(*shard, WorkerId(1));
         }
         assert_eq!(mover.misled(PortId(0), BITS, &queues, 0), None);
-        mover.owners.set(shards[half], 1);
+        mover.owners.set(shards[half], WorkerId(1));
         assert_eq!(mover.misled(PortId(0), BITS, &queues, 9), Some(wanted));
         assert_eq!(mover.misled(PortId(1), BITS, &queues, 0), None, "no queues");
         // Its shards stand still, so others' moves begin and theirs do not.
         assert!(mover.hold_group_still(wanted));
         assert!(!mover.hold_group_still(wanted), "already");
-        assert!(mover.want(shards[0], 0) && mover.want(ShardId(5), 0));
+        assert!(mover.want(shards[0], WorkerId(0)) && mover.want(ShardId(5), WorkerId(0)));
         assert!(mover.begin().is_some());
         assert_eq!(mover.begin(), None);
     }
@@ -361,7 +361,7 @@ mod tests {
         let mut mover = mover(3);
         for (queue, by) in [(0, 0), (1, 1), (2, 1)] {
             let (port, queue) = (PortId(1), QueueId(queue));
-            mover.polls(Polled { port, queue }, by);
+            mover.polls(Polled { port, queue }, WorkerId(by));
         }
         let change = |port, group, from, to| Resteer {
             port: PortId(port),

@@ -12,7 +12,8 @@ impl MigrationController {
     /// least one is set), and takes all from the others.
     pub fn spread(&mut self, active: &[bool]) {
         let is_active = |w: WorkerId| active.get(usize::from(w)).copied().unwrap_or(false);
-        let workers: Vec<WorkerId> = (0..self.workers as WorkerId)
+        let workers: Vec<WorkerId> = (0..self.workers)
+            .map(WorkerId::at)
             .filter(|w| is_active(*w))
             .collect();
         if workers.is_empty() {
@@ -44,7 +45,7 @@ impl MigrationController {
             }
         }
         let places = room.iter().enumerate();
-        let places = places.flat_map(|(w, room)| std::iter::repeat_n(w as WorkerId, *room));
+        let places = places.flat_map(|(w, room)| std::iter::repeat_n(WorkerId::at(w), *room));
         surplus.into_iter().zip(places).collect()
     }
 
@@ -95,8 +96,8 @@ mod tests {
         (shards, queues)
     }
 
-    fn pollers(mover: &MigrationController) -> Vec<WorkerId> {
-        mover.pollers().iter().map(|(_, w)| *w).collect()
+    fn pollers(mover: &MigrationController) -> Vec<u8> {
+        mover.pollers().iter().map(|(_, w)| w.0).collect()
     }
 
     #[test]
@@ -104,7 +105,7 @@ mod tests {
         let mut mover = MigrationController::new(OwnerTable::dealt(4), 4);
         for queue in 0..4 {
             let (port, queue) = (PortId(0), QueueId(queue));
-            mover.polls(Polled { port, queue }, queue.0 as WorkerId);
+            mover.polls(Polled { port, queue }, WorkerId(queue.0 as u8));
         }
         mover.spread(&[true, true, false, false]);
         assert_eq!(carry_out(&mut mover), (2048, 2));

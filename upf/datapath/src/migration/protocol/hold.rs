@@ -134,15 +134,15 @@ mod tests {
         let (mut a, mut b) = (List::default(), List::default());
         for (list, from, packet) in [(0, 1, 10), (1, 1, 20), (0, 2, 11), (0, 1, 12)] {
             let list = if list == 0 { &mut a } else { &mut b };
-            assert_eq!(hold.push(list, from, packet), Ok(()));
+            assert_eq!(hold.push(list, WorkerId(from), packet), Ok(()));
         }
-        assert_eq!(hold.push(&mut b, 1, 21), Err(21));
-        assert_eq!(hold.take(&mut a, |from| from == 2), Some(11));
-        assert_eq!(hold.push(&mut b, 2, 22), Ok(()));
+        assert_eq!(hold.push(&mut b, WorkerId(1), 21), Err(21));
+        assert_eq!(hold.take(&mut a, |from| from == WorkerId(2)), Some(11));
+        assert_eq!(hold.push(&mut b, WorkerId(2), 22), Ok(()));
         assert_eq!(hold.take(&mut a, |_| true), Some(10));
         assert_eq!(hold.take(&mut a, |_| true), Some(12));
         assert_eq!(hold.take(&mut a, |_| true), None);
-        assert_eq!(hold.push(&mut a, 3, 13), Ok(()));
+        assert_eq!(hold.push(&mut a, WorkerId(3), 13), Ok(()));
         assert_eq!(hold.take(&mut b, |_| true), Some(20));
         assert_eq!(hold.take(&mut b, |_| true), Some(22));
         assert_eq!(hold.take(&mut a, |_| true), Some(13));

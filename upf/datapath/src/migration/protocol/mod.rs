@@ -31,7 +31,7 @@ use sluice_mem::shard::ShardId;
 use std::collections::VecDeque;
 
 /// In an owner table: ours soon, but what we poll has to wait still.
-pub const ON_HOLD: WorkerId = u8::MAX - 1;
+pub const ON_HOLD: WorkerId = WorkerId(u8::MAX - 1);
 
 /// No place: the shard is not moving.
 const QUIET: u16 = u16::MAX;
@@ -196,7 +196,7 @@ impl<H, T> Moves<H, T> {
         }
         let at = self.coming(shard);
         if let MovingShard::Coming { open, .. } = &mut self.parts[at] {
-            *open |= 1 << producer;
+            *open |= 1 << producer.0;
         }
         self.route(at, routes);
         None
@@ -213,7 +213,7 @@ impl<H, T> Moves<H, T> {
         } = &mut self.parts[at]
         {
             (*had, *own) = (Some(from), true);
-            *open |= 1 << from;
+            *open |= 1 << from.0;
         }
         self.route(at, routes);
     }
@@ -224,7 +224,7 @@ impl<H, T> Moves<H, T> {
         let at = self.coming(shard);
         let all = self.all();
         if let MovingShard::Coming { own, open, .. } = &mut self.parts[at] {
-            (*own, *open) = (true, all & !(1 << producer));
+            (*own, *open) = (true, all & !(1 << producer.0));
         }
         if producer == self.me {
             routes.set(shard, ON_HOLD);
@@ -242,7 +242,7 @@ impl<H, T> Moves<H, T> {
                 to, turned: true, ..
             }) => Disposition::Pass(*to),
             Some(MovingShard::Leaving { .. }) => Disposition::Execute,
-            Some(MovingShard::Coming { own, open, .. }) if *own && open & (1 << from) != 0 => {
+            Some(MovingShard::Coming { own, open, .. }) if *own && open & (1 << from.0) != 0 => {
                 Disposition::Execute
             }
             Some(MovingShard::Coming { .. }) => Disposition::Hold,
@@ -296,7 +296,7 @@ impl<H, T> Moves<H, T> {
         };
         // What the old owner passed on came before anything that came straight.
         let first = from.and_then(|from| self.hold.take(held, |by| by == from));
-        first.or_else(|| self.hold.take(held, |by| *open & (1 << by) != 0))
+        first.or_else(|| self.hold.take(held, |by| *open & (1 << by.0) != 0))
     }
 
     /// True if with this the move of `shard` is over.
@@ -400,7 +400,7 @@ impl<H, T> Moves<H, T> {
         if let MovingShard::Coming {
             own: true, open, ..
         } = &self.parts[at]
-            && open & (1 << self.me) != 0
+            && open & (1 << self.me.0) != 0
         {
             routes.set(self.shards[at], self.me);
         }

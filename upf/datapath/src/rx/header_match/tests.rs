@@ -1,6 +1,7 @@
 //! What has a shape is what *parse* says it is; and common frames have one.
 
 use super::*;
+use crate::ids::InterfaceId;
 use crate::lookup::layout::InstanceId;
 use crate::rx::parse::{Class, classify};
 use crate::tables::{CompiledTables, PortInterfaces, Tables, TunnelAddress};
@@ -37,8 +38,8 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         verifies_udp,
     };
     let by_port = PortInterfaces {
-        untagged: vlan.is_none().then_some(0),
-        tagged: vlan.map(|v| (v, 0)).into_iter().collect(),
+        untagged: vlan.is_none().then_some(InterfaceId(0)),
+        tagged: vlan.map(|v| (v, InterfaceId(0))).into_iter().collect(),
     };
     let mut tables = Tables {
         interfaces: vec![interface],

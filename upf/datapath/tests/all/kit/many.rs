@@ -2,6 +2,7 @@
 //! says who takes the next step.
 
 use super::*;
+use sluice_datapath::ids::WorkerId;
 use sluice_datapath::message::ToControl;
 use sluice_datapath::tables::Polled;
 use sluice_port_sim::hash::RssHash;
@@ -177,7 +178,7 @@ impl World {
     }
 
     pub fn want(&mut self, shard: u16, to: u8) {
-        assert!(self.kit.control.move_shard(ShardId(shard), to));
+        assert!(self.kit.control.move_shard(ShardId(shard), WorkerId(to)));
     }
 
     pub fn move_ue(&mut self, ue: u32, to: u8) {
@@ -195,7 +196,13 @@ impl World {
     /// All receive queues go to one worker.
     pub fn requeue_all(&mut self, to: u8) {
         for queue in 0..self.kit.workers.len() as u16 {
-            (0..2).for_each(|port| assert!(self.kit.control.move_queue(polled(port, queue), to)));
+            (0..2).for_each(|port| {
+                assert!(
+                    self.kit
+                        .control
+                        .move_queue(polled(port, queue), WorkerId(to))
+                )
+            });
         }
     }
 
@@ -217,7 +224,11 @@ impl World {
     pub fn requeue_one(&mut self) {
         let (port, workers) = (self.lot(2) as u16, self.kit.workers.len() as u64);
         let (queue, to) = (self.lot(workers) as u16, self.lot(workers) as u8);
-        assert!(self.kit.control.move_queue(polled(port, queue), to));
+        assert!(
+            self.kit
+                .control
+                .move_queue(polled(port, queue), WorkerId(to))
+        );
     }
 
     pub fn is_steering(&self) -> bool {
@@ -233,7 +244,7 @@ impl World {
                 let known = self.rules.get(&ue).is_some_and(|(_, at)| *at != to);
                 // A UE's first rule only fixes where it goes; its hash said so before.
                 let first = !self.rules.contains_key(&ue);
-                if (known || first) && self.kit.control.expect(ShardId(shard(ue)), to) {
+                if (known || first) && self.kit.control.expect(ShardId(shard(ue)), WorkerId(to)) {
                     self.steering = Some(Steering::Asked { ue, to });
                 }
                 0
@@ -242,7 +253,9 @@ impl World {
                 let (port, queue) = (PortId(1), QueueId(from.into()));
                 let queues = [Polled { port, queue }].into_iter().collect();
                 let shard = ShardId(shard(ue));
-                self.kit.control.drain(shard, from, queues, to);
+                self.kit
+                    .control
+                    .drain(shard, WorkerId(from), queues, WorkerId(to));
                 self.steering = Some(Steering::Draining { ue });
                 0
             }

@@ -4,7 +4,7 @@
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::WorkerId;
+use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -61,7 +61,7 @@ impl Kit {
 
     /// Worker 0 polls both ports; the others live on what is handed to them.
     pub fn with(workers: usize, n3: SimPortConfig, n6: SimPortConfig) -> Self {
-        let doors = |id| match id {
+        let doors = |id: WorkerId| match id.0 {
             0 => (vec![polled(0, 0), polled(1, 0)], QueueId(0)),
             _ => (vec![], QueueId(0)),
         };
@@ -70,8 +70,8 @@ impl Kit {
 
     /// Each worker has a queue of its own at both ports.
     pub fn with_queues(workers: u16, n3: SimPortConfig, n6: SimPortConfig) -> Self {
-        let doors = |id| {
-            let queue = u16::from(id);
+        let doors = |id: WorkerId| {
+            let queue = u16::from(id.0);
             (vec![polled(0, queue), polled(1, queue)], QueueId(queue))
         };
         Self::with_doors(workers.into(), n3, n6, doors)
@@ -268,7 +268,7 @@ pub fn downlink() -> SessionEntry {
             qfi_mark: 9,
         },
         body: Body {
-            peer: 0,
+            peer: PeerId(0),
             teid: GNB_TEID,
             ..Body::default()
         },
@@ -307,13 +307,13 @@ pub fn tables() -> Tables {
                 ..interface(1, N6_MAC, N6)
             },
         ],
-        by_port: vec![on(0), on(1)],
-        peers: peers(&[Peer::new(GNB, UPF, 0)]),
+        by_port: vec![on(InterfaceId(0)), on(InterfaceId(1))],
+        peers: peers(&[Peer::new(GNB, UPF, NextHopId(0))]),
         egresses: vec![Egress {
-            connected: vec![(Prefix::new(N6, 24).unwrap(), 1)],
-            neighbours: [(u32::from(SERVER), 1)].into(),
+            connected: vec![(Prefix::new(N6, 24).unwrap(), InterfaceId(1))],
+            neighbours: [(u32::from(SERVER), NextHopId(1))].into(),
             routes: vec![],
-            own: vec![(N6.into(), 1)],
+            own: vec![(N6.into(), InterfaceId(1))],
         }],
         ..Tables::default()
     };
@@ -328,11 +328,11 @@ pub fn set_server_known(tables: &mut Tables, is_known: bool) {
         address,
         mac,
     };
-    let server = hop(1, SERVER, is_known.then_some(DN_MAC));
+    let server = hop(InterfaceId(1), SERVER, is_known.then_some(DN_MAC));
     let mut slots = NextHopSlots::new(2);
-    for (id, hop) in [(0, hop(0, GNB, Some(GNB_MAC))), (1, server)] {
+    for (id, hop) in [(0, hop(InterfaceId(0), GNB, Some(GNB_MAC))), (1, server)] {
         let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
-        slots.set(id, &hop, &front);
+        slots.set(NextHopId(id), &hop, &front);
     }
     tables.next_hops = slots.reader();
 }
@@ -340,7 +340,7 @@ pub fn set_server_known(tables: &mut Tables, is_known: bool) {
 fn peers(all: &[Peer]) -> Peers {
     let mut slots = PeerSlots::new(all.len());
     for (id, peer) in (0..).zip(all) {
-        slots.set(id, Some(peer));
+        slots.set(PeerId(id), Some(peer));
     }
     slots.reader()
 }

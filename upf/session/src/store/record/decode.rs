@@ -11,6 +11,7 @@ use crate::rules::{
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
+use sluice_datapath::ids::{EgressId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
@@ -136,8 +137,8 @@ impl RuleDecoder {
                 instance,
                 tunnel,
             }),
-            peer: has(FAR_PEER).then(|| eye.u16()),
-            egress: has(FAR_EGRESS).then(|| eye.u16()),
+            peer: has(FAR_PEER).then(|| PeerId(eye.u16())),
+            egress: has(FAR_EGRESS).then(|| EgressId(eye.u16())),
             reported: has(FAR_REPORTED),
         }
     }

@@ -143,10 +143,10 @@ impl RuleEncoder<'_> {
             pen.u32(tunnel.address.into());
         }
         if let Some(peer) = far.peer {
-            pen.u16(peer);
+            pen.u16(peer.0);
         }
         if let Some(egress) = far.egress {
-            pen.u16(egress);
+            pen.u16(egress.0);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::network::Side;
 use crate::rules::*;
 use core::net::Ipv4Addr;
 use proptest::prelude::*;
+use sluice_datapath::ids::{EgressId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
@@ -117,8 +118,8 @@ fn far() -> impl Strategy<Value = Far> {
                 action,
                 flags,
                 forwarding,
-                peer,
-                egress,
+                peer: peer.map(PeerId),
+                egress: egress.map(EgressId),
                 reported,
             },
         )

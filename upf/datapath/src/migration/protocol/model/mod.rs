@@ -104,8 +104,13 @@ impl Hasher for Mixer {
 
 #[test]
 fn a_move_among_three_workers_loses_and_reorders_nothing() {
-    let flows = [(0, 0, 1), (0, 1, 2), (0, 2, 1)];
-    let world = ModelState::new(3, &[0], &flows, 8).wishing(&[Wish::Move(0, 1)]);
+    let flows = [
+        (0, WorkerId(0), 1),
+        (0, WorkerId(1), 2),
+        (0, WorkerId(2), 1),
+    ];
+    let world =
+        ModelState::new(3, &[WorkerId(0)], &flows, 8).wishing(&[Wish::Move(0, WorkerId(1))]);
     let (states, dropped) = explore(world);
     assert_eq!(dropped, 0);
     assert!(states > 10_000, "{states}");
@@ -114,35 +119,51 @@ fn a_move_among_three_workers_loses_and_reorders_nothing() {
 #[test]
 fn moves_there_and_back_with_transactions() {
     let wishes = [
-        Wish::Move(0, 1),
+        Wish::Move(0, WorkerId(1)),
         Wish::Transaction(0, 1),
-        Wish::Move(0, 0),
+        Wish::Move(0, WorkerId(0)),
         Wish::Transaction(0, 2),
     ];
-    let world = ModelState::new(2, &[0], &[(0, 0, 2), (0, 1, 2)], 8).wishing(&wishes);
+    let world = ModelState::new(
+        2,
+        &[WorkerId(0)],
+        &[(0, WorkerId(0), 2), (0, WorkerId(1), 2)],
+        8,
+    )
+    .wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
 #[test]
 fn moves_of_two_shards_overlap() {
-    let wishes = [Wish::Move(0, 1), Wish::Move(1, 0), Wish::Move(0, 0)];
-    let flows = [(0, 0, 1), (1, 1, 1), (0, 1, 1)];
-    let world = ModelState::new(2, &[0, 1], &flows, 8).wishing(&wishes);
+    let wishes = [
+        Wish::Move(0, WorkerId(1)),
+        Wish::Move(1, WorkerId(0)),
+        Wish::Move(0, WorkerId(0)),
+    ];
+    let flows = [
+        (0, WorkerId(0), 1),
+        (1, WorkerId(1), 1),
+        (0, WorkerId(1), 1),
+    ];
+    let world = ModelState::new(2, &[WorkerId(0), WorkerId(1)], &flows, 8).wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
 #[test]
 fn full_rings_drop_packets_and_nothing_else() {
-    let flows = [(0, 0, 3), (0, 1, 3)];
-    let world = ModelState::new(2, &[0], &flows, 1).wishing(&[Wish::Move(0, 1), Wish::Move(0, 0)]);
+    let flows = [(0, WorkerId(0), 3), (0, WorkerId(1), 3)];
+    let world = ModelState::new(2, &[WorkerId(0)], &flows, 1)
+        .wishing(&[Wish::Move(0, WorkerId(1)), Wish::Move(0, WorkerId(0))]);
     assert!(explore(world).1 > 0);
 }
 
 #[test]
 fn the_card_steers_a_shard_elsewhere() {
     for owner in 0..3 {
-        let wishes = [Wish::Steer(0, 1), Wish::Transaction(0, 1)];
-        let world = ModelState::new(3, &[owner], &[(0, 0, 3)], 8).wishing(&wishes);
+        let wishes = [Wish::Steer(0, WorkerId(1)), Wish::Transaction(0, 1)];
+        let world =
+            ModelState::new(3, &[WorkerId(owner)], &[(0, WorkerId(0), 3)], 8).wishing(&wishes);
         assert_eq!(explore(world).1, 0);
     }
 }
@@ -150,9 +171,9 @@ fn the_card_steers_a_shard_elsewhere() {
 #[test]
 fn two_ports_steer_a_shard_elsewhere_one_after_the_other() {
     for owner in 0..3 {
-        let wishes = [Wish::Steer(0, 1), Wish::Transaction(0, 1)];
-        let flows = [(0, 0, 2), (0, 0, 2)];
-        let world = ModelState::new(3, &[owner], &flows, 8).wishing(&wishes);
+        let wishes = [Wish::Steer(0, WorkerId(1)), Wish::Transaction(0, 1)];
+        let flows = [(0, WorkerId(0), 2), (0, WorkerId(0), 2)];
+        let world = ModelState::new(3, &[WorkerId(owner)], &flows, 8).wishing(&wishes);
         assert_eq!(explore(world).1, 0);
     }
 }
@@ -160,44 +181,52 @@ fn two_ports_steer_a_shard_elsewhere_one_after_the_other() {
 #[test]
 fn a_shard_moves_and_its_packets_follow() {
     let wishes = [
-        Wish::Move(0, 1),
-        Wish::Steer(0, 1),
-        Wish::Move(0, 0),
-        Wish::Steer(0, 0),
+        Wish::Move(0, WorkerId(1)),
+        Wish::Steer(0, WorkerId(1)),
+        Wish::Move(0, WorkerId(0)),
+        Wish::Steer(0, WorkerId(0)),
     ];
-    let world = ModelState::new(2, &[0], &[(0, 0, 4)], 8).wishing(&wishes);
+    let world = ModelState::new(2, &[WorkerId(0)], &[(0, WorkerId(0), 4)], 8).wishing(&wishes);
     assert_eq!(explore(world).1, 0);
 }
 
 /// More of everything than can be explored in full.
 #[test]
 fn many_moves_among_four_workers() {
-    let flows: Vec<_> = (0..12).map(|f| (f % 3, (f % 4) as WorkerId, 9)).collect();
+    let flows: Vec<_> = (0..12)
+        .map(|f| (f % 3, WorkerId((f % 4) as u8), 9))
+        .collect();
     let mut wishes = vec![];
     for round in 1..6 {
-        let shards = (0..3).map(|shard| Wish::Move(shard, (shard as WorkerId + round) % 4));
+        let shards = (0..3).map(|shard| Wish::Move(shard, WorkerId((shard as u8 + round) % 4)));
         wishes.extend(shards);
         wishes.push(Wish::Transaction(1, round));
     }
-    let world = ModelState::new(4, &[0, 1, 2], &flows, 64).wishing(&wishes);
+    let world =
+        ModelState::new(4, &[WorkerId(0), WorkerId(1), WorkerId(2)], &flows, 64).wishing(&wishes);
     assert_eq!(wander(&world, 300), 0);
-    let tight = ModelState::new(4, &[0, 1, 2], &flows, 2).wishing(&wishes);
+    let tight =
+        ModelState::new(4, &[WorkerId(0), WorkerId(1), WorkerId(2)], &flows, 2).wishing(&wishes);
     assert!(wander(&tight, 300) > 0);
 }
 
 #[test]
 fn moves_and_steering_by_turns() {
-    let flows = [(0, 0, 12), (0, 0, 12), (1, 2, 12)];
-    let wishes = [
-        Wish::Move(0, 1),
-        Wish::Steer(0, 1),
-        Wish::Move(1, 0),
-        Wish::Move(0, 2),
-        Wish::Steer(1, 0),
-        Wish::Steer(0, 2),
-        Wish::Move(0, 0),
+    let flows = [
+        (0, WorkerId(0), 12),
+        (0, WorkerId(0), 12),
+        (1, WorkerId(2), 12),
     ];
-    let world = ModelState::new(3, &[0, 2], &flows, 64).wishing(&wishes);
+    let wishes = [
+        Wish::Move(0, WorkerId(1)),
+        Wish::Steer(0, WorkerId(1)),
+        Wish::Move(1, WorkerId(0)),
+        Wish::Move(0, WorkerId(2)),
+        Wish::Steer(1, WorkerId(0)),
+        Wish::Steer(0, WorkerId(2)),
+        Wish::Move(0, WorkerId(0)),
+    ];
+    let world = ModelState::new(3, &[WorkerId(0), WorkerId(2)], &flows, 64).wishing(&wishes);
     assert_eq!(wander(&world, 1_000), 0);
 }
 
@@ -205,7 +234,8 @@ fn moves_and_steering_by_turns() {
 #[test]
 #[should_panic(expected = "tokens of a move that is over")]
 fn without_switches_order_is_lost() {
-    let mut world = ModelState::new(2, &[0], &[(0, 1, 2)], 8).wishing(&[Wish::Move(0, 1)]);
+    let mut world = ModelState::new(2, &[WorkerId(0)], &[(0, WorkerId(1), 2)], 8)
+        .wishing(&[Wish::Move(0, WorkerId(1))]);
     let moves = &mut world.workers[1].moves;
     let at = moves.coming(ShardId(0));
     if let MovingShard::Coming { open, .. } = &mut moves.parts[at] {

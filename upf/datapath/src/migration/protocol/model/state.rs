@@ -103,7 +103,7 @@ impl ModelState {
         room: usize,
     ) -> Self {
         let worker = |me: usize| ModelWorker {
-            moves: Moves::new(me as WorkerId, workers, room, 2, owners.len()),
+            moves: Moves::new(WorkerId::at(me), workers, room, 2, owners.len()),
             routes: Table(owners.to_vec()),
             owned: owners.iter().map(|o| usize::from(*o) == me).collect(),
             queue: VecDeque::new(),
@@ -230,7 +230,7 @@ impl ModelState {
                 let shard = self.shard(packet);
                 let worker = &self.workers[w];
                 let owned = worker.owned[usize::from(shard.0)];
-                match worker.moves.way(shard, from as WorkerId, owned) {
+                match worker.moves.way(shard, WorkerId::at(from), owned) {
                     Disposition::Execute => self.execute(w, packet),
                     Disposition::Hold => self.hold(w, from, packet),
                     Disposition::Pass(to) => self.send(w, to, packet),
@@ -240,7 +240,7 @@ impl ModelState {
                 worker.owned[usize::from(shard.0)] = true;
                 worker
                     .moves
-                    .own(shard, from as WorkerId, &mut worker.routes);
+                    .own(shard, WorkerId::at(from), &mut worker.routes);
                 self.release(w, shard);
             }
             ModelMessage::Switch(switch) => self.switch(w, switch),
@@ -374,7 +374,9 @@ impl ModelState {
 
     fn hold(&mut self, w: usize, from: usize, packet: Packet) {
         let shard = self.shard(packet);
-        let held = self.workers[w].moves.hold(shard, from as WorkerId, packet);
+        let held = self.workers[w]
+            .moves
+            .hold(shard, WorkerId::at(from), packet);
         self.dropped += usize::from(held.is_err());
     }
 
