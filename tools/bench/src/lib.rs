@@ -12,6 +12,7 @@ pub mod machine;
 pub mod path;
 pub mod pfcp;
 pub mod port;
+pub mod report;
 mod stats;
 pub mod watch;
 

@@ -3,7 +3,7 @@
 use super::heavy::{self, Burst};
 use super::measure::{PacketBalance, Pause, percentile};
 use super::models::ModelFigures;
-use crate::machine;
+use crate::report::{join, object, spread};
 use crate::stats::{Summary, round};
 use crate::watch::series::Series;
 use serde_json::{Value, json};
@@ -124,9 +124,6 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
     let latency = &figures.latency;
     let mut value = json!({
         "name": figures.model.name(),
-        "mpps_median": round(figures.mpps.median),
-        "mpps_min": round(figures.mpps.min),
-        "mpps_max": round(figures.mpps.max),
         "ratio_to_rtc": round(figures.mpps.median / rtc.mpps.median),
         "source_limit_mpps": round(figures.source_mpps),
         "engine_mpps": round(figures.engine_mpps()),
@@ -143,6 +140,7 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
         "reordered": reordered,
         "missed_by_source": missed,
     });
+    value = join(value, spread("mpps", figures.mpps));
     for (at, (name, _)) in SHARES.iter().enumerate() {
         let is_known = latency.disturbed < latency.windows;
         value[format!("latency_us_{name}")] = json!(is_known.then(|| round(latency.us[at])));
@@ -168,14 +166,12 @@ pub fn to_json(outcome: &Outcome) -> Value {
         result["virtual"] = json!(false);
     }
     results.extend(outcome.in_virtual_time.iter().cloned());
-    json!({
-        "bench": "elastic",
-        "version": env!("CARGO_PKG_VERSION"),
-        "machine": machine::facts(),
+    let rest = json!({
         "workers": "2, real threads; each with source and sink inside its ports, the control core beside the first",
         "cpus": outcome.cpus,
         "lost": lost,
         "reordered": reordered,
         "results": results,
-    })
+    });
+    object("elastic", rest)
 }

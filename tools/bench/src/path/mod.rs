@@ -26,9 +26,10 @@ mod tests;
 
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
+use crate::report::{Conditions, HugePages};
 use fifo::PACKETS;
 use measure::{Bench, CASES, Case, Effort, Figures};
-use report::{HugePages, Outcome, Results};
+use report::{Outcome, Results};
 use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
 use smf::Variant;
 use std::time::Duration;
@@ -156,15 +157,18 @@ fn one(
         let outcome = Outcome {
             name: case.name,
             sessions,
-            disturbed: disturbed(&figures, sessions, huge_pages),
+            conditions: Conditions {
+                disturbed: disturbed(&figures, sessions, huge_pages),
+                attempts,
+                reps: effort.reps,
+                preempted: figures.preempted,
+            },
             figures,
-            attempts,
-            reps: effort.reps,
             memory: world.memory,
             compared: world.verdict()?,
             huge_pages,
         };
-        if outcome.disturbed.is_none() {
+        if outcome.conditions.disturbed.is_none() {
             return Ok(outcome);
         }
         if best
@@ -174,11 +178,11 @@ fn one(
             best = Some(outcome);
         }
     }
-    best.map(|outcome| Outcome {
-        attempts: ATTEMPTS,
-        ..outcome
-    })
-    .ok_or_else(|| "nothing was measured".to_owned())
+    let best = best.map(|mut outcome| {
+        outcome.conditions.attempts = ATTEMPTS;
+        outcome
+    });
+    best.ok_or_else(|| "nothing was measured".to_owned())
 }
 
 /// Why the figures cannot be trusted, if so.

@@ -2,9 +2,9 @@
 
 use super::fifo::Check;
 use super::measure::{Effort, ns_per_packet};
-use super::report::HugePages;
 use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
+use crate::report::HugePages;
 use crate::stats::Summary;
 use sluice::upf::metrics::{Snapshot, text};
 use sluice_datapath::trace::{Filter, Key};

@@ -7,7 +7,7 @@ use super::measure::Figures;
 use super::memory::Grown;
 use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
-use crate::machine;
+use crate::report::{Conditions, HugePages, between, join, object, of, spread};
 use crate::stats::{Summary, round};
 use crate::watch::series::Series;
 use serde_json::{Value, json};
@@ -28,27 +28,14 @@ pub struct Outcome {
     pub sessions: u32,
     /// Times.
     pub figures: Figures,
-    /// Why the figures cannot be trusted.
-    pub disturbed: Option<String>,
-    /// Measurements until one was undisturbed, or none was.
-    pub attempts: usize,
-    /// Repetitions of each.
-    pub reps: usize,
+    /// How they were taken.
+    pub conditions: Conditions,
     /// Memory of sessions.
     pub memory: Grown,
     /// Packets whose bytes were compared.
     pub compared: u64,
     /// What lies on huge pages.
     pub huge_pages: HugePages,
-}
-
-/// What lies on huge pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HugePages {
-    /// Packet buffers.
-    pub packets: bool,
-    /// Session lines.
-    pub sessions: bool,
 }
 
 impl Outcome {
@@ -67,33 +54,28 @@ impl Outcome {
             limit,
             limit_stage,
             source,
-            preempted,
             ..
         } = self.figures;
-        json!({
+        let figures = json!({
             "name": self.name,
             "sessions": self.sessions,
             "mpps_median": round(1000.0 / path.median),
-            "ns_median": round(path.median),
-            "ns_min": round(path.min),
-            "ns_max": round(path.max),
-            "limit_ns_median": round(limit.median),
-            "limit_ns_min": round(limit.min),
-            "limit_ns_max": round(limit.max),
             "limit_mpps_median": round(1000.0 / limit.median),
             "limit_stage_packets": limit_stage,
             "ratio_to_limit": round(self.ratio()),
             "source_ns_median": round(source.median),
-            "repetitions": self.reps,
-            "disturbed": self.disturbed.is_some(),
-            "disturbed_because": self.disturbed,
-            "attempts": self.attempts,
-            "preempted_share": round(preempted),
             "bytes_per_session": self.bytes(),
             "n4_cache_bytes": self.memory.n4_cache,
             "packets_compared": self.compared,
-            "huge_pages": { "packets": self.huge_pages.packets, "sessions": self.huge_pages.sessions },
-        })
+        });
+        [
+            spread("ns", path),
+            spread("limit_ns", limit),
+            self.conditions.to_json(),
+            self.huge_pages.to_json(),
+        ]
+        .into_iter()
+        .fold(figures, join)
     }
 }
 
@@ -147,21 +129,6 @@ impl Outcome {
     }
 }
 
-impl HugePages {
-    fn name(self) -> &'static str {
-        match (self.packets, self.sessions) {
-            (true, true) => "huge",
-            (false, false) => "normal",
-            _ => "partly huge",
-        }
-    }
-
-    /// Comparable only on the same pages.
-    fn of(self, series: Series) -> Series {
-        series.under("pages", self.name())
-    }
-}
-
 /// All of it as one object.
 pub fn to_json(results: &Results, seconds: f64) -> Value {
     let Results {
@@ -169,22 +136,18 @@ pub fn to_json(results: &Results, seconds: f64) -> Value {
         latencies,
         observed,
     } = results;
-    json!({
-        "bench": "path",
-        "version": env!("CARGO_PKG_VERSION"),
-        "machine": machine::facts(),
+    let rest = json!({
         "seconds_each": seconds,
         "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
         "packets_in_flight": PACKETS,
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
         "latency": latencies.iter().map(latency_json).collect::<Vec<_>>(),
         "observed": observed.iter().map(observed_json).collect::<Vec<_>>(),
-    })
+    });
+    object("path", rest)
 }
 
 fn latency_json(l: &Latency) -> Value {
-    let of =
-        |s: Summary| json!({ "min": round(s.min), "median": round(s.median), "max": round(s.max) });
     let times = |t: &Times| {
         json!({
             "p50_ns": of(t.p50),
@@ -193,8 +156,13 @@ fn latency_json(l: &Latency) -> Value {
             "mpps": of(t.mpps),
         })
     };
-    let disturbed = l.disturbed();
-    json!({
+    let conditions = Conditions {
+        disturbed: l.disturbed(),
+        attempts: 1,
+        reps: l.reps,
+        preempted: l.preempted,
+    };
+    let figures = json!({
         "name": latency_name(l),
         "sessions": l.sessions,
         "load_percent": l.load_percent,
@@ -202,14 +170,10 @@ fn latency_json(l: &Latency) -> Value {
         "limit": times(&l.limit),
         "p50_ratio_to_limit": of(l.ratio),
         "p50_ratio_goal": LATENCY_RATIO_GOAL,
-        "repetitions": l.reps,
-        "disturbed": disturbed.is_some(),
-        "disturbed_because": disturbed,
-        "preempted_share": round(l.preempted),
         "away_share": round(l.away),
         "packets_untimed": l.untimed,
-        "huge_pages": { "packets": l.huge_pages.packets, "sessions": l.huge_pages.sessions },
-    })
+    });
+    join(join(figures, conditions.to_json()), l.huge_pages.to_json())
 }
 
 fn latency_name(l: &Latency) -> String {
@@ -238,13 +202,10 @@ fn latency_lines(l: &Latency) -> String {
 
 fn observed_json(o: &Observed) -> Value {
     let cost = |share: Summary| {
-        json!({
-            "percent_median": round(share.median * 100.0),
-            "percent_min": round(share.min * 100.0),
-            "percent_max": round(share.max * 100.0),
-        })
+        let [min, median, max] = [share.min, share.median, share.max].map(|s| s * 100.0);
+        spread("percent", Summary { min, median, max })
     };
-    json!({
+    let figures = json!({
         "name": observe::NAME,
         "sessions": o.sessions,
         "ns_median": round(o.alone.median),
@@ -255,8 +216,8 @@ fn observed_json(o: &Observed) -> Value {
         "limit_percent": LOOKING_PERCENT_MAX,
         "pages_made": o.pages,
         "packets_followed": o.followed,
-        "huge_pages": { "packets": o.huge_pages.packets, "sessions": o.huge_pages.sessions },
-    })
+    });
+    join(figures, o.huge_pages.to_json())
 }
 
 fn observed_line(o: &Observed) -> String {
@@ -284,7 +245,7 @@ pub fn to_table(results: &Results) -> String {
     );
     for o in &results.outcomes {
         let Figures { path, limit, .. } = o.figures;
-        let times = format!("{:.1} ({:.1}-{:.1})", path.median, path.min, path.max);
+        let times = between(path, 1);
         let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
         let pages = o.huge_pages.name();
         text += &format!(
@@ -295,9 +256,7 @@ pub fn to_table(results: &Results) -> String {
             limit.median,
             o.ratio(),
         );
-        if let Some(why) = &o.disturbed {
-            text += &format!("  disturbed: {why}\n");
-        }
+        text += &o.conditions.line();
     }
     text.extend(results.latencies.iter().map(latency_lines));
     text.extend(results.observed.iter().map(observed_line));

@@ -31,6 +31,7 @@ use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
+use crate::report::Conditions;
 use load::Wire;
 use measure::{Case, Figures, measure};
 use n4_transport::{Datagrams, Door, RingDoor, SocketWire};
@@ -224,21 +225,25 @@ fn one(
             case,
             sessions: world.subscribers.all.len() as u32,
             variety: world.subscribers.variety,
-            disturbed: disturbance(&figures),
+            conditions: Conditions {
+                disturbed: disturbance(&figures),
+                attempts,
+                reps: case.reps,
+                preempted: figures.preempted,
+            },
             figures,
-            attempts,
         };
         let faster = |b: &Outcome| outcome.figures.busy_ns.median < b.figures.busy_ns.median;
-        if outcome.disturbed.is_none() {
+        if outcome.conditions.disturbed.is_none() {
             return Ok(outcome);
         }
         if best.as_ref().is_none_or(faster) {
             best = Some(outcome);
         }
     }
-    let best = best.map(|outcome| Outcome {
-        attempts: ATTEMPTS,
-        ..outcome
+    let best = best.map(|mut outcome| {
+        outcome.conditions.attempts = ATTEMPTS;
+        outcome
     });
     best.ok_or_else(|| "nothing was measured".to_owned())
 }

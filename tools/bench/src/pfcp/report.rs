@@ -5,8 +5,8 @@ use super::measure::{Case, Figures};
 use super::preemption;
 use super::testbed::Cpus;
 use super::variety::Variety;
-use crate::machine;
 use crate::path::memory::Grown;
+use crate::report::{Conditions, join, object, spread};
 use crate::stats::round;
 use crate::watch::series::Series;
 use serde_json::{Map, Value, json};
@@ -25,10 +25,8 @@ pub struct Outcome {
     pub variety: Variety,
     /// Figures.
     pub figures: Figures,
-    /// Why the figures cannot be trusted.
-    pub disturbed: Option<String>,
-    /// Measurements until one was undisturbed, or none was.
-    pub attempts: usize,
+    /// How they were taken.
+    pub conditions: Conditions,
 }
 
 /// What holds for all outcomes.
@@ -55,74 +53,43 @@ impl Outcome {
     }
 
     fn to_json(&self) -> Value {
-        let Figures {
-            rate_per_s,
-            limit_rate_per_s,
-            busy_ns,
-            limit_busy_ns,
-            closed,
-            open,
-            undisturbed,
-            ..
-        } = &self.figures;
-        let mut map = Map::new();
-        let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
-        put("name", json!(self.case.name));
-        put("carried_by", json!(self.case.carried_by));
-        put("sessions", json!(self.sessions));
+        let f = &self.figures;
+        let case = &self.case;
         let (peers, ambrs) = self.variety.counts();
-        put("peers", json!(peers));
-        put("ambrs", json!(ambrs));
-        put("messages_per_s_median", json!(rate_per_s.median.round()));
-        put("messages_per_s_min", json!(rate_per_s.min.round()));
-        put("messages_per_s_max", json!(rate_per_s.max.round()));
-        put(
-            "limit_messages_per_s_median",
-            json!(limit_rate_per_s.median.round()),
-        );
-        put(
-            "n4_busy_share",
-            json!(round(self.figures.busy_share.median)),
-        );
-        put(
-            "messages_per_turn",
-            json!(round(self.figures.per_turn.median)),
-        );
-        put("ns_median", json!(round(busy_ns.median)));
-        put("ns_min", json!(round(busy_ns.min)));
-        put("ns_max", json!(round(busy_ns.max)));
-        put("limit_ns_median", json!(round(limit_busy_ns.median)));
-        put("ratio_to_limit", json!(round(self.ratio())));
-        put("window", json!(self.case.window));
-        put("closed_rtt_us_p50", json!(round(closed.p50)));
-        put("closed_rtt_us_p99", json!(round(closed.p99)));
-        put("rtt_us_p50", json!(round(open.p50)));
-        put("rtt_us_p99", json!(round(open.p99)));
-        put("rtt_us_max", json!(round(open.max)));
-        put("rtt_undisturbed_us_p50", json!(round(undisturbed.p50)));
-        put("rtt_undisturbed_us_p99", json!(round(undisturbed.p99)));
-        put("rtt_undisturbed_us_max", json!(round(undisturbed.max)));
-        put(
-            "rtt_undisturbed_share",
-            json!(round(self.figures.undisturbed_share.median)),
-        );
-        put("rtt_offered_per_s", json!(self.case.rate_per_s.round()));
-        put(
-            "rtt_answered_per_s",
-            json!(self.figures.open_rate_per_s.median.round()),
-        );
-        put("repetitions", json!(self.case.reps));
-        put("messages_per_repetition", json!(self.case.messages));
-        put(
-            "request_bytes_mean",
-            json!(round(self.figures.request_octets)),
-        );
-        put("mix", self.mix());
-        put("disturbed", json!(self.disturbed.is_some()));
-        put("disturbed_because", json!(self.disturbed));
-        put("attempts", json!(self.attempts));
-        put("preempted_share", json!(round(self.figures.preempted)));
-        Value::Object(map)
+        let figures = json!({
+            "name": case.name,
+            "carried_by": case.carried_by,
+            "sessions": self.sessions,
+            "peers": peers,
+            "ambrs": ambrs,
+            "limit_messages_per_s_median": f.limit_rate_per_s.median.round(),
+            "n4_busy_share": round(f.busy_share.median),
+            "messages_per_turn": round(f.per_turn.median),
+            "limit_ns_median": round(f.limit_busy_ns.median),
+            "ratio_to_limit": round(self.ratio()),
+            "window": case.window,
+            "closed_rtt_us_p50": round(f.closed.p50),
+            "closed_rtt_us_p99": round(f.closed.p99),
+            "rtt_us_p50": round(f.open.p50),
+            "rtt_us_p99": round(f.open.p99),
+            "rtt_us_max": round(f.open.max),
+            "rtt_undisturbed_us_p50": round(f.undisturbed.p50),
+            "rtt_undisturbed_us_p99": round(f.undisturbed.p99),
+            "rtt_undisturbed_us_max": round(f.undisturbed.max),
+            "rtt_undisturbed_share": round(f.undisturbed_share.median),
+            "rtt_offered_per_s": case.rate_per_s.round(),
+            "rtt_answered_per_s": f.open_rate_per_s.median.round(),
+            "messages_per_repetition": case.messages,
+            "request_bytes_mean": round(f.request_octets),
+            "mix": self.mix(),
+        });
+        [
+            spread("messages_per_s", f.rate_per_s),
+            spread("ns", f.busy_ns),
+            self.conditions.to_json(),
+        ]
+        .into_iter()
+        .fold(figures, join)
     }
 
     fn mix(&self) -> Value {
@@ -182,10 +149,7 @@ pub fn placement(cpus: Cpus) -> String {
 /// All of it as one object.
 pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
     let bytes = (sessions >= SESSIONS_FOR_MEMORY).then_some(run.memory.per_session.round());
-    json!({
-        "bench": "pfcp",
-        "version": env!("CARGO_PKG_VERSION"),
-        "machine": machine::facts(),
+    let rest = json!({
         "placement": placement(run.cpus),
         "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
         "bytes_per_session": bytes,
@@ -196,20 +160,19 @@ pub fn to_json(outcomes: &[Outcome], run: &Run, sessions: u32) -> Value {
         "cache_evicted_requests": run.evicted[0],
         "cache_evicted_responses": run.evicted[1],
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
-    })
+    });
+    object("pfcp", rest)
 }
 
 fn flow_json(flow: &FlowFigures) -> Value {
-    json!({
+    let figures = json!({
         "name": "pfcp/dpdk/flow",
         "modifications_offered_per_s": RATE_PER_S,
         "modifications_per_s_median": flow.rate_per_s.median.round(),
         "path_quiet_ns_median": round(flow.quiet_ns.median),
-        "path_ns_median": round(flow.busy_ns.median),
-        "path_ns_min": round(flow.busy_ns.min),
-        "path_ns_max": round(flow.busy_ns.max),
         "slowdown": round(flow.slowdown()),
         "packets": flow.packets,
         "lost": flow.lost,
-    })
+    });
+    join(figures, spread("path_ns", flow.busy_ns))
 }

@@ -25,9 +25,7 @@ pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
         text += &line;
         text += &format!("  {}\n", o.case.carried_by);
         text += &format!("  {}\n", undisturbed(o));
-        if let Some(why) = &o.disturbed {
-            text += &format!("  disturbed: {why}\n");
-        }
+        text += &o.conditions.line();
     }
     if let Some(flow) = &run.flow {
         text += &format!(

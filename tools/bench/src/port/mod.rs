@@ -21,11 +21,12 @@ mod tests;
 use super::args::{PeerArgs, PortArgs};
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
+use crate::report::{Conditions, HugePages};
 use link::{Kind, Link, Site};
 use measure::{CASES, Case, Effort, Figures, Pair};
 use peer::Peer;
 use ports::WorkerPorts;
-use report::{Outcome, Pages, Result as Outcomes, Skipped};
+use report::{Outcome, Result as Outcomes, Skipped};
 use sluice::exit::Exit;
 use sluice_host::thread;
 use sluice_port_dpdk::{DpdkIo, Eal, EalConfig, MbufPool, Memory, PoolConfig};
@@ -172,7 +173,7 @@ fn on_link(
         kind.name()
     );
     let proven = pair.prove()?;
-    let pages = Pages {
+    let pages = HugePages {
         packets: link.on_huge_pages,
         sessions: pair.world.on_huge_pages,
     };
@@ -186,10 +187,13 @@ fn on_link(
             kind,
             case: *case,
             sessions: pair.world.flows.len() as u32,
-            disturbed: disturbance(&figures),
+            conditions: Conditions {
+                disturbed: disturbance(&figures),
+                attempts,
+                reps: effort.reps,
+                preempted: figures.preempted,
+            },
             figures,
-            attempts,
-            reps: effort.reps,
             proven,
             pages,
         })

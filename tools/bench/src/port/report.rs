@@ -3,9 +3,9 @@
 use super::link::Kind;
 use super::measure::{Case, Figures, Free};
 use super::{Cpus, apart_from_spread};
-use crate::machine;
 use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
-use crate::stats::{Summary, round};
+use crate::report::{Conditions, HugePages, between, join, object, of};
+use crate::stats::round;
 use crate::watch::series::Series;
 use serde_json::{Value, json};
 
@@ -29,15 +29,6 @@ pub struct Skipped {
     pub why: String,
 }
 
-/// What lies on huge pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pages {
-    /// Packet buffers.
-    pub packets: bool,
-    /// Session lines.
-    pub sessions: bool,
-}
-
 /// One case, and under which conditions.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -45,14 +36,10 @@ pub struct Outcome {
     pub case: Case,
     pub sessions: u32,
     pub figures: Figures,
-    /// Why the figures cannot be trusted.
-    pub disturbed: Option<String>,
-    /// Measurements until one was undisturbed, or none was.
-    pub attempts: usize,
-    pub reps: usize,
+    pub conditions: Conditions,
     /// Packets compared before the clock ran: one of each session and direction.
     pub proven: u64,
-    pub pages: Pages,
+    pub pages: HugePages,
 }
 
 impl Outcome {
@@ -69,20 +56,16 @@ impl Outcome {
     /// What is kept to be compared with.
     pub fn series(&self) -> Series {
         let name = format!("{}/{}", self.name(), self.sessions);
-        let pages = match (self.pages.packets, self.pages.sessions) {
-            (true, true) => "huge",
-            (false, false) => "normal",
-            _ => "partly huge",
-        };
         let ratios = self.figures.ratios.iter().copied();
-        Series::ratio(name, "ns by the plain loop's", ratios)
-            .under("pages", pages)
+        let series = Series::ratio(name, "ns by the plain loop's", ratios);
+        self.pages
+            .of(series)
             .disturbed(apart_from_spread(&self.figures))
     }
 
     fn to_json(&self) -> Value {
         let f = &self.figures;
-        json!({
+        let figures = json!({
             "name": self.name(),
             "carried_by": self.kind.carried_by(),
             "sessions": self.sessions,
@@ -94,14 +77,12 @@ impl Outcome {
             "packets_a_turn": round(f.fill),
             "as_fast_as_both_can": { "path": free(&f.path_free), "limit": free(&f.io_free) },
             "packets": self.packets(),
-            "repetitions": self.reps,
-            "disturbed": self.disturbed.is_some(),
-            "disturbed_because": self.disturbed,
-            "attempts": self.attempts,
-            "preempted_share": round(f.preempted),
             "far_preempted_share": round(f.far_preempted),
-            "huge_pages": { "packets": self.pages.packets, "sessions": self.pages.sessions },
-        })
+        });
+        join(
+            join(figures, self.conditions.to_json()),
+            self.pages.to_json(),
+        )
     }
 
     fn packets(&self) -> Value {
@@ -137,10 +118,6 @@ impl Outcome {
     }
 }
 
-fn of(s: Summary) -> Value {
-    json!({ "min": round(s.min), "median": round(s.median), "max": round(s.max) })
-}
-
 fn free(f: &Free) -> Value {
     json!({
         "mpps": of(f.mpps),
@@ -163,16 +140,14 @@ pub fn to_json(result: &Result, cpus: Cpus, seconds: f64) -> Value {
     let skipped = result.skipped.iter().map(
         |s| json!({ "name": s.kind.name(), "sessions": s.sessions, "skipped_because": s.why }),
     );
-    json!({
-        "bench": "port",
-        "version": env!("CARGO_PKG_VERSION"),
-        "machine": machine::facts(),
+    let rest = json!({
         "cpus": { "worker": cpus.worker, "far_end": cpus.far },
         "seconds_each": seconds,
         "packet_bytes": { "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
         "results": result.measured.iter().map(Outcome::to_json).collect::<Vec<_>>(),
         "skipped": skipped.collect::<Vec<_>>(),
-    })
+    });
+    object("port", rest)
 }
 
 /// For people.
@@ -201,9 +176,7 @@ pub fn to_table(result: &Result) -> String {
             f.path_free.mpps.median,
             limited_by(&f.path_free),
         );
-        if let Some(why) = &o.disturbed {
-            text += &format!("  disturbed: {why}\n");
-        }
+        text += &o.conditions.line();
     }
     for s in &result.skipped {
         text += &format!(
@@ -214,11 +187,4 @@ pub fn to_table(result: &Result) -> String {
         );
     }
     text
-}
-
-fn between(s: Summary, digits: usize) -> String {
-    format!(
-        "{:.digits$} ({:.digits$}-{:.digits$})",
-        s.median, s.min, s.max
-    )
 }

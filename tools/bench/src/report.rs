@@ -1,0 +1,109 @@
+//! What the reports of all benchmarks have in common: header, conditions of a figure, pages, numbers.
+
+use crate::machine;
+use crate::stats::{Summary, round};
+use crate::watch::series::Series;
+use serde_json::{Map, Value, json};
+
+/// The beginning of every report; the rest is the benchmark's own.
+pub fn object(bench: &str, rest: Value) -> Value {
+    let mut object = Map::new();
+    object.insert("bench".to_owned(), json!(bench));
+    object.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));
+    object.insert("machine".to_owned(), machine::facts());
+    join(Value::Object(object), rest)
+}
+
+/// The keys of both.
+pub fn join(mut first: Value, second: Value) -> Value {
+    if let (Some(first), Value::Object(second)) = (first.as_object_mut(), second) {
+        first.extend(second);
+    }
+    first
+}
+
+/// Median, least and greatest of repetitions under `name`: `ns_median`, `ns_min`, `ns_max`.
+pub fn spread(name: &str, summary: Summary) -> Value {
+    json!({
+        format!("{name}_median"): round(summary.median),
+        format!("{name}_min"): round(summary.min),
+        format!("{name}_max"): round(summary.max),
+    })
+}
+
+/// The same as an object of its own.
+pub fn of(summary: Summary) -> Value {
+    json!({
+        "min": round(summary.min),
+        "median": round(summary.median),
+        "max": round(summary.max),
+    })
+}
+
+/// For people: the median, and between what.
+pub fn between(summary: Summary, digits: usize) -> String {
+    let Summary { min, median, max } = summary;
+    format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
+}
+
+/// Under which conditions a figure was taken.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Conditions {
+    /// Why the figures cannot be trusted.
+    pub disturbed: Option<String>,
+    /// Measurements until one was undisturbed, or none was.
+    pub attempts: usize,
+    /// Repetitions of each.
+    pub reps: usize,
+    /// Share of the time that others had the CPU.
+    pub preempted: f64,
+}
+
+impl Conditions {
+    /// As keys of the figure.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "repetitions": self.reps,
+            "disturbed": self.disturbed.is_some(),
+            "disturbed_because": self.disturbed,
+            "attempts": self.attempts,
+            "preempted_share": round(self.preempted),
+        })
+    }
+
+    /// A line under the figure, if there is something to say.
+    pub fn line(&self) -> String {
+        let why = self.disturbed.as_ref();
+        why.map_or_else(String::new, |why| format!("  disturbed: {why}\n"))
+    }
+}
+
+/// What lies on huge pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HugePages {
+    /// Packet buffers.
+    pub packets: bool,
+    /// Session entries.
+    pub sessions: bool,
+}
+
+impl HugePages {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match (self.packets, self.sessions) {
+            (true, true) => "huge",
+            (false, false) => "normal",
+            _ => "partly huge",
+        }
+    }
+
+    /// As a key of the figure.
+    pub fn to_json(self) -> Value {
+        json!({ "huge_pages": { "packets": self.packets, "sessions": self.sessions } })
+    }
+
+    /// Comparable only on the same pages.
+    pub fn of(self, series: Series) -> Series {
+        series.under("pages", self.name())
+    }
+}
