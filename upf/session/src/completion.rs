@@ -3,10 +3,10 @@
 use crate::compile::diff::Delta;
 use crate::events::SessionEvent;
 use crate::network::Network;
-use crate::node::{Effects, Node};
 use crate::pending::{Answer, Launch, Pending};
 use crate::procedure::{association_release, deletion, establishment, modification};
 use crate::sessions::Moment;
+use crate::sessions::{Effects, Node};
 use crate::store::SessionRef;
 use crate::usage;
 use sluice_datapath::session::txn::{Txn, Usage};

@@ -4,12 +4,12 @@ use crate::completion;
 use crate::config::Config;
 use crate::events::SessionEvent;
 use crate::network::Network;
-use crate::node::{Effects, Node};
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::{
     association, association_release, deletion, establishment, modification, report,
 };
 use crate::response::put;
+use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
 use sluice_datapath::lookup::exact_match::ExactWriter;

@@ -59,7 +59,6 @@ mod limits;
 mod meter;
 mod names;
 pub mod network;
-mod node;
 pub mod partitions;
 mod pending;
 mod prefetch;
@@ -86,10 +85,10 @@ pub use events::SessionEvent;
 pub use features::UP_FUNCTION_FEATURES;
 pub use function::UpFunction;
 pub use inspect::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
-pub use node::Effects;
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
 pub use resources::InUse;
+pub use sessions::Effects;
 pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Prefetch of what N4 messages will need: by their headers, then by their sessions, then by the
 //! sessions' rules. Each step asks the caches for what the next one reads.
 
-use crate::node::Node;
+use crate::sessions::Node;
 use crate::store::{CpSession, SessionRef};
 use core::net::SocketAddr;
 use sluice_datapath::session::txn::Txn;

@@ -1,5 +1,5 @@
-//! Sessions of the UP function: store, allocators, indices, transactions under way, and what is
-//! remembered of associations.
+//! What the procedures of the UP function work on: the PFCP endpoint, and sessions with their store,
+//! allocators, indices, transactions under way and what is remembered of associations.
 
 use crate::compile::compiler::Compiler;
 use crate::config::Config;
@@ -16,7 +16,8 @@ use crate::rules::Rules;
 use crate::store::{Session, SessionRef, Store};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
-use sluice_n4::{AssociationId, Instant, SessionRequest};
+use sluice_datapath::session::txn::Txn;
+use sluice_n4::{AssociationId, Endpoint, Instant, NodeId, Outbox, SessionRequest};
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::VecDeque;
 
@@ -201,4 +202,21 @@ impl Sessions {
     pub fn new_check(&mut self) -> u32 {
         self.resources.random().max(1)
     }
+}
+
+/// Where the effects of the UP function go.
+pub trait Effects: Outbox {
+    /// Takes a transaction for the owner of its shard. Those of one shard must stay in order;
+    /// each comes back by [`UpFunction::complete`](crate::UpFunction::complete).
+    fn transact(&mut self, txn: Box<Txn>);
+}
+
+/// What the procedures work on.
+pub struct Node {
+    /// Associations and messages under way.
+    pub endpoint: Endpoint,
+    /// Sessions.
+    pub sessions: Sessions,
+    /// As it stands in the endpoint's configuration: answers are written while that is in use.
+    pub node_id: NodeId,
 }

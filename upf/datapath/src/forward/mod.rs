@@ -9,7 +9,6 @@ pub(crate) mod path;
 pub mod pdr;
 pub mod qer;
 pub(crate) mod rules;
-pub mod session;
 mod slow_path;
 pub mod slow_reason;
 pub mod urr;

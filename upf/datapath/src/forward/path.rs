@@ -10,7 +10,6 @@ use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
 use crate::forward::rules::{self, Draw, State};
-use crate::forward::session;
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
@@ -22,7 +21,7 @@ use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
 use crate::tx::arp_queue::ArpQueue;
-use crate::tx::pending::PendingTx;
+use crate::tx::arp_queue::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_mem::shard::Owned;
@@ -114,8 +113,8 @@ impl<'a, I: PortIo> Path<'a, I> {
     fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
         let entry = self.state.line(meta.line);
-        let entry = entry.ok_or(session::missing(meta.entry))?;
-        session::check(entry, meta)?;
+        let entry = entry.ok_or(rules::missing(meta.entry))?;
+        rules::check(entry, meta)?;
         let inner = outer_header_removal::remove(packet, meta, entry)?;
         let draw = Draw {
             now_ns: self.now_ns,

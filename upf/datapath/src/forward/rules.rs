@@ -1,13 +1,12 @@
-//! Session rules: PDR, QERs and FAR of a packet, found alike for those that pass and those that waited.
+//! Session rules: session, PDR, QERs and FAR of a packet, found alike for those that pass and those that waited.
 
 use crate::drop::DropReason;
 use crate::forward::far;
 use crate::forward::pdr::{self, At};
 use crate::forward::qer;
-use crate::forward::session;
-use crate::meta::Meta;
+use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock, Head};
+use crate::session::rule::{Body, ExtBlock, Flags, Head};
 use sluice_mem::shard::Owned;
 
 /// The lines and blocks that a worker may write.
@@ -30,7 +29,7 @@ pub(crate) fn apply<'s>(
     meta: &Meta,
     draw: Option<Draw>,
 ) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
-    let entry = state.line(meta.line).ok_or(session::missing(meta.entry))?;
+    let entry = state.line(meta.line).ok_or(missing(meta.entry))?;
     if let Some(chain) = entry.block() {
         let (head, at) = extended(state, chain, meta, draw)?;
         return Ok((head, counters(state, at)?, Some(at)));
@@ -69,4 +68,26 @@ fn extended(
 pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReason> {
     let block = state.ext_mut(at.block()).ok_or(DropReason::Internal)?;
     Ok(&mut block.rules[at.rule()].body)
+}
+
+/// Checks the identity: TEID and address of an F-TEID (TS 29.244, 8.2.3), or UE address and network
+/// instance. So nobody reaches a tunnel by another interface than its own, where other peers are
+/// allowed. An End Marker is no packet: it never passes, and is seen to apart.
+#[inline(always)]
+pub fn check(line: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
+    let tunnel = meta.entry == Entry::Tunnel;
+    let same = line.key == meta.key && line.local == meta.local;
+    if !same || line.head.flags.has(Flags::TUNNEL) != tunnel {
+        return Err(missing(meta.entry));
+    }
+    Ok(())
+}
+
+/// The reason for a packet whose identifier belongs to no session.
+#[inline(always)]
+pub fn missing(entry: Entry) -> DropReason {
+    match entry {
+        Entry::Tunnel | Entry::EndMarker => DropReason::UnknownTeid,
+        Entry::Plain => DropReason::UnknownUe,
+    }
 }

@@ -8,7 +8,7 @@ use crate::forward::outer_header_removal;
 use crate::forward::path::Path;
 use crate::ids::WorkerId;
 use crate::message::Handover;
-use crate::tx::pending::PendingTx;
+use crate::tx::arp_queue::PendingTx;
 use crate::tx::reassembly::{Pieces, Reassembled};
 use crate::tx::route;
 use crate::tx::transmit::UsageRef;

@@ -4,7 +4,7 @@ use crate::drop::DropReason;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::path::Path;
-use crate::forward::session;
+use crate::forward::rules;
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
 use crate::meta::{Entry, Meta};
@@ -164,7 +164,7 @@ impl<I: PortIo> Path<'_, I> {
             ..*meta
         };
         let line = self.state.line(meta.line)?;
-        session::check(line, &of_packets).ok()?;
+        rules::check(line, &of_packets).ok()?;
         let marker = |head: Head, body: &Body| {
             let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
             sends.then_some(EndMarker {

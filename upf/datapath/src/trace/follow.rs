@@ -1,6 +1,6 @@
 //! Traced packets in a worker, executed apart from their burst.
 
-use super::counter_delta::CounterDelta;
+use super::execute::CounterDelta;
 use super::{Came, Fate, Sent};
 use crate::batch::Batch;
 use crate::ids::NO_WORKER;

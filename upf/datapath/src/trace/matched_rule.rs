@@ -4,7 +4,7 @@ use super::RuleSeen;
 use crate::forward::far;
 use crate::forward::path::Path;
 use crate::forward::pdr;
-use crate::forward::session;
+use crate::forward::rules;
 use crate::meta::Meta;
 use crate::session::rule::{Body, Head};
 use sluice_port::PortIo;
@@ -13,7 +13,7 @@ impl<I: PortIo> Path<'_, I> {
     /// The rule that a packet meets, asked once more and apart from the stages.
     pub(super) fn rule_seen(&self, meta: &Meta) -> Option<RuleSeen> {
         let line = self.state.line(meta.line)?;
-        session::check(line, meta).ok()?;
+        rules::check(line, meta).ok()?;
         let seen = |head: Head, body: &Body, at, is_limited| {
             let peer = self.tables.peers.get(body.peer);
             let peer = peer.filter(|_| far::makes_tunnel(head));

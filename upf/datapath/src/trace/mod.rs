@@ -12,7 +12,6 @@
 //! begun until all have said so.
 
 pub(crate) mod control_side;
-mod counter_delta;
 mod execute;
 mod follow;
 mod frame_ends;

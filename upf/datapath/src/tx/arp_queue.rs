@@ -1,8 +1,25 @@
 //! ARP queue: packets that wait for a next hop's MAC address, bounded in number and time.
 
+use crate::forward::far::ForwardTo;
 use crate::limits::{NEIGHBOUR_ASK_NS, NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
-use crate::tx::pending::PendingTx;
-use crate::tx::route::Resolve;
+use crate::meta::Meta;
+use crate::tx::route::{Hop, Resolve};
+use crate::tx::transmit::UsageRef;
+
+/// A packet that is ready for the wire but for its Ethernet header.
+#[derive(Clone, Copy)]
+pub(crate) struct PendingTx {
+    /// Its way out.
+    pub exit: ForwardTo,
+    /// Its next hop.
+    pub hop: Hop,
+    /// Inner destination, host order.
+    pub dst: u32,
+    /// Whose usage it counts on.
+    pub charge: UsageRef,
+    /// What it came as: if it has to wait, the session is asked again before it leaves.
+    pub meta: Meta,
+}
 
 /// One waiting packet: the IP packet as it will leave, without Ethernet header.
 pub struct WaitingPacket<P> {

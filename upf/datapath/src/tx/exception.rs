@@ -7,12 +7,11 @@ use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
 use crate::forward::path::Path;
 use crate::forward::rules;
-use crate::forward::session;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Entry, Meta};
 use crate::tables::InterfaceId;
+use crate::tx::arp_queue::PendingTx;
 use crate::tx::arp_queue::WaitingPacket;
-use crate::tx::pending::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::UsageRef;
 use core::net::Ipv4Addr;
@@ -194,7 +193,7 @@ impl<I: PortIo> Path<'_, I> {
         let gone = DropReason::SessionChanged;
         let meta = &ready.meta;
         let entry = self.state.line(meta.line).ok_or(gone)?;
-        session::check(entry, meta).map_err(|_| gone)?;
+        rules::check(entry, meta).map_err(|_| gone)?;
         let (head, body, at) = rules::apply(self.state, meta, None)?;
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.

@@ -3,7 +3,6 @@
 pub mod adjacency;
 pub(crate) mod arp_queue;
 pub(crate) mod exception;
-pub(crate) mod pending;
 pub mod reassembly;
 pub mod route;
 pub mod transmit;

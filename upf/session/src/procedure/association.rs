@@ -2,8 +2,8 @@
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
 use crate::events::SessionEvent;
-use crate::node::{Effects, Node};
 use crate::procedure::{association_release, report};
+use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::store::{Session, SessionRef};
 use core::net::IpAddr;

@@ -7,11 +7,11 @@
 
 use crate::events::SessionEvent;
 use crate::limits::FINAL_REPORTS;
-use crate::node::{Effects, Node};
 use crate::pending::{Answer, Last, Launch, Pending};
 use crate::procedure::deletion;
 use crate::procedure::report::cp_station;
 use crate::response::put;
+use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::usage;
 use sluice_n4::{AssociationId, Change, Request, RequestError};

@@ -2,10 +2,10 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::node::{Effects, Node};
 use crate::pending::{Answer, Due, Launch, Pending, Reply};
 use crate::refusal::Refusal;
 use crate::response::put;
+use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{Session, SessionRef};
 use crate::usage;

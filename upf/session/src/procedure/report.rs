@@ -2,8 +2,8 @@
 
 use crate::events::SessionEvent;
 use crate::limits::REPORTS_PER_INDICATION;
-use crate::node::{Effects, Node};
 use crate::rules::RemoteTunnel;
+use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;

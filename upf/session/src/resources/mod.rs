@@ -5,7 +5,6 @@
 mod claims;
 mod endpoint;
 mod identifiers;
-mod prefetch_next;
 mod release;
 
 use crate::limits::TEID_REST_S;

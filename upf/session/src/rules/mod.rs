@@ -5,20 +5,34 @@ mod far;
 mod id_list;
 mod pdr;
 mod qer;
-mod urr;
 
 use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
 use crate::network::Side;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
-use sluice_wire::ids::FarId;
+use sluice_wire::ids::{FarId, UrrId};
+use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, ReportingTriggers};
 
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, RemoteTunnel};
 pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr, UeAddress};
 pub use qer::Qer;
-pub use urr::Urr;
+
+/// A Usage Reporting Rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Urr {
+    /// URR ID.
+    pub id: UrrId,
+    /// Measurement Method.
+    pub method: MeasurementMethod,
+    /// Measurement Information.
+    pub information: MeasurementInformation,
+    /// Reporting Triggers.
+    pub triggers: ReportingTriggers,
+    /// Where its usage adds up.
+    pub meter: u32,
+}
 
 /// All rules of a session, and where they are installed.
 #[derive(Clone, PartialEq, Debug, Default)]
