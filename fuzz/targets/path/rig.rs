@@ -3,7 +3,7 @@
 use super::rules::{Places, end_marker, operation, sessions};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
-use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId, WorkerId};
+use sluice_datapath::ids::{BlockId, EntryId, InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
@@ -163,9 +163,12 @@ impl Rig {
     /// Takes the usage of all lines and rules.
     pub fn take_all_usage(&mut self) -> Vec<Usage> {
         let lines = self.places.lines.clone().into_iter();
-        let mut ops: Vec<Op> = lines.map(|at| Op::TakeLine { at }).collect();
+        let mut ops: Vec<Op> = lines.map(|at| Op::TakeLine { at: EntryId(at) }).collect();
         for block in &self.places.blocks {
-            ops.extend((0..8).map(|at| Op::TakeRule { block: *block, at }));
+            ops.extend((0..8).map(|at| Op::TakeRule {
+                block: BlockId(*block),
+                at,
+            }));
         }
         ops.into_iter()
             .flat_map(|op| self.apply(vec![op], &[]))
@@ -174,13 +177,12 @@ impl Rig {
 
     fn apply(&mut self, ops: Vec<Op>, markers: &[[u8; 2]]) -> Vec<Usage> {
         self.next_txn += 1;
-        let (Op::Line { at, .. }
-        | Op::TakeLine { at }
-        | Op::Rule { block: at, .. }
-        | Op::TakeRule { block: at, .. }
-        | Op::Chain { block: at, .. }) = ops[0]
-        else {
-            return self.apply_in(self.places.blocks[0], ops, markers);
+        let at = match &ops[0] {
+            Op::Line { at, .. } | Op::TakeLine { at } => at.0,
+            Op::Rule { block, .. } | Op::TakeRule { block, .. } | Op::Chain { block, .. } => {
+                block.0
+            }
+            Op::Bucket { .. } => self.places.blocks[0],
         };
         self.apply_in(at, ops, markers)
     }

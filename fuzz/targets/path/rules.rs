@@ -1,7 +1,7 @@
 //! The sessions of the rig and the changes that a script makes to them.
 
 use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
-use sluice_datapath::ids::{EgressId, PeerId};
+use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::RULE_QERS;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactWriter};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
@@ -40,12 +40,12 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ExactWriter) -> (Places, V
     let blocks = vec![other + shards, other + 2 * shards];
     let mut ops = vec![
         line(slot, up(teid(slot), UE)),
-        line(downlink(UE), down(UE, GNB_PEER)),
+        line(downlink(UE).0, down(UE, GNB_PEER)),
         line(relay, relayed(teid(relay))),
         line(foreign_lines[0], up(FOREIGN_TEID, FOREIGN_UE)),
         line(foreign_lines[1], down(FOREIGN_UE, SILENT_PEER)),
         line(other, extended(up(teid(other), UE_WITH_BLOCKS), blocks[0])),
-        line(downlink(UE_WITH_BLOCKS), down(UE_WITH_BLOCKS, GNB_PEER)),
+        line(downlink(UE_WITH_BLOCKS).0, down(UE_WITH_BLOCKS, GNB_PEER)),
     ];
     ops.extend(chain(&blocks));
     let keys = [
@@ -53,10 +53,12 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ExactWriter) -> (Places, V
         (ExactKey::ue(1, FOREIGN_UE), foreign_lines[1]),
     ];
     for (key, line) in keys {
-        foreign.insert(key, line).expect("the table is empty");
+        foreign
+            .insert(key, EntryId(line))
+            .expect("the table is empty");
     }
     let lines = ops.iter().filter_map(|op| match op {
-        Op::Line { at, .. } => Some(*at),
+        Op::Line { at, .. } => Some(at.0),
         _ => None,
     });
     let lines = lines.collect();
@@ -65,7 +67,7 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ExactWriter) -> (Places, V
 
 fn line(at: u32, image: SessionEntry) -> Op {
     Op::Line {
-        at,
+        at: EntryId(at),
         image,
         clocks: [Clock::Full; 2],
     }
@@ -139,7 +141,7 @@ fn extended(mut line: SessionEntry, block: u32) -> SessionEntry {
 
 /// Two blocks with one rule each: QFI 9 policed, then everything.
 fn chain(blocks: &[u32]) -> Vec<Op> {
-    let bucket = BucketRef::new(blocks[1], 0);
+    let bucket = BucketRef::new(BlockId(blocks[1]), 0);
     let flags = [Flags::FORWARD, Flags::UPLINK];
     let first = head(&[&flags[..], &[Flags::MATCH_QFI]].concat());
     let mut buckets = [BucketRef::NONE; RULE_QERS];
@@ -160,7 +162,7 @@ fn chain(blocks: &[u32]) -> Vec<Op> {
 
 fn rule(block: u32, image: Rule) -> Op {
     Op::Rule {
-        block,
+        block: BlockId(block),
         at: 0,
         image,
     }
@@ -168,8 +170,8 @@ fn rule(block: u32, image: Rule) -> Op {
 
 fn link(block: u32, next: u32, rules_len: u8) -> Op {
     Op::Chain {
-        block,
-        next,
+        block: BlockId(block),
+        next: BlockId(next),
         rules_len,
     }
 }
@@ -190,18 +192,21 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
     };
     let image = Rule::new(
         some_head(flags, low),
-        [BucketRef::new(block, rate & 7); RULE_QERS],
+        [BucketRef::new(BlockId(block), rate & 7); RULE_QERS],
         body,
     );
     match kind % 7 {
-        0 => Op::TakeLine { at },
+        0 => Op::TakeLine { at: EntryId(at) },
         1 => line(at, some_line(at, which, image.head, body, places)),
         2 => Op::Rule {
-            block,
+            block: BlockId(block),
             at: low % 9,
             image,
         },
-        3 => Op::TakeRule { block, at: low % 9 },
+        3 => Op::TakeRule {
+            block: BlockId(block),
+            at: low % 9,
+        },
         4 => link(
             block,
             places.blocks[usize::from(peer) % places.blocks.len()],
@@ -209,7 +214,7 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
         ),
         5 => line(at, SessionEntry::default()),
         _ => Op::Bucket {
-            at: BucketRef::new(block, low & 7),
+            at: BucketRef::new(BlockId(block), low & 7),
             image: SharedBucket::new(some_rate(rate)),
             clock: some_clock(flags, at, block),
         },
@@ -221,7 +226,7 @@ fn some_clock(which: u8, line: u32, block: u32) -> Clock {
     match which & 3 {
         0 => Clock::Full,
         1 => Clock::Line(line, which >> 2),
-        _ => Clock::Shared(BucketRef::new(block, which >> 2 & 7)),
+        _ => Clock::Shared(BucketRef::new(BlockId(block), which >> 2 & 7)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the packet path would make of transactions: a model of its lines and blocks.
 
+use sluice_datapath::ids::{BlockId, EntryId};
 use sluice_datapath::limits::{BLOCK_RULES, SHARDS};
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::session::entry::SessionEntry;
@@ -47,23 +48,23 @@ impl Model {
     fn apply_op(&mut self, op: &Op, shard: u32) {
         match op {
             Op::Line { at, image, .. } => {
-                self.check_line(*at, shard);
-                self.set_line(*at, image);
+                self.check_line(at.0, shard);
+                self.set_line(at.0, image);
             }
             Op::TakeLine { at } => {
-                self.check_line(*at, shard);
-                assert!(self.lines.contains_key(at), "usage of a vacant line");
+                self.check_line(at.0, shard);
+                assert!(self.lines.contains_key(&at.0), "usage of a vacant line");
             }
             Op::Rule { block, at, image } => {
-                self.check_block(*block, shard);
+                self.check_block(block.0, shard);
                 assert!(usize::from(*at) < BLOCK_RULES);
                 match image.head.flags == Flags::none() {
-                    true => self.rules.remove(&(*block, *at)),
-                    false => self.rules.insert((*block, *at), ()),
+                    true => self.rules.remove(&(block.0, *at)),
+                    false => self.rules.insert((block.0, *at), ()),
                 };
             }
             Op::TakeRule { block, at } => {
-                self.check_block(*block, shard);
+                self.check_block(block.0, shard);
                 assert!(usize::from(*at) < BLOCK_RULES);
             }
             Op::Chain {
@@ -71,19 +72,19 @@ impl Model {
                 next,
                 rules_len,
             } => {
-                self.check_block(*block, shard);
+                self.check_block(block.0, shard);
                 assert!(usize::from(*rules_len) <= BLOCK_RULES);
                 assert!(
-                    *next == 0 || *next != *block,
+                    *next == BlockId(0) || *next != *block,
                     "a chain does not bite its tail"
                 );
-                if *next != 0 {
-                    self.check_block(*next, shard);
+                if *next != BlockId(0) {
+                    self.check_block(next.0, shard);
                 }
             }
             Op::Bucket { at, .. } => {
                 let (block, _) = at.get().expect("a bucket has a place");
-                self.check_block(block, shard);
+                self.check_block(block.0, shard);
             }
         }
     }
@@ -99,10 +100,10 @@ impl Model {
             .up_teid(image.key)
             .filter(|_| tunnel && at < self.layout.endpoints())
         {
-            assert_eq!(own, at, "our own TEID leads to its line");
+            assert_eq!(own, EntryId(at), "our own TEID leads to its line");
         }
         if let Some(block) = image.block() {
-            self.check_block(block, at % SHARDS);
+            self.check_block(block.0, at % SHARDS);
         }
         self.lines.insert(at, *image);
     }

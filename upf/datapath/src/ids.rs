@@ -1,4 +1,5 @@
-//! Identifiers of the packet path: workers, interfaces, next hops, peers, egresses.
+//! Identifiers of the packet path: workers, interfaces, next hops, peers, egresses, session entries,
+//! extension blocks.
 
 use core::fmt;
 
@@ -58,6 +59,10 @@ ids! {
     PeerId(u16);
     /// A place in [`Tables::egresses`](crate::tables::Tables).
     EgressId(u16);
+    /// A session entry; it belongs to the shard of its lowest bits.
+    EntryId(u32);
+    /// An extension block; 0 is none.
+    BlockId(u32);
 }
 
 /// No worker: nobody owns it, or it is on its way.

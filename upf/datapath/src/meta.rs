@@ -1,6 +1,6 @@
 //! Packet metadata between *parse* and *transmit*.
 
-use crate::ids::InterfaceId;
+use crate::ids::{EntryId, InterfaceId};
 
 /// How a packet came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub struct Meta {
     /// TEID or UE address that the packet is placed by, host order.
     pub key: u32,
     /// Its line, once placed.
-    pub line: u32,
+    pub line: EntryId,
     /// Outer source, host order (tunnel only).
     pub outer_src: u32,
     /// From the first byte of the frame to the inner IP packet.
@@ -47,7 +47,7 @@ impl Meta {
     /// Of no packet.
     pub const NONE: Self = Self {
         key: 0,
-        line: 0,
+        line: EntryId(0),
         outer_src: 0,
         inner_at: 0,
         inner_len: 0,

@@ -239,8 +239,8 @@ impl<I: PortIo> Worker<I> {
                 return;
             };
             // An unknown TEID has a line beyond all.
-            let heat = self.stats.heat.get((meta.line % SHARDS) as usize);
-            if let Some(heat) = heat.filter(|_| meta.line < self.state.line_count()) {
+            let heat = self.stats.heat.get((meta.line.0 % SHARDS) as usize);
+            if let Some(heat) = heat.filter(|_| meta.line.0 < self.state.line_count()) {
                 heat.add(metas.len() as u64);
             }
         }

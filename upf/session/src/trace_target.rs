@@ -6,6 +6,7 @@ use crate::rules::{Key, RemoteTunnel, Rules};
 use crate::store::SessionRef;
 use core::net::Ipv4Addr;
 use sluice_datapath::forward::pdr::At;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_RULES;
 use sluice_datapath::trace;
 use sluice_wire::ids::Seid;
@@ -36,7 +37,7 @@ pub struct TracedSession {
     /// What its packets are placed by.
     pub keys: Vec<trace::Key>,
     /// Its lines.
-    pub lines: Vec<u32>,
+    pub lines: Vec<EntryId>,
 }
 
 /// The rules that a packet met, by their names.
@@ -90,7 +91,7 @@ impl UpFunction {
     }
 
     /// The names of a rule of a session: the line's own, or one in an extension block.
-    pub fn rule_names(&self, seid: Seid, line: u32, at: Option<At>) -> Option<RuleNames> {
+    pub fn rule_names(&self, seid: Seid, line: EntryId, at: Option<At>) -> Option<RuleNames> {
         let name = SessionRef::from_seid(seid);
         self.node.sessions.store.get(name)?;
         let mut rules = Box::<Rules>::default();
@@ -99,7 +100,7 @@ impl UpFunction {
         let place = match at {
             None => 0,
             Some(at) => {
-                let block = endpoint.blocks.iter().position(|b| *b == at.block())?;
+                let block = endpoint.blocks.iter().position(|b| *b == at.block().0)?;
                 block * BLOCK_RULES + at.rule()
             }
         };

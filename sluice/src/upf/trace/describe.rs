@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sluice_control::directory::Directory;
 use sluice_datapath::drop::DropReason;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::meta::{Entry, Meta, NO_QFI};
 use sluice_datapath::session::rule::Flags;
@@ -101,8 +102,8 @@ impl Scene<'_> {
             step.insert("qfi".into(), json!(meta.qfi));
         }
         // What no table knows has a line beyond all.
-        if meta.line != u32::MAX {
-            step.insert("shard".into(), json!(meta.line % SHARDS));
+        if meta.line != EntryId(u32::MAX) {
+            step.insert("shard".into(), json!(meta.line.0 % SHARDS));
         }
     }
 

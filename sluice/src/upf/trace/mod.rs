@@ -6,6 +6,7 @@ use super::ctl::{Asker, CtlRequest, Request, error};
 use describe::Scene;
 use serde_json::{Value, json};
 use sluice_control::core::Core;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::ledger::WorkerStats;
 use sluice_datapath::limits::{TRACE_KEYS, TRACE_RECORDS};
 use sluice_datapath::trace::{Came, Fate, Filter, Key, Record, Snap};
@@ -39,7 +40,7 @@ struct Running {
     /// Keys that this round over all sessions has found.
     found: Vec<Key>,
     place: u32,
-    sessions: HashMap<u32, Seid>,
+    sessions: HashMap<EntryId, Seid>,
     until: Option<Instant>,
     left: Option<u64>,
     /// Followed so far, and steps that the client was too slow for.
@@ -55,7 +56,7 @@ struct Running {
 /// A packet whose way is not over.
 struct Open {
     packet: u64,
-    line: Option<u32>,
+    line: Option<EntryId>,
     frame: Option<Snap>,
     waits: bool,
 }

@@ -70,7 +70,7 @@ impl<I: PortIo> Path<'_, I> {
         packet: &mut I::Packet,
         meta: &Meta,
     ) -> Option<Result<TxDecision, DropReason>> {
-        let line = self.state.line_mut(meta.line)?;
+        let line = self.state.line_mut(meta.line.0)?;
         if line.key != meta.key || line.local != meta.local {
             return None;
         }

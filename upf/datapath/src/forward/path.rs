@@ -112,7 +112,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[inline(always)]
     fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
-        let entry = self.state.line(meta.line);
+        let entry = self.state.line(meta.line.0);
         let entry = entry.ok_or(rules::missing(meta.entry))?;
         rules::check(entry, meta)?;
         let inner = outer_header_removal::remove(packet, meta, entry)?;
@@ -232,7 +232,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 fn with_body(state: &mut State, charge: &UsageRef, f: impl FnOnce(&mut Body)) {
     match charge.at {
         None => {
-            if let Some(line) = state.line_mut(charge.line) {
+            if let Some(line) = state.line_mut(charge.line.0) {
                 f(&mut line.body);
             }
         }

@@ -1,6 +1,7 @@
 //! PDR: the matching rule of the endpoint, in order of precedence.
 
 use crate::drop::DropReason;
+use crate::ids::BlockId;
 use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
 use crate::session::rule::{ExtBlock, Flags, Head};
@@ -12,15 +13,15 @@ pub struct At(NonZeroU32);
 
 impl At {
     /// Rule `rule` of `block`. Block 0 is never used, so the number is not 0.
-    pub fn new(block: u32, rule: usize) -> Option<Self> {
-        let first = block.checked_mul(BLOCK_RULES as u32)?;
+    pub fn new(block: BlockId, rule: usize) -> Option<Self> {
+        let first = block.0.checked_mul(BLOCK_RULES as u32)?;
         NonZeroU32::new(first | (rule as u32 % BLOCK_RULES as u32)).map(Self)
     }
 
     /// Which block.
     #[inline]
-    pub fn block(self) -> u32 {
-        self.0.get() / BLOCK_RULES as u32
+    pub fn block(self) -> BlockId {
+        BlockId(self.0.get() / BLOCK_RULES as u32)
     }
 
     /// Which rule of it.
@@ -43,14 +44,14 @@ pub fn only(head: Head, meta: &Meta) -> Result<(), DropReason> {
 /// The first rule of a chain that matches. `block` reads an extension block that the worker owns.
 #[cold]
 pub fn first<'a>(
-    chain: u32,
+    chain: BlockId,
     meta: &Meta,
-    block: impl Fn(u32) -> Option<&'a ExtBlock>,
+    block: impl Fn(BlockId) -> Option<&'a ExtBlock>,
 ) -> Result<At, DropReason> {
     let mut number = chain;
     for _ in 0..BLOCK_CHAIN {
         // An endpoint whose PDRs match no packet of the path has a chain without blocks.
-        if number == 0 {
+        if number == BlockId(0) {
             break;
         }
         let b = block(number).ok_or(DropReason::Internal)?;

@@ -58,7 +58,7 @@ fn shared(
     bucket: BucketRef,
 ) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;
-    state.ext_mut(block)?.buckets.get_mut(at)
+    state.ext_mut(block.0)?.buckets.get_mut(at)
 }
 
 /// The bucket's clock after the packet, or the reason for dropping it.

@@ -4,6 +4,7 @@ use crate::drop::DropReason;
 use crate::forward::far;
 use crate::forward::pdr::{self, At};
 use crate::forward::qer;
+use crate::ids::BlockId;
 use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock, Flags, Head};
@@ -29,12 +30,12 @@ pub(crate) fn apply<'s>(
     meta: &Meta,
     draw: Option<Draw>,
 ) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
-    let entry = state.line(meta.line).ok_or(missing(meta.entry))?;
+    let entry = state.line(meta.line.0).ok_or(missing(meta.entry))?;
     if let Some(chain) = entry.block() {
         let (head, at) = extended(state, chain, meta, draw)?;
         return Ok((head, counters(state, at)?, Some(at)));
     }
-    let entry = state.line_mut(meta.line).ok_or(DropReason::Internal)?;
+    let entry = state.line_mut(meta.line.0).ok_or(DropReason::Internal)?;
     pdr::only(entry.head, meta)?;
     qer::gate(entry.head)?;
     far::decide(entry.head)?;
@@ -48,12 +49,12 @@ pub(crate) fn apply<'s>(
 #[cold]
 fn extended(
     state: &mut State,
-    chain: u32,
+    chain: BlockId,
     meta: &Meta,
     draw: Option<Draw>,
 ) -> Result<(Head, At), DropReason> {
-    let at = pdr::first(chain, meta, |number| state.ext(number))?;
-    let block = state.ext(at.block()).ok_or(DropReason::Internal)?;
+    let at = pdr::first(chain, meta, |number| state.ext(number.0))?;
+    let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
     let rule = block.rules[at.rule()];
     qer::gate(rule.head)?;
     far::decide(rule.head)?;
@@ -66,7 +67,7 @@ fn extended(
 /// The counters of a rule in an extension block.
 #[inline]
 pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReason> {
-    let block = state.ext_mut(at.block()).ok_or(DropReason::Internal)?;
+    let block = state.ext_mut(at.block().0).ok_or(DropReason::Internal)?;
     Ok(&mut block.rules[at.rule()].body)
 }
 

@@ -18,7 +18,7 @@ impl<I: PortIo> Path<'_, I> {
         if !meta.fast_path || meta.entry == Entry::EndMarker {
             return SlowReason::Headers;
         }
-        let line = self.state.line(meta.line);
+        let line = self.state.line(meta.line.0);
         let same = |line: &&SessionEntry| line.key == meta.key && line.local == meta.local;
         let Some(line) = line.filter(same) else {
             return SlowReason::NoSession;

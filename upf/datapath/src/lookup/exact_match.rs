@@ -4,6 +4,7 @@
 //! Open addressing over pairs of atomics. A reader may see an entry a moment early or late; that
 //! does no harm, because the owner of the line checks the identity again.
 
+use crate::ids::EntryId;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sluice_mem::arena::{Arena, ArenaError};
 use sluice_mem::{prefetch, zeroable_struct};
@@ -142,9 +143,9 @@ impl ExactReader {
 
     /// The line of `key`.
     #[inline]
-    pub fn get(&self, key: ExactKey) -> Option<u32> {
+    pub fn get(&self, key: ExactKey) -> Option<EntryId> {
         let entry = self.0.find(key.0)?;
-        Some(entry.line.load(Ordering::Acquire) as u32)
+        Some(EntryId(entry.line.load(Ordering::Acquire) as u32))
     }
 }
 
@@ -155,14 +156,14 @@ impl ExactWriter {
     }
 
     /// Map `key` to `line`, replacing what was there.
-    pub fn insert(&mut self, key: ExactKey, line: u32) -> Result<(), ExactTableFull> {
+    pub fn insert(&mut self, key: ExactKey, line: EntryId) -> Result<(), ExactTableFull> {
         if let Some(entry) = self.0.find(key.0) {
-            entry.line.store(u64::from(line), Ordering::Release);
+            entry.line.store(u64::from(line.0), Ordering::Release);
             return Ok(());
         }
         let free = |e: &&Entry| matches!(e.key.load(Ordering::Relaxed), EMPTY | TOMB);
         let entry = self.0.probe(key.0).find(free).ok_or(ExactTableFull)?;
-        entry.line.store(u64::from(line), Ordering::Relaxed);
+        entry.line.store(u64::from(line.0), Ordering::Relaxed);
         entry.key.store(key.0, Ordering::Release);
         self.count(key, 1);
         Ok(())
@@ -217,10 +218,11 @@ mod tests {
     #[test]
     fn a_foreign_teid_of_our_form_is_announced() {
         let (mut w, r) = table(8).unwrap();
-        w.insert(ExactKey::teid(0, 5), 1).unwrap();
-        w.insert(ExactKey::ue(0, 0xc0a8_0001), 1).unwrap();
+        w.insert(ExactKey::teid(0, 5), EntryId(1)).unwrap();
+        w.insert(ExactKey::ue(0, 0xc0a8_0001), EntryId(1)).unwrap();
         assert!(!r.has_cp_teid_in_up_range());
-        w.insert(ExactKey::teid(0, 0x8000_0005), 1).unwrap();
+        w.insert(ExactKey::teid(0, 0x8000_0005), EntryId(1))
+            .unwrap();
         assert!(r.has_cp_teid_in_up_range());
         w.remove(ExactKey::teid(0, 0x8000_0005));
         assert!(!r.has_cp_teid_in_up_range());
@@ -230,7 +232,7 @@ mod tests {
     fn a_full_probe_run_refuses() {
         let (mut w, _) = table(8).unwrap();
         let refused = (1..200)
-            .filter(|&t| w.insert(ExactKey::teid(0, t), t).is_err())
+            .filter(|&t| w.insert(ExactKey::teid(0, t), EntryId(t)).is_err())
             .count();
         assert_eq!(refused, 199 - 64);
     }
@@ -244,7 +246,7 @@ mod tests {
     fn the_last_key_that_goes_touches_its_own_run_alone_and_leaves_no_mark() {
         let (mut w, r) = table(64).unwrap();
         for t in 1..60 {
-            w.insert(ExactKey::teid(0, t), t).unwrap();
+            w.insert(ExactKey::teid(0, t), EntryId(t)).unwrap();
         }
         // Whatever the order, what is left are the live keys and marks between them.
         for t in (1..60).step_by(2).chain((2..60).step_by(2)) {
@@ -267,13 +269,13 @@ mod tests {
             for (add, teid, line) in ops {
                 let key = ExactKey::teid(3, teid);
                 if add {
-                    w.insert(key, line).unwrap();
+                    w.insert(key, EntryId(line)).unwrap();
                     model.insert(teid, line);
                 } else {
                     prop_assert_eq!(w.remove(key), model.remove(&teid).is_some());
                 }
                 for t in 1..64 {
-                    prop_assert_eq!(r.get(ExactKey::teid(3, t)), model.get(&t).copied());
+                    prop_assert_eq!(r.get(ExactKey::teid(3, t)), model.get(&t).copied().map(EntryId));
                 }
                 prop_assert_eq!(r.is_empty(), model.is_empty());
             }

@@ -7,6 +7,7 @@
 //! first address, so the shard of a UE is the low bits of its address, which a NIC can mask out;
 //! the allocator picks TEID slots of the same shard.
 
+use crate::ids::EntryId;
 use crate::limits::SHARDS;
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -162,8 +163,8 @@ impl Layout {
 
     /// The line of a TEID, if it has the form of our own.
     #[inline]
-    pub fn up_teid(&self, teid: u32) -> Option<u32> {
-        (teid & UP_TEID_BIT != 0).then_some(teid & ((1 << self.slot_bits) - 1))
+    pub fn up_teid(&self, teid: u32) -> Option<EntryId> {
+        (teid & UP_TEID_BIT != 0).then_some(EntryId(teid & ((1 << self.slot_bits) - 1)))
     }
 
     /// G-PDUs with TEIDs of ours, as a port may see them: the low bits are the shard's.
@@ -189,11 +190,11 @@ impl Layout {
 
     /// The line of a UE address inside a configured pool.
     #[inline]
-    pub fn pool_line(&self, instance: InstanceId, address: u32) -> Option<u32> {
+    pub fn pool_line(&self, instance: InstanceId, address: u32) -> Option<EntryId> {
         self.pools
             .iter()
             .find(|p| p.instance == instance && address & p.mask == p.base)
-            .map(|p| p.first_line + (address - p.base))
+            .map(|p| EntryId(p.first_line + (address - p.base)))
     }
 }
 
@@ -240,8 +241,8 @@ mod tests {
         for a in [[10, 45, 3, 7], [10, 60, 200, 1]] {
             let a = u32::from_be_bytes(a);
             let line = layout.pool_line(InstanceId(1), a).unwrap();
-            assert_eq!(line % SHARDS, a % SHARDS);
-            assert!((line as usize) < layout.lines());
+            assert_eq!(line.0 % SHARDS, a % SHARDS);
+            assert!(line.index() < layout.lines());
         }
         assert_eq!(layout.pool_line(InstanceId(0), 0x0a3c_0001), None);
         assert_eq!(layout.pool_line(InstanceId(1), 0x0b3c_0001), None);
@@ -251,7 +252,7 @@ mod tests {
     fn a_teid_of_ours_leads_back_to_its_slot() {
         let layout = Layout::new(1 << 20, &[], 0).unwrap();
         let teid = layout.teid(77, 0x5ff).unwrap().get();
-        assert_eq!(layout.up_teid(teid), Some(77));
+        assert_eq!(layout.up_teid(teid), Some(EntryId(77)));
         assert_eq!(layout.up_teid(77), None);
         assert_eq!(layout.teid(1 << 20, 0), None);
     }

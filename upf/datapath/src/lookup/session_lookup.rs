@@ -3,6 +3,7 @@
 //! Every poller can do it; the owner checks it.
 
 use crate::drop::DropReason;
+use crate::ids::EntryId;
 use crate::lookup::exact_match::{ExactKey, ExactReader};
 use crate::lookup::layout::{InstanceId, Layout};
 use crate::meta::{Entry, Meta};
@@ -48,7 +49,7 @@ pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> 
 }
 
 #[inline]
-fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<u32, DropReason> {
+fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
     if let Some(line) = places.layout.up_teid(meta.key)
         && !places.foreign.has_cp_teid_in_up_range()
     {
@@ -59,7 +60,7 @@ fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<u32, DropReason> {
 
 /// Not by a reference to the meta, which would keep it in memory.
 #[inline(never)]
-fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<u32, DropReason> {
+fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<EntryId, DropReason> {
     places
         .foreign
         .get(ExactKey::teid(local, key))
@@ -68,7 +69,7 @@ fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<u32, Drop
 }
 
 #[inline]
-fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<u32, DropReason> {
+fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
     let instance = InstanceId(meta.local);
     match places.layout.pool_line(instance, meta.key) {
         Some(line) => Ok(line),
@@ -81,7 +82,7 @@ fn foreign_ue(
     instance: InstanceId,
     address: u32,
     places: &SessionLookup,
-) -> Result<u32, DropReason> {
+) -> Result<EntryId, DropReason> {
     places
         .foreign
         .get(ExactKey::ue(instance.0, address))

@@ -2,7 +2,7 @@
 
 use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
-use crate::ids::WorkerId;
+use crate::ids::{EntryId, WorkerId};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::Meta;
@@ -143,13 +143,13 @@ impl<P: Packet> Classifier<'_, P> {
     #[inline(always)]
     fn keep(&mut self, at: usize, mut meta: Meta) {
         match session_lookup::place(&mut meta, self.places) {
-            Ok(()) if self.owners.of_index(meta.line) == self.id => {
-                self.state.prefetch_line(meta.line);
+            Ok(()) if self.owners.of_index(meta.line.0) == self.id => {
+                self.state.prefetch_line(meta.line.0);
                 self.metas.push(meta);
             }
             Ok(()) => self.add_exception(at, Class::User(meta)),
             Err(DropReason::UnknownTeid) => {
-                meta.line = NO_ENTRY;
+                meta.line = EntryId(NO_ENTRY);
                 self.metas.push(meta);
             }
             Err(reason) => self.add_exception(at, Class::Drop(reason)),

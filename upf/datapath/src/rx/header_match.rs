@@ -5,7 +5,7 @@
 //! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
 //! reason for each drop. So a shape may say no too often, never yes too often.
 
-use crate::ids::InterfaceId;
+use crate::ids::{EntryId, InterfaceId};
 use crate::meta::{Entry, Meta, NO_QFI};
 use crate::topology::{Interface, Prefix};
 use sluice_wire::checksum::Sum;
@@ -150,7 +150,7 @@ impl HeaderMatch {
         }
         Some(Meta {
             key: be32(window, AT + TEID_AT),
-            line: 0,
+            line: EntryId(0),
             outer_src,
             inner_at: (AT + outer_len) as u16,
             inner_len: total - outer_len as u16,
@@ -176,7 +176,7 @@ impl HeaderMatch {
         }
         Some(Meta {
             key: dst,
-            line: 0,
+            line: EntryId(0),
             outer_src: 0,
             inner_at: AT as u16,
             inner_len: total,

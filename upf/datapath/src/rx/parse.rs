@@ -1,6 +1,7 @@
 //! Parse: frame class, and packet metadata of user traffic.
 
 use crate::drop::DropReason;
+use crate::ids::EntryId;
 use crate::meta::{Entry, Meta, NO_QFI};
 use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
@@ -85,7 +86,7 @@ fn ipv4(
     let instance = interface.instance.ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
         key: dst,
-        line: 0,
+        line: EntryId(0),
         outer_src: 0,
         inner_at: at as u16,
         inner_len: ip.total_len(),
@@ -148,7 +149,7 @@ fn to_tunnel(
     };
     Ok(Class::User(Meta {
         key: pdu.teid,
-        line: 0,
+        line: EntryId(0),
         outer_src: ip.source_u32(),
         inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
         inner_len: pdu.payload_len,

@@ -1,5 +1,6 @@
 //! The session entry: all state of one direction of one session, in a cache line of 64 bytes.
 
+use crate::ids::BlockId;
 use crate::session::rule::{Body, Flags, Head};
 use sluice_mem::zeroable_struct;
 
@@ -29,11 +30,11 @@ zeroable_struct! {
 impl SessionEntry {
     /// The first extension block, if the rules stand there.
     #[inline]
-    pub fn block(&self) -> Option<u32> {
+    pub fn block(&self) -> Option<BlockId> {
         self.head
             .flags
             .has(Flags::EXTENDED)
-            .then_some(self.body.teid)
+            .then_some(BlockId(self.body.teid))
     }
 }
 

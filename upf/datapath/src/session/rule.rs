@@ -1,6 +1,6 @@
 //! A compiled rule: what a PDR with its FAR, QERs and URRs says, flattened for one direction.
 
-use crate::ids::{EgressId, PeerId};
+use crate::ids::{BlockId, EgressId, PeerId};
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
 use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::zeroable_struct;
@@ -127,17 +127,17 @@ impl BucketRef {
     pub const NONE: Self = Self { raw: 0 };
 
     /// The bucket `at` of `block`. Block 0 is never used, so no reference is 0.
-    pub const fn new(block: u32, at: u8) -> Self {
+    pub const fn new(block: BlockId, at: u8) -> Self {
         Self {
-            raw: block * BLOCK_BUCKETS as u32 + at as u32,
+            raw: block.0 * BLOCK_BUCKETS as u32 + at as u32,
         }
     }
 
     /// Block and place, or `None`.
     #[inline]
-    pub fn get(self) -> Option<(u32, usize)> {
+    pub fn get(self) -> Option<(BlockId, usize)> {
         (self.raw != 0).then_some((
-            self.raw / BLOCK_BUCKETS as u32,
+            BlockId(self.raw / BLOCK_BUCKETS as u32),
             self.raw as usize % BLOCK_BUCKETS,
         ))
     }
@@ -177,7 +177,7 @@ zeroable_struct! {
     #[repr(C, align(64))]
     pub struct ExtBlock {
         /// The next block of the chain; 0 is none.
-        pub next: u32,
+        pub next: BlockId,
         /// Rules in this block.
         pub rules_len: u32,
         /// The rules, lowest precedence value first.

@@ -4,7 +4,7 @@
 //! two bursts, and returns with the usage that it closed. It cannot fail: whatever it needs was
 //! reserved before.
 
-use crate::ids::PeerId;
+use crate::ids::{BlockId, EntryId, PeerId};
 use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
@@ -30,7 +30,7 @@ pub enum Op {
     /// Replace a line. Its usage is taken.
     Line {
         /// Which line.
-        at: u32,
+        at: EntryId,
         /// What it becomes; counters and clocks in it are ignored.
         image: SessionEntry,
         /// Where its two buckets stood before the transaction.
@@ -39,12 +39,12 @@ pub enum Op {
     /// Take the usage of a line and leave it as it is.
     TakeLine {
         /// Which line.
-        at: u32,
+        at: EntryId,
     },
     /// Replace a rule of an extension block; its usage is taken.
     Rule {
         /// Which block.
-        block: u32,
+        block: BlockId,
         /// Which rule.
         at: u8,
         /// What it becomes; counters in it are ignored.
@@ -53,16 +53,16 @@ pub enum Op {
     /// Take the usage of a rule and leave it as it is.
     TakeRule {
         /// Which block.
-        block: u32,
+        block: BlockId,
         /// Which rule.
         at: u8,
     },
     /// Set length and successor of a block.
     Chain {
         /// Which block.
-        block: u32,
+        block: BlockId,
         /// Its successor, 0 for none.
-        next: u32,
+        next: BlockId,
         /// Rules in it.
         rules_len: u8,
     },

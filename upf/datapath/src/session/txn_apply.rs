@@ -5,6 +5,7 @@ use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::path::Path;
 use crate::forward::rules;
+use crate::ids::BlockId;
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
 use crate::meta::{Entry, Meta};
@@ -64,11 +65,11 @@ impl<I: PortIo> Path<'_, I> {
     fn apply(&mut self, op: &Op) -> Option<Usage> {
         match op {
             Op::Line { at, image, .. } => {
-                let line = self.state.line_mut(*at);
+                let line = self.state.line_mut(at.0);
                 Some(line.map_or_else(Usage::default, |l| replace_line(l, image)))
             }
             Op::TakeLine { at } => {
-                let line = self.state.line_mut(*at);
+                let line = self.state.line_mut(at.0);
                 Some(line.map_or_else(Usage::default, |l| take(&mut l.body)))
             }
             Op::Rule { block, at, image } => {
@@ -84,7 +85,7 @@ impl<I: PortIo> Path<'_, I> {
                 next,
                 rules_len,
             } => {
-                if let Some(b) = self.state.ext_mut(*block) {
+                if let Some(b) = self.state.ext_mut(block.0) {
                     (b.next, b.rules_len) = (*next, u32::from(*rules_len));
                 }
                 None
@@ -100,7 +101,7 @@ impl<I: PortIo> Path<'_, I> {
 
     fn bucket(&mut self, at: BucketRef) -> Option<&mut SharedBucket> {
         let (block, place) = at.get()?;
-        self.state.ext_mut(block)?.buckets.get_mut(place)
+        self.state.ext_mut(block.0)?.buckets.get_mut(place)
     }
 
     fn read_clocks(&mut self, op: &mut Op) {
@@ -123,8 +124,8 @@ impl<I: PortIo> Path<'_, I> {
         tat.unwrap_or_default()
     }
 
-    fn rule(&mut self, block: u32, at: u8) -> Option<&mut Rule> {
-        self.state.ext_mut(block)?.rules.get_mut(usize::from(at))
+    fn rule(&mut self, block: BlockId, at: u8) -> Option<&mut Rule> {
+        self.state.ext_mut(block.0)?.rules.get_mut(usize::from(at))
     }
 
     /// Goes out behind the last packet on the old path: the lane keeps order.
@@ -163,7 +164,7 @@ impl<I: PortIo> Path<'_, I> {
             entry: Entry::Tunnel,
             ..*meta
         };
-        let line = self.state.line(meta.line)?;
+        let line = self.state.line(meta.line.0)?;
         rules::check(line, &of_packets).ok()?;
         let marker = |head: Head, body: &Body| {
             let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
@@ -176,10 +177,10 @@ impl<I: PortIo> Path<'_, I> {
             return marker(line.head, &line.body);
         };
         for _ in 0..BLOCK_CHAIN {
-            let block = self.state.ext(number)?;
+            let block = self.state.ext(number.0)?;
             let mut rules = block.rules.iter().take(block.rules_len as usize);
             let found = rules.find_map(|r| marker(r.head, &r.body));
-            if found.is_some() || block.next == 0 {
+            if found.is_some() || block.next == BlockId(0) {
                 return found;
             }
             number = block.next;

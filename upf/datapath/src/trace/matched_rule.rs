@@ -12,7 +12,7 @@ use sluice_port::PortIo;
 impl<I: PortIo> Path<'_, I> {
     /// The rule that a packet meets, asked once more and apart from the stages.
     pub(super) fn rule_seen(&self, meta: &Meta) -> Option<RuleSeen> {
-        let line = self.state.line(meta.line)?;
+        let line = self.state.line(meta.line.0)?;
         rules::check(line, meta).ok()?;
         let seen = |head: Head, body: &Body, at, is_limited| {
             let peer = self.tables.peers.get(body.peer);
@@ -33,8 +33,8 @@ impl<I: PortIo> Path<'_, I> {
                 Some(seen(line.head, &line.body, None, is_limited))
             }
             Some(chain) => {
-                let at = pdr::first(chain, meta, |number| self.state.ext(number)).ok()?;
-                let rule = self.state.ext(at.block())?.rules.get(at.rule())?;
+                let at = pdr::first(chain, meta, |number| self.state.ext(number.0)).ok()?;
+                let rule = self.state.ext(at.block().0)?.rules.get(at.rule())?;
                 let is_limited = rule.buckets.iter().any(|bucket| bucket.get().is_some());
                 Some(seen(rule.head, &rule.body, Some(at), is_limited))
             }

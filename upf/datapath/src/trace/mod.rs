@@ -21,7 +21,7 @@ mod worker_trace;
 
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
-use crate::ids::WorkerId;
+use crate::ids::{EntryId, WorkerId};
 use crate::limits::{TRACE_KEYS, TRACE_SNAP};
 use crate::meta::Meta;
 use crate::session::rule::Head;
@@ -152,7 +152,7 @@ pub enum Fate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RuleSeen {
     /// Its line.
-    pub line: u32,
+    pub line: EntryId,
     /// Its place in an extension block, if it is there.
     pub at: Option<At>,
     /// Its decisions.

@@ -192,7 +192,7 @@ impl<I: PortIo> Path<'_, I> {
     fn apply_rules_again(&mut self, ready: &PendingTx) -> Result<UsageRef, DropReason> {
         let gone = DropReason::SessionChanged;
         let meta = &ready.meta;
-        let entry = self.state.line(meta.line).ok_or(gone)?;
+        let entry = self.state.line(meta.line.0).ok_or(gone)?;
         rules::check(entry, meta).map_err(|_| gone)?;
         let (head, body, at) = rules::apply(self.state, meta, None)?;
         match far::exit(head, body) == ready.exit {

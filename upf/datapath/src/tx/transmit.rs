@@ -4,6 +4,7 @@
 use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
 use crate::forward::pdr::At;
+use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
@@ -15,7 +16,7 @@ use sluice_wire::layout::eth;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UsageRef {
     /// The line.
-    pub line: u32,
+    pub line: EntryId,
     /// The rule of an extension block, or none for the line's own.
     pub at: Option<At>,
     /// Inner bytes.
@@ -25,7 +26,7 @@ pub struct UsageRef {
 impl UsageRef {
     /// Nobody's.
     pub const NONE: Self = Self {
-        line: u32::MAX,
+        line: EntryId(u32::MAX),
         at: None,
         len: 0,
     };

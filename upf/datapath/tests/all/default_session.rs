@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId};
+use sluice_datapath::ids::{EntryId, InterfaceId, NextHopId, PeerId};
 use sluice_datapath::message::{IcmpCause, Resolve, ToControl};
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::token_bucket::Rate;
@@ -32,7 +32,10 @@ fn uplink_leaves_plain_with_one_hop_less() {
     assert_eq!(ip.payload(), &inner[20..]);
     let usage = kit.apply(
         s.ul,
-        &[Op::TakeLine { at: s.ul }, Op::TakeLine { at: s.dl }],
+        &[
+            Op::TakeLine { at: EntryId(s.ul) },
+            Op::TakeLine { at: EntryId(s.dl) },
+        ],
         &[],
     );
     let one = Usage {
@@ -62,7 +65,7 @@ fn downlink_leaves_in_the_tunnel_with_its_qfi() {
     assert_eq!(pdu.pdu_type, Some(PduType::Downlink));
     let inner = pdu.payload(udp.payload()).unwrap();
     assert_eq!(inner[20..], packet[20..]);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: s.dl }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
     assert_eq!(usage[0].bytes, packet.len() as u64);
     kit.close();
 }
@@ -81,7 +84,7 @@ fn ethernet_padding_is_no_part_of_the_packet() {
     kit.n6.inject(&short);
     kit.settle();
     assert_eq!(output(&kit.n3)[0].len(), 14 + 44 + 28);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: s.dl }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
     assert_eq!(usage[0].bytes, 28);
     kit.close();
 }
@@ -217,7 +220,7 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     }
     let policed = kit.dropped(DropReason::MbrExceeded);
     assert!((18..=20).contains(&policed), "{policed}");
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 120 - policed);
     assert_eq!(output(&kit.n6).len() as u64, 120 - policed);
     kit.close();
@@ -236,7 +239,7 @@ fn a_changed_line_returns_its_usage_and_keeps_its_bucket_where_asked() {
     }
     let before = kit.dropped(DropReason::MbrExceeded);
     let again = Op::Line {
-        at: s.ul,
+        at: EntryId(s.ul),
         image: line,
         clocks: [Clock::Line(s.ul, 0), Clock::Full],
     };
@@ -280,7 +283,7 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
         .map(|f| u16::from_be_bytes([f[34], f[35]]))
         .collect();
     assert_eq!(ports, (0..256).collect::<Vec<_>>());
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 256);
     kit.close();
 }
@@ -296,7 +299,7 @@ fn a_next_hop_that_never_answers_costs_the_packet_and_no_usage() {
     kit.now_ns += 4_000_000_000;
     kit.settle();
     assert_eq!(kit.dropped(DropReason::NextHopUnresolved), 1);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage, [Usage::default()]);
     kit.close();
 }
@@ -341,7 +344,7 @@ fn a_full_transmit_queue_gives_the_usage_back() {
     kit.settle();
     let lost = kit.dropped(DropReason::TransmitFull);
     assert!(lost >= 10, "{lost}");
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 20 - lost);
     kit.close();
 }
@@ -382,7 +385,7 @@ fn another_workers_packets_are_handed_over_and_come_out_once() {
     }
     assert_eq!(output(&kit.n6).len(), 10);
     assert_eq!(kit.control.stats()[2].handed_in.get(), 10);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 10);
     kit.close();
 }

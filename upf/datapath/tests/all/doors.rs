@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::InterfaceId;
+use sluice_datapath::ids::{EntryId, InterfaceId};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::txn::{Op, Usage};
 use sluice_datapath::tables::TunnelAddress;
@@ -96,7 +96,7 @@ fn a_ues_packet_to_our_address_arrives_and_counts() {
         unreachable!()
     };
     sluice_port::Packet::free(packet);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: s.ul }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
     let one = Usage {
         bytes: to_us.len() as u64,
         packets: 1,

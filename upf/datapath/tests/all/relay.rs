@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::PeerId;
+use sluice_datapath::ids::{EntryId, PeerId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::Op;
@@ -87,7 +87,7 @@ fn a_relayed_packet_keeps_its_container_and_its_hop_count() {
     assert_eq!(pdu.teid.get(), GNB_TEID);
     assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
     assert_eq!(pdu.payload(&gtpu).unwrap(), inner);
-    let usage = kit.apply(slot, &[Op::TakeLine { at: slot }], &[]);
+    let usage = kit.apply(slot, &[Op::TakeLine { at: EntryId(slot) }], &[]);
     assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
     kit.close();
 }
@@ -124,7 +124,7 @@ fn a_big_relayed_packet_is_cut_and_every_piece_has_the_container() {
         let pdu = GPdu::parse(&gtpu).unwrap();
         assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
     }
-    let usage = kit.apply(slot, &[Op::TakeLine { at: slot }], &[]);
+    let usage = kit.apply(slot, &[Op::TakeLine { at: EntryId(slot) }], &[]);
     assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
     kit.close();
 }

@@ -5,7 +5,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::WorkerId;
+use sluice_datapath::ids::{EntryId, WorkerId};
 use sluice_datapath::limits::{BURST, SHARDS, TRACE_RECORDS};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::rule::Flags;
@@ -70,7 +70,7 @@ fn other_session(kit: &mut Kit) -> u32 {
     let (mut up, mut down) = (uplink(teid), downlink());
     up.ue_ip = OTHER_UE.into();
     (down.key, down.ue_ip) = (OTHER_UE.into(), OTHER_UE.into());
-    kit.apply(slot, &[set(slot, up), set(at, down)], &[]);
+    kit.apply(slot, &[set(slot, up), set(at.0, down)], &[]);
     teid.get()
 }
 
@@ -116,7 +116,7 @@ fn a_ue_is_followed_both_ways_and_others_are_not() {
     let rule = downlink.rule.unwrap();
     assert_eq!(
         (rule.line, rule.at, rule.tunnel),
-        (s.dl, None, Some((GNB, GNB_TEID)))
+        (EntryId(s.dl), None, Some((GNB, GNB_TEID)))
     );
     assert!(rule.head.flags.has(Flags::FORWARD) && !rule.is_limited);
     end(kit);

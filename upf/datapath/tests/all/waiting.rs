@@ -4,7 +4,7 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::{EgressId, NextHopId};
+use sluice_datapath::ids::{EgressId, EntryId, NextHopId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::txn::{Op, Usage};
 use std::net::Ipv4Addr;
@@ -31,7 +31,7 @@ fn answer(kit: &mut Kit) -> Vec<Vec<u8>> {
 }
 
 fn taken(kit: &mut Kit, line: u32) -> Usage {
-    kit.apply(line, &[Op::TakeLine { at: line }], &[])[0]
+    kit.apply(line, &[Op::TakeLine { at: EntryId(line) }], &[])[0]
 }
 
 #[test]

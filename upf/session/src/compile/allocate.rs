@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::resources::spare;
 use crate::rules::{Endpoint, Key, Qer};
+use sluice_datapath::ids::BlockId;
 use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_RULES};
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::IeType;
@@ -85,7 +86,7 @@ impl<N: Network> Admission<'_, N> {
             let keeps = [true, false].map(|uplink| {
                 let bucket = qer.buckets[usize::from(!uplink)];
                 let block = bucket.get().map(|(block, _)| block);
-                let here = block.is_some_and(|b| self.has_block(b));
+                let here = block.is_some_and(|b| self.has_block(b.0));
                 here && self.draft.needs_bucket(&qer, uplink)
             });
             if let Some(qer) = self.draft.qers.get_mut(at) {
@@ -126,8 +127,8 @@ impl<N: Network> Admission<'_, N> {
 
     fn free_bucket(&self) -> Option<BucketRef> {
         let blocks = self.draft.endpoints.iter().flat_map(Endpoint::blocks);
-        let mut all =
-            blocks.flat_map(|b| (0..BLOCK_BUCKETS as u8).map(move |i| BucketRef::new(b, i)));
+        let mut all = blocks
+            .flat_map(|b| (0..BLOCK_BUCKETS as u8).map(move |i| BucketRef::new(BlockId(b), i)));
         all.find(|bucket| !self.draft.qers.iter().any(|q| q.buckets.contains(bucket)))
     }
 
@@ -137,14 +138,14 @@ impl<N: Network> Admission<'_, N> {
         group.blocks[0] = block;
         let full = Refusal::full(None, Some(IeType::CREATE_QER));
         self.draft.endpoints.try_push(group).map_err(|_| full)?;
-        Ok(BucketRef::new(block, 0))
+        Ok(BucketRef::new(BlockId(block), 0))
     }
 
     fn drop_unused_spares(&mut self) {
         let qers = &self.draft.qers;
         let is_used = |block: u32| {
             let mut buckets = qers.iter().flat_map(|q| q.buckets);
-            buckets.any(|b| b.get().is_some_and(|(at, _)| at == block))
+            buckets.any(|b| b.get().is_some_and(|(at, _)| at == BlockId(block)))
         };
         self.draft
             .endpoints

@@ -6,6 +6,7 @@ use crate::compile::render::{
     BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use arrayvec::ArrayVec;
+use sluice_datapath::ids::{BlockId, EntryId};
 use sluice_datapath::limits::{TXN_OPS, TXN_USAGES};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Rule, SharedBucket};
@@ -71,14 +72,14 @@ impl Delta<'_> {
                         .qers
                         .map(|of| of.map_or(Clock::Full, |of| clock(old, of)));
                     let credit = before.and_then(|b| b.credit);
-                    self.put_line(line.at, line.line, clocks, credit)?;
+                    self.put_line(EntryId(line.at.0), line.line, clocks, credit)?;
                 }
             }
         }
         for gone in &old.lines {
             if !new.lines.iter().any(|l| l.at == gone.at) {
                 self.put_line(
-                    gone.at,
+                    EntryId(gone.at.0),
                     SessionEntry::default(),
                     [Clock::Full; 2],
                     gone.credit,
@@ -105,7 +106,7 @@ impl Delta<'_> {
 
     fn put_line(
         &mut self,
-        at: u32,
+        at: EntryId,
         image: SessionEntry,
         clocks: [Clock; 2],
         credit: Option<Credit>,
@@ -156,7 +157,7 @@ impl Delta<'_> {
             if !new.chains.iter().any(|c| c.block == gone.block) {
                 self.put_chain(ChainImage {
                     block: gone.block,
-                    next: 0,
+                    next: BlockId(0),
                     rules_len: 0,
                 })?;
             }
@@ -217,7 +218,7 @@ fn clock(old: &Image, of: Limiter) -> Clock {
         let mut qers = line.qers.iter().flatten();
         // The first stands first; a line with one bucket has it in the first place.
         let place = qers.position(|q| of.goes_on_from(q))?;
-        Some(Clock::Line(line.at, place as u8))
+        Some(Clock::Line(line.at.0, place as u8))
     });
     own.unwrap_or(Clock::Full)
 }

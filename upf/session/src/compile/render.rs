@@ -6,7 +6,7 @@ use crate::config::MbrZero;
 use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
-use sluice_datapath::ids::{EgressId, PeerId};
+use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
@@ -27,7 +27,7 @@ pub struct Credit {
 #[derive(Clone, Copy, Debug)]
 pub struct EntryImage {
     /// Which line.
-    pub at: u32,
+    pub at: EntryId,
     /// What stands in it.
     pub line: SessionEntry,
     /// Whose usage it holds.
@@ -58,7 +58,7 @@ impl Limiter {
 #[derive(Clone, Copy, Debug)]
 pub struct RuleImage {
     /// Which block.
-    pub block: u32,
+    pub block: BlockId,
     /// Which rule of it.
     pub at: u8,
     /// What stands there.
@@ -71,9 +71,9 @@ pub struct RuleImage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChainImage {
     /// Which block.
-    pub block: u32,
+    pub block: BlockId,
     /// Its successor or 0.
-    pub next: u32,
+    pub next: BlockId,
     /// Rules in it.
     pub rules_len: u8,
 }
@@ -255,14 +255,14 @@ impl Image {
             let next = endpoint.blocks.get(i + 1).copied().unwrap_or(0);
             let rules_len = part.len() as u8;
             let chain = ChainImage {
-                block,
-                next,
+                block: BlockId(block),
+                next: BlockId(next),
                 rules_len,
             };
             self.chains.try_push(chain).map_err(|_| TooLarge)?;
             for (at, member) in (0..).zip(part) {
                 let image = RuleImage {
-                    block,
+                    block: BlockId(block),
                     at,
                     rule: self.shared_rule(rules, member),
                     credit: credit(rules, member.pdr),

@@ -1,6 +1,7 @@
 //! Endpoint constructors, and their exact-match keys.
 
 use crate::rules::{Endpoint, Key, Origin};
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::lookup::exact_match::ExactKey;
 
@@ -12,7 +13,7 @@ pub fn spare() -> Endpoint {
 pub(super) fn endpoint(key: Key, line: u32, origin: Origin) -> Endpoint {
     Endpoint {
         key,
-        line,
+        line: EntryId(line),
         origin,
         blocks: [0; BLOCK_CHAIN],
     }

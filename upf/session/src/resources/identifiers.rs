@@ -4,6 +4,7 @@ use super::claims::{Claim, Claims};
 use super::endpoint::{endpoint, slot_endpoint};
 use super::{Denied, Exhausted, Resources};
 use crate::rules::{Endpoint, Key, Origin};
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactKey;
 use sluice_datapath::lookup::layout::InstanceId;
@@ -46,21 +47,21 @@ impl Resources {
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
         if let Some(slot) = self.layout.up_teid(teid) {
-            if self.slots.is_used(slot) && self.teids.get(slot) == Some(&teid) {
+            if self.slots.is_used(slot.0) && self.teids.get(slot.0) == Some(&teid) {
                 return Err(Denied::InUse);
             }
-            let congruent = slot % SHARDS == shard;
+            let congruent = slot.0 % SHARDS == shard;
             let key = ExactKey::teid(local, teid);
             if congruent
                 && !self.known.knows(key)
-                && let Some(taken) = self.slots.take_named(slot)
+                && let Some(taken) = self.slots.take_named(slot.0)
             {
-                let last = self.teids.get(slot).copied().unwrap_or(0);
+                let last = self.teids.get(slot.0).copied().unwrap_or(0);
                 claims
                     .push(Claim::Slot(taken, last))
                     .map_err(Denied::from)?;
-                self.set_teid(slot, teid);
-                return Ok(slot_endpoint(local, teid, slot));
+                self.set_teid(slot.0, teid);
+                return Ok(slot_endpoint(local, teid, slot.0));
             }
         }
         let line = self.foreign_line(shard, ExactKey::teid(local, teid), now_s, claims)?;
@@ -82,14 +83,14 @@ impl Resources {
         let key = Key::Ue { instance, address };
         match self.layout.pool_line(InstanceId(instance), address) {
             Some(line) => {
-                if self.pool.set(line).ok_or(Denied::Exhausted)? {
+                if self.pool.set(line.0).ok_or(Denied::Exhausted)? {
                     return Err(Denied::InUse);
                 }
-                claims.push(Claim::Pool(line)).map_err(|full| {
-                    self.pool.clear(line);
+                claims.push(Claim::Pool(line.0)).map_err(|full| {
+                    self.pool.clear(line.0);
                     Denied::from(full)
                 })?;
-                Ok(endpoint(key, line, Origin::Pool))
+                Ok(endpoint(key, line.0, Origin::Pool))
             }
             None => {
                 let foreign = ExactKey::ue(instance, address);
@@ -111,7 +112,7 @@ impl Resources {
         }
         let taken = self.lines.take(shard, now_s).ok_or(Denied::Exhausted)?;
         claims.push(Claim::Line(taken)).map_err(Denied::from)?;
-        let placed = self.foreign.insert(key, taken.place());
+        let placed = self.foreign.insert(key, EntryId(taken.place()));
         placed.map_err(|_| Denied::Exhausted)?;
         claims.push(Claim::Key(key)).map_err(|full| {
             self.foreign.remove(key);

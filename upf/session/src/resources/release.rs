@@ -19,13 +19,13 @@ impl Resources {
     pub fn release(&mut self, endpoint: &Endpoint, now_s: u32) {
         let line = endpoint.line;
         match endpoint.origin {
-            Origin::Slot => self.slots.give(line, now_s),
-            Origin::Pool => self.pool.clear(line),
+            Origin::Slot => self.slots.give(line.0, now_s),
+            Origin::Pool => self.pool.clear(line.0),
             Origin::Foreign => {
                 if let Some(key) = foreign_key(endpoint.key) {
                     self.foreign.remove(key);
                 }
-                self.lines.give(line, now_s);
+                self.lines.give(line.0, now_s);
             }
             Origin::None => {}
         }
@@ -70,11 +70,11 @@ impl Resources {
     /// An endpoint will be [released](Self::release) soon: asks the caches for where it goes.
     pub fn prefetch_release(&self, endpoint: &Endpoint) {
         match endpoint.origin {
-            Origin::Slot => self.slots.prefetch(endpoint.line),
+            Origin::Slot => self.slots.prefetch(endpoint.line.0),
             Origin::Foreign => {
                 let key = foreign_key(endpoint.key);
                 key.into_iter().for_each(|key| self.known.prefetch(key));
-                self.lines.prefetch(endpoint.line);
+                self.lines.prefetch(endpoint.line.0);
             }
             Origin::Pool | Origin::None => {}
         }

@@ -1,5 +1,6 @@
 //! Endpoints of a session: packet identifiers with their session entries and extension blocks.
 
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_CHAIN;
 
 /// By what packets find a line.
@@ -42,7 +43,7 @@ pub struct Endpoint {
     /// By what packets find it.
     pub key: Key,
     /// The line.
-    pub line: u32,
+    pub line: EntryId,
     /// Where the line comes from.
     pub origin: Origin,
     /// Extension blocks in order, 0 for none.

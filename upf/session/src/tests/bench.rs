@@ -400,7 +400,7 @@ impl Bench {
         }
         for at in 0..state.ext_count() {
             let block = state.ext(at).unwrap();
-            assert_eq!((block.next, block.rules_len), (0, 0), "block {at}");
+            assert_eq!((block.next.0, block.rules_len), (0, 0), "block {at}");
             assert!(
                 block.rules.iter().all(|r| r.head == Default::default()),
                 "block {at}"

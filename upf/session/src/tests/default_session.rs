@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use core::net::Ipv4Addr;
-use sluice_datapath::ids::PeerId;
+use sluice_datapath::ids::{EntryId, PeerId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op};
@@ -12,7 +12,7 @@ use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::*;
 
-fn lines(bench: &mut Bench) -> Vec<(u32, SessionEntry, [Clock; 2])> {
+fn lines(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
     let lines = ops.iter().map(|op| match op {
         Op::Line { at, image, clocks } => (*at, *image, *clocks),
@@ -80,12 +80,12 @@ fn a_default_session_becomes_two_lines_of_one_shard() {
     assert_eq!(pdr, 1);
     let slot = bench.layout.up_teid(teid).expect("a TEID of our form");
     let shard = u32::from(UE) % 4096;
-    assert_eq!(slot % 4096, shard);
+    assert_eq!(slot.0 % 4096, shard);
     let lines = lines(&mut bench);
     assert_eq!(lines.len(), 2);
     let up = lines.iter().find(|l| l.0 == slot).unwrap().1;
     let down = lines.iter().find(|l| l.0 != slot).unwrap();
-    assert_eq!(down.0 % 4096, shard);
+    assert_eq!(down.0.0 % 4096, shard);
     let down = down.1;
     assert_eq!((up.key, up.ue_ip), (teid, u32::from(UE)));
     let up_flags = [
@@ -148,7 +148,7 @@ fn a_session_goes_idle_and_comes_back_by_one_line_each() {
     assert_eq!(back.cause, Cause::REQUEST_ACCEPTED);
     let changed = lines(&mut bench);
     assert_eq!((changed.len(), changed[0].1.body.teid), (1, 0xd007));
-    let kept = [Clock::Line(changed[0].0, 0), Clock::Full];
+    let kept = [Clock::Line(changed[0].0.0, 0), Clock::Full];
     assert_eq!(changed[0].2, kept, "the QER keeps its fill");
     bench.delete(CP, seid);
     bench.assert_vacant();
@@ -263,7 +263,7 @@ fn a_teid_and_an_address_of_others_choice_take_foreign_lines() {
     assert_eq!((done.cause, done.teids.len()), (Cause::REQUEST_ACCEPTED, 0));
     assert_eq!(bench.up.in_use().foreign_lines, 2);
     let shard = (16 << 16 | 3 << 8 | 4) % 4096;
-    assert!(lines(&mut bench).iter().all(|l| l.0 % 4096 == shard));
+    assert!(lines(&mut bench).iter().all(|l| l.0.0 % 4096 == shard));
     let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(
         notices

@@ -2,6 +2,7 @@
 
 use super::bench::*;
 use core::net::Ipv4Addr;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op, Usage};
@@ -14,7 +15,7 @@ use sluice_wire::pfcp::value::*;
 type Change = SessionModificationRequest<'static>;
 
 /// The lines that were written, and where their buckets go on from.
-fn written(bench: &mut Bench) -> Vec<(u32, SessionEntry, [Clock; 2])> {
+fn written(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
     let lines = ops.iter().filter_map(|op| match op {
         Op::Line { at, image, clocks } => Some((*at, *image, *clocks)),
@@ -43,7 +44,7 @@ fn data_forwarded_from_gnb_to_gnb_is_downlink_and_checked_at_either_end() {
     let done = bench.modify(CP, seid, &forwarding());
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     let lines = written(&mut bench);
-    let teids = |l: &&(u32, SessionEntry, _)| l.1.body.teid == 0xeeee;
+    let teids = |l: &&(EntryId, SessionEntry, _)| l.1.body.teid == 0xeeee;
     // QER 1's downlink rate is now shared with the session's downlink, so the rule is in a block.
     assert!(!lines.iter().any(|l| teids(&l)));
     let (_, line, _) = lines
@@ -77,7 +78,7 @@ fn an_uplink_tunnel_checks_the_source_alone_and_n9_from_the_core_the_destination
     n9.outer_header_removal = Some(OuterHeaderRemoval::GTPU_UDP_IP);
     assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
     let lines = written(&mut bench);
-    let ends = |l: &(u32, SessionEntry, _)| {
+    let ends = |l: &(EntryId, SessionEntry, _)| {
         let flags = l.1.head.flags;
         (flags.has(Flags::FROM_UE), flags.has(Flags::TO_UE))
     };
@@ -130,7 +131,7 @@ fn a_bucket_stays_as_full_as_it_is_when_it_moves_to_a_block_and_back() {
         _ => None,
     });
     let (bucket, clock) = moved.expect("a shared bucket");
-    assert_eq!(clock, Clock::Line(down, 0));
+    assert_eq!(clock, Clock::Line(down.0, 0));
     bench.ops.clear();
     let mut change = Change::default();
     change.remove_pdr.push(RemovePdr { pdr_id: PdrId(3) });
@@ -169,5 +170,5 @@ fn a_qer_of_the_same_name_that_replaces_another_begins_full() {
     });
     bench.modify(CP, seid, &change);
     let lines = written(&mut bench);
-    assert_eq!(lines[0].2, [Clock::Line(lines[0].0, 0), Clock::Full]);
+    assert_eq!(lines[0].2, [Clock::Line(lines[0].0.0, 0), Clock::Full]);
 }

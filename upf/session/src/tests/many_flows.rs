@@ -3,6 +3,7 @@
 use super::bench::*;
 use crate::trace_target::TraceTarget;
 use sluice_datapath::forward::pdr::At;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, Op};
 use sluice_datapath::trace::Key;
@@ -112,7 +113,7 @@ fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
     assert_eq!(pdrs, [3, 1]);
     let downlink = names(plain, None).unwrap();
     assert_eq!((downlink.pdr, downlink.ue), (2, Some(UE)));
-    assert_eq!(names(u32::MAX, None), None);
+    assert_eq!(names(EntryId(u32::MAX), None), None);
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl World {
         let mut down = downlink();
         (down.key, down.ue_ip) = (address.into(), address.into());
         down.body.teid = GNB_TEID + ue;
-        self.kit.apply(slot, &[set(slot, ul), set(dl, down)], &[]);
+        self.kit.apply(slot, &[set(slot, ul), set(dl.0, down)], &[]);
     }
 
     /// Numbered packets of UEs and directions by lot.

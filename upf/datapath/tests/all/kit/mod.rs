@@ -4,7 +4,7 @@
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::{InterfaceId, NextHopId, PeerId, WorkerId};
+use sluice_datapath::ids::{EntryId, InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -166,7 +166,11 @@ impl Kit {
         let slot = u32::from(UE) % SHARDS;
         let teid = self.layout.teid(slot, 5).unwrap();
         let dl = self.layout.pool_line(INTERNET, u32::from(UE)).unwrap();
-        let s = Session { teid, ul: slot, dl };
+        let s = Session {
+            teid,
+            ul: slot,
+            dl: dl.0,
+        };
         self.apply(slot, &[set(s.ul, uplink(teid)), set(s.dl, downlink())], &[]);
         s
     }
@@ -216,7 +220,7 @@ pub struct Session {
 
 pub fn set(at: u32, image: SessionEntry) -> Op {
     Op::Line {
-        at,
+        at: EntryId(at),
         image,
         clocks: [Clock::Full; 2],
     }

@@ -11,7 +11,7 @@ use crate::rules::{
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
-use sluice_datapath::ids::{EgressId, PeerId};
+use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
@@ -70,7 +70,7 @@ impl RuleDecoder {
         blocks.iter_mut().take(len).for_each(|b| *b = eye.u32());
         Endpoint {
             key,
-            line,
+            line: EntryId(line),
             origin,
             blocks,
         }
@@ -211,7 +211,7 @@ fn rate(eye: &mut OctetReader<'_>) -> BitRate {
 fn bucket(eye: &mut OctetReader<'_>) -> BucketRef {
     match eye.u8() {
         NO_BUCKET => BucketRef::NONE,
-        at => BucketRef::new(eye.u32(), at),
+        at => BucketRef::new(BlockId(eye.u32()), at),
     }
 }
 

@@ -56,7 +56,7 @@ impl RuleEncoder<'_> {
                 pen.u32(address);
             }
         }
-        pen.u32(endpoint.line);
+        pen.u32(endpoint.line.0);
         let blocks = endpoint.blocks();
         blocks.for_each(|block| pen.u32(block));
     }
@@ -172,7 +172,7 @@ impl RuleEncoder<'_> {
                 match bucket.get() {
                     Some((block, at)) => {
                         pen.u8(at as u8);
-                        pen.u32(block);
+                        pen.u32(block.0);
                     }
                     None => pen.u8(NO_BUCKET),
                 }

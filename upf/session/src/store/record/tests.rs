@@ -6,7 +6,7 @@ use crate::network::Side;
 use crate::rules::*;
 use core::net::Ipv4Addr;
 use proptest::prelude::*;
-use sluice_datapath::ids::{EgressId, PeerId};
+use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
@@ -137,7 +137,7 @@ fn qer() -> impl Strategy<Value = Qer> {
     let bucket = || {
         prop_oneof![
             Just(BucketRef::NONE),
-            (1..1_000_000u32, 0..8u8).prop_map(|(block, at)| BucketRef::new(block, at))
+            (1..1_000_000u32, 0..8u8).prop_map(|(block, at)| BucketRef::new(BlockId(block), at))
         ]
     };
     (
@@ -191,7 +191,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
                 .for_each(|(b, block)| *b = block);
             Endpoint {
                 key,
-                line,
+                line: EntryId(line),
                 origin,
                 blocks,
             }
