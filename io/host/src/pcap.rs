@@ -1,4 +1,4 @@
-//! Reader of pcap files that are still being written by tcpdump.
+//! Reader of pcap files that are still being written by tcpdump (pcap-file does not read those), and writer.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 

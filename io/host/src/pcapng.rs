@@ -2,28 +2,21 @@
 //!
 //! In the byte order of this machine, times in nanoseconds.
 
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Section Header Block.
-const SECTION: u32 = 0x0a0d_0d0a;
-/// Tells the byte order.
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Interface Description Block.
-const INTERFACE: u32 = 1;
-/// Enhanced Packet Block.
-const PACKET: u32 = 6;
-/// LINKTYPE_ETHERNET.
-const ETHERNET: u16 = 1;
-/// Options: the end, a comment, and by their blocks the others.
-const END: u16 = 0;
-const COMMENT: u16 = 1;
-const SECTION_APPLICATION: u16 = 4;
-const INTERFACE_NAME: u16 = 2;
-const INTERFACE_RESOLUTION: u16 = 9;
-const PACKET_FLAGS: u16 = 2;
 /// An option's length has 16 bits.
 const OPTION_MAX: usize = 65_535;
+/// Direction of a frame in the flags option.
+const RECEIVED: u32 = 1;
+const SENT: u32 = 2;
 
 /// Which way a frame went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +45,7 @@ pub struct Frame<'a> {
 }
 
 /// A capture being written. Each frame is handed on at once.
-pub struct Writer<W: Write> {
-    to: W,
-    block: Vec<u8>,
-}
+pub struct Writer<W: Write>(PcapNgWriter<W>);
 
 impl<W: Write> Writer<W> {
     /// Begins a capture by `application` of these interfaces.
@@ -67,29 +57,27 @@ impl<W: Write> Writer<W> {
         application: &str,
         interfaces: impl IntoIterator<Item = &'n str>,
     ) -> io::Result<Self> {
-        let mut writer = Self {
-            to,
-            block: Vec::new(),
+        let application = application.to_owned().into();
+        let section = SectionHeaderBlock {
+            endianness: Endianness::native(),
+            options: vec![SectionHeaderOption::UserApplication(application)],
+            ..SectionHeaderBlock::default()
         };
-        writer.put(&BYTE_ORDER.to_ne_bytes());
-        writer.put(&1u16.to_ne_bytes());
-        writer.put(&0u16.to_ne_bytes());
-        // The length of the section is not known.
-        writer.put(&u64::MAX.to_ne_bytes());
-        writer.option(SECTION_APPLICATION, application.as_bytes());
-        writer.end(SECTION)?;
+        let mut writer = PcapNgWriter::with_section_header(to, section).map_err(io_error)?;
         for name in interfaces {
-            writer.put(&ETHERNET.to_ne_bytes());
-            writer.put(&[0; 2]);
-            // No limit of what is captured.
-            writer.put(&0u32.to_ne_bytes());
-            writer.option(INTERFACE_NAME, name.as_bytes());
-            // 10^-9 s.
-            writer.option(INTERFACE_RESOLUTION, &[9]);
-            writer.end(INTERFACE)?;
+            // No limit of what is captured; times in 10^-9 s.
+            let interface = InterfaceDescriptionBlock {
+                linktype: DataLink::ETHERNET,
+                snaplen: 0,
+                options: vec![
+                    InterfaceDescriptionOption::IfName(name.into()),
+                    InterfaceDescriptionOption::IfTsResol(9),
+                ],
+            };
+            writer.write_pcapng_block(interface).map_err(io_error)?;
         }
-        writer.to.flush()?;
-        Ok(writer)
+        writer.get_mut().flush()?;
+        Ok(Self(writer))
     }
 
     /// Writes a frame.
@@ -97,56 +85,31 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the file.
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
-        let time_ns = u64::try_from(frame.time.as_nanos()).unwrap_or(u64::MAX);
         let captured = u32::try_from(frame.bytes.len()).unwrap_or(u32::MAX);
-        let words = [
-            frame.interface,
-            (time_ns >> 32) as u32,
-            time_ns as u32,
-            captured,
-            frame.wire_bytes.max(captured),
-        ];
-        for word in words {
-            self.put(&word.to_ne_bytes());
-        }
-        self.put(frame.bytes);
-        self.pad();
+        let end = frame.comment.floor_char_boundary(OPTION_MAX);
         let way = match frame.way {
-            FrameDirection::In => 1u32,
-            FrameDirection::Out => 2,
+            FrameDirection::In => RECEIVED,
+            FrameDirection::Out => SENT,
         };
-        self.option(COMMENT, frame.comment.as_bytes());
-        self.option(PACKET_FLAGS, &way.to_ne_bytes());
-        self.end(PACKET)?;
-        self.to.flush()
+        let packet = EnhancedPacketBlock {
+            interface_id: frame.interface,
+            timestamp: frame.time,
+            original_len: frame.wire_bytes.max(captured),
+            data: frame.bytes.into(),
+            options: vec![
+                EnhancedPacketOption::Comment(frame.comment[..end].into()),
+                EnhancedPacketOption::Flags(way),
+            ],
+        };
+        self.0.write_pcapng_block(packet).map_err(io_error)?;
+        self.0.get_mut().flush()
     }
+}
 
-    fn put(&mut self, bytes: &[u8]) {
-        self.block.extend_from_slice(bytes);
-    }
-
-    fn pad(&mut self) {
-        self.block.resize(self.block.len().next_multiple_of(4), 0);
-    }
-
-    fn option(&mut self, code: u16, value: &[u8]) {
-        let value = &value[..value.len().min(OPTION_MAX)];
-        self.put(&code.to_ne_bytes());
-        self.put(&(value.len() as u16).to_ne_bytes());
-        self.put(value);
-        self.pad();
-    }
-
-    /// Ends the options and the block, which leaves in one piece.
-    fn end(&mut self, kind: u32) -> io::Result<()> {
-        self.option(END, &[]);
-        let len = (self.block.len() + 12) as u32;
-        let mut whole = Vec::with_capacity(len as usize);
-        whole.extend_from_slice(&kind.to_ne_bytes());
-        whole.extend_from_slice(&len.to_ne_bytes());
-        whole.append(&mut self.block);
-        whole.extend_from_slice(&len.to_ne_bytes());
-        self.to.write_all(&whole)
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
     }
 }
 

@@ -1,33 +1,31 @@
 //! Capture files, in the classic pcap format with nanoseconds.
 
+use pcap_file::pcap::{PcapHeader, PcapPacket};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use std::io::{self, Write};
+use std::time::Duration;
 
-const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LEN: u32 = 262_144;
-const LINKTYPE_ETHERNET: u32 = 1;
 
 /// Writes Ethernet frames as a capture file.
 #[derive(Debug)]
-pub struct PcapWriter<W: Write>(W);
+pub struct PcapWriter<W: Write>(pcap_file::pcap::PcapWriter<W>);
 
 impl<W: Write> PcapWriter<W> {
     /// Writes the file header.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn new(mut writer: W) -> io::Result<Self> {
-        let version = (4_u32 << 16) | 2;
-        for field in [
-            MAGIC_NANOSECONDS,
-            version,
-            0,
-            0,
-            SNAP_LEN,
-            LINKTYPE_ETHERNET,
-        ] {
-            writer.write_all(&field.to_le_bytes())?;
-        }
-        Ok(Self(writer))
+    pub fn new(writer: W) -> io::Result<Self> {
+        let header = PcapHeader {
+            snaplen: SNAP_LEN,
+            datalink: DataLink::ETHERNET,
+            ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
+            ..PcapHeader::default()
+        };
+        let writer = pcap_file::pcap::PcapWriter::with_header(writer, header);
+        Ok(Self(writer.map_err(io_error)?))
     }
 
     /// Writes a frame, seen at `at_ns` since the beginning of time.
@@ -36,21 +34,25 @@ impl<W: Write> PcapWriter<W> {
     /// Those of the writer.
     pub fn write(&mut self, at_ns: u64, frame: &[u8]) -> io::Result<()> {
         let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-        let captured = length.min(SNAP_LEN);
-        let (seconds, nanoseconds) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
-        // The format has 32 bits for the seconds.
-        for field in [seconds as u32, nanoseconds as u32, captured, length] {
-            self.0.write_all(&field.to_le_bytes())?;
-        }
-        self.0.write_all(&frame[..captured as usize])
+        let captured = &frame[..frame.len().min(SNAP_LEN as usize)];
+        let packet = PcapPacket::new(Duration::from_nanos(at_ns), length, captured);
+        self.0.write_packet(&packet).map(|_| ()).map_err(io_error)
     }
 
     /// Flushes, and gives the writer back.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.0.flush()?;
-        Ok(self.0)
+    pub fn finish(self) -> io::Result<W> {
+        let mut writer = self.0.into_writer();
+        writer.flush()?;
+        Ok(writer)
+    }
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
     }
 }

@@ -154,16 +154,11 @@ fn listening_in(table: &str) -> Vec<u16> {
     table.lines().filter_map(port).collect()
 }
 
-/// Bytes without pattern (xorshift64), so that a swapped or repeated part is noticed.
+/// Bytes without pattern, so that a swapped or repeated part is noticed.
 pub(super) fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let words = std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    });
-    words.flat_map(u64::to_le_bytes).take(length).collect()
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(1).fill(&mut bytes);
+    bytes
 }
 
 #[cfg(test)]

@@ -49,11 +49,8 @@ impl Player {
         ue.is_some_and(|ue| !matches!(ue.state, State::Off))
     }
 
-    /// A number below `below` (xorshift: good enough to pick, and the same in each run).
+    /// A number below `below`, the same in each run.
     fn random(&mut self, below: usize) -> usize {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random % below.max(1) as u64) as usize
+        self.random.usize(..below.max(1))
     }
 }

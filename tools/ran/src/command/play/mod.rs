@@ -32,7 +32,7 @@ pub struct Player {
     tasks: Vec<Task>,
     /// gNBs that speak again at a time.
     unmute: Vec<(Instant, Vec<usize>)>,
-    random: u64,
+    random: fastrand::Rng,
     last_ping: u16,
 }
 
@@ -51,7 +51,7 @@ impl Player {
             ledger,
             tasks: Vec::new(),
             unmute: Vec::new(),
-            random: seed ^ 0x9e37_79b9_7f4a_7c15,
+            random: fastrand::Rng::with_seed(seed),
             last_ping: std::process::id() as u16,
         }
     }
