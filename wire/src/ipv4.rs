@@ -20,6 +20,8 @@ pub use fragment::{Fragment, FragmentError, Fragments};
 pub use header::Ipv4Header;
 pub use options::{Ipv4Option, Options};
 
+pub use crate::protocol::Protocol;
+
 use crate::checksum::Sum;
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -30,29 +32,6 @@ pub const HEADER_LEN: usize = 20;
 pub const MAX_HEADER_LEN: usize = 60;
 /// Octets of the longest packet.
 pub const MAX_PACKET_LEN: usize = 65_535;
-
-/// What an IP packet carries (IANA protocol numbers).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Protocol(pub u8);
-
-impl Protocol {
-    /// ICMP (RFC 792).
-    pub const ICMP: Self = Self(1);
-    /// TCP (RFC 9293).
-    pub const TCP: Self = Self(6);
-    /// UDP (RFC 768).
-    pub const UDP: Self = Self(17);
-    /// IPsec ESP (RFC 4303).
-    pub const ESP: Self = Self(50);
-    /// SCTP (RFC 9260).
-    pub const SCTP: Self = Self(132);
-}
-
-impl fmt::Debug for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Protocol({})", self.0)
-    }
-}
 
 /// A packet as it lies in its bytes, its lengths checked.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Header layouts: where each field of Ethernet, IEEE 802.1Q, IPv4, UDP and GTP-U stands, in octets from
+//! Header layouts: where each field of Ethernet, IEEE 802.1Q, IPv4, IPv6, UDP and GTP-U stands, in octets from
 //! the beginning of its header.
 //!
 //! Whoever reads or writes fields without a parser (templates, pattern matches, a frame's first look)
@@ -66,6 +66,36 @@ pub mod ipv4 {
     pub const VERSION_4_NO_OPTIONS: u8 = 0x45;
     /// More Fragments and the fragment offset: 0 in a packet that is whole.
     pub const FRAGMENT_MASK: u16 = 0x3fff;
+}
+
+/// IPv6 (RFC 8200, 3).
+pub mod ipv6 {
+    use core::ops::Range;
+
+    /// Version, and the upper half of the traffic class.
+    pub const VERSION: usize = 0;
+    /// The lower half of the traffic class, and the upper four bits of the flow label.
+    pub const TRAFFIC_CLASS_LOW: usize = 1;
+    /// The lower 16 bits of the flow label.
+    pub const FLOW_LABEL_LOW: usize = 2;
+    /// Length of what follows the header.
+    pub const PAYLOAD_LEN: usize = 4;
+    /// Type of what follows the header.
+    pub const NEXT_HEADER: usize = 6;
+    /// Hop limit.
+    pub const HOP_LIMIT: usize = 7;
+    /// Source address.
+    pub const SOURCE: usize = 8;
+    /// Destination address.
+    pub const DESTINATION: usize = 24;
+    /// Both addresses.
+    pub const ADDRESSES: Range<usize> = 8..40;
+    /// Octets of the header.
+    pub const LEN: usize = 40;
+    /// First octet of a header, the traffic class masked off by [`VERSION_MASK`].
+    pub const VERSION_6: u8 = 0x60;
+    /// The bits of [`VERSION`] that are the version.
+    pub const VERSION_MASK: u8 = 0xf0;
 }
 
 /// UDP (RFC 768).

@@ -1,4 +1,5 @@
-//! Wire formats: Ethernet, ARP, IPv4, UDP, ICMP, GTP-U, PFCP; identifiers and units.
+//! Wire formats: Ethernet, ARP, IPv4, IPv6, UDP, ICMP, GTP-U, PFCP and the flow descriptions of its SDF
+//! filters; identifiers and units.
 //!
 //! Parsing is total: any bytes give a value or a typed error, never a panic.
 
@@ -8,11 +9,14 @@
 pub mod arp;
 pub mod checksum;
 pub mod eth;
+pub mod flow_description;
 pub mod gtpu;
 pub mod icmp;
 pub mod ids;
 pub mod ipv4;
+pub mod ipv6;
 pub mod layout;
 pub mod limits;
 pub mod pfcp;
+mod protocol;
 pub mod udp;

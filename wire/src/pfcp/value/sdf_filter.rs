@@ -1,10 +1,10 @@
-//! SDF Filter (TS 29.244, 8.2.5).
+//! SDF Filter (TS 29.244, 8.2.5): FD, TTC, SPI, FL and BID.
 
 use crate::pfcp::element::{Element, Fault, Reader};
 use crate::pfcp::writer::{Full, Writer};
 
-/// A filter of service data flows. The flow description is text here (IPFilterRule of RFC 6733);
-/// the others narrow it.
+/// A filter of service data flows. The flow description is text here, which
+/// [`FlowDescription`](crate::flow_description::FlowDescription) reads; the others narrow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SdfFilter<'a> {
     /// FD: the flow description, such as `permit out ip from any to assigned`.

@@ -1,4 +1,4 @@
-//! UE IP Address (TS 29.244, 8.2.62).
+//! UE IP Address (TS 29.244, 8.2.62), with the length of an IPv6 prefix (5.14, 5.21.1).
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -14,9 +14,11 @@ pub struct UeIpAddress {
     pub ipv4: Option<Ipv4Addr>,
     /// V6: the IPv6 address or prefix; /64 unless the fields below say otherwise.
     pub ipv6: Option<Ipv6Addr>,
-    /// IPv6D: bits below /64 by which a delegated prefix is shorter.
+    /// IPv6D: bits below /64 by which a delegated prefix is shorter (TS 29.244, 5.14); 0 next to
+    /// CHV6: the UP function chooses.
     pub ipv6_prefix_delegation_bits: Option<u8>,
-    /// IP6PL: the length of the IPv6 prefix.
+    /// IP6PL: the length of the IPv6 prefix, 128 for a whole address (TS 29.244, 5.21.1); 0 next to
+    /// CHV6: the UP function chooses.
     pub ipv6_prefix_length: Option<u8>,
     /// CHV4: the UP function chooses the IPv4 address.
     pub choose_ipv4: bool,
