@@ -30,6 +30,12 @@ pub const HEADER_LEN: usize = layout::LEN;
 /// The longest packet that every link passes whole (RFC 8200, 5).
 pub const MIN_MTU: usize = 1280;
 
+/// True if a packet begins as one of IPv6 does.
+#[inline(always)]
+pub fn is_ipv6(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|octet| octet >> 4 == 6)
+}
+
 /// A packet as it lies in its bytes, its lengths checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Ipv6<'a> {

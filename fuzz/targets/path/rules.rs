@@ -1,11 +1,12 @@
 //! The sessions of the rig and the changes that a script makes to them.
 
 use super::rig::{DN_PEER, GNB_PEER, SILENT_PEER};
-use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
+use sluice_datapath::ids::{BlockId, EntryId, PeerId};
 use sluice_datapath::limits::RULE_QERS;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactWriter};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
 use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Clock, EndMarker, Op};
@@ -79,6 +80,7 @@ fn head(flags: &[Flags]) -> Head {
         flags,
         qfi_match: 9,
         qfi_mark: 9,
+        teid: 0x0d01,
     }
 }
 
@@ -102,12 +104,12 @@ fn up(teid: u32, ue: u32) -> SessionEntry {
 fn down(ue: u32, peer: u16) -> SessionEntry {
     SessionEntry {
         key: ue,
-        local: 1,
         ue_ip: ue,
         head: head(&[Flags::FORWARD, Flags::CREATE_OUTER, Flags::MARK_QFI]),
         body: into(peer),
         ..SessionEntry::default()
     }
+    .at_local(1)
 }
 
 /// N9: from one tunnel into another.
@@ -126,16 +128,12 @@ fn relayed(teid: u32) -> SessionEntry {
 }
 
 fn into(peer: u16) -> Body {
-    Body {
-        peer: PeerId(peer),
-        teid: 0x0d01,
-        ..Body::default()
-    }
+    Body::to_peer(PeerId(peer))
 }
 
 fn extended(mut line: SessionEntry, block: u32) -> SessionEntry {
     line.head.flags = line.head.flags.with(Flags::EXTENDED);
-    line.body.teid = block;
+    line.head.teid = block;
     line
 }
 
@@ -183,15 +181,13 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
     let at = places.lines[usize::from(which) % places.lines.len()];
     let block = places.blocks[usize::from(which) % places.blocks.len()];
     let body = Body {
-        egress: EgressId(u16::from(peer >> 4)),
-        peer: PeerId(u16::from(peer & 7)),
-        teid: u32::from(low),
         rate0: some_rate(rate & 15),
         rate1: some_rate(rate >> 4),
-        ..Body::default()
+        ..Body::to_peer(PeerId(u16::from(peer & 7)))
     };
     let image = Rule::new(
         some_head(flags, low),
+        FilterRun::NONE,
         [BucketRef::new(BlockId(block), rate & 7); RULE_QERS],
         body,
     );
@@ -244,12 +240,12 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Ses
     let flags = head.flags.with_if(Flags::TUNNEL, tunnel);
     let plain = SessionEntry {
         key,
-        local: u8::from(!tunnel),
         ue_ip: if which & 0x80 == 0 { 0 } else { UE },
         head: Head { flags, ..head },
         body,
         ..SessionEntry::default()
-    };
+    }
+    .at_local(u8::from(!tunnel));
     // Blocks belong to the shard of one line only.
     match which & 0x40 != 0 && at % shards == places.blocks[0] % shards {
         true => extended(plain, places.blocks[0]),

@@ -76,9 +76,9 @@ reasons! {
     /// No session has this UE address.
     UnknownUe = "unknown_ue",
         "Packets for UEs without a session. If a UE should have one, look at `sluice ctl session ADDRESS` and at the route from the data network.",
-    /// The inner packet is no IPv4 packet, or its header is broken.
+    /// The inner packet is no IP packet, or its header is broken.
     InnerHeader = "inner_header",
-        "Look at the UE: it sends no IPv4, or is an IPv6 UE, which is not served yet.",
+        "Look at the UE: it sends neither IPv4 nor IPv6, or headers that are broken.",
     /// The inner packet's total length is longer than what the tunnel carried.
     InnerLength = "inner_length",
         "Look for a device between UE and UPF that cuts packets.",
@@ -109,7 +109,7 @@ reasons! {
     /// No route leads to the destination.
     NoRoute = "no_route",
         "Add a route to the network instance in upf.yaml, or a gateway.",
-    /// The next hop did not answer ARP in time.
+    /// The next hop answered neither ARP nor Neighbour Solicitation in time.
     NextHopUnresolved = "next_hop_unresolved",
         "The next hop does not answer ARP: look at it, at the VLAN and at the cabling.",
     /// Too many packets wait for next hops.
@@ -161,6 +161,16 @@ reasons! {
     /// fault of ours, never of packets or peers: please report it.
     Internal = "internal",
         "Report it, with `sluice ctl trace` of a session that has it.",
+    /// The IPv6 header is cut short or has another version.
+    Ipv6Header = "ipv6_header",
+        "Look at the sender on N6: its IPv6 packets are broken.",
+    /// The IPv6 payload length is longer than the frame.
+    Ipv6Length = "ipv6_length",
+        "Look for a device on N6 that cuts frames.",
+    /// A packet of the UE's own link (duplicate address detection, multicast listener reports, or to a
+    /// link-local address): no router passes it on (RFC 4291, 2.5.6).
+    LinkLocal = "link_local",
+        "Harmless: every IPv6 UE sends some when it attaches.",
 }
 
 #[cfg(test)]

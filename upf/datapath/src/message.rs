@@ -26,6 +26,9 @@ pub enum ToWorker<P> {
     Transmit(P, InterfaceId),
     /// Treat this frame as if the port had received it (an ICMP error on its way to a UE).
     Receive(P, PortId),
+    /// Treat this inner packet as if it had come for the UE that its meta names: placed already, and without a
+    /// frame around it (a Router Advertisement).
+    ToUe(P, Meta),
     /// A shard moves to another worker.
     Turn(MoveShard),
     /// A shard of the worker's will come from another poller as well.
@@ -69,6 +72,8 @@ pub enum ToControl<P> {
     Packet(P, InterfaceId),
     /// The inner packet of a UE, to an address of ours on this interface.
     FromUe(P, InterfaceId),
+    /// A UE's Router Solicitation, and its session's IPv6 prefix.
+    RouterSolicitation(P, u64),
     /// A next hop has to be found.
     Resolve(Resolve),
     /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).

@@ -11,6 +11,16 @@ pub enum Entry {
     EndMarker,
     /// As a plain IPv4 packet.
     Plain,
+    /// As a plain IPv6 packet.
+    PlainIpv6,
+}
+
+impl Entry {
+    /// True if it came in a tunnel.
+    #[inline(always)]
+    pub const fn is_tunnelled(self) -> bool {
+        matches!(self, Self::Tunnel | Self::EndMarker)
+    }
 }
 
 /// QFI of a packet that carries none.
@@ -19,11 +29,11 @@ pub const NO_QFI: u8 = 0xff;
 /// 24 bytes beside the packet, in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meta {
-    /// TEID or UE address that the packet is placed by, host order.
+    /// TEID or UE address that the packet is placed by, host order; of IPv6 the prefix's upper half.
     pub key: u32,
     /// Its line, once placed.
     pub line: EntryId,
-    /// Outer source, host order (tunnel only).
+    /// Outer source, host order (tunnel only); of a plain IPv6 packet the prefix's lower half.
     pub outer_src: u32,
     /// From the first byte of the frame to the inner IP packet.
     pub inner_at: u16,
@@ -44,6 +54,24 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// The prefix that a plain IPv6 packet is placed by: the upper half of its destination.
+    #[inline(always)]
+    pub const fn prefix(&self) -> u64 {
+        (self.key as u64) << 32 | self.outer_src as u64
+    }
+
+    /// A plain IPv6 packet to an address with this prefix in a network instance; not placed yet.
+    #[inline(always)]
+    pub const fn to_prefix(prefix: u64, instance: u8) -> Self {
+        Self {
+            key: (prefix >> 32) as u32,
+            outer_src: prefix as u32,
+            local: instance,
+            entry: Entry::PlainIpv6,
+            ..Self::NONE
+        }
+    }
+
     /// Of no packet.
     pub const NONE: Self = Self {
         key: 0,

@@ -3,16 +3,19 @@
 //! Interfaces and routes are published as a whole by pointer: they change rarely. Next hops and peers, of
 //! which there may be thousands, are slots that are written one by one.
 
+use crate::forward::outer_header_removal::Destination;
 use crate::lookup::lpm::Lpm;
+use crate::lookup::lpm_ipv6::LpmIpv6;
 use crate::rx::header_match::HeaderMatch;
+use crate::session::flow_filter::FlowFilters;
 use crate::tx::adjacency::{self, Adjacency, Front, TunnelAdjacency};
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::PortId;
 
 pub use crate::ids::{EgressId, InterfaceId, NO_NEXT_HOP, NextHopId, PeerId};
 pub use crate::topology::{
-    Egress, Interface, NextHop, Peer, Polled, PortInterfaces, Prefix, Route, Station,
-    TunnelAddress, Vlan,
+    Egress, EgressIpv6, Interface, NextHop, Peer, Polled, PortInterfaces, Prefix, PrefixIpv6,
+    Route, Station, TunnelAddress, Vlan,
 };
 
 /// The writer's end of the next hops.
@@ -113,6 +116,8 @@ pub struct Tables {
     pub peers: Peers,
     /// Ways out.
     pub egresses: Vec<Egress>,
+    /// Filters of all sessions.
+    pub filters: FlowFilters,
     /// The same in the form in which packets ask, compiled when the tables are published.
     pub compiled: CompiledTables,
 }
@@ -124,6 +129,7 @@ pub struct CompiledTables {
     header_matches: Vec<Vec<HeaderMatch>>,
     /// By egress.
     routes: Vec<Lpm>,
+    routes_ipv6: Vec<LpmIpv6>,
 }
 
 impl CompiledTables {
@@ -138,6 +144,7 @@ impl CompiledTables {
         Self {
             header_matches,
             routes: tables.egresses.iter().map(Lpm::of).collect(),
+            routes_ipv6: tables.egresses.iter().map(LpmIpv6::of).collect(),
         }
     }
 
@@ -156,6 +163,18 @@ impl Tables {
     pub fn route(&self, egress: EgressId, to: u32) -> Option<Route> {
         let routes = self.compiled.routes.get(usize::from(egress))?;
         Some(routes.route(to))
+    }
+
+    /// What an egress says of an address of either family; none if there is no such egress.
+    #[inline(always)]
+    pub fn route_to(&self, egress: EgressId, to: Destination) -> Option<Route> {
+        match to {
+            Destination::Ipv4(to) => self.route(egress, to),
+            Destination::Ipv6(to) => {
+                let routes = self.compiled.routes_ipv6.get(usize::from(egress))?;
+                Some(routes.route(to))
+            }
+        }
     }
 
     /// The way from an egress to an address, if the next hop is known.

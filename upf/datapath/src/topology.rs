@@ -2,7 +2,7 @@
 
 use crate::ids::{InterfaceId, NextHopId};
 use crate::lookup::layout::InstanceId;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_port::{PortId, QueueId};
 use sluice_wire::gtpu::OuterIpv4;
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub struct Interface {
     pub mtu: u16,
     /// All IPv4 addresses of ours there.
     pub addresses: Vec<Ipv4Addr>,
+    /// All IPv6 addresses of ours there, with the link-local one; empty where there is no IPv6.
+    pub addresses_ipv6: Vec<Ipv6Addr>,
     /// GTP-U endpoint addresses (N3, N9) with their numbers in F-TEIDs.
     pub tunnels: Vec<TunnelAddress>,
     /// Those of them at which PFCP is served (N4).
@@ -74,14 +76,42 @@ impl Prefix {
     }
 }
 
+/// An IPv6 prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PrefixIpv6 {
+    /// Network address in host order.
+    pub base: u128,
+    /// Length in bits.
+    pub len: u8,
+}
+
+impl PrefixIpv6 {
+    /// `address/len`; host bits are cut off. `None` above 128.
+    pub fn new(address: Ipv6Addr, len: u8) -> Option<Self> {
+        let below = 128u32.checked_sub(len.into())?;
+        let mask = u128::MAX.checked_shl(below).unwrap_or(0);
+        Some(Self {
+            base: address.to_bits() & mask,
+            len,
+        })
+    }
+
+    /// True if `address` lies inside.
+    #[inline]
+    pub fn contains(&self, address: u128) -> bool {
+        let below = 128 - u32::from(self.len);
+        (self.base ^ address).checked_shr(below).unwrap_or(0) == 0
+    }
+}
+
 /// A station that frames are sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
     /// Interface that leads there.
     pub interface: InterfaceId,
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// Its MAC address; `None` until ARP answered.
+    /// Its address; the packets that it gets are of the same family.
+    pub address: IpAddr,
+    /// Its MAC address; `None` until it answered ARP or Neighbour Solicitation.
     pub mac: Option<[u8; 6]>,
 }
 
@@ -137,6 +167,21 @@ pub struct Egress {
     pub routes: Vec<(Prefix, NextHopId)>,
     /// Our own addresses on the links: packets to them have arrived.
     pub own: Vec<(u32, InterfaceId)>,
+    /// The same of IPv6.
+    pub ipv6: EgressIpv6,
+}
+
+/// A network instance's way out for IPv6.
+#[derive(Clone, Debug, Default)]
+pub struct EgressIpv6 {
+    /// Prefixes on links, with their interface.
+    pub connected: Vec<(PrefixIpv6, InterfaceId)>,
+    /// Known stations on the links.
+    pub neighbours: HashMap<u128, NextHopId>,
+    /// Static routes.
+    pub routes: Vec<(PrefixIpv6, NextHopId)>,
+    /// Our own addresses on the links.
+    pub own: Vec<(u128, InterfaceId)>,
 }
 
 /// What an egress says of a destination.

@@ -1,6 +1,7 @@
 //! A worker: the state of one core, and its poll loop.
 
 use crate::batch::Batch;
+use crate::drop::DropReason;
 use crate::forward::path::Path;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
@@ -13,6 +14,7 @@ use crate::migration::protocol::Moves;
 use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
 use crate::rings::WorkerRings;
+use crate::rx::parse::Class;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
@@ -198,6 +200,7 @@ impl<I: PortIo> Worker<I> {
                     self.send_as_is(packet, interface, now_ns);
                 }
                 ToWorker::Receive(packet, port) => self.receive_from_control(packet, port, now_ns),
+                ToWorker::ToUe(packet, meta) => self.send_to_ue(packet, meta, now_ns),
                 ToWorker::Turn(turn) => self.turn_shard(turn, now_ns),
                 ToWorker::Expect(shard, producer) => self.expect(shard, producer),
                 ToWorker::Drain(drain) => self.begin_drain(drain),
@@ -218,6 +221,22 @@ impl<I: PortIo> Worker<I> {
         if self.batch.received.push(packet).is_ok() {
             self.dispatch_received(port, now_ns);
             self.execute(now_ns);
+        }
+    }
+
+    /// Executes it here, or hands it to the owner of the UE's shard.
+    #[cold]
+    fn send_to_ue(&mut self, packet: I::Packet, meta: Meta, now_ns: u64) {
+        self.stats.created.add(1);
+        if self.owners.of_index(meta.line.0) != self.id {
+            return self.dispatch(packet, Class::User(meta), PortId(0), now_ns);
+        }
+        match self.batch.mine.push(packet) {
+            Ok(()) => {
+                self.batch.metas.push(meta);
+                self.execute(now_ns);
+            }
+            Err(packet) => self.refuse(packet, DropReason::ControlQueueFull),
         }
     }
 

@@ -2,8 +2,8 @@
 //! identity, target and usage, pointer move, headers written, transmit; no checks, rates, choices.
 
 use super::fifo::Fifo;
+use super::measure::LimitLine;
 use super::traffic::{Direction, OUTER_LEN, TEID_AT};
-use sluice_datapath::session::entry::SessionEntry;
 use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
 use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
@@ -13,7 +13,7 @@ use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
 #[inline(never)]
 pub fn turn<P: Packet>(
     (way, outer_len, io): (Direction, usize, &mut Fifo<P>),
-    lines: &mut [SessionEntry],
+    lines: &mut [LimitLine],
     fronts: &[[u8; 14 + OUTER_LEN]],
     stage: usize,
 ) -> Option<usize> {
@@ -31,14 +31,12 @@ pub fn turn<P: Packet>(
     }
     for (packet, key) in burst.iter_mut().zip(keys) {
         let line = &mut lines[key as usize & mask];
-        let front = fronts
-            .get(usize::from(line.body.peer))
-            .filter(|_| line.key == key)?;
+        let front = fronts.get(line.peer as usize).filter(|_| line.key == key)?;
         packet.pull_front(if up { outer_len } else { 0 }).ok()?;
         let len = packet.len() as u16 - 14;
         decrement_ttl(packet.data_mut()[14..].first_chunk_mut()?).ok()?;
-        line.body.bytes += u64::from(len);
-        line.body.packets += 1;
+        line.bytes += u64::from(len);
+        line.packets += 1;
         if up {
             packet.data_mut()[..14].copy_from_slice(&front[..14]);
             continue;
@@ -52,7 +50,7 @@ pub fn turn<P: Packet>(
         }
         let sum = u16::from_be_bytes([out[24], out[25]]);
         out[24..26].copy_from_slice(&update_u16(sum, old_len, len + 44).to_be_bytes());
-        out[TEID_AT..TEID_AT + 4].copy_from_slice(&line.body.teid.to_be_bytes());
+        out[TEID_AT..TEID_AT + 4].copy_from_slice(&line.teid.to_be_bytes());
     }
     Some(io.give_back(&mut burst))
 }

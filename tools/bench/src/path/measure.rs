@@ -6,9 +6,7 @@ use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
 use super::traffic::{Direction, OUTER_LEN, UplinkForm};
 use crate::stats::Summary;
-use sluice_datapath::ids::PeerId;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::session::entry::SessionEntry;
 use sluice_host::clock;
 use sluice_mem::arena::Arena;
 use sluice_port::{Burst, Packet};
@@ -69,6 +67,26 @@ pub const CASES: [Case; 8] = [
     Case::uplink("path/ul/routes16", UplinkForm::Usual, Variant::Routes),
 ];
 
+sluice_mem::zeroable_struct! {
+    /// What the limit's loop keeps of a session and direction: one cache line, which does not change with the
+    /// path's own entry.
+    #[derive(Clone, Copy, Default, Debug)]
+    #[repr(C, align(64))]
+    pub struct LimitLine {
+        /// TEID or UE address.
+        pub key: u32,
+        /// TEID of the outer header.
+        pub teid: u32,
+        /// Whose headers are written.
+        pub peer: u64,
+        /// Usage.
+        pub bytes: u64,
+        /// Usage.
+        pub packets: u64,
+        rest: [u64; 4],
+    }
+}
+
 /// How long is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -97,8 +115,8 @@ pub struct Figures {
 
 /// The limit's own tables.
 pub struct Bench {
-    uplink: Arena<SessionEntry>,
-    downlink: Arena<SessionEntry>,
+    uplink: Arena<LimitLine>,
+    downlink: Arena<LimitLine>,
     uplink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
     downlink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
     /// Octets around the inner packets of the uplink.
@@ -120,15 +138,15 @@ impl Bench {
             outer_len: world.variant.form().outer_len(),
         };
         for flow in world.flows.iter() {
-            let mut line = SessionEntry {
+            let mut line = LimitLine {
                 key: flow.teid,
-                ..SessionEntry::default()
+                teid: flow.gnb_teid,
+                peer: world.frames.way_out(flow) as u64,
+                ..LimitLine::default()
             };
-            line.body.teid = flow.gnb_teid;
-            line.body.peer = PeerId(world.frames.way_out(flow) as u16);
             bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
             line.key = flow.ue;
-            line.body.peer = PeerId(flow.gnb() as u16);
+            line.peer = flow.gnb() as u64;
             bench.downlink.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
         }
         Ok(bench)

@@ -73,6 +73,7 @@ impl Directory {
             mac: config.mac.0,
             mtu: config.mtu_bytes,
             addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
+            addresses_ipv6: Vec::new(),
             tunnels,
             n4: n4.collect(),
             instance,

@@ -7,6 +7,7 @@ use crate::session::rule::{Body, Flags, Head};
 use crate::tables::{EgressId, PeerId};
 use sluice_port::Packet;
 use sluice_wire::ipv4::decrement_ttl;
+use sluice_wire::ipv6::{decrement_hop_limit, is_ipv6};
 
 /// The way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,9 +44,9 @@ pub fn makes_tunnel(head: Head) -> bool {
 
 /// What the outer header says.
 #[inline(always)]
-pub fn tunnel(head: Head, body: &Body) -> Tunnel {
+pub fn tunnel(head: Head) -> Tunnel {
     Tunnel {
-        teid: body.teid,
+        teid: head.teid,
         qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark),
         uplink: head.flags.has(Flags::UPLINK),
     }
@@ -54,8 +55,8 @@ pub fn tunnel(head: Head, body: &Body) -> Tunnel {
 /// The way out as one value, for packets that do not leave at once.
 pub fn exit(head: Head, body: &Body) -> ForwardTo {
     match makes_tunnel(head) {
-        true => ForwardTo::Tunnel(tunnel(head, body), body.peer),
-        false => ForwardTo::Plain(body.egress),
+        true => ForwardTo::Tunnel(tunnel(head), body.peer()),
+        false => ForwardTo::Plain(body.egress()),
     }
 }
 
@@ -72,9 +73,11 @@ pub fn hop<P: Packet>(packet: &mut P, relays: bool) -> Result<(), DropReason> {
     if relays {
         return Ok(());
     }
-    let header = packet
-        .data_mut()
-        .first_chunk_mut()
-        .ok_or(DropReason::InnerHeader)?;
+    let data = packet.data_mut();
+    if is_ipv6(data) {
+        let header = data.first_chunk_mut().ok_or(DropReason::InnerHeader)?;
+        return decrement_hop_limit(header).map_err(|_| DropReason::TtlExceeded);
+    }
+    let header = data.first_chunk_mut().ok_or(DropReason::InnerHeader)?;
     decrement_ttl(header).map_err(|_| DropReason::TtlExceeded)
 }

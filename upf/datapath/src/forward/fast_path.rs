@@ -71,7 +71,7 @@ impl<I: PortIo> Path<'_, I> {
         meta: &Meta,
     ) -> Option<Result<TxDecision, DropReason>> {
         let line = self.state.line_mut(meta.line.0)?;
-        if line.key != meta.key || line.local != meta.local {
+        if line.key != meta.key || line.local() != meta.local {
             return None;
         }
         let from = usize::from(meta.inner_at);
@@ -83,7 +83,7 @@ impl<I: PortIo> Path<'_, I> {
                 let (adjacency, outer) = downlink(line, meta, data, self.tables)?;
                 (adjacency, Some(outer))
             }
-            Entry::EndMarker => return None,
+            Entry::EndMarker | Entry::PlainIpv6 => return None,
         };
         let len = usize::from(meta.inner_len);
         let outer_len = outer.as_ref().map_or(0, Outer::len);
@@ -129,7 +129,7 @@ fn uplink(
     if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
         return None;
     }
-    tables.adjacency_to(line.body.egress, destination)
+    tables.adjacency_to(line.body.egress(), destination)
 }
 
 /// The peer is known, and what the outer header says.
@@ -143,11 +143,11 @@ fn downlink(
     if !line.head.flags.agree(DOWNLINK) {
         return None;
     }
-    let front = tables.tunnel_adjacency(line.body.peer)?;
+    let front = tables.tunnel_adjacency(line.body.peer())?;
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
     let outer = Outer {
         constant: front.outer,
-        fields: outer_header_creation::fields(Teid::new(line.body.teid)?, flow_hash),
+        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, flow_hash),
         container: match line.head.flags.has(Flags::MARK_QFI) {
             true => Some(ShortContainer::downlink(
                 Qfi::new(line.head.qfi_mark)?,

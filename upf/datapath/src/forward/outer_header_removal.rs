@@ -4,21 +4,42 @@ use crate::drop::DropReason;
 use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
+use core::net::IpAddr;
 use sluice_port::Packet;
 use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
+use sluice_wire::ipv6::{Ipv6, Ipv6Error, is_ipv6};
 use sluice_wire::layout::{be16, be32, ipv4};
+
+/// Where an inner packet goes, host order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// IPv4.
+    Ipv4(u32),
+    /// IPv6.
+    Ipv6(u128),
+}
+
+impl Destination {
+    /// As an address.
+    pub fn address(self) -> IpAddr {
+        match self {
+            Self::Ipv4(address) => IpAddr::V4(address.into()),
+            Self::Ipv6(address) => IpAddr::V6(address.into()),
+        }
+    }
+}
 
 /// What later stages need of the inner packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inner {
-    /// Destination, host order.
-    pub dst: u32,
-    /// Total length: what usage and rates count.
+    /// Destination.
+    pub dst: Destination,
+    /// Length of the IP packet: what usage and rates count.
     pub len: u32,
 }
 
-/// Cuts the packet down to the inner IPv4 packet and checks it (RFC 1812, 5.2.2) and that it is the
-/// UE's.
+/// Cuts the packet down to the inner IP packet and checks it (RFC 1812, 5.2.2; RFC 8200, 3) and that it
+/// is the UE's.
 ///
 /// A plain packet was checked at *parse*; only its frame header and padding go.
 #[inline(always)]
@@ -33,6 +54,7 @@ pub fn remove<P: Packet>(
     let inner = match meta.entry {
         Entry::Tunnel | Entry::EndMarker => tunnelled(packet.data(), meta, line)?,
         Entry::Plain => inner_of(&plain(packet.data())?),
+        Entry::PlainIpv6 => inner_of_ipv6(&Ipv6::parse(packet.data()).map_err(broken_ipv6)?),
     };
     if packet.len() > inner.len as usize {
         packet.truncate(inner.len as usize);
@@ -45,14 +67,39 @@ fn tunnelled(data: &[u8], meta: &Meta, line: &SessionEntry) -> Result<Inner, Dro
     let carried = data
         .get(..usize::from(meta.inner_len))
         .ok_or(DropReason::InnerLength)?;
+    if is_ipv6(carried) {
+        return tunnelled_ipv6(carried, line);
+    }
     let ip = Ipv4::parse(carried).map_err(broken)?;
     let flags = line.head.flags;
     let sends = flags.has(Flags::FROM_UE) && ip.source_u32() == line.ue_ip;
     let gets = || flags.has(Flags::TO_UE) && ip.destination_u32() == line.ue_ip;
-    if line.ue_ip != 0 && !sends && !gets() {
+    // A session of a prefix alone has no IPv4 packets; 0 is nobody's address.
+    let is_anybodys = line.ue_ip == 0 && line.ue_prefix == 0;
+    if !is_anybodys && (line.ue_ip == 0 || !sends && !gets()) {
         return Err(not_of_ue(flags));
     }
     Ok(inner_of(&ip))
+}
+
+#[inline(never)]
+fn tunnelled_ipv6(carried: &[u8], line: &SessionEntry) -> Result<Inner, DropReason> {
+    let ip = Ipv6::parse(carried).map_err(broken_ipv6)?;
+    let flags = line.head.flags;
+    let prefix = line.ue_prefix;
+    let (source, destination) = (ip.source(), ip.destination());
+    // Of the UE's own link: no router passes it on (RFC 4291, 2.5.6).
+    let is_on_link = source.is_unspecified() || source.is_unicast_link_local();
+    if flags.has(Flags::FROM_UE) && is_on_link || destination.is_unicast_link_local() {
+        return Err(DropReason::LinkLocal);
+    }
+    let sends = flags.has(Flags::FROM_UE) && ip.source_prefix() == prefix;
+    let gets = flags.has(Flags::TO_UE) && ip.destination_prefix() == prefix;
+    let is_anybodys = line.ue_ip == 0 && prefix == 0;
+    if !is_anybodys && (prefix == 0 || !sends && !gets) {
+        return Err(not_of_ue(flags));
+    }
+    Ok(inner_of_ipv6(&ip))
 }
 
 #[cold]
@@ -78,11 +125,26 @@ fn broken(error: Ipv4Error) -> DropReason {
     }
 }
 
+#[cold]
+fn broken_ipv6(error: Ipv6Error) -> DropReason {
+    match error {
+        Ipv6Error::PayloadLength { .. } => DropReason::InnerLength,
+        _ => DropReason::InnerHeader,
+    }
+}
+
 #[inline(always)]
 fn inner_of(ip: &Ipv4<'_>) -> Inner {
     Inner {
-        dst: ip.destination_u32(),
+        dst: Destination::Ipv4(ip.destination_u32()),
         len: ip.total_len().into(),
+    }
+}
+
+fn inner_of_ipv6(ip: &Ipv6<'_>) -> Inner {
+    Inner {
+        dst: Destination::Ipv6(ip.destination().to_bits()),
+        len: ip.total_len() as u32,
     }
 }
 
@@ -90,6 +152,9 @@ fn inner_of(ip: &Ipv4<'_>) -> Inner {
 /// addresses, protocol, and the ports of what has ports and is whole.
 #[inline(always)]
 pub fn flow_hash(inner: &[u8]) -> u32 {
+    if is_ipv6(inner) {
+        return flow_hash_of_ipv6(inner);
+    }
     let Ok(ip) = Ipv4::parse_unsummed(inner) else {
         return 0;
     };
@@ -101,6 +166,25 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
         ip.protocol().0,
         ports,
     )
+}
+
+/// Addresses, protocol behind the extension headers and ports, folded to what IPv4 has.
+#[inline(never)]
+fn flow_hash_of_ipv6(inner: &[u8]) -> u32 {
+    let Ok(ip) = Ipv6::parse(inner) else {
+        return 0;
+    };
+    let fold = |address: u128| {
+        let half = (address >> 64) as u64 ^ address as u64;
+        (half >> 32) as u32 ^ half as u32
+    };
+    let upper = ip.upper_layer();
+    let ports = upper.payload.first_chunk().filter(|_| !upper.is_fragment);
+    let (source, destination) = (
+        fold(ip.source().to_bits()),
+        fold(ip.destination().to_bits()),
+    );
+    mix(source, destination, upper.protocol.0, ports)
 }
 
 /// The same of a packet of `len` octets that begins `inner`, whose header has no options.

@@ -9,12 +9,14 @@ use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
+use crate::forward::pdr::Detect;
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
 use crate::meta::{Entry, Meta};
 use crate::rings::WorkerRings;
+use crate::rx::icmpv6::is_router_solicitation;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock};
 use crate::stage_timer::{Stage, StageTimer};
@@ -120,7 +122,8 @@ impl<'a, I: PortIo> Path<'a, I> {
             now_ns: self.now_ns,
             len: inner.len,
         };
-        let (head, body, at) = rules::apply(self.state, meta, Some(draw))?;
+        let detect = Detect::of(meta, entry, packet.data(), &tables.filters);
+        let (head, body, at) = rules::apply(self.state, meta, &detect, Some(draw))?;
         let charge = UsageRef {
             line: meta.line,
             at,
@@ -135,9 +138,9 @@ impl<'a, I: PortIo> Path<'a, I> {
         }
         far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
         if far::makes_tunnel(head) {
-            let peer = route::peer(body.peer, tables)?;
+            let peer = route::peer(body.peer(), tables)?;
             let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::create(packet, &far::tunnel(head, body), &peer, flow_hash)?;
+            outer_header_creation::create(packet, &far::tunnel(head), &peer, flow_hash)?;
         }
         transmit::frame(packet, interface, &mac)?;
         urr::charge(body, inner.len);
@@ -150,6 +153,9 @@ impl<'a, I: PortIo> Path<'a, I> {
     fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
             End::Drop(_) if meta.entry == Entry::EndMarker => self.pass_end_marker(packet, meta),
+            End::Drop(DropReason::LinkLocal) if is_router_solicitation(packet.data()) => {
+                self.solicited(packet, meta);
+            }
             End::Drop(reason) => {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);

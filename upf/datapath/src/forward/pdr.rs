@@ -1,11 +1,15 @@
 //! PDR: the matching rule of the endpoint, in order of precedence.
 
 use crate::drop::DropReason;
+use crate::forward::flow::Flow;
 use crate::ids::BlockId;
 use crate::limits::{BLOCK_CHAIN, BLOCK_RULES};
 use crate::meta::Meta;
+use crate::session::entry::SessionEntry;
+use crate::session::flow_filter::FlowFilters;
 use crate::session::rule::{ExtBlock, Flags, Head};
 use core::num::NonZeroU32;
+use sluice_wire::ipv6::is_ipv6;
 
 /// Where a rule of an extended line stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +35,76 @@ impl At {
     }
 }
 
+/// What PDRs ask for: a packet as it came.
+#[derive(Clone, Copy)]
+pub struct Detect<'p> {
+    /// QFI or [`crate::meta::NO_QFI`].
+    pub qfi: u8,
+    /// The UE sent it: filters, which are written for the downlink, are asked the other way round
+    /// (TS 29.244, 5.2.1A.2A).
+    pub is_from_ue: bool,
+    /// What the packet says of its flow.
+    pub flow: FlowOf<'p>,
+    /// The filters of all sessions.
+    pub filters: &'p FlowFilters,
+}
+
+/// Where a packet's flow is to be found.
+#[derive(Clone, Copy)]
+pub enum FlowOf<'p> {
+    /// In the inner packet: it is read when the first filter asks.
+    Packet(&'p [u8]),
+    /// It was read before: the packet has changed since.
+    Read(&'p Flow),
+}
+
+impl<'p> Detect<'p> {
+    /// Of a packet whose inner packet was checked.
+    #[inline(always)]
+    pub fn of(meta: &Meta, line: &SessionEntry, inner: &'p [u8], filters: &'p FlowFilters) -> Self {
+        Self {
+            qfi: meta.qfi,
+            is_from_ue: line.head.flags.has(Flags::FROM_UE),
+            flow: FlowOf::Packet(inner),
+            filters,
+        }
+    }
+
+    /// The flow.
+    #[cold]
+    pub fn flow(&self) -> Flow {
+        match self.flow {
+            FlowOf::Packet(inner) => Flow::of(inner),
+            FlowOf::Read(flow) => *flow,
+        }
+    }
+
+    #[inline(always)]
+    fn is_ipv6(&self) -> bool {
+        match self.flow {
+            FlowOf::Packet(inner) => is_ipv6(inner),
+            FlowOf::Read(flow) => flow.is_ipv6,
+        }
+    }
+
+    /// True for IPv6 packets from or to a link-local address or to a group.
+    #[inline]
+    pub fn is_on_link(&self) -> bool {
+        self.is_ipv6() && {
+            let flow = self.flow();
+            let top = |address: u128| (address >> 112) as u16;
+            top(flow.destination) >= 0xff00
+                || [flow.source, flow.destination]
+                    .map(|a| top(a) & 0xffc0)
+                    .contains(&0xfe80)
+        }
+    }
+}
+
 /// A line's only rule.
 #[inline(always)]
-pub fn only(head: Head, meta: &Meta) -> Result<(), DropReason> {
-    if matches(head, meta.qfi) {
+pub fn only(head: Head, detect: &Detect<'_>) -> Result<(), DropReason> {
+    if matches(head, detect) {
         Ok(())
     } else {
         Err(DropReason::NoPdr)
@@ -45,10 +115,11 @@ pub fn only(head: Head, meta: &Meta) -> Result<(), DropReason> {
 #[cold]
 pub fn first<'a>(
     chain: BlockId,
-    meta: &Meta,
+    detect: &Detect<'_>,
     block: impl Fn(BlockId) -> Option<&'a ExtBlock>,
 ) -> Result<At, DropReason> {
     let mut number = chain;
+    let mut flow = None;
     for _ in 0..BLOCK_CHAIN {
         // An endpoint whose PDRs match no packet of the path has a chain without blocks.
         if number == BlockId(0) {
@@ -56,7 +127,15 @@ pub fn first<'a>(
         }
         let b = block(number).ok_or(DropReason::Internal)?;
         let mut rules = b.rules.iter().take(b.rules_len as usize);
-        if let Some(rule) = rules.position(|r| matches(r.head, meta.qfi)) {
+        let found = rules.position(|rule| {
+            matches(rule.head, detect)
+                && (rule.filters.is_none() || {
+                    let flow = flow.get_or_insert_with(|| detect.flow());
+                    let (filters, is_from_ue) = (detect.filters, detect.is_from_ue);
+                    filters.any_met(rule.filters, flow, is_from_ue)
+                })
+        });
+        if let Some(rule) = found {
             return At::new(number, rule).ok_or(DropReason::Internal);
         }
         number = b.next;
@@ -64,7 +143,11 @@ pub fn first<'a>(
     Err(DropReason::NoPdr)
 }
 
+/// All that a rule asks but its filters.
 #[inline(always)]
-fn matches(head: Head, qfi: u8) -> bool {
-    !head.flags.has(Flags::MATCH_QFI) || head.qfi_match == qfi
+fn matches(head: Head, detect: &Detect<'_>) -> bool {
+    const FAMILY: Flags = Flags::MATCH_IPV4.with(Flags::MATCH_IPV6);
+    let flags = head.flags;
+    let of_flow = !flags.has(Flags::MATCH_QFI) || head.qfi_match == detect.qfi;
+    of_flow && (!flags.has_any(FAMILY) || flags.has(Flags::MATCH_IPV6) == detect.is_ipv6())
 }

@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::forward::far;
-use crate::forward::pdr::{self, At};
+use crate::forward::pdr::{self, At, Detect};
 use crate::forward::qer;
 use crate::ids::BlockId;
 use crate::meta::{Entry, Meta};
@@ -28,15 +28,25 @@ pub(crate) struct Draw {
 pub(crate) fn apply<'s>(
     state: &'s mut State,
     meta: &Meta,
+    detect: &Detect<'_>,
     draw: Option<Draw>,
 ) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
     let entry = state.line(meta.line.0).ok_or(missing(meta.entry))?;
     if let Some(chain) = entry.block() {
-        let (head, at) = extended(state, chain, meta, draw)?;
+        let (head, at) = extended(state, chain, detect, draw)?;
         return Ok((head, counters(state, at)?, Some(at)));
     }
+    if entry.head.flags.has(Flags::LINK_RULES) && detect.is_on_link() {
+        let chain = BlockId(entry.head.teid);
+        match extended(state, chain, detect, draw) {
+            Ok((head, at)) => return Ok((head, counters(state, at)?, Some(at))),
+            // None of the rules for such packets: the entry's own, as for any other.
+            Err(DropReason::NoPdr) => {}
+            Err(reason) => return Err(reason),
+        }
+    }
     let entry = state.line_mut(meta.line.0).ok_or(DropReason::Internal)?;
-    pdr::only(entry.head, meta)?;
+    pdr::only(entry.head, detect)?;
     qer::gate(entry.head)?;
     far::decide(entry.head)?;
     if let Some(Draw { now_ns, len }) = draw {
@@ -50,10 +60,10 @@ pub(crate) fn apply<'s>(
 fn extended(
     state: &mut State,
     chain: BlockId,
-    meta: &Meta,
+    detect: &Detect<'_>,
     draw: Option<Draw>,
 ) -> Result<(Head, At), DropReason> {
-    let at = pdr::first(chain, meta, |number| state.ext(number.0))?;
+    let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
     let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
     let rule = block.rules[at.rule()];
     qer::gate(rule.head)?;
@@ -77,7 +87,11 @@ pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReaso
 #[inline(always)]
 pub fn check(line: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
     let tunnel = meta.entry == Entry::Tunnel;
-    let same = line.key == meta.key && line.local == meta.local;
+    let same = match meta.entry {
+        Entry::PlainIpv6 => line.ue_prefix == meta.prefix() && line.ue_prefix != 0,
+        _ => line.key == meta.key,
+    };
+    let same = same && line.local() == meta.local;
     if !same || line.head.flags.has(Flags::TUNNEL) != tunnel {
         return Err(missing(meta.entry));
     }
@@ -89,6 +103,6 @@ pub fn check(line: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
 pub fn missing(entry: Entry) -> DropReason {
     match entry {
         Entry::Tunnel | Entry::EndMarker => DropReason::UnknownTeid,
-        Entry::Plain => DropReason::UnknownUe,
+        Entry::Plain | Entry::PlainIpv6 => DropReason::UnknownUe,
     }
 }

@@ -19,7 +19,7 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Headers;
         }
         let line = self.state.line(meta.line.0);
-        let same = |line: &&SessionEntry| line.key == meta.key && line.local == meta.local;
+        let same = |line: &&SessionEntry| line.key == meta.key && line.local() == meta.local;
         let Some(line) = line.filter(same) else {
             return SlowReason::NoSession;
         };
@@ -50,11 +50,11 @@ impl<I: PortIo> Path<'_, I> {
         let (adjacency, outer_len) = match is_tunnel {
             true => (
                 self.tables
-                    .adjacency_to(line.body.egress, be32(inner, ipv4::DESTINATION)),
+                    .adjacency_to(line.body.egress(), be32(inner, ipv4::DESTINATION)),
                 0,
             ),
             false => {
-                let peer = self.tables.tunnel_adjacency(line.body.peer);
+                let peer = self.tables.tunnel_adjacency(line.body.peer());
                 let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
                 (peer.map(|peer| peer.adjacency), 36 + container)
             }

@@ -5,13 +5,11 @@ use crate::session::rule::Body;
 /// The packet leaves: its inner length counts.
 #[inline(always)]
 pub fn charge(body: &mut Body, bytes: u32) {
-    body.bytes += u64::from(bytes);
-    body.packets += 1;
+    body.usage.add(bytes);
 }
 
 /// The packet did not leave after all.
 #[inline(always)]
 pub fn refund(body: &mut Body, bytes: u32) {
-    body.bytes -= u64::from(bytes);
-    body.packets -= 1;
+    body.usage.subtract(bytes);
 }

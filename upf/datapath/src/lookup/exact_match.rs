@@ -34,6 +34,27 @@ impl ExactKey {
         Self(2 << 48 | u64::from(instance) << 32 | u64::from(address))
     }
 
+    /// A UE's IPv6 prefix in a network instance: by a fingerprint, since 64 bits and an instance are too
+    /// many. The entry has all of it.
+    #[inline]
+    pub fn ue_prefix(instance: u8, prefix: u64) -> Self {
+        // The finalizer of SplitMix64, which is one to one: instances are told apart by what is added.
+        let seed =
+            prefix.wrapping_add((u64::from(instance) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mixed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let fingerprint = (mixed ^ mixed >> 31) & ((1 << 62) - 1);
+        // All ones is a mark of the table.
+        Self(
+            0b11 << 62
+                | if fingerprint == (1 << 62) - 1 {
+                    0
+                } else {
+                    fingerprint
+                },
+        )
+    }
+
     fn is_in_up_range(self) -> bool {
         self.0 >> 48 == 1 && self.0 as u32 & crate::lookup::layout::UP_TEID_BIT != 0
     }

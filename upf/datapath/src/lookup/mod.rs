@@ -3,5 +3,6 @@
 pub mod exact_match;
 pub mod layout;
 pub mod lpm;
+pub mod lpm_ipv6;
 pub mod owners;
 pub mod session_lookup;

@@ -28,10 +28,12 @@ pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
             let instance = InstanceId(meta.local);
             places.layout.pool_line(instance, meta.key).is_some()
         }
+        Entry::PlainIpv6 => false,
     };
     if !is_arithmetic {
         places.foreign.prefetch(match meta.entry {
             Entry::Plain => ExactKey::ue(meta.local, meta.key),
+            Entry::PlainIpv6 => ExactKey::ue_prefix(meta.local, meta.prefix()),
             _ => ExactKey::teid(meta.local, meta.key),
         });
     }
@@ -43,6 +45,7 @@ pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> 
     let line = match meta.entry {
         Entry::Tunnel | Entry::EndMarker => by_teid(meta, places),
         Entry::Plain => by_ue_address(meta, places),
+        Entry::PlainIpv6 => by_ue_prefix(meta, places),
     };
     meta.line = line?;
     Ok(())
@@ -75,6 +78,14 @@ fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropRea
         Some(line) => Ok(line),
         None => foreign_ue(instance, meta.key, places),
     }
+}
+
+#[inline(never)]
+fn by_ue_prefix(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
+    places
+        .foreign
+        .get(ExactKey::ue_prefix(meta.local, meta.prefix()))
+        .ok_or(DropReason::UnknownUe)
 }
 
 #[inline(never)]

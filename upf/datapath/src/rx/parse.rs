@@ -3,12 +3,13 @@
 use crate::drop::DropReason;
 use crate::ids::EntryId;
 use crate::meta::{Entry, Meta, NO_QFI};
-use crate::rx::gtpu;
+use crate::rx::{gtpu, icmpv6};
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
 use sluice_wire::eth::{EtherType, MacAddr};
 use sluice_wire::gtpu::PORT;
 use sluice_wire::ipv4::{Ipv4, Ipv4Error, Protocol};
+use sluice_wire::ipv6::{Ipv6, Ipv6Error};
 use sluice_wire::layout::{be16, eth};
 use sluice_wire::pfcp;
 use sluice_wire::udp::{self, Udp};
@@ -51,7 +52,9 @@ fn parse(frame: &[u8], port: PortId, tables: &Tables) -> Result<Class, DropReaso
     match kind {
         EtherType::IPV4 if ours => ipv4(frame, at, id, interface),
         EtherType::ARP if ours || *to == MacAddr::BROADCAST.0 => Ok(Class::Control(id)),
-        EtherType::IPV4 | EtherType::ARP => Err(DropReason::NotOurMac),
+        EtherType::IPV6 if ours => ipv6(frame, at, id, interface),
+        EtherType::IPV6 if to[..2] == [0x33, 0x33] => ipv6_group(frame, at, id, interface),
+        EtherType::IPV4 | EtherType::ARP | EtherType::IPV6 => Err(DropReason::NotOurMac),
         _ => Err(DropReason::EtherType),
     }
 }
@@ -97,6 +100,53 @@ fn ipv4(
         fast_path: false,
         traced: 0,
     }))
+}
+
+fn ipv6(
+    frame: &[u8],
+    at: usize,
+    id: InterfaceId,
+    interface: &Interface,
+) -> Result<Class, DropReason> {
+    let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
+    let ip = Ipv6::parse(packet).map_err(broken_ipv6)?;
+    let dst = ip.destination();
+    let is_ours = interface.addresses_ipv6.contains(&dst);
+    if is_ours || dst.is_multicast() || dst.is_unicast_link_local() {
+        return Ok(Class::Control(id));
+    }
+    let instance = interface.instance.ok_or(DropReason::NoRoute)?;
+    Ok(Class::User(Meta {
+        inner_at: at as u16,
+        inner_len: u16::try_from(ip.total_len()).map_err(|_| DropReason::Ipv6Length)?,
+        interface: id,
+        ..Meta::to_prefix(ip.destination_prefix(), instance.0)
+    }))
+}
+
+/// To a group: neighbours ask for us at the group of our address (RFC 4861, 7.2.1).
+#[cold]
+fn ipv6_group(
+    frame: &[u8],
+    at: usize,
+    id: InterfaceId,
+    interface: &Interface,
+) -> Result<Class, DropReason> {
+    let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
+    let ip = Ipv6::parse(packet).map_err(broken_ipv6)?;
+    let is_asked = !interface.addresses_ipv6.is_empty() && icmpv6::is_neighbour_discovery(&ip);
+    match is_asked {
+        true => Ok(Class::Control(id)),
+        false => Err(DropReason::NotOurMac),
+    }
+}
+
+#[cold]
+fn broken_ipv6(error: Ipv6Error) -> DropReason {
+    match error {
+        Ipv6Error::PayloadLength { .. } => DropReason::Ipv6Length,
+        _ => DropReason::Ipv6Header,
+    }
 }
 
 /// RFC 1812, 5.2.2: version, header length, checksum, total length.

@@ -5,36 +5,50 @@ use crate::session::rule::{Body, Flags, Head};
 use sluice_mem::zeroable_struct;
 
 zeroable_struct! {
-    /// One tunnel endpoint or one UE address. All zero is vacant.
+    /// One tunnel endpoint or one UE. All zero is vacant.
     ///
     /// The line answers three questions at once: is this still the endpoint that the packet was
-    /// placed for (`key`, `local`), may it come from there (`ue_ip`), and what happens to it.
+    /// placed for (`key`, `ue_prefix`, `local`), may it come from there (`ue_ip`, `ue_prefix`), and what
+    /// happens to it.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C, align(64))]
     pub struct SessionEntry {
-        /// TEID or UE IPv4 address in host order; 0 is vacant.
+        /// The upper half of the UE's IPv6 addresses; 0 is none.
+        pub ue_prefix: u64,
+        /// TEID or UE IPv4 address in host order; 0 is vacant, or a UE without IPv4.
         pub key: u32,
-        /// The UE's IPv4 address, where `FROM_UE` or `TO_UE` want it. 0 is not checked.
+        /// The UE's IPv4 address; 0 is none.
         pub ue_ip: u32,
-        /// The rest of its name: the number of the tunnel's address, or of the network instance.
-        pub local: u8,
-        /// Always 0.
-        pub spare: [u8; 3],
         /// Decisions; with `EXTENDED` only the entry's own bits count.
         pub head: Head,
-        /// The rest; with `EXTENDED` `teid` is the number of the first block.
+        /// The rest, and the number of the tunnel's address or of the network instance.
         pub body: Body,
     }
 }
 
 impl SessionEntry {
+    /// The rest of its name: the number of the tunnel's address, or of the network instance.
+    #[inline(always)]
+    pub fn local(&self) -> u8 {
+        self.body.usage.local()
+    }
+
+    /// The same entry under this number.
+    pub fn at_local(mut self, local: u8) -> Self {
+        self.body.usage = self.body.usage.with_local(local);
+        self
+    }
+
     /// The first extension block, if the rules stand there.
     #[inline]
     pub fn block(&self) -> Option<BlockId> {
-        self.head
-            .flags
-            .has(Flags::EXTENDED)
-            .then_some(BlockId(self.body.teid))
+        let extended = self.head.flags.has(Flags::EXTENDED);
+        extended.then_some(BlockId(self.head.teid))
+    }
+
+    /// True if it is nobody's.
+    pub fn is_vacant(&self) -> bool {
+        self.key == 0 && self.ue_prefix == 0
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::ids::{BlockId, EgressId, PeerId};
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
+use crate::session::flow_filter::FilterRun;
 use crate::session::token_bucket::{Rate, Tat};
 use sluice_mem::zeroable_struct;
 
@@ -41,6 +42,13 @@ impl Flags {
     pub const TO_UE: Self = Self { bits: 1 << 11 };
     /// FAR: to the CP function, where nothing leads yet. Dropped as `N4uAbsent`.
     pub const TO_CP: Self = Self { bits: 1 << 10 };
+    /// The rule matches inner IPv4 packets only.
+    pub const MATCH_IPV4: Self = Self { bits: 1 << 12 };
+    /// The rule matches inner IPv6 packets only.
+    pub const MATCH_IPV6: Self = Self { bits: 1 << 13 };
+    /// Rules that only link-local and multicast packets can match stand in the extension block that
+    /// `teid` names; all others take the entry's own rule, which makes no outer header.
+    pub const LINK_RULES: Self = Self { bits: 1 << 14 };
 
     /// No bit.
     pub const fn none() -> Self {
@@ -65,6 +73,12 @@ impl Flags {
         self.bits & looked_at.bits == wanted.bits
     }
 
+    /// True if some bit of `other` is set.
+    #[inline]
+    pub const fn has_any(self, other: Self) -> bool {
+        self.bits & other.bits != 0
+    }
+
     /// True if every bit of `other` is set.
     #[inline]
     pub const fn has(self, other: Self) -> bool {
@@ -73,7 +87,7 @@ impl Flags {
 }
 
 zeroable_struct! {
-    /// The decisions that are looked at first: 4 bytes.
+    /// The decisions that are looked at first: 8 bytes.
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
     #[repr(C)]
     pub struct Head {
@@ -83,33 +97,140 @@ zeroable_struct! {
         pub qfi_match: u8,
         /// The QFI to write where `MARK_QFI`.
         pub qfi_mark: u8,
+        /// TEID that the outer header carries, or the number of an extension block.
+        pub teid: u32,
     }
 }
 
 zeroable_struct! {
-    /// The rest of a rule with its usage and its own two buckets: 48 bytes, so that with the 16
+    /// The rest of a rule with its usage and its own two buckets: 40 bytes, so that with the 24
     /// bytes of a line's identity and head one cache line holds all.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C)]
     pub struct Body {
-        /// Egress (network instance and interface) where no outer header is made.
-        pub egress: EgressId,
-        /// Peer that the outer header goes to.
-        pub peer: PeerId,
-        /// TEID that the outer header carries.
-        pub teid: u32,
-        /// Inner bytes that left since the last take.
-        pub bytes: u64,
-        /// Packets that left since the last take.
-        pub packets: u64,
-        /// State of the first bucket.
-        pub tat0: Tat,
         /// Rate of the first bucket.
         pub rate0: Rate,
         /// Rate of the second bucket.
         pub rate1: Rate,
+        /// State of the first bucket.
+        pub tat0: Tat,
         /// State of the second bucket.
         pub tat1: Tat,
+        /// What left since the last take, and where it goes.
+        pub usage: UsageAndWay,
+    }
+}
+
+impl Body {
+    /// A rule that routes packets in a network instance.
+    pub fn to_egress(egress: EgressId) -> Self {
+        Self {
+            usage: UsageAndWay::new(egress.0),
+            ..Self::default()
+        }
+    }
+
+    /// A rule that sends packets into tunnels of a peer.
+    pub fn to_peer(peer: PeerId) -> Self {
+        Self {
+            usage: UsageAndWay::new(peer.0),
+            ..Self::default()
+        }
+    }
+
+    /// Egress (network instance and interface) where no outer header is made.
+    #[inline(always)]
+    pub fn egress(&self) -> EgressId {
+        EgressId(self.usage.way())
+    }
+
+    /// Peer that the outer header goes to.
+    #[inline(always)]
+    pub fn peer(&self) -> PeerId {
+        PeerId(self.usage.way())
+    }
+}
+
+/// Bits of the packet counter; the others of its word are the way out. 2^48 packets are ten months of 10
+/// million a second.
+const PACKETS_BITS: u32 = 48;
+/// Bits of the octet counter; the others of its word are the number of the local address or network
+/// instance. 2^56 octets are two months of 100 Gbit/s.
+const BYTES_BITS: u32 = 56;
+
+zeroable_struct! {
+    /// Octets and packets of a rule, with two small constants in the bits that counters leave: adding to
+    /// a counter leaves its constant alone.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    #[repr(C)]
+    pub struct UsageAndWay {
+        local_and_bytes: u64,
+        way_and_packets: u64,
+    }
+}
+
+impl UsageAndWay {
+    /// Nothing counted, on this way.
+    #[inline]
+    pub const fn new(way: u16) -> Self {
+        Self {
+            local_and_bytes: 0,
+            way_and_packets: (way as u64) << PACKETS_BITS,
+        }
+    }
+
+    /// The same with the number of a local address or network instance.
+    #[inline]
+    pub const fn with_local(self, local: u8) -> Self {
+        Self {
+            local_and_bytes: self.bytes() | (local as u64) << BYTES_BITS,
+            ..self
+        }
+    }
+
+    /// Number of the local address or network instance.
+    #[inline(always)]
+    pub const fn local(&self) -> u8 {
+        (self.local_and_bytes >> BYTES_BITS) as u8
+    }
+
+    /// Number of the egress or the peer.
+    #[inline(always)]
+    pub const fn way(&self) -> u16 {
+        (self.way_and_packets >> PACKETS_BITS) as u16
+    }
+
+    /// Inner bytes that left since the last take.
+    #[inline(always)]
+    pub const fn bytes(&self) -> u64 {
+        self.local_and_bytes & ((1 << BYTES_BITS) - 1)
+    }
+
+    /// Packets that left since the last take.
+    #[inline(always)]
+    pub const fn packets(&self) -> u64 {
+        self.way_and_packets & ((1 << PACKETS_BITS) - 1)
+    }
+
+    /// One more packet.
+    #[inline(always)]
+    pub fn add(&mut self, bytes: u32) {
+        self.local_and_bytes += u64::from(bytes);
+        self.way_and_packets += 1;
+    }
+
+    /// One packet less, which was added before.
+    #[inline(always)]
+    pub fn subtract(&mut self, bytes: u32) {
+        self.local_and_bytes -= u64::from(bytes);
+        self.way_and_packets -= 1;
+    }
+
+    /// Nothing counted; the constants stay.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.local_and_bytes &= !((1 << BYTES_BITS) - 1);
+        self.way_and_packets &= !((1 << PACKETS_BITS) - 1);
     }
 }
 
@@ -150,6 +271,8 @@ zeroable_struct! {
     pub struct Rule {
         /// Decisions.
         pub head: Head,
+        /// The flow filters of which a packet must meet one; or none.
+        pub filters: FilterRun,
         _pad: u32,
         /// Shared buckets of all QERs with a maximum bit rate; the body's own two stay empty.
         pub buckets: [BucketRef; RULE_QERS],
@@ -190,9 +313,15 @@ zeroable_struct! {
 
 impl Rule {
     /// A rule with counters and clocks at zero.
-    pub fn new(head: Head, buckets: [BucketRef; RULE_QERS], body: Body) -> Self {
+    pub fn new(
+        head: Head,
+        filters: FilterRun,
+        buckets: [BucketRef; RULE_QERS],
+        body: Body,
+    ) -> Self {
         Self {
             head,
+            filters,
             _pad: 0,
             buckets,
             body,
@@ -210,5 +339,25 @@ impl SharedBucket {
     }
 }
 
-const _: () = assert!(size_of::<Body>() == 48);
-const _: () = assert!(size_of::<Head>() == 4);
+const _: () = assert!(size_of::<Body>() == 40);
+const _: () = assert!(size_of::<Head>() == 8);
+const _: () = assert!(size_of::<Rule>() == 72);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_leaves_the_constants_alone_and_the_other_way_round() {
+        let mut usage = UsageAndWay::new(0xfedc).with_local(0xab);
+        for _ in 0..3 {
+            usage.add(u32::MAX);
+        }
+        usage.subtract(5);
+        let expected = (3 * u64::from(u32::MAX) - 5, 2, 0xab, 0xfedc);
+        let read = |u: &UsageAndWay| (u.bytes(), u.packets(), u.local(), u.way());
+        assert_eq!(read(&usage), expected);
+        usage.clear();
+        assert_eq!(read(&usage), (0, 0, 0xab, 0xfedc));
+    }
+}

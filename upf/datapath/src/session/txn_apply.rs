@@ -3,6 +3,7 @@
 use crate::drop::DropReason;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
+use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::rules;
 use crate::ids::BlockId;
@@ -169,8 +170,8 @@ impl<I: PortIo> Path<'_, I> {
         let marker = |head: Head, body: &Body| {
             let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
             sends.then_some(EndMarker {
-                peer: body.peer,
-                teid: body.teid,
+                peer: body.peer(),
+                teid: head.teid,
             })
         };
         let Some(mut number) = line.block() else {
@@ -196,7 +197,7 @@ impl<I: PortIo> Path<'_, I> {
             outer_header_creation::Tunnel::bare(marker.teid),
             marker.peer,
         );
-        match route::find(&exit, 0, self.tables) {
+        match route::find(&exit, Destination::Ipv4(0), self.tables) {
             Ok(route::Hop::Ready(id, mac)) => self.send_marker(packet, id, mac),
             // A peer that never answered ARP got no packet to be marked as the last.
             Ok(route::Hop::Wait(..) | route::Hop::Own(_)) => {
@@ -241,26 +242,26 @@ impl<I: PortIo> Path<'_, I> {
 
 fn replace_line(line: &mut SessionEntry, image: &SessionEntry) -> Usage {
     let old = core::mem::replace(line, *image);
-    (line.body.bytes, line.body.packets) = (0, 0);
+    line.body.usage.clear();
     taken(&old.body)
 }
 
 fn replace_rule(rule: &mut Rule, image: &Rule) -> Usage {
     let old = core::mem::replace(rule, *image);
-    (rule.body.bytes, rule.body.packets) = (0, 0);
+    rule.body.usage.clear();
     (rule.body.tat0, rule.body.tat1) = Default::default();
     taken(&old.body)
 }
 
 fn taken(body: &Body) -> Usage {
     Usage {
-        bytes: body.bytes,
-        packets: body.packets,
+        bytes: body.usage.bytes(),
+        packets: body.usage.packets(),
     }
 }
 
 fn take(body: &mut Body) -> Usage {
     let usage = taken(body);
-    (body.bytes, body.packets) = (0, 0);
+    body.usage.clear();
     usage
 }

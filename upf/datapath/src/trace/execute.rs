@@ -4,27 +4,35 @@ use super::{Came, Fate, Record, Sent};
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::path::Path;
+use crate::forward::pdr::FlowOf;
 use crate::ledger::WorkerStats;
 use crate::limits::FRAGMENTS_PER_PACKET;
 use crate::meta::Meta;
 use crate::tables::InterfaceId;
+use crate::tx::arp_queue::PendingTx;
 use arrayvec::ArrayVec;
 use sluice_port::{Packet, PortIo};
 
 impl<I: PortIo> Path<'_, I> {
-    pub(super) fn follows(&self, meta: &Meta) -> bool {
+    pub(super) fn follows(&self, meta: &Meta, flow: FlowOf<'_>) -> bool {
         if self.tracer.follows(meta) {
             return true;
         }
-        let rule = self.tracer.asks_rules().then(|| self.rule_seen(meta));
+        let rule = self.tracer.asks_rules().then(|| self.rule_seen(meta, flow));
         let tunnel = rule.flatten().and_then(|rule| rule.tunnel);
         tunnel.is_some_and(|tunnel| self.tracer.follows_into(meta, tunnel))
+    }
+
+    pub(super) fn follows_any(&self, batch: &Batch<I::Packet>) -> bool {
+        let packets = batch.mine.as_slice().iter().zip(batch.metas.iter());
+        let mut follows = packets.map(|(p, meta)| self.follows(meta, inner_of(p.data(), meta)));
+        follows.any(|follows| follows)
     }
 
     pub(super) fn record(&self, packet: &I::Packet, meta: &Meta) -> Record {
         let record = self.tracer.open(self.now_ns, Some(*meta), packet.data());
         Record {
-            rule: self.rule_seen(meta),
+            rule: self.rule_seen(meta, inner_of(packet.data(), meta)),
             ..record
         }
     }
@@ -76,8 +84,9 @@ impl<I: PortIo> Path<'_, I> {
 
     /// A packet that waited for its next hop has left, or has been given up.
     #[cold]
-    pub fn trace_waited(&mut self, meta: &Meta, outcome: Result<InterfaceId, DropReason>) {
-        if !self.tracer.is_on() || !self.follows(meta) {
+    pub fn trace_waited(&mut self, ready: &PendingTx, outcome: Result<InterfaceId, DropReason>) {
+        let (meta, flow) = (&ready.meta, FlowOf::Read(&ready.flow));
+        if !self.tracer.is_on() || !self.follows(meta, flow) {
             return;
         }
         // The frame is the last in its lane, which is not empty.
@@ -90,13 +99,18 @@ impl<I: PortIo> Path<'_, I> {
             at_ns: self.now_ns,
             came: Came::Waited,
             meta: Some(*meta),
-            rule: self.rule_seen(meta),
+            rule: self.rule_seen(meta, flow),
             fate: outcome.map_or_else(Fate::Dropped, |_| Fate::Sent),
             received: None,
             sent,
         };
         self.tracer.tell(record, self.stats);
     }
+}
+
+/// Where the flow of a frame is, whose inner packet is still to be looked at.
+pub(super) fn inner_of<'p>(frame: &'p [u8], meta: &Meta) -> FlowOf<'p> {
+    FlowOf::Packet(frame.get(usize::from(meta.inner_at)..).unwrap_or_default())
 }
 
 /// Counters before a step; what grew says what became of the packet.

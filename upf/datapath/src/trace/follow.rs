@@ -1,6 +1,6 @@
 //! Traced packets in a worker, executed apart from their burst.
 
-use super::execute::CounterDelta;
+use super::execute::{CounterDelta, inner_of};
 use super::{Came, Fate, Sent};
 use crate::batch::Batch;
 use crate::ids::NO_WORKER;
@@ -32,14 +32,14 @@ impl<I: PortIo> Worker<I> {
     pub(crate) fn execute_traced(&mut self, now_ns: u64) {
         let (mut path, batch) = self.path_and_batch(now_ns);
         let may_follow = path.tracer.may_follow(&batch.metas);
-        if !may_follow || !batch.metas.iter().any(|meta| path.follows(meta)) {
+        if !may_follow || !path.follows_any(batch) {
             return path.execute(batch);
         }
         let mut packets = core::mem::take(&mut batch.mine);
         let metas = batch.metas.clone();
         batch.metas.clear();
         for (packet, meta) in packets.drain().zip(metas.iter().copied()) {
-            let follows = path.follows(&meta);
+            let follows = path.follows(&meta, inner_of(packet.data(), &meta));
             if follows {
                 // Those before it leave before it.
                 path.execute(batch);

@@ -57,6 +57,8 @@ pub enum Key {
     },
     /// A UE's address, in any network instance.
     Ue(Ipv4Addr),
+    /// The upper half of a UE's IPv6 addresses, in any network instance.
+    UePrefix(u64),
 }
 
 /// What a worker is told about following. All know of a tracing before the first packet is followed

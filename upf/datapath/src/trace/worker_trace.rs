@@ -109,9 +109,10 @@ impl WorkerTrace {
             return false;
         };
         let filter = &tracing.filter;
-        let plain = meta.entry == Entry::Plain;
+        let plain = !meta.entry.is_tunnelled();
         let is = |key: &Key| match key {
-            Key::Ue(address) => plain && u32::from(*address) == meta.key,
+            Key::Ue(address) => meta.entry == Entry::Plain && u32::from(*address) == meta.key,
+            Key::UePrefix(prefix) => meta.entry == Entry::PlainIpv6 && *prefix == meta.prefix(),
             Key::Teid { local, teid } => !plain && (*local, *teid) == (meta.local, meta.key),
         };
         let sends = |peer: Ipv4Addr| !plain && u32::from(peer) == meta.outer_src;
@@ -128,6 +129,7 @@ impl WorkerTrace {
         self.filters().flat_map(|filter| &filter.keys).any(|key| {
             let sought = match key {
                 Key::Ue(address) => u32::from(*address),
+                Key::UePrefix(prefix) => (*prefix >> 32) as u32,
                 Key::Teid { teid, .. } => *teid,
             };
             let met = metas.iter().map(|meta| u32::from(meta.key == sought));
@@ -162,6 +164,8 @@ impl WorkerTrace {
         let (filter, ends) = (&tracing.filter, FrameEnds::of(frame));
         let is = |key: &Key| match key {
             Key::Ue(address) => ends.dst == Some(*address) || ends.inner_src == Some(*address),
+            // Frames without a session are looked at by their IPv4 ends.
+            Key::UePrefix(_) => false,
             Key::Teid { teid, .. } => ends.teid == Some(*teid),
         };
         let of_peer = filter

@@ -3,6 +3,7 @@
 
 use crate::ids::InterfaceId;
 use crate::topology::{Interface, NextHop, Station};
+use core::net::IpAddr;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::OuterIpv4;
 use sluice_wire::layout::eth::{LEN as UNTAGGED, TAGGED_LEN as TAGGED};
@@ -60,7 +61,11 @@ pub fn to_words(hop: &NextHop, front: &Front) -> [u64; 3] {
             10
         }
     };
-    behind[kind..kind + 2].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
+    let ether_type = match hop.address {
+        IpAddr::V4(_) => EtherType::IPV4,
+        IpAddr::V6(_) => EtherType::IPV6,
+    };
+    behind[kind..kind + 2].copy_from_slice(&ether_type.0.to_be_bytes());
     if hop.mac.is_some() {
         flags |= IS_KNOWN;
     }

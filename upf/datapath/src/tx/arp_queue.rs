@@ -1,6 +1,8 @@
 //! ARP queue: packets that wait for a next hop's MAC address, bounded in number and time.
 
 use crate::forward::far::ForwardTo;
+use crate::forward::flow::Flow;
+use crate::forward::outer_header_removal::Destination;
 use crate::limits::{NEIGHBOUR_ASK_NS, NEIGHBOUR_HELD, NEIGHBOUR_WAIT_NS};
 use crate::meta::Meta;
 use crate::tx::route::{Hop, Resolve};
@@ -13,8 +15,12 @@ pub(crate) struct PendingTx {
     pub exit: ForwardTo,
     /// Its next hop.
     pub hop: Hop,
-    /// Inner destination, host order.
-    pub dst: u32,
+    /// Inner destination.
+    pub dst: Destination,
+    /// What rules ask of the inner packet, which changes on its way.
+    pub flow: Flow,
+    /// The UE sent it.
+    pub is_from_ue: bool,
     /// Whose usage it counts on.
     pub charge: UsageRef,
     /// What it came as: if it has to wait, the session is asked again before it leaves.

@@ -3,12 +3,16 @@
 use crate::drop::DropReason;
 use crate::forward::extension_headers::{self, ExtHeaders};
 use crate::forward::far::{self, ForwardTo};
+use crate::forward::flow::Flow;
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal;
+use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
+use crate::forward::pdr::{Detect, FlowOf};
 use crate::forward::rules;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Entry, Meta};
+use crate::session::rule::Flags;
 use crate::tables::InterfaceId;
 use crate::tx::arp_queue::PendingTx;
 use crate::tx::arp_queue::WaitingPacket;
@@ -17,6 +21,17 @@ use crate::tx::transmit::UsageRef;
 use core::net::Ipv4Addr;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::ipv4::Ipv4;
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
+
+/// Where an inner packet goes, and whether it may not be cut: no router cuts IPv6 (RFC 8200, 5).
+fn ends_at(inner: &[u8]) -> Result<(Destination, bool), DropReason> {
+    if is_ipv6(inner) {
+        let ip = Ipv6::parse(inner).map_err(|_| DropReason::InnerHeader)?;
+        return Ok((Destination::Ipv6(ip.destination().to_bits()), true));
+    }
+    let ip = Ipv4::parse_unsummed(inner).map_err(|_| DropReason::InnerHeader)?;
+    Ok((Destination::Ipv4(ip.destination_u32()), ip.dont_fragment()))
+}
 
 /// Why a packet cannot leave as it is.
 enum OutputError {
@@ -119,13 +134,17 @@ impl<I: PortIo> Path<'_, I> {
         meta: &Meta,
         kept: &ExtHeaders,
     ) -> Result<PendingTx, OutputError> {
-        let inner = Ipv4::parse_unsummed(packet.data()).map_err(|_| DropReason::InnerHeader)?;
-        let (dst, dont_fragment) = (inner.destination_u32(), inner.dont_fragment());
+        let (dst, dont_fragment) = ends_at(packet.data())?;
+        let flow = Flow::of(packet.data());
+        let line = self.state.line(meta.line.0);
+        let is_from_ue = line.is_some_and(|line| line.head.flags.has(Flags::FROM_UE));
         let hop = route::find(&exit, dst, self.tables);
         let ready = |hop| PendingTx {
             exit,
             hop,
             dst,
+            flow,
+            is_from_ue,
             charge,
             meta: *meta,
         };
@@ -167,6 +186,26 @@ impl<I: PortIo> Path<'_, I> {
         }
     }
 
+    /// A UE asks for a Router Advertisement: the control core answers with the session's prefix.
+    #[cold]
+    pub fn solicited(&mut self, packet: I::Packet, meta: &Meta) {
+        let prefix = self
+            .state
+            .line(meta.line.0)
+            .map_or(0, |line| line.ue_prefix);
+        if prefix == 0 {
+            return self.discard(packet, DropReason::UeSource);
+        }
+        let solicitation = ToControl::RouterSolicitation(packet, prefix);
+        match self.rings.to_control.push(solicitation) {
+            Ok(()) => self.stats.to_control.add(1),
+            Err(ToControl::RouterSolicitation(packet, _)) => {
+                self.discard(packet, DropReason::ControlQueueFull);
+            }
+            Err(_) => unreachable!("push gives back what it was given"),
+        }
+    }
+
     #[cold]
     pub fn wait(&mut self, packet: I::Packet, ready: PendingTx, sought: Resolve) {
         let waiting = WaitingPacket {
@@ -194,7 +233,13 @@ impl<I: PortIo> Path<'_, I> {
         let meta = &ready.meta;
         let entry = self.state.line(meta.line.0).ok_or(gone)?;
         rules::check(entry, meta).map_err(|_| gone)?;
-        let (head, body, at) = rules::apply(self.state, meta, None)?;
+        let detect = Detect {
+            qfi: meta.qfi,
+            is_from_ue: ready.is_from_ue,
+            flow: FlowOf::Read(&ready.flow),
+            filters: &self.tables.filters,
+        };
+        let (head, body, at) = rules::apply(self.state, meta, &detect, None)?;
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.
             true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),
@@ -205,7 +250,7 @@ impl<I: PortIo> Path<'_, I> {
 
     fn give_up(&mut self, waiting: WaitingPacket<I::Packet>, reason: DropReason) {
         self.discard(waiting.packet, reason);
-        self.trace_waited(&waiting.ready.meta, Err(reason));
+        self.trace_waited(&waiting.ready, Err(reason));
     }
 
     /// Sends what waited for a next hop that is known now, and gives up what waited too long.
@@ -233,7 +278,7 @@ impl<I: PortIo> Path<'_, I> {
                         ..w.ready
                     };
                     self.leave(w.packet, ready);
-                    self.trace_waited(&ready.meta, Ok(hop.interface()));
+                    self.trace_waited(&ready, Ok(hop.interface()));
                 }
                 Err(reason) => self.give_up(w, reason),
             }

@@ -4,10 +4,10 @@ use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
-use crate::forward::outer_header_removal::Inner;
+use crate::forward::outer_header_removal::{Destination, Inner};
 use crate::session::rule::{Body, Head};
 use crate::tables::{Interface, InterfaceId, NextHopId, Peer, PeerId, Route, Station, Tables};
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 /// Which station is sought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub enum Resolve {
     /// A known one without a MAC address.
     NextHop(NextHopId),
     /// One on the link of an egress that nobody asked for yet.
-    OnLink(InterfaceId, Ipv4Addr),
+    OnLink(InterfaceId, IpAddr),
 }
 
 /// Where a packet goes.
@@ -49,9 +49,9 @@ pub fn known<'a>(
 ) -> Option<(&'a Interface, [u8; 6])> {
     let tunnel = far::makes_tunnel(head);
     let id = if tunnel {
-        tables.peers.get(body.peer)?.next_hop
+        tables.peers.get(body.peer())?.next_hop
     } else {
-        match tables.route(body.egress, inner.dst)? {
+        match tables.route_to(body.egress(), inner.dst)? {
             Route::Via(id) => id,
             Route::Own(_) | Route::Unknown(_) | Route::None => return None,
         }
@@ -59,24 +59,24 @@ pub fn known<'a>(
     let hop = tables.next_hops.get(id)?;
     let interface = tables.interfaces.get(usize::from(hop.interface))?;
     let overhead = match tunnel {
-        true => outer_header_creation::len(&far::tunnel(head, body)) as u32,
+        true => outer_header_creation::len(&far::tunnel(head)) as u32,
         false => 0,
     };
     let fits = inner.len + overhead <= u32::from(interface.mtu);
     Some((interface, hop.mac.filter(|_| fits)?))
 }
 
-/// The next hop of `exit` for a packet to `dst` (host order).
-pub fn find(exit: &ForwardTo, dst: u32, tables: &Tables) -> Result<Hop, DropReason> {
+/// The next hop of `exit` for a packet to `dst`.
+pub fn find(exit: &ForwardTo, dst: Destination, tables: &Tables) -> Result<Hop, DropReason> {
     let id = match exit {
         ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
         ForwardTo::Plain(egress) => {
-            let route = tables.route(*egress, dst);
+            let route = tables.route_to(*egress, dst);
             match route.ok_or(DropReason::NoRoute)? {
                 Route::Via(id) => id,
                 Route::Own(interface) => return Ok(Hop::Own(interface)),
                 Route::Unknown(interface) => {
-                    let sought = Resolve::OnLink(interface, Ipv4Addr::from(dst));
+                    let sought = Resolve::OnLink(interface, dst.address());
                     return Ok(Hop::Wait(interface, sought));
                 }
                 Route::None => return Err(DropReason::NoRoute),

@@ -10,6 +10,7 @@ use crate::tables::Interface;
 use crate::trace::{Sent, Snap};
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
 use sluice_wire::eth::EtherType;
+use sluice_wire::ipv6::is_ipv6;
 use sluice_wire::layout::eth;
 
 /// Whose usage a packet counts on: 12 bytes.
@@ -134,16 +135,26 @@ pub fn frame<P: Packet>(
     interface: &Interface,
     dst: &[u8; 6],
 ) -> Result<(), DropReason> {
+    let ether_type = ether_type(packet.data());
     match interface.vlan {
         None => {
             let header = front::<{ eth::LEN }, P>(packet)?;
             header[eth::DESTINATION].copy_from_slice(dst);
             header[eth::SOURCE].copy_from_slice(&interface.mac);
-            header[eth::ETHERTYPE].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
+            header[eth::ETHERTYPE].copy_from_slice(&ether_type.0.to_be_bytes());
         }
-        Some(vlan) => tagged(packet, interface, dst, vlan)?,
+        Some(vlan) => tagged(packet, interface, dst, vlan, ether_type)?,
     }
     Ok(())
+}
+
+/// Of an IP packet.
+#[inline(always)]
+fn ether_type(packet: &[u8]) -> EtherType {
+    match is_ipv6(packet) {
+        true => EtherType::IPV6,
+        false => EtherType::IPV4,
+    }
 }
 
 #[cold]
@@ -152,13 +163,14 @@ fn tagged<P: Packet>(
     interface: &Interface,
     dst: &[u8; 6],
     vlan: u16,
+    ether_type: EtherType,
 ) -> Result<(), DropReason> {
     let header = front::<{ eth::TAGGED_LEN }, P>(packet)?;
     header[eth::DESTINATION].copy_from_slice(dst);
     header[eth::SOURCE].copy_from_slice(&interface.mac);
     header[eth::ETHERTYPE].copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
     header[eth::TCI].copy_from_slice(&vlan.to_be_bytes());
-    header[eth::TAGGED_ETHERTYPE].copy_from_slice(&EtherType::IPV4.0.to_be_bytes());
+    header[eth::TAGGED_ETHERTYPE].copy_from_slice(&ether_type.0.to_be_bytes());
     Ok(())
 }
 

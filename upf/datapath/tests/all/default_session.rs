@@ -14,6 +14,7 @@ use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::{GPdu, PduType};
 use sluice_wire::ipv4::{Ipv4, Protocol};
 use sluice_wire::udp::Udp;
+use std::net::IpAddr;
 
 #[test]
 fn uplink_leaves_plain_with_one_hop_less() {
@@ -265,7 +266,7 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
     }
     assert_eq!(kit.dropped(DropReason::NextHopQueueFull), 300 - 256);
     let asked = kit.punted.iter().filter(
-        |m| matches!(m, ToControl::Resolve(Resolve::OnLink(InterfaceId(1), a)) if *a == stranger),
+        |m| matches!(m, ToControl::Resolve(Resolve::OnLink(InterfaceId(1), a)) if *a == IpAddr::V4(stranger)),
     );
     assert_eq!(asked.count(), 1);
     assert_eq!(kit.control.ledger().held, 256);
@@ -354,7 +355,7 @@ fn the_end_marker_leaves_before_anything_takes_the_new_path() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     let mut to_new = downlink();
-    to_new.body.teid = 0xbeef;
+    to_new.head.teid = 0xbeef;
     let marker = EndMarker {
         peer: PeerId(0),
         teid: GNB_TEID,

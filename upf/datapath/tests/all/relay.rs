@@ -31,13 +31,10 @@ fn relayed(teid: Teid) -> SessionEntry {
         ue_ip: UE.into(),
         head: Head {
             flags: flags.into_iter().fold(Flags::none(), Flags::with),
+            teid: GNB_TEID,
             ..Head::default()
         },
-        body: Body {
-            peer: PeerId(0),
-            teid: GNB_TEID,
-            ..Body::default()
-        },
+        body: Body::to_peer(PeerId(0)),
         ..SessionEntry::default()
     }
 }

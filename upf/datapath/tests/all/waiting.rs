@@ -6,6 +6,7 @@ use crate::kit::*;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::ids::{EgressId, EntryId, NextHopId};
 use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::rule::Body;
 use sluice_datapath::session::txn::{Op, Usage};
 use std::net::Ipv4Addr;
 
@@ -64,7 +65,7 @@ fn the_next_user_of_a_line_is_not_charged_for_the_last_ones_packets() {
 fn a_session_that_sends_elsewhere_by_then_drops_what_waited() {
     let (mut kit, s) = one_waits(b"x");
     let mut elsewhere = uplink(s.teid);
-    elsewhere.body.egress = EgressId(1);
+    elsewhere.body = Body::to_egress(EgressId(1));
     kit.apply(s.ul, &[set(s.ul, elsewhere)], &[]);
     assert!(answer(&mut kit).is_empty());
     assert_eq!(kit.dropped(DropReason::SessionChanged), 1);

@@ -224,7 +224,7 @@ fn clock(old: &Image, of: Limiter) -> Clock {
 }
 
 fn same_line(a: &EntryImage, b: &EntryImage) -> bool {
-    let identity = |l: &SessionEntry| (l.key, l.local, l.ue_ip, l.head);
+    let identity = |l: &SessionEntry| (l.key, l.local(), l.ue_ip, l.ue_prefix, l.head);
     let goes_on = |(old, new): (&Option<Limiter>, &Option<Limiter>)| match (old, new) {
         (Some(old), Some(new)) => new.goes_on_from(old),
         (old, new) => old == new,
@@ -236,10 +236,13 @@ fn same_line(a: &EntryImage, b: &EntryImage) -> bool {
 }
 
 fn same_rule(a: &Rule, b: &Rule) -> bool {
-    a.head == b.head && a.buckets == b.buckets && same_body(&a.body, &b.body)
+    a.head == b.head
+        && a.filters == b.filters
+        && a.buckets == b.buckets
+        && same_body(&a.body, &b.body)
 }
 
 fn same_body(a: &Body, b: &Body) -> bool {
-    let what = |b: &Body| (b.egress, b.peer, b.teid, b.rate0, b.rate1);
+    let what = |b: &Body| (b.usage.way(), b.rate0, b.rate1);
     what(a) == what(b)
 }

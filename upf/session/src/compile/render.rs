@@ -6,9 +6,10 @@ use crate::config::MbrZero;
 use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
-use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
+use sluice_datapath::ids::{BlockId, EgressId, EntryId};
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_wire::limits::URRS_PER_PDR;
@@ -197,6 +198,7 @@ impl Image {
             return self.render_blind(rules, endpoint);
         };
         let mut line = entry(rules, endpoint, first.pdr);
+        let local = line.local();
         let mut image = EntryImage {
             at: endpoint.line,
             line,
@@ -211,13 +213,14 @@ impl Image {
                 image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
                 line.head = self.head(rules, first, line.head.flags);
                 line.body = body(rules, first.pdr);
+                line = line.at_local(local);
                 let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
                 (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
                 image.credit = Some(credit(rules, first.pdr));
             }
             block => {
                 line.head.flags = line.head.flags.with(Flags::EXTENDED);
-                line.body.teid = block;
+                line.head.teid = block;
                 self.render_chain(rules, endpoint, &rules.members(endpoint.key))?;
             }
         }
@@ -285,7 +288,8 @@ impl Image {
                 .qer(*id)
                 .map_or(BucketRef::NONE, |q| q.buckets[direction]);
         }
-        Rule::new(self.head(rules, member, flags), buckets, body(rules, pdr))
+        let head = self.head(rules, member, flags);
+        Rule::new(head, FilterRun::NONE, buckets, body(rules, pdr))
     }
 
     fn head(&self, rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
@@ -310,6 +314,10 @@ impl Image {
                 .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
             qfi_match: member.qfi.unwrap_or(0),
             qfi_mark: mark.unwrap_or(0),
+            teid: far
+                .filter(|_| tunnel)
+                .and_then(Far::tunnel)
+                .map_or(0, |t| t.teid),
         }
     }
 
@@ -344,7 +352,6 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
     let ue_ip = rules.ue_address().map_or(0, u32::from);
     SessionEntry {
         key,
-        local,
         ue_ip,
         head: Head {
             flags,
@@ -352,6 +359,7 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
         },
         ..SessionEntry::default()
     }
+    .at_local(local)
 }
 
 /// The QFI that packets are marked with: the first of a flow, else 0 if a QER says so.
@@ -369,11 +377,9 @@ fn body(rules: &Rules, pdr: &Pdr) -> Body {
     let Some(far) = far else {
         return Body::default();
     };
-    Body {
-        egress: far.egress.unwrap_or(EgressId(0)),
-        peer: far.peer.unwrap_or(PeerId(0)),
-        teid: far.peer.and(far.tunnel()).map_or(0, |t| t.teid),
-        ..Body::default()
+    match far.peer {
+        Some(peer) => Body::to_peer(peer),
+        None => Body::to_egress(far.egress.unwrap_or(EgressId(0))),
     }
 }
 

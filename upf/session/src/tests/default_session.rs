@@ -99,14 +99,14 @@ fn a_default_session_becomes_two_lines_of_one_shard() {
         up.head.flags,
         up_flags.into_iter().fold(Flags::none(), Flags::with)
     );
-    assert_eq!(up.body.egress, EGRESS);
+    assert_eq!(up.body.egress(), EGRESS);
     let down_flags = [Flags::FORWARD, Flags::CREATE_OUTER, Flags::MARK_QFI];
     assert_eq!(
         down.head.flags,
         down_flags.into_iter().fold(Flags::none(), Flags::with)
     );
     assert_eq!(
-        (down.key, down.head.qfi_mark, down.body.teid),
+        (down.key, down.head.qfi_mark, down.head.teid),
         (u32::from(UE), 9, 0xd007)
     );
     assert!(up.body.rate0.is_limited() && !up.body.rate1.is_limited());
@@ -147,7 +147,7 @@ fn a_session_goes_idle_and_comes_back_by_one_line_each() {
     let back = bench.modify(CP, seid, &update_far(2, ApplyAction::FORW));
     assert_eq!(back.cause, Cause::REQUEST_ACCEPTED);
     let changed = lines(&mut bench);
-    assert_eq!((changed.len(), changed[0].1.body.teid), (1, 0xd007));
+    assert_eq!((changed.len(), changed[0].1.head.teid), (1, 0xd007));
     let kept = [Clock::Line(changed[0].0.0, 0), Clock::Full];
     assert_eq!(changed[0].2, kept, "the QER keeps its fill");
     bench.delete(CP, seid);

@@ -44,7 +44,7 @@ fn data_forwarded_from_gnb_to_gnb_is_downlink_and_checked_at_either_end() {
     let done = bench.modify(CP, seid, &forwarding());
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     let lines = written(&mut bench);
-    let teids = |l: &&(EntryId, SessionEntry, _)| l.1.body.teid == 0xeeee;
+    let teids = |l: &&(EntryId, SessionEntry, _)| l.1.head.teid == 0xeeee;
     // QER 1's downlink rate is now shared with the session's downlink, so the rule is in a block.
     assert!(!lines.iter().any(|l| teids(&l)));
     let (_, line, _) = lines
@@ -86,7 +86,11 @@ fn an_uplink_tunnel_checks_the_source_alone_and_n9_from_the_core_the_destination
     let down = lines.iter().find(|l| !l.1.head.flags.has(Flags::UPLINK));
     assert_eq!(ends(up.unwrap()), (true, false));
     assert_eq!(ends(down.unwrap()), (false, true));
-    assert_eq!(down.unwrap().1.local, 1, "the F-TEID is at the N9 address");
+    assert_eq!(
+        down.unwrap().1.local(),
+        1,
+        "the F-TEID is at the N9 address"
+    );
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn the_n6_lan_is_n6_where_it_is_not_configured() {
     let up = lines(&bench)
         .into_iter()
         .find(|l| l.head.flags.has(Flags::UPLINK));
-    assert_eq!(up.unwrap().body.egress, EGRESS);
+    assert_eq!(up.unwrap().body.egress(), EGRESS);
 }
 
 #[test]
@@ -167,12 +167,12 @@ fn an_update_far_may_have_its_parameters_under_the_type_of_create_far() {
         bench.modify(CP, done.seid, &change).cause,
         Cause::REQUEST_ACCEPTED
     );
-    assert_eq!(downlink(&bench).body.teid, 0xbeef);
+    assert_eq!(downlink(&bench).head.teid, 0xbeef);
     assert_eq!(bench.end_markers.len(), 1);
     bench.ops.clear();
     change.update_far[0].update_forwarding_parameters = tunnel(0xcafe);
     bench.modify(CP, done.seid, &change);
-    let teid = downlink(&bench).body.teid;
+    let teid = downlink(&bench).head.teid;
     assert_eq!(teid, 0xcafe, "if both are there, those of the TS hold");
     bench.delete(CP, done.seid);
     bench.assert_vacant();

@@ -53,6 +53,7 @@ fn egress() -> impl Strategy<Value = Egress> {
             neighbours,
             routes,
             own,
+            ..Egress::default()
         }
     })
 }

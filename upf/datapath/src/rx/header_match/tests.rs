@@ -28,6 +28,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         mac: MAC,
         mtu: 1500,
         addresses: vec![OUR_N6],
+        addresses_ipv6: vec![],
         tunnels: OUR_N3.iter().enumerate().map(tunnel).collect(),
         n4: vec![],
         instance: Some(InstanceId(3)),

@@ -107,7 +107,7 @@ impl World {
         };
         let mut down = downlink();
         (down.key, down.ue_ip) = (address.into(), address.into());
-        down.body.teid = GNB_TEID + ue;
+        down.head.teid = GNB_TEID + ue;
         self.kit.apply(slot, &[set(slot, ul), set(dl.0, down)], &[]);
     }
 

@@ -264,20 +264,17 @@ pub fn downlink() -> SessionEntry {
         .with(Flags::MARK_QFI);
     SessionEntry {
         key: UE.into(),
-        local: INTERNET.0,
         ue_ip: UE.into(),
         head: Head {
             flags,
             qfi_match: 0,
             qfi_mark: 9,
-        },
-        body: Body {
-            peer: PeerId(0),
             teid: GNB_TEID,
-            ..Body::default()
         },
+        body: Body::to_peer(PeerId(0)),
         ..SessionEntry::default()
     }
+    .at_local(INTERNET.0)
 }
 
 pub fn tables() -> Tables {
@@ -287,6 +284,7 @@ pub fn tables() -> Tables {
         mac,
         mtu: 1500,
         addresses: vec![address],
+        addresses_ipv6: vec![],
         tunnels: vec![],
         n4: vec![],
         instance: None,
@@ -318,6 +316,7 @@ pub fn tables() -> Tables {
             neighbours: [(u32::from(SERVER), NextHopId(1))].into(),
             routes: vec![],
             own: vec![(N6.into(), InterfaceId(1))],
+            ..Egress::default()
         }],
         ..Tables::default()
     };
@@ -327,9 +326,9 @@ pub fn tables() -> Tables {
 
 /// The data network's server is known, or must be asked for.
 pub fn set_server_known(tables: &mut Tables, is_known: bool) {
-    let hop = |interface, address, mac| NextHop {
+    let hop = |interface, address: Ipv4Addr, mac| NextHop {
         interface,
-        address,
+        address: address.into(),
         mac,
     };
     let server = hop(InterfaceId(1), SERVER, is_known.then_some(DN_MAC));
