@@ -153,7 +153,7 @@ fn inner_of_ipv6(ip: &Ipv6<'_>) -> Inner {
 #[inline(always)]
 pub fn flow_hash(inner: &[u8]) -> u32 {
     if is_ipv6(inner) {
-        return flow_hash_of_ipv6(inner);
+        return Ipv6::parse(inner).map_or(0, |ip| flow_hash_of_ipv6(&ip));
     }
     let Ok(ip) = Ipv4::parse_unsummed(inner) else {
         return 0;
@@ -169,11 +169,7 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
 }
 
 /// Addresses, protocol behind the extension headers and ports, folded to what IPv4 has.
-#[inline(never)]
-fn flow_hash_of_ipv6(inner: &[u8]) -> u32 {
-    let Ok(ip) = Ipv6::parse(inner) else {
-        return 0;
-    };
+pub fn flow_hash_of_ipv6(ip: &Ipv6<'_>) -> u32 {
     let fold = |address: u128| {
         let half = (address >> 64) as u64 ^ address as u64;
         (half >> 32) as u32 ^ half as u32
