@@ -2,7 +2,9 @@
 
 use crate::config::{Link, TwinConfig, contains};
 use crate::gtpu::{self, Message};
-use crate::ipv4::{self, Fault, Packet};
+use crate::ip::{self, Fault};
+use crate::ipv4::{self, Packet};
+use crate::ipv6;
 use crate::outcome::Drop;
 use etherparse::{
     EtherType, Ethernet2HeaderSlice, IpNumber, SingleVlanHeaderSlice, UdpHeaderSlice,
@@ -47,7 +49,7 @@ pub struct Plain<'a> {
     /// Where it came in.
     pub link: usize,
     /// The packet.
-    pub packet: Packet<'a>,
+    pub packet: ip::Packet<'a>,
 }
 
 /// Reads a frame that `port` received.
@@ -66,17 +68,21 @@ pub fn read<'a>(config: &TwinConfig, port: u16, frame: &'a [u8]) -> Result<Arriv
     }
     let at = |l: &Link| l.port == port && l.vlan == vlan;
     let at = config.links.iter().position(at).ok_or(Drop::UnknownVlan)?;
-    let to_us = eth.destination() == config.links[at].mac;
+    let link = &config.links[at];
+    let to_us = eth.destination() == link.mac;
     let to_all = eth.destination() == [0xff; 6];
     match kind {
         EtherType::ARP if to_us || to_all => Ok(Arrival::Control),
-        EtherType::IPV4 if to_us => ip(config, at, payload),
+        EtherType::IPV4 if to_us => ipv4(config, at, payload),
         EtherType::ARP | EtherType::IPV4 => Err(Drop::NotOurMac),
+        EtherType::IPV6 if !link.takes_ipv6() => Err(Drop::EtherType),
+        EtherType::IPV6 if to_us => ipv6(config, at, payload),
+        EtherType::IPV6 => multicast(eth.destination(), payload),
         _ => Err(Drop::EtherType),
     }
 }
 
-fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
     let packet = ipv4::read(payload).map_err(|fault| match fault {
         Fault::Header => Drop::Ipv4Header,
         Fault::Length => Drop::Ipv4Length,
@@ -91,8 +97,42 @@ fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'
         return Ok(Arrival::Control);
     }
     match link.plain {
-        Some(_) => Ok(Arrival::Plain(Plain { link: at, packet })),
+        Some(_) => Ok(Arrival::Plain(Plain {
+            link: at,
+            packet: ip::Packet::V4(packet),
+        })),
         None => Err(Drop::NoRoute),
+    }
+}
+
+/// An IPv6 packet to our MAC address. Nothing of IPv6 ends in a tunnel of ours.
+fn ipv6<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+    let packet = ipv6::read(payload).map_err(|fault| match fault {
+        Fault::Header => Drop::Ipv6Header,
+        Fault::Length | Fault::Checksum => Drop::Ipv6Length,
+    })?;
+    let link = &config.links[at];
+    let destination = packet.header.destination_addr();
+    let is_own_link_local = destination == ipv6::link_local_of(link.mac);
+    if link.is_ours(destination.into()) || is_own_link_local || destination.is_multicast() {
+        return Ok(Arrival::Control);
+    }
+    match link.plain {
+        Some(_) => Ok(Arrival::Plain(Plain {
+            link: at,
+            packet: ip::Packet::V6(packet),
+        })),
+        None => Err(Drop::NoRoute),
+    }
+}
+
+/// An IPv6 frame to another MAC address than ours: Neighbour Discovery comes to groups (RFC 2464, 7).
+fn multicast(to: [u8; 6], payload: &[u8]) -> Result<Arrival<'_>, Drop> {
+    let is_group = to[..2] == [0x33, 0x33];
+    let packet = ipv6::read(payload).ok().filter(|_| is_group);
+    match packet.is_some_and(|p| p.is_neighbour_discovery()) {
+        true => Ok(Arrival::Control),
+        false => Err(Drop::NotOurMac),
     }
 }
 
@@ -112,7 +152,11 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     }
     let peer = packet.header.source_addr();
     let allowed = &link.allowed_peers;
-    if !allowed.is_empty() && !allowed.iter().any(|p| contains(*p, peer)) {
+    if !allowed.is_empty()
+        && !allowed
+            .iter()
+            .any(|(base, len)| contains(((*base).into(), *len), peer.into()))
+    {
         return Err(Drop::OuterSource);
     }
     if link.verifies_udp

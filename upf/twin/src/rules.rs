@@ -2,6 +2,9 @@
 
 use crate::bucket::Bucket;
 use crate::config::Side;
+use crate::ip::Packet;
+use crate::sdf::SdfFilter;
+use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::value::{BitRate, GateStatus};
 use std::collections::BTreeMap;
@@ -17,12 +20,39 @@ pub struct Session {
     pub fars: BTreeMap<u32, Far>,
     pub qers: BTreeMap<u32, Qer>,
     pub urrs: BTreeMap<u32, Urr>,
+    /// Bidirectional SDF filters by their IDs (8.2.5).
+    pub filters: BTreeMap<u32, SdfFilter>,
+    /// The UE's addresses as they were first told. They stay, even if no rule names them any more.
+    pub told: UeAddresses,
 }
 
 impl Session {
-    /// The UE's address, from whichever PDR tells it.
-    pub fn ue(&self) -> Option<Ipv4Addr> {
-        self.pdrs.values().find_map(|p| p.ue)
+    /// The UE's addresses, from whichever PDRs tell them.
+    pub fn ue(&self) -> UeAddresses {
+        UeAddresses {
+            ipv4: self.pdrs.values().find_map(|p| p.ue.ipv4),
+            prefix: self.pdrs.values().find_map(|p| p.ue.prefix),
+        }
+    }
+
+    /// A filter is kept as long as a PDR has its ID.
+    pub fn give_up_unused_filters(&mut self) {
+        let pdrs = &self.pdrs;
+        self.filters.retain(|id, _| {
+            let is_it = |f: &Filter| *f == Filter::Kept(*id);
+            pdrs.values().any(|p| p.filters.iter().any(is_it))
+        });
+    }
+
+    /// True if a PDI's UE address and SDF filters let the packet through.
+    pub fn lets_through(&self, pdr: &Pdr, packet: &Packet<'_>) -> bool {
+        let names_version = pdr.ue.is_empty() || pdr.ue.know_version_of(packet.source());
+        let is_uplink = pdr.source == Side::Access;
+        let is_met = |f: &Filter| match f {
+            Filter::Own(filter) => filter.is_met_by(packet, is_uplink),
+            Filter::Kept(id) => self.filters[id].is_met_by(packet, is_uplink),
+        };
+        names_version && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
     }
 
     /// A bucket that no PDR draws on is not kept: it is full when one comes to it again.
@@ -65,9 +95,10 @@ pub struct Pdr {
     pub f_teid: Option<FTeid>,
     /// The CHOOSE ID that the F-TEID was given for.
     pub choose_id: Option<u8>,
-    pub ue: Option<Ipv4Addr>,
+    pub ue: UeAddresses,
     pub qfis: Vec<u8>,
-    pub flows: Flows,
+    /// A packet must meet one of them, if there are any.
+    pub filters: Vec<Filter>,
     pub removes_outer: bool,
     pub far: u32,
     pub qers: Vec<u32>,
@@ -75,9 +106,9 @@ pub struct Pdr {
 }
 
 impl Pdr {
-    /// True if the PDR may match a packet here: none comes from the CP function, none is IPv6.
+    /// True if the PDR may match a packet here: none comes from the CP function.
     pub fn is_live(&self) -> bool {
-        self.flows == Flows::All && self.source != Side::Control
+        self.source != Side::Control
     }
 
     /// True if packets may reach a FAR by this PDR.
@@ -93,13 +124,13 @@ pub struct FTeid {
     pub teid: u32,
 }
 
-/// What the SDF filters of a PDI say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flows {
-    /// All packets.
-    All,
-    /// IPv6 packets only, which do not come here.
-    Ipv6,
+/// An SDF filter of a PDI.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Filter {
+    /// Without an ID.
+    Own(SdfFilter),
+    /// That which the session keeps under an ID.
+    Kept(u32),
 }
 
 /// A Forwarding Action Rule (7.5.2.3).

@@ -227,9 +227,15 @@ impl Twin {
         Some((f_teid.address, f_teid.teid))
     }
 
-    /// The UE's address, if a rule of the session tells it.
+    /// The UE's IPv4 address, if a rule of the session tells it.
     pub fn ue(&self, id: SessionId) -> Option<std::net::Ipv4Addr> {
-        self.sessions.get(&id)?.ue()
+        self.sessions.get(&id)?.ue().ipv4
+    }
+
+    /// The UE's IPv6 prefix, if a rule of the session tells it.
+    pub fn ue_prefix(&self, id: SessionId) -> Option<std::net::Ipv6Addr> {
+        let prefix = self.sessions.get(&id)?.ue().prefix?;
+        Some(prefix.address())
     }
 
     /// True if downlink packets of a session may come out of a tunnel as well as from a data

@@ -1,8 +1,10 @@
 //! Consistency of a session's rules after all changes of a request.
 
-use super::{Refused, no};
+use super::ue_address::check_ue;
+use super::{Refused, no, no_rule};
 use crate::config::{Side, TwinConfig};
-use crate::rules::{Pdr, Session, SessionId};
+use crate::rules::{Filter, Pdr, Session, SessionId};
+use sluice_wire::pfcp::IeType;
 use std::collections::BTreeMap;
 
 /// Refuses rules that refer to nothing, lead nowhere, or take what another session has.
@@ -12,6 +14,7 @@ pub fn check(
     id: SessionId,
     rules: &Session,
 ) -> Result<(), Refused> {
+    check_ue(rules)?;
     for (pdr_id, pdr) in &rules.pdrs {
         refers(rules, *pdr_id, pdr)?;
         place(config, *pdr_id, pdr)?;
@@ -19,11 +22,6 @@ pub fn check(
         let mut others = all.iter().filter(|(other, _)| **other != id);
         if others.any(|(_, other)| other.pdrs.values().any(|p| clash(config, pdr, p))) {
             return no(format!("PDR {pdr_id} takes what another session has"));
-        }
-        if pdr.ue.is_some() && pdr.ue != rules.ue() {
-            return no(format!(
-                "PDR {pdr_id} has another UE address than its session"
-            ));
         }
         let mut own = rules.pdrs.values().filter(|p| clash(config, pdr, p));
         let of_ran = |p: &Pdr| p.source == Side::Access;
@@ -61,6 +59,13 @@ fn refers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     if let Some(urr) = pdr.urrs.iter().find(|u| !rules.urrs.contains_key(u)) {
         return no(format!("PDR {id} refers to URR {urr}"));
     }
+    let is_unknown = |f: &&Filter| match f {
+        Filter::Kept(id) => !rules.filters.contains_key(id),
+        Filter::Own(_) => false,
+    };
+    if let Some(filter) = pdr.filters.iter().find(is_unknown) {
+        return no_rule(IeType::SDF_FILTER, format!("PDR {id} refers to {filter:?}"));
+    }
     Ok(())
 }
 
@@ -82,7 +87,7 @@ fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
     let place = |p: &Pdr| config.data_network(p.source, p.instance.as_deref());
     match (a.f_teid, b.f_teid) {
         (Some(a), Some(b)) => a == b,
-        (None, None) => a.ue == b.ue && place(a) == place(b),
+        (None, None) => a.ue.share(&b.ue) && place(a) == place(b),
         _ => false,
     }
 }

@@ -27,7 +27,7 @@ use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::message::AssociationSetupRequest;
 use sluice_wire::pfcp::value::NtpTime;
 use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
 const START_NS: u64 = 1_000_000_000_000;
@@ -120,6 +120,8 @@ pub struct Seen {
     pub held: u64,
     /// Packets of UEs for ourselves.
     pub arrived: Vec<Vec<u8>>,
+    /// Router Solicitations of UEs.
+    pub solicitations: Vec<Vec<u8>>,
     /// What senders are to hear.
     pub notices: Vec<Notice>,
 }
@@ -446,14 +448,17 @@ fn interface(link: &Link) -> InterfaceConfig {
             .iter()
             .map(|(p, via)| (prefix(*p), *via))
             .collect(),
-        neighbours: link
-            .stations
-            .iter()
-            .map(|(a, mac)| (*a, MacAddr(*mac)))
-            .collect(),
+        neighbours: link.stations.iter().filter_map(ipv4_station).collect(),
         proxy_arp: vec![],
         verifies_udp: link.verifies_udp,
         allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
+    }
+}
+
+fn ipv4_station((address, mac): &(IpAddr, [u8; 6])) -> Option<(Ipv4Addr, MacAddr)> {
+    match address {
+        IpAddr::V4(address) => Some((*address, MacAddr(*mac))),
+        IpAddr::V6(_) => None,
     }
 }
 

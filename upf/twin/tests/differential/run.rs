@@ -267,7 +267,7 @@ impl Pair {
             .entry(if granted { "granted" } else { "refused" })
             .or_default() += 1;
         match (granted, twin) {
-            (true, Ok(())) | (false, Err(Refused::Request(_))) => Ok(()),
+            (true, Ok(())) | (false, Err(Refused::Request { .. })) => Ok(()),
             (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
             (false, Ok(())) => Err(format!(
                 "the real thing refuses ({offending}), the twin grants"

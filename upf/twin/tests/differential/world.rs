@@ -8,7 +8,7 @@
 //! | 3 | 1, VLAN 200 | N6 `ims` | 100.64.0.1/24, server .80, no route beyond; MTU 1400 |
 
 use sluice_twin::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const N9: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 1);
@@ -90,9 +90,11 @@ fn link(port: u16, vlan: Option<u16>, address: Ipv4Addr) -> Link {
         mac: [2, 0, 0, 0, c, port as u8],
         mtu_bytes: 1500,
         addresses: vec![(address, 24)],
+        addresses6: vec![],
         tunnels: vec![],
         plain: None,
         routes: vec![],
+        routes6: vec![],
         stations: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
@@ -109,7 +111,7 @@ fn tunnel(side: Side, instance: &str, address: Ipv4Addr) -> TunnelEnd {
     TunnelEnd { place, address }
 }
 
-fn stations([a, b, c]: [u8; 3], hosts: &[u8]) -> Vec<(Ipv4Addr, [u8; 6])> {
-    let station = |d: &u8| (Ipv4Addr::new(a, b, c, *d), [2, 0, 1, b, c, *d]);
+fn stations([a, b, c]: [u8; 3], hosts: &[u8]) -> Vec<(IpAddr, [u8; 6])> {
+    let station = |d: &u8| (IpAddr::from([a, b, c, *d]), [2, 0, 1, b, c, *d]);
     hosts.iter().map(station).collect()
 }
