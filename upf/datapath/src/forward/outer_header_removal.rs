@@ -36,6 +36,9 @@ pub struct Inner {
     pub dst: Destination,
     /// Length of the IP packet: what usage and rates count.
     pub len: u32,
+    /// It comes from a link-local or unspecified address of the UE's own link: no router passes it on (RFC
+    /// 4291, 2.5.6), but it may be for the CP function.
+    pub is_on_link: bool,
 }
 
 /// Cuts the packet down to the inner IP packet and checks it (RFC 1812, 5.2.2; RFC 8200, 3) and that it
@@ -88,9 +91,16 @@ fn tunnelled_ipv6(carried: &[u8], line: &SessionEntry) -> Result<Inner, DropReas
     let flags = line.head.flags;
     let prefix = line.ue_prefix;
     let (source, destination) = (ip.source(), ip.destination());
-    // Of the UE's own link: no router passes it on (RFC 4291, 2.5.6).
     let is_on_link = source.is_unspecified() || source.is_unicast_link_local();
-    if flags.has(Flags::FROM_UE) && is_on_link || destination.is_unicast_link_local() {
+    if flags.has(Flags::FROM_UE) && is_on_link {
+        return Ok(Inner {
+            is_on_link,
+            ..inner_of_ipv6(&ip)
+        });
+    }
+    // What the CP function sends to a UE is of the UE's link; its tunnels know neither side.
+    let ends = Flags::FROM_UE.with(Flags::TO_UE);
+    if destination.is_unicast_link_local() && flags.has_any(ends) {
         return Err(DropReason::LinkLocal);
     }
     let sends = flags.has(Flags::FROM_UE) && ip.source_prefix() == prefix;
@@ -138,6 +148,7 @@ fn inner_of(ip: &Ipv4<'_>) -> Inner {
     Inner {
         dst: Destination::Ipv4(ip.destination_u32()),
         len: ip.total_len().into(),
+        is_on_link: false,
     }
 }
 
@@ -145,6 +156,7 @@ fn inner_of_ipv6(ip: &Ipv6<'_>) -> Inner {
     Inner {
         dst: Destination::Ipv6(ip.destination().to_bits()),
         len: ip.total_len() as u32,
+        is_on_link: false,
     }
 }
 

@@ -123,6 +123,9 @@ impl<'a, I: PortIo> Path<'a, I> {
             len: inner.len,
         };
         let detect = Detect::of(meta, entry, packet.data(), &tables.filters);
+        if inner.is_on_link && !rules::lead_to_cp(self.state, meta, &detect) {
+            return Err(DropReason::LinkLocal.into());
+        }
         let (head, body, at) = rules::apply(self.state, meta, &detect, Some(draw))?;
         let charge = UsageRef {
             line: meta.line,

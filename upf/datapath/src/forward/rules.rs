@@ -55,6 +55,12 @@ pub(crate) fn apply<'s>(
     Ok((entry.head, &mut entry.body, None))
 }
 
+/// True if a packet's rule sends it to the CP function by N4-u (TS 29.244, 5.3).
+#[cold]
+pub(crate) fn lead_to_cp(state: &mut State, meta: &Meta, detect: &Detect<'_>) -> bool {
+    apply(state, meta, detect, None).is_ok_and(|(head, ..)| head.flags.has(Flags::TO_CP))
+}
+
 /// The same where the endpoint has several rules.
 #[cold]
 fn extended(
