@@ -171,6 +171,10 @@ reasons! {
     /// link-local address): no router passes it on (RFC 4291, 2.5.6).
     LinkLocal = "link_local",
         "Harmless: every IPv6 UE sends some when it attaches.",
+    /// The outer header tells of congestion on the way (ECN CE), and the flow inside does not know ECN (RFC
+    /// 6040, 4.2): dropped, as the congested router would have.
+    CongestionMarked = "congestion_marked",
+        "A router between gNB and UPF is congested. Look for the link that marks packets.",
 }
 
 #[cfg(test)]

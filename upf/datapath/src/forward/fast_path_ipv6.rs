@@ -103,7 +103,11 @@ fn downlink(
     if !is_ues || !line.head.flags.agree(DOWNLINK_IPV6) || is_on_link(inner.source_prefix()) {
         return None;
     }
-    tunnel(line, flow_hash_of_ipv6(inner), tables)
+    tunnel(
+        line,
+        (flow_hash_of_ipv6(inner), inner.traffic_class()),
+        tables,
+    )
 }
 
 /// True for groups and link-local addresses, by their upper half.

@@ -1,6 +1,7 @@
 //! Outer header removal, and the check of the inner packet.
 
 use crate::drop::DropReason;
+use crate::forward::marking;
 use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
@@ -51,6 +52,10 @@ pub fn remove<P: Packet>(
     meta: &Meta,
     line: &SessionEntry,
 ) -> Result<Inner, DropReason> {
+    let outer_ecn = match meta.entry {
+        Entry::Tunnel => marking::outer_ecn(packet.data()),
+        _ => 0,
+    };
     packet
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
@@ -62,6 +67,7 @@ pub fn remove<P: Packet>(
     if packet.len() > inner.len as usize {
         packet.truncate(inner.len as usize);
     }
+    marking::decapsulate(outer_ecn, packet.data_mut())?;
     Ok(inner)
 }
 

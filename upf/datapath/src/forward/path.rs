@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo};
-use crate::forward::outer_header_creation;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::pdr::Detect;
 use crate::forward::rules::{self, Draw, State};
@@ -142,8 +142,9 @@ impl<'a, I: PortIo> Path<'a, I> {
         far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer(), tables)?;
-            let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::create(packet, &far::tunnel(head), &peer, flow_hash)?;
+            let tunnel = far::tunnel(head);
+            let from = FromInner::of(packet.data(), &tunnel, &tables.dscp);
+            outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
         transmit::frame(packet, interface, &mac)?;
         urr::charge(body, inner.len);

@@ -4,7 +4,7 @@ use crate::drop::DropReason;
 use crate::forward::extension_headers::{self, ExtHeaders};
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::flow::Flow;
-use crate::forward::outer_header_creation;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
@@ -164,8 +164,8 @@ impl<I: PortIo> Path<'_, I> {
         }
         if let ForwardTo::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
-            let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::relay(packet, tunnel, &peer, flow_hash, kept)?;
+            let from = FromInner::of(packet.data(), tunnel, &self.tables.dscp);
+            outer_header_creation::relay(packet, tunnel, &peer, from, kept)?;
         }
         Ok(ready)
     }
