@@ -74,7 +74,7 @@ pub struct Link {
     pub mtu_bytes: u16,
     /// Our addresses with the lengths of their prefixes.
     pub addresses: Vec<Prefix>,
-    /// Our IPv6 addresses. There is a link-local one besides, where IPv6 is spoken at all.
+    /// Our IPv6 addresses, without the link-local one.
     pub addresses6: Vec<Prefix6>,
     /// Tunnels that end here.
     pub tunnels: Vec<TunnelEnd>,
@@ -128,11 +128,6 @@ impl Link {
     pub fn mac_of(&self, station: IpAddr) -> Option<[u8; 6]> {
         let known = self.stations.iter().find(|(a, _)| *a == station);
         known.map(|(_, mac)| *mac)
-    }
-
-    /// True if frames with IPv6 packets are looked at.
-    pub fn takes_ipv6(&self) -> bool {
-        !self.addresses6.is_empty() || !self.routes6.is_empty()
     }
 
     fn prefixes(&self) -> impl Iterator<Item = AnyPrefix> {

@@ -11,7 +11,7 @@ pub enum Drop {
     NotOurMac,
     /// No interface for this port and VLAN.
     UnknownVlan,
-    /// Neither IPv4 nor ARP, nor IPv6 where that is spoken.
+    /// Neither IP nor ARP.
     EtherType,
     /// The outer or plain IPv4 header is broken.
     Ipv4Header,
