@@ -166,6 +166,8 @@ pub struct TwinConfig {
     pub links: Vec<Link>,
     /// A maximum bit rate of 0 lets nothing pass; otherwise it is no limit. The TS does not say.
     pub zero_rate_closes: bool,
+    /// DSCP of outer headers, by QFI; of others 0.
+    pub dscp: Vec<(u8, u8)>,
 }
 
 impl TwinConfig {

@@ -42,6 +42,7 @@
 mod admit;
 mod bucket;
 pub mod config;
+mod ecn;
 mod flow_description;
 mod forward;
 mod fragment;

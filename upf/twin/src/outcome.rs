@@ -73,6 +73,7 @@ pub enum Drop {
     NextHopUnresolved,
     /// From or to an address that means something on the UE's link only.
     LinkLocal,
+    CongestionMarked,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,
 }
@@ -115,6 +116,7 @@ impl Drop {
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
             Self::LinkLocal => "link_local",
+            Self::CongestionMarked => "congestion_marked",
             Self::N4uAbsent => "n4u_absent",
         }
     }

@@ -34,6 +34,8 @@ pub struct Tunnelled<'a> {
     pub local: Ipv4Addr,
     /// The outer source.
     pub peer: Ipv4Addr,
+    /// ECN bits of the outer header.
+    pub ecn: u8,
     /// The tunnel.
     pub teid: u32,
     /// The QoS flow.
@@ -170,6 +172,7 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     let came = |teid| Tunnelled {
         local: packet.header.destination_addr(),
         peer,
+        ecn: packet.bytes[1] & 3,
         teid,
         qfi: None,
         passed_on: Vec::new(),

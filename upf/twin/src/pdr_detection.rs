@@ -2,6 +2,7 @@
 
 use crate::admit::EndMarker;
 use crate::config::{InterfaceName, Side, TwinConfig};
+use crate::ecn;
 use crate::ip::{self, Fault, Packet};
 use crate::ipv6;
 use crate::outcome::{Drop, Notice};
@@ -51,6 +52,9 @@ pub fn tunnelled<'a>(
         Fault::Checksum => (Drop::InnerChecksum, None),
     })?;
     belongs(rules, &packet, enters)?;
+    if came.ecn == ecn::CE && packet.traffic_class() & 3 == ecn::NOT_ECT {
+        return Err((Drop::CongestionMarked, None));
+    }
     let pdr = first(rules, came.qfi, &packet, enters)?;
     Ok(Detected {
         session,

@@ -5,7 +5,7 @@ use crate::forward::marking;
 use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use sluice_port::Packet;
 use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
 use sluice_wire::ipv6::{Ipv6, Ipv6Error, is_ipv6};
@@ -37,8 +37,8 @@ pub struct Inner {
     pub dst: Destination,
     /// Length of the IP packet: what usage and rates count.
     pub len: u32,
-    /// It comes from a link-local or unspecified address of the UE's own link: no router passes it on (RFC
-    /// 4291, 2.5.6), but it may be for the CP function.
+    /// Its source or destination is of one link: no router passes it on (RFC 4291, 2.5.6), but a tunnel may,
+    /// which is part of the UE's link.
     pub is_on_link: bool,
 }
 
@@ -96,26 +96,26 @@ fn tunnelled_ipv6(carried: &[u8], line: &SessionEntry) -> Result<Inner, DropReas
     let ip = Ipv6::parse(carried).map_err(broken_ipv6)?;
     let flags = line.head.flags;
     let prefix = line.ue_prefix;
-    let (source, destination) = (ip.source(), ip.destination());
-    let is_on_link = source.is_unspecified() || source.is_unicast_link_local();
-    if flags.has(Flags::FROM_UE) && is_on_link {
-        return Ok(Inner {
-            is_on_link,
-            ..inner_of_ipv6(&ip)
-        });
-    }
-    // What the CP function sends to a UE is of the UE's link; its tunnels know neither side.
-    let ends = Flags::FROM_UE.with(Flags::TO_UE);
-    if destination.is_unicast_link_local() && flags.has_any(ends) {
-        return Err(DropReason::LinkLocal);
-    }
-    let sends = flags.has(Flags::FROM_UE) && ip.source_prefix() == prefix;
-    let gets = flags.has(Flags::TO_UE) && ip.destination_prefix() == prefix;
+    // A UE with a prefix has an address on its link besides (RFC 4862, 5.3), and hears groups there.
+    let is_own = ip.source_prefix() == prefix || is_link_source(ip.source());
+    let is_for = ip.destination_prefix() == prefix || is_link_destination(ip.destination());
+    let belongs = flags.has(Flags::FROM_UE) && is_own || flags.has(Flags::TO_UE) && is_for;
     let is_anybodys = line.ue_ip == 0 && prefix == 0;
-    if !is_anybodys && (prefix == 0 || !sends && !gets) {
+    if !is_anybodys && (prefix == 0 || !belongs) {
         return Err(not_of_ue(flags));
     }
     Ok(inner_of_ipv6(&ip))
+}
+
+/// True for the source of a packet that stays on its link (RFC 4291, 2.5.2, 2.5.6).
+fn is_link_source(address: Ipv6Addr) -> bool {
+    address.is_unspecified() || address.is_unicast_link_local()
+}
+
+/// The same of a destination: groups of an interface or a link (RFC 4291, 2.7), too.
+fn is_link_destination(address: Ipv6Addr) -> bool {
+    let [kind, scope, ..] = address.octets();
+    address.is_unicast_link_local() || kind == 0xff && scope & 0x0f <= 2
 }
 
 #[cold]
@@ -162,7 +162,7 @@ fn inner_of_ipv6(ip: &Ipv6<'_>) -> Inner {
     Inner {
         dst: Destination::Ipv6(ip.destination().to_bits()),
         len: ip.total_len() as u32,
-        is_on_link: false,
+        is_on_link: is_link_source(ip.source()) || is_link_destination(ip.destination()),
     }
 }
 

@@ -5,7 +5,6 @@ use crate::forward::extension_headers::{self, ExtHeaders};
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::flow::Flow;
 use crate::forward::outer_header_creation::{self, FromInner};
-use crate::forward::outer_header_removal;
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::pdr::{Detect, FlowOf};
@@ -186,16 +185,14 @@ impl<I: PortIo> Path<'_, I> {
         }
     }
 
-    /// A UE asks for a Router Advertisement: the control core answers with the session's prefix.
+    /// A UE asks for a Router Advertisement: the control core answers with the session's prefix, if there is
+    /// one.
     #[cold]
     pub fn solicited(&mut self, packet: I::Packet, meta: &Meta) {
         let prefix = self
             .state
             .line(meta.line.0)
             .map_or(0, |line| line.ue_prefix);
-        if prefix == 0 {
-            return self.discard(packet, DropReason::UeSource);
-        }
         let solicitation = ToControl::RouterSolicitation(packet, prefix);
         match self.rings.to_control.push(solicitation) {
             Ok(()) => self.stats.to_control.add(1),

@@ -71,7 +71,8 @@ impl Generator {
         if self.features.filters {
             self.ports(&mut spec);
         }
-        spec.inner.tos = self.rng.pick(&[0, 0, 0xb8, 3]);
+        spec.inner.tos = self.rng.pick(&[0, 0, 0xb8, 1, 2, 3]);
+        spec.outer.tos = self.rng.pick(&[0, 0, 0, 0, 1, 2, 3, 0xb8]);
         spec.inner.dont_fragment = self.rng.one_in(3);
         spec.inner.identification = self.rng.next() as u16;
         spec.inner.protocol = self.rng.pick(&[17, 17, 6, 1, 132]);
