@@ -14,7 +14,10 @@ mod error;
 mod extension;
 mod header;
 
-pub use address::{is_link_local, is_multicast, link_local_of, multicast_mac, solicited_node};
+pub use address::{
+    ALL_NODES, ALL_ROUTERS, is_link_local, is_multicast, link_local_of, multicast_mac,
+    solicited_node,
+};
 pub use error::{HopLimitExceeded, Ipv6Error};
 pub use extension::{MAX_EXTENSION_HEADERS, Upper};
 pub use header::Ipv6Header;

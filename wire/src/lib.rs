@@ -1,5 +1,5 @@
-//! Wire formats: Ethernet, ARP, IPv4, IPv6, UDP, ICMP, GTP-U, PFCP and the flow descriptions of its SDF
-//! filters; identifiers and units.
+//! Wire formats: Ethernet, ARP, IPv4, IPv6, UDP, ICMP, ICMPv6, GTP-U, PFCP, flow descriptions of SDF filters;
+//! identifiers and units.
 //!
 //! Parsing is total: any bytes give a value or a typed error, never a panic.
 
@@ -12,6 +12,7 @@ pub mod eth;
 pub mod flow_description;
 pub mod gtpu;
 pub mod icmp;
+pub mod icmpv6;
 pub mod ids;
 pub mod ipv4;
 pub mod ipv6;

@@ -3,6 +3,11 @@
 use crate::eth::MacAddr;
 use core::net::Ipv6Addr;
 
+/// All nodes of the link (RFC 4291, 2.7.1).
+pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+/// All routers of the link (RFC 4291, 2.7.1).
+pub const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
+
 /// Whether an address is of the link alone, fe80::/10: routers never forward it (RFC 4291, 2.5.6).
 #[inline]
 pub const fn is_link_local(address: Ipv6Addr) -> bool {
@@ -50,7 +55,7 @@ mod tests {
 
     #[test]
     fn groups_have_their_low_32_bits_in_the_mac_address() {
-        let all_nodes = multicast_mac(address("ff02::1"));
+        let all_nodes = multicast_mac(ALL_NODES);
         assert_eq!(all_nodes, MacAddr([0x33, 0x33, 0, 0, 0, 1]));
         let solicited = multicast_mac(address("ff02::1:ff0e:8c6c"));
         assert_eq!(solicited, MacAddr([0x33, 0x33, 0xff, 0x0e, 0x8c, 0x6c]));
@@ -69,6 +74,6 @@ mod tests {
     fn link_local_is_ten_bits_wide() {
         assert!(is_link_local(address("febf::1")));
         assert!(!is_link_local(address("fec0::1")));
-        assert!(is_multicast(address("ff02::2")));
+        assert!(is_multicast(ALL_ROUTERS));
     }
 }

@@ -9,4 +9,5 @@ mod pfcp_rejects;
 mod pfcp_rs_pfcp;
 mod pfcp_total;
 mod tshark_gtpu;
+mod tshark_icmpv6;
 mod tshark_pfcp;

@@ -4,7 +4,7 @@
 // Functions outside `#[test]` too fail the test by it.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{ask_tshark, tshark_is_installed};
+use crate::common::{ask_tshark, check, tshark_is_installed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_wire::gtpu::*;
 use sluice_wire::ids::{Qfi, Teid};
@@ -86,24 +86,6 @@ fn outer(container: Option<ShortContainer>) -> Vec<u8> {
         }
     };
     [head, inner].concat()
-}
-
-/// Every case is a packet and what tshark must say of the space-separated `fields`, `-` for an
-/// absent one.
-fn check(name: &str, fields: &str, cases: &[(Vec<u8>, &str)]) {
-    if !tshark_is_installed() {
-        return;
-    }
-    let packets: Vec<Vec<u8>> = cases.iter().map(|(packet, _)| packet.clone()).collect();
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    for (row, (packet, expected)) in ask_tshark(name, &packets, &fields).iter().zip(cases) {
-        let row: Vec<&str> = row
-            .iter()
-            .map(|v| if v.is_empty() { "-" } else { v })
-            .collect();
-        let expected: Vec<&str> = expected.split_whitespace().collect();
-        assert_eq!(row, expected, "{fields:?} of {packet:02x?}");
-    }
 }
 
 #[test]

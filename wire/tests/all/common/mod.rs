@@ -42,6 +42,24 @@ pub fn write_pcap(path: &Path, packets: &[Vec<u8>]) -> io::Result<()> {
     file.flush()
 }
 
+/// Every case is a packet and what tshark must say of the space-separated `fields`, `-` for an
+/// absent one.
+pub fn check(name: &str, fields: &str, cases: &[(Vec<u8>, &str)]) {
+    if !tshark_is_installed() {
+        return;
+    }
+    let packets: Vec<Vec<u8>> = cases.iter().map(|(packet, _)| packet.clone()).collect();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    for (row, (packet, expected)) in ask_tshark(name, &packets, &fields).iter().zip(cases) {
+        let row: Vec<&str> = row
+            .iter()
+            .map(|v| if v.is_empty() { "-" } else { v })
+            .collect();
+        let expected: Vec<&str> = expected.split_whitespace().collect();
+        assert_eq!(row, expected, "{fields:?} of {packet:02x?}");
+    }
+}
+
 /// What tshark reads of each packet: per packet the values of `fields`, in their order; several
 /// values of one field are joined by commas, an absent field is empty.
 ///
