@@ -73,6 +73,7 @@ pub enum Drop {
     NextHopUnresolved,
     /// From or to an address that means something on the UE's link only.
     LinkLocal,
+    /// Congestion was marked on the way, and the flow inside knows no ECN.
     CongestionMarked,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,

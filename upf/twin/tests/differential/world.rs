@@ -68,6 +68,7 @@ pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
     TwinConfig {
         links,
         zero_rate_closes,
+        dscp: vec![(9, 46), (5, 26)],
     }
 }
 

@@ -95,7 +95,7 @@ impl Generator {
             *ue = IpAddr::V6(whole.into());
         }
         let ip = &mut spec.inner6;
-        ip.class = self.rng.pick(&[0, 0, 0xb8, 3]);
+        ip.class = self.rng.pick(&[0, 0, 0xb8, 1, 2, 3]);
         ip.label = self.rng.pick(&[0, 0, 0x12345, 0xfffff]);
         ip.protocol = self.rng.pick(&[17, 17, 6, ICMPV6, 132, 50, 51, 59]);
         if self.rng.one_in(4) {
