@@ -19,6 +19,6 @@ impl Features {
 
 /// What the session machine and the packet path do by now: this is the place to switch a part on.
 pub const SERVED: Features = Features {
-    ipv6: false,
-    filters: false,
+    ipv6: true,
+    filters: true,
 };

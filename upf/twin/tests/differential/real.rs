@@ -162,7 +162,9 @@ impl Real {
         };
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
         n4.heartbeat_interval_ms = 0;
-        let control = Control::new(control_config(world)).expect("a sound configuration");
+        let up = UpFunction::new(config, n4, foreign);
+        let mut control = Control::new(control_config(world)).expect("a sound configuration");
+        control.set_filters(up.flow_filters());
         let mut real = Self {
             model,
             net,
@@ -170,7 +172,7 @@ impl Real {
             workers,
             end,
             control,
-            up: UpFunction::new(config, n4, foreign),
+            up,
             pool,
             now_ns: START_NS,
             sequence: 0,
