@@ -1,4 +1,4 @@
-//! Shard migration, worker side, and packets handed over by other workers ([`crate::moves`]).
+//! Shard migration, worker side, and packets handed over by other workers ([`crate::migration::protocol`]).
 
 use crate::drop::DropReason;
 use crate::ids::WorkerId;
