@@ -4,6 +4,7 @@
 
 mod default_session;
 mod doors;
+mod fast;
 mod fragments;
 mod kit;
 mod moves;
