@@ -43,6 +43,9 @@ pub struct Meta {
     pub traced: u8,
 }
 
+// A burst of 32 is twelve cache lines.
+const _: () = assert!(size_of::<Meta>() == 24);
+
 impl Meta {
     /// Of no packet.
     pub const NONE: Self = Self {
