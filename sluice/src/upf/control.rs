@@ -1,7 +1,7 @@
 //! The control core's loop: N4, worker rings, `sluice ctl`, timers, shutdown.
 
 use super::ctl::{Ctl, CtlRequest, Request};
-use super::lines::{self, Kind, Peer};
+use super::lines::{self, Kind, Peer, PeerNames};
 use super::links::Links;
 use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
@@ -16,6 +16,7 @@ use super::worker::Running;
 use sluice_control::core::{Core, Time};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
+use sluice_n4::AssociationId;
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_session::SessionEvent;
 use sluice_wire::pfcp::value::Timer;
@@ -116,20 +117,26 @@ pub struct ControlLoop {
     pub idle_turns: u32,
     /// Refused requests, for the log.
     pub refusal_log: RefusalLog,
+    /// Names of CP functions, for the log.
+    pub peer_names: PeerNames,
 }
 
 /// CP functions cause notices, and may do so as often as they like. That an association has changed
 /// hands is told apart from all else that its peers have it say.
-fn log(notice: &SessionEvent) {
-    let peer = notice.association();
-    let peer = peer.map_or(Peer::Local, |id| Peer::Association(id.index()));
-    match notice {
-        SessionEvent::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
-            tracing::warn!("{notice}");
-        }
-        SessionEvent::TakenOver(..) => {}
-        _ if lines::permits(peer, Kind::Association) => tracing::info!("{notice}"),
-        _ => {}
+fn log(notice: &SessionEvent, names: &PeerNames) {
+    let place = notice.association().map(AssociationId::index);
+    let peer = place.map_or(Peer::Local, Peer::Association);
+    let kind = match notice {
+        SessionEvent::TakenOver(..) | SessionEvent::AddressLearned(..) => Kind::Takeover,
+        _ => Kind::Association,
+    };
+    if !lines::permits(peer, kind) {
+        return;
+    }
+    let text = notice.naming(place.and_then(|at| names.get(at)).unwrap_or(""));
+    match kind {
+        Kind::Takeover => tracing::warn!("{text}"),
+        _ => tracing::info!("{text}"),
     }
 }
 
@@ -183,7 +190,7 @@ impl ControlLoop {
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
             self.core.tick_neighbours(time(), self.n4.outside());
-            lines::tell_withheld();
+            lines::tell_withheld(&self.peer_names);
         }
         None
     }
@@ -279,8 +286,8 @@ impl ControlLoop {
         asked.answer(value);
     }
 
-    /// Within a worker's turn, packets are on their way from one counter to the next, and the books
-    /// seem wrong: they are read between two turns. A mistake in them stays, and is told.
+    /// Within a worker's turn, packets are on their way from one counter to the next, and the ledger
+    /// seems wrong: it is read between two turns. A mistake in them stays, and is told.
     fn balance(&mut self) {
         if self.unbalanced.is_empty() {
             return;
@@ -296,7 +303,10 @@ impl ControlLoop {
     fn notices(&mut self) {
         while let Some(notice) = self.core.up.next_event() {
             let SessionEvent::Queried(token) = notice else {
-                log(&notice);
+                if let Some(id) = notice.association() {
+                    self.learn_name(id, matches!(notice, SessionEvent::Up(_)));
+                }
+                log(&notice, &self.peer_names);
                 continue;
             };
             if let Some(at) = self.queries.iter().position(|(t, _)| *t == token) {
@@ -304,6 +314,19 @@ impl ControlLoop {
                 let value = view::answer(&asked.request, self.view());
                 asked.answer(value);
             }
+        }
+    }
+
+    /// Who an association is with; of a new one that has ended already nothing is known.
+    fn learn_name(&mut self, id: AssociationId, is_new: bool) {
+        match self.core.up.endpoint().association(id) {
+            Some(association) => {
+                let node_id = association.node_id().map(ToString::to_string);
+                let address = association.primary();
+                self.peer_names.set(id.index(), node_id, address);
+            }
+            None if is_new => self.peer_names.forget(id.index()),
+            None => {}
         }
     }
 

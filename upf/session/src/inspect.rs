@@ -5,10 +5,10 @@ use crate::network::Side;
 use crate::resources::{InUse, shard_of};
 use crate::rules::{Action, Far, Filter, Forwarding, Pdr, Qer, Rules, Urr};
 use crate::store::{Session, SessionRef, User};
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::{Serialize, Serializer};
 use sluice_datapath::session::txn::Usage;
-use sluice_n4::AssociationId;
+use sluice_n4::{Association, AssociationId};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::{ApplyAction, BitRate, Gate, GateStatus};
 
@@ -162,6 +162,8 @@ pub struct AssociationView {
     pub node_id: Option<String>,
     /// Where requests to it go.
     pub address: String,
+    /// Further addresses that it told or from which it was named; requests from there are its own.
+    pub learned_addresses: Vec<String>,
     /// Where it stands.
     pub state: String,
     /// It does not answer.
@@ -239,6 +241,7 @@ impl UpFunction {
             id: id.to_string(),
             node_id: association.node_id().map(ToString::to_string),
             address: association.primary().to_string(),
+            learned_addresses: further_addresses(association),
             state: format!("{:?}", association.state()),
             silent: association.is_lost(),
             sessions: self.count_of(id),
@@ -305,6 +308,17 @@ impl UpFunction {
             downlink: downlink.into(),
         }
     }
+}
+
+/// Addresses of a peer beside the one that it associated from; without the port where any will do.
+fn further_addresses(association: &Association) -> Vec<String> {
+    let all = association.addresses().iter();
+    let further = all.filter(|known| known.ip() != association.primary().ip().to_canonical());
+    let text = |known: &SocketAddr| match known.port() {
+        0 => known.ip().to_string(),
+        _ => known.to_string(),
+    };
+    further.map(text).collect()
 }
 
 fn seid_in_hex<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {
