@@ -73,7 +73,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Refusal => "refused requests",
             Self::Association => "associations",
-            Self::Takeover => "associations taken over",
+            Self::Takeover => "associations from other addresses",
             Self::N4Socket => "N4 sockets",
             Self::Control => "the control socket",
             Self::Metrics => "metrics",
