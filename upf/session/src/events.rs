@@ -122,6 +122,17 @@ impl SessionEvent {
                     "N4 association {id} was not released in the graceful period"
                 )
             }
+            Self::Queried(token) => write!(f, "query {token} is done"),
+            Self::ChoosesTeids(_)
+            | Self::TriggersUnserved(_)
+            | Self::TimerUnserved(_)
+            | Self::ReportFailed(..) => self.write_remark(&id, f),
+        }
+    }
+
+    /// What a CP function asks for and does not get.
+    fn write_remark(&self, id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ChoosesTeids(_) => write!(
                 f,
                 "the CP of N4 association {id} chooses TEIDs itself: they are looked up by hash"
@@ -148,7 +159,7 @@ impl SessionEvent {
                     "the CP of N4 association {id} did not answer a session report"
                 )
             }
-            Self::Queried(token) => write!(f, "query {token} is done"),
+            _ => Ok(()),
         }
     }
 }
