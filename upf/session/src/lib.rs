@@ -79,7 +79,6 @@ mod released;
 mod remarks;
 mod remote_fteid_index;
 mod resources;
-mod response;
 mod rules;
 mod sdf;
 mod sessions;

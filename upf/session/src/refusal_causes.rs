@@ -43,7 +43,8 @@ const CAUSES: &[(Cause, &str)] = &[
     (
         Cause::NO_ESTABLISHED_PFCP_ASSOCIATION,
         "A session request from an address without association. The SMF has to associate first; look at \
-         `n4.peers`, and whether the SMF speaks from another address than it associated from.",
+         `n4.peers`, and whether the SMF speaks from another address than it associated from: a request \
+         with its Node ID, as every establishment has it, makes such an address its own.",
     ),
     (
         Cause::RULE_CREATION_MODIFICATION_FAILURE,
