@@ -4,7 +4,7 @@ use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sluice_wire::ids::Seid;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 /// `sluice upf`
@@ -171,7 +171,7 @@ pub enum WhichSession {
     /// The one of this UP SEID.
     Seid(Seid),
     /// The one of this UE.
-    Ue(Ipv4Addr),
+    Ue(IpAddr),
 }
 
 fn which_session(text: &str) -> Result<WhichSession, String> {
@@ -182,17 +182,18 @@ fn which_session(text: &str) -> Result<WhichSession, String> {
 /// Whose packets can be followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Followable {
-    /// A UE's.
-    Ue(Ipv4Addr),
+    /// A UE's, of IPv6 any of its addresses.
+    Ue(IpAddr),
     /// A peer's.
     Peer(Ipv4Addr),
-    /// Of one of both.
-    Address(Ipv4Addr),
+    /// Of one of both; of IPv6 a UE's.
+    Address(IpAddr),
     /// A tunnel's.
     FTeid(Ipv4Addr, u32),
 }
 
 fn followable(text: &str) -> Result<Followable, String> {
+    let ipv4 = |text: &str| text.parse().ok();
     let address = |text: &str| text.parse().ok();
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
@@ -201,18 +202,18 @@ fn followable(text: &str) -> Result<Followable, String> {
     let found = if let Some(ue) = text.strip_prefix("ue:") {
         address(ue).map(Followable::Ue)
     } else if let Some(peer) = text.strip_prefix("peer:") {
-        address(peer).map(Followable::Peer)
+        ipv4(peer).map(Followable::Peer)
     } else if let Some((at, teid)) = text.split_once('/') {
         let teid = number(teid).filter(|teid| *teid != 0);
-        address(at)
+        ipv4(at)
             .zip(teid)
             .map(|(at, teid)| Followable::FTeid(at, teid))
     } else {
         address(text).map(Followable::Address)
     };
     found.ok_or_else(|| {
-        "expected an IPv4 address such as 10.45.0.7 (or ue:..., peer:...), or an F-TEID such as \
-         192.0.2.1/0x80000007"
+        "expected an address such as 10.45.0.7 or 2001:db8::7 (or ue:..., peer:...), or an F-TEID \
+         such as 192.0.2.1/0x80000007"
             .to_owned()
     })
 }
@@ -223,7 +224,7 @@ pub enum Movable {
     /// A shard by its number.
     Shard(u16),
     /// The shard of a UE.
-    Ue(Ipv4Addr),
+    Ue(IpAddr),
 }
 
 /// How many workers are to work.
@@ -255,7 +256,7 @@ fn movable(text: &str) -> Result<Movable, String> {
     shard
         .map(Movable::Shard)
         .or_else(ue)
-        .ok_or_else(|| "expected a shard from 0 to 4095, or a UE's IPv4 address".to_owned())
+        .ok_or_else(|| "expected a shard from 0 to 4095, or a UE's address".to_owned())
 }
 
 /// Shown by `sluice ctl --help`.

@@ -7,7 +7,7 @@ use super::lines::{self, Kind, Peer};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub enum Request {
         /// Its UP SEID.
         seid: Option<u64>,
         /// Or its UE's address.
-        ue: Option<Ipv4Addr>,
+        ue: Option<IpAddr>,
     },
     /// The packet ledger.
     Drops,
@@ -61,7 +61,7 @@ pub enum Request {
         /// Which.
         shard: Option<u16>,
         /// Or whose.
-        ue: Option<Ipv4Addr>,
+        ue: Option<IpAddr>,
         /// To which worker.
         to: u8,
     },
@@ -73,11 +73,11 @@ pub enum Request {
     /// Follow packets, and tell what becomes of each: one object a line, until one has `done`.
     Trace {
         /// Those of this UE.
-        ue: Option<Ipv4Addr>,
+        ue: Option<IpAddr>,
         /// Or of this peer.
         peer: Option<Ipv4Addr>,
         /// Or of this address, whatever it is; with a TEID those of that tunnel.
-        address: Option<Ipv4Addr>,
+        address: Option<IpAddr>,
         /// The tunnel's TEID.
         teid: Option<u32>,
         /// So many packets.

@@ -11,7 +11,7 @@ use sluice_control::core::Core;
 use sluice_datapath::ledger::Ledger;
 use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// What there is to look at.
@@ -52,7 +52,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
     }
 }
 
-fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<Ipv4Addr>) -> Value {
+fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
     let found = seid_of(core, seid, ue);
     match (found.and_then(|seid| core.up.session(seid)), seid, ue) {
         (Some(session), ..) => json!({ "session": session }),
@@ -63,7 +63,7 @@ fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<Ipv4Addr>) -> Value 
 }
 
 /// The session that is asked for, by its SEID or its UE's address.
-pub fn seid_of(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<Ipv4Addr>) -> Option<u64> {
+pub fn seid_of(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Option<u64> {
     seid.or_else(|| core.up.seid_of_ue(ue?))
 }
 

@@ -12,7 +12,7 @@ use sluice_host::clock;
 use sluice_port::PortId;
 use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What is known beside the record.
 pub struct Scene<'a> {
@@ -26,10 +26,16 @@ pub struct Scene<'a> {
     pub names: Option<RuleNames>,
 }
 
+/// The addresses of a UE with this upper half.
+fn prefix_text(prefix: u64) -> String {
+    format!("{}/64", Ipv6Addr::from_bits(u128::from(prefix) << 64))
+}
+
 /// Who is followed.
 pub fn sought(sought: TraceTarget) -> Value {
     match sought {
         TraceTarget::Ue(ue) => json!({ "ue": ue }),
+        TraceTarget::UePrefix(prefix) => json!({ "ue": prefix_text(prefix) }),
         TraceTarget::Teid { teid, .. } => json!({ "teid": hexadecimal(teid) }),
         TraceTarget::Tunnel(peer, teid) => json!({ "peer": peer, "teid": hexadecimal(teid) }),
         TraceTarget::Peer(peer) => json!({ "peer": peer }),
@@ -89,6 +95,9 @@ impl Scene<'_> {
         match meta.entry {
             Entry::Plain => {
                 step.insert("ue".into(), json!(Ipv4Addr::from(meta.key)));
+            }
+            Entry::PlainIpv6 => {
+                step.insert("ue".into(), json!(prefix_text(meta.prefix())));
             }
             Entry::Tunnel | Entry::EndMarker => {
                 step.insert("teid".into(), json!(hexadecimal(meta.key)));

@@ -14,6 +14,7 @@ use sluice_port::Packet;
 use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 
@@ -149,7 +150,7 @@ impl Running {
             let Some(session) = core.up.followed(place, self.sought) else {
                 continue;
             };
-            if matches!(self.sought, TraceTarget::Ue(_)) {
+            if matches!(self.sought, TraceTarget::Ue(_) | TraceTarget::UePrefix(_)) {
                 self.found.extend(session.keys);
             }
             for line in session.lines {
@@ -298,13 +299,14 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, S
     };
     let directory = &core.control.directory;
     match (ue, peer, address, teid) {
-        (Some(ue), None, None, None) => Ok(TraceTarget::Ue(ue)),
+        (Some(ue), None, None, None) => Ok(target_of_ue(ue)),
         (None, Some(peer), None, None) => Ok(TraceTarget::Peer(peer)),
-        (None, None, Some(address), Some(teid)) => Ok(match directory.number_of(address) {
+        (None, None, Some(IpAddr::V4(address)), Some(teid)) => Ok(match directory.number_of(address) {
             Some(local) => TraceTarget::Teid { local, teid },
             None => TraceTarget::Tunnel(address, teid),
         }),
-        (None, None, Some(address), None) => {
+        (None, None, Some(address @ IpAddr::V6(_)), None) => Ok(target_of_ue(address)),
+        (None, None, Some(IpAddr::V4(address)), None) => {
             let mut peers = directory.peers();
             let is_peer = peers.any(|(peer, _)| peer.address == address);
             Ok(match is_peer {
@@ -316,10 +318,18 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, S
     }
 }
 
+fn target_of_ue(address: IpAddr) -> TraceTarget {
+    match address {
+        IpAddr::V4(address) => TraceTarget::Ue(address),
+        IpAddr::V6(address) => TraceTarget::UePrefix((address.to_bits() >> 64) as u64),
+    }
+}
+
 fn filter(sought: TraceTarget) -> Filter {
     let mut filter = Filter::default();
     match sought {
         TraceTarget::Ue(address) => filter.keys.push(Key::Ue(address)),
+        TraceTarget::UePrefix(prefix) => filter.keys.push(Key::UePrefix(prefix)),
         TraceTarget::Teid { local, teid } => filter.keys.push(Key::Teid { local, teid }),
         TraceTarget::Tunnel(peer, teid) => filter.tunnel = Some((peer, teid)),
         TraceTarget::Peer(peer) => filter.peer = Some(peer),
