@@ -12,7 +12,7 @@ use sluice_host::clock;
 use sluice_port::PortId;
 use sluice_session::{RuleNames, TraceTarget};
 use sluice_wire::ids::Seid;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What is known beside the record.
 pub struct Scene<'a> {
@@ -89,6 +89,10 @@ impl Scene<'_> {
         match meta.entry {
             Entry::Plain => {
                 step.insert("ue".into(), json!(Ipv4Addr::from(meta.key)));
+            }
+            Entry::PlainIpv6 => {
+                let prefix = Ipv6Addr::from_bits(u128::from(meta.prefix()) << 64);
+                step.insert("ue".into(), json!(format!("{prefix}/64")));
             }
             Entry::Tunnel | Entry::EndMarker => {
                 step.insert("teid".into(), json!(hexadecimal(meta.key)));

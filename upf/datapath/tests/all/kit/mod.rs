@@ -88,6 +88,7 @@ impl Kit {
             layout: layout.clone(),
             blocks: 2 * SHARDS,
             workers,
+            ue_prefixes: 0,
         };
         let (seeds, mut control, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
