@@ -15,6 +15,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Endpoint, Input, Instant, RequestError, Role, SessionRequest, messages};
 use sluice_wire::ids::Seid;
@@ -204,6 +205,11 @@ impl UpFunction {
     /// twice.
     pub fn repeated_establishments(&self) -> u64 {
         self.node.sessions.repeated
+    }
+
+    /// The flow filters that rules name, for the path's tables.
+    pub fn flow_filters(&self) -> FlowFilters {
+        self.node.sessions.resources.filters.reader()
     }
 
     /// The PFCP endpoint, for its counters.

@@ -14,7 +14,6 @@ use core::net::{IpAddr, SocketAddr};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::message::ToControl;
-use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Instant, Outbox};
 use sluice_port::Packet;
@@ -67,7 +66,7 @@ pub struct Core<P: Packet> {
 impl<P: Packet> Core<P> {
     /// Joins the parts, and publishes the first tables.
     pub fn new(mut control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
-        control.set_filters(FlowFilters::default());
+        control.set_filters(up.flow_filters());
         let mut core = Self {
             n4: PortN4::new(&control.directory),
             control,
