@@ -30,10 +30,17 @@ pub struct Scene<'a> {
 pub fn sought(sought: TraceTarget) -> Value {
     match sought {
         TraceTarget::Ue(ue) => json!({ "ue": ue }),
+        TraceTarget::UePrefix(prefix) => json!({ "ue": prefix_text(prefix) }),
         TraceTarget::Teid { teid, .. } => json!({ "teid": hexadecimal(teid) }),
         TraceTarget::Tunnel(peer, teid) => json!({ "peer": peer, "teid": hexadecimal(teid) }),
         TraceTarget::Peer(peer) => json!({ "peer": peer }),
     }
+}
+
+/// The prefix that a UE's IPv6 addresses have.
+fn prefix_text(prefix: u64) -> String {
+    let first = Ipv6Addr::from_bits(u128::from(prefix) << 64);
+    format!("{first}/64")
 }
 
 impl Scene<'_> {
@@ -91,8 +98,7 @@ impl Scene<'_> {
                 step.insert("ue".into(), json!(Ipv4Addr::from(meta.key)));
             }
             Entry::PlainIpv6 => {
-                let prefix = Ipv6Addr::from_bits(u128::from(meta.prefix()) << 64);
-                step.insert("ue".into(), json!(format!("{prefix}/64")));
+                step.insert("ue".into(), json!(prefix_text(meta.prefix())));
             }
             Entry::Tunnel | Entry::EndMarker => {
                 step.insert("teid".into(), json!(hexadecimal(meta.key)));
@@ -115,7 +121,9 @@ impl Scene<'_> {
     fn rule(&self, rule: &RuleSeen, fate: Fate) -> Value {
         let mut told = Map::new();
         if let Some(names) = &self.names {
-            told.insert("ue".into(), json!(names.ue));
+            let prefix = || names.ue_prefix.map(|prefix| json!(prefix_text(prefix)));
+            let ue = names.ue.map(|ue| json!(ue)).or_else(prefix);
+            told.insert("ue".into(), ue.unwrap_or_default());
             told.insert("pdr".into(), json!(names.pdr));
             told.insert("precedence".into(), json!(names.precedence));
             told.insert("far".into(), json!(names.far));

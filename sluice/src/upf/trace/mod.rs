@@ -320,6 +320,7 @@ fn filter(sought: TraceTarget) -> Filter {
     let mut filter = Filter::default();
     match sought {
         TraceTarget::Ue(address) => filter.keys.push(Key::Ue(address)),
+        TraceTarget::UePrefix(prefix) => filter.keys.push(Key::UePrefix(prefix)),
         TraceTarget::Teid { local, teid } => filter.keys.push(Key::Teid { local, teid }),
         TraceTarget::Tunnel(peer, teid) => filter.tunnel = Some((peer, teid)),
         TraceTarget::Peer(peer) => filter.peer = Some(peer),
