@@ -68,7 +68,6 @@ impl Upf {
             layout: layout.clone(),
             blocks: BLOCKS,
             workers,
-            ue_prefixes: 0,
         };
         let (seeds, end, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);

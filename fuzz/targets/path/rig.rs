@@ -55,7 +55,6 @@ impl Rig {
             layout: layout.clone(),
             blocks: 3 * SHARDS,
             workers: 1 + usize::from(shape & 3) % 3,
-            ue_prefixes: 0,
         };
         let (seeds, mut control, mut foreign) = assemble(&plan).expect("memory for a small path");
         let net = SimNet::new(1);

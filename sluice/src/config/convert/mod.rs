@@ -249,7 +249,6 @@ impl UpfConfig {
             layout: self.layout()?,
             blocks: self.limits.numbered_blocks(),
             workers: self.placement.workers.len(),
-            ue_prefixes: self.limits.sessions.value,
         })
     }
 

@@ -332,12 +332,3 @@ fn ues_are_told_what_the_file_says_of_routers_and_servers() {
     assert_eq!(json["router_advertisement"]["lifetime_s"], 9000);
     assert_eq!(json["interfaces"][1]["addresses"][1], "2001:db8:6::2/64");
 }
-
-#[test]
-fn the_index_has_room_for_the_prefix_of_each_session() {
-    let plan = accepted(&format!("limits: {{sessions: 3000}}\n{SHORT}"))
-        .config
-        .plan()
-        .unwrap();
-    assert_eq!(plan.ue_prefixes, 3000);
-}

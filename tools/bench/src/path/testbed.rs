@@ -236,7 +236,6 @@ pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>
         layout: layout.clone(),
         blocks: size.blocks,
         workers: 1,
-        ue_prefixes: 0,
     };
     let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);

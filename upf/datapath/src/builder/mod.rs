@@ -41,8 +41,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
     let mut states = deal(shard::create(lines, blocks, ShardCount::DEFAULT), n);
     let owners = OwnerTable::dealt(n);
-    let keys = plan.layout.foreign().1 as usize + plan.ue_prefixes as usize;
-    let (foreign, foreign_reader) = exact_match::table(keys * 2)?;
+    let (foreign, foreign_reader) = exact_match::table(plan.layout.foreign().1 as usize * 2)?;
     let mut tables = Published::new(Tables::default());
     let mut mesh = mesh(n);
     let mut seeds = Vec::with_capacity(n);

@@ -14,8 +14,6 @@ pub struct Plan {
     pub blocks: u32,
     /// Workers.
     pub workers: usize,
-    /// IPv6 prefixes of UEs: keys of the exact-match table beside those of foreign lines.
-    pub ue_prefixes: u32,
 }
 
 /// What a path cannot be made of.

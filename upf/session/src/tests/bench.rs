@@ -172,7 +172,6 @@ impl Bench {
             layout: layout.clone(),
             blocks,
             workers: 1,
-            ue_prefixes: 0,
         };
         let (mut seeds, end, foreign) = assemble(&plan).unwrap();
         let sim = SimNet::new(1);

@@ -33,7 +33,6 @@ pub(super) fn start<P: Packet>(
         layout: layout.clone(),
         blocks: size.blocks,
         workers: 2,
-        ue_prefixes: 0,
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let control = Control::new(topology::control_config(

@@ -88,7 +88,6 @@ impl Kit {
             layout: layout.clone(),
             blocks: 2 * SHARDS,
             workers,
-            ue_prefixes: 0,
         };
         let (seeds, mut control, foreign) = assemble(&plan).unwrap();
         let net = SimNet::new(1);
