@@ -4,9 +4,11 @@ use super::checks::{icmp_in, ip_in, udp_in};
 use crate::script::{Step, steps};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::frame::Frames;
-use sluice_control::signalling::Control;
+use sluice_control::signalling::{Control, PrefixOwners};
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::meta::Meta;
 use sluice_datapath::rx::parse::{Class, classify};
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, PeerId, Prefix, Tables};
 use sluice_port::PortId;
@@ -50,6 +52,16 @@ impl Frames for Sent {
     fn receive(&mut self, port: PortId, frame: &[u8]) {
         self.to_path.push((port, frame.to_vec()));
     }
+    fn to_ue(&mut self, _: &[u8], _: Meta) {}
+}
+
+/// No session has an IPv6 prefix.
+struct NoPrefixes;
+
+impl PrefixOwners for NoPrefixes {
+    fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
+        None
+    }
 }
 
 struct Rig {
@@ -81,7 +93,7 @@ impl Rig {
             2 => self.resolve(Resolve::NextHop(NextHopId(word(0) as u16 & 0x3f))),
             3 => {
                 let host = Ipv4Addr::from(u32::from(N6) & !0xff | word(0) & 0xff);
-                self.resolve(Resolve::OnLink(InterfaceId(step.octet(0) & 3), host));
+                self.resolve(Resolve::OnLink(InterfaceId(step.octet(0) & 3), host.into()));
             }
             4 => self.unknown_teid(step.octet(0), Ipv4Addr::from(word(1)), word(2)),
             5 => self.icmp(step.bytes, IcmpCause::TtlExceeded),
@@ -90,7 +102,7 @@ impl Rig {
                 let mtu = mtu.first_chunk().map_or(1400, |m| u16::from_be_bytes(*m));
                 self.icmp(inner, IcmpCause::TooBig(mtu));
             }
-            7 => self.control.tick(self.now_ns, &mut self.sent),
+            7 => self.control.tick(self.now_ns, &NoPrefixes, &mut self.sent),
             8 => self.hold(Ipv4Addr::from(word(0))),
             9 => self.release(usize::from(step.octet(0))),
             10 => self.take_tables(),
@@ -146,7 +158,8 @@ impl Rig {
     }
 
     fn icmp(&mut self, inner: &[u8], cause: IcmpCause) {
-        self.control.icmp(self.now_ns, inner, cause, &mut self.sent);
+        self.control
+            .icmp(self.now_ns, inner, cause, &NoPrefixes, &mut self.sent);
         assert!(self.sent.out.len() + self.sent.to_path.len() <= 1);
     }
 
@@ -232,7 +245,7 @@ impl Rig {
         for _ in 0..40 {
             self.now_ns += 1_000_000_000;
             let known = self.control.directory.neighbours().count();
-            self.control.tick(self.now_ns, &mut self.sent);
+            self.control.tick(self.now_ns, &NoPrefixes, &mut self.sent);
             assert!(
                 self.sent.out.len() <= known,
                 "one question for each station"
@@ -302,10 +315,13 @@ fn config() -> ControlConfig {
         mac: MacAddr([2, 0, 0, 0, 0, mac]),
         mtu_bytes: 1500,
         addresses: vec![(address, 24)],
+        addresses_ipv6: vec![],
         roles: vec![role],
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: vec![],
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     };
@@ -331,7 +347,7 @@ fn config() -> ControlConfig {
             },
             InterfaceConfig {
                 routes: vec![(all, [198, 51, 100, 254].into())],
-                neighbours: vec![([198, 51, 100, 7].into(), MacAddr([2, 0, 0, 0, 1, 7]))],
+                neighbours: vec![(Ipv4Addr::new(198, 51, 100, 7).into(), MacAddr([2, 0, 0, 0, 1, 7]))],
                 proxy_arp: vec![ues],
                 ..interface("internet", 1, 6, N6, n6)
             },
@@ -341,5 +357,6 @@ fn config() -> ControlConfig {
             base: [10, 45, 0, 0].into(),
             prefix_len: 16,
         }],
+        ..ControlConfig::default()
     }
 }

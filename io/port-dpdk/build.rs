@@ -9,6 +9,7 @@ const FUNCTIONS: &str = "rte_eal_cleanup|rte_dev_probe|\
     rte_eth_dev_start|rte_eth_dev_stop|rte_eth_dev_close|\
     rte_eth_dev_set_mtu|rte_eth_dev_get_mtu|\
     rte_eth_promiscuous_enable|rte_eth_promiscuous_disable|rte_eth_promiscuous_get|\
+    rte_eth_allmulticast_enable|\
     rte_eth_stats_get|rte_eth_stats_reset|rte_eth_xstats_get|rte_eth_xstats_get_names|\
     rte_pktmbuf_pool_create|rte_mempool_avail_count|\
     rte_thread_register|rte_thread_unregister|sdp_.*";

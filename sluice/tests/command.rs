@@ -71,7 +71,7 @@ fn a_good_file_ends_with_0_and_a_summary_on_standard_output() {
 fn a_bad_file_ends_with_2_and_every_problem_on_standard_error() {
     let bad = EXAMPLE
         .replace("heartbeat_s: 10 ", "heartbeat_s: ten ")
-        .replace("gateway: 203.0.113.1\n", "gateway: 192.0.2.1\n");
+        .replace("gateway: [203.0.113.1,", "gateway: [192.0.2.1,");
     let (name, (code, out, err)) = check(&bad, &[]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     let line = |text: &str| bad.lines().position(|l| l.contains(text)).expect("there") + 1;
@@ -82,9 +82,9 @@ fn a_bad_file_ends_with_2_and_every_problem_on_standard_error() {
             line("heartbeat_s: ten")
         ),
         format!(
-            "{name}:{}: interfaces[1].gateway: 192.0.2.1 is not on the link; \
+            "{name}:{}: interfaces[1].gateway[0]: 192.0.2.1 is not on the link; \
              expected an address in 203.0.113.0/24",
-            line("gateway: 192.0.2.1")
+            line("gateway: [192.0.2.1,")
         ),
     ];
     assert_eq!(err.lines().collect::<Vec<_>>(), expected);

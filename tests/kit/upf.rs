@@ -129,7 +129,7 @@ fn interfaces() -> ControlConfig {
         is_default: false,
         id: INTERNET,
     };
-    let gnbs = (1..=GNBS).map(|n| (gnb_address(n), MacAddr(gnb_mac(n))));
+    let gnbs = (1..=GNBS).map(|n| (gnb_address(n).into(), MacAddr(gnb_mac(n))));
     let n3 = InterfaceConfig {
         name: "n3".to_owned(),
         port: PortId(0),
@@ -137,10 +137,13 @@ fn interfaces() -> ControlConfig {
         mac: MacAddr(N3_MAC),
         mtu_bytes: 1500,
         addresses: vec![(N3, 24)],
+        addresses_ipv6: vec![],
         roles: vec![access],
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: gnbs.collect(),
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     };
@@ -150,7 +153,7 @@ fn interfaces() -> ControlConfig {
         mac: MacAddr(N6_MAC),
         addresses: vec![(N6, 24)],
         roles: vec![internet],
-        neighbours: vec![(SERVER, MacAddr(SERVER_MAC))],
+        neighbours: vec![(SERVER.into(), MacAddr(SERVER_MAC))],
         ..n3.clone()
     };
     let n4 = InterfaceConfig {
@@ -166,5 +169,6 @@ fn interfaces() -> ControlConfig {
     ControlConfig {
         interfaces: vec![n3, n6, n4],
         pools: vec![ue_pool()],
+        ..ControlConfig::default()
     }
 }

@@ -311,10 +311,13 @@ fn interfaces() -> ControlConfig {
         mac: MacAddr([2, 0, 0, 0, 0, port as u8]),
         mtu_bytes: 1500,
         addresses: vec![(address, 24)],
+        addresses_ipv6: vec![],
         roles,
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: vec![],
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     };
@@ -329,5 +332,6 @@ fn interfaces() -> ControlConfig {
             interface("n6", 1, [198, 51, 100, 1].into(), vec![n6]),
         ],
         pools: vec![pool()],
+        ..ControlConfig::default()
     }
 }

@@ -41,6 +41,8 @@ pub struct PortConfig {
     pub mac: Option<[u8; 6]>,
     /// Which frames are received.
     pub promiscuous: Promiscuous,
+    /// Frames to all groups are received: IPv6 stations ask for us at a group (RFC 4861, 7.2.1).
+    pub all_multicast: bool,
 }
 
 impl PortConfig {
@@ -58,6 +60,7 @@ impl PortConfig {
             link_mtu_bytes: None,
             mac: None,
             promiscuous: Promiscuous::WhenNeeded,
+            all_multicast: false,
         }
     }
 }

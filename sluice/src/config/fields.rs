@@ -18,6 +18,16 @@ pub struct At<T> {
     pub value: T,
 }
 
+impl<T> At<T> {
+    /// Another value of the same line.
+    pub fn map<U>(self, to: impl FnOnce(T) -> U) -> At<U> {
+        At {
+            line: self.line,
+            value: to(self.value),
+        }
+    }
+}
+
 impl<T> At<Option<T>> {
     /// The value if there is one: `auto` is none.
     pub fn given(self) -> Option<At<T>> {

@@ -1,10 +1,14 @@
 //! Section `interfaces`: addresses on ports, and their roles.
 
 use super::fields::{At, Fields};
+use super::ip::{Address, Prefix};
 use super::ipv4::{Address4, Prefix4};
-use super::kind::{address4, boolean, ipv4, mac, name, network_instance, prefix4, vlan, word};
+use super::ipv6::{Address6, Prefix6};
+use super::kind::{
+    address, boolean, ip, ipv4, mac, name, network_instance, prefix, prefix4, prefix6, vlan, word,
+};
 use super::ports::read_mtu;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use sluice_session::network::Side;
 use sluice_wire::eth::{MacAddr, VlanId};
 
@@ -17,18 +21,20 @@ pub struct Interface {
     pub port: At<String>,
     /// VLAN; `None`: untagged.
     pub vlan: Option<At<VlanId>>,
-    /// Our addresses; at least one.
-    pub addresses: Vec<At<Address4>>,
+    /// Our addresses, of IPv6 the link-local one apart; at least one.
+    pub addresses: Vec<At<Address>>,
     /// Largest IP packet, in bytes; `None`: the port's.
     pub mtu: Option<At<u16>>,
-    /// Where everything goes that is not on the link and has no route.
-    pub gateway: Option<At<Ipv4Addr>>,
+    /// Where everything goes that is not on the link and has no route: one station for each family.
+    pub gateways: Vec<At<IpAddr>>,
     /// Static routes.
     pub routes: Vec<Route>,
-    /// Stations that are not asked by ARP.
+    /// Stations that are not asked for.
     pub neighbours: Vec<Neighbour>,
     /// Prefixes that we answer ARP for, beside our own addresses.
     pub proxy_arp: Vec<At<Prefix4>>,
+    /// Prefixes that we answer Neighbour Solicitations for, beside our own addresses.
+    pub proxy_nd: Vec<At<Prefix6>>,
     /// Outer sources that GTP-U is taken from; empty: all.
     pub peers: Vec<Prefix4>,
     /// UDP checksums of tunnel packets are verified where there are any.
@@ -54,16 +60,16 @@ pub struct N4Address {
 #[derive(Clone, Debug)]
 pub struct Route {
     /// Destinations.
-    pub to: At<Prefix4>,
+    pub to: At<Prefix>,
     /// Next station, on the link.
-    pub via: At<Ipv4Addr>,
+    pub via: At<IpAddr>,
 }
 
 /// A static neighbour.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     /// Its address.
-    pub address: At<Ipv4Addr>,
+    pub address: At<IpAddr>,
     /// Its MAC address.
     pub mac: MacAddr,
 }
@@ -108,12 +114,13 @@ impl Interface {
         let name = fields.required("name", &name());
         let port = fields.required("port", &super::kind::name());
         let vlan = fields.optional("vlan", &vlan());
-        let addresses = fields.required_list("addresses", &address4());
+        let addresses = fields.required_list("addresses", &address());
         let mtu = read_mtu(fields);
-        let gateway = fields.optional("gateway", &ipv4());
+        let gateways = fields.list("gateway", &ip());
         let routes = fields.sections("routes", Route::read);
         let neighbours = fields.sections("neighbours", Neighbour::read);
         let proxy_arp = fields.list("proxy_arp", &prefix4());
+        let proxy_nd = fields.list("proxy_nd", &prefix6());
         let peers = fields.list("peers", &prefix4());
         let checksums = word(&[("verify", true), ("ignore", false)]);
         let verifies_udp = fields.or("udp_checksums", "verify", &checksums).value;
@@ -127,10 +134,11 @@ impl Interface {
             vlan,
             addresses,
             mtu,
-            gateway,
+            gateways,
             routes,
             neighbours,
             proxy_arp,
+            proxy_nd,
             peers: peers.into_iter().map(|at| at.value).collect(),
             verifies_udp,
             tunnels,
@@ -139,11 +147,24 @@ impl Interface {
         })
     }
 
-    /// All routes; the gateway's is the last.
-    pub fn all_routes(&self) -> impl Iterator<Item = (Prefix4, Ipv4Addr)> {
-        let gateway = self.gateway.map(|at| (Prefix4::ALL, at.value));
+    /// Our IPv4 addresses.
+    pub fn ipv4(&self) -> impl Iterator<Item = At<Address4>> {
+        let addresses = self.addresses.iter();
+        addresses.filter_map(|at| at.map(Address::ipv4).given())
+    }
+
+    /// Our IPv6 addresses.
+    pub fn ipv6(&self) -> impl Iterator<Item = At<Address6>> {
+        let addresses = self.addresses.iter();
+        addresses.filter_map(|at| at.map(Address::ipv6).given())
+    }
+
+    /// All routes; those of gateways are the last.
+    pub fn all_routes(&self) -> impl Iterator<Item = (Prefix, IpAddr)> {
+        let gateways = self.gateways.iter().map(|at| at.value);
+        let gateways = gateways.map(|via| (Prefix::all_like(via), via));
         let routes = self.routes.iter().map(|r| (r.to.value, r.via.value));
-        routes.chain(gateway)
+        routes.chain(gateways)
     }
 
     /// The address of a tunnel; `None` if it names none and there are several.
@@ -158,25 +179,26 @@ impl Interface {
     }
 
     fn address_of_role(&self, given: Option<At<Ipv4Addr>>) -> Option<Ipv4Addr> {
-        match (given, &self.addresses[..]) {
-            (Some(given), _) => Some(given.value),
-            (None, [only]) => Some(only.value.address),
-            (None, _) => None,
+        let mut own = self.ipv4().map(|at| at.value.address);
+        match (given, own.next(), own.next()) {
+            (Some(given), ..) => Some(given.value),
+            (None, only, None) => only,
+            (None, ..) => None,
         }
     }
 }
 
 impl Route {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
-        let to = fields.required("to", &prefix4());
-        let via = fields.required("via", &ipv4());
+        let to = fields.required("to", &prefix());
+        let via = fields.required("via", &ip());
         Some(Self { to: to?, via: via? })
     }
 }
 
 impl Neighbour {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
-        let address = fields.required("address", &ipv4());
+        let address = fields.required("address", &ip());
         let mac = fields.required("mac", &mac());
         Some(Self {
             address: address?,

@@ -1,8 +1,10 @@
 //! Value types of configuration keys, with their descriptions for error messages.
 
-use super::ipv4::{Address4, Prefix4};
+use super::ip::{Address, Prefix};
+use super::ipv4::Prefix4;
+use super::ipv6::Prefix6;
 use core::fmt::Display;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 use sluice_n4::{Cidr, Fqdn, NodeId};
 use sluice_wire::eth::{MacAddr, VlanId};
@@ -97,10 +99,44 @@ pub fn ipv4() -> Kind<Ipv4Addr> {
     Kind::new("an IPv4 address", |text| text.parse().ok())
 }
 
-/// An IPv4 address with the length of its subnet.
-pub fn address4() -> Kind<Address4> {
+/// An address of either family.
+pub fn ip() -> Kind<IpAddr> {
+    Kind::new("an IP address", |text| text.parse().ok())
+}
+
+/// An IPv6 address that UEs reach beyond their link.
+pub fn dns_ipv6() -> Kind<Ipv6Addr> {
+    Kind::new("an IPv6 address that UEs can reach", |text| {
+        let reached = |a: &Ipv6Addr| {
+            !(a.is_unspecified()
+                || a.is_multicast()
+                || a.is_loopback()
+                || a.is_unicast_link_local())
+        };
+        text.parse().ok().filter(reached)
+    })
+}
+
+/// An address with the length of its subnet. Link-local ones are made of the MAC address.
+pub fn address() -> Kind<Address> {
     Kind::new(
-        "an IPv4 address with its prefix length, such as 192.0.2.1/24",
+        "an IP address with its prefix length, such as 192.0.2.1/24 or 2001:db8::1/64",
+        |text| text.parse().ok(),
+    )
+}
+
+/// A prefix of either family without host bits; a bare address stands for itself.
+pub fn prefix() -> Kind<Prefix> {
+    Kind::new(
+        "an IP prefix without host bits, such as 192.0.2.0/24 or 2001:db8::/32",
+        |text| text.parse().ok(),
+    )
+}
+
+/// An IPv6 prefix without host bits; a bare address stands for itself.
+pub fn prefix6() -> Kind<Prefix6> {
+    Kind::new(
+        "an IPv6 prefix without host bits, such as 2001:db8::/32",
         |text| text.parse().ok(),
     )
 }

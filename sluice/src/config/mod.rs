@@ -10,7 +10,9 @@ mod dpdk;
 pub mod example;
 pub mod fields;
 mod interfaces;
+mod ip;
 mod ipv4;
+mod ipv6;
 pub mod kind;
 mod limits;
 mod machine;
@@ -19,6 +21,7 @@ mod n4;
 mod pools;
 mod ports;
 pub mod problem;
+mod router_advertisement;
 mod scaling;
 pub mod suggest;
 mod summary;
@@ -31,7 +34,9 @@ pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};
 pub use fields::At;
 pub use interfaces::{Interface, N4Address, N6, Neighbour, Route, Tunnel, TunnelKind};
+pub use ip::{Address, Prefix};
 pub use ipv4::{Address4, Prefix4};
+pub use ipv6::{Address6, Prefix6};
 pub use limits::Limits;
 pub use machine::Machine;
 pub use metrics::Metrics;
@@ -39,6 +44,7 @@ pub use n4::N4;
 pub use pools::Pool;
 pub use ports::{MTU_MAX, MTU_MIN, Port};
 pub use problem::{KnownKey, Problem, Refused};
+pub use router_advertisement::RouterAdvertisement;
 pub use scaling::{Decides, Scaling};
 pub use workers::{Placement, Workers};
 
@@ -69,6 +75,8 @@ pub struct UpfConfig {
     pub interfaces: Vec<Interface>,
     /// UE addresses.
     pub pools: Vec<Pool>,
+    /// What UEs are told of their IPv6 link.
+    pub router_advertisement: RouterAdvertisement,
     /// Cores, as configured.
     pub workers: Workers,
     /// Cores, as found for this machine.
@@ -143,6 +151,8 @@ impl UpfConfig {
         let interfaces = fields.required_sections("interfaces", expected, Interface::read);
         n4.complete(&interfaces, fields.report());
         let pools = fields.sections("pools", Pool::read);
+        let router_advertisement =
+            fields.section("router_advertisement", RouterAdvertisement::read);
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
@@ -155,6 +165,7 @@ impl UpfConfig {
             ports,
             interfaces,
             pools,
+            router_advertisement,
             workers,
             placement,
             limits,

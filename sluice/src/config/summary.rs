@@ -2,6 +2,7 @@
 
 use super::UpfConfig;
 use super::interfaces::Interface;
+use super::router_advertisement::RouterAdvertisement;
 use core::fmt::{self, Display, Write};
 use serde_json::{Value, json};
 use sluice_datapath::session::entry::SessionEntry;
@@ -39,6 +40,13 @@ impl UpfConfig {
         for pool in &self.pools {
             let name = &pool.network_instance.value;
             writeln!(out, "  pool        {}: {}", name, pool.prefix.value)?;
+        }
+        if self.interfaces.iter().any(|i| i.ipv6().next().is_some()) {
+            writeln!(
+                out,
+                "  ues on ipv6 {}",
+                advertised(&self.router_advertisement)
+            )?;
         }
         let cores = joined(&self.placement.workers);
         let housekeeping = self.placement.housekeeping;
@@ -94,6 +102,11 @@ impl UpfConfig {
             "ports": Value::from_iter(ports),
             "interfaces": Value::from_iter(self.interfaces.iter().map(interface_json)),
             "pools": Value::from_iter(pools),
+            "router_advertisement": {
+                "lifetime_s": self.router_advertisement.lifetime_s,
+                "mtu": self.router_advertisement.mtu.map(|at| at.value),
+                "dns": texts(&self.router_advertisement.dns),
+            },
             "workers": {
                 "cores": self.placement.workers,
                 "housekeeping_core": self.placement.housekeeping,
@@ -131,6 +144,18 @@ impl UpfConfig {
         ((lines * size_of::<SessionEntry>() + blocks * size_of::<ExtBlock>()) as u64)
             .div_ceil(1 << 20)
     }
+}
+
+/// `lifetime 64800 s, MTU auto, DNS 2001:db8::53`
+fn advertised(told: &RouterAdvertisement) -> String {
+    let mtu = told
+        .mtu
+        .map_or_else(|| "auto".to_owned(), |at| at.value.to_string());
+    let dns = match joined(&told.dns) {
+        none if none.is_empty() => "no DNS".to_owned(),
+        dns => format!("DNS {dns}"),
+    };
+    format!("lifetime {} s, MTU {mtu}, {dns}", told.lifetime_s)
 }
 
 /// `n3 on port p0 vlan 7: 192.0.2.1/24; n3 192.0.2.1, n6 internet`

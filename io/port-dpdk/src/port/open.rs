@@ -191,11 +191,25 @@ fn filter_addresses(
         Promiscuous::WhenNeeded => port.info.mac != caps.mac && !add_address(port),
     };
     if !promiscuous {
+        if config.all_multicast {
+            hear_groups(port, config.promiscuous);
+        }
         return Ok(());
     }
     // SAFETY: the port exists.
     let rc = unsafe { sys::rte_eth_promiscuous_enable(port.number) };
     port.check(PortStep::Promiscuous, rc).map(drop)
+}
+
+/// Drivers without a mode for groups may have promiscuous mode alone, or filter nothing at all: what they
+/// refuse is no error.
+fn hear_groups(port: &Attached, promiscuous: Promiscuous) {
+    // SAFETY: the port exists.
+    let refused = unsafe { sys::rte_eth_allmulticast_enable(port.number) } != 0;
+    if refused && promiscuous != Promiscuous::Off {
+        // SAFETY: the port exists.
+        unsafe { sys::rte_eth_promiscuous_enable(port.number) };
+    }
 }
 
 fn add_address(port: &Attached) -> bool {

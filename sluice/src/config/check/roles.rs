@@ -71,18 +71,14 @@ fn names(config: &UpfConfig, report: &mut Report) {
     }
 }
 
-/// A role names one of the interface's addresses, or none if there is only one.
+/// A role names one of the interface's IPv4 addresses, or none if there is only one.
 fn role_address(
     interface: &Interface,
     (line, address): (u32, Option<At<Ipv4Addr>>),
     key: String,
     report: &mut Report,
 ) {
-    let own: Vec<_> = interface
-        .addresses
-        .iter()
-        .map(|a| a.value.address)
-        .collect();
+    let own: Vec<_> = interface.ipv4().map(|a| a.value.address).collect();
     let listed = || {
         own.iter()
             .map(ToString::to_string)
@@ -90,6 +86,10 @@ fn role_address(
             .join(", ")
     };
     match address {
+        _ if own.is_empty() => {
+            let what = "the interface has IPv6 addresses only";
+            report.problem(line, key, what, "an IPv4 address of the interface");
+        }
         Some(given) if !own.contains(&given.value) => {
             let what = format!("{} is none of the interface's addresses", given.value);
             report.problem(given.line, key, what, format!("one of {}", listed()));

@@ -1,5 +1,6 @@
 //! DPDK settings from the configuration: memory, packet buffers, ports.
 
+use crate::config::Interface;
 use crate::config::UpfConfig;
 use crate::config::dpdk::{Dpdk, HugePages};
 use crate::config::ports::Port;
@@ -56,11 +57,19 @@ impl UpfConfig {
             mtu_bytes: port.mtu.map(|at| at.value),
             mac: port.mac.map(|mac| mac.0),
             promiscuous: port.promiscuous,
+            all_multicast: self.has_ipv6(port),
             ..PortConfig::new(
                 &port.name.value,
                 completed_devargs(port, rx_queues.max(tx_queues)),
             )
         }
+    }
+
+    /// Whether an interface on the port has IPv6 addresses.
+    fn has_ipv6(&self, port: &Port) -> bool {
+        let on_port = |i: &&Interface| i.port.value == port.name.value;
+        let mut there = self.interfaces.iter().filter(on_port);
+        there.any(|i| i.ipv6().next().is_some())
     }
 
     /// Largest MTU, in bytes, that rings and buffers have room for where the file gives none.

@@ -3,17 +3,26 @@
 mod dpdk;
 
 use super::interfaces::{Interface, Tunnel};
+use super::ip::Prefix;
 use super::{N6, UpfConfig};
 use core::fmt;
-use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
 use sluice_datapath::builder::Plan;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
+use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;
 use sluice_session::network::Side;
 use sluice_wire::eth::MacAddr;
+use sluice_wire::ipv6::MIN_MTU;
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;
+
+/// What the usual tunnel takes of a packet's room: IPv4, UDP, GTP-U with PDU Session Container.
+const TUNNEL_OVERHEAD_BYTES: u16 = 44;
+/// More is not met on the way to anybody.
+const ETHERNET_MTU: u16 = 1500;
 
 /// An opened port, as far as interfaces need to know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +112,29 @@ impl UpfConfig {
                 .map(|interface| self.interface(interface, ports))
                 .collect::<Result<_, _>>()?,
             pools: self.path_pools(),
+            router_advertisement: RouterAdvertisementConfig {
+                lifetime_s: self.router_advertisement.lifetime_s,
+                mtu_bytes: self.ue_mtu(ports),
+                dns: self.router_advertisement.dns.clone(),
+            },
         })
+    }
+
+    /// Largest packet of a UE that fits everywhere, unless the file says another: into a tunnel on the
+    /// access side, and onto a data network with IPv6. IPv6 allows no less than 1280 (RFC 8200, 5).
+    fn ue_mtu(&self, ports: &HashMap<String, OpenedPort>) -> u16 {
+        let mtu = |i: &Interface| {
+            let of_port = || ports.get(&i.port.value).map(|port| port.mtu_bytes);
+            i.mtu.map(|at| at.value).or_else(of_port)
+        };
+        let is_access = |i: &&Interface| i.tunnels.iter().any(|t| t.side == Side::Access);
+        let access = self.interfaces.iter().filter(is_access);
+        let access = access.filter_map(|i| Some(mtu(i)?.saturating_sub(TUNNEL_OVERHEAD_BYTES)));
+        let is_plain = |i: &&Interface| i.n6.is_some() && i.ipv6().next().is_some();
+        let plain = self.interfaces.iter().filter(is_plain).filter_map(mtu);
+        let fits = access.chain(plain).chain([ETHERNET_MTU]).min();
+        let auto = fits.unwrap_or(ETHERNET_MTU).max(MIN_MTU as u16);
+        self.router_advertisement.mtu.map_or(auto, |at| at.value)
     }
 
     fn interface(
@@ -126,7 +157,7 @@ impl UpfConfig {
                 port_bytes: port.mtu_bytes,
             });
         }
-        let addresses = interface.addresses.iter().map(|at| at.value);
+        let (routes, routes_ipv6) = routes(interface);
         let neighbours = interface.neighbours.iter();
         Ok(InterfaceConfig {
             name,
@@ -134,15 +165,25 @@ impl UpfConfig {
             vlan: interface.vlan.map(|at| at.value),
             mac: port.mac,
             mtu_bytes,
-            addresses: addresses.map(|a| (a.address, a.prefix_len)).collect(),
-            roles: self.roles(interface)?,
-            routes: interface
-                .all_routes()
-                .map(|(to, via)| (to.for_path(), via))
+            addresses: interface
+                .ipv4()
+                .map(|at| (at.value.address, at.value.prefix_len))
                 .collect(),
+            addresses_ipv6: interface
+                .ipv6()
+                .map(|at| (at.value.address, at.value.prefix_len))
+                .collect(),
+            roles: self.roles(interface)?,
+            routes,
+            routes_ipv6,
             neighbours: neighbours.map(|n| (n.address.value, n.mac)).collect(),
             proxy_arp: interface
                 .proxy_arp
+                .iter()
+                .map(|at| at.value.for_path())
+                .collect(),
+            proxy_nd: interface
+                .proxy_nd
                 .iter()
                 .map(|at| at.value.for_path())
                 .collect(),
@@ -260,6 +301,22 @@ impl UpfConfig {
             .position(|known| known.eq_ignore_ascii_case(name));
         InstanceId(at.and_then(|i| u8::try_from(i).ok()).unwrap_or(u8::MAX))
     }
+}
+
+/// Routes of either family, whose prefix and station are of one.
+type Routes = (Vec<(tables::Prefix, Ipv4Addr)>, Vec<(PrefixIpv6, Ipv6Addr)>);
+
+fn routes(interface: &Interface) -> Routes {
+    let mut routes = Routes::default();
+    for route in interface.all_routes() {
+        match route {
+            (Prefix::V4(to), IpAddr::V4(via)) => routes.0.push((to.for_path(), via)),
+            (Prefix::V6(to), IpAddr::V6(via)) => routes.1.push((to.for_path(), via)),
+            // Checked files have none.
+            _ => {}
+        }
+    }
+    routes
 }
 
 fn tunnel_role(interface: &Interface, tunnel: &Tunnel) -> Result<Role, ConvertError> {

@@ -6,6 +6,7 @@ use sluice_control::config::Role;
 use sluice_control::directory::Directory;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::tables::PrefixIpv6;
 use sluice_n4::{Features, NodeId, PeerPort};
 use sluice_port::PortId;
 use sluice_port_dpdk::Memory;
@@ -253,4 +254,81 @@ fn what_may_not_be_meant_is_warned_of() {
         warnings(&short_with(", peers: 192.0.2.20", "")),
         ["n4.peers"]
     );
+}
+
+/// [`SHORT`] with IPv6 on N6.
+fn dual() -> String {
+    short_with(
+        "addresses: 203.0.113.2/24, gateway: 203.0.113.1,",
+        "addresses: [203.0.113.2/24, '2001:db8:6::2/64'], gateway: [203.0.113.1, 'fe80::1'], \
+         routes: [{to: '2001:db8:9::/48', via: '2001:db8:6::9'}], \
+         neighbours: [{address: '2001:db8:6::9', mac: '02:00:00:00:00:09'}], \
+         proxy_nd: '2001:db8:45::/48',",
+    )
+}
+
+#[test]
+fn ipv6_reaches_the_control_core_beside_ipv4() {
+    let control = accepted(&dual()).config.control(&opened(1500)).unwrap();
+    let dn = &control.interfaces[1];
+    assert_eq!(dn.addresses, [([203, 0, 113, 2].into(), 24)]);
+    let ipv6 = |text: &str| text.parse::<std::net::Ipv6Addr>().unwrap();
+    let prefix = |text: &str, len| PrefixIpv6::new(ipv6(text), len).unwrap();
+    assert_eq!(dn.addresses_ipv6, [(ipv6("2001:db8:6::2"), 64)]);
+    assert_eq!(dn.routes.len(), 1);
+    assert_eq!(
+        dn.routes_ipv6,
+        [
+            (prefix("2001:db8:9::", 48), ipv6("2001:db8:6::9")),
+            (prefix("::", 0), ipv6("fe80::1")),
+        ]
+    );
+    let station = (ipv6("2001:db8:6::9").into(), MacAddr([2, 0, 0, 0, 0, 9]));
+    assert_eq!(dn.neighbours, [station]);
+    assert_eq!(dn.proxy_nd, [prefix("2001:db8:45::", 48)]);
+    assert!(Directory::new(&control).is_ok());
+    assert!(control.interfaces[0].addresses_ipv6.is_empty());
+    let ports = accepted(&dual()).config.port_configs();
+    assert_eq!(
+        [0, 1].map(|port: usize| ports[port].all_multicast),
+        [false, true]
+    );
+}
+
+#[test]
+fn ues_are_told_an_mtu_that_fits_tunnels_and_data_networks() {
+    let told = |text: &str, mtu| {
+        let control = accepted(text).config.control(&opened(mtu)).unwrap();
+        control.router_advertisement.mtu_bytes
+    };
+    assert_eq!(
+        [1500, 1544, 9000, 1280].map(|mtu| told(&dual(), mtu)),
+        [1456, 1500, 1500, 1280]
+    );
+    let narrow = dual().replace("{name: dn,", "{name: dn, mtu: 1400,");
+    assert_eq!(told(&narrow, 1500), 1400);
+    let given = format!("router_advertisement: {{mtu: 1320}}\n{}", dual());
+    assert_eq!(told(&given, 1500), 1320);
+}
+
+#[test]
+fn ues_are_told_what_the_file_says_of_routers_and_servers() {
+    let control = short().control(&opened(1500)).unwrap();
+    let told = control.router_advertisement;
+    assert_eq!((told.lifetime_s, told.dns.len()), (64_800, 0));
+    let section = "router_advertisement: {lifetime_s: 9000, dns: ['2001:db8::53']}";
+    let config = accepted(&format!("{section}\n{}", dual())).config;
+    let told = config.control(&opened(1500)).unwrap().router_advertisement;
+    assert_eq!(told.lifetime_s, 9000);
+    assert_eq!(told.dns[0].to_string(), "2001:db8::53");
+    let summary = config.summary();
+    for part in [
+        "2001:db8:6::2/64",
+        "lifetime 9000 s, MTU auto, DNS 2001:db8::53",
+    ] {
+        assert!(summary.contains(part), "{part} is not in\n{summary}");
+    }
+    let json = config.summary_json();
+    assert_eq!(json["router_advertisement"]["lifetime_s"], 9000);
+    assert_eq!(json["interfaces"][1]["addresses"][1], "2001:db8:6::2/64");
 }

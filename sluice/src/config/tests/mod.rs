@@ -3,6 +3,7 @@
 mod conversion;
 mod example;
 mod refused;
+mod refused_ipv6;
 mod spoiled;
 
 use super::{Loaded, Machine, Refused, UpfConfig};

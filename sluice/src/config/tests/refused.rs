@@ -5,7 +5,7 @@ use crate::config::UpfConfig;
 use std::path::Path;
 
 /// What an operator sees of a text.
-fn refusal(text: &str) -> String {
+pub(super) fn refusal(text: &str) -> String {
     match load(text) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(refused) => refused.to_string(),
@@ -13,7 +13,7 @@ fn refusal(text: &str) -> String {
 }
 
 /// A change to the short file, and what comes of it.
-fn refuses(old: &str, new: &str, message: &str) {
+pub(super) fn refuses(old: &str, new: &str, message: &str) {
     assert_eq!(refusal(&short_with(old, new)), message, "{new}");
 }
 
@@ -64,7 +64,8 @@ fn wrong_values_are_refused_with_line_key_and_what_was_expected() {
             "198.51.100.1/24",
             "198.51.100.1",
             "upf.yaml:6: interfaces[0].addresses: got '198.51.100.1'; \
-             expected an IPv4 address with its prefix length, such as 192.0.2.1/24",
+             expected an IP address with its prefix length, such as 192.0.2.1/24 or \
+             2001:db8::1/64",
         ),
         (
             "10.45.0.0/16",
@@ -145,7 +146,7 @@ fn slips_in_keys_are_guessed() {
         "pools:",
         "telemetry: 9100\npools:",
         "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
-         workers, limits, metrics, control_socket, log",
+         router_advertisement, workers, limits, metrics, control_socket, log",
     );
 }
 

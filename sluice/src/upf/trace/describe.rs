@@ -42,6 +42,12 @@ pub fn sought(sought: TraceTarget) -> Value {
     }
 }
 
+/// The prefix that a UE's IPv6 addresses have.
+fn prefix_text(prefix: u64) -> String {
+    let first = Ipv6Addr::from_bits(u128::from(prefix) << 64);
+    format!("{first}/64")
+}
+
 impl Scene<'_> {
     /// A step of a packet.
     pub fn describe(&self, packet: u64, record: &Record) -> Value {
@@ -120,7 +126,9 @@ impl Scene<'_> {
     fn rule(&self, rule: &RuleSeen, fate: Fate) -> Value {
         let mut told = Map::new();
         if let Some(names) = &self.names {
-            told.insert("ue".into(), json!(names.ue));
+            let prefix = || names.ue_prefix.map(|prefix| json!(prefix_text(prefix)));
+            let ue = names.ue.map(|ue| json!(ue)).or_else(prefix);
+            told.insert("ue".into(), ue.unwrap_or_default());
             told.insert("pdr".into(), json!(names.pdr));
             told.insert("precedence".into(), json!(names.precedence));
             told.insert("far".into(), json!(names.far));

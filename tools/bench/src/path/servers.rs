@@ -51,8 +51,9 @@ impl Servers {
                 .extend(prefix.map(|prefix| (prefix, gateway(number))));
         }
         n6.neighbours
-            .extend((0..GATEWAYS).map(|number| (gateway(number), station(number))));
-        n6.neighbours.push((address(ON_LINK), station(ON_LINK)));
+            .extend((0..GATEWAYS).map(|number| (gateway(number).into(), station(number))));
+        n6.neighbours
+            .push((address(ON_LINK).into(), station(ON_LINK)));
     }
 }
 

@@ -111,8 +111,8 @@ pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConf
         roles: vec![tunnels(ACCESS), tunnels(INTERNET)],
         routes: peers.route().into_iter().collect(),
         neighbours: (0..GNBS)
-            .map(|i| (gnb_address(i), gnb_mac(i)))
-            .chain(peers.are_routed().then_some((ROUTER, ROUTER_MAC)))
+            .map(|i| (gnb_address(i).into(), gnb_mac(i)))
+            .chain(peers.are_routed().then_some((ROUTER.into(), ROUTER_MAC)))
             .collect(),
         ..interface("n3", N3, N3_MAC, UPF_N3)
     };
@@ -125,13 +125,14 @@ pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConf
             id: INTERNET_ID,
         }],
         routes: default.map(|all| (all, GATEWAY)).into_iter().collect(),
-        neighbours: vec![(GATEWAY, DN_MAC)],
+        neighbours: vec![(GATEWAY.into(), DN_MAC)],
         ..interface("n6", N6, N6_MAC, UPF_N6)
     };
     servers.configure(&mut n6);
     ControlConfig {
         interfaces: vec![n3, n6],
         pools: vec![pool],
+        ..ControlConfig::default()
     }
 }
 
@@ -139,7 +140,7 @@ pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConf
 pub fn n4_interface() -> InterfaceConfig {
     InterfaceConfig {
         roles: vec![Role::N4 { address: N4_UPF }],
-        neighbours: vec![(N4_SMF, SMF_MAC)],
+        neighbours: vec![(N4_SMF.into(), SMF_MAC)],
         ..interface("n4", N4, N4_MAC, N4_UPF)
     }
 }
@@ -152,10 +153,13 @@ fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> Inter
         mac,
         mtu_bytes: MTU_BYTES,
         addresses: vec![(address, 24)],
+        addresses_ipv6: vec![],
         roles: vec![],
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: vec![],
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     }
