@@ -347,7 +347,10 @@ fn config() -> ControlConfig {
             },
             InterfaceConfig {
                 routes: vec![(all, [198, 51, 100, 254].into())],
-                neighbours: vec![(Ipv4Addr::new(198, 51, 100, 7).into(), MacAddr([2, 0, 0, 0, 1, 7]))],
+                neighbours: vec![(
+                    Ipv4Addr::new(198, 51, 100, 7).into(),
+                    MacAddr([2, 0, 0, 0, 1, 7]),
+                )],
                 proxy_arp: vec![ues],
                 ..interface("internet", 1, 6, N6, n6)
             },

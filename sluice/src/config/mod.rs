@@ -16,6 +16,7 @@ mod ipv6;
 pub mod kind;
 mod limits;
 mod machine;
+mod marking;
 mod metrics;
 mod n4;
 mod pools;
@@ -39,6 +40,7 @@ pub use ipv4::{Address4, Prefix4};
 pub use ipv6::{Address6, Prefix6};
 pub use limits::Limits;
 pub use machine::Machine;
+pub use marking::Marking;
 pub use metrics::Metrics;
 pub use n4::N4;
 pub use pools::Pool;
@@ -77,6 +79,8 @@ pub struct UpfConfig {
     pub pools: Vec<Pool>,
     /// What UEs are told of their IPv6 link.
     pub router_advertisement: RouterAdvertisement,
+    /// DSCP of outer headers; of QFIs that are not there 0.
+    pub dscp: Vec<Marking>,
     /// Cores, as configured.
     pub workers: Workers,
     /// Cores, as found for this machine.
@@ -153,6 +157,8 @@ impl UpfConfig {
         let pools = fields.sections("pools", Pool::read);
         let router_advertisement =
             fields.section("router_advertisement", RouterAdvertisement::read);
+        let dscp = fields.sections("dscp", Marking::read);
+        Marking::apart(&dscp, fields);
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
@@ -166,6 +172,7 @@ impl UpfConfig {
             interfaces,
             pools,
             router_advertisement,
+            dscp,
             workers,
             placement,
             limits,

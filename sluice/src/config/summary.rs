@@ -107,6 +107,9 @@ impl UpfConfig {
                 "mtu": self.router_advertisement.mtu.map(|at| at.value),
                 "dns": texts(&self.router_advertisement.dns),
             },
+            "dscp": Value::from_iter(self.dscp.iter().map(|marking| {
+                json!({ "qfi": marking.qfi.value, "dscp": marking.dscp })
+            })),
             "workers": {
                 "cores": self.placement.workers,
                 "housekeeping_core": self.placement.housekeeping,

@@ -7,7 +7,7 @@ use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ids::WorkerId;
 use sluice_mem::shard::ShardId;
 use sluice_port::Packet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Instant;
 
 /// Requests whose moves are under way.
@@ -76,14 +76,15 @@ type Begun = Result<(Option<ShardId>, Value), String>;
 fn move_shard<P: Packet>(
     core: &mut Core<P>,
     shard: Option<u16>,
-    ue: Option<Ipv4Addr>,
+    ue: Option<IpAddr>,
     to: u8,
 ) -> Begun {
     let shard = match (shard, ue) {
         (Some(shard), None) => shard,
         (None, Some(ue)) => {
+            let seid = core.up.seid_of_ue(ue);
             let lines = core.up.sessions();
-            let line = lines.iter().find(|line| line.ue_address == Some(ue));
+            let line = lines.iter().find(|line| Some(line.seid) == seid);
             line.ok_or_else(|| format!("no session has the UE address {ue}"))?
                 .shard
         }

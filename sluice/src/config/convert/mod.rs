@@ -9,6 +9,7 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
 use sluice_datapath::builder::Plan;
+use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
 use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
@@ -117,7 +118,17 @@ impl UpfConfig {
                 mtu_bytes: self.ue_mtu(ports),
                 dns: self.router_advertisement.dns.clone(),
             },
+            dscp: self.dscp_by_qfi(),
         })
+    }
+
+    fn dscp_by_qfi(&self) -> DscpByQfi {
+        let mut by_qfi = DscpByQfi::default();
+        for marking in &self.dscp {
+            // Both were read within their bounds.
+            by_qfi.set(marking.qfi.value, marking.dscp);
+        }
+        by_qfi
     }
 
     /// Largest packet of a UE that fits everywhere, unless the file says another: into a tunnel on the

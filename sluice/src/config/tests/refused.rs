@@ -146,7 +146,7 @@ fn slips_in_keys_are_guessed() {
         "pools:",
         "telemetry: 9100\npools:",
         "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
-         router_advertisement, workers, limits, metrics, control_socket, log",
+         router_advertisement, dscp, workers, limits, metrics, control_socket, log",
     );
 }
 

@@ -26,11 +26,6 @@ pub struct Scene<'a> {
     pub names: Option<RuleNames>,
 }
 
-/// The addresses of a UE with this upper half.
-fn prefix_text(prefix: u64) -> String {
-    format!("{}/64", Ipv6Addr::from_bits(u128::from(prefix) << 64))
-}
-
 /// Who is followed.
 pub fn sought(sought: TraceTarget) -> Value {
     match sought {

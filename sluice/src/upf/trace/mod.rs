@@ -301,10 +301,12 @@ fn sought<P: Packet>(request: &Request, core: &Core<P>) -> Result<TraceTarget, S
     match (ue, peer, address, teid) {
         (Some(ue), None, None, None) => Ok(target_of_ue(ue)),
         (None, Some(peer), None, None) => Ok(TraceTarget::Peer(peer)),
-        (None, None, Some(IpAddr::V4(address)), Some(teid)) => Ok(match directory.number_of(address) {
-            Some(local) => TraceTarget::Teid { local, teid },
-            None => TraceTarget::Tunnel(address, teid),
-        }),
+        (None, None, Some(IpAddr::V4(address)), Some(teid)) => {
+            Ok(match directory.number_of(address) {
+                Some(local) => TraceTarget::Teid { local, teid },
+                None => TraceTarget::Tunnel(address, teid),
+            })
+        }
         (None, None, Some(address @ IpAddr::V6(_)), None) => Ok(target_of_ue(address)),
         (None, None, Some(IpAddr::V4(address)), None) => {
             let mut peers = directory.peers();
