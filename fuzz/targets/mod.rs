@@ -4,7 +4,9 @@
 mod checks;
 mod config;
 mod control;
+mod flow_description;
 mod gtpu;
+mod ipv6;
 mod n4;
 mod packets;
 mod path;
@@ -13,6 +15,7 @@ mod session;
 
 pub use config::config;
 pub use control::control_core;
+pub use flow_description::flow_description;
 pub use gtpu::gtpu_parse;
 pub use n4::n4_endpoint;
 pub use packets::packets;
@@ -95,6 +98,13 @@ pub const TARGETS: &[Target] = &[
         mutate: mutate::text,
         parts: parts::lines,
         cases: 60_000,
+    },
+    Target {
+        name: "flow_description",
+        run: flow_description,
+        mutate: mutate::text,
+        parts: parts::lines,
+        cases: 100_000,
     },
 ];
 

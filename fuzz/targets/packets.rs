@@ -1,5 +1,6 @@
-//! Ethernet, ARP, IPv4, UDP and ICMP: reading and what is done with what was read.
+//! Ethernet, ARP, IPv4, UDP and ICMP, and IPv6 beside: reading and what is done with what was read.
 
+use super::ipv6;
 use sluice_wire::arp::Arp;
 use sluice_wire::checksum::checksum;
 use sluice_wire::eth::{Eth, EthHeader, EtherType};
@@ -20,6 +21,8 @@ pub fn packets(data: &[u8]) {
     ip(data);
     udp(data);
     icmp_message(data);
+    ipv6::ip(data);
+    ipv6::icmp(data);
 }
 
 fn ethernet(data: &[u8]) {
@@ -44,6 +47,7 @@ fn ethernet(data: &[u8]) {
     match eth.ethertype() {
         EtherType::ARP => arp(eth.payload()),
         EtherType::IPV4 => ip(eth.payload()),
+        EtherType::IPV6 => ipv6::ip(eth.payload()),
         _ => {}
     }
 }

@@ -43,6 +43,7 @@ tests! {
     session_machine
     control_core
     config
+    flow_description
 }
 
 /// Those that `make fuzz` runs: one program each in the workspace beside.

@@ -5,6 +5,7 @@
 
 mod config;
 mod control;
+mod flow_description;
 mod frames;
 mod gtpu;
 mod n4;
@@ -45,6 +46,7 @@ pub fn generated(target: &str) -> Vec<Entry> {
         "n4_endpoint" => n4::scripts(),
         "packet_path" => path::scripts(),
         "config" => config::files(),
+        "flow_description" => flow_description::texts(),
         "session_machine" => session::scripts(),
         "control_core" => control::scripts(),
         _ => Vec::new(),

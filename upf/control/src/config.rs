@@ -1,6 +1,7 @@
 //! Control core configuration: interfaces, roles, gateways.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
@@ -17,6 +18,8 @@ pub struct ControlConfig {
     pub pools: Vec<Pool>,
     /// What UEs are told of their IPv6 link.
     pub router_advertisement: RouterAdvertisementConfig,
+    /// DSCP of outer headers.
+    pub dscp: DscpByQfi,
 }
 
 /// What Router Advertisements say (RFC 4861, 4.2) beside the session's prefix.

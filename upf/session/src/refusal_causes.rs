@@ -48,8 +48,8 @@ const CAUSES: &[(Cause, &str)] = &[
     (
         Cause::RULE_CREATION_MODIFICATION_FAILURE,
         "A rule cannot be carried out; Failed Rule ID and Offending IE name it: a Network Instance that upf.yaml \
-         does not have, a UE address that another session holds, an SDF filter (not served yet), an identifier \
-         that is there twice or not at all.",
+         does not have, a UE address or prefix that another session holds, an SDF filter that says more than \
+         `permit out`, an identifier that is there twice or not at all.",
     ),
     (
         Cause::PFCP_ENTITY_IN_CONGESTION,

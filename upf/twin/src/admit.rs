@@ -4,13 +4,16 @@ mod check;
 mod far;
 mod pdr;
 mod qer;
+mod sdf;
+mod ue_address;
 
 use crate::config::TwinConfig;
 use crate::rules::Session;
 use crate::up_fteid::Choices;
 use crate::usage::Urr;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
-use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags};
+use sluice_wire::pfcp::value::{NtpTime, PdnType, SessionModificationRequestFlags};
+use sluice_wire::pfcp::{Cause, IeType};
 use std::fmt;
 
 pub use check::check;
@@ -20,7 +23,12 @@ pub use far::EndMarker;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// The request itself is impossible; the session stays as it was.
-    Request(String),
+    Request {
+        /// In words.
+        why: String,
+        /// What the response says, where that does not depend on what else is wrong.
+        said: Option<(Cause, IeType)>,
+    },
     /// The UP function's answer does not fit the request.
     Answer(String),
 }
@@ -28,7 +36,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Request(why) => write!(f, "the request cannot be granted: {why}"),
+            Self::Request { why, .. } => write!(f, "the request cannot be granted: {why}"),
             Self::Answer(why) => write!(f, "the answer does not fit the request: {why}"),
         }
     }
@@ -38,7 +46,23 @@ impl std::error::Error for Refused {}
 
 /// Refuses a request.
 pub fn no<T>(why: impl Into<String>) -> Result<T, Refused> {
-    Err(Refused::Request(why.into()))
+    Err(Refused::Request {
+        why: why.into(),
+        said: None,
+    })
+}
+
+/// Refuses a request for one of its IEs.
+pub fn no_to<T>(cause: Cause, ie: IeType, why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused::Request {
+        why: why.into(),
+        said: Some((cause, ie)),
+    })
+}
+
+/// Refuses a rule for one of its IEs.
+pub fn no_rule<T>(ie: IeType, why: impl Into<String>) -> Result<T, Refused> {
+    no_to(Cause::RULE_CREATION_MODIFICATION_FAILURE, ie, why)
 }
 
 /// A session's rules while a request is applied to them.
@@ -61,6 +85,7 @@ impl Draft<'_, '_> {
         if traffic_endpoints || !request.create_mar.is_empty() || !request.create_bar.is_empty() {
             return no("traffic endpoints, MARs and BARs are not interpreted");
         }
+        pdn_type(request.pdn_type)?;
         for urr in &request.create_urr {
             self.create_urr(urr)?;
         }
@@ -73,6 +98,8 @@ impl Draft<'_, '_> {
         for pdr in &request.create_pdr {
             self.create_pdr(pdr)?;
         }
+        self.rules.told = self.rules.ue();
+        self.rules.give_up_unused_filters();
         Ok(())
     }
 
@@ -87,6 +114,7 @@ impl Draft<'_, '_> {
             }
         }
         self.remove(request)?;
+        self.rules.give_up_unused_filters();
         for urr in &request.create_urr {
             self.create_urr(urr)?;
         }
@@ -99,7 +127,14 @@ impl Draft<'_, '_> {
         for pdr in &request.create_pdr {
             self.create_pdr(pdr)?;
         }
-        self.update(request)
+        self.update(request)?;
+        // A prefix may come later, and then stays as well.
+        let told = &mut self.rules.told;
+        told.prefix = told
+            .prefix
+            .or(self.rules.pdrs.values().find_map(|p| p.ue.prefix));
+        self.rules.give_up_unused_filters();
+        Ok(())
     }
 
     fn remove(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
@@ -139,6 +174,16 @@ impl Draft<'_, '_> {
     fn create_urr(&mut self, ie: &sluice_wire::pfcp::group::CreateUrr<'_>) -> Result<(), Refused> {
         let urr = Urr::new(ie, self.now);
         new("URR", ie.urr_id.0, self.rules.urrs.insert(ie.urr_id.0, urr))
+    }
+}
+
+/// Sessions of IP packets, of either version (8.2.79).
+fn pdn_type(pdn_type: Option<PdnType>) -> Result<(), Refused> {
+    let refused = |cause| no_to(cause, IeType::PDN_TYPE, "no PDN type of IP packets");
+    match pdn_type {
+        None | Some(PdnType::IPV4 | PdnType::IPV6 | PdnType::IPV4V6) => Ok(()),
+        Some(PdnType::NON_IP | PdnType::ETHERNET) => refused(Cause::SERVICE_NOT_SUPPORTED),
+        Some(_) => refused(Cause::MANDATORY_IE_INCORRECT),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Network around the UPF: interfaces and stations.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which side of the UPF (TS 29.244, 8.2.2 and 8.2.24).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +56,10 @@ pub struct TunnelEnd {
 
 /// An IPv4 prefix: address and length.
 pub type Prefix = (Ipv4Addr, u8);
+/// An IPv6 prefix.
+pub type Prefix6 = (Ipv6Addr, u8);
+/// A prefix of either version.
+type AnyPrefix = (IpAddr, u8);
 
 /// A logical interface.
 #[derive(Clone, Debug)]
@@ -70,14 +74,18 @@ pub struct Link {
     pub mtu_bytes: u16,
     /// Our addresses with the lengths of their prefixes.
     pub addresses: Vec<Prefix>,
+    /// Our IPv6 addresses, without the link-local one.
+    pub addresses6: Vec<Prefix6>,
     /// Tunnels that end here.
     pub tunnels: Vec<TunnelEnd>,
     /// Plain packets of this data network go in and out here.
     pub plain: Option<InterfaceName>,
     /// Static routes: prefix and gateway.
     pub routes: Vec<(Prefix, Ipv4Addr)>,
-    /// Stations whose MAC addresses are known.
-    pub stations: Vec<(Ipv4Addr, [u8; 6])>,
+    /// Those for IPv6.
+    pub routes6: Vec<(Prefix6, Ipv6Addr)>,
+    /// Stations whose MAC addresses are known, by both kinds of address.
+    pub stations: Vec<(IpAddr, [u8; 6])>,
     /// Outer sources allowed; empty allows all.
     pub allowed_peers: Vec<Prefix>,
     /// Tunnel packets with a wrong UDP checksum are dropped.
@@ -87,7 +95,7 @@ pub struct Link {
 impl Link {
     /// The next hop towards `to`: `to` itself on the link, else the gateway of the longest
     /// prefix.
-    pub fn station_towards(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+    pub fn station_towards(&self, to: IpAddr) -> Option<IpAddr> {
         let route = self.longest_route(to);
         match self.longest_link(to) {
             Some(link) if route.is_none_or(|(len, _)| link >= len) => Some(to),
@@ -96,39 +104,59 @@ impl Link {
     }
 
     /// The length of the longest prefix of the link that `to` lies in.
-    pub fn longest_link(&self, to: Ipv4Addr) -> Option<u8> {
-        let there = self.addresses.iter().filter(|p| contains(**p, to));
-        there.map(|(_, len)| *len).max()
+    pub fn longest_link(&self, to: IpAddr) -> Option<u8> {
+        let there = self.prefixes().filter(|p| contains(*p, to));
+        there.map(|(_, len)| len).max()
     }
 
     /// The longest static route's length and gateway; the first of equals.
-    pub fn longest_route(&self, to: Ipv4Addr) -> Option<(u8, Ipv4Addr)> {
-        let routes = self.routes.iter().filter(|(p, _)| contains(*p, to));
-        let longest = routes.rev().max_by_key(|((_, len), _)| *len);
-        longest.map(|((_, len), gateway)| (*len, *gateway))
+    pub fn longest_route(&self, to: IpAddr) -> Option<(u8, IpAddr)> {
+        let routes: Vec<_> = self
+            .all_routes()
+            .filter(|(p, _)| contains(*p, to))
+            .collect();
+        let longest = routes.into_iter().rev().max_by_key(|((_, len), _)| *len);
+        longest.map(|((_, len), gateway)| (len, gateway))
     }
 
     /// True if `address` is one of ours here.
-    pub fn is_ours(&self, address: Ipv4Addr) -> bool {
-        self.addresses.iter().any(|(a, _)| *a == address)
-    }
-
-    /// True if `to` lies on the link.
-    pub fn is_connected(&self, to: Ipv4Addr) -> bool {
-        self.addresses.iter().any(|p| contains(*p, to))
+    pub fn is_ours(&self, address: IpAddr) -> bool {
+        self.prefixes().any(|(a, _)| a == address)
     }
 
     /// The MAC address of a station.
-    pub fn mac_of(&self, station: Ipv4Addr) -> Option<[u8; 6]> {
+    pub fn mac_of(&self, station: IpAddr) -> Option<[u8; 6]> {
         let known = self.stations.iter().find(|(a, _)| *a == station);
         known.map(|(_, mac)| *mac)
     }
+
+    fn prefixes(&self) -> impl Iterator<Item = AnyPrefix> {
+        let ipv4 = self.addresses.iter().map(|(a, len)| ((*a).into(), *len));
+        let ipv6 = self.addresses6.iter().map(|(a, len)| ((*a).into(), *len));
+        ipv4.chain(ipv6)
+    }
+
+    fn all_routes(&self) -> impl Iterator<Item = (AnyPrefix, IpAddr)> {
+        let ipv4 = self.routes.iter();
+        let ipv4 = ipv4.map(|((base, len), via)| (((*base).into(), *len), (*via).into()));
+        let ipv6 = self.routes6.iter();
+        let ipv6 = ipv6.map(|((base, len), via)| (((*base).into(), *len), (*via).into()));
+        ipv4.chain(ipv6)
+    }
 }
 
-/// True if `address` lies in `prefix`.
-pub fn contains((base, len): Prefix, address: Ipv4Addr) -> bool {
-    let differing = u32::from(base) ^ u32::from(address);
-    u32::from(len) <= differing.leading_zeros()
+/// True if `address` lies in `prefix`; one of the other version never does.
+pub fn contains((base, len): AnyPrefix, address: IpAddr) -> bool {
+    let same_bits = match (base, address) {
+        (IpAddr::V4(base), IpAddr::V4(address)) => {
+            (u32::from(base) ^ u32::from(address)).leading_zeros()
+        }
+        (IpAddr::V6(base), IpAddr::V6(address)) => {
+            (u128::from(base) ^ u128::from(address)).leading_zeros()
+        }
+        _ => return false,
+    };
+    u32::from(len) <= same_bits
 }
 
 /// All of it.
@@ -138,6 +166,8 @@ pub struct TwinConfig {
     pub links: Vec<Link>,
     /// A maximum bit rate of 0 lets nothing pass; otherwise it is no limit. The TS does not say.
     pub zero_rate_closes: bool,
+    /// DSCP of outer headers, by QFI; of others 0.
+    pub dscp: Vec<(u8, u8)>,
 }
 
 impl TwinConfig {
@@ -198,10 +228,17 @@ mod tests {
 
     #[test]
     fn a_prefix_contains_what_shares_its_leading_bits() {
-        let p = (Ipv4Addr::new(10, 45, 0, 0), 16);
-        assert!(contains(p, [10, 45, 255, 1].into()));
-        assert!(!contains(p, [10, 44, 0, 1].into()));
-        assert!(contains((Ipv4Addr::UNSPECIFIED, 0), [1, 2, 3, 4].into()));
-        assert!(contains((Ipv4Addr::LOCALHOST, 32), Ipv4Addr::LOCALHOST));
+        let lies = |base: &str, len, address: &str| {
+            let address = address.parse().expect("an address");
+            contains((base.parse().expect("an address"), len), address)
+        };
+        assert!(lies("10.45.0.0", 16, "10.45.255.1"));
+        assert!(!lies("10.45.0.0", 16, "10.44.0.1"));
+        assert!(lies("0.0.0.0", 0, "1.2.3.4"));
+        assert!(lies("127.0.0.1", 32, "127.0.0.1"));
+        assert!(lies("2001:db8::", 33, "2001:db8:7fff::1"));
+        assert!(!lies("2001:db8::", 33, "2001:db8:8000::1"));
+        assert!(!lies("::", 0, "1.2.3.4"));
+        assert!(!lies("0.0.0.0", 0, "2001:db8::1"));
     }
 }

@@ -2,17 +2,20 @@
 
 use crate::config::{Link, Side, TwinConfig};
 use crate::fragment::fragment;
-use crate::ipv4::{self, with_one_hop_less};
+use crate::ip::Packet;
+use crate::ipv4;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
 use sluice_wire::pfcp::value::Gate;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const GTPU: u16 = 2152;
 const G_PDU: u8 = 255;
 const END_MARKER: u8 = 254;
 const IPV4_UDP: usize = 20 + 8;
+/// Ethernet type.
+const IPV4: [u8; 2] = [0x08, 0x00];
 
 /// Everything that happens to a packet once its PDR is known. It may leave in pieces.
 pub fn forward(
@@ -37,8 +40,11 @@ fn decide(
 ) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
     let uplink = session.is_uplink(&pdr);
-    let packet = detected.packet.bytes;
-    let dst = detected.packet.header.destination_addr();
+    let packet = detected.packet.bytes();
+    let dst = detected.packet.destination();
+    if let Some(outcome) = stays_on_the_link(session, &pdr, detected) {
+        return Ok(vec![outcome]);
+    }
     gates(config, session, &pdr, uplink)?;
     let to = destination(&session.fars[&pdr.far])?.clone();
     rates(session, &pdr, uplink, packet.len(), now_ns)?;
@@ -49,26 +55,19 @@ fn decide(
     let relayed = detected.tunnelled && to.tunnel.is_some();
     let inner = match relayed {
         true => packet.to_vec(),
-        false if detected.packet.header.ttl() <= 1 => {
+        false if detected.packet.hops() <= 1 => {
             let notice = Notice::Icmp(IcmpCause::TtlExceeded, packet.to_vec());
             return Err((Drop::TtlExceeded, Some(notice)));
         }
-        false => with_one_hop_less(packet),
+        false => detected.packet.with_one_hop_less(),
     };
     let way = way_out(config, &to, dst)?;
-    let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
-    // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
-    let qfi = qfis.reduce(|first, next| if first == 0 { next } else { first });
-    let extensions = match qfi {
-        Some(qfi) => vec![(0x85, vec![u8::from(uplink) << 4, qfi])],
-        None if relayed && detected.has_flow => passed_on(&detected.passed_on),
-        None => vec![],
-    };
+    let extensions = extension_headers(session, &pdr, uplink, relayed, detected);
     let overhead = to
         .tunnel
-        .map_or(0, |t| outer(&way, t, G_PDU, &extensions, 0).len());
+        .map_or(0, |t| outer(&way, t, (G_PDU, 0), &extensions, 0).len());
     let fits = way.link.mtu_bytes - overhead as u16;
-    if inner.len() > usize::from(fits) && detected.packet.header.dont_fragment() {
+    if inner.len() > usize::from(fits) && !detected.packet.may_be_cut() {
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
         return Err((Drop::TooBig, Some(notice)));
     }
@@ -80,6 +79,7 @@ fn decide(
     if mac.is_some() {
         count(session, &pdr, uplink, inner.len());
     }
+    let tos = dscp(config, session, &pdr) << 2 | detected.packet.traffic_class() & 3;
     let mut outcomes = Vec::new();
     for piece in pieces {
         let Some(mac) = mac else {
@@ -88,17 +88,78 @@ fn decide(
         };
         let headers = match to.tunnel {
             None => Vec::new(),
-            Some(remote) => outer(&way, remote, G_PDU, &extensions, piece.len()),
+            Some(remote) => outer(&way, remote, (G_PDU, tos), &extensions, piece.len()),
         };
         outcomes.push(Outcome::Sent(Sent {
             port: way.link.port,
             source_port_at: to.tunnel.map(|_| source_port_at(way.link)),
-            frame: frame(way.link, mac, &[&headers[..], &piece].concat()),
+            frame: frame(
+                way.link,
+                mac,
+                ether_type(&to, &detected.packet),
+                &[&headers[..], &piece].concat(),
+            ),
             flow: detected.packet.flow(),
             stream: (detected.session, pdr.source == Side::Access),
         }));
     }
     Ok(outcomes)
+}
+
+/// What a packet is marked with.
+fn qfi(session: &Session, pdr: &Pdr) -> Option<u8> {
+    let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
+    // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
+    qfis.reduce(|first, next| if first == 0 { next } else { first })
+}
+
+/// The DSCP of the outer headers of a PDR's packets.
+fn dscp(config: &TwinConfig, session: &Session, pdr: &Pdr) -> u8 {
+    let qfi = qfi(session, pdr);
+    let configured = config.dscp.iter().find(|(of, _)| Some(*of) == qfi);
+    configured.map_or(0, |(_, dscp)| *dscp)
+}
+
+/// The extension headers of a new outer header, types and contents.
+fn extension_headers(
+    session: &Session,
+    pdr: &Pdr,
+    uplink: bool,
+    relayed: bool,
+    detected: &Detected<'_>,
+) -> Vec<(u8, Vec<u8>)> {
+    match qfi(session, pdr) {
+        Some(qfi) => vec![(0x85, vec![u8::from(uplink) << 4, qfi])],
+        None if relayed && detected.has_flow => passed_on(&detected.passed_on),
+        None => vec![],
+    }
+}
+
+/// What becomes of an IPv6 packet between addresses of a link (RFC 4291, 2.5.6): routers do not forward
+/// it. A tunnel that goes on is part of the UE's link.
+fn stays_on_the_link(session: &Session, pdr: &Pdr, detected: &Detected<'_>) -> Option<Outcome> {
+    let Packet::V6(packet) = &detected.packet else {
+        return None;
+    };
+    let to = session.fars.get(&pdr.far).filter(|far| far.forwards);
+    let to = to.and_then(|far| far.forwarding.as_ref());
+    let goes_on = to.is_some_and(|to| to.tunnel.is_some() && !to.is_to_cp());
+    if !packet.is_of_the_link() || (detected.tunnelled && goes_on) {
+        return None;
+    }
+    let from_ue = detected.tunnelled && session.is_uplink(pdr);
+    match from_ue && packet.is_router_solicitation() {
+        true => Some(Outcome::RouterSolicitation(packet.bytes.to_vec())),
+        false => Some(Outcome::Dropped(Drop::LinkLocal, None)),
+    }
+}
+
+/// Outer headers are IPv4's.
+fn ether_type(to: &Forwarding, packet: &Packet<'_>) -> [u8; 2] {
+    match to.tunnel {
+        Some(_) => IPV4,
+        None => packet.ether_type(),
+    }
 }
 
 /// The packet leaves: all of the PDR's URRs count it, whole and once.
@@ -112,7 +173,7 @@ fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
 
 /// True if a FAR's way without a tunnel has come to its end: at an address of ours on a link of
 /// that data network.
-fn is_own(config: &TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> bool {
+fn is_own(config: &TwinConfig, to: &Forwarding, dst: IpAddr) -> bool {
     let place = match to.tunnel {
         None => config.data_network(to.side, to.instance.as_deref()),
         Some(_) => None,
@@ -212,10 +273,10 @@ fn destination(far: &Far) -> Result<&Forwarding, End> {
 struct Output<'a> {
     link: &'a Link,
     local: Ipv4Addr,
-    station: Ipv4Addr,
+    station: IpAddr,
 }
 
-fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result<Output<'a>, End> {
+fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: IpAddr) -> Result<Output<'a>, End> {
     let instance = to.instance.as_deref();
     let no_route = (Drop::NoRoute, None);
     if let Some(remote) = to.tunnel {
@@ -244,7 +305,7 @@ fn way_out<'a>(config: &'a TwinConfig, to: &Forwarding, dst: Ipv4Addr) -> Result
     }
 }
 
-fn plain_way(link: &Link, station: Ipv4Addr) -> Output<'_> {
+fn plain_way(link: &Link, station: IpAddr) -> Output<'_> {
     Output {
         link,
         local: Ipv4Addr::UNSPECIFIED,
@@ -258,7 +319,7 @@ fn tunnel_way<'a>(config: &'a TwinConfig, to: &Forwarding, remote: Remote) -> Op
     Some(Output {
         link,
         local: end.address,
-        station: link.station_towards(remote.address)?,
+        station: link.station_towards(remote.address.into())?,
     })
 }
 
@@ -276,10 +337,10 @@ pub fn end_marker(
     let way = tunnel_way(config, &to, marker.to).ok_or(Drop::NoRoute)?;
     let mac = way.link.mac_of(way.station);
     let mac = mac.ok_or(Drop::NextHopUnresolved)?;
-    let packet = outer(&way, marker.to, END_MARKER, &[], 0);
+    let packet = outer(&way, marker.to, (END_MARKER, 0), &[], 0);
     Ok(Sent {
         port: way.link.port,
-        frame: frame(way.link, mac, &packet),
+        frame: frame(way.link, mac, IPV4, &packet),
         source_port_at: Some(source_port_at(way.link)),
         flow: Vec::new(),
         stream,
@@ -291,7 +352,7 @@ pub fn end_marker(
 fn outer(
     way: &Output<'_>,
     remote: Remote,
-    message_type: u8,
+    (message_type, tos): (u8, u8),
     extensions: &[(u8, Vec<u8>)],
     inner_len: usize,
 ) -> Vec<u8> {
@@ -312,7 +373,7 @@ fn outer(
     gtpu.extend(remote.teid.to_be_bytes());
     gtpu.extend(extension);
     let total = IPV4_UDP + gtpu.len() + inner_len;
-    let mut packet = vec![0x45, 0];
+    let mut packet = vec![0x45, tos];
     packet.extend((total as u16).to_be_bytes());
     packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
     packet.extend(way.local.octets());
@@ -327,13 +388,13 @@ fn outer(
     packet
 }
 
-fn frame(link: &Link, to: [u8; 6], packet: &[u8]) -> Vec<u8> {
+fn frame(link: &Link, to: [u8; 6], ether_type: [u8; 2], packet: &[u8]) -> Vec<u8> {
     let mut frame = [to, link.mac].concat();
     if let Some(vlan) = link.vlan {
         frame.extend([0x81, 0x00]);
         frame.extend(vlan.to_be_bytes());
     }
-    frame.extend([0x08, 0x00]);
+    frame.extend(ether_type);
     frame.extend(packet);
     frame
 }

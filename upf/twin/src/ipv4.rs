@@ -1,5 +1,6 @@
 //! IPv4 headers, read by etherparse.
 
+use crate::ip::{Fault, Upper};
 use etherparse::Ipv4HeaderSlice;
 
 /// A sound IPv4 packet.
@@ -8,17 +9,6 @@ pub struct Packet<'a> {
     pub header: Ipv4HeaderSlice<'a>,
     /// All of it, cut at its total length.
     pub bytes: &'a [u8],
-}
-
-/// What is wrong with a packet (RFC 1812, 5.2.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
-    /// Version, header length, or too few bytes for a header.
-    Header,
-    /// Total length beyond the bytes that are there, or within the header.
-    Length,
-    /// Header checksum.
-    Checksum,
 }
 
 /// Reads the packet at the front of `bytes`.
@@ -65,22 +55,20 @@ pub fn set_checksum(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
-impl Packet<'_> {
+impl<'a> Packet<'a> {
     /// What follows the header.
-    pub fn payload(&self) -> &[u8] {
+    pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header.slice().len()..]
     }
 
-    /// Addresses, protocol, and ports where a whole packet has some.
-    pub fn flow(&self) -> Vec<u8> {
-        let h = &self.header;
-        let mut flow = [h.source(), h.destination()].concat();
-        flow.push(h.protocol().0);
-        let has_ports = matches!(h.protocol().0, 6 | 17 | 132);
-        if has_ports && !h.is_fragmenting_payload() {
-            flow.extend(self.payload().iter().take(4));
+    /// What it carries.
+    pub fn upper(&self) -> Upper<'a> {
+        let is_first = self.header.fragments_offset().value() == 0;
+        Upper {
+            protocol: Some(self.header.protocol().0),
+            payload: is_first.then(|| self.payload()),
+            is_whole: !self.header.is_fragmenting_payload(),
         }
-        flow
     }
 }
 

@@ -3,7 +3,7 @@
 //! It interprets PFCP rules (TS 29.244) as they were received, packet by packet, with a packet
 //! parser that is not ours (etherparse). It knows no slot, shard, compiled line or classifier: a
 //! packet is matched against every PDR of every session. What the fast path does must be what
-//! the twin does; `tests/differential.rs` compares them byte for byte.
+//! the twin does; `tests/differential/` compares them byte for byte.
 //!
 //! Where the TS leaves something open, the choice of the house is written here a second time:
 //! - A rule without a Network Instance means the first of its side.
@@ -26,21 +26,37 @@
 //! - What a FAR would buffer is dropped, as what it drops. There is no N4-u: PDRs for packets from
 //!   the CP function match nothing, FARs to it drop.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
+//! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken.
+//! - IPv6 packets come in on every link. What is for a link-local address or a group there is for the
+//!   control core, whosever address it is.
+//! - A flow description that no packet can meet, for its ends are of two versions, is refused.
+//! - Packets between addresses of a link (link-local, unspecified, groups of no wider scope) are met by a
+//!   PDR first, then by nothing but tunnels that go on. Who solicits a router is answered elsewhere.
+//! - A bidirectional SDF filter is the session's, and the last message that tells it counts; it may stand
+//!   behind those who refer to it, and goes with the last of them.
+//! - Of a later fragment whose first header is an extension header the protocol is not known, nor of a
+//!   packet that ends among its extension headers. No condition on the protocol is met then.
 //! - A packet that does not fit is cut if it may be; usage is that of the packet. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]
 
 mod admit;
 mod bucket;
 pub mod config;
+mod ecn;
+mod flow_description;
 mod forward;
 mod fragment;
 mod gtpu;
+mod ip;
 mod ipv4;
+mod ipv6;
 pub mod outcome;
 mod parse;
 mod pdr_detection;
 mod rules;
+mod sdf;
 mod twin;
+mod ue_addresses;
 mod up_fteid;
 mod usage;
 

@@ -11,7 +11,7 @@ pub enum Drop {
     NotOurMac,
     /// No interface for this port and VLAN.
     UnknownVlan,
-    /// Neither IPv4 nor ARP.
+    /// Neither IP nor ARP.
     EtherType,
     /// The outer or plain IPv4 header is broken.
     Ipv4Header,
@@ -19,6 +19,10 @@ pub enum Drop {
     Ipv4Length,
     /// Its checksum is wrong.
     Ipv4Checksum,
+    /// The IPv6 header of a plain packet is broken.
+    Ipv6Header,
+    /// Its payload length is longer than the packet.
+    Ipv6Length,
     /// A fragment of an outer packet that fits nowhere.
     OuterFragment,
     /// A fragment that waited in vain for the others.
@@ -37,11 +41,11 @@ pub enum Drop {
     OuterSource,
     /// No session has this TEID.
     UnknownTeid,
-    /// No session has this UE address.
+    /// No session has this UE address or prefix.
     UnknownUe,
-    /// The inner IPv4 header is broken.
+    /// The inner IPv4 or IPv6 header is broken.
     InnerHeader,
-    /// Its total length is longer than what was carried.
+    /// Its length is longer than what was carried.
     InnerLength,
     /// Its checksum is wrong.
     InnerChecksum,
@@ -67,6 +71,10 @@ pub enum Drop {
     NoRoute,
     /// The next hop did not answer in time.
     NextHopUnresolved,
+    /// From or to an address that means something on the UE's link only.
+    LinkLocal,
+    /// Congestion was marked on the way, and the flow inside knows no ECN.
+    CongestionMarked,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,
 }
@@ -82,6 +90,8 @@ impl Drop {
             Self::Ipv4Header => "ipv4_header",
             Self::Ipv4Length => "ipv4_length",
             Self::Ipv4Checksum => "ipv4_checksum",
+            Self::Ipv6Header => "ipv6_header",
+            Self::Ipv6Length => "ipv6_length",
             Self::OuterFragment => "outer_fragment",
             Self::Reassembly => "reassembly",
             Self::UdpHeader => "udp_header",
@@ -106,6 +116,8 @@ impl Drop {
             Self::UdpChecksum => "udp_checksum",
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
+            Self::LinkLocal => "link_local",
+            Self::CongestionMarked => "congestion_marked",
             Self::N4uAbsent => "n4u_absent",
         }
     }
@@ -123,16 +135,16 @@ pub enum Notice {
         /// To which TEID.
         teid: u32,
     },
-    /// An ICMP error about this packet.
+    /// An ICMP or ICMPv6 error about this packet, by its version.
     Icmp(IcmpCause, Vec<u8>),
 }
 
 /// Why an ICMP error is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpCause {
-    /// Time to live exceeded in transit.
+    /// Time to live (hop limit) exceeded in transit.
     TtlExceeded,
-    /// Fragmentation needed; the MTU that fits, bytes.
+    /// Fragmentation needed, or Packet Too Big; the MTU that fits, bytes.
     TooBig(u16),
 }
 
@@ -164,6 +176,8 @@ pub enum Outcome {
     Control,
     /// A UE's packet to one of our own addresses has arrived.
     Arrived(Vec<u8>),
+    /// A UE's Router Solicitation goes to the CP function, or is answered with the session's prefix.
+    RouterSolicitation(Vec<u8>),
     /// It waits for the MAC address of its next hop, or for other fragments.
     Held,
     /// A fragment that waited became part of another packet.

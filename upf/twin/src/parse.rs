@@ -2,7 +2,9 @@
 
 use crate::config::{Link, TwinConfig, contains};
 use crate::gtpu::{self, Message};
-use crate::ipv4::{self, Fault, Packet};
+use crate::ip::{self, Fault};
+use crate::ipv4::{self, Packet};
+use crate::ipv6;
 use crate::outcome::Drop;
 use etherparse::{
     EtherType, Ethernet2HeaderSlice, IpNumber, SingleVlanHeaderSlice, UdpHeaderSlice,
@@ -32,6 +34,8 @@ pub struct Tunnelled<'a> {
     pub local: Ipv4Addr,
     /// The outer source.
     pub peer: Ipv4Addr,
+    /// ECN bits of the outer header.
+    pub ecn: u8,
     /// The tunnel.
     pub teid: u32,
     /// The QoS flow.
@@ -47,7 +51,7 @@ pub struct Plain<'a> {
     /// Where it came in.
     pub link: usize,
     /// The packet.
-    pub packet: Packet<'a>,
+    pub packet: ip::Packet<'a>,
 }
 
 /// Reads a frame that `port` received.
@@ -66,17 +70,20 @@ pub fn read<'a>(config: &TwinConfig, port: u16, frame: &'a [u8]) -> Result<Arriv
     }
     let at = |l: &Link| l.port == port && l.vlan == vlan;
     let at = config.links.iter().position(at).ok_or(Drop::UnknownVlan)?;
-    let to_us = eth.destination() == config.links[at].mac;
+    let link = &config.links[at];
+    let to_us = eth.destination() == link.mac;
     let to_all = eth.destination() == [0xff; 6];
     match kind {
         EtherType::ARP if to_us || to_all => Ok(Arrival::Control),
-        EtherType::IPV4 if to_us => ip(config, at, payload),
-        EtherType::ARP | EtherType::IPV4 => Err(Drop::NotOurMac),
+        EtherType::IPV4 if to_us => ipv4(config, at, payload),
+        EtherType::IPV6 if to_us => ipv6(config, at, payload),
+        EtherType::IPV6 if eth.destination()[..2] == [0x33, 0x33] => group(link, payload),
+        EtherType::ARP | EtherType::IPV4 | EtherType::IPV6 => Err(Drop::NotOurMac),
         _ => Err(Drop::EtherType),
     }
 }
 
-fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
     let packet = ipv4::read(payload).map_err(|fault| match fault {
         Fault::Header => Drop::Ipv4Header,
         Fault::Length => Drop::Ipv4Length,
@@ -91,8 +98,45 @@ fn ip<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'
         return Ok(Arrival::Control);
     }
     match link.plain {
-        Some(_) => Ok(Arrival::Plain(Plain { link: at, packet })),
+        Some(_) => Ok(Arrival::Plain(Plain {
+            link: at,
+            packet: ip::Packet::V4(packet),
+        })),
         None => Err(Drop::NoRoute),
+    }
+}
+
+/// An IPv6 packet to our MAC address. Nothing of IPv6 ends in a tunnel of ours; what is for a group or
+/// for a link-local address is for this link.
+fn ipv6<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
+    let packet = ipv6::read(payload).map_err(broken_ipv6)?;
+    let link = &config.links[at];
+    let to = packet.header.destination_addr();
+    if link.is_ours(to.into()) || to.is_multicast() || to.is_unicast_link_local() {
+        return Ok(Arrival::Control);
+    }
+    match link.plain {
+        Some(_) => Ok(Arrival::Plain(Plain {
+            link: at,
+            packet: ip::Packet::V6(packet),
+        })),
+        None => Err(Drop::NoRoute),
+    }
+}
+
+/// A frame to the MAC address of a group (RFC 2464, 7): neighbours ask for us there.
+fn group<'a>(link: &Link, payload: &[u8]) -> Result<Arrival<'a>, Drop> {
+    let packet = ipv6::read(payload).map_err(broken_ipv6)?;
+    match !link.addresses6.is_empty() && packet.is_neighbour_discovery() {
+        true => Ok(Arrival::Control),
+        false => Err(Drop::NotOurMac),
+    }
+}
+
+fn broken_ipv6(fault: Fault) -> Drop {
+    match fault {
+        Fault::Header => Drop::Ipv6Header,
+        Fault::Length | Fault::Checksum => Drop::Ipv6Length,
     }
 }
 
@@ -112,7 +156,11 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     }
     let peer = packet.header.source_addr();
     let allowed = &link.allowed_peers;
-    if !allowed.is_empty() && !allowed.iter().any(|p| contains(*p, peer)) {
+    if !allowed.is_empty()
+        && !allowed
+            .iter()
+            .any(|(base, len)| contains(((*base).into(), *len), peer.into()))
+    {
         return Err(Drop::OuterSource);
     }
     if link.verifies_udp
@@ -124,6 +172,7 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     let came = |teid| Tunnelled {
         local: packet.header.destination_addr(),
         peer,
+        ecn: packet.bytes[1] & 3,
         teid,
         qfi: None,
         passed_on: Vec::new(),

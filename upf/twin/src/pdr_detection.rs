@@ -2,12 +2,14 @@
 
 use crate::admit::EndMarker;
 use crate::config::{InterfaceName, Side, TwinConfig};
-use crate::ipv4::{self, Fault, Packet};
+use crate::ecn;
+use crate::ip::{self, Fault, Packet};
+use crate::ipv6;
 use crate::outcome::{Drop, Notice};
 use crate::parse::{Plain, Tunnelled};
-use crate::rules::{FTeid, Flows, Pdr, Session, SessionId};
+use crate::rules::{FTeid, Pdr, Session, SessionId};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// All sessions.
 pub type Sessions = BTreeMap<SessionId, Session>;
@@ -44,15 +46,16 @@ pub fn tunnelled<'a>(
         };
         return Err((Drop::UnknownTeid, Some(notice)));
     };
-    let packet = ipv4::read(came.inner).map_err(|fault| match fault {
+    let packet = ip::read(came.inner).map_err(|fault| match fault {
         Fault::Header => (Drop::InnerHeader, None),
         Fault::Length => (Drop::InnerLength, None),
         Fault::Checksum => (Drop::InnerChecksum, None),
     })?;
-    if let Some(ue) = rules.ue() {
-        belongs(rules, &packet, ue, enters)?;
+    belongs(rules, &packet, enters)?;
+    if came.ecn == ecn::CE && packet.traffic_class() & 3 == ecn::NOT_ECT {
+        return Err((Drop::CongestionMarked, None));
     }
-    let pdr = first(rules, came.qfi, enters)?;
+    let pdr = first(rules, came.qfi, &packet, enters)?;
     Ok(Detected {
         session,
         pdr,
@@ -77,19 +80,26 @@ fn enters(config: &TwinConfig, came: &Tunnelled<'_>, pdr: &Pdr) -> bool {
 }
 
 /// A packet from the RAN must be the UE's own, one from another UPF must be for the UE. Between
-/// two gNBs it may be either.
+/// two gNBs it may be either. Nothing is checked in a session that was told no address.
 fn belongs(
     rules: &Session,
     packet: &Packet<'_>,
-    ue: Ipv4Addr,
     enters: impl Fn(&Pdr) -> bool,
 ) -> Result<(), Missed> {
     let here = || rules.pdrs.values().filter(|p| enters(p));
     let from_ran = here().any(|p| p.source == Side::Access);
     let to_ue = here().any(|p| !rules.is_uplink(p));
-    let is_own = from_ran && packet.header.source_addr() == ue;
-    let is_for = to_ue && packet.header.destination_addr() == ue;
-    match (is_own || is_for, from_ran) {
+    let ue = rules.told;
+    // A UE with a prefix has an address on its link besides (RFC 4862, 5.3), and hears groups there.
+    let on_link = |address, is_of_link: fn(Ipv6Addr) -> bool| match address {
+        IpAddr::V6(address) => ue.prefix.is_some() && is_of_link(address),
+        IpAddr::V4(_) => false,
+    };
+    let (source, destination) = (packet.source(), packet.destination());
+    let is_own = ue.have(source) || on_link(source, ipv6::is_link_source);
+    let is_for = ue.have(destination) || on_link(destination, ipv6::is_link_destination);
+    let belongs = (from_ran && is_own) || (to_ue && is_for) || ue.is_empty();
+    match (belongs, from_ran) {
         (true, _) => Ok(()),
         (false, true) => Err((Drop::UeSource, None)),
         (false, false) => Err((Drop::UeDestination, None)),
@@ -105,7 +115,7 @@ pub fn end_marker(
 ) -> Option<((SessionId, bool), EndMarker)> {
     let (id, rules) = find(sessions, |pdr| enters(config, came, pdr))?;
     let mut live: Vec<&Pdr> = rules.pdrs.values().collect();
-    live.retain(|p| p.is_live() && enters(config, came, p));
+    live.retain(|p| rules.is_live(p) && enters(config, came, p));
     live.sort_by_key(|p| p.precedence);
     let fars = live.iter().filter_map(|p| rules.fars.get(&p.far));
     let mut ways = fars.filter(|f| f.forwards).filter_map(|f| {
@@ -128,16 +138,21 @@ pub fn plain<'a>(
     sessions: &Sessions,
     came: Plain<'a>,
 ) -> Result<Detected<'a>, Missed> {
-    let destination = came.packet.header.destination_addr();
+    let destination = came.packet.destination();
     let place = config.links[came.link].plain.as_ref();
+    // What the session was told leads to it: whether its PDRs want the packet is another question.
     let enters = |pdr: &Pdr| {
         let meant = config.data_network(pdr.source, pdr.instance.as_deref());
-        pdr.f_teid.is_none() && pdr.ue == Some(destination) && meant == place
+        pdr.f_teid.is_none() && meant == place
     };
-    let Some((session, rules)) = find(sessions, enters) else {
+    let is_for = |(_, rules): &(&SessionId, &Session)| {
+        rules.told.have(destination) && rules.pdrs.values().any(enters)
+    };
+    let found = sessions.iter().find(is_for).map(|(id, rules)| (*id, rules));
+    let Some((session, rules)) = found else {
         return Err((Drop::UnknownUe, None));
     };
-    let pdr = first(rules, None, enters)?;
+    let pdr = first(rules, None, &came.packet, enters)?;
     Ok(Detected {
         session,
         pdr,
@@ -155,14 +170,19 @@ fn find(sessions: &Sessions, enters: impl Fn(&Pdr) -> bool) -> Option<(SessionId
         .map(|(id, s)| (*id, s))
 }
 
-/// The matching PDR that comes first in precedence: the lowest value (8.2.11).
-fn first(rules: &Session, qfi: Option<u8>, enters: impl Fn(&Pdr) -> bool) -> Result<u16, Missed> {
+/// The matching PDR that comes first in precedence: the lowest value (8.2.11), then the lowest ID.
+fn first(
+    rules: &Session,
+    qfi: Option<u8>,
+    packet: &Packet<'_>,
+    enters: impl Fn(&Pdr) -> bool,
+) -> Result<u16, Missed> {
     let of_flow = |pdr: &Pdr| pdr.qfis.is_empty() || qfi.is_some_and(|q| pdr.qfis.contains(&q));
     let matching = rules
         .pdrs
         .iter()
-        .filter(|(_, p)| enters(p) && of_flow(p) && p.flows == Flows::All);
-    let first = matching.min_by_key(|(_, p)| p.precedence);
+        .filter(|(_, p)| enters(p) && of_flow(p) && rules.lets_through(p, packet));
+    let first = matching.min_by_key(|(id, p)| (p.precedence, **id));
     first.map(|(id, _)| *id).ok_or((Drop::NoPdr, None))
 }
 

@@ -2,10 +2,13 @@
 
 use crate::bucket::Bucket;
 use crate::config::Side;
+use crate::ip::Packet;
+use crate::sdf::SdfFilter;
+use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::value::{BitRate, GateStatus};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whatever the user calls a session by; its UP SEID, say.
 pub type SessionId = u64;
@@ -17,18 +20,66 @@ pub struct Session {
     pub fars: BTreeMap<u32, Far>,
     pub qers: BTreeMap<u32, Qer>,
     pub urrs: BTreeMap<u32, Urr>,
+    /// Bidirectional SDF filters by their IDs (8.2.5).
+    pub filters: BTreeMap<u32, SdfFilter>,
+    /// The UE's addresses as they were first told. They stay, even if no rule names them any more.
+    pub told: UeAddresses,
 }
 
 impl Session {
-    /// The UE's address, from whichever PDR tells it.
-    pub fn ue(&self) -> Option<Ipv4Addr> {
-        self.pdrs.values().find_map(|p| p.ue)
+    /// The UE's addresses, from whichever PDRs tell them.
+    pub fn ue(&self) -> UeAddresses {
+        UeAddresses {
+            ipv4: self.pdrs.values().find_map(|p| p.ue.ipv4),
+            prefix: self.pdrs.values().find_map(|p| p.ue.prefix),
+        }
+    }
+
+    /// A filter is kept as long as a PDR has its ID.
+    pub fn give_up_unused_filters(&mut self) {
+        let pdrs = &self.pdrs;
+        self.filters.retain(|id, _| {
+            let is_it = |f: &Filter| *f == Filter::Kept(*id);
+            pdrs.values().any(|p| p.filters.iter().any(is_it))
+        });
+    }
+
+    /// True if a PDI's UE address and SDF filters let the packet through.
+    pub fn lets_through(&self, pdr: &Pdr, packet: &Packet<'_>) -> bool {
+        let names_version = pdr.ue.is_empty() || pdr.ue.know_version_of(packet.source());
+        let is_uplink = pdr.source == Side::Access;
+        let is_met = |f: &Filter| match f {
+            Filter::Own(filter) => filter.is_met_by(packet, is_uplink),
+            Filter::Kept(id) => self.filters[id].is_met_by(packet, is_uplink),
+        };
+        names_version && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
+    }
+
+    /// True if the PDR may match a packet here: none comes from the CP function, and its filters must be for
+    /// an IP version that it names and the UE has.
+    pub fn is_live(&self, pdr: &Pdr) -> bool {
+        let versions: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        let has = |ue: &UeAddresses, like| ue.is_empty() || ue.know_version_of(like);
+        let is_for = |f: &Filter, like: IpAddr| match f {
+            Filter::Own(filter) => filter.is_for_version(like.is_ipv6()),
+            Filter::Kept(id) => {
+                (self.filters.get(id)).is_some_and(|f| f.is_for_version(like.is_ipv6()))
+            }
+        };
+        let filters = |like| pdr.filters.is_empty() || pdr.filters.iter().any(|f| is_for(f, like));
+        let may = |like: &IpAddr| has(&pdr.ue, *like) && has(&self.told, *like) && filters(*like);
+        pdr.source != Side::Control && versions.iter().any(may)
+    }
+
+    /// True if packets may reach a FAR by a PDR.
+    pub fn reaches(&self, pdr: &Pdr, far: u32) -> bool {
+        pdr.far == far && self.is_live(pdr)
     }
 
     /// A bucket that no PDR draws on is not kept: it is full when one comes to it again.
     pub fn give_up_unused_buckets(&mut self) {
         let draws = |uplink: bool, qer: u32| {
-            let mut live = self.pdrs.values().filter(|p| p.is_live());
+            let mut live = self.pdrs.values().filter(|p| self.is_live(p));
             live.any(|p| self.is_uplink(p) == uplink && p.qers.contains(&qer))
         };
         let used: Vec<(u32, bool, bool)> = (self.qers.keys())
@@ -65,25 +116,14 @@ pub struct Pdr {
     pub f_teid: Option<FTeid>,
     /// The CHOOSE ID that the F-TEID was given for.
     pub choose_id: Option<u8>,
-    pub ue: Option<Ipv4Addr>,
+    pub ue: UeAddresses,
     pub qfis: Vec<u8>,
-    pub flows: Flows,
+    /// A packet must meet one of them, if there are any.
+    pub filters: Vec<Filter>,
     pub removes_outer: bool,
     pub far: u32,
     pub qers: Vec<u32>,
     pub urrs: Vec<u32>,
-}
-
-impl Pdr {
-    /// True if the PDR may match a packet here: none comes from the CP function, none is IPv6.
-    pub fn is_live(&self) -> bool {
-        self.flows == Flows::All && self.source != Side::Control
-    }
-
-    /// True if packets may reach a FAR by this PDR.
-    pub fn leads_to(&self, far: u32) -> bool {
-        self.far == far && self.is_live()
-    }
 }
 
 /// A tunnel endpoint of ours.
@@ -93,13 +133,13 @@ pub struct FTeid {
     pub teid: u32,
 }
 
-/// What the SDF filters of a PDI say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flows {
-    /// All packets.
-    All,
-    /// IPv6 packets only, which do not come here.
-    Ipv6,
+/// An SDF filter of a PDI.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Filter {
+    /// Without an ID.
+    Own(SdfFilter),
+    /// That which the session keeps under an ID.
+    Kept(u32),
 }
 
 /// A Forwarding Action Rule (7.5.2.3).

@@ -2,6 +2,7 @@
 
 use crate::admit::{Draft, Refused, check, no};
 use crate::config::TwinConfig;
+use crate::ecn;
 use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::outcome::{Drop, Outcome};
@@ -171,6 +172,9 @@ impl Twin {
                 return vec![sent.map_or_else(lost, Outcome::Sent)];
             }
             Ok(Arrival::Tunnel(came)) => {
+                if let Some(told) = ecn::told_inside(frame, &came) {
+                    return self.packet(now_ns, port, &told);
+                }
                 pdr_detection::tunnelled(&self.config, &self.sessions, &came)
             }
             Ok(Arrival::Plain(came)) => pdr_detection::plain(&self.config, &self.sessions, came),
@@ -227,9 +231,15 @@ impl Twin {
         Some((f_teid.address, f_teid.teid))
     }
 
-    /// The UE's address, if a rule of the session tells it.
+    /// The UE's IPv4 address, if a rule of the session tells it.
     pub fn ue(&self, id: SessionId) -> Option<std::net::Ipv4Addr> {
-        self.sessions.get(&id)?.ue()
+        self.sessions.get(&id)?.ue().ipv4
+    }
+
+    /// The UE's IPv6 prefix, if a rule of the session tells it.
+    pub fn ue_prefix(&self, id: SessionId) -> Option<std::net::Ipv6Addr> {
+        let prefix = self.sessions.get(&id)?.ue().prefix?;
+        Some(prefix.address())
     }
 
     /// True if downlink packets of a session may come out of a tunnel as well as from a data
@@ -237,7 +247,7 @@ impl Twin {
     /// then seen from outside.
     pub fn downlink_has_two_doors(&self) -> bool {
         let by_tunnel = |s: &Session| {
-            let mut live = s.pdrs.values().filter(|p| p.is_live());
+            let mut live = s.pdrs.values().filter(|p| s.is_live(p));
             live.any(|p| p.f_teid.is_some() && !s.is_uplink(p))
         };
         self.sessions.values().any(by_tunnel)

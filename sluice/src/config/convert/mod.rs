@@ -9,6 +9,7 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
 use sluice_datapath::builder::Plan;
+use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
 use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
@@ -112,6 +113,7 @@ impl UpfConfig {
                 .map(|interface| self.interface(interface, ports))
                 .collect::<Result<_, _>>()?,
             pools: self.path_pools(),
+            dscp: DscpByQfi::default(),
             router_advertisement: RouterAdvertisementConfig {
                 lifetime_s: self.router_advertisement.lifetime_s,
                 mtu_bytes: self.ue_mtu(ports),

@@ -177,6 +177,7 @@ impl Control {
     pub fn take_tables(&mut self) -> Option<Tables> {
         let tables = Tables {
             filters: self.filters.clone(),
+            dscp: self.config.dscp.clone(),
             ..self.directory.take_tables()?
         };
         self.tables = tables.clone();

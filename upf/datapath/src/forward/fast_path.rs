@@ -6,7 +6,7 @@
 //! this file adds no behaviour: it is `pass` for the case that nothing is in the way.
 
 use crate::drop::DropReason;
-use crate::forward::outer_header_creation;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
@@ -24,6 +24,7 @@ use sluice_wire::gtpu::{
 };
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::decrement_ttl;
+use sluice_wire::layout::ipv4::VERSION_4_NO_OPTIONS;
 use sluice_wire::layout::{be16, be32, ipv4};
 
 /// Flags of a rule out of a tunnel, towards a data network: those looked at, and those set.
@@ -43,8 +44,17 @@ const EVER: Flags = Flags::EXTENDED
     .with(Flags::GATE_CLOSED)
     .with(Flags::TUNNEL);
 
+/// The same flags where packets of a family are not the rule's.
+const fn but_for(flags: [Flags; 2], other_family: Flags) -> [Flags; 2] {
+    [flags[0].with(other_family), flags[1]]
+}
+pub(super) const UPLINK_IPV6: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV4);
+pub(super) const DOWNLINK_IPV6: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV4);
+const UPLINK_IPV4: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV6);
+const DOWNLINK_IPV4: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV6);
+
 /// What an outer header is made of.
-struct Outer {
+pub(super) struct Outer {
     constant: OuterIpv4,
     fields: OuterFields,
     /// None where the rule marks no QFI.
@@ -54,7 +64,7 @@ struct Outer {
 impl Outer {
     /// Octets of the header.
     #[inline(always)]
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self.container {
             Some(_) => OUTER_IPV4_LEN,
             None => OUTER_IPV4_PLAIN_LEN,
@@ -70,13 +80,16 @@ impl<I: PortIo> Path<'_, I> {
         packet: &mut I::Packet,
         meta: &Meta,
     ) -> Option<Result<TxDecision, DropReason>> {
+        let from = usize::from(meta.inner_at);
+        let data = packet.data().get(from..)?;
+        let inner: &[u8; 20] = data.first_chunk()?;
+        if inner[ipv4::VERSION_IHL] != VERSION_4_NO_OPTIONS {
+            return self.fast_path_ipv6(packet, meta);
+        }
         let line = self.state.line_mut(meta.line.0)?;
         if line.key != meta.key || line.local() != meta.local {
             return None;
         }
-        let from = usize::from(meta.inner_at);
-        let data = packet.data().get(from..)?;
-        let inner: &[u8; 20] = data.first_chunk()?;
         let (adjacency, outer) = match meta.entry {
             Entry::Tunnel => (uplink(line, meta, inner, self.tables)?, None),
             Entry::Plain => {
@@ -87,7 +100,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         let len = usize::from(meta.inner_len);
         let outer_len = outer.as_ref().map_or(0, Outer::len);
-        if len + outer_len > usize::from(adjacency.mtu()) || inner[8] <= 1 {
+        if len + outer_len > usize::from(adjacency.mtu()) || inner[ipv4::TTL] <= 1 {
             return None;
         }
         let bytes = u32::from(meta.inner_len);
@@ -100,7 +113,10 @@ impl<I: PortIo> Path<'_, I> {
             .ok()?;
         (line.body.tat0, line.body.tat1) = (tat0, tat1);
         urr::charge(&mut line.body, bytes);
-        write(frame, adjacency, outer, len);
+        if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
+            // It lives: its TTL was looked at.
+            let _ = decrement_ttl(inner);
+        }
         let charge = UsageRef {
             line: meta.line,
             at: None,
@@ -125,8 +141,10 @@ fn uplink(
         be32(inner, ipv4::DESTINATION),
     );
     let sound = total == meta.inner_len && sums_up(inner);
-    let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source || line.ue_ip == 0;
-    if !line.head.flags.agree(UPLINK) || !sound || !of_ue || !matches(line.head, meta) {
+    let is_anybodys = line.ue_ip == 0 && line.ue_prefix == 0;
+    let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source && source != 0;
+    let of_ue = of_ue || is_anybodys;
+    if !line.head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(line.head, meta) {
         return None;
     }
     tables.adjacency_to(line.body.egress(), destination)
@@ -140,15 +158,30 @@ fn downlink(
     inner: &[u8],
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
-    if !line.head.flags.agree(DOWNLINK) {
+    if !line.head.flags.agree(DOWNLINK_IPV4) {
         return None;
     }
-    let front = tables.tunnel_adjacency(line.body.peer())?;
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
+    tunnel(line, (flow_hash, inner[ipv4::TOS]), tables)
+}
+
+/// The way into the tunnel of an entry's rule.
+#[inline(always)]
+pub(super) fn tunnel(
+    line: &SessionEntry,
+    (flow_hash, inner_tos): (u32, u8),
+    tables: &Tables,
+) -> Option<(Adjacency, Outer)> {
+    let front = tables.tunnel_adjacency(line.body.peer())?;
+    let marks = line.head.flags.has(Flags::MARK_QFI);
+    let from = FromInner {
+        flow_hash,
+        tos: (tables.dscp).outer(marks.then_some(line.head.qfi_mark), inner_tos),
+    };
     let outer = Outer {
         constant: front.outer,
-        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, flow_hash),
-        container: match line.head.flags.has(Flags::MARK_QFI) {
+        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, from),
+        container: match marks {
             true => Some(ShortContainer::downlink(
                 Qfi::new(line.head.qfi_mark)?,
                 false,
@@ -159,38 +192,35 @@ fn downlink(
     Some((front.adjacency, outer))
 }
 
+/// The QFI is the rule's.
 #[inline(always)]
-fn matches(head: Head, meta: &Meta) -> bool {
+pub(super) fn matches(head: Head, meta: &Meta) -> bool {
     !head.flags.has(Flags::MATCH_QFI) || head.qfi_match == meta.qfi
 }
 
-/// The headers, and the hop. Lengths were seen to before, so nothing is left out.
+/// The headers; gives the inner packet behind them. Lengths were seen to before, so nothing is left out.
 #[inline(always)]
-fn write(frame: &mut [u8], adjacency: Adjacency, outer: Option<Outer>, len: usize) {
-    let Some(mut rest) = adjacency.write(frame) else {
-        return;
+pub(super) fn write(
+    frame: &mut [u8],
+    adjacency: Adjacency,
+    outer: Option<Outer>,
+    len: usize,
+) -> Option<&mut [u8]> {
+    let rest = adjacency.write(frame)?;
+    let Some(outer) = outer else {
+        return Some(rest);
     };
-    if let Some(outer) = outer {
-        // Too long for its length fields it is not: it fits the MTU.
-        rest = match outer.container {
-            Some(container) => {
-                let Some((header, inner)) = rest.split_first_chunk_mut() else {
-                    return;
-                };
-                let _ = outer.constant.write(header, &outer.fields, container, len);
-                inner
-            }
-            None => {
-                let Some((header, inner)) = rest.split_first_chunk_mut() else {
-                    return;
-                };
-                let _ = outer.constant.write_plain(header, &outer.fields, len);
-                inner
-            }
-        };
-    }
-    if let Some(inner) = rest.first_chunk_mut() {
-        // It lives: its TTL was looked at.
-        let _ = decrement_ttl(inner);
+    // Too long for its length fields it is not: it fits the MTU.
+    match outer.container {
+        Some(container) => {
+            let (header, inner) = rest.split_first_chunk_mut()?;
+            let _ = outer.constant.write(header, &outer.fields, container, len);
+            Some(inner)
+        }
+        None => {
+            let (header, inner) = rest.split_first_chunk_mut()?;
+            let _ = outer.constant.write_plain(header, &outer.fields, len);
+            Some(inner)
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! Why a packet did not take the fast path: found out once more for such packets alone, so that the fast
 //! path keeps no account.
 
+use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::slow_reason::SlowReason;
 use crate::meta::{Entry, Meta};
 use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
+use crate::tables::Route;
 use sluice_port::{Packet, PortIo};
+use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::ipv4::VERSION_4_NO_OPTIONS;
 use sluice_wire::layout::{be16, be32, ipv4};
 
@@ -19,7 +22,10 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Headers;
         }
         let line = self.state.line(meta.line.0);
-        let same = |line: &&SessionEntry| line.key == meta.key && line.local() == meta.local;
+        let same = |line: &&SessionEntry| match meta.entry {
+            Entry::PlainIpv6 => line.ue_prefix == meta.prefix() && line.local() == meta.local,
+            _ => line.key == meta.key && line.local() == meta.local,
+        };
         let Some(line) = line.filter(same) else {
             return SlowReason::NoSession;
         };
@@ -34,6 +40,9 @@ impl<I: PortIo> Path<'_, I> {
             return SlowReason::Rule;
         }
         let data = packet.data().get(usize::from(meta.inner_at)..);
+        if data.is_some_and(is_ipv6) {
+            return self.slow_reason_ipv6(data.unwrap_or_default(), line, meta);
+        }
         let Some(inner) = data.and_then(|data| data.first_chunk::<20>()) else {
             return SlowReason::Inner;
         };
@@ -62,6 +71,45 @@ impl<I: PortIo> Path<'_, I> {
         match adjacency {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
+            Some(_) => SlowReason::Other,
+        }
+    }
+
+    /// The same of an inner IPv6 packet whose rule forwards.
+    fn slow_reason_ipv6(&self, data: &[u8], line: &SessionEntry, meta: &Meta) -> SlowReason {
+        let Ok(ip) = Ipv6::parse(data) else {
+            return SlowReason::Inner;
+        };
+        let is_tunnel = meta.entry == Entry::Tunnel;
+        let is_passed_on = !ip.destination().is_multicast()
+            && !ip.destination().is_unicast_link_local()
+            && !ip.source().is_unicast_link_local();
+        let is_ues = line.ue_prefix != 0 && (!is_tunnel || ip.source_prefix() == line.ue_prefix);
+        if !is_passed_on || !is_ues {
+            return SlowReason::Inner;
+        }
+        if ip.hop_limit() <= 1 {
+            return SlowReason::Ttl;
+        }
+        let to = Destination::Ipv6(ip.destination().to_bits());
+        let (hop, outer_len) = match is_tunnel {
+            true => match self.tables.route_to(line.body.egress(), to) {
+                Some(Route::Via(hop)) => (Some(hop), 0),
+                _ => (None, 0),
+            },
+            false => {
+                let container = if line.head.flags.has(Flags::MARK_QFI) {
+                    8
+                } else {
+                    0
+                };
+                let peer = self.tables.peers.get(line.body.peer());
+                (peer.map(|peer| peer.next_hop), 36 + container)
+            }
+        };
+        match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
+            None => SlowReason::NextHop,
+            Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
             Some(_) => SlowReason::Other,
         }
     }

@@ -60,6 +60,9 @@ impl<P: Packet> Classifier<'_, P> {
             Encap::Plain => self.each(others, |frame| first.plain::<UNTAGGED>(frame)),
             Encap::TaggedTunnel => self.each(others, |frame| first.tunnelled::<TAGGED>(frame)),
             Encap::TaggedPlain => self.each(others, |frame| first.plain::<TAGGED>(frame)),
+            Encap::PlainIpv6 | Encap::TaggedPlainIpv6 => {
+                self.each(others, |frame| first.meta(frame));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Header match: mask and compare of common frames, one G-PDU with nothing but a PDU Session Container
-//! or without extension headers, or one plain IPv4 packet, in headers without options. Nearly all packets have it; a handful of word
-//! compares tell.
+//! or without extension headers, one plain IPv4 packet, in headers without options, or one plain IPv6 packet.
+//! Nearly all packets have it; a handful of word compares tell.
 //!
 //! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
 //! reason for each drop. So a shape may say no too often, never yes too often.
@@ -8,10 +8,12 @@
 use crate::ids::{EntryId, InterfaceId};
 use crate::meta::{Entry, Meta, NO_QFI};
 use crate::topology::{Interface, Prefix};
+use core::net::Ipv6Addr;
 use sluice_wire::checksum::Sum;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::{ExtensionType, MessageType, PORT};
 use sluice_wire::ipv4::Protocol;
+use sluice_wire::ipv6::Ipv6;
 use sluice_wire::layout::gtpu::{FLAG_E, FLAGS_V1, PDU_TYPE_MASK, QFI_MASK};
 use sluice_wire::layout::ipv4::{FRAGMENT_MASK, VERSION_4_NO_OPTIONS};
 use sluice_wire::layout::{be16, be32, eth, gtpu, ipv4, udp};
@@ -40,6 +42,9 @@ const CONTAINER_MASK: [u8; 8] = optional_octets(0xff, 0xff, PDU_TYPE_MASK & !UPL
 const UPLINK: u8 = 0x10;
 /// Our own addresses on one interface that a plain packet may be for.
 const OWN_ADDRESSES: usize = 4;
+/// First octet of an IPv6 packet, and its bits that do not vary (RFC 8200, 3).
+const VERSION_6: u8 = 0x60;
+const VERSION_MASK: u8 = 0xf0;
 
 /// What stands behind the TEID, with a value for each octet that is looked at.
 const fn optional_octets(extension: u8, len: u8, pdu_type: u8, next: u8) -> [u8; 8] {
@@ -66,6 +71,8 @@ pub struct HeaderMatch {
     verifies_udp: bool,
     /// Addresses of ours, where a plain packet's way ends; 0 is none.
     own: [u32; OWN_ADDRESSES],
+    /// The same of IPv6.
+    own_ipv6: Vec<Ipv6Addr>,
 }
 
 /// What is looked at first.
@@ -79,6 +86,10 @@ pub enum Encap {
     Plain,
     /// An IPv4 packet behind an IEEE 802.1Q tag.
     TaggedPlain,
+    /// An IPv6 packet.
+    PlainIpv6,
+    /// An IPv6 packet behind an IEEE 802.1Q tag.
+    TaggedPlainIpv6,
 }
 
 impl HeaderMatch {
@@ -93,7 +104,17 @@ impl HeaderMatch {
             let shape = HeaderMatchBuilder::of(interface).shape(id, instance.0, interface);
             shape.with_own_addresses(interface)
         });
-        tunnels.chain(plain).collect()
+        let of_ipv6 = interface
+            .instance
+            .filter(|_| !interface.addresses_ipv6.is_empty());
+        let ipv6 = of_ipv6.map(|instance| {
+            let mut drawing = HeaderMatchBuilder::of(interface);
+            drawing.ipv6();
+            let mut shape = drawing.shape(id, instance.0, interface);
+            shape.own_ipv6.clone_from(&interface.addresses_ipv6);
+            shape
+        });
+        tunnels.chain(plain).chain(ipv6).collect()
     }
 
     /// Its form.
@@ -110,6 +131,8 @@ impl HeaderMatch {
             Encap::Plain => self.plain::<UNTAGGED>(frame),
             Encap::TaggedTunnel => self.tunnelled::<TAGGED>(frame),
             Encap::TaggedPlain => self.plain::<TAGGED>(frame),
+            Encap::PlainIpv6 => self.plain_ipv6::<UNTAGGED>(frame),
+            Encap::TaggedPlainIpv6 => self.plain_ipv6::<TAGGED>(frame),
         }
     }
 
@@ -131,8 +154,9 @@ impl HeaderMatch {
             && be16(window, AT + UDP_AT + udp::LENGTH) == total.wrapping_sub(UDP_AT as u16)
             && be16(window, AT + GTPU_AT + gtpu::LENGTH) == total.wrapping_sub(BARE_LEN as u16)
             && be32(window, AT + TEID_AT) != 0;
-        let behind = window[AT + outer_len] == VERSION_4_NO_OPTIONS
-            && (!has_container || container::<AT>(window));
+        let version = window[AT + outer_len];
+        let is_ip = version == VERSION_4_NO_OPTIONS || version & VERSION_MASK == VERSION_6;
+        let behind = is_ip && (!has_container || container::<AT>(window));
         let fits = self.fits::<TUNNEL_WORDS>(window) && behind;
         if !fits || !lengths_agree || !sums_up(header::<AT>(window)) {
             return None;
@@ -186,6 +210,28 @@ impl HeaderMatch {
             entry: Entry::Plain,
             fast_path: true,
             traced: 0,
+        })
+    }
+
+    /// The same if its form is that of plain IPv6, with the IP header at `AT`.
+    #[inline(always)]
+    pub(crate) fn plain_ipv6<const AT: usize>(&self, frame: &[u8]) -> Option<Meta> {
+        let window: &[u8; 40] = frame.first_chunk()?;
+        if !self.fits::<3>(window) {
+            return None;
+        }
+        let ip = Ipv6::parse(frame.get(AT..)?).ok()?;
+        let destination = ip.destination();
+        let is_passed_on = !destination.is_multicast() && !destination.is_unicast_link_local();
+        if !is_passed_on || self.own_ipv6.contains(&destination) {
+            return None;
+        }
+        Some(Meta {
+            inner_at: AT as u16,
+            inner_len: u16::try_from(ip.total_len()).ok()?,
+            interface: self.interface,
+            fast_path: true,
+            ..Meta::to_prefix(ip.destination_prefix(), self.local)
         })
     }
 
@@ -261,6 +307,7 @@ struct HeaderMatchBuilder {
     /// Where the IPv4 header begins.
     at: usize,
     is_tunnel: bool,
+    is_ipv6: bool,
 }
 
 impl HeaderMatchBuilder {
@@ -275,6 +322,7 @@ impl HeaderMatchBuilder {
                 UNTAGGED
             },
             is_tunnel: false,
+            is_ipv6: false,
         };
         drawing.always(eth::DESTINATION.start, &interface.mac);
         if let Some(vlan) = interface.vlan {
@@ -288,6 +336,14 @@ impl HeaderMatchBuilder {
         drawing
     }
 
+    /// An IPv6 packet in place of one of IPv4.
+    fn ipv6(&mut self) {
+        let at = self.at;
+        self.is_ipv6 = true;
+        self.always(at - 2, &EtherType::IPV6.0.to_be_bytes());
+        self.masked(at, VERSION_6, VERSION_MASK);
+    }
+
     /// A G-PDU for one of our tunnel addresses, up to its TEID, with extension headers or without.
     fn tunnel(&mut self, address: u32) {
         let (ip, udp_at, gtpu_at) = (self.at, self.at + UDP_AT, self.at + GTPU_AT);
@@ -296,6 +352,8 @@ impl HeaderMatchBuilder {
         let [high, low] = FRAGMENT_MASK.to_be_bytes();
         self.masked(ip + ipv4::FRAGMENT, 0, high);
         self.masked(ip + ipv4::FRAGMENT + 1, 0, low);
+        // ECT(1) and CE outside may change the packet inside (RFC 6040, 4.2).
+        self.masked(ip + ipv4::TOS, 0, 1);
         self.always(ip + ipv4::PROTOCOL, &[Protocol::UDP.0]);
         self.always(ip + ipv4::DESTINATION, &address.to_be_bytes());
         self.always(udp_at + udp::DESTINATION_PORT, &PORT.to_be_bytes());
@@ -308,11 +366,13 @@ impl HeaderMatchBuilder {
             let (words, _) = octets.as_chunks::<8>();
             u64::from_ne_bytes(words[at])
         };
-        let form = match (self.is_tunnel, config.vlan) {
-            (true, None) => Encap::Tunnel,
-            (true, Some(_)) => Encap::TaggedTunnel,
-            (false, None) => Encap::Plain,
-            (false, Some(_)) => Encap::TaggedPlain,
+        let form = match (self.is_tunnel, self.is_ipv6, config.vlan) {
+            (true, _, None) => Encap::Tunnel,
+            (true, _, Some(_)) => Encap::TaggedTunnel,
+            (false, false, None) => Encap::Plain,
+            (false, false, Some(_)) => Encap::TaggedPlain,
+            (false, true, None) => Encap::PlainIpv6,
+            (false, true, Some(_)) => Encap::TaggedPlainIpv6,
         };
         HeaderMatch {
             pattern: core::array::from_fn(|at| word(&self.octets, at)),
@@ -323,6 +383,7 @@ impl HeaderMatchBuilder {
             allowed_peers: config.allowed_peers.clone(),
             verifies_udp: config.verifies_udp,
             own: [0; OWN_ADDRESSES],
+            own_ipv6: Vec::new(),
         }
     }
 

@@ -4,7 +4,9 @@
 
 mod default_session;
 mod doors;
+mod filters;
 mod fragments;
+mod ipv6;
 mod kit;
 mod moves;
 mod n4;

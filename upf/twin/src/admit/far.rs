@@ -37,7 +37,7 @@ impl Draft<'_, '_> {
         let far = self.rules.fars.get_mut(&ie.far_id.0);
         let far = known("FAR", ie.far_id.0, far)?;
         let old = far.clone();
-        let reached = self.before.pdrs.values().any(|p| p.leads_to(ie.far_id.0));
+        let reached = (self.before.pdrs.values()).any(|p| self.before.reaches(p, ie.far_id.0));
         if let Some(apply) = ie.apply_action {
             (far.forwards, far.drops) = forwards(apply)?;
         }
@@ -132,14 +132,17 @@ fn side(value: u8) -> Result<Side, Refused> {
     }
 }
 
+/// To an IPv4 peer, which is also taken where the CP function names an IPv6 address besides
+/// (8.2.56): tunnels have IPv4 addresses here.
 fn remote(ohc: &OuterHeaderCreation) -> Result<Remote, Refused> {
+    type Description = OuterHeaderDescription;
+    let both = Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IPV6;
+    let is_gtpu = ohc.description == Description::GTPU_UDP_IPV4 || ohc.description == both;
     match (ohc.teid, ohc.ipv4) {
-        (Some(teid), Some(address)) if ohc.description == OuterHeaderDescription::GTPU_UDP_IPV4 => {
-            Ok(Remote {
-                address,
-                teid: teid.get(),
-            })
-        }
+        (Some(teid), Some(address)) if is_gtpu => Ok(Remote {
+            address,
+            teid: teid.get(),
+        }),
         _ => no("only GTP-U/UDP/IPv4 outer headers are made"),
     }
 }

@@ -1,12 +1,12 @@
 //! Create and Update PDR (TS 29.244, 7.5.2.2, 7.5.4.2).
 
+use super::ue_address::ue_addresses;
 use super::{Draft, Refused, known, new, no};
 use crate::config::Side;
-use crate::rules::{FTeid, Flows, Pdr};
+use crate::rules::{FTeid, Pdr};
+use crate::ue_addresses::UeAddresses;
 use sluice_wire::pfcp::group::{CreatePdr, Pdi, UpdatePdr};
-use sluice_wire::pfcp::value::{
-    self, Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription, SdfFilter,
-};
+use sluice_wire::pfcp::value::{self, Edit, OuterHeaderRemoval, OuterHeaderRemovalDescription};
 use std::net::Ipv4Addr;
 
 impl Draft<'_, '_> {
@@ -72,9 +72,9 @@ impl Draft<'_, '_> {
             instance: pdi.network_instance.map(|n| n.to_string()),
             f_teid: None,
             choose_id: None,
-            ue: None,
+            ue: UeAddresses::default(),
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
-            flows: flows(&pdi.sdf_filter)?,
+            filters: self.sdf_filters(id, &pdi.sdf_filter)?,
             removes_outer: false,
             far: 0,
             qers: Vec::new(),
@@ -92,7 +92,7 @@ impl Draft<'_, '_> {
             pdr.instance = old.instance.clone();
             return Ok(pdr);
         }
-        pdr.ue = ue_address(id, pdi)?;
+        pdr.ue = ue_addresses(id, &pdi.ue_ip_address)?;
         pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
         pdr.choose_id = match &pdi.local_f_teid {
             Some(value::FTeid::Choose { choose_id, .. }) => *choose_id,
@@ -101,7 +101,7 @@ impl Draft<'_, '_> {
                 .filter(|old| old.f_teid == pdr.f_teid)
                 .and_then(|old| old.choose_id),
         };
-        if pdr.f_teid.is_none() && (pdr.ue.is_none() || source == Side::Access) {
+        if pdr.f_teid.is_none() && (pdr.ue.is_empty() || source == Side::Access) {
             return no(format!("PDR {id} does not tell where packets enter"));
         }
         Ok(pdr)
@@ -167,14 +167,6 @@ fn once(ids: impl Iterator<Item = u32>) -> Vec<u32> {
     all
 }
 
-fn ue_address(id: u16, pdi: &Pdi<'_>) -> Result<Option<Ipv4Addr>, Refused> {
-    match &pdi.ue_ip_address[..] {
-        [] => Ok(None),
-        [ue] if ue.ipv4.is_some() && ue.ipv6.is_none() => Ok(ue.ipv4),
-        _ => no(format!("PDR {id}: one IPv4 address is expected")),
-    }
-}
-
 fn removes_outer(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refused> {
     type Description = OuterHeaderRemovalDescription;
     match ie.map(|r| r.description) {
@@ -182,25 +174,4 @@ fn removes_outer(id: u16, ie: Option<&OuterHeaderRemoval>) -> Result<bool, Refus
         Some(Description::GTPU_UDP_IPV4 | Description::GTPU_UDP_IP) => Ok(true),
         Some(_) => no(format!("PDR {id}: only GTP-U/UDP/IPv4 is removed")),
     }
-}
-
-/// What SDF filters let through: a packet must match one. Flows are not told apart here yet, so
-/// a filter that does so is refused.
-fn flows(filters: &[SdfFilter<'_>]) -> Result<Flows, Refused> {
-    let mut flows = if filters.is_empty() {
-        Flows::All
-    } else {
-        Flows::Ipv6
-    };
-    for filter in filters {
-        let text = filter.flow_description.unwrap_or_default();
-        match std::str::from_utf8(text).unwrap_or_default() {
-            "permit out ip from any to assigned" | "permit out ip from any to any" => {
-                flows = Flows::All;
-            }
-            "permit out 58 from ff02::2/128 to assigned" => {}
-            other => return no(format!("SDF filter {other:?}")),
-        }
-    }
-    Ok(flows)
 }

@@ -16,6 +16,7 @@ pub fn name(outcome: &Outcome) -> &'static str {
         Outcome::Dropped(drop, _) => drop.name(),
         Outcome::Control => "to control",
         Outcome::Arrived(_) => "arrived",
+        Outcome::RouterSolicitation(_) => "router solicitation",
         Outcome::Held => "held",
         Outcome::Merged => "merged",
     }
@@ -26,9 +27,23 @@ pub fn same_books(seen: &Seen, expected: &[Outcome], held: u64) -> Result<(), Di
     same_drops(&seen.drops, expected)?;
     same_notices(&seen.notices, expected)?;
     let count = |of: Outcome| expected.iter().filter(|o| **o == of).count() as u64;
-    same_arrivals(&seen.arrived, expected)?;
+    let arrived = |o: &Outcome| match o {
+        Outcome::Arrived(packet) => Some(packet.clone()),
+        _ => None,
+    };
+    same_packets("arrived", &seen.arrived, expected, arrived)?;
+    let solicits = |o: &Outcome| match o {
+        Outcome::RouterSolicitation(packet) => Some(packet.clone()),
+        _ => None,
+    };
+    same_packets(
+        "router solicitations",
+        &seen.solicitations,
+        expected,
+        solicits,
+    )?;
     let (control, merged) = (count(Outcome::Control), count(Outcome::Merged));
-    let control = control + seen.arrived.len() as u64;
+    let control = control + (seen.arrived.len() + seen.solicitations.len()) as u64;
     for (what, real, twin) in [
         ("packets for the control core", seen.to_control, control),
         ("merged fragments", seen.merged, merged),
@@ -55,21 +70,20 @@ fn same_drops(seen: &[(&'static str, u64)], expected: &[Outcome]) -> Result<(), 
     }
 }
 
-fn same_arrivals(seen: &[Vec<u8>], expected: &[Outcome]) -> Result<(), Difference> {
-    let mut twin: Vec<&Vec<u8>> = Vec::new();
-    for outcome in expected {
-        if let Outcome::Arrived(packet) = outcome {
-            twin.push(packet);
-        }
-    }
-    let mut seen: Vec<&Vec<u8>> = seen.iter().collect();
+/// Packets of one kind of outcome, in any order.
+fn same_packets(
+    what: &str,
+    seen: &[Vec<u8>],
+    expected: &[Outcome],
+    packet: impl Fn(&Outcome) -> Option<Vec<u8>>,
+) -> Result<(), Difference> {
+    let mut twin: Vec<Vec<u8>> = expected.iter().filter_map(packet).collect();
+    let mut seen = seen.to_vec();
     seen.sort();
     twin.sort();
     match seen == twin {
         true => Ok(()),
-        false => Err(format!(
-            "arrived: really {seen:x?}, the twin says {twin:x?}"
-        )),
+        false => Err(format!("{what}: really {seen:x?}, the twin says {twin:x?}")),
     }
 }
 

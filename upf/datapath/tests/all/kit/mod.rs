@@ -23,7 +23,7 @@ use sluice_wire::gtpu::{ShortContainer, g_pdu_header_with_container};
 use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
 use sluice_wire::udp::UdpHeader;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub mod many;
 
@@ -36,6 +36,11 @@ pub const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
 pub const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
 pub const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
+/// Upper half of the UE's IPv6 addresses, and one of them.
+pub const UE_PREFIX: u64 = 0x2001_0db8_cafe_0007;
+pub const UE_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xcafe, 7, 0, 0, 0, 0x99);
+pub const N6_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 1);
+pub const SERVER_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 0x80);
 pub const INTERNET: InstanceId = InstanceId(1);
 pub const GNB_TEID: u32 = 0x0000_0d01;
 
@@ -194,7 +199,11 @@ impl Kit {
     pub fn close(mut self) {
         self.settle();
         for m in self.punted.drain(..) {
-            if let ToControl::Packet(p, _) | ToControl::FromUe(p, _) | ToControl::Icmp(p, _) = m {
+            if let ToControl::Packet(p, _)
+            | ToControl::FromUe(p, _)
+            | ToControl::Icmp(p, _)
+            | ToControl::RouterSolicitation(p, _) = m
+            {
                 p.free();
             }
         }
@@ -306,6 +315,7 @@ pub fn tables() -> Tables {
             },
             Interface {
                 instance: Some(INTERNET),
+                addresses_ipv6: vec![N6_IPV6],
                 ..interface(1, N6_MAC, N6)
             },
         ],
@@ -316,7 +326,12 @@ pub fn tables() -> Tables {
             neighbours: [(u32::from(SERVER), NextHopId(1))].into(),
             routes: vec![],
             own: vec![(N6.into(), InterfaceId(1))],
-            ..Egress::default()
+            ipv6: EgressIpv6 {
+                connected: vec![(PrefixIpv6::new(N6_IPV6, 64).unwrap(), InterfaceId(1))],
+                neighbours: [(SERVER_IPV6.to_bits(), NextHopId(2))].into(),
+                routes: vec![],
+                own: vec![(N6_IPV6.to_bits(), InterfaceId(1))],
+            },
         }],
         ..Tables::default()
     };
@@ -326,14 +341,20 @@ pub fn tables() -> Tables {
 
 /// The data network's server is known, or must be asked for.
 pub fn set_server_known(tables: &mut Tables, is_known: bool) {
-    let hop = |interface, address: Ipv4Addr, mac| NextHop {
+    let hop = |interface, address: IpAddr, mac| NextHop {
         interface,
-        address: address.into(),
+        address,
         mac,
     };
-    let server = hop(InterfaceId(1), SERVER, is_known.then_some(DN_MAC));
-    let mut slots = NextHopSlots::new(2);
-    for (id, hop) in [(0, hop(InterfaceId(0), GNB, Some(GNB_MAC))), (1, server)] {
+    let server = hop(InterfaceId(1), SERVER.into(), is_known.then_some(DN_MAC));
+    let server_ipv6 = hop(
+        InterfaceId(1),
+        SERVER_IPV6.into(),
+        is_known.then_some(DN_MAC),
+    );
+    let gnb = hop(InterfaceId(0), GNB.into(), Some(GNB_MAC));
+    let mut slots = NextHopSlots::new(3);
+    for (id, hop) in [(0, gnb), (1, server), (2, server_ipv6)] {
         let front = Front::of(&tables.interfaces[usize::from(hop.interface)]);
         slots.set(NextHopId(id), &hop, &front);
     }

@@ -2,20 +2,18 @@
 
 #![forbid(unsafe_code)]
 
-use sluice_twin::{Drop, IcmpCause, InterfaceName, Link, Notice, Outcome, Refused, Sent, Side};
-use sluice_twin::{TunnelEnd, Twin, TwinConfig};
-use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Teid, UrrId};
-use sluice_wire::pfcp::group::*;
-use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
-use sluice_wire::pfcp::value::*;
-use std::net::Ipv4Addr;
+mod addresses;
+mod filters;
+mod ipv6;
+mod link_local;
+mod world;
 
-const UPF: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
-const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 80);
-const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
-const NOON: NtpTime = NtpTime(4_000_000_000);
+use sluice_twin::{Drop, IcmpCause, Notice, Outcome, Refused, Sent, Twin};
+use sluice_wire::ids::{FarId, PdrId, QerId, Teid};
+use sluice_wire::pfcp::group::*;
+use sluice_wire::pfcp::message::SessionModificationRequest;
+use sluice_wire::pfcp::value::*;
+use world::{GNB, NOON, UPF, default_session, hex, request, world};
 
 /// From the gNB: TEID 0x11, QFI 9, a UDP packet of the UE to the server, TTL 64.
 const UPLINK: &str = "020000000003 020000000103 0800 \
@@ -161,7 +159,7 @@ fn a_refused_change_changes_nothing() {
     change.remove_far.push(RemoveFar { far_id: FarId(2) });
     let refused = twin.modify(1, &change, &[], NOON);
     assert!(
-        matches!(refused, Err(Refused::Request(_))),
+        matches!(refused, Err(Refused::Request { .. })),
         "PDR 2 needs FAR 2"
     );
     let outcomes = twin.packet(0, 0, &hex(UPLINK));
@@ -189,110 +187,4 @@ fn an_answer_must_give_the_f_teids_that_were_asked_for() {
         .expect("now it does");
     let outcomes = twin.packet(0, 0, &hex(UPLINK));
     assert!(matches!(outcomes[..], [Outcome::Sent(_)]));
-}
-
-fn default_session() -> Twin {
-    let mut twin = Twin::new(world());
-    twin.establish(1, &request(), &[], NOON)
-        .expect("a sound session");
-    twin
-}
-
-/// Uplink by TEID 0x11, downlink to TEID 0xd01 with QFI 9; one QER, one URR.
-fn request() -> SessionEstablishmentRequest<'static> {
-    let mut request = SessionEstablishmentRequest::default();
-    let mut uplink = pdr(1, SourceInterface::ACCESS);
-    uplink.pdi.local_f_teid = Some(FTeid::v4(Teid::new(0x11).expect("not 0"), UPF));
-    uplink.outer_header_removal = Some(OuterHeaderRemoval::GTPU_UDP_IP);
-    let downlink = pdr(2, SourceInterface::CORE);
-    request.create_pdr.extend([uplink, downlink]);
-    let tunnel = OuterHeaderCreation::gtpu_v4(Teid::new(0xd01).expect("not 0"), GNB);
-    request.create_far.extend([
-        far(1, DestinationInterface::CORE, None),
-        far(2, DestinationInterface::ACCESS, Some(tunnel)),
-    ]);
-    request.create_qer.push(CreateQer {
-        qer_id: QerId(1),
-        qos_flow_identifier: Qfi::new(9),
-        ..CreateQer::default()
-    });
-    request.create_urr.push(CreateUrr {
-        urr_id: UrrId(1),
-        measurement_method: MeasurementMethod::VOLUM,
-        ..CreateUrr::default()
-    });
-    request
-}
-
-fn pdr(id: u16, source_interface: SourceInterface) -> CreatePdr<'static> {
-    let mut pdr = CreatePdr {
-        pdr_id: PdrId(id),
-        precedence: Precedence(255),
-        far_id: Some(FarId(id.into())),
-        ..CreatePdr::default()
-    };
-    pdr.pdi.source_interface = source_interface;
-    pdr.pdi.ue_ip_address.push(UeIpAddress::v4(UE, id == 2));
-    pdr.qer_id.push(QerId(1));
-    pdr.urr_id.push(UrrId(1));
-    pdr
-}
-
-fn far(
-    id: u32,
-    destination_interface: DestinationInterface,
-    outer_header_creation: Option<OuterHeaderCreation>,
-) -> CreateFar<'static> {
-    CreateFar {
-        far_id: FarId(id),
-        apply_action: ApplyAction::FORW,
-        forwarding_parameters: Some(ForwardingParameters {
-            destination_interface,
-            outer_header_creation,
-            ..ForwardingParameters::default()
-        }),
-        ..CreateFar::default()
-    }
-}
-
-fn world() -> TwinConfig {
-    let link = |port: u16, mac: u8, address, station, station_mac: u8| Link {
-        port,
-        vlan: None,
-        mac: [2, 0, 0, 0, 0, mac],
-        mtu_bytes: 1500,
-        addresses: vec![(address, 24)],
-        tunnels: vec![],
-        plain: None,
-        routes: vec![],
-        stations: vec![(station, [2, 0, 0, 0, 1, station_mac])],
-        allowed_peers: vec![],
-        verifies_udp: true,
-    };
-    let place = |side, instance: &str| InterfaceName {
-        side,
-        instance: instance.to_owned(),
-    };
-    let n3 = Link {
-        tunnels: vec![TunnelEnd {
-            place: place(Side::Access, "access"),
-            address: UPF,
-        }],
-        ..link(0, 3, UPF, GNB, 3)
-    };
-    let n6 = Link {
-        plain: Some(place(Side::Core, "internet")),
-        ..link(1, 6, N6, SERVER, 6)
-    };
-    TwinConfig {
-        links: vec![n3, n6],
-        zero_rate_closes: false,
-    }
-}
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let byte = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16);
-    let bytes = digits.chunks(2).map(byte).collect::<Result<_, _>>();
-    bytes.expect("hex digits")
 }

@@ -1,0 +1,119 @@
+//! Fast path for inner IPv6: as for IPv4, all is looked at first, then all is written.
+
+use crate::drop::DropReason;
+use crate::forward::fast_path::{DOWNLINK_IPV6, Outer, UPLINK_IPV6, matches, tunnel, write};
+use crate::forward::outer_header_removal::{Destination, flow_hash_of_ipv6};
+use crate::forward::path::{Path, TxDecision};
+use crate::forward::qer;
+use crate::forward::urr;
+use crate::meta::{Entry, Meta};
+use crate::session::entry::SessionEntry;
+use crate::session::rule::Flags;
+use crate::tables::{Route, Tables};
+use crate::tx::adjacency::Adjacency;
+use crate::tx::transmit::UsageRef;
+use sluice_port::{Packet, PortIo};
+use sluice_wire::ipv6::{Ipv6, decrement_hop_limit};
+
+impl<I: PortIo> Path<'_, I> {
+    /// The whole way of a common packet; none if it is not one, and then nothing was done. Not inlined: the
+    /// loop's registers are for IPv4, which most packets are.
+    #[inline(never)]
+    pub(super) fn fast_path_ipv6(
+        &mut self,
+        packet: &mut I::Packet,
+        meta: &Meta,
+    ) -> Option<Result<TxDecision, DropReason>> {
+        let line = self.state.line_mut(meta.line.0)?;
+        let from = usize::from(meta.inner_at);
+        let carried = packet
+            .data()
+            .get(from..from + usize::from(meta.inner_len))?;
+        let inner = Ipv6::parse(carried).ok()?;
+        if line.local() != meta.local || inner.hop_limit() <= 1 {
+            return None;
+        }
+        let (adjacency, outer) = match meta.entry {
+            Entry::Tunnel => (uplink(line, meta, &inner, self.tables)?, None),
+            Entry::PlainIpv6 => {
+                let (adjacency, outer) = downlink(line, meta, &inner, self.tables)?;
+                (adjacency, Some(outer))
+            }
+            Entry::Plain | Entry::EndMarker => return None,
+        };
+        let len = inner.total_len();
+        let outer_len = outer.as_ref().map_or(0, Outer::len);
+        if len + outer_len > usize::from(adjacency.mtu()) {
+            return None;
+        }
+        let bytes = len as u32;
+        let (tat0, tat1) = match qer::rates(&line.body, self.now_ns, bytes) {
+            Ok(clocks) => clocks,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let frame = packet
+            .reframe(from, len, adjacency.header_len() + outer_len)
+            .ok()?;
+        (line.body.tat0, line.body.tat1) = (tat0, tat1);
+        urr::charge(&mut line.body, bytes);
+        if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
+            // It lives: its hop limit was looked at.
+            let _ = decrement_hop_limit(inner);
+        }
+        let charge = UsageRef {
+            line: meta.line,
+            at: None,
+            len: bytes,
+        };
+        let tx_buffer = usize::from(adjacency.tx_buffer());
+        Some(Ok(TxDecision { tx_buffer, charge }))
+    }
+}
+
+/// The inner packet is the UE's, stays on no link, and its route is known.
+#[inline(always)]
+fn uplink(
+    line: &SessionEntry,
+    meta: &Meta,
+    inner: &Ipv6<'_>,
+    tables: &Tables,
+) -> Option<Adjacency> {
+    let is_ues = line.ue_prefix != 0 && inner.source_prefix() == line.ue_prefix;
+    let of_rule = line.head.flags.agree(UPLINK_IPV6) && matches(line.head, meta);
+    let of_ue = line.head.flags.has(Flags::FROM_UE) && is_ues && line.key == meta.key;
+    if !of_rule || !of_ue || stays(inner.destination_prefix()) {
+        return None;
+    }
+    let to = Destination::Ipv6(inner.destination().to_bits());
+    match tables.route_to(line.body.egress(), to)? {
+        Route::Via(hop) => tables.next_hops.adjacency(hop),
+        _ => None,
+    }
+}
+
+/// The peer is known, and what the outer header says.
+#[inline(always)]
+fn downlink(
+    line: &SessionEntry,
+    meta: &Meta,
+    inner: &Ipv6<'_>,
+    tables: &Tables,
+) -> Option<(Adjacency, Outer)> {
+    let is_ues = line.ue_prefix != 0 && line.ue_prefix == meta.prefix();
+    if !is_ues || !line.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
+        return None;
+    }
+    tunnel(
+        line,
+        (flow_hash_of_ipv6(inner), inner.traffic_class()),
+        tables,
+    )
+}
+
+/// True for the upper half of groups, link-local addresses and the unspecified one: whether such a packet
+/// stays on its link is asked on the slow path.
+#[inline(always)]
+fn stays(upper_half: u64) -> bool {
+    let top = (upper_half >> 48) as u16;
+    top >= 0xff00 || top & 0xffc0 == 0xfe80 || upper_half == 0
+}
