@@ -20,7 +20,7 @@ use sluice_wire::icmp::Icmp;
 use sluice_wire::ipv4::{Ipv4, Protocol};
 use sluice_wire::udp::Udp;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// An ICMP error with its frame: 576 octets of IPv4 (RFC 1812, 4.3.2.3) and a tagged header.
 const ERROR_FRAME: usize = 576 + 18;
@@ -209,8 +209,8 @@ impl Rig {
         self.take_tables();
         for egress in &self.tables.egresses {
             for (address, hop) in &egress.neighbours {
-                let found = u32::from(self.hop(*hop).address);
-                assert_eq!(found, *address, "the hop of a station");
+                let found = self.hop(*hop).address;
+                assert_eq!(found, IpAddr::V4((*address).into()), "the hop of a station");
             }
             for (_, hop) in &egress.routes {
                 self.hop(*hop);

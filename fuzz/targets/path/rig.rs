@@ -7,17 +7,21 @@ use sluice_datapath::ids::{BlockId, EntryId, InterfaceId, NextHopId, PeerId, Wor
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
+use sluice_datapath::session::flow_filter::{
+    AddressRange, FlowFilter, FlowFilterSlots, FlowFilters,
+};
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use sluice_datapath::tables::{
     Egress, Interface, NextHop, NextHopSlots, Peer, PeerSlots, Polled, PortInterfaces, Prefix,
     Tables, TunnelAddress,
 };
+use sluice_datapath::tables::{EgressIpv6, PrefixIpv6};
 use sluice_datapath::tx::adjacency::Front;
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub(super) const UPF: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
@@ -216,7 +220,9 @@ impl Rig {
             while let Some(message) = self.control.receive_message() {
                 match message {
                     ToControl::Done(txn) => usage.extend(txn.usage.iter()),
-                    ToControl::Packet(packet, _) | ToControl::Icmp(packet, _) => packet.free(),
+                    ToControl::Packet(packet, _)
+                    | ToControl::Icmp(packet, _)
+                    | ToControl::RouterSolicitation(packet, _) => packet.free(),
                     ToControl::FromUe(packet, _) => {
                         self.arrived.push(packet.len());
                         packet.free();
@@ -289,6 +295,34 @@ fn port(name: &str, narrow: bool) -> SimPortConfig {
     }
 }
 
+/// Ours, on every interface.
+const N6_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 1);
+
+/// Flow filters that rules may name: each asks for another thing.
+fn filters() -> FlowFilters {
+    let filters = [
+        FlowFilter {
+            protocol: Some(17),
+            ..FlowFilter::default()
+        },
+        FlowFilter {
+            remote: AddressRange::Ipv6(0, 1),
+            tos: Some((0, 3)),
+            ..FlowFilter::default()
+        },
+        FlowFilter {
+            local_ports: Some((0, 1000)),
+            local: AddressRange::Ipv4(0, 1),
+            ..FlowFilter::default()
+        },
+    ];
+    let mut slots = FlowFilterSlots::new(filters.len());
+    for (at, filter) in (0..).zip(&filters) {
+        slots.set(at, filter);
+    }
+    slots.reader()
+}
+
 /// Whatever the address, PFCP is served there.
 fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
     Interface {
@@ -297,6 +331,7 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         mac: [2, 0, 0, 0, 0, mac],
         mtu,
         addresses: vec![address],
+        addresses_ipv6: vec![N6_IPV6],
         tunnels: vec![],
         n4: vec![address],
         instance: None,
@@ -314,6 +349,18 @@ fn egress() -> Egress {
         neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), NextHopId(1))].into(),
         routes: vec![(far, NextHopId(1))],
         own: vec![(N6.into(), InterfaceId(1))],
+        ipv6: EgressIpv6 {
+            connected: PrefixIpv6::new(N6_IPV6, 64)
+                .map(|p| (p, InterfaceId(1)))
+                .into_iter()
+                .collect(),
+            routes: PrefixIpv6::new(N6_IPV6, 0)
+                .map(|p| (p, NextHopId(1)))
+                .into_iter()
+                .collect(),
+            own: vec![(N6_IPV6.to_bits(), InterfaceId(1))],
+            ..EgressIpv6::default()
+        },
     }
 }
 
@@ -330,6 +377,7 @@ fn tables(known: u8) -> Tables {
         mac,
     };
     let mut tables = Tables {
+        filters: filters(),
         interfaces: vec![
             Interface {
                 tunnels: tunnels.clone(),

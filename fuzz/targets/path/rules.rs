@@ -151,8 +151,14 @@ fn chain(blocks: &[u32]) -> Vec<Op> {
             image,
             clock: Clock::Full,
         },
-        rule(blocks[0], Rule::new(first, buckets, Body::default())),
-        rule(blocks[1], Rule::new(head(&flags), buckets, Body::default())),
+        rule(
+            blocks[0],
+            Rule::new(first, FilterRun::NONE, buckets, Body::default()),
+        ),
+        rule(
+            blocks[1],
+            Rule::new(head(&flags), FilterRun::NONE, buckets, Body::default()),
+        ),
         link(blocks[0], blocks[1], 1),
         link(blocks[1], 0, 1),
     ]
@@ -187,7 +193,8 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
     };
     let image = Rule::new(
         some_head(flags, low),
-        FilterRun::NONE,
+        // Some of the three that there are, or beyond them.
+        FilterRun::new(u32::from(peer >> 6), usize::from(low & 3)).unwrap_or_default(),
         [BucketRef::new(BlockId(block), rate & 7); RULE_QERS],
         body,
     );
@@ -241,6 +248,8 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Ses
     let plain = SessionEntry {
         key,
         ue_ip: if which & 0x80 == 0 { 0 } else { UE },
+        // As the upper half of 45::, so that mutants meet it.
+        ue_prefix: if which & 0x20 == 0 { 0 } else { 0x0045 << 48 },
         head: Head { flags, ..head },
         body,
         ..SessionEntry::default()
@@ -270,6 +279,7 @@ fn some_head(flags: u8, low: u8) -> Head {
         flags,
         qfi_match: low & 63,
         qfi_mark: low >> 2,
+        teid: u32::from(low),
     }
 }
 

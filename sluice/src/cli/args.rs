@@ -286,6 +286,7 @@ fn seid(text: &str) -> Result<Seid, String> {
 mod tests {
     use super::*;
     use clap::Command;
+    use std::net::Ipv6Addr;
 
     fn parsed<A: Args>(line: &str) -> Result<A, clap::Error> {
         let command = A::augment_args(Command::new("test"));
@@ -318,8 +319,15 @@ mod tests {
         );
         assert_eq!(args.write, Some(PathBuf::from("f.pcapng")));
         for (text, what) in [
-            ("192.0.2.1", Some(Followable::Address(n3))),
-            ("ue:192.0.2.1", Some(Followable::Ue(n3))),
+            ("192.0.2.1", Some(Followable::Address(n3.into()))),
+            ("ue:192.0.2.1", Some(Followable::Ue(n3.into()))),
+            (
+                "2001:db8::7",
+                Some(Followable::Address(
+                    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7).into(),
+                )),
+            ),
+            ("peer:2001:db8::7", None),
             ("peer:192.0.2.1", Some(Followable::Peer(n3))),
             ("192.0.2.1/16", Some(Followable::FTeid(n3, 16))),
             ("192.0.2.1/0", None),
