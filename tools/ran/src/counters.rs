@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sluice_wire::ids::Qfi;
 
+use crate::ByFamily;
+
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
@@ -137,6 +139,8 @@ pub struct UeCounters {
     pub downlink: Flow,
     /// The same by QoS flow.
     pub downlink_by_qfi: BTreeMap<Qfi, Flow>,
+    /// IPv6 among both.
+    pub by_family: ByFamily,
     /// Downlink packets with the Reflective QoS Indicator (TS 38.415, 5.5.3.4).
     pub reflective_qos: u64,
     /// Error Indications that named its uplink tunnel.
@@ -200,6 +204,8 @@ pub struct GnbCounters {
     pub uplink: Flow,
     /// Packets given to UEs.
     pub downlink: Flow,
+    /// IPv6 among both.
+    pub by_family: ByFamily,
     /// Received signalling.
     pub signalling: Signalling,
     /// What got lost, either way.
