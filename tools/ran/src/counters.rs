@@ -149,6 +149,19 @@ pub struct UeCounters {
     pub drops: Drops,
 }
 
+impl UeCounters {
+    /// What URRs of the UE should have seen, uplink and downlink: what a UE says on its own link
+    /// ends at the UPF, and Router Advertisements are packets to the UE.
+    pub fn usage(&self) -> [Flow; 2] {
+        let link = self.by_family.link_local_uplink;
+        let uplink = Flow {
+            packets: self.uplink.packets.saturating_sub(link.packets),
+            bytes: self.uplink.bytes.saturating_sub(link.bytes),
+        };
+        [uplink, self.downlink]
+    }
+}
+
 /// What has come to one tunnel endpoint of a gNB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelCounters {

@@ -5,6 +5,7 @@ use std::net::Ipv6Addr;
 
 use super::Link;
 use crate::HostError;
+use crate::netns::Ns;
 
 /// In /proc/net/if_inet6 (RFC 4007, 4).
 const SCOPE_GLOBAL: &str = "00";
@@ -45,14 +46,9 @@ impl Link {
 
     /// A global IPv6 address of it that can be used.
     pub fn global_ipv6(&self) -> Result<Option<Ipv6Addr>, HostError> {
-        let path = "/proc/thread-self/net/if_inet6";
-        let read = self.ns().run(|| std::fs::read_to_string(path))?;
-        match read {
-            Ok(table) => Ok(global_of(&table, self.name())),
-            // A kernel without IPv6.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(HostError::os(format!("read {path}"))(error)),
-        }
+        let all = global_ipv6_addresses(self.ns())?;
+        let ours = all.into_iter().find(|(name, _)| name == self.name());
+        Ok(ours.map(|(_, address)| address))
     }
 
     fn add_without_detection(&self, address: Ipv6Addr, prefix_length: u8) -> Result<(), HostError> {
@@ -76,16 +72,25 @@ pub fn link_local(interface_identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xfe80 << 112 | u128::from(interface_identifier))
 }
 
-/// Rows are "ADDRESS INDEX LENGTH SCOPE FLAGS NAME", in hexadecimal.
-fn global_of(table: &str, name: &str) -> Option<Ipv6Addr> {
-    table.lines().find_map(|row| {
-        let mut words = row.split_whitespace();
-        let address = u128::from_str_radix(words.next()?, 16).ok()?;
-        let (scope, flags, whose) = (words.nth(2)?, words.next()?, words.next()?);
-        let flags = u8::from_str_radix(flags, 16).ok()?;
-        let fits = whose == name && scope == SCOPE_GLOBAL && flags & NOT_USABLE == 0;
-        fits.then(|| Ipv6Addr::from_bits(address))
-    })
+/// Global IPv6 addresses in a namespace that can be used, with the names of their interfaces.
+pub fn global_ipv6_addresses(ns: &Ns) -> Result<Vec<(String, Ipv6Addr)>, HostError> {
+    let path = "/proc/thread-self/net/if_inet6";
+    match ns.run(|| std::fs::read_to_string(path))? {
+        Ok(table) => Ok(table.lines().filter_map(global_of).collect()),
+        // A kernel without IPv6.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(HostError::os(format!("read {path}"))(error)),
+    }
+}
+
+/// A row is "ADDRESS INDEX LENGTH SCOPE FLAGS NAME", in hexadecimal.
+fn global_of(row: &str) -> Option<(String, Ipv6Addr)> {
+    let mut words = row.split_whitespace();
+    let address = u128::from_str_radix(words.next()?, 16).ok()?;
+    let (scope, flags, name) = (words.nth(2)?, words.next()?, words.next()?);
+    let flags = u8::from_str_radix(flags, 16).ok()?;
+    let usable = scope == SCOPE_GLOBAL && flags & NOT_USABLE == 0;
+    usable.then(|| (name.to_owned(), Ipv6Addr::from_bits(address)))
 }
 
 #[cfg(test)]
@@ -93,15 +98,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_global_address_that_can_be_used_is_found() {
+    fn global_addresses_that_can_be_used_are_found() {
         let table = "fe800000000000000000000000000102 02 40 20 82       ue\n\
             20010db8006000020000000000000101 02 40 00 40       ue\n\
             20010db8006000020000000000000102 02 40 00 00       ue\n\
             20010db8006000020000000000000103 03 40 00 00      ue2\n";
-        let found = |name| global_of(table, name).map(|address| address.to_string());
-        assert_eq!(found("ue").as_deref(), Some("2001:db8:60:2::102"));
-        assert_eq!(found("ue2").as_deref(), Some("2001:db8:60:2::103"));
-        assert_eq!(found("ue3"), None);
+        let found: Vec<_> = table.lines().filter_map(global_of).collect();
+        let row = |name: &str, address: &str| (name.to_owned(), address.parse().expect("address"));
+        let usable = [
+            row("ue", "2001:db8:60:2::102"),
+            row("ue2", "2001:db8:60:2::103"),
+        ];
+        assert_eq!(found, usable);
     }
 
     #[test]

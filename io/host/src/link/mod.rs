@@ -13,7 +13,7 @@ mod offloads;
 mod request;
 
 pub use counters::LinkCounters;
-pub use ipv6::link_local;
+pub use ipv6::{global_ipv6_addresses, link_local};
 pub use name::IfName;
 pub(crate) use request::request_for;
 
