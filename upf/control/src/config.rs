@@ -1,11 +1,13 @@
 //! Control core configuration: interfaces, roles, gateways.
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
-use sluice_datapath::tables::Prefix;
+use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
 use sluice_session::network::Side;
 use sluice_wire::eth::{MacAddr, VlanId};
+use sluice_wire::ipv6::link_local_of;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,32 @@ pub struct ControlConfig {
     pub interfaces: Vec<InterfaceConfig>,
     /// UE pools; the control core answers errors for addresses in them through their sessions.
     pub pools: Vec<Pool>,
+    /// What UEs are told of their IPv6 link.
+    pub router_advertisement: RouterAdvertisementConfig,
+    /// DSCP of outer headers.
+    pub dscp: DscpByQfi,
+}
+
+/// What Router Advertisements say (RFC 4861, 4.2) beside the session's prefix.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RouterAdvertisementConfig {
+    /// How long we are the UE's default router, in seconds.
+    pub lifetime_s: u16,
+    /// Largest IPv6 packet of a UE, in bytes.
+    pub mtu_bytes: u16,
+    /// Recursive DNS servers.
+    pub dns: Vec<Ipv6Addr>,
+}
+
+impl Default for RouterAdvertisementConfig {
+    /// A lifetime as TS 29.061, 11.2.1.3.4 has it, and what fits into a tunnel on Ethernet.
+    fn default() -> Self {
+        Self {
+            lifetime_s: 64_800,
+            mtu_bytes: 1456,
+            dns: Vec::new(),
+        }
+    }
 }
 
 /// One logical interface: a port, a VLAN, its addresses and roles.
@@ -31,18 +59,50 @@ pub struct InterfaceConfig {
     pub mtu_bytes: u16,
     /// Our addresses with their prefix lengths.
     pub addresses: Vec<(Ipv4Addr, u8)>,
+    /// The same of IPv6, the link-local address apart.
+    pub addresses_ipv6: Vec<(Ipv6Addr, u8)>,
     /// What it serves.
     pub roles: Vec<Role>,
     /// Static routes; the default route is `0.0.0.0/0`.
     pub routes: Vec<(Prefix, Ipv4Addr)>,
-    /// Stations that need no ARP.
-    pub neighbours: Vec<(Ipv4Addr, MacAddr)>,
+    /// The same of IPv6; the default route is `::/0`.
+    pub routes_ipv6: Vec<(PrefixIpv6, Ipv6Addr)>,
+    /// Stations that are not asked for.
+    pub neighbours: Vec<(IpAddr, MacAddr)>,
     /// Addresses that we answer ARP for, beside our own.
     pub proxy_arp: Vec<Prefix>,
+    /// Addresses that we answer Neighbour Solicitations for, beside our own.
+    pub proxy_nd: Vec<PrefixIpv6>,
     /// Outer sources allowed; empty allows all.
     pub allowed_peers: Vec<Prefix>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
+}
+
+impl InterfaceConfig {
+    /// Our link-local address, if there is IPv6.
+    pub fn link_local(&self) -> Option<Ipv6Addr> {
+        (!self.addresses_ipv6.is_empty()).then(|| link_local_of(self.mac))
+    }
+
+    /// True if an address lies on this link.
+    pub fn is_on_link(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => {
+                let links = self.addresses.iter();
+                let mut links = links.filter_map(|(a, len)| Prefix::new(*a, *len));
+                links.any(|link| link.contains(address.into()))
+            }
+            IpAddr::V6(address) if address.is_unicast_link_local() => {
+                !self.addresses_ipv6.is_empty()
+            }
+            IpAddr::V6(address) => {
+                let links = self.addresses_ipv6.iter();
+                let mut links = links.filter_map(|(a, len)| PrefixIpv6::new(*a, *len));
+                links.any(|link| link.contains(address.to_bits()))
+            }
+        }
+    }
 }
 
 /// What an interface serves.

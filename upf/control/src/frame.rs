@@ -1,11 +1,13 @@
-//! Frames of the control core: Ethernet, IPv4 and UDP headers.
+//! Frames of the control core: Ethernet, IPv4, IPv6 and UDP headers.
 
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_port::PortId;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr, Tag, VlanId};
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::ipv6::{Ipv6Header, is_multicast, multicast_mac};
 use sluice_wire::udp::UdpHeader;
 
 /// Longest frame that the control core writes: an ICMP error quotes at most 576 bytes (RFC 1812,
@@ -21,6 +23,8 @@ pub trait Frames {
     fn transmit(&mut self, interface: InterfaceId, frame: &[u8]);
     /// Into the packet path, as if the port had received it.
     fn receive(&mut self, port: PortId, frame: &[u8]);
+    /// An IP packet into the packet path, as if it had come for the UE that `meta` names.
+    fn to_ue(&mut self, packet: &[u8], meta: Meta);
 }
 
 /// Addresses of an IPv4 packet to be written.
@@ -32,6 +36,32 @@ pub struct Flow {
     pub source: Ipv4Addr,
     /// Destination address.
     pub destination: Ipv4Addr,
+}
+
+/// Addresses of an IPv6 packet to be written, and how far it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowIpv6 {
+    /// Station that gets the frame.
+    pub mac: MacAddr,
+    /// Source address.
+    pub source: Ipv6Addr,
+    /// Destination address.
+    pub destination: Ipv6Addr,
+    /// Hop limit.
+    pub hop_limit: u8,
+}
+
+impl FlowIpv6 {
+    /// To a group on the link.
+    pub fn to_group(source: Ipv6Addr, group: Ipv6Addr, hop_limit: u8) -> Self {
+        debug_assert!(is_multicast(group));
+        Self {
+            mac: multicast_mac(group),
+            source,
+            destination: group,
+            hop_limit,
+        }
+    }
 }
 
 /// An Ethernet frame with `payload`; `None` if it is too long.
@@ -75,6 +105,16 @@ pub fn ipv4(
         .to_bytes(payload.len())
         .ok()?;
     ethernet(interface, flow.mac, EtherType::IPV4, &[&header, payload])
+}
+
+/// A frame with an ICMPv6 message, whose checksum is there.
+pub fn icmpv6(interface: &Interface, flow: &FlowIpv6, message: &[u8]) -> Option<Frame> {
+    let header = Ipv6Header {
+        hop_limit: flow.hop_limit,
+        ..Ipv6Header::new(Protocol::ICMPV6, flow.source, flow.destination)
+    };
+    let header = header.to_bytes(message.len()).ok()?;
+    ethernet(interface, flow.mac, EtherType::IPV6, &[&header, message])
 }
 
 /// A frame with a UDP datagram.

@@ -1,6 +1,7 @@
-//! ARP neighbour table (RFC 826), asked again before entries are forgotten.
+//! Neighbour table: stations by ARP (RFC 826) and Neighbour Discovery (RFC 4861), asked again before entries
+//! are forgotten.
 
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use sluice_datapath::tables::{InterfaceId, NextHop, NextHopId, NextHopSlots, NextHops};
 use sluice_datapath::tx::adjacency::Front;
 use sluice_wire::eth::MacAddr;
@@ -41,7 +42,7 @@ pub struct Question {
     /// Where.
     pub interface: InterfaceId,
     /// Who is sought.
-    pub target: Ipv4Addr,
+    pub target: IpAddr,
 }
 
 /// All stations. What the path reads of them stands in slots beside.
@@ -52,7 +53,7 @@ pub struct Neighbours {
     /// By interface.
     fronts: Vec<Front>,
     stations: Vec<Station>,
-    by_address: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
+    by_address: HashMap<(InterfaceId, IpAddr), NextHopId>,
     free: Vec<NextHopId>,
     changed: bool,
     /// Links on which stations came or went.
@@ -108,7 +109,7 @@ impl Neighbours {
     }
 
     /// A configured station.
-    pub fn add_static(&mut self, interface: InterfaceId, address: Ipv4Addr, mac: MacAddr) {
+    pub fn add_static(&mut self, interface: InterfaceId, address: IpAddr, mac: MacAddr) {
         if let Some(id) = self.entry(interface, address) {
             self.set(id, NeighbourState::Static, Some(mac));
         }
@@ -116,7 +117,7 @@ impl Neighbours {
 
     /// The station's number, for somebody who will use it until [`Self::release`]. `None` if
     /// there is no room.
-    pub fn hold(&mut self, interface: InterfaceId, address: Ipv4Addr) -> Option<NextHopId> {
+    pub fn hold(&mut self, interface: InterfaceId, address: IpAddr) -> Option<NextHopId> {
         let id = self.entry(interface, address)?;
         self.stations[usize::from(id)].holders += 1;
         Some(id)
@@ -133,7 +134,7 @@ impl Neighbours {
     pub fn want(
         &mut self,
         interface: InterfaceId,
-        address: Ipv4Addr,
+        address: IpAddr,
         now_ns: u64,
     ) -> Option<Question> {
         let id = self.entry(interface, address)?;
@@ -157,7 +158,7 @@ impl Neighbours {
     pub fn heard(
         &mut self,
         interface: InterfaceId,
-        address: Ipv4Addr,
+        address: IpAddr,
         mac: MacAddr,
         create: bool,
         now_ns: u64,
@@ -174,8 +175,23 @@ impl Neighbours {
         }
     }
 
+    /// A station says unasked that it has another MAC address (RFC 4861, 7.2.6). That is used at once, and
+    /// confirmed by a question. Nobody is learned by that.
+    pub fn announced(
+        &mut self,
+        interface: InterfaceId,
+        address: IpAddr,
+        mac: MacAddr,
+        now_ns: u64,
+    ) {
+        if self.mac(interface, address).is_some_and(|m| m != mac) {
+            let to_confirm_ns = now_ns.saturating_sub(CONFIRM_AFTER_NS);
+            self.heard(interface, address, mac, false, to_confirm_ns);
+        }
+    }
+
     /// The station's MAC address, if known.
-    pub fn mac(&self, interface: InterfaceId, address: Ipv4Addr) -> Option<MacAddr> {
+    pub fn mac(&self, interface: InterfaceId, address: IpAddr) -> Option<MacAddr> {
         let id = self.by_address.get(&(interface, address))?;
         self.hops[usize::from(*id)].mac.map(MacAddr)
     }
@@ -210,14 +226,14 @@ impl Neighbours {
     }
 
     /// Stations on a link, for the path's table of neighbours.
-    pub fn on_link(&self, interface: InterfaceId) -> impl Iterator<Item = (Ipv4Addr, NextHopId)> {
+    pub fn on_link(&self, interface: InterfaceId) -> impl Iterator<Item = (IpAddr, NextHopId)> {
         self.by_address
             .iter()
             .filter(move |((i, _), _)| *i == interface)
             .map(|((_, address), id)| (*address, *id))
     }
 
-    fn entry(&mut self, interface: InterfaceId, address: Ipv4Addr) -> Option<NextHopId> {
+    fn entry(&mut self, interface: InterfaceId, address: IpAddr) -> Option<NextHopId> {
         if let Some(id) = self.by_address.get(&(interface, address)) {
             return Some(*id);
         }
@@ -298,95 +314,4 @@ impl Neighbours {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 9);
-    const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
-    const S: u64 = 1_000_000_000;
-
-    fn questions(n: &mut Neighbours, now_ns: u64) -> usize {
-        let mut asked = 0;
-        n.tick(now_ns, |_| asked += 1);
-        asked
-    }
-
-    #[test]
-    fn a_silent_station_is_asked_three_times_and_then_forgotten() {
-        let mut n = Neighbours::default();
-        assert!(n.want(InterfaceId(0), HOST, 0).is_some());
-        assert!(
-            n.want(InterfaceId(0), HOST, 1).is_none(),
-            "already being asked for"
-        );
-        assert_eq!(questions(&mut n, S), 1);
-        assert_eq!(questions(&mut n, 2 * S), 1);
-        assert_eq!(questions(&mut n, 3 * S), 0);
-        assert_eq!(n.iter().count(), 0);
-        assert!(
-            n.want(InterfaceId(0), HOST, 4 * S).is_some(),
-            "asked anew when wanted anew"
-        );
-    }
-
-    #[test]
-    fn a_number_that_was_given_back_is_nobodys() {
-        let mut n = Neighbours::default();
-        n.want(InterfaceId(0), HOST, 0);
-        for s in 1..4 {
-            questions(&mut n, s * S);
-        }
-        assert_eq!(n.want_hop(NextHopId(0), 4 * S), None);
-        for s in 5..9 {
-            questions(&mut n, s * S);
-        }
-        let others = [1, 2].map(|last| n.hold(InterfaceId(0), Ipv4Addr::new(192, 0, 2, last)));
-        assert_ne!(others[0], others[1], "each station has a number of its own");
-    }
-
-    #[test]
-    fn a_held_station_keeps_its_number_though_it_is_silent() {
-        let mut n = Neighbours::default();
-        let id = n.hold(InterfaceId(0), HOST).unwrap();
-        n.want_hop(id, 0);
-        for s in 1..10 {
-            questions(&mut n, s * S);
-        }
-        assert_eq!(n.hold(InterfaceId(0), HOST), Some(id));
-    }
-
-    #[test]
-    fn an_answer_is_kept_while_it_is_confirmed_and_lost_when_it_is_not() {
-        let mut n = Neighbours::default();
-        n.want(InterfaceId(0), HOST, 0);
-        n.heard(InterfaceId(0), HOST, MAC, false, S);
-        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
-        assert_eq!(questions(&mut n, 31 * S), 1);
-        assert_eq!(
-            n.mac(InterfaceId(0), HOST),
-            Some(MAC),
-            "used while it is confirmed"
-        );
-        for s in 32..36 {
-            questions(&mut n, s * S);
-        }
-        assert_eq!(n.mac(InterfaceId(0), HOST), None);
-    }
-
-    #[test]
-    fn strangers_who_do_not_speak_to_us_are_not_learned() {
-        let mut n = Neighbours::default();
-        n.heard(InterfaceId(0), HOST, MAC, false, 0);
-        assert_eq!(n.mac(InterfaceId(0), HOST), None);
-        n.heard(InterfaceId(0), HOST, MAC, true, 0);
-        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
-    }
-
-    #[test]
-    fn a_static_station_cannot_be_taken_over() {
-        let mut n = Neighbours::default();
-        n.add_static(InterfaceId(0), HOST, MAC);
-        n.heard(InterfaceId(0), HOST, MacAddr([6; 6]), true, 0);
-        assert_eq!(n.mac(InterfaceId(0), HOST), Some(MAC));
-    }
-}
+mod tests;

@@ -142,9 +142,9 @@ reasons! {
     /// The worker stopped while it held the packet.
     Stopped = "stopped",
         "Normal at the end of the program, or of a worker.",
-    /// The FAR sends to the CP function (N4-u), where nothing leads yet.
+    /// The FAR sends to the CP function (N4-u) without saying into which tunnel.
     N4uAbsent = "n4u_absent",
-        "A FAR sends to the CP function, which is not served yet: the SMF wants to see user packets.",
+        "A FAR sends to the CP function without Outer Header Creation: look at the SMF's rules (`sluice ctl rules SEID`).",
     /// The session went, or sends elsewhere now, while the packet waited for its next hop.
     SessionChanged = "session_changed",
         "Normal for a moment: the session changed while a packet waited for its next hop.",
@@ -171,6 +171,10 @@ reasons! {
     /// link-local address): no router passes it on (RFC 4291, 2.5.6).
     LinkLocal = "link_local",
         "Harmless: every IPv6 UE sends some when it attaches.",
+    /// The outer header tells of congestion on the way (ECN CE), and the flow inside does not know ECN (RFC
+    /// 6040, 4.2): dropped, as the congested router would have.
+    CongestionMarked = "congestion_marked",
+        "A router between gNB and UPF is congested. Look for the link that marks packets.",
 }
 
 #[cfg(test)]

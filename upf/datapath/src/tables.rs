@@ -3,6 +3,7 @@
 //! Interfaces and routes are published as a whole by pointer: they change rarely. Next hops and peers, of
 //! which there may be thousands, are slots that are written one by one.
 
+use crate::forward::marking::DscpByQfi;
 use crate::forward::outer_header_removal::Destination;
 use crate::lookup::lpm::Lpm;
 use crate::lookup::lpm_ipv6::LpmIpv6;
@@ -116,6 +117,8 @@ pub struct Tables {
     pub peers: Peers,
     /// Ways out.
     pub egresses: Vec<Egress>,
+    /// DSCP of outer headers.
+    pub dscp: DscpByQfi,
     /// Filters of all sessions.
     pub filters: FlowFilters,
     /// The same in the form in which packets ask, compiled when the tables are published.

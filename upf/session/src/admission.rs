@@ -1,14 +1,15 @@
 //! Admission context of one message: the draft of a session's rules, and what was taken for it.
 
 use crate::config::Unserved;
-use crate::limits::{FARS, URRS};
+use crate::limits::{FARS, PDRS, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
 use crate::pending::{Created, SessionRemarks};
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
-use crate::rules::{LocalTunnel, Rules};
+use crate::rules::{Filter, LocalTunnel, Rules};
 use arrayvec::ArrayVec;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::EndMarker;
 use sluice_datapath::tables::PeerId;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
@@ -41,6 +42,8 @@ pub struct Admission<'a, N> {
     pub created: &'a mut Created,
     /// Peers that FARs no longer need; the path may still use them until it has changed.
     pub dropped_peers: &'a mut ArrayVec<PeerId, { 2 * FARS }>,
+    /// Runs of flow filters that PDRs no longer have; the same.
+    pub dropped_runs: &'a mut ArrayVec<FilterRun, { 2 * PDRS }>,
     /// End markers to send.
     pub end_markers: &'a mut ArrayVec<EndMarker, { sluice_datapath::limits::TXN_END_MARKERS }>,
     /// URRs whose usage is asked for.
@@ -96,6 +99,15 @@ impl<N: Network> Admission<'_, N> {
     pub fn drop_peer(&mut self, rule: RuleId, peer: PeerId) -> Result<(), Refusal> {
         let full = Refusal::full(Some(rule), None);
         self.dropped_peers.try_push(peer).map_err(|_| full)
+    }
+
+    /// A PDR's run of flow filters goes back when the path no longer uses it.
+    pub fn drop_filters(&mut self, rule: RuleId, filter: Filter) -> Result<(), Refusal> {
+        if filter.run.is_none() {
+            return Ok(());
+        }
+        let full = Refusal::full(Some(rule), Some(IeType::SDF_FILTER));
+        self.dropped_runs.try_push(filter.run).map_err(|_| full)
     }
 }
 

@@ -12,7 +12,8 @@ use crate::usage;
 use sluice_datapath::session::txn::{Txn, Usage};
 use sluice_wire::ids::Seid;
 
-/// Sends a transaction to the path; what changes nothing there is finished at once.
+/// Sends a transaction to the path; what changes nothing there is finished at once, unless it gives filters
+/// back: one before it may still be about to take their last rule away.
 pub fn launch<N: Network, E: Effects>(
     node: &mut Node,
     at: Moment,
@@ -22,7 +23,8 @@ pub fn launch<N: Network, E: Effects>(
 ) {
     let Launch { mut txn, record } = launch;
     let pending = &mut node.sessions.pending;
-    if txn.ops.is_empty() && txn.end_markers.is_empty() {
+    let changes_nothing = txn.ops.is_empty() && txn.end_markers.is_empty();
+    if changes_nothing && record.filter_runs.is_empty() {
         pending.recycle_txn(txn);
         return finish(node, at, record, &[], net, out);
     }
@@ -56,6 +58,9 @@ fn finish<N: Network, E: Effects>(
     usage::credit(&mut node.sessions, &record, usage);
     for peer in record.peers.drain(..) {
         node.sessions.resources.release_peer(peer, net);
+    }
+    for run in record.filter_runs.drain(..) {
+        node.sessions.resources.filters.release(run);
     }
     match &record.answer {
         Answer::None => {}

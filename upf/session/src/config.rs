@@ -1,5 +1,6 @@
 //! Configuration of the session machine.
 
+use crate::limits::FLOW_FILTERS;
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::Layout;
 
@@ -25,6 +26,9 @@ pub struct Config {
     /// Transactions under way at one time; a request beyond is refused with cause 74. At most
     /// [`RESERVED`](sluice_datapath::limits::RESERVED) for each worker.
     pub transactions: usize,
+    /// Flow filters that the SDF filters of all sessions may take; equal ones of several PDRs count once.
+    /// More are refused with cause 75.
+    pub flow_filters: usize,
     /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
     pub seed: [u64; 2],
 }
@@ -70,6 +74,7 @@ impl Config {
             unserved: Unserved::default(),
             peer_loss_keep_s: 3600,
             transactions: sluice_datapath::limits::RESERVED,
+            flow_filters: FLOW_FILTERS,
             seed,
         }
     }

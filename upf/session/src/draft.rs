@@ -12,7 +12,7 @@ use crate::pending::Launch;
 use crate::refusal::Refusal;
 use crate::released;
 use crate::resources::Claims;
-use crate::rules::Rules;
+use crate::rules::{Rules, UeAddresses};
 use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use crate::usage;
@@ -57,6 +57,8 @@ pub struct Base {
     pub session: Option<SessionRef>,
     /// Its shard.
     pub shard: u32,
+    /// UE addresses that a new one is known to have.
+    pub ue: UeAddresses,
     /// RESTI: F-TEIDs of ours come back.
     pub restores: bool,
 }
@@ -84,7 +86,10 @@ pub fn draft<N: Network>(
     let mut change = sessions.take_change();
     match base.session {
         Some(session) => change.fars_at = sessions.store.load(session, &mut change.old),
-        None => change.old.clear(),
+        None => {
+            change.old.clear();
+            change.old.ue = base.ue;
+        }
     }
     let name = base.session.unwrap_or(SessionRef { at: 0, check: 0 });
     let mut drafted = Drafted {
@@ -131,6 +136,7 @@ fn fill<N: Network>(
         chosen: ArrayVec::new(),
         created: &mut record.created,
         dropped_peers: &mut record.peers,
+        dropped_runs: &mut record.filter_runs,
         end_markers: &mut txn.end_markers,
         queried: &mut record.queried,
         remarks: &mut record.remarks,
@@ -141,7 +147,7 @@ fn fill<N: Network>(
         new: work.draft,
     };
     drafted.scope = match scope {
-        Scope::FarsOnly if update.keep_directions() => Scope::FarsOnly,
+        Scope::FarsOnly if update.keep_directions() && update.keep_places() => Scope::FarsOnly,
         _ => Scope::Rules,
     };
     match drafted.scope {
@@ -240,8 +246,13 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
 /// What the session takes and gives back by a change is its own, or is gone.
 pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange, now_s: u32) {
     let resources = &mut sessions.resources;
+    // A prefix that comes with the message is a key of every line there was.
+    let ue = match change.new.ue.families().is_none() {
+        true => change.old.ue,
+        false => change.new.ue,
+    };
     for line in released::gone_lines(&change.old, &change.new) {
-        resources.release(line, now_s);
+        resources.release(line, &ue, now_s);
     }
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);

@@ -12,7 +12,10 @@ use crate::response::put;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
-use sluice_datapath::lookup::exact_match::ExactWriter;
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
+use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Endpoint, Input, Instant, RequestError, Role, SessionRequest, messages};
 use sluice_wire::ids::Seid;
@@ -29,6 +32,8 @@ use sluice_wire::pfcp::{Cause, IeType, MessageType};
 /// [`tick`]: Self::tick
 pub struct UpFunction {
     pub(crate) node: Node,
+    /// Identifiers outside of the pools, and IPv6 prefixes, as the path finds them.
+    known: ExactReader,
 }
 
 impl UpFunction {
@@ -39,12 +44,13 @@ impl UpFunction {
         // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
         n4.retains_sessions = true;
         let associations = n4.limits.associations;
+        let known = foreign.reader();
         let node = Node {
             node_id: n4.node_id.clone(),
             endpoint: Endpoint::new(Role::Up, n4),
             sessions: Sessions::new(config, associations, foreign),
         };
-        Self { node }
+        Self { node, known }
     }
 
     /// Deals with a datagram that arrived on N4.
@@ -111,6 +117,12 @@ impl UpFunction {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance. It may err, as the
+    /// path's table may: the entry knows its prefix.
+    pub fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
+        self.known.get(ExactKey::ue_prefix(instance.0, prefix))
     }
 
     /// An Error Indication (TS 29.281, 7.3.1) that `peer` sent about a TEID of its own.
@@ -193,6 +205,11 @@ impl UpFunction {
     /// twice.
     pub fn repeated_establishments(&self) -> u64 {
         self.node.sessions.repeated
+    }
+
+    /// The flow filters that rules name, for the path's tables.
+    pub fn flow_filters(&self) -> FlowFilters {
+        self.node.sessions.resources.filters.reader()
     }
 
     /// The PFCP endpoint, for its counters.

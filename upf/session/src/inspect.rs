@@ -1,9 +1,10 @@
 //! Inspection views of sessions, for `sluice ctl`.
 
+use crate::filter_text;
 use crate::function::UpFunction;
 use crate::network::Side;
-use crate::resources::{InUse, shard_of};
-use crate::rules::{Action, Far, Filter, Forwarding, Pdr, Qer, Rules, Urr};
+use crate::resources::{InUse, home_shard};
+use crate::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr};
 use serde::{Serialize, Serializer};
@@ -27,8 +28,10 @@ pub struct SessionLine {
     pub association: String,
     /// IMSI of the User ID, empty if not told.
     pub imsi: String,
-    /// The UE's address.
+    /// The UE's IPv4 address.
     pub ue_address: Option<Ipv4Addr>,
+    /// The UE's IPv6 prefix.
+    pub ue_prefix: Option<String>,
     /// The shard.
     pub shard: u16,
     /// PDRs.
@@ -82,14 +85,16 @@ pub struct PdrView {
     pub teid: Option<u32>,
     /// Local F-TEID: address.
     pub tunnel_address: Option<Ipv4Addr>,
-    /// UE IP Address.
+    /// UE IP Address: IPv4.
     pub ue_address: Option<Ipv4Addr>,
-    /// What its SDF filters let through: `any`, or nothing on this path.
-    pub filter: &'static str,
+    /// UE IP Address: the IPv6 prefix.
+    pub ue_prefix: Option<String>,
+    /// SDF filters, of which a packet has to meet one; empty: all packets.
+    pub filters: Vec<String>,
     /// QFIs that it matches; empty: all.
     pub qfi: Vec<u8>,
-    /// False if it matches no packet of this path: its filters are for IPv6, or it is for packets
-    /// of the CP function.
+    /// False if it matches no packet of this path: its filters are for a family of which the UE has no
+    /// address, or it is for packets of the CP function.
     pub live: bool,
     /// Outer Header Removal.
     pub removes_outer_header: bool,
@@ -207,27 +212,38 @@ impl UpFunction {
         Some(SessionView {
             line: session_line(name, &session, &user, &rules, usage),
             msisdn: user.msisdn.to_string(),
-            pdr: rules.pdrs.iter().map(|p| self.pdr_view(p)).collect(),
+            pdr: rules
+                .pdrs
+                .iter()
+                .map(|p| self.pdr_view(&rules, p))
+                .collect(),
             far: rules.fars.iter().map(|f| self.far_view(f)).collect(),
             qer: rules.qers.iter().map(qer_view).collect(),
             urr: rules.urrs.iter().map(|u| self.urr_view(u)).collect(),
         })
     }
 
-    /// The UP SEID of the session that has this UE address. Only sessions of the address' shard are
-    /// looked into.
-    pub fn seid_of_ue(&self, address: Ipv4Addr) -> Option<u64> {
-        let shard = shard_of(address);
+    /// The UP SEID of the session that has this UE address, or the prefix that it lies in. An IPv4 address
+    /// tells the shard, and only sessions of that are looked into; a session with a prefix may be that of an
+    /// IPv4 address too.
+    pub fn seid_of_ue(&self, address: impl Into<IpAddr>) -> Option<u64> {
+        let address = address.into();
+        let shard = match address {
+            IpAddr::V4(ipv4) => home_shard(&UeAddresses {
+                ipv4: Some(ipv4),
+                prefix: None,
+            }),
+            IpAddr::V6(_) => None,
+        };
         let mut rules = Box::<Rules>::default();
         let store = &self.node.sessions.store;
         let ids = self.node.endpoint.associations().map(|(id, _)| id);
         let mut near = ids
             .flat_map(|id| store.of(id))
-            .filter(|(_, session)| u32::from(session.shard) == shard);
+            .filter(|(_, session)| shard.is_none_or(|shard| u32::from(session.shard) == shard));
         let found = near.find(|(name, _)| {
             store.load(*name, &mut rules);
-            let mut addresses = rules.pdrs.iter().filter_map(|pdr| pdr.ue);
-            addresses.any(|ue| ue.address == address)
+            rules.ue.contains(address)
         });
         found.map(|(name, _)| name.seid().0)
     }
@@ -254,7 +270,12 @@ impl UpFunction {
         self.node.sessions.names.get(id).map(str::to_owned)
     }
 
-    fn pdr_view(&self, pdr: &Pdr) -> PdrView {
+    fn pdr_view(&self, rules: &Rules, pdr: &Pdr) -> PdrView {
+        let named = pdr
+            .ue
+            .map(|ue| rules.ue.of(ue.families))
+            .unwrap_or_default();
+        let run = self.node.sessions.resources.filters.run(pdr.filter.run);
         PdrView {
             id: pdr.id.0,
             precedence: pdr.precedence,
@@ -262,13 +283,11 @@ impl UpFunction {
             network_instance: self.name(pdr.instance),
             teid: pdr.tunnel.map(|t| t.teid),
             tunnel_address: pdr.tunnel.map(|t| t.address),
-            ue_address: pdr.ue.map(|ue| ue.address),
-            filter: match pdr.filter {
-                Filter::All => "any",
-                Filter::Nothing => "IPv6 only (matches nothing yet)",
-            },
+            ue_address: named.ipv4,
+            ue_prefix: named.prefix_text(),
+            filters: filter_text::texts(pdr.filter, run),
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
-            live: pdr.is_live(),
+            live: rules.is_live(pdr),
             removes_outer_header: pdr.removes_outer,
             far: pdr.far.0,
             qer: pdr.qers.as_slice().to_vec(),
@@ -332,7 +351,8 @@ fn session_line(
         cp_address: ipv4.or(session.cp.ipv6.map(IpAddr::V6)),
         association: session.association.to_string(),
         imsi: user.imsi.to_string(),
-        ue_address: rules.ue_address(),
+        ue_address: rules.ue.ipv4,
+        ue_prefix: rules.ue.prefix_text(),
         shard: session.shard,
         pdrs: rules.pdrs.len(),
         uplink: uplink.into(),

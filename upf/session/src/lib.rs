@@ -51,6 +51,8 @@ mod config;
 mod draft;
 mod events;
 mod features;
+mod filter_text;
+mod flow_filter_runs;
 mod function;
 pub mod hash;
 pub mod hash_index;

@@ -35,6 +35,10 @@ pub const URRS_PER_SESSION: usize = 4;
 /// six flows eight. They are reserved, and touched when sessions need them.
 pub const RECORD_LINES_PER_SESSION: usize = 16;
 
+/// Flow filters of all sessions by default, 64 octets each: a few for every operator's rule, as equal runs of
+/// different sessions are one, and some for tens of thousands of flows with addresses of their own.
+pub const FLOW_FILTERS: usize = 65_536;
+
 /// Names of network instances that rules may use; a configuration has a few.
 pub const NAMES: usize = 4096;
 

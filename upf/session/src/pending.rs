@@ -1,11 +1,12 @@
 //! Transactions in flight, and their completion actions.
 
 use crate::compile::diff::Credits;
-use crate::limits::{FARS, URRS};
+use crate::limits::{FARS, PDRS, URRS};
 use crate::partitions::{PARTITIONS, Part};
 use crate::rules::LocalTunnel;
 use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::PeerId;
 use sluice_mem::shard::ShardId;
@@ -35,6 +36,8 @@ pub struct Pending {
     pub credits: Credits,
     /// Peers that the path no longer uses afterwards.
     pub peers: ArrayVec<PeerId, { 2 * FARS }>,
+    /// Runs of flow filters that PDRs no longer have; the path reads none of them for these afterwards.
+    pub filter_runs: ArrayVec<FilterRun, { 2 * PDRS }>,
     /// URRs whose usage the message asks for.
     pub queried: ArrayVec<u32, URRS>,
     /// Reports that the answer carries.
@@ -200,6 +203,7 @@ impl PendingTable {
                 session,
                 credits: Credits::new(),
                 peers: ArrayVec::new(),
+                filter_runs: ArrayVec::new(),
                 queried: ArrayVec::new(),
                 due: ArrayVec::new(),
                 created: Created::new(),
@@ -259,6 +263,7 @@ impl PendingTable {
     pub fn recycle(&mut self, mut record: Box<Pending>) {
         record.credits.clear();
         record.peers.clear();
+        record.filter_runs.clear();
         record.queried.clear();
         record.due.clear();
         record.created.clear();

@@ -54,8 +54,9 @@ pub fn resources(node: &Node, upcoming: &Upcoming) {
         sessions.resources.meters.prefetch_at(meter);
     }
     if upcoming.ends {
-        for endpoint in sessions.store.endpoints_of(name) {
-            sessions.resources.prefetch_release(&endpoint);
+        let (ue, endpoints) = sessions.store.endpoints_of(name);
+        for endpoint in endpoints {
+            sessions.resources.prefetch_release(&endpoint, &ue);
         }
     }
 }

@@ -1,148 +1,144 @@
-//! SDF filters, as far as this path has use for them (TS 29.244, 5.2.1A.2A, 8.2.5).
+//! SDF filters of a PDI, read to flow filters (TS 29.244, 5.2.1A.2A, 8.2.5).
 //!
-//! Flow descriptions are IPFilterRules (RFC 6733, 4.3.1) restricted to `permit out`. Matching on
-//! flows comes with the classifier; until then a filter that singles out a flow is refused.
-//! Two kinds need no classifier: those that match everything, which SMFs send for the default
-//! flow, and those that name IPv6 addresses or ICMPv6, such as the Router Solicitation filter
-//! `permit out 58 from ff02::2/128 to assigned`: on an IPv4 path they match nothing.
+//! A filter with several ports at an end becomes a flow filter for each range; a packet has to meet one. What
+//! asks for an address family and nothing more needs no flow filter.
 
-use crate::rules::Filter;
+use crate::rules::{Families, Filter};
+use arrayvec::ArrayVec;
+use sluice_datapath::session::flow_filter::{AddressRange, FILTER_RUN_MAX, FilterRun, FlowFilter};
+use sluice_wire::flow_description::{AddressMatch, FlowDescription, Ports};
 use sluice_wire::pfcp::value::SdfFilter;
 
-/// The filter tells flows apart, which this path cannot yet.
+/// Flow filters of one PDR.
+pub const FILTERS: usize = FILTER_RUN_MAX;
+/// All of one PDR.
+pub type FlowFilterList = ArrayVec<FlowFilter, FILTERS>;
+
+/// Why a filter is not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unsupported;
-
-/// What one filter lets through.
-pub fn read(sdf: &SdfFilter<'_>) -> Result<Filter, Unsupported> {
-    let narrowed = sdf.tos_traffic_class.is_some()
-        || sdf.security_parameter_index.is_some()
-        || sdf.flow_label.is_some();
-    if narrowed {
-        return Err(Unsupported);
-    }
-    let text = sdf.flow_description.ok_or(Unsupported)?;
-    let text = core::str::from_utf8(text).map_err(|_| Unsupported)?;
-    flow(text)
+pub enum SdfError {
+    /// It says what no filter says, or names one that is not there.
+    Wrong,
+    /// More flow filters than a PDR has.
+    TooMany,
 }
 
-/// What several filters let through: a packet must match one of them.
-pub fn any(filters: &[SdfFilter<'_>]) -> Result<Filter, Unsupported> {
-    let mut all = if filters.is_empty() {
-        Filter::All
-    } else {
-        Filter::Nothing
+/// Reads one filter. `recall` gives the flow filters that are known under an SDF Filter ID: a filter that is
+/// an ID alone means those (BID, 8.2.5).
+pub fn read(
+    sdf: &SdfFilter<'_>,
+    recall: impl FnOnce(u32, &mut FlowFilterList) -> Result<(), SdfError>,
+    into: &mut FlowFilterList,
+) -> Result<(), SdfError> {
+    let narrowed = FlowFilter {
+        tos: sdf.tos_traffic_class.map(|[value, mask]| (value, mask)),
+        spi: sdf.security_parameter_index,
+        flow_label: sdf.flow_label,
+        id: sdf.sdf_filter_id,
+        ..FlowFilter::default()
     };
-    for filter in filters {
-        if read(filter)? == Filter::All {
-            all = Filter::All;
+    let is_id_alone =
+        narrowed.tos.is_none() && narrowed.spi.is_none() && narrowed.flow_label.is_none();
+    match (sdf.flow_description, sdf.sdf_filter_id) {
+        (Some(text), _) => flow(text, narrowed, into),
+        (None, Some(id)) if is_id_alone => recall(id, into),
+        (None, None) if is_id_alone => Err(SdfError::Wrong),
+        (None, _) => push(narrowed, into),
+    }
+}
+
+fn flow(text: &[u8], narrowed: FlowFilter, into: &mut FlowFilterList) -> Result<(), SdfError> {
+    let flow = FlowDescription::parse(text).map_err(|_| SdfError::Wrong)?;
+    let filter = FlowFilter {
+        protocol: flow.protocol,
+        remote: range(flow.remote),
+        local: range(flow.local),
+        ..narrowed
+    };
+    for remote_ports in each(&flow.remote_ports) {
+        for local_ports in each(&flow.local_ports) {
+            let with_ports = FlowFilter {
+                remote_ports,
+                local_ports,
+                ..filter
+            };
+            push(with_ports, into)?;
         }
     }
-    Ok(all)
+    Ok(())
 }
 
-/// ICMPv6, which IPv4 packets do not carry.
-const ICMPV6: &str = "58";
+/// One range after the other; once no condition where there is none.
+fn each(ports: &Ports) -> impl Iterator<Item = Option<(u16, u16)>> {
+    let none = ports.is_empty().then_some(None);
+    none.into_iter().chain(ports.iter().copied().map(Some))
+}
 
-fn flow(text: &str) -> Result<Filter, Unsupported> {
-    let mut words = text.split_ascii_whitespace();
-    let mut expect = |word: &str| words.next().filter(|w| *w == word).ok_or(Unsupported);
-    expect("permit")?;
-    expect("out")?;
-    let protocol = words.next().ok_or(Unsupported)?;
-    let mut expect = |word: &str| words.next().filter(|w| *w == word).ok_or(Unsupported);
-    expect("from")?;
-    let source = words.next().ok_or(Unsupported)?;
-    let mut destination = words.next().ok_or(Unsupported)?;
-    let ports = destination != "to";
-    if ports {
-        words.next().filter(|w| *w == "to").ok_or(Unsupported)?;
-    }
-    destination = words.next().ok_or(Unsupported)?;
-    if protocol == ICMPV6 || is_ipv6(source) || is_ipv6(destination) {
-        return Ok(Filter::Nothing);
-    }
-    let all = protocol == "ip" && !ports && is_any(source) && is_any(destination);
-    match words.next() {
-        None if all => Ok(Filter::All),
-        _ => Err(Unsupported),
+fn push(filter: FlowFilter, into: &mut FlowFilterList) -> Result<(), SdfError> {
+    into.try_push(filter).map_err(|_| SdfError::TooMany)
+}
+
+fn range(address: AddressMatch) -> AddressRange {
+    match address {
+        AddressMatch::Any => AddressRange::Any,
+        AddressMatch::V4 { address, len } => AddressRange::Ipv4(address.into(), len),
+        AddressMatch::V6 { address, len } => AddressRange::Ipv6(address.into(), len),
     }
 }
 
-fn is_any(address: &str) -> bool {
-    matches!(address, "any" | "assigned" | "0.0.0.0/0")
+/// What flow filters let through, still without a run; false behind it if they need none. `is_from_access`
+/// tells the direction of the packets.
+pub fn summary(filters: &[FlowFilter], is_from_access: bool) -> (Filter, bool) {
+    let union = |filters: &mut dyn Iterator<Item = &FlowFilter>| {
+        filters.fold(Families::NONE, |sum, f| sum.or(families(f)))
+    };
+    let is_named = filters.iter().any(|f| f.id.is_some());
+    let asked = union(&mut filters.iter());
+    let free = union(&mut filters.iter().filter(|f| is_free(f)));
+    let needs_run = is_named || free != asked;
+    let filter = Filter {
+        families: asked,
+        run: FilterRun::NONE,
+        is_link: filters.iter().all(|f| is_of_link(f, is_from_access)),
+    };
+    (filter, needs_run)
 }
 
-fn is_ipv6(address: &str) -> bool {
-    let host = address.split('/').next().unwrap_or(address);
-    host.parse::<core::net::Ipv6Addr>().is_ok()
+/// True if it asks for a family at the most.
+fn is_free(filter: &FlowFilter) -> bool {
+    let family_alone = FlowFilter {
+        remote: filter.remote,
+        local: filter.local,
+        id: filter.id,
+        ..FlowFilter::default()
+    };
+    let ends = [filter.remote, filter.local];
+    *filter == family_alone && ends.iter().all(|end| end.is_whole_family())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The families of the packets that can meet a filter.
+fn families(filter: &FlowFilter) -> Families {
+    let of = |range: AddressRange| match range {
+        AddressRange::Any => Families::BOTH,
+        AddressRange::Ipv4(..) => Families::IPV4,
+        AddressRange::Ipv6(..) => Families::IPV6,
+    };
+    let labelled = filter.flow_label.map_or(Families::BOTH, |_| Families::IPV6);
+    of(filter.remote).and(of(filter.local)).and(labelled)
+}
 
-    fn text(text: &str) -> Result<Filter, Unsupported> {
-        read(&SdfFilter::flow(text.as_bytes()))
-    }
-
-    #[test]
-    fn filters_that_match_everything_are_taken() {
-        for all in [
-            "permit out ip from any to assigned",
-            "permit out ip from any to any",
-            "permit out ip from 0.0.0.0/0 to assigned",
-        ] {
-            assert_eq!(text(all), Ok(Filter::All), "{all}");
+/// True if no packet but one of the UE's link can meet it: from or to a link-local address, or to a group.
+fn is_of_link(filter: &FlowFilter, is_from_access: bool) -> bool {
+    let within = |range: AddressRange, prefix: u128, bits: u8| match range {
+        AddressRange::Ipv6(address, len) => {
+            len >= bits && (address ^ prefix << 112).leading_zeros() >= bits.into()
         }
-    }
-
-    #[test]
-    fn filters_for_ipv6_match_no_packet_of_this_path() {
-        assert_eq!(
-            text("permit out 58 from ff02::2/128 to assigned"),
-            Ok(Filter::Nothing)
-        );
-        assert_eq!(
-            text("permit out 17 from any 53 to 2001:db8::/32"),
-            Ok(Filter::Nothing)
-        );
-        assert_eq!(
-            text("permit out 58 from any to assigned"),
-            Ok(Filter::Nothing)
-        );
-    }
-
-    #[test]
-    fn filters_that_single_out_a_flow_are_refused() {
-        for one in [
-            "permit out 17 from any to assigned",
-            "permit out ip from 192.0.2.1 to assigned",
-            "permit out ip from any 80 to assigned",
-            "permit out ip from any to assigned 80",
-            "deny out ip from any to any",
-            "permit out",
-            "",
-            "permit out ip from any",
-        ] {
-            assert_eq!(text(one), Err(Unsupported), "{one}");
-        }
-        assert_eq!(
-            read(&SdfFilter {
-                sdf_filter_id: Some(1),
-                ..Default::default()
-            }),
-            Err(Unsupported)
-        );
-        assert_eq!(read(&SdfFilter::flow(&[0xff])), Err(Unsupported));
-    }
-
-    #[test]
-    fn one_matching_filter_is_enough() {
-        let all = SdfFilter::flow(b"permit out ip from any to any");
-        let none = SdfFilter::flow(b"permit out 58 from ff02::2/128 to assigned");
-        assert_eq!(any(&[none, all]), Ok(Filter::All));
-        assert_eq!(any(&[none]), Ok(Filter::Nothing));
-        assert_eq!(any(&[]), Ok(Filter::All));
-    }
+        _ => false,
+    };
+    let destination = match is_from_access {
+        true => filter.remote,
+        false => filter.local,
+    };
+    let is_link_local = |range| within(range, 0xfe80, 10);
+    within(destination, 0xff00, 8) || is_link_local(filter.remote) || is_link_local(filter.local)
 }

@@ -5,6 +5,7 @@ use crate::compile::compiler::Compiler;
 use crate::config::Config;
 use crate::draft::RuleChange;
 use crate::events::SessionEvent;
+use crate::flow_filter_runs::FlowFilterRuns;
 use crate::hash::Seeded;
 use crate::limits::URRS_PER_SESSION;
 use crate::names::Names;
@@ -114,9 +115,10 @@ impl Sessions {
         let meters = config.sessions.saturating_mul(URRS_PER_SESSION);
         let random = Random::new(config.seed);
         let layout = config.layout.clone();
+        let filters = FlowFilterRuns::new(config.flow_filters, Seeded(config.seed[1]));
         Self {
             store: Store::new(config.sessions, associations, Seeded(config.seed[1])),
-            resources: Resources::new(layout, config.blocks, meters, foreign, random),
+            resources: Resources::new(layout, config.blocks, meters, filters, foreign, random),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),

@@ -2,9 +2,10 @@
 //! a packet met.
 
 use crate::function::UpFunction;
-use crate::rules::{Key, RemoteTunnel, Rules};
+use crate::rules::{Key, RemoteTunnel, Rules, UeAddresses};
 use crate::store::SessionRef;
 use core::net::Ipv4Addr;
+use core::num::NonZeroU64;
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_RULES;
@@ -14,8 +15,10 @@ use sluice_wire::ids::Seid;
 /// Whose packets are followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceTarget {
-    /// A UE's.
+    /// A UE's, by its IPv4 address.
     Ue(Ipv4Addr),
+    /// A UE's, by the upper half of its IPv6 addresses.
+    UePrefix(u64),
     /// Those that come out of a tunnel of ours: the number of its address, and the TEID.
     Teid {
         /// Number of the address.
@@ -43,8 +46,10 @@ pub struct TracedSession {
 /// The rules that a packet met, by their names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleNames {
-    /// The session's UE.
+    /// The IPv4 address of the session's UE.
     pub ue: Option<Ipv4Addr>,
+    /// The upper half of its IPv6 addresses.
+    pub ue_prefix: Option<u64>,
     /// PDR ID.
     pub pdr: u16,
     /// Its precedence.
@@ -73,10 +78,8 @@ impl UpFunction {
             fars.any(|far| far.tunnel().is_some_and(found))
         };
         let is_sought = match sought {
-            TraceTarget::Ue(address) => {
-                let mut pdrs = rules.pdrs.iter();
-                pdrs.any(|pdr| pdr.ue.is_some_and(|ue| ue.address == address))
-            }
+            TraceTarget::Ue(address) => rules.ue.ipv4 == Some(address),
+            TraceTarget::UePrefix(prefix) => rules.ue.prefix_u64() == prefix && prefix != 0,
             TraceTarget::Teid { local, teid } => {
                 rules.endpoint(Key::Tunnel { local, teid }).is_some()
             }
@@ -85,7 +88,7 @@ impl UpFunction {
         };
         is_sought.then(|| TracedSession {
             seid: name.seid(),
-            keys: rules.lines().filter_map(|e| key(e.key)).collect(),
+            keys: rules.lines().flat_map(|e| keys(e.key, &rules.ue)).collect(),
             lines: rules.lines().map(|e| e.line).collect(),
         })
     }
@@ -104,10 +107,13 @@ impl UpFunction {
                 block * BLOCK_RULES + at.rule()
             }
         };
-        let members = rules.members(endpoint.key);
-        let pdr = members.get(place)?.pdr;
+        let pdr = match at {
+            None => rules.entry_member(&endpoint)?.pdr,
+            Some(_) => rules.chained(&endpoint).get(place)?.pdr,
+        };
         Some(RuleNames {
-            ue: rules.ue_address(),
+            ue: rules.ue.ipv4,
+            ue_prefix: rules.ue.prefix.map(NonZeroU64::get),
             pdr: pdr.id.0,
             precedence: pdr.precedence,
             far: pdr.far.0,
@@ -117,10 +123,15 @@ impl UpFunction {
     }
 }
 
-fn key(key: Key) -> Option<trace::Key> {
-    match key {
-        Key::Tunnel { local, teid } => Some(trace::Key::Teid { local, teid }),
-        Key::Ue { address, .. } => Some(trace::Key::Ue(address.into())),
-        Key::Spare => None,
-    }
+/// By what packets of an endpoint are placed; those to a UE by the address of their family.
+fn keys(key: Key, ue: &UeAddresses) -> impl Iterator<Item = trace::Key> {
+    let keys = match key {
+        Key::Tunnel { local, teid } => [Some(trace::Key::Teid { local, teid }), None],
+        Key::Ue { .. } => [
+            ue.ipv4.map(trace::Key::Ue),
+            ue.prefix.map(|prefix| trace::Key::UePrefix(prefix.get())),
+        ],
+        Key::Spare => [None, None],
+    };
+    keys.into_iter().flatten()
 }

@@ -74,7 +74,7 @@ pub struct Link {
     pub mtu_bytes: u16,
     /// Our addresses with the lengths of their prefixes.
     pub addresses: Vec<Prefix>,
-    /// Our IPv6 addresses. There is a link-local one besides, where IPv6 is spoken at all.
+    /// Our IPv6 addresses, without the link-local one.
     pub addresses6: Vec<Prefix6>,
     /// Tunnels that end here.
     pub tunnels: Vec<TunnelEnd>,
@@ -130,11 +130,6 @@ impl Link {
         known.map(|(_, mac)| *mac)
     }
 
-    /// True if frames with IPv6 packets are looked at.
-    pub fn takes_ipv6(&self) -> bool {
-        !self.addresses6.is_empty() || !self.routes6.is_empty()
-    }
-
     fn prefixes(&self) -> impl Iterator<Item = AnyPrefix> {
         let ipv4 = self.addresses.iter().map(|(a, len)| ((*a).into(), *len));
         let ipv6 = self.addresses6.iter().map(|(a, len)| ((*a).into(), *len));
@@ -171,6 +166,8 @@ pub struct TwinConfig {
     pub links: Vec<Link>,
     /// A maximum bit rate of 0 lets nothing pass; otherwise it is no limit. The TS does not say.
     pub zero_rate_closes: bool,
+    /// DSCP of outer headers, by QFI; of others 0.
+    pub dscp: Vec<(u8, u8)>,
 }
 
 impl TwinConfig {

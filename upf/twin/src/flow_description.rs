@@ -48,14 +48,19 @@ pub fn read(text: &[u8]) -> Result<FlowDescription, String> {
     };
     let remote = end("from", Some("to"))?;
     let local = end("to", None)?;
-    match words.next() {
-        None => Ok(FlowDescription {
-            protocol,
-            remote,
-            local,
-        }),
-        Some(option) => Err(format!("option {option:?}")),
+    if let Some(option) = words.next() {
+        return Err(format!("option {option:?}"));
     }
+    if let (Some((remote, _)), Some((local, _))) = (remote.addresses, local.addresses)
+        && remote.is_ipv4() != local.is_ipv4()
+    {
+        return Err(format!("no packet goes from {remote} to {local}"));
+    }
+    Ok(FlowDescription {
+        protocol,
+        remote,
+        local,
+    })
 }
 
 fn protocol(word: Option<&str>) -> Result<Option<u8>, String> {
@@ -96,10 +101,11 @@ fn range(text: &str) -> Result<(u16, u16), String> {
     }
 }
 
-/// Digits and nothing else.
+/// Digits and nothing else; zeros in front are octal to some, and so to nobody.
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     let wrong = || format!("{text:?} is no number that fits");
-    match text.bytes().all(|b| b.is_ascii_digit()) {
+    let is_octal = text.len() > 1 && text.starts_with('0');
+    match text.bytes().all(|b| b.is_ascii_digit()) && !is_octal {
         true => text.parse().map_err(|_| wrong()),
         false => Err(wrong()),
     }
@@ -119,10 +125,10 @@ mod tests {
 
     #[test]
     fn every_part_is_read() {
-        let text = "permit out 17 from 192.0.2.0/24 53,1000-2000 to 2001:db8::7 4000";
+        let text = "permit out 17 from 2001:db8:6::/48 53,1000-2000 to 2001:db8::7 4000";
         let read = read(text.as_bytes()).expect("a sound description");
         assert_eq!(read.protocol, Some(17));
-        let remote = end(Some(("192.0.2.0", 24)), &[(53, 53), (1000, 2000)]);
+        let remote = end(Some(("2001:db8:6::", 48)), &[(53, 53), (1000, 2000)]);
         assert_eq!(read.remote, remote);
         assert_eq!(read.local, end(Some(("2001:db8::7", 128)), &[(4000, 4000)]));
     }
@@ -165,6 +171,9 @@ mod tests {
             "permit out ip from 2001:db8::/129 to assigned",
             "permit out ip from 192.0.2.0/ to assigned",
             "permit out ip from 192.0.2/24 to assigned",
+            "permit out ip from 192.0.2.0/24 to 2001:db8::/64",
+            "permit out 017 from any to assigned",
+            "permit out 17 from any 080 to assigned",
             "permit out ip from example.org to assigned",
             "permit out 17 from any 65536 to assigned",
             "permit out 17 from any 2-1 to assigned",

@@ -65,7 +65,7 @@ fn decide(
     let extensions = extension_headers(session, &pdr, uplink, relayed, detected);
     let overhead = to
         .tunnel
-        .map_or(0, |t| outer(&way, t, G_PDU, &extensions, 0).len());
+        .map_or(0, |t| outer(&way, t, (G_PDU, 0), &extensions, 0).len());
     let fits = way.link.mtu_bytes - overhead as u16;
     if inner.len() > usize::from(fits) && !detected.packet.may_be_cut() {
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
@@ -79,6 +79,7 @@ fn decide(
     if mac.is_some() {
         count(session, &pdr, uplink, inner.len());
     }
+    let tos = dscp(config, session, &pdr) << 2 | detected.packet.traffic_class() & 3;
     let mut outcomes = Vec::new();
     for piece in pieces {
         let Some(mac) = mac else {
@@ -87,7 +88,7 @@ fn decide(
         };
         let headers = match to.tunnel {
             None => Vec::new(),
-            Some(remote) => outer(&way, remote, G_PDU, &extensions, piece.len()),
+            Some(remote) => outer(&way, remote, (G_PDU, tos), &extensions, piece.len()),
         };
         outcomes.push(Outcome::Sent(Sent {
             port: way.link.port,
@@ -105,6 +106,20 @@ fn decide(
     Ok(outcomes)
 }
 
+/// What a packet is marked with.
+fn qfi(session: &Session, pdr: &Pdr) -> Option<u8> {
+    let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
+    // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
+    qfis.reduce(|first, next| if first == 0 { next } else { first })
+}
+
+/// The DSCP of the outer headers of a PDR's packets.
+fn dscp(config: &TwinConfig, session: &Session, pdr: &Pdr) -> u8 {
+    let qfi = qfi(session, pdr);
+    let configured = config.dscp.iter().find(|(of, _)| Some(*of) == qfi);
+    configured.map_or(0, |(_, dscp)| *dscp)
+}
+
 /// The extension headers of a new outer header, types and contents.
 fn extension_headers(
     session: &Session,
@@ -113,10 +128,7 @@ fn extension_headers(
     relayed: bool,
     detected: &Detected<'_>,
 ) -> Vec<(u8, Vec<u8>)> {
-    let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
-    // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
-    let qfi = qfis.reduce(|first, next| if first == 0 { next } else { first });
-    match qfi {
+    match qfi(session, pdr) {
         Some(qfi) => vec![(0x85, vec![u8::from(uplink) << 4, qfi])],
         None if relayed && detected.has_flow => passed_on(&detected.passed_on),
         None => vec![],
@@ -325,7 +337,7 @@ pub fn end_marker(
     let way = tunnel_way(config, &to, marker.to).ok_or(Drop::NoRoute)?;
     let mac = way.link.mac_of(way.station);
     let mac = mac.ok_or(Drop::NextHopUnresolved)?;
-    let packet = outer(&way, marker.to, END_MARKER, &[], 0);
+    let packet = outer(&way, marker.to, (END_MARKER, 0), &[], 0);
     Ok(Sent {
         port: way.link.port,
         frame: frame(way.link, mac, IPV4, &packet),
@@ -340,7 +352,7 @@ pub fn end_marker(
 fn outer(
     way: &Output<'_>,
     remote: Remote,
-    message_type: u8,
+    (message_type, tos): (u8, u8),
     extensions: &[(u8, Vec<u8>)],
     inner_len: usize,
 ) -> Vec<u8> {
@@ -361,7 +373,7 @@ fn outer(
     gtpu.extend(remote.teid.to_be_bytes());
     gtpu.extend(extension);
     let total = IPV4_UDP + gtpu.len() + inner_len;
-    let mut packet = vec![0x45, 0];
+    let mut packet = vec![0x45, tos];
     packet.extend((total as u16).to_be_bytes());
     packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
     packet.extend(way.local.octets());

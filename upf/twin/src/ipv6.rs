@@ -101,10 +101,10 @@ impl<'a> Packet<'a> {
         kind.is_some_and(|t| (ROUTER_SOLICITATION..=REDIRECT).contains(&t))
     }
 
-    /// Of an ICMPv6 message right behind the header.
     fn icmp_type(&self) -> Option<u8> {
-        let is_icmp = self.header.next_header().0 == ICMPV6;
-        self.bytes.get(HEADER).copied().filter(|_| is_icmp)
+        let upper = self.upper();
+        let is_icmp = upper.protocol == Some(ICMPV6);
+        upper.payload.filter(|_| is_icmp)?.first().copied()
     }
 }
 
@@ -132,28 +132,6 @@ pub fn is_link_destination(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.octets();
     let is_narrow_group = first == 0xff && second & 0x0f <= 2;
     address.is_unicast_link_local() || is_narrow_group
-}
-
-/// The link-local address of a MAC address (RFC 4291, appendix A).
-pub fn link_local_of([a, b, c, d, e, f]: [u8; 6]) -> Ipv6Addr {
-    Ipv6Addr::from([
-        0xfe,
-        0x80,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        a ^ 2,
-        b,
-        c,
-        0xff,
-        0xfe,
-        d,
-        e,
-        f,
-    ])
 }
 
 #[cfg(test)]
@@ -235,7 +213,5 @@ mod tests {
             assert_eq!(is_link_source(address), source, "{text}");
             assert_eq!(is_link_destination(address), destination, "{text}");
         }
-        let ours: Ipv6Addr = "fe80::5054:ff:fe12:3456".parse().expect("an address");
-        assert_eq!(link_local_of([0x52, 0x54, 0, 0x12, 0x34, 0x56]), ours);
     }
 }

@@ -27,7 +27,9 @@
 //!   the CP function match nothing, FARs to it drop.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
 //! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken.
-//! - A link with IPv6 addresses or routes takes IPv6 packets, others do not look at them.
+//! - IPv6 packets come in on every link. What is for a link-local address or a group there is for the
+//!   control core, whosever address it is.
+//! - A flow description that no packet can meet, for its ends are of two versions, is refused.
 //! - Packets between addresses of a link (link-local, unspecified, groups of no wider scope) are met by a
 //!   PDR first, then by nothing but tunnels that go on. Who solicits a router is answered elsewhere.
 //! - A bidirectional SDF filter is the session's, and the last message that tells it counts; it may stand
@@ -40,6 +42,7 @@
 mod admit;
 mod bucket;
 pub mod config;
+mod ecn;
 mod flow_description;
 mod forward;
 mod fragment;

@@ -11,7 +11,7 @@ pub enum Drop {
     NotOurMac,
     /// No interface for this port and VLAN.
     UnknownVlan,
-    /// Neither IPv4 nor ARP, nor IPv6 where that is spoken.
+    /// Neither IP nor ARP.
     EtherType,
     /// The outer or plain IPv4 header is broken.
     Ipv4Header,
@@ -73,6 +73,8 @@ pub enum Drop {
     NextHopUnresolved,
     /// From or to an address that means something on the UE's link only.
     LinkLocal,
+    /// Congestion was marked on the way, and the flow inside knows no ECN.
+    CongestionMarked,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,
 }
@@ -115,6 +117,7 @@ impl Drop {
             Self::NoRoute => "no_route",
             Self::NextHopUnresolved => "next_hop_unresolved",
             Self::LinkLocal => "link_local",
+            Self::CongestionMarked => "congestion_marked",
             Self::N4uAbsent => "n4u_absent",
         }
     }

@@ -34,6 +34,8 @@ pub struct Tunnelled<'a> {
     pub local: Ipv4Addr,
     /// The outer source.
     pub peer: Ipv4Addr,
+    /// ECN bits of the outer header.
+    pub ecn: u8,
     /// The tunnel.
     pub teid: u32,
     /// The QoS flow.
@@ -74,10 +76,9 @@ pub fn read<'a>(config: &TwinConfig, port: u16, frame: &'a [u8]) -> Result<Arriv
     match kind {
         EtherType::ARP if to_us || to_all => Ok(Arrival::Control),
         EtherType::IPV4 if to_us => ipv4(config, at, payload),
-        EtherType::ARP | EtherType::IPV4 => Err(Drop::NotOurMac),
-        EtherType::IPV6 if !link.takes_ipv6() => Err(Drop::EtherType),
         EtherType::IPV6 if to_us => ipv6(config, at, payload),
-        EtherType::IPV6 => multicast(eth.destination(), payload),
+        EtherType::IPV6 if eth.destination()[..2] == [0x33, 0x33] => group(link, payload),
+        EtherType::ARP | EtherType::IPV4 | EtherType::IPV6 => Err(Drop::NotOurMac),
         _ => Err(Drop::EtherType),
     }
 }
@@ -105,16 +106,13 @@ fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival
     }
 }
 
-/// An IPv6 packet to our MAC address. Nothing of IPv6 ends in a tunnel of ours.
+/// An IPv6 packet to our MAC address. Nothing of IPv6 ends in a tunnel of ours; what is for a group or
+/// for a link-local address is for this link.
 fn ipv6<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival<'a>, Drop> {
-    let packet = ipv6::read(payload).map_err(|fault| match fault {
-        Fault::Header => Drop::Ipv6Header,
-        Fault::Length | Fault::Checksum => Drop::Ipv6Length,
-    })?;
+    let packet = ipv6::read(payload).map_err(broken_ipv6)?;
     let link = &config.links[at];
-    let destination = packet.header.destination_addr();
-    let is_own_link_local = destination == ipv6::link_local_of(link.mac);
-    if link.is_ours(destination.into()) || is_own_link_local || destination.is_multicast() {
+    let to = packet.header.destination_addr();
+    if link.is_ours(to.into()) || to.is_multicast() || to.is_unicast_link_local() {
         return Ok(Arrival::Control);
     }
     match link.plain {
@@ -126,13 +124,19 @@ fn ipv6<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival
     }
 }
 
-/// An IPv6 frame to another MAC address than ours: Neighbour Discovery comes to groups (RFC 2464, 7).
-fn multicast(to: [u8; 6], payload: &[u8]) -> Result<Arrival<'_>, Drop> {
-    let is_group = to[..2] == [0x33, 0x33];
-    let packet = ipv6::read(payload).ok().filter(|_| is_group);
-    match packet.is_some_and(|p| p.is_neighbour_discovery()) {
+/// A frame to the MAC address of a group (RFC 2464, 7): neighbours ask for us there.
+fn group<'a>(link: &Link, payload: &[u8]) -> Result<Arrival<'a>, Drop> {
+    let packet = ipv6::read(payload).map_err(broken_ipv6)?;
+    match !link.addresses6.is_empty() && packet.is_neighbour_discovery() {
         true => Ok(Arrival::Control),
         false => Err(Drop::NotOurMac),
+    }
+}
+
+fn broken_ipv6(fault: Fault) -> Drop {
+    match fault {
+        Fault::Header => Drop::Ipv6Header,
+        Fault::Length | Fault::Checksum => Drop::Ipv6Length,
     }
 }
 
@@ -168,6 +172,7 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
     let came = |teid| Tunnelled {
         local: packet.header.destination_addr(),
         peer,
+        ecn: packet.bytes[1] & 3,
         teid,
         qfi: None,
         passed_on: Vec::new(),

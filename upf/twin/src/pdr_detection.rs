@@ -2,6 +2,7 @@
 
 use crate::admit::EndMarker;
 use crate::config::{InterfaceName, Side, TwinConfig};
+use crate::ecn;
 use crate::ip::{self, Fault, Packet};
 use crate::ipv6;
 use crate::outcome::{Drop, Notice};
@@ -51,6 +52,9 @@ pub fn tunnelled<'a>(
         Fault::Checksum => (Drop::InnerChecksum, None),
     })?;
     belongs(rules, &packet, enters)?;
+    if came.ecn == ecn::CE && packet.traffic_class() & 3 == ecn::NOT_ECT {
+        return Err((Drop::CongestionMarked, None));
+    }
     let pdr = first(rules, came.qfi, &packet, enters)?;
     Ok(Detected {
         session,
@@ -85,7 +89,7 @@ fn belongs(
     let here = || rules.pdrs.values().filter(|p| enters(p));
     let from_ran = here().any(|p| p.source == Side::Access);
     let to_ue = here().any(|p| !rules.is_uplink(p));
-    let ue = rules.ue();
+    let ue = rules.told;
     // A UE with a prefix has an address on its link besides (RFC 4862, 5.3), and hears groups there.
     let on_link = |address, is_of_link: fn(Ipv6Addr) -> bool| match address {
         IpAddr::V6(address) => ue.prefix.is_some() && is_of_link(address),

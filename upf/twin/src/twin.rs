@@ -2,6 +2,7 @@
 
 use crate::admit::{Draft, Refused, check, no};
 use crate::config::TwinConfig;
+use crate::ecn;
 use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::outcome::{Drop, Outcome};
@@ -171,6 +172,9 @@ impl Twin {
                 return vec![sent.map_or_else(lost, Outcome::Sent)];
             }
             Ok(Arrival::Tunnel(came)) => {
+                if let Some(told) = ecn::told_inside(frame, &came) {
+                    return self.packet(now_ns, port, &told);
+                }
                 pdr_detection::tunnelled(&self.config, &self.sessions, &came)
             }
             Ok(Arrival::Plain(came)) => pdr_detection::plain(&self.config, &self.sessions, came),

@@ -50,7 +50,7 @@ const MESSAGES: usize = 32;
 
 /// The control core.
 pub struct Core<P: Packet> {
-    /// ARP, ICMP, GTP-U signalling, peers and ways out.
+    /// ARP, ICMP, Neighbour Discovery, GTP-U signalling, peers and ways out.
     pub control: Control,
     /// N4 sessions.
     pub up: UpFunction,
@@ -65,7 +65,8 @@ pub struct Core<P: Packet> {
 
 impl<P: Packet> Core<P> {
     /// Joins the parts, and publishes the first tables.
-    pub fn new(control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
+    pub fn new(mut control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
+        control.set_filters(up.flow_filters());
         let mut core = Self {
             n4: PortN4::new(&control.directory),
             control,
@@ -169,14 +170,14 @@ impl<P: Packet> Core<P> {
         taken
     }
 
-    /// Asks for neighbours again. Call it a few times a second.
+    /// Asks for neighbours again, and repeats advertisements to UEs. Call it a few times a second.
     pub fn tick_neighbours<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         let mut frames = FrameSink {
             around,
             end: &mut self.end,
             lost: &mut self.lost_frames,
         };
-        self.control.tick(time.now.0, &mut frames);
+        self.control.tick(time.now.0, &self.up, &mut frames);
         self.n4.expire(time.now.0);
         self.publish();
         self.send_n4(time, around);
@@ -291,12 +292,23 @@ impl<P: Packet> Core<P> {
                     .from_ue(now_ns, interface, packet.data(), &mut frames);
                 packet.free();
             }
+            ToControl::RouterSolicitation(packet, prefix) => {
+                self.control.router_solicitation(
+                    now_ns,
+                    prefix,
+                    packet.data(),
+                    &self.up,
+                    &mut frames,
+                );
+                packet.free();
+            }
             ToControl::Resolve(sought) => self.control.resolve(now_ns, sought, &mut frames),
             ToControl::UnknownTeid(notice) => {
                 self.control.unknown_teid(now_ns, notice, &mut frames);
             }
             ToControl::Icmp(packet, cause) => {
-                self.control.icmp(now_ns, packet.data(), cause, &mut frames);
+                self.control
+                    .icmp(now_ns, packet.data(), cause, &self.up, &mut frames);
                 packet.free();
             }
         }

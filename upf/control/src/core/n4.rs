@@ -6,6 +6,7 @@ use crate::frame::Frames;
 use crate::n4_port::Arrival;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::InterfaceId;
 use sluice_mem::prefetch;
 use sluice_port::{Packet, PortId};
@@ -113,7 +114,7 @@ impl<P: Packet> Core<P> {
     }
 }
 
-/// ARP questions that are put a moment later.
+/// Questions for stations that are put a moment later.
 #[derive(Default)]
 struct Questions(Vec<(InterfaceId, Vec<u8>)>);
 
@@ -123,4 +124,6 @@ impl Frames for Questions {
     }
 
     fn receive(&mut self, _: PortId, _: &[u8]) {}
+
+    fn to_ue(&mut self, _: &[u8], _: Meta) {}
 }

@@ -5,6 +5,7 @@ use crate::frame::Frames;
 use crate::n4_port::PortN4;
 use core::net::SocketAddr;
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::meta::Meta;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::InterfaceId;
 use sluice_n4::Outbox;
@@ -73,6 +74,13 @@ impl<P: Packet, S: Env<Packet = P>> Frames for FrameSink<'_, P, S> {
     fn receive(&mut self, port: PortId, frame: &[u8]) {
         if let Some(packet) = self.packet(frame) {
             let refused = self.end.receive(packet, port);
+            self.give_back(refused);
+        }
+    }
+
+    fn to_ue(&mut self, packet: &[u8], meta: Meta) {
+        if let Some(packet) = self.packet(packet) {
+            let refused = self.end.to_ue(packet, meta);
             self.give_back(refused);
         }
     }

@@ -33,7 +33,7 @@ impl Directory {
         if self.peers.is_full() {
             return Err(PeerError::Full);
         }
-        let hop = match self.station_towards(interface, remote) {
+        let hop = match self.station_towards(interface, remote.into()) {
             Some(station) => self.neighbours.hold(interface, station),
             None => Some(NO_NEXT_HOP),
         };

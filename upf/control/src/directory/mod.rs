@@ -7,9 +7,9 @@ mod peers;
 mod setup;
 mod tables;
 
-use super::config::InterfaceConfig;
+use super::config::{InterfaceConfig, Role};
 use super::neighbours::{Neighbours, Question};
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use peers::Peers;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, Peer};
@@ -55,7 +55,7 @@ pub struct Directory {
     tunnels: Vec<Tunnels>,
     plain: Vec<Plain>,
     egresses: Vec<EgressPlan>,
-    gateways: HashMap<(InterfaceId, Ipv4Addr), NextHopId>,
+    gateways: HashMap<(InterfaceId, IpAddr), NextHopId>,
     peers: Peers,
     pub(crate) neighbours: Neighbours,
     /// No tables were taken yet.
@@ -96,6 +96,28 @@ impl Directory {
         Some(tunnel.endpoint.local)
     }
 
+    /// The network instances in which plain packets are looked up, each once.
+    pub fn plain_instances(&self) -> Vec<InstanceId> {
+        let mut ids = Vec::new();
+        for plain in &self.plain {
+            if !ids.contains(&plain.id) {
+                ids.push(plain.id);
+            }
+        }
+        ids
+    }
+
+    /// An interface of a network instance at which we have IPv6 addresses.
+    pub fn ipv6_interface_of(&self, instance: InstanceId) -> Option<InterfaceId> {
+        let serves = |c: &InterfaceConfig| {
+            let mut roles = c.roles.iter();
+            let plain = roles.any(|r| matches!(r, Role::Plain { id, .. } if *id == instance));
+            plain && !c.addresses_ipv6.is_empty()
+        };
+        let at = self.interfaces.iter().position(serves)?;
+        Some(InterfaceId::at(at))
+    }
+
     /// Stations with whether each was configured.
     pub fn neighbours(&self) -> impl Iterator<Item = (&NextHop, bool)> {
         self.neighbours.iter()
@@ -120,7 +142,7 @@ impl Directory {
     pub fn want(
         &mut self,
         interface: InterfaceId,
-        station: Ipv4Addr,
+        station: IpAddr,
         now_ns: u64,
     ) -> Option<Question> {
         self.neighbours.want(interface, station, now_ns)

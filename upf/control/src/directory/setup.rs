@@ -4,7 +4,7 @@ use super::peers::Peers;
 use super::{Directory, EgressPlan, Plain, Tunnels};
 use crate::config::{ControlConfig, InterfaceConfig, Role};
 use crate::neighbours::Neighbours;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
 use sluice_datapath::tx::adjacency::Front;
@@ -73,12 +73,14 @@ impl Directory {
         for (address, mac) in &config.neighbours {
             self.neighbours.add_static(id, *address, *mac);
         }
-        for (_, gateway) in &config.routes {
+        let gateways = config.routes.iter().map(|(_, via)| IpAddr::V4(*via));
+        let ipv6 = config.routes_ipv6.iter().map(|(_, via)| IpAddr::V6(*via));
+        for gateway in gateways.chain(ipv6) {
             let hop = self
                 .neighbours
-                .hold(id, *gateway)
+                .hold(id, gateway)
                 .ok_or_else(|| DirectoryError::TooManyStations(config.name.clone()))?;
-            self.gateways.insert((id, *gateway), hop);
+            self.gateways.insert((id, gateway), hop);
         }
         for role in &config.roles {
             self.add_role(id, config, role)?;

@@ -1,9 +1,11 @@
 //! Tables for the packet path, built from the directory.
 
 use super::{Directory, EgressPlan};
-use crate::config::Role;
+use crate::config::{InterfaceConfig, Role};
+use core::net::{IpAddr, Ipv6Addr};
 use sluice_datapath::tables::{
-    Egress, Interface, InterfaceId, PortInterfaces, Prefix, Tables, TunnelAddress,
+    Egress, EgressIpv6, Interface, InterfaceId, PortInterfaces, Prefix, PrefixIpv6, Tables,
+    TunnelAddress,
 };
 
 impl Directory {
@@ -73,7 +75,7 @@ impl Directory {
             mac: config.mac.0,
             mtu: config.mtu_bytes,
             addresses: config.addresses.iter().map(|(a, _)| *a).collect(),
-            addresses_ipv6: Vec::new(),
+            addresses_ipv6: own_ipv6(config).collect(),
             tunnels,
             n4: n4.collect(),
             instance,
@@ -86,29 +88,69 @@ impl Directory {
         let mut egress = Egress::default();
         for id in &plan.interfaces {
             let config = &self.interfaces[usize::from(*id)];
-            for (address, len) in &config.addresses {
-                if let Some(prefix) = Prefix::new(*address, *len) {
-                    egress.connected.push((prefix, *id));
-                }
-                egress.own.push((u32::from(*address), *id));
-            }
-            let stations = self.neighbours.on_link(*id);
-            egress
-                .neighbours
-                .extend(stations.map(|(address, hop)| (u32::from(address), hop)));
-            for (prefix, gateway) in &config.routes {
-                if let Some(hop) = self.gateways.get(&(*id, *gateway)) {
-                    egress.routes.push((*prefix, *hop));
-                }
-            }
+            self.add_ipv4(*id, config, &mut egress);
+            self.add_ipv6(*id, config, &mut egress.ipv6);
         }
         // Nobody else's, whoever claims it on the link.
         for (address, _) in &egress.own {
             egress.neighbours.remove(address);
+        }
+        for (address, _) in &egress.ipv6.own {
+            egress.ipv6.neighbours.remove(address);
         }
         egress
             .routes
             .sort_by_key(|(prefix, _)| core::cmp::Reverse(prefix.mask));
         egress
     }
+
+    fn add_ipv4(&self, id: InterfaceId, config: &InterfaceConfig, egress: &mut Egress) {
+        for (address, len) in &config.addresses {
+            if let Some(prefix) = Prefix::new(*address, *len) {
+                egress.connected.push((prefix, id));
+            }
+            egress.own.push((u32::from(*address), id));
+        }
+        let stations = self.neighbours.on_link(id);
+        let of_family = stations.filter_map(|(address, hop)| match address {
+            IpAddr::V4(address) => Some((u32::from(address), hop)),
+            IpAddr::V6(_) => None,
+        });
+        egress.neighbours.extend(of_family);
+        for (prefix, gateway) in &config.routes {
+            if let Some(hop) = self.gateways.get(&(id, (*gateway).into())) {
+                egress.routes.push((*prefix, *hop));
+            }
+        }
+    }
+
+    /// Link-local addresses are no routes of a data network, whose links may have the same ones: gateways
+    /// alone are reached by them.
+    fn add_ipv6(&self, id: InterfaceId, config: &InterfaceConfig, egress: &mut EgressIpv6) {
+        for (address, len) in &config.addresses_ipv6 {
+            if let Some(prefix) = PrefixIpv6::new(*address, *len) {
+                egress.connected.push((prefix, id));
+            }
+            egress.own.push((address.to_bits(), id));
+        }
+        let stations = self.neighbours.on_link(id);
+        let of_family = stations.filter_map(|(address, hop)| match address {
+            IpAddr::V6(address) if !address.is_unicast_link_local() => {
+                Some((address.to_bits(), hop))
+            }
+            _ => None,
+        });
+        egress.neighbours.extend(of_family);
+        for (prefix, gateway) in &config.routes_ipv6 {
+            if let Some(hop) = self.gateways.get(&(id, (*gateway).into())) {
+                egress.routes.push((*prefix, *hop));
+            }
+        }
+    }
+}
+
+/// Our IPv6 addresses, the link-local one at last.
+fn own_ipv6(config: &InterfaceConfig) -> impl Iterator<Item = Ipv6Addr> {
+    let addresses = config.addresses_ipv6.iter().map(|(a, _)| *a);
+    addresses.chain(config.link_local())
 }

@@ -130,7 +130,7 @@ impl<P: Packet> PortN4<P> {
         let Some(at) = self.places.iter().position(|p| p.address == local) else {
             return;
         };
-        let towards = directory.mac_towards(self.places[at].interface, peer);
+        let towards = directory.mac_towards(self.places[at].interface, peer.into());
         let way = ReturnRoute {
             place: at as u16,
             mac: towards.and_then(Result::ok),
@@ -150,7 +150,7 @@ impl<P: Packet> PortN4<P> {
     /// The way to a peer that was not heard yet: the first of our addresses from which some leads
     /// there.
     fn find(&mut self, peer: Ipv4Addr, directory: &Directory) -> Option<ReturnRoute> {
-        let leads = |p: &N4Address| directory.mac_towards(p.interface, peer);
+        let leads = |p: &N4Address| directory.mac_towards(p.interface, peer.into());
         let mut places = (0..).zip(&self.places);
         let (place, towards) = places.find_map(|(at, p)| Some((at, leads(p)?)))?;
         let way = ReturnRoute {

@@ -66,7 +66,9 @@ impl<P: Packet> PortN4<P> {
                 continue;
             };
             let interface = self.places[usize::from(way.place)].interface;
-            way.mac = directory.mac_towards(interface, peer).and_then(Result::ok);
+            way.mac = directory
+                .mac_towards(interface, peer.into())
+                .and_then(Result::ok);
             (way.epoch, way.is_stale) = (self.epoch, false);
         }
     }
@@ -131,7 +133,7 @@ impl<P: Packet> PortN4<P> {
             return Fate::NoRoute;
         };
         let interface = self.places[usize::from(way.place)].interface;
-        match control.directory.mac_towards(interface, peer) {
+        match control.directory.mac_towards(interface, peer.into()) {
             None => Fate::NoRoute,
             Some(Err(station)) => {
                 control.resolve(now_ns, Resolve::OnLink(interface, station), out);

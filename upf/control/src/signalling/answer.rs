@@ -1,4 +1,4 @@
-//! Responses to packets for Sluice's own addresses: ARP, ICMP echo, and GTP-U signalling further
+//! Responses to packets for Sluice's own addresses: ARP, ICMP echo, and IPv6 and GTP-U signalling further
 //! on.
 
 use super::{Control, Event};
@@ -13,6 +13,7 @@ use sluice_wire::icmp::{
     write_destination_unreachable, write_time_exceeded,
 };
 use sluice_wire::ipv4::{Ipv4, Protocol};
+use sluice_wire::ipv6::is_ipv6;
 use sluice_wire::udp::Udp;
 
 /// Longest ICMP error: header and 576 bytes in all (RFC 1812, 4.3.2.3).
@@ -77,6 +78,10 @@ impl Control {
             self.arp(now_ns, id, interface, eth.payload(), out);
             return None;
         }
+        if eth.ethertype() == EtherType::IPV6 {
+            self.answer_ipv6(now_ns, id, interface, &eth, out);
+            return None;
+        }
         let Ok(ip) = Ipv4::parse(eth.payload()) else {
             self.counters.ignored += 1;
             return None;
@@ -117,6 +122,9 @@ impl Control {
         packet: &[u8],
         out: &mut impl Frames,
     ) {
+        if is_ipv6(packet) {
+            return self.answer_ue_ipv6(now_ns, id, interface, packet, out);
+        }
         let Ok(ip) = Ipv4::parse(packet) else {
             self.counters.ignored += 1;
             return;
@@ -164,9 +172,13 @@ impl Control {
         };
         let for_us = interface.addresses.contains(&arp.target_ip);
         if arp.sender_mac.is_unicast() && !arp.sender_ip.is_unspecified() {
-            self.directory
-                .neighbours
-                .heard(id, arp.sender_ip, arp.sender_mac, for_us, now_ns);
+            self.directory.neighbours.heard(
+                id,
+                arp.sender_ip.into(),
+                arp.sender_mac,
+                for_us,
+                now_ns,
+            );
         }
         let answered = for_us || self.is_proxied(id, arp.target_ip);
         if arp.operation != Operation::Request || !answered || arp.is_gratuitous() {
@@ -294,7 +306,7 @@ impl Control {
             out.receive(interface.port, &frame);
             return Some(());
         }
-        let (id, station) = self.directory.plain_towards(to)?;
+        let (id, station) = self.directory.plain_towards(to.into())?;
         let interface = self.interface(id)?;
         let Some(mac) = self.directory.neighbours.mac(id, station) else {
             let question = self.directory.want(id, station, now_ns)?;

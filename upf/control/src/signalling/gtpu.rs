@@ -118,7 +118,7 @@ impl Control {
         let interface = self.interface(notice.interface)?;
         let station = self
             .directory
-            .station_towards(notice.interface, notice.peer)?;
+            .station_towards(notice.interface, notice.peer.into())?;
         let Some(mac) = self.directory.neighbours.mac(notice.interface, station) else {
             let question = self.directory.want(notice.interface, station, now_ns)?;
             self.ask(question, out);

@@ -1,22 +1,31 @@
-//! Control-plane packets: ARP, ICMP, GTP-U signalling, next hops.
+//! Control-plane packets: ARP, ICMP, Neighbour Discovery, Router Advertisements, GTP-U signalling, next hops.
 //!
 //! Sans-IO: frames and notices in, frames and events out, time as a parameter.
 
 mod answer;
+mod discovery;
 mod gtpu;
+mod icmpv6;
 mod rate;
+mod router_advertisement;
 
 use crate::config::ControlConfig;
 use crate::directory::{Directory, DirectoryError};
 use crate::frame::Frames;
 use crate::neighbours::Question;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use rate::RateLimit;
+use router_advertisement::Advertised;
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::tables::{Interface, InterfaceId, Tables};
+use sluice_session::UpFunction;
 use sluice_wire::arp::Arp;
 use sluice_wire::eth::{EtherType, MacAddr};
 use sluice_wire::ids::Teid;
+use sluice_wire::ipv6::is_ipv6;
 
 /// What the rest of the UPF must hear of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +39,18 @@ pub enum Event {
     },
 }
 
+/// Whose an IPv6 prefix is.
+pub trait PrefixOwners {
+    /// The entry of the session that has a prefix of 64 bits in a network instance.
+    fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId>;
+}
+
+impl PrefixOwners for UpFunction {
+    fn entry_of_prefix(&self, instance: InstanceId, prefix: u64) -> Option<EntryId> {
+        UpFunction::entry_of_prefix(self, instance, prefix)
+    }
+}
+
 /// What was done, for `ctl` and metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ControlCounters {
@@ -41,6 +62,18 @@ pub struct ControlCounters {
     pub icmp_echo_replies: u64,
     /// ICMP errors sent.
     pub icmp_errors: u64,
+    /// Neighbour Solicitations answered.
+    pub neighbour_advertisements: u64,
+    /// Neighbour Solicitations sent.
+    pub neighbour_solicitations: u64,
+    /// ICMPv6 echo requests answered.
+    pub icmpv6_echo_replies: u64,
+    /// ICMPv6 errors sent.
+    pub icmpv6_errors: u64,
+    /// Router Advertisements sent to UEs.
+    pub router_advertisements: u64,
+    /// Router Solicitations that a rate limit left without answer.
+    pub router_solicitations_limited: u64,
     /// GTP-U echo requests that a rate limit left without answer.
     pub gtpu_echo_limited: u64,
     /// GTP-U echo requests answered.
@@ -74,6 +107,8 @@ pub struct Control {
     icmp_errors: RateLimit<()>,
     echoes: Answers,
     notifications: Answers,
+    advertised: Advertised,
+    filters: FlowFilters,
     sequence: u16,
 }
 
@@ -127,13 +162,24 @@ impl Control {
             icmp_errors: RateLimit::new(ICMP_ERRORS_PER_S, 50, 1),
             echoes: Answers::new(ECHOES_PER_S),
             notifications: Answers::new(NOTIFICATIONS_PER_S),
+            advertised: Advertised::default(),
+            filters: FlowFilters::default(),
             sequence: 0,
         })
     }
 
+    /// The flow filters that all tables have from now on. Before the first tables are taken.
+    pub fn set_filters(&mut self, filters: FlowFilters) {
+        self.filters = filters;
+    }
+
     /// New tables for the path, if anything changed.
     pub fn take_tables(&mut self) -> Option<Tables> {
-        let tables = self.directory.take_tables()?;
+        let tables = Tables {
+            filters: self.filters.clone(),
+            dscp: self.config.dscp.clone(),
+            ..self.directory.take_tables()?
+        };
         self.tables = tables.clone();
         Some(tables)
     }
@@ -188,16 +234,27 @@ impl Control {
     }
 
     /// The sender of an inner packet must hear of its end.
-    pub fn icmp(&mut self, now_ns: u64, inner: &[u8], cause: IcmpCause, out: &mut impl Frames) {
+    pub fn icmp(
+        &mut self,
+        now_ns: u64,
+        inner: &[u8],
+        cause: IcmpCause,
+        owners: &impl PrefixOwners,
+        out: &mut impl Frames,
+    ) {
         if !self.icmp_errors.allow((), now_ns) {
             self.counters.limited += 1;
             return;
         }
-        self.send_icmp_error(now_ns, inner, cause, out);
+        match is_ipv6(inner) {
+            true => self.send_icmpv6_error(now_ns, inner, cause, owners, out),
+            false => self.send_icmp_error(now_ns, inner, cause, out),
+        }
     }
 
-    /// Repeats ARP questions. Call it a few times a second.
-    pub fn tick(&mut self, now_ns: u64, out: &mut impl Frames) {
+    /// Repeats questions for stations, and advertisements to UEs. Call it a few times a second.
+    pub fn tick(&mut self, now_ns: u64, owners: &impl PrefixOwners, out: &mut impl Frames) {
+        self.advertise_again(now_ns, owners, out);
         let mut questions = Vec::new();
         self.directory
             .neighbours
@@ -211,26 +268,29 @@ impl Control {
         self.tables.interfaces.get(usize::from(id)).cloned()
     }
 
-    /// Puts an ARP question on the link.
+    /// Puts a question for a station on the link.
     fn ask(&mut self, question: Question, out: &mut impl Frames) {
-        let Some(interface) = self.interface(question.interface) else {
-            return;
+        // One on no interface of ours cannot be asked for.
+        let _ = match question.target {
+            IpAddr::V4(target) => self.ask_by_arp(question.interface, target, out),
+            IpAddr::V6(target) => self.solicit(question.interface, target, out),
         };
-        let Some(config) = self.directory.interface(question.interface) else {
-            return;
-        };
-        let mac = MacAddr(interface.mac);
-        let arp = Arp::request(mac, own_address(config, question.target), question.target);
-        let frame = crate::frame::ethernet(
-            &interface,
-            MacAddr::BROADCAST,
-            EtherType::ARP,
-            &[&arp.to_bytes()],
-        );
-        if let Some(frame) = frame {
-            self.counters.arp_requests += 1;
-            out.transmit(question.interface, &frame);
-        }
+    }
+
+    fn ask_by_arp(
+        &mut self,
+        id: InterfaceId,
+        target: Ipv4Addr,
+        out: &mut impl Frames,
+    ) -> Option<()> {
+        let interface = self.interface(id)?;
+        let source = own_address(self.directory.interface(id)?, target);
+        let arp = Arp::request(MacAddr(interface.mac), source, target).to_bytes();
+        let frame =
+            crate::frame::ethernet(&interface, MacAddr::BROADCAST, EtherType::ARP, &[&arp])?;
+        self.counters.arp_requests += 1;
+        out.transmit(id, &frame);
+        Some(())
     }
 }
 

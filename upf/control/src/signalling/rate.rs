@@ -26,9 +26,9 @@ const FORGETS_EVERY_NS: u64 = 10_000_000;
 
 impl<K: Eq + Hash + Copy> RateLimit<K> {
     /// `rate_per_s` for each of at most `keys_max` keys, `burst` at once.
-    pub fn new(rate_per_s: u32, burst: u32, keys_max: usize) -> Self {
+    pub fn new(rate_per_s: impl Into<f64>, burst: u32, keys_max: usize) -> Self {
         Self {
-            rate_per_s: f64::from(rate_per_s),
+            rate_per_s: rate_per_s.into(),
             burst: f64::from(burst),
             keys_max,
             tokens: HashMap::with_capacity(keys_max),

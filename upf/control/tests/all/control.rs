@@ -3,10 +3,12 @@
 
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::frame::Frames;
-use sluice_control::signalling::{Control, Event};
+use sluice_control::signalling::{Control, Event, PrefixOwners};
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::lookup::lpm::Lpm;
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{InterfaceId, Prefix, Route};
 use sluice_port::PortId;
 use sluice_session::network::{Network, Side};
@@ -34,6 +36,7 @@ pub const GATEWAY_MAC: MacAddr = MacAddr([2, 0, 0, 0, 1, 6]);
 pub struct Sent {
     pub out: Vec<(InterfaceId, Vec<u8>)>,
     pub to_path: Vec<(PortId, Vec<u8>)>,
+    pub to_ues: Vec<(Vec<u8>, Meta)>,
 }
 
 impl Frames for Sent {
@@ -42,6 +45,9 @@ impl Frames for Sent {
     }
     fn receive(&mut self, port: PortId, frame: &[u8]) {
         self.to_path.push((port, frame.to_vec()));
+    }
+    fn to_ue(&mut self, packet: &[u8], meta: Meta) {
+        self.to_ues.push((packet.to_vec(), meta));
     }
 }
 
@@ -63,10 +69,13 @@ pub fn config() -> ControlConfig {
         mac,
         mtu_bytes: 1500,
         addresses: vec![(address, 24)],
+        addresses_ipv6: vec![],
         roles,
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: vec![],
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     };
@@ -98,6 +107,7 @@ pub fn config() -> ControlConfig {
             base: [10, 45, 0, 0].into(),
             prefix_len: 16,
         }],
+        ..ControlConfig::default()
     }
 }
 
@@ -191,6 +201,15 @@ fn arp_is_answered_for_proxied_prefixes_and_nobody_else() {
     }
 }
 
+/// No session has an IPv6 prefix.
+pub struct Nobody;
+
+impl PrefixOwners for Nobody {
+    fn entry_of_prefix(&self, _: InstanceId, _: u64) -> Option<EntryId> {
+        None
+    }
+}
+
 /// What a UE sends to our N6 address, and the answer on its way back through the path.
 fn ue_says(control: &mut Control, packet: &[u8]) -> Option<Vec<u8>> {
     let mut sent = Sent::default();
@@ -256,7 +275,7 @@ fn our_own_address_is_nobodys_who_claims_it() {
     );
     control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
     // Any change brings new tables.
-    let questions = Resolve::OnLink(InterfaceId(1), Ipv4Addr::new(198, 51, 100, 7));
+    let questions = Resolve::OnLink(InterfaceId(1), Ipv4Addr::new(198, 51, 100, 7).into());
     control.resolve(0, questions, &mut Sent::default());
     let tables = control.take_tables().expect("new tables");
     assert_eq!(
@@ -448,7 +467,7 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
     let mut control = control();
     let up = datagram(UE, SERVER, (1, 2), b"x");
     let mut sent = Sent::default();
-    control.icmp(0, &up, IcmpCause::TtlExceeded, &mut sent);
+    control.icmp(0, &up, IcmpCause::TtlExceeded, &Nobody, &mut sent);
     let (port, bytes) = &sent.to_path[0];
     assert_eq!(*port, PortId(1));
     let eth = Eth::parse(bytes).unwrap();
@@ -458,14 +477,14 @@ fn icmp_errors_reach_a_ue_through_its_session_and_a_server_over_the_gateway() {
 
     let down = datagram(SERVER, UE, (1, 2), &[0; 1470]);
     let mut sent = Sent::default();
-    control.icmp(0, &down, IcmpCause::TooBig(1456), &mut sent);
+    control.icmp(0, &down, IcmpCause::TooBig(1456), &Nobody, &mut sent);
     let (_, eth) = sent.only();
     assert_eq!(Arp::parse(eth.payload()).unwrap().target_ip, GATEWAY);
     let answer = Arp::request(N6_MAC, N6, GATEWAY).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());
     control.frame(0, InterfaceId(1), &bytes, &mut Sent::default());
     let mut sent = Sent::default();
-    control.icmp(0, &down, IcmpCause::TooBig(1456), &mut sent);
+    control.icmp(0, &down, IcmpCause::TooBig(1456), &Nobody, &mut sent);
     let (_, eth) = sent.only();
     assert_eq!(eth.destination(), GATEWAY_MAC);
     let ip = Ipv4::parse(eth.payload()).unwrap();
@@ -488,7 +507,7 @@ fn no_error_is_sent_about_an_error() {
     let len = icmp::write_destination_unreachable(&mut message, Unreachable::Port, &about).unwrap();
     let error = packet(UE, SERVER, Protocol::ICMP, &message[..len]);
     let mut sent = Sent::default();
-    control.icmp(0, &error, IcmpCause::TtlExceeded, &mut sent);
+    control.icmp(0, &error, IcmpCause::TtlExceeded, &Nobody, &mut sent);
     assert!(sent.out.is_empty() && sent.to_path.is_empty());
 }
 

@@ -25,17 +25,20 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
         mac: MacAddr([2, 0, 0, 0, 0, 3]),
         mtu_bytes: 1500,
         addresses: vec![(ANY, 24), (NAMED, 24)],
+        addresses_ipv6: vec![],
         roles: tunnels.iter().map(role).collect(),
         routes: vec![],
+        routes_ipv6: vec![],
         neighbours: vec![],
         proxy_arp: vec![],
+        proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
     };
     let interfaces = vec![interface];
     Directory::new(&ControlConfig {
         interfaces,
-        pools: vec![],
+        ..ControlConfig::default()
     })
     .unwrap()
 }

@@ -4,5 +4,7 @@
 
 mod control;
 mod instances;
+mod ipv6;
 mod n4_port;
 mod network;
+mod router_advertisement;

@@ -6,6 +6,7 @@ use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::frame::Frames;
 use sluice_control::n4_port::{Arrival, PortN4, PortN4Counters};
 use sluice_control::signalling::Control;
+use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{InterfaceId, Prefix};
 use sluice_port::{Packet, PortId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
@@ -35,6 +36,7 @@ impl Frames for Asked {
         self.0.push((interface, frame.to_vec()));
     }
     fn receive(&mut self, _: PortId, _: &[u8]) {}
+    fn to_ue(&mut self, _: &[u8], _: Meta) {}
 }
 
 struct Rig {
@@ -57,16 +59,19 @@ impl Rig {
             mac: OUR_MAC,
             mtu_bytes: 600,
             addresses: vec![(N4, 24), (SECOND, 24)],
+            addresses_ipv6: vec![],
             roles: [N4, SECOND].map(|address| Role::N4 { address }).to_vec(),
             routes: vec![(everywhere, GATEWAY)],
-            neighbours: vec![(GATEWAY, GATEWAY_MAC)],
+            routes_ipv6: vec![],
+            neighbours: vec![(GATEWAY.into(), GATEWAY_MAC)],
             proxy_arp: vec![],
+            proxy_nd: vec![],
             allowed_peers: vec![],
             verifies_udp,
         };
         let mut control = Control::new(ControlConfig {
             interfaces: vec![interface],
-            pools: vec![],
+            ..ControlConfig::default()
         })
         .unwrap();
         control.take_tables().unwrap();

@@ -71,7 +71,7 @@ fn a_station_on_the_link_becomes_a_route_when_it_answers() {
     let mut control = control();
     let host = Ipv4Addr::new(198, 51, 100, 9);
     let mut sent = Sent::default();
-    control.resolve(0, Resolve::OnLink(InterfaceId(1), host), &mut sent);
+    control.resolve(0, Resolve::OnLink(InterfaceId(1), host.into()), &mut sent);
     assert_eq!(Arp::parse(sent.only().1.payload()).unwrap().sender_ip, N6);
     let answer = Arp::request(N6_MAC, N6, host).reply_from(GATEWAY_MAC);
     let bytes = frame(N6_MAC, GATEWAY_MAC, EtherType::ARP, &answer.to_bytes());

@@ -2,6 +2,7 @@
 
 use super::ControlEnd;
 use crate::message::ToWorker;
+use crate::meta::Meta;
 use crate::tables::InterfaceId;
 use sluice_port::PortId;
 
@@ -22,6 +23,17 @@ impl<P> ControlEnd<P> {
         let ring = &mut self.rings[0].to_worker;
         match ring.push(ToWorker::Receive(frame, port)) {
             Err(ToWorker::Receive(frame, _)) => Err(frame),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives an inner packet to a worker as if it had come for the UE that `meta` names; it comes back if the
+    /// ring is full.
+    pub fn to_ue(&mut self, packet: P, meta: Meta) -> Result<(), P> {
+        self.wakes[0].wake();
+        let ring = &mut self.rings[0].to_worker;
+        match ring.push(ToWorker::ToUe(packet, meta)) {
+            Err(ToWorker::ToUe(packet, _)) => Err(packet),
             _ => Ok(()),
         }
     }

@@ -6,7 +6,7 @@
 //! this file adds no behaviour: it is `pass` for the case that nothing is in the way.
 
 use crate::drop::DropReason;
-use crate::forward::outer_header_creation;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
@@ -162,21 +162,26 @@ fn downlink(
         return None;
     }
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
-    tunnel(line, flow_hash, tables)
+    tunnel(line, (flow_hash, inner[ipv4::TOS]), tables)
 }
 
 /// The way into the tunnel of an entry's rule.
 #[inline(always)]
 pub(super) fn tunnel(
     line: &SessionEntry,
-    flow_hash: u32,
+    (flow_hash, inner_tos): (u32, u8),
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
     let front = tables.tunnel_adjacency(line.body.peer())?;
+    let marks = line.head.flags.has(Flags::MARK_QFI);
+    let from = FromInner {
+        flow_hash,
+        tos: (tables.dscp).outer(marks.then_some(line.head.qfi_mark), inner_tos),
+    };
     let outer = Outer {
         constant: front.outer,
-        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, flow_hash),
-        container: match line.head.flags.has(Flags::MARK_QFI) {
+        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, from),
+        container: match marks {
             true => Some(ShortContainer::downlink(
                 Qfi::new(line.head.qfi_mark)?,
                 false,

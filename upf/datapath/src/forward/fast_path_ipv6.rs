@@ -81,7 +81,7 @@ fn uplink(
     let is_ues = line.ue_prefix != 0 && inner.source_prefix() == line.ue_prefix;
     let of_rule = line.head.flags.agree(UPLINK_IPV6) && matches(line.head, meta);
     let of_ue = line.head.flags.has(Flags::FROM_UE) && is_ues && line.key == meta.key;
-    if !of_rule || !of_ue || is_on_link(inner.destination_prefix()) {
+    if !of_rule || !of_ue || stays(inner.destination_prefix()) {
         return None;
     }
     let to = Destination::Ipv6(inner.destination().to_bits());
@@ -100,15 +100,20 @@ fn downlink(
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
     let is_ues = line.ue_prefix != 0 && line.ue_prefix == meta.prefix();
-    if !is_ues || !line.head.flags.agree(DOWNLINK_IPV6) || is_on_link(inner.source_prefix()) {
+    if !is_ues || !line.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
         return None;
     }
-    tunnel(line, flow_hash_of_ipv6(inner), tables)
+    tunnel(
+        line,
+        (flow_hash_of_ipv6(inner), inner.traffic_class()),
+        tables,
+    )
 }
 
-/// True for groups and link-local addresses, by their upper half.
+/// True for the upper half of groups, link-local addresses and the unspecified one: whether such a packet
+/// stays on its link is asked on the slow path.
 #[inline(always)]
-fn is_on_link(upper_half: u64) -> bool {
+fn stays(upper_half: u64) -> bool {
     let top = (upper_half >> 48) as u16;
-    top >= 0xff00 || top & 0xffc0 == 0xfe80
+    top >= 0xff00 || top & 0xffc0 == 0xfe80 || upper_half == 0
 }

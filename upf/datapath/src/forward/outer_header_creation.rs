@@ -2,6 +2,8 @@
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
+use crate::forward::marking::{self, DscpByQfi};
+use crate::forward::outer_header_removal;
 use crate::tables::Peer;
 use sluice_port::Packet;
 use sluice_wire::gtpu::{OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, ShortContainer};
@@ -37,22 +39,42 @@ impl Tunnel {
     }
 }
 
+/// What an outer header takes from the packet inside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FromInner {
+    /// Its flow's hash.
+    pub flow_hash: u32,
+    /// DSCP of its QFI, and its ECN bits.
+    pub tos: u8,
+}
+
+impl FromInner {
+    /// Of an inner packet that was checked.
+    #[inline(always)]
+    pub fn of(inner: &[u8], tunnel: &Tunnel, dscp: &DscpByQfi) -> Self {
+        Self {
+            flow_hash: outer_header_removal::flow_hash(inner),
+            tos: dscp.outer(tunnel.qfi, marking::tos(inner)),
+        }
+    }
+}
+
 /// Outer header creation for a relayed packet: `kept` stands between the header and the packet.
 pub fn relay<P: Packet>(
     packet: &mut P,
     tunnel: &Tunnel,
     peer: &Peer,
-    flow_hash: u32,
+    from: FromInner,
     kept: &ExtHeaders,
 ) -> Result<(), DropReason> {
     if kept.is_empty() {
-        return create(packet, tunnel, peer, flow_hash);
+        return create(packet, tunnel, peer, from);
     }
     let front = packet.push_front(kept.len());
     front
         .map_err(|_| DropReason::NoHeadroom)?
         .copy_from_slice(kept);
-    create(packet, &Tunnel::bare(tunnel.teid), peer, flow_hash)?;
+    create(packet, &Tunnel::bare(tunnel.teid), peer, from)?;
     if let Some(flags) = packet.data_mut().get_mut(GTPU_AT) {
         *flags |= FLAG_E;
     }
@@ -70,12 +92,12 @@ pub fn len(tunnel: &Tunnel) -> usize {
 
 /// What varies in an outer header.
 #[inline(always)]
-pub fn fields(teid: Teid, flow_hash: u32) -> OuterFields {
+pub fn fields(teid: Teid, from: FromInner) -> OuterFields {
     OuterFields {
-        tos: 0,
+        tos: from.tos,
         // An atomic datagram: DF is set, so the identification may repeat (RFC 6864, 4.1).
         identification: 0,
-        source_port: DYNAMIC_PORTS | (flow_hash & 0x3fff) as u16,
+        source_port: DYNAMIC_PORTS | (from.flow_hash & 0x3fff) as u16,
         teid,
     }
 }
@@ -86,12 +108,12 @@ pub fn create<P: Packet>(
     packet: &mut P,
     tunnel: &Tunnel,
     peer: &Peer,
-    flow_hash: u32,
+    from: FromInner,
 ) -> Result<(), DropReason> {
     let inner_len = packet.len();
     // The compiler of rules takes no TEID 0 for an outer header.
     let teid = Teid::new(tunnel.teid).ok_or(DropReason::Internal)?;
-    let fields = fields(teid, flow_hash);
+    let fields = fields(teid, from);
     let front = packet
         .push_front(len(tunnel))
         .map_err(|_| DropReason::NoHeadroom)?;

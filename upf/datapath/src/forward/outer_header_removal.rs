@@ -1,10 +1,11 @@
 //! Outer header removal, and the check of the inner packet.
 
 use crate::drop::DropReason;
+use crate::forward::marking;
 use crate::meta::{Entry, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use sluice_port::Packet;
 use sluice_wire::ipv4::{HEADER_LEN, Ipv4, Ipv4Error};
 use sluice_wire::ipv6::{Ipv6, Ipv6Error, is_ipv6};
@@ -36,6 +37,9 @@ pub struct Inner {
     pub dst: Destination,
     /// Length of the IP packet: what usage and rates count.
     pub len: u32,
+    /// Its source or destination is of one link: no router passes it on (RFC 4291, 2.5.6), but a tunnel may,
+    /// which is part of the UE's link.
+    pub is_on_link: bool,
 }
 
 /// Cuts the packet down to the inner IP packet and checks it (RFC 1812, 5.2.2; RFC 8200, 3) and that it
@@ -48,6 +52,10 @@ pub fn remove<P: Packet>(
     meta: &Meta,
     line: &SessionEntry,
 ) -> Result<Inner, DropReason> {
+    let outer_ecn = match meta.entry {
+        Entry::Tunnel => marking::outer_ecn(packet.data()),
+        _ => 0,
+    };
     packet
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
@@ -59,6 +67,7 @@ pub fn remove<P: Packet>(
     if packet.len() > inner.len as usize {
         packet.truncate(inner.len as usize);
     }
+    marking::decapsulate(outer_ecn, packet.data_mut())?;
     Ok(inner)
 }
 
@@ -87,19 +96,26 @@ fn tunnelled_ipv6(carried: &[u8], line: &SessionEntry) -> Result<Inner, DropReas
     let ip = Ipv6::parse(carried).map_err(broken_ipv6)?;
     let flags = line.head.flags;
     let prefix = line.ue_prefix;
-    let (source, destination) = (ip.source(), ip.destination());
-    // Of the UE's own link: no router passes it on (RFC 4291, 2.5.6).
-    let is_on_link = source.is_unspecified() || source.is_unicast_link_local();
-    if flags.has(Flags::FROM_UE) && is_on_link || destination.is_unicast_link_local() {
-        return Err(DropReason::LinkLocal);
-    }
-    let sends = flags.has(Flags::FROM_UE) && ip.source_prefix() == prefix;
-    let gets = flags.has(Flags::TO_UE) && ip.destination_prefix() == prefix;
+    // A UE with a prefix has an address on its link besides (RFC 4862, 5.3), and hears groups there.
+    let is_own = ip.source_prefix() == prefix || is_link_source(ip.source());
+    let is_for = ip.destination_prefix() == prefix || is_link_destination(ip.destination());
+    let belongs = flags.has(Flags::FROM_UE) && is_own || flags.has(Flags::TO_UE) && is_for;
     let is_anybodys = line.ue_ip == 0 && prefix == 0;
-    if !is_anybodys && (prefix == 0 || !sends && !gets) {
+    if !is_anybodys && (prefix == 0 || !belongs) {
         return Err(not_of_ue(flags));
     }
     Ok(inner_of_ipv6(&ip))
+}
+
+/// True for the source of a packet that stays on its link (RFC 4291, 2.5.2, 2.5.6).
+fn is_link_source(address: Ipv6Addr) -> bool {
+    address.is_unspecified() || address.is_unicast_link_local()
+}
+
+/// The same of a destination: groups of an interface or a link (RFC 4291, 2.7), too.
+fn is_link_destination(address: Ipv6Addr) -> bool {
+    let [kind, scope, ..] = address.octets();
+    address.is_unicast_link_local() || kind == 0xff && scope & 0x0f <= 2
 }
 
 #[cold]
@@ -138,6 +154,7 @@ fn inner_of(ip: &Ipv4<'_>) -> Inner {
     Inner {
         dst: Destination::Ipv4(ip.destination_u32()),
         len: ip.total_len().into(),
+        is_on_link: false,
     }
 }
 
@@ -145,6 +162,7 @@ fn inner_of_ipv6(ip: &Ipv6<'_>) -> Inner {
     Inner {
         dst: Destination::Ipv6(ip.destination().to_bits()),
         len: ip.total_len() as u32,
+        is_on_link: is_link_source(ip.source()) || is_link_destination(ip.destination()),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo};
-use crate::forward::outer_header_creation;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::pdr::Detect;
 use crate::forward::rules::{self, Draw, State};
@@ -18,7 +18,7 @@ use crate::meta::{Entry, Meta};
 use crate::rings::WorkerRings;
 use crate::rx::icmpv6::is_router_solicitation;
 use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock};
+use crate::session::rule::{Body, ExtBlock, Flags};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
@@ -55,6 +55,8 @@ enum End {
     Drop(DropReason),
     /// Dropped for its TTL, and the sender is told by ICMP.
     TtlExceeded,
+    /// A UE asks for a router.
+    Solicited,
     /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
     /// keeps extension headers.
     Detour(ForwardTo, UsageRef),
@@ -123,6 +125,9 @@ impl<'a, I: PortIo> Path<'a, I> {
             len: inner.len,
         };
         let detect = Detect::of(meta, entry, packet.data(), &tables.filters);
+        if inner.is_on_link {
+            stays_on_link(self.state, meta, &detect, packet.data())?;
+        }
         let (head, body, at) = rules::apply(self.state, meta, &detect, Some(draw))?;
         let charge = UsageRef {
             line: meta.line,
@@ -139,8 +144,9 @@ impl<'a, I: PortIo> Path<'a, I> {
         far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer(), tables)?;
-            let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::create(packet, &far::tunnel(head), &peer, flow_hash)?;
+            let tunnel = far::tunnel(head);
+            let from = FromInner::of(packet.data(), &tunnel, &tables.dscp);
+            outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
         transmit::frame(packet, interface, &mac)?;
         urr::charge(body, inner.len);
@@ -153,13 +159,11 @@ impl<'a, I: PortIo> Path<'a, I> {
     fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
             End::Drop(_) if meta.entry == Entry::EndMarker => self.pass_end_marker(packet, meta),
-            End::Drop(DropReason::LinkLocal) if is_router_solicitation(packet.data()) => {
-                self.solicited(packet, meta);
-            }
             End::Drop(reason) => {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
             }
+            End::Solicited => self.solicited(packet, meta),
             End::TtlExceeded => {
                 self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
             }
@@ -230,6 +234,21 @@ impl<'a, I: PortIo> Path<'a, I> {
             .interfaces
             .get(usize::from(id))
             .ok_or(DropReason::Internal)
+    }
+}
+
+/// A packet of the UE's own link goes on by nothing but tunnels; who asks for a router is answered.
+#[cold]
+fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) -> Result<(), End> {
+    let flags = rules::detected(state, meta, detect)?.flags;
+    let goes_on = flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER));
+    let is_tunnelled = meta.entry == Entry::Tunnel;
+    match is_tunnelled && goes_on {
+        true => Ok(()),
+        false if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) => {
+            Err(End::Solicited)
+        }
+        false => Err(DropReason::LinkLocal.into()),
     }
 }
 

@@ -55,6 +55,32 @@ pub(crate) fn apply<'s>(
     Ok((entry.head, &mut entry.body, None))
 }
 
+/// What the rule says that a packet meets, before gate and FAR are asked.
+#[cold]
+pub(crate) fn detected(
+    state: &State,
+    meta: &Meta,
+    detect: &Detect<'_>,
+) -> Result<Head, DropReason> {
+    let entry = state.line(meta.line.0).ok_or(missing(meta.entry))?;
+    let in_chain = |chain| {
+        let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
+        let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
+        Ok(block.rules[at.rule()].head)
+    };
+    if let Some(chain) = entry.block() {
+        return in_chain(chain);
+    }
+    if entry.head.flags.has(Flags::LINK_RULES) && detect.is_on_link() {
+        match in_chain(BlockId(entry.head.teid)) {
+            Err(DropReason::NoPdr) => {}
+            found => return found,
+        }
+    }
+    pdr::only(entry.head, detect)?;
+    Ok(entry.head)
+}
+
 /// The same where the endpoint has several rules.
 #[cold]
 fn extended(

@@ -3,8 +3,7 @@
 use crate::drop::DropReason;
 use crate::forward::extension_headers::ExtHeaders;
 use crate::forward::far::ForwardTo;
-use crate::forward::outer_header_creation;
-use crate::forward::outer_header_removal;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::path::Path;
 use crate::ids::WorkerId;
 use crate::message::Handover;
@@ -136,7 +135,10 @@ impl<I: PortIo> Path<'_, I> {
         let pieces = Fragments::new(whole, mtu).map_err(|_| DropReason::TooBig)?;
         let plan = pieces.clone();
         // All pieces take the way of the whole.
-        let flow_hash = outer_header_removal::flow_hash(packet.data());
+        let from = match &ready.exit {
+            ForwardTo::Tunnel(tunnel, _) => FromInner::of(packet.data(), tunnel, &self.tables.dscp),
+            ForwardTo::Plain(_) => FromInner::default(),
+        };
         let mut pieces = pieces.peekable();
         while let Some(piece) = pieces.next() {
             let mut out = self.io.alloc().ok_or(DropReason::NoBuffer)?;
@@ -146,7 +148,7 @@ impl<I: PortIo> Path<'_, I> {
                 header.get(..header_len).unwrap_or_default(),
                 whole.payload().get(piece.payload).unwrap_or_default(),
             );
-            match self.finish_piece(&mut out, parts, (ready, flow_hash, kept)) {
+            match self.finish_piece(&mut out, parts, (ready, from, kept)) {
                 Ok(()) => {
                     let mut ready = *ready;
                     if pieces.peek().is_some() {
@@ -168,7 +170,7 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         out: &mut I::Packet,
         (header, payload): (&[u8], &[u8]),
-        (ready, flow_hash, kept): (&PendingTx, u32, &ExtHeaders),
+        (ready, from, kept): (&PendingTx, FromInner, &ExtHeaders),
     ) -> Result<(), DropReason> {
         let room = out
             .append(header.len() + payload.len())
@@ -178,7 +180,7 @@ impl<I: PortIo> Path<'_, I> {
         body.copy_from_slice(payload);
         if let ForwardTo::Tunnel(tunnel, peer) = &ready.exit {
             let peer = route::peer(*peer, self.tables)?;
-            outer_header_creation::relay(out, tunnel, &peer, flow_hash, kept)?;
+            outer_header_creation::relay(out, tunnel, &peer, from, kept)?;
         }
         Ok(())
     }

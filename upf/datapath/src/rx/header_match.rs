@@ -352,6 +352,8 @@ impl HeaderMatchBuilder {
         let [high, low] = FRAGMENT_MASK.to_be_bytes();
         self.masked(ip + ipv4::FRAGMENT, 0, high);
         self.masked(ip + ipv4::FRAGMENT + 1, 0, low);
+        // ECT(1) and CE outside may change the packet inside (RFC 6040, 4.2).
+        self.masked(ip + ipv4::TOS, 0, 1);
         self.always(ip + ipv4::PROTOCOL, &[Protocol::UDP.0]);
         self.always(ip + ipv4::DESTINATION, &address.to_be_bytes());
         self.always(udp_at + udp::DESTINATION_PORT, &PORT.to_be_bytes());

@@ -40,7 +40,8 @@ impl Flags {
     /// Packets of the line go to the UE: the inner destination must be `ue_ip`. With `FROM_UE`
     /// one of both is enough: forwarding from gNB to gNB has no direction.
     pub const TO_UE: Self = Self { bits: 1 << 11 };
-    /// FAR: to the CP function, where nothing leads yet. Dropped as `N4uAbsent`.
+    /// FAR: to the CP function by N4-u. Without `FORWARD` nothing leads there, and the packet is dropped as
+    /// `N4uAbsent`.
     pub const TO_CP: Self = Self { bits: 1 << 10 };
     /// The rule matches inner IPv4 packets only.
     pub const MATCH_IPV4: Self = Self { bits: 1 << 12 };

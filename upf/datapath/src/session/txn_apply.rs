@@ -217,7 +217,7 @@ impl<I: PortIo> Path<'_, I> {
             packet,
             &outer_header_creation::Tunnel::bare(marker.teid),
             &peer,
-            0,
+            outer_header_creation::FromInner::default(),
         )?;
         if let Some(kind) = packet
             .data_mut()

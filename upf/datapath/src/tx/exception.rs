@@ -4,8 +4,7 @@ use crate::drop::DropReason;
 use crate::forward::extension_headers::{self, ExtHeaders};
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::flow::Flow;
-use crate::forward::outer_header_creation;
-use crate::forward::outer_header_removal;
+use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::pdr::{Detect, FlowOf};
@@ -164,8 +163,8 @@ impl<I: PortIo> Path<'_, I> {
         }
         if let ForwardTo::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
-            let flow_hash = outer_header_removal::flow_hash(packet.data());
-            outer_header_creation::relay(packet, tunnel, &peer, flow_hash, kept)?;
+            let from = FromInner::of(packet.data(), tunnel, &self.tables.dscp);
+            outer_header_creation::relay(packet, tunnel, &peer, from, kept)?;
         }
         Ok(ready)
     }
@@ -186,16 +185,14 @@ impl<I: PortIo> Path<'_, I> {
         }
     }
 
-    /// A UE asks for a Router Advertisement: the control core answers with the session's prefix.
+    /// A UE asks for a Router Advertisement: the control core answers with the session's prefix, if there is
+    /// one.
     #[cold]
     pub fn solicited(&mut self, packet: I::Packet, meta: &Meta) {
         let prefix = self
             .state
             .line(meta.line.0)
             .map_or(0, |line| line.ue_prefix);
-        if prefix == 0 {
-            return self.discard(packet, DropReason::UeSource);
-        }
         let solicitation = ToControl::RouterSolicitation(packet, prefix);
         match self.rings.to_control.push(solicitation) {
             Ok(()) => self.stats.to_control.add(1),

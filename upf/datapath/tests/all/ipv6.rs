@@ -2,15 +2,18 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::ids::EntryId;
+use sluice_datapath::ids::{EntryId, PeerId};
+use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactKey;
 use sluice_datapath::message::{IcmpCause, ToControl};
-use sluice_datapath::session::rule::Flags;
+use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Op, Usage};
 use sluice_port::Packet;
 use sluice_wire::eth::EtherType;
 use sluice_wire::gtpu::GPdu;
+use sluice_wire::ids::Teid;
 use sluice_wire::ipv4::{Ipv4, Protocol};
 use sluice_wire::ipv6::{Ipv6, Ipv6Header};
 use sluice_wire::udp::Udp;
@@ -184,6 +187,70 @@ fn a_router_solicitation_goes_to_the_control_core_with_the_prefix() {
     kit.close();
 }
 
+/// N4-u: a rule for the UE's own link leads to the CP function, and what that sends reaches the UE.
+#[test]
+fn the_cp_function_may_answer_a_ue_on_its_link() {
+    let mut kit = Kit::new();
+    let s = dual_session(&mut kit);
+    let mut up = uplink(s.teid);
+    up.ue_prefix = UE_PREFIX;
+    let to_cp = [Flags::CREATE_OUTER, Flags::TO_CP];
+    up.head.flags = to_cp.into_iter().fold(up.head.flags, Flags::with);
+    up.head.teid = 0x5e5e;
+    up.body = Body::to_peer(PeerId(0));
+    let mut from_cp = relay_entry(Teid::new(77).unwrap());
+    let line = kit.layout.foreign().0 + s.ul;
+    kit.foreign
+        .insert(ExactKey::teid(0, 77), EntryId(line))
+        .unwrap();
+    from_cp.head.teid = GNB_TEID;
+    kit.apply(s.ul, &[set(s.ul, up), set(line, from_cp)], &[]);
+    let solicitation = packet(
+        LINK_LOCAL,
+        ALL_ROUTERS,
+        Protocol::ICMPV6,
+        &[133, 0, 0, 0, 0, 0, 0, 0],
+    );
+    kit.gnb_sends(s.teid.get(), &solicitation);
+    kit.gnb_sends(
+        from_cp.key,
+        &packet(LINK_LOCAL, LINK_LOCAL, Protocol::ICMPV6, &[134; 16]),
+    );
+    let out = output(&kit.n3);
+    let teids: Vec<_> = out
+        .iter()
+        .map(|frame| {
+            let outer = Ipv4::parse(&frame[14..]).unwrap();
+            let datagram = Udp::parse(outer.payload()).unwrap();
+            let pdu = GPdu::parse(datagram.payload()).unwrap();
+            let inner = Ipv6::parse(pdu.payload(datagram.payload()).unwrap()).unwrap();
+            assert_eq!(inner.hop_limit(), 64, "no hop is counted");
+            pdu.teid.get()
+        })
+        .collect();
+    assert_eq!(teids, [0x5e5e, GNB_TEID]);
+    kit.close();
+}
+
+/// From tunnel to tunnel, whoever sends.
+fn relay_entry(teid: Teid) -> SessionEntry {
+    let flags = [
+        Flags::TUNNEL,
+        Flags::FORWARD,
+        Flags::REMOVE_OUTER,
+        Flags::CREATE_OUTER,
+    ];
+    SessionEntry {
+        key: teid.get(),
+        head: Head {
+            flags: flags.into_iter().fold(Flags::none(), Flags::with),
+            ..Head::default()
+        },
+        body: Body::to_peer(PeerId(0)),
+        ..SessionEntry::default()
+    }
+}
+
 #[test]
 fn what_does_not_fit_or_has_lived_is_told_of() {
     let mut kit = Kit::new();
@@ -225,7 +292,7 @@ fn rules_of_one_family_leave_the_other_alone() {
 #[test]
 fn a_prefix_without_ipv4_is_found_by_the_whole_prefix() {
     let mut kit = Kit::new();
-    let slot = (UE_PREFIX as u32) % sluice_datapath::limits::SHARDS;
+    let slot = (UE_PREFIX as u32) % SHARDS;
     let (first, _) = kit.layout.foreign();
     let line = first + slot;
     let teid = kit.layout.teid(slot, 5).unwrap();

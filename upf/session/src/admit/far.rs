@@ -271,7 +271,8 @@ fn destination(rule: RuleId, interface: DestinationInterface) -> Result<Side, Re
     }
 }
 
-/// Outer Header Creation: GTP-U/UDP/IPv4 to a station.
+/// Outer Header Creation: GTP-U/UDP/IPv4 to a station. Of a station with both families the UP function
+/// chooses the address (TS 29.244, 8.2.56).
 fn remote_tunnel(rule: RuleId, ohc: &OuterHeaderCreation) -> Result<RemoteTunnel, Refusal> {
     let refused = Refusal::rule(rule, IeType::OUTER_HEADER_CREATION);
     let (Some(teid), Some(address)) = (ohc.teid, ohc.ipv4) else {
@@ -279,7 +280,10 @@ fn remote_tunnel(rule: RuleId, ohc: &OuterHeaderCreation) -> Result<RemoteTunnel
     };
     let is_station =
         !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast();
-    if ohc.description != OuterHeaderDescription::GTPU_UDP_IPV4 || !is_station {
+    type Description = OuterHeaderDescription;
+    let either = Description::GTPU_UDP_IPV4.union(Description::GTPU_UDP_IPV6);
+    let is_gtpu = [Description::GTPU_UDP_IPV4, either].contains(&ohc.description);
+    if !is_gtpu || !is_station {
         return Err(refused);
     }
     Ok(RemoteTunnel {

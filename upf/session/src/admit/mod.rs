@@ -4,7 +4,7 @@
 //! happens to packets is passed over.
 
 mod far;
-mod pdr;
+pub mod pdr;
 mod qer;
 pub mod unserved;
 mod urr;

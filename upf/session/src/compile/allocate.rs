@@ -3,6 +3,7 @@
 //! What can stay where it is stays.
 
 use crate::admission::Admission;
+use crate::compile::form::Form;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::resources::spare;
@@ -48,7 +49,13 @@ impl<N: Network> Admission<'_, N> {
         if endpoint.key == Key::Spare {
             return Ok(());
         }
-        let needed = self.blocks_for(endpoint.key);
+        let form = self.draft.form(endpoint.key);
+        let in_blocks = match form {
+            Form::Entry => 0,
+            Form::LinkRules(rules) | Form::Blocks(rules) => rules,
+        };
+        let needed = in_blocks.div_ceil(BLOCK_RULES);
+        endpoint.link_rules = matches!(form, Form::LinkRules(_));
         for (i, block) in endpoint.blocks.iter_mut().enumerate() {
             if i >= needed {
                 *block = 0;
@@ -60,14 +67,6 @@ impl<N: Network> Admission<'_, N> {
             *place = endpoint;
         }
         Ok(())
-    }
-
-    fn blocks_for(&self, key: Key) -> usize {
-        let members = self.draft.members_len(key);
-        match members == 0 || !self.draft.is_extended(key) {
-            true => 0,
-            false => members.div_ceil(BLOCK_RULES),
-        }
     }
 
     fn block(&mut self) -> Result<u32, Refusal> {

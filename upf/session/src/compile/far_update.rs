@@ -5,7 +5,7 @@
 use crate::admission::Admission;
 use crate::network::Network;
 use crate::refusal::Refusal;
-use crate::rules::{Endpoint, Pdr, Rules};
+use crate::rules::{Endpoint, Far, Pdr, Rules};
 use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::ie::Body;
@@ -45,6 +45,16 @@ impl FarUpdate<'_> {
     pub fn keep_directions(&self) -> bool {
         let same = |pdr: &Pdr| self.old.is_uplink(pdr) == self.new.is_uplink(pdr);
         self.new.pdrs.iter().all(same)
+    }
+
+    /// True if all rules stay where they stand: one that makes an outer header leaves no room in its entry
+    /// for the number of a block ([`Form::LinkRules`](super::form::Form::LinkRules)).
+    pub fn keep_places(&self) -> bool {
+        let makes_tunnel =
+            |rules: &Rules, far: &Far| rules.far(far.id).is_some_and(|far| far.tunnel().is_some());
+        let same = |far: &Far| makes_tunnel(self.old, far) == makes_tunnel(self.new, far);
+        let has_link_rules = self.new.pdrs.iter().any(|pdr| pdr.filter.is_link);
+        !has_link_rules || self.new.fars.iter().all(same)
     }
 
     /// True if the FAR was changed. Updates leave FARs in their places.

@@ -5,6 +5,7 @@ pub mod allocate;
 pub mod compiler;
 pub mod diff;
 pub mod far_update;
+pub mod form;
 pub mod render;
 pub mod resolve;
 
@@ -26,19 +27,29 @@ pub struct Member<'r> {
     pub qfi: Option<u8>,
 }
 
+impl<'r> Member<'r> {
+    /// The first rule that a PDR compiles into.
+    fn first(pdr: &'r Pdr) -> Option<Self> {
+        let qfi = qfis(pdr).next()?;
+        Some(Self { pdr, qfi })
+    }
+}
+
 /// The compiled rules of a line in the order in which they are tried.
 pub type Members<'r> = ArrayVec<Member<'r>, RULES>;
 
 impl Rules {
+    /// The PDRs behind a key that can match a packet.
+    fn behind(&self, key: Key) -> impl Iterator<Item = &Pdr> {
+        let pdrs = self.pdrs.iter();
+        pdrs.filter(move |p| p.key() == Some(key) && self.is_live(p))
+    }
+
     /// The rules behind a key; rules beyond all bounds are left out (and refused by the caller,
     /// who counts).
     pub fn members(&self, key: Key) -> Members<'_> {
         let mut members = Members::new();
-        for pdr in self
-            .pdrs
-            .iter()
-            .filter(|p| p.is_live() && p.key() == Some(key))
-        {
+        for pdr in self.behind(key) {
             for qfi in qfis(pdr) {
                 if members.try_push(Member { pdr, qfi }).is_err() {
                     return members;
@@ -59,51 +70,30 @@ impl Rules {
 
     /// How many compiled rules of a direction draw on a QER.
     fn users(&self, qer: u32, uplink: bool) -> usize {
-        let live = self
-            .pdrs
-            .iter()
-            .filter(|p| p.is_live() && self.is_uplink(p) == uplink);
-        live.filter(|p| p.qers.contains(qer)).map(rules_len).sum()
+        let draw = self.pdrs.iter().filter(|p| p.qers.contains(qer));
+        let live = draw.filter(|p| self.is_live(p) && self.is_uplink(p) == uplink);
+        live.map(rules_len).sum()
     }
 
     /// How many compiled rules stand behind a key.
     pub fn members_len(&self, key: Key) -> usize {
-        let pdrs = self.pdrs.iter();
-        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
-        behind.map(rules_len).sum()
+        self.behind(key).map(rules_len).sum()
     }
 
     /// The first of the compiled rules behind a key.
     pub fn first_member(&self, key: Key) -> Option<Member<'_>> {
-        let pdrs = self.pdrs.iter();
-        let behind = pdrs.filter(|p| p.is_live() && p.key() == Some(key));
-        let pdr = behind.min_by_key(|p| (p.precedence, p.id))?;
-        let qfi = qfis(pdr).next()?;
-        Some(Member { pdr, qfi })
-    }
-
-    /// True if the rules of a line need extension blocks: there are several, or the only one
-    /// shares a rate with others, or has more than two.
-    pub fn is_extended(&self, key: Key) -> bool {
-        if self.members_len(key) != 1 {
-            return true;
-        }
-        let Some(only) = self.first_member(key) else {
-            return true;
-        };
-        let limiters = self.limiters(only.pdr);
-        let uplink = self.is_uplink(only.pdr);
-        let mut ids = limiters.as_slice().iter();
-        limiters.as_slice().len() > 2 || ids.any(|id| self.users(*id, uplink) > 1)
+        let pdr = self.behind(key).min_by_key(|p| (p.precedence, p.id))?;
+        Member::first(pdr)
     }
 
     /// True if a rate of a QER has to stand in a shared bucket: one of its rules stands in a block.
     pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
         let uses =
-            |p: &&Pdr| p.is_live() && p.qers.contains(qer.id.0) && self.is_uplink(p) == uplink;
+            |p: &&Pdr| self.is_live(p) && p.qers.contains(qer.id.0) && self.is_uplink(p) == uplink;
+        // Rules for packets of the link limit no rate where they stand in blocks of their own.
         let in_block = |p: &Pdr| {
             let endpoint = p.key().and_then(|key| self.endpoint(key));
-            endpoint.is_some_and(Endpoint::has_blocks)
+            endpoint.is_some_and(|e| e.has_blocks() && !e.link_rules)
         };
         limits(qer, uplink) && self.pdrs.iter().filter(uses).any(in_block)
     }
@@ -115,7 +105,7 @@ impl Rules {
 
     /// The PDR with more limiting QERs than a rule can name.
     pub fn overlimited(&self) -> Option<&Pdr> {
-        let mut live = self.pdrs.iter().filter(|p| p.is_live());
+        let mut live = self.pdrs.iter().filter(|p| self.is_live(p));
         live.find(|p| p.qers.len() > RULE_QERS && self.limiters(p).len() > RULE_QERS)
     }
 }

@@ -4,12 +4,11 @@
 use crate::compile::{Member, rate_kbps};
 use crate::config::MbrZero;
 use crate::limits::{ENDPOINTS, QERS, RULES};
-use crate::rules::{Action, Endpoint, Far, Key, Pdr, Qer, Rules};
+use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId};
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
-use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::Rate;
 use sluice_wire::limits::URRS_PER_PDR;
@@ -194,38 +193,45 @@ impl Image {
     }
 
     fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
-        let Some(first) = &rules.first_member(endpoint.key) else {
+        let Some(first) = &rules.entry_member(endpoint) else {
             return self.render_blind(rules, endpoint);
         };
-        let mut line = entry(rules, endpoint, first.pdr);
-        let local = line.local();
         let mut image = EntryImage {
             at: endpoint.line,
-            line,
+            line: entry(rules, endpoint, first.pdr),
             credit: None,
             qers: [None; 2],
         };
-        match endpoint.blocks[0] {
-            0 => {
-                let limiters = rules.limiters(first.pdr);
-                let uplink = rules.is_uplink(first.pdr);
-                let qers = [0, 1].map(|i| rules.qer(*limiters.as_slice().get(i)?));
-                image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
-                line.head = self.head(rules, first, line.head.flags);
-                line.body = body(rules, first.pdr);
-                line = line.at_local(local);
-                let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
-                (line.body.rate0, line.body.rate1) = (rates[0], rates[1]);
-                image.credit = Some(credit(rules, first.pdr));
-            }
-            block => {
-                line.head.flags = line.head.flags.with(Flags::EXTENDED);
-                line.head.teid = block;
-                self.render_chain(rules, endpoint, &rules.members(endpoint.key))?;
-            }
+        let block = endpoint.blocks[0];
+        if block == 0 || endpoint.link_rules {
+            self.put_own_rule(rules, first, &mut image);
         }
-        image.line = line;
+        if block != 0 {
+            let mark = match endpoint.link_rules {
+                true => Flags::LINK_RULES,
+                false => Flags::EXTENDED,
+            };
+            let head = &mut image.line.head;
+            (head.flags, head.teid) = (head.flags.with(mark), block);
+            self.render_chain(rules, endpoint, &rules.chained(endpoint))?;
+        }
         self.lines.try_push(image).map_err(|_| TooLarge)
+    }
+
+    /// The rule that stands in the line itself.
+    fn put_own_rule(&self, rules: &Rules, member: &Member<'_>, image: &mut EntryImage) {
+        let pdr = member.pdr;
+        let limiters = rules.limiters(pdr);
+        let uplink = rules.is_uplink(pdr);
+        let qers = [0, 1].map(|i| rules.qer(*limiters.as_slice().get(i)?));
+        image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
+        let local = image.line.local();
+        image.line.head = self.head(rules, member, image.line.head.flags);
+        image.line.body = body(rules, pdr);
+        image.line = image.line.at_local(local);
+        let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
+        (image.line.body.rate0, image.line.body.rate1) = (rates[0], rates[1]);
+        image.credit = Some(credit(rules, pdr));
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
@@ -289,7 +295,7 @@ impl Image {
                 .map_or(BucketRef::NONE, |q| q.buckets[direction]);
         }
         let head = self.head(rules, member, flags);
-        Rule::new(head, FilterRun::NONE, buckets, body(rules, pdr))
+        Rule::new(head, pdr.filter.run, buckets, body(rules, pdr))
     }
 
     fn head(&self, rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {
@@ -302,6 +308,8 @@ impl Image {
         let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
         let closed = qers().any(|q| self.is_closed(q, rules.is_uplink(pdr)));
         let mark = qfi(qers()).filter(|_| tunnel);
+        let of_family = rules.families_of(pdr);
+        let is_narrowed = of_family != rules.families();
         let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
         Head {
             flags: flags
@@ -311,6 +319,14 @@ impl Image {
                 .with_if(Flags::CREATE_OUTER, tunnel)
                 .with_if(Flags::GATE_CLOSED, closed)
                 .with_if(Flags::MARK_QFI, mark.is_some())
+                .with_if(
+                    Flags::MATCH_IPV4,
+                    is_narrowed && of_family == Families::IPV4,
+                )
+                .with_if(
+                    Flags::MATCH_IPV6,
+                    is_narrowed && of_family == Families::IPV6,
+                )
                 .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
             qfi_match: member.qfi.unwrap_or(0),
             qfi_mark: mark.unwrap_or(0),
@@ -337,7 +353,7 @@ impl Image {
 fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
     let (key, local, tunnel) = match endpoint.key {
         Key::Tunnel { local, teid } => (teid, local, true),
-        Key::Ue { instance, address } => (address, instance, false),
+        Key::Ue { instance } => (rules.ue.ipv4_u32(), instance, false),
         Key::Spare => (0, 0, false),
     };
     let mut others = rules.pdrs.iter();
@@ -347,12 +363,12 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
         .with_if(Flags::UPLINK, rules.is_uplink(pdr))
         .with_if(Flags::FROM_UE, tunnel && pdr.is_from_access())
         .with_if(Flags::TO_UE, tunnel && others.any(to_ue));
-    // The UE sends from its own address only, and another UPF sends to it alone, whether or not
-    // the PDI repeats it.
-    let ue_ip = rules.ue_address().map_or(0, u32::from);
+    // The UE sends from its own addresses only, and another UPF sends to them alone, whether or not
+    // the PDI repeats them.
     SessionEntry {
+        ue_prefix: rules.ue.prefix_u64(),
         key,
-        ue_ip,
+        ue_ip: rules.ue.ipv4_u32(),
         head: Head {
             flags,
             ..Head::default()

@@ -69,7 +69,7 @@ impl<N: Network> Admission<'_, N> {
             .far(pdr.far)
             .is_some_and(|f| f.action == Action::Forward);
         let tunnel = matches!(key, Key::Tunnel { .. });
-        if pdr.is_live() && forwards && tunnel && !pdr.removes_outer {
+        if self.draft.is_live(pdr) && forwards && tunnel && !pdr.removes_outer {
             return Err(Refusal::rule(rule, IeType::OUTER_HEADER_REMOVAL));
         }
         if !tunnel && pdr.removes_outer {
@@ -85,7 +85,7 @@ impl<N: Network> Admission<'_, N> {
         };
         let rule = refusal::far(far.id);
         let mut pdrs = self.draft.pdrs.iter();
-        let is_used = pdrs.any(|p| p.is_live() && p.far == far.id);
+        let is_used = pdrs.any(|p| p.far == far.id && self.draft.is_live(p));
         let is_needed = is_used && far.action != Action::Drop;
         let forwarding = far.forwarding.filter(|f| is_needed && !f.is_to_cp());
         match forwarding {

@@ -1,6 +1,7 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
 use crate::admission::Admission;
+use crate::admit::pdr::ue::addresses;
 use crate::admit::unserved;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
@@ -8,12 +9,13 @@ use crate::pending::{Answer, Created, Launch, Reply};
 use crate::procedure::{association_release, duplicate_establishment};
 use crate::refusal::Refusal;
 use crate::remarks;
-use crate::resources::shard_of;
+use crate::resources::home_shard;
 use crate::response::{put, write_created};
+use crate::rules::UeAddresses;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Digits, NewSession, SessionRef, User};
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::ie::Body;
@@ -147,9 +149,11 @@ fn create<N: Network>(
     let timer = head.user_plane_inactivity_timer.is_some();
     unserved::inactivity_timer(timer, sessions.config.unserved)?;
     let flags = head.pfcpsereq_flags.unwrap_or_default();
+    let ue = first_ue_addresses(body);
     let base = Base {
         session: None,
-        shard: shard_for(sessions, body, at.seconds()),
+        shard: home_shard(&ue).unwrap_or_else(|| sessions.any_shard(at.seconds())),
+        ue,
         restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
     };
     sessions.resources.prefetch_taking(base.shard);
@@ -180,24 +184,26 @@ fn create<N: Network>(
     Ok(launch)
 }
 
-/// The shard is that of the UE's address, which a NIC can compute too.
-fn shard_for(sessions: &mut Sessions, body: &[u8], now_s: u32) -> u32 {
-    match first_ue_address(body) {
-        Some(address) => shard_of(address),
-        None => sessions.any_shard(now_s),
-    }
-}
-
-/// The UE's IPv4 address in the first PDI that has one.
-fn first_ue_address(body: &[u8]) -> Option<Ipv4Addr> {
+/// The UE's IPv4 address in the first PDI that has one, with the first prefix up to there: they decide where
+/// the session lives. Whether they can be served is asked when their PDIs are read.
+fn first_ue_addresses(body: &[u8]) -> UeAddresses {
     let inside = |value, ie_type| {
         let ies = Ies::new(value).map_while(Result::ok);
         ies.filter(move |ie| ie.ie_type == ie_type)
             .map(|ie| ie.value)
     };
     let pdis = inside(body, IeType::CREATE_PDR).flat_map(|pdr| inside(pdr, IeType::PDI));
-    let mut addresses = pdis.flat_map(|pdi| inside(pdi, IeType::UE_IP_ADDRESS));
-    addresses.find_map(|value| UeIpAddress::decode(value).ok()?.ipv4)
+    let told = pdis.flat_map(|pdi| inside(pdi, IeType::UE_IP_ADDRESS));
+    let told = told.filter_map(|value| addresses(&UeIpAddress::decode(value).ok()?));
+    let mut first = UeAddresses::default();
+    for UeAddresses { ipv4, prefix } in told {
+        first.prefix = first.prefix.or(prefix);
+        if ipv4.is_some() {
+            first.ipv4 = ipv4;
+            break;
+        }
+    }
+    first
 }
 
 fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
@@ -223,8 +229,8 @@ fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> R
         }
     }
     match head.pdn_type {
-        None | Some(PdnType::IPV4 | PdnType::IPV4V6) => Ok(()),
-        Some(PdnType::IPV6 | PdnType::NON_IP | PdnType::ETHERNET) => {
+        None | Some(PdnType::IPV4 | PdnType::IPV6 | PdnType::IPV4V6) => Ok(()),
+        Some(PdnType::NON_IP | PdnType::ETHERNET) => {
             Err(refused(Cause::SERVICE_NOT_SUPPORTED, IeType::PDN_TYPE))
         }
         Some(_) => Err(refused(Cause::MANDATORY_IE_INCORRECT, IeType::PDN_TYPE)),

@@ -9,6 +9,7 @@ use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::refusal::{self, Refusal};
 use crate::remarks;
 use crate::response::{put, write_created};
+use crate::rules::UeAddresses;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Session, SessionRef};
@@ -111,6 +112,7 @@ fn change<N: Network>(
     let base = Base {
         session: Some(name),
         shard: u32::from(session.shard),
+        ue: UeAddresses::default(),
         restores: false,
     };
     let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;

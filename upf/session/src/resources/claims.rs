@@ -4,6 +4,7 @@ use super::Exhausted;
 use crate::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
 use sluice_datapath::lookup::exact_match::ExactKey;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::tables::PeerId;
 
 /// Something that a message took.
@@ -17,10 +18,11 @@ pub(super) enum Claim {
     Key(ExactKey),
     Peer(PeerId),
     Meter(u32),
+    Run(FilterRun),
 }
 
-/// Claims of one message: for each PDR an endpoint with a foreign key and blocks, for each FAR a
-/// peer, for each URR a meter.
+/// Claims of one message: for each PDR an endpoint with foreign keys and blocks, and a run of filters, for
+/// each FAR a peer, for each URR a meter.
 const CLAIMS: usize = 512;
 
 /// All that the message at hand took so far, to be given back if it is refused.

@@ -3,7 +3,8 @@
 use super::claims::{Claim, Claims};
 use super::endpoint::{endpoint, slot_endpoint};
 use super::{Denied, Exhausted, Resources};
-use crate::rules::{Endpoint, Key, Origin};
+use crate::rules::{Endpoint, Key, Origin, UeAddresses};
+use core::num::NonZeroU64;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactKey;
@@ -68,36 +69,58 @@ impl Resources {
         Ok(endpoint(Key::Tunnel { local, teid }, line, Origin::Foreign))
     }
 
-    /// The line of a UE address.
+    /// The line of a session's UE addresses in a network instance.
     pub fn ue_line(
         &mut self,
         shard: u32,
         instance: u8,
-        address: u32,
+        ue: &UeAddresses,
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
-        if address % SHARDS != shard {
-            return Err(Denied::OtherShard);
-        }
-        let key = Key::Ue { instance, address };
-        match self.layout.pool_line(InstanceId(instance), address) {
-            Some(line) => {
-                if self.pool.set(line.0).ok_or(Denied::Exhausted)? {
-                    return Err(Denied::InUse);
+        let key = Key::Ue { instance };
+        let endpoint = match ue.ipv4.map(u32::from) {
+            None => endpoint(key, self.line(shard, now_s, claims)?, Origin::Foreign),
+            Some(address) if address % SHARDS != shard => return Err(Denied::OtherShard),
+            Some(address) => match self.layout.pool_line(InstanceId(instance), address) {
+                Some(line) => endpoint(key, self.pool_line(line, claims)?, Origin::Pool),
+                None => {
+                    let foreign = ExactKey::ue(instance, address);
+                    let line = self.foreign_line(shard, foreign, now_s, claims)?;
+                    endpoint(key, line, Origin::Foreign)
                 }
-                claims.push(Claim::Pool(line.0)).map_err(|full| {
-                    self.pool.clear(line.0);
-                    Denied::from(full)
-                })?;
-                Ok(endpoint(key, line.0, Origin::Pool))
-            }
-            None => {
-                let foreign = ExactKey::ue(instance, address);
-                let line = self.foreign_line(shard, foreign, now_s, claims)?;
-                Ok(endpoint(key, line, Origin::Foreign))
-            }
+            },
+        };
+        if let Some(prefix) = ue.prefix {
+            self.prefix_key(instance, prefix, endpoint.line, claims)?;
         }
+        Ok(endpoint)
+    }
+
+    /// The key by which packets to a UE's IPv6 prefix find a line.
+    pub fn prefix_key(
+        &mut self,
+        instance: u8,
+        prefix: NonZeroU64,
+        line: EntryId,
+        claims: &mut Claims,
+    ) -> Result<(), Denied> {
+        let key = ExactKey::ue_prefix(instance, prefix.get());
+        if self.known.knows(key) {
+            return Err(Denied::InUse);
+        }
+        self.key(key, line, claims)
+    }
+
+    fn pool_line(&mut self, line: EntryId, claims: &mut Claims) -> Result<u32, Denied> {
+        if self.pool.set(line.0).ok_or(Denied::Exhausted)? {
+            return Err(Denied::InUse);
+        }
+        claims.push(Claim::Pool(line.0)).map_err(|full| {
+            self.pool.clear(line.0);
+            Denied::from(full)
+        })?;
+        Ok(line.0)
     }
 
     fn foreign_line(
@@ -110,14 +133,23 @@ impl Resources {
         if self.known.knows(key) {
             return Err(Denied::InUse);
         }
+        let line = self.line(shard, now_s, claims)?;
+        self.key(key, EntryId(line), claims)?;
+        Ok(line)
+    }
+
+    fn line(&mut self, shard: u32, now_s: u32, claims: &mut Claims) -> Result<u32, Denied> {
         let taken = self.lines.take(shard, now_s).ok_or(Denied::Exhausted)?;
         claims.push(Claim::Line(taken)).map_err(Denied::from)?;
-        let placed = self.foreign.insert(key, EntryId(taken.place()));
+        Ok(taken.place())
+    }
+
+    fn key(&mut self, key: ExactKey, line: EntryId, claims: &mut Claims) -> Result<(), Denied> {
+        let placed = self.foreign.insert(key, line);
         placed.map_err(|_| Denied::Exhausted)?;
         claims.push(Claim::Key(key)).map_err(|full| {
             self.foreign.remove(key);
             Denied::from(full)
-        })?;
-        Ok(taken.place())
+        })
     }
 }

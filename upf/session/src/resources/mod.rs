@@ -7,17 +7,19 @@ mod endpoint;
 mod identifiers;
 mod release;
 
+use crate::flow_filter_runs::FlowFilterRuns;
 use crate::limits::TEID_REST_S;
 use crate::meter::Meter;
 use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::random::Random;
+use crate::rules::UeAddresses;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
-use core::net::Ipv4Addr;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::session::flow_filter::{FilterRun, FlowFilter};
 use sluice_datapath::tables::PeerId;
 
 pub use claims::Claims;
@@ -29,6 +31,8 @@ pub struct Resources {
     pub layout: Layout,
     /// Usage of all URRs.
     pub meters: Slab<Meter>,
+    /// Flow filters of all SDF filters.
+    pub filters: FlowFilterRuns,
     slots: SlotAllocator,
     lines: SlotAllocator,
     blocks: SlotAllocator,
@@ -78,6 +82,8 @@ pub struct InUse {
     pub meters: usize,
     /// Peers held.
     pub peers: usize,
+    /// Flow filters.
+    pub flow_filters: usize,
 }
 
 impl Resources {
@@ -86,6 +92,7 @@ impl Resources {
         layout: Layout,
         blocks: u32,
         meters: usize,
+        filters: FlowFilterRuns,
         foreign: ExactWriter,
         random: Random,
     ) -> Self {
@@ -97,6 +104,7 @@ impl Resources {
             teids: PartitionedVec::new(&0, layout.endpoints() as usize),
             pool: PartitionedBits::new(layout.lines()),
             meters: Slab::new(meters),
+            filters,
             known: foreign.reader(),
             foreign,
             random,
@@ -119,6 +127,7 @@ impl Resources {
             blocks: self.blocks.used(),
             meters: self.meters.used(),
             peers: self.peers_held,
+            flow_filters: self.filters.used(),
         }
     }
 
@@ -141,6 +150,19 @@ impl Resources {
         Ok(at)
     }
 
+    /// A run of flow filters.
+    pub fn filter_run(
+        &mut self,
+        filters: &[FlowFilter],
+        claims: &mut Claims,
+    ) -> Result<FilterRun, Exhausted> {
+        let run = self.filters.hold(filters).ok_or(Exhausted)?;
+        claims
+            .push(Claim::Run(run))
+            .inspect_err(|_| self.filters.release(run))?;
+        Ok(run)
+    }
+
     /// Remembers a peer that the caller just held.
     pub fn peer_held(&mut self, peer: PeerId, claims: &mut Claims) -> Result<(), Exhausted> {
         self.peers_held += 1;
@@ -154,7 +176,14 @@ impl Resources {
     }
 }
 
-/// The shard of a UE address.
-pub fn shard_of(address: Ipv4Addr) -> u32 {
-    u32::from(address) % SHARDS
+/// The home shard of a session with these UE addresses: that of the IPv4 address, which a NIC can compute
+/// too, else that of the prefix.
+pub fn home_shard(ue: &UeAddresses) -> Option<u32> {
+    let by_prefix = || {
+        ue.prefix
+            .map(|prefix| (prefix.get() % u64::from(SHARDS)) as u32)
+    };
+    ue.ipv4
+        .map(|address| u32::from(address) % SHARDS)
+        .or_else(by_prefix)
 }

@@ -3,9 +3,9 @@
 
 use super::Resources;
 use super::claims::{Claim, Claims};
-use super::endpoint::foreign_key;
+use super::endpoint::exact_keys;
 use crate::network::Network;
-use crate::rules::{Endpoint, Origin};
+use crate::rules::{Endpoint, Origin, UeAddresses};
 use sluice_datapath::tables::PeerId;
 
 impl Resources {
@@ -15,18 +15,16 @@ impl Resources {
         net.release_peer(peer);
     }
 
-    /// Gives a line and its key back. Its blocks go one by one.
-    pub fn release(&mut self, endpoint: &Endpoint, now_s: u32) {
+    /// Gives a line of a session with these UE addresses back, and its keys. Its blocks go one by one.
+    pub fn release(&mut self, endpoint: &Endpoint, ue: &UeAddresses, now_s: u32) {
         let line = endpoint.line;
+        for key in exact_keys(endpoint, ue) {
+            self.foreign.remove(key);
+        }
         match endpoint.origin {
             Origin::Slot => self.slots.give(line.0, now_s),
             Origin::Pool => self.pool.clear(line.0),
-            Origin::Foreign => {
-                if let Some(key) = foreign_key(endpoint.key) {
-                    self.foreign.remove(key);
-                }
-                self.lines.give(line.0, now_s);
-            }
+            Origin::Foreign => self.lines.give(line.0, now_s),
             Origin::None => {}
         }
     }
@@ -52,6 +50,7 @@ impl Resources {
                 }
                 Claim::Peer(peer) => self.release_peer(peer, net),
                 Claim::Meter(at) => self.meters.remove(at),
+                Claim::Run(run) => self.filters.release(run),
             }
         }
     }
@@ -68,14 +67,11 @@ impl Resources {
     }
 
     /// An endpoint will be [released](Self::release) soon: asks the caches for where it goes.
-    pub fn prefetch_release(&self, endpoint: &Endpoint) {
+    pub fn prefetch_release(&self, endpoint: &Endpoint, ue: &UeAddresses) {
+        exact_keys(endpoint, ue).for_each(|key| self.known.prefetch(key));
         match endpoint.origin {
             Origin::Slot => self.slots.prefetch(endpoint.line.0),
-            Origin::Foreign => {
-                let key = foreign_key(endpoint.key);
-                key.into_iter().for_each(|key| self.known.prefetch(key));
-                self.lines.prefetch(endpoint.line.0);
-            }
+            Origin::Foreign => self.lines.prefetch(endpoint.line.0),
             Origin::Pool | Origin::None => {}
         }
     }

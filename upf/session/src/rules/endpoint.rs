@@ -13,12 +13,10 @@ pub enum Key {
         /// The TEID.
         teid: u32,
     },
-    /// A UE address in a network instance.
+    /// The session's UE addresses, of both families, in a network instance.
     Ue {
         /// The network instance.
         instance: u8,
-        /// The address, host order.
-        address: u32,
     },
     /// Nothing: a group of blocks that hold buckets.
     Spare,
@@ -48,6 +46,9 @@ pub struct Endpoint {
     pub origin: Origin,
     /// Extension blocks in order, 0 for none.
     pub blocks: [u32; BLOCK_CHAIN],
+    /// The blocks hold rules for packets of the UE's link alone; the rule for all others stands in the
+    /// line.
+    pub link_rules: bool,
 }
 
 impl Endpoint {

@@ -2,22 +2,25 @@
 
 mod endpoint;
 mod far;
+mod filter;
 mod id_list;
 mod pdr;
 mod qer;
+mod ue;
 
 use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
 use crate::network::Side;
 use arrayvec::ArrayVec;
-use core::net::Ipv4Addr;
 use sluice_wire::ids::{FarId, UrrId};
 use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, ReportingTriggers};
 
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, RemoteTunnel};
+pub use filter::Filter;
 pub use id_list::IdList;
-pub use pdr::{Filter, LocalTunnel, Pdr, UeAddress};
+pub use pdr::{LocalTunnel, Pdr};
 pub use qer::Qer;
+pub use ue::{Families, UeAddresses, UeMatch};
 
 /// A Usage Reporting Rule.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,6 +40,8 @@ pub struct Urr {
 /// All rules of a session, and where they are installed.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rules {
+    /// The UE's addresses.
+    pub ue: UeAddresses,
     /// PDRs in no order.
     pub pdrs: ArrayVec<Pdr, PDRS>,
     /// FARs in no order.
@@ -82,14 +87,28 @@ impl Rules {
         pdr.is_from_access() && !back
     }
 
-    /// The session's UE address.
-    pub fn ue_address(&self) -> Option<Ipv4Addr> {
-        self.pdrs.iter().find_map(|p| p.ue).map(|ue| ue.address)
+    /// The families that packets of the session can be of: those of the UE's addresses, both where none
+    /// was told.
+    pub fn families(&self) -> Families {
+        self.ue.families().or_if_none(Families::BOTH)
+    }
+
+    /// The families of the packets that a PDR can match.
+    pub fn families_of(&self, pdr: &Pdr) -> Families {
+        let named = pdr.ue.map_or(Families::NONE, |ue| ue.families);
+        let told = named.or_if_none(Families::BOTH);
+        self.families().and(pdr.filter.families).and(told)
+    }
+
+    /// True if the PDR can match a packet of this path.
+    pub fn is_live(&self, pdr: &Pdr) -> bool {
+        !self.families_of(pdr).is_none() && !pdr.is_from_cp()
     }
 
     /// Becomes a copy of `other`: only what is there is copied.
     pub fn copy_from(&mut self, other: &Self) {
         self.clear();
+        self.ue = other.ue;
         self.pdrs.extend(other.pdrs.iter().copied());
         self.fars.extend(other.fars.iter().copied());
         self.qers.extend(other.qers.iter().copied());
@@ -99,6 +118,7 @@ impl Rules {
 
     /// Empties everything.
     pub fn clear(&mut self) {
+        self.ue = UeAddresses::default();
         self.pdrs.clear();
         self.fars.clear();
         self.qers.clear();

@@ -1,6 +1,6 @@
 //! Packet Detection Rules.
 
-use super::{IdList, Key};
+use super::{Filter, IdList, Key, UeMatch};
 use crate::names::NameId;
 use crate::network::Side;
 use core::net::Ipv4Addr;
@@ -23,8 +23,8 @@ pub struct Pdr {
     /// The CHOOSE ID that the F-TEID was given for: others of the session with it get the same
     /// (TS 29.244, 5.5.3).
     pub choose_id: Option<u8>,
-    /// UE IP Address.
-    pub ue: Option<UeAddress>,
+    /// UE IP Address; without F-TEID always there, as packets enter by it.
+    pub ue: Option<UeMatch>,
     /// QFIs of the PDI, one bit each; 0 matches all.
     pub qfis: u64,
     /// What the SDF filters say.
@@ -39,15 +39,6 @@ pub struct Pdr {
     pub urrs: IdList<URRS_PER_PDR>,
 }
 
-/// What a PDR's SDF filters let through on an IPv4 path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Filter {
-    /// Everything.
-    All,
-    /// Nothing: they name IPv6 addresses only, and inner packets here are IPv4.
-    Nothing,
-}
-
 /// A tunnel endpoint of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalTunnel {
@@ -59,24 +50,10 @@ pub struct LocalTunnel {
     pub local: u8,
 }
 
-/// A UE address in a network instance of the path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UeAddress {
-    /// The address.
-    pub address: Ipv4Addr,
-    /// Where plain packets to it are looked up.
-    pub instance: u8,
-}
-
 impl Pdr {
     /// True for packets that the RAN sends, or another UPF nearer to it.
     pub fn is_from_access(&self) -> bool {
         self.source == Side::Access
-    }
-
-    /// True if the PDR can match a packet of this path.
-    pub fn is_live(&self) -> bool {
-        self.filter == Filter::All && !self.is_from_cp()
     }
 
     /// True for packets that the CP function sends by N4-u, which this path does not have.
@@ -93,7 +70,6 @@ impl Pdr {
             }),
             (None, Some(ue)) => Some(Key::Ue {
                 instance: ue.instance,
-                address: u32::from(ue.address),
             }),
             (None, None) => None,
         }

@@ -8,12 +8,12 @@ mod head;
 mod index;
 mod lists;
 pub mod record;
-mod span_alloc;
+pub mod span_alloc;
 mod user;
 
 use crate::hash::Seeded;
 use crate::limits::RECORD_LINES_PER_SESSION;
-use crate::rules::{Endpoint, Rules};
+use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::slab::Slab;
 use core::net::Ipv6Addr;
 use head::{Head, NONE, SessionFlags, cp_of, key_of};
@@ -137,8 +137,8 @@ impl Store {
         }
     }
 
-    /// What packets of a session are found by.
-    pub fn endpoints_of(&self, name: SessionRef) -> impl Iterator<Item = Endpoint> {
+    /// What packets of a session are found by, with its UE's addresses.
+    pub fn endpoints_of(&self, name: SessionRef) -> (UeAddresses, impl Iterator<Item = Endpoint>) {
         record::endpoints(self.record(name))
     }
 

@@ -70,7 +70,6 @@ impl SpanAllocator {
     }
 
     /// Lines given out.
-    #[cfg(test)]
     pub fn used(&self) -> usize {
         self.used
     }

@@ -131,3 +131,11 @@ pub fn path_switch(teid: u32) -> SessionModificationRequest<'static> {
     });
     change
 }
+
+/// All PDIs that name the UE name it so.
+pub fn on_ue(request: &mut SessionEstablishmentRequest<'_>, address: UeIpAddress) {
+    let pdis = request.create_pdr.iter_mut().map(|pdr| &mut pdr.pdi);
+    for pdi in pdis.filter(|pdi| !pdi.ue_ip_address.is_empty()) {
+        pdi.ue_ip_address[0] = address;
+    }
+}

@@ -218,11 +218,14 @@ fn packets_for_the_link_itself_go_to_the_control_core() {
 }
 
 #[test]
-fn links_without_ipv6_know_no_such_ether_type() {
+fn links_of_tunnels_lead_nowhere() {
     let mut twin = with(&dual_request());
     let macs = hex("020000000003 020000000103 86dd");
     let frame = [macs, ipv6(SERVER6, UE6, 17, &udp(80, 4000))].concat();
-    assert_eq!(twin.packet(0, 0, &frame), dropped(Drop::EtherType));
+    assert_eq!(twin.packet(0, 0, &frame), dropped(Drop::NoRoute));
+    let group = hex("333300000001 020000000103 86dd");
+    let frame = [group, ipv6("fe80::3", "ff02::1", 58, &[135])].concat();
+    assert_eq!(twin.packet(0, 0, &frame), dropped(Drop::NotOurMac));
 }
 
 /// 8.2.56: of two addresses of the peer the UP function takes the one that it can reach.

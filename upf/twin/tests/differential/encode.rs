@@ -21,6 +21,9 @@ pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Resul
     out.ie(IeType::NODE_ID, |w| NodeId::V4(CP).encode(w))?;
     let cp = FSeid::v4(Seid(cp_seid), CP);
     out.ie(IeType::F_SEID, |w| cp.encode(w))?;
+    if let Some(pdn_type) = rules.pdn_type {
+        out.ie(IeType::PDN_TYPE, |w| PdnType(pdn_type).encode(w))?;
+    }
     create(out, rules, &|_| None)
 }
 
@@ -130,21 +133,42 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
             gtpu_extension_header_deletion: None,
         });
     }
-    let ue = pdr.ue.map(|ue| UeIpAddress::v4(ue, pdr.ue_is_destination));
-    ie.pdi.ue_ip_address.extend(ue);
+    ie.pdi.ue_ip_address.extend(ue_ip_address(pdr));
     let qfis = pdr.qfis.iter().filter_map(|q| Qfi::new(*q));
     ie.pdi.qfi.extend(qfis);
-    let all = SdfFilter::flow(b"permit out ip from any to assigned");
-    let ipv6 = SdfFilter::flow(b"permit out 58 from ff02::2/128 to assigned");
-    match pdr.filter {
-        Filter::None => {}
-        Filter::All => ie.pdi.sdf_filter.push(all),
-        Filter::Ipv6 => ie.pdi.sdf_filter.push(ipv6),
-        Filter::Ipv6OrAll => ie.pdi.sdf_filter.extend([ipv6, all]),
-    }
+    ie.pdi.sdf_filter.extend(pdr.filters.iter().map(sdf_filter));
     ie.qer_id.extend(pdr.qers.iter().map(|q| QerId(*q)));
     ie.urr_id.extend(pdr.urrs.iter().map(|u| UrrId(*u)));
     out.ie(IeType::CREATE_PDR, |w| ie.emit(w))
+}
+
+fn ue_ip_address(pdr: &PdrSpec) -> Option<UeIpAddress> {
+    let UeSpec { ipv4, ipv6, fault } = pdr.ue;
+    let mut ie = UeIpAddress {
+        destination: pdr.ue_is_destination,
+        ipv4,
+        ipv6,
+        ..UeIpAddress::default()
+    };
+    match fault {
+        UeFault::None if ipv4.is_none() && ipv6.is_none() => return None,
+        UeFault::None => {}
+        UeFault::PrefixLength(len) => ie.ipv6_prefix_length = Some(len),
+        UeFault::Delegation(bits) => ie.ipv6_prefix_delegation_bits = Some(bits),
+        UeFault::ChooseIpv4 => (ie.ipv4, ie.choose_ipv4) = (None, true),
+        UeFault::ChooseIpv6 => (ie.ipv6, ie.choose_ipv6) = (None, true),
+    }
+    Some(ie)
+}
+
+fn sdf_filter(spec: &FilterSpec) -> SdfFilter<'_> {
+    SdfFilter {
+        flow_description: spec.flow.as_deref().map(str::as_bytes),
+        tos_traffic_class: spec.class,
+        security_parameter_index: spec.index,
+        flow_label: spec.label,
+        sdf_filter_id: spec.id,
+    }
 }
 
 fn f_teid(spec: TeidSpec, known: Known<'_>) -> Option<FTeid> {
@@ -170,12 +194,13 @@ fn update_pdr(out: &mut Writer<'_>, edit: &PdrEdit) -> Result<(), Full> {
         far_id: edit.far.map(|id| Edit::Set(FarId(id))),
         ..UpdatePdr::default()
     };
-    if let Some((source, qfis)) = &edit.flow {
+    if let Some((source, qfis, filters)) = &edit.flow {
         let mut pdi = Pdi {
             source_interface: SourceInterface(side(*source)),
             ..Pdi::default()
         };
         pdi.qfi.extend(qfis.iter().filter_map(|q| Qfi::new(*q)));
+        pdi.sdf_filter.extend(filters.iter().map(sdf_filter));
         ie.pdi = Some(pdi);
     }
     if let Some(qers) = &edit.qers {

@@ -3,20 +3,20 @@
 use crate::spec::*;
 use crate::world::{N3, N9};
 use sluice_twin::{Link, TwinConfig};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What a description leaves open: the addresses of sessions.
 pub trait Lookup {
     /// The F-TEID of a PDR, if it has one by now.
     fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)>;
-    /// The UE of a session.
-    fn ue(&self, slot: u8) -> Ipv4Addr;
+    /// The UE of a session, by an address like this one.
+    fn ue(&self, slot: u8, like: IpAddr) -> IpAddr;
 }
 
 /// The frames, one unless it is cut, and the port that receives them.
 pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u16, Vec<Vec<u8>>) {
     let (at, packet) = match spec.entry {
-        Entry::Plain { ue, link } => (link, ip(&spec.inner, spec.remote, ue, &transport(spec))),
+        Entry::Plain { ue, link } => (link, inner(spec, spec.remote, ue)),
         Entry::Tunnel {
             slot,
             pdr,
@@ -27,12 +27,16 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
         } => {
             let unknown = (world.links[0].addresses[0].0, 0x0077_7777);
             let (local, teid) = lookup.f_teid(slot, pdr).unwrap_or(unknown);
-            let ue = spec.spoofed.unwrap_or_else(|| lookup.ue(slot));
+            let like = match spec.remote {
+                IpAddr::V4(remote) => remote.into(),
+                IpAddr::V6(_) => IpAddr::V6(u128::from(spec.interface).into()),
+            };
+            let ue = spec.spoofed.unwrap_or_else(|| lookup.ue(slot, like));
             let (source, destination) = match downlink {
                 true => (spec.remote, ue),
                 false => (ue, spec.remote),
             };
-            let inner = ip(&spec.inner, source, destination, &transport(spec));
+            let inner = inner(spec, source, destination);
             let gtpu = gtpu(&spec.gtpu, teid ^ wrong, &inner);
             let local = match other_end {
                 true if local == N3 => N9,
@@ -54,6 +58,56 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
         .iter()
         .map(|p| damaged(spec, ethernet(spec, link, p)));
     (link.port, frames.collect())
+}
+
+/// The inner packet, or the plain one, by the version of its addresses.
+fn inner(spec: &PacketSpec, source: IpAddr, destination: IpAddr) -> Vec<u8> {
+    let payload = transport(spec);
+    match (source, destination) {
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            ipv6(&spec.inner6, source, destination, &payload)
+        }
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            ip(&spec.inner, source, destination, &payload)
+        }
+        mixed => panic!("a packet between {mixed:?}"),
+    }
+}
+
+fn ipv6(spec: &Ipv6Spec, source: Ipv6Addr, destination: Ipv6Addr, payload: &[u8]) -> Vec<u8> {
+    let number = |extension: Option<&Extension>| match extension {
+        None => spec.protocol,
+        Some(Extension::Header(number, _)) => *number,
+        Some(Extension::Fragment(..)) => 44,
+    };
+    let mut body = Vec::new();
+    for (i, extension) in spec.extensions.iter().enumerate() {
+        body.push(number(spec.extensions.get(i + 1)));
+        match extension {
+            // Options: padding to the end (RFC 8200, 4.2). A routing header of an unknown type with no
+            // segment left (4.4).
+            Extension::Header(_, units) => {
+                let len = 8 * usize::from((*units).max(1));
+                body.extend([*units - 1, 1, (len - 4) as u8]);
+                body.extend(vec![0; len - 4]);
+            }
+            Extension::Fragment(offset, more) => {
+                body.push(0);
+                body.extend((offset << 3 | u16::from(*more)).to_be_bytes());
+                body.extend([0, 0, 0, 9]);
+            }
+        }
+    }
+    body.extend(payload);
+    let first = u32::from(spec.version) << 28 | u32::from(spec.class) << 20 | spec.label;
+    let len = (body.len() as u16).wrapping_add_signed(spec.payload_len_error);
+    let mut p = first.to_be_bytes().to_vec();
+    p.extend(len.to_be_bytes());
+    p.extend([number(spec.extensions.first()), spec.hop_limit]);
+    p.extend(source.octets());
+    p.extend(destination.octets());
+    p.extend(body);
+    p
 }
 
 fn damaged(spec: &PacketSpec, mut frame: Vec<u8>) -> Vec<u8> {
@@ -229,12 +283,26 @@ fn container(spec: &GtpuSpec, qfi: u8) -> Vec<u8> {
     bytes
 }
 
+/// The MAC address of a group of IPv6 stations (RFC 2464, 7).
+fn group(spec: &PacketSpec) -> [u8; 6] {
+    match spec.entry {
+        Entry::Plain {
+            ue: IpAddr::V6(ue), ..
+        } => {
+            let [.., a, b, c, d] = ue.octets();
+            [0x33, 0x33, a, b, c, d]
+        }
+        _ => [0x33, 0x33, 0, 0, 0, 1],
+    }
+}
+
 fn ethernet(spec: &PacketSpec, link: &Link, packet: &[u8]) -> Vec<u8> {
     let eth = &spec.eth;
     let to = match eth.to {
         MacSpec::Us => link.mac,
         MacSpec::Other => [2, 9, 9, 9, 9, 9],
         MacSpec::Broadcast => [0xff; 6],
+        MacSpec::Group => group(spec),
     };
     let mut frame = [to, [2, 0, 9, 9, 9, 1]].concat();
     let tags: Vec<u16> = match (eth.vlan, link.vlan) {
@@ -247,7 +315,15 @@ fn ethernet(spec: &PacketSpec, link: &Link, packet: &[u8]) -> Vec<u8> {
         frame.extend([0x81, 0x00]);
         frame.extend(tag.to_be_bytes());
     }
-    frame.extend(eth.ether_type.unwrap_or(0x0800).to_be_bytes());
+    let is_plain_ipv6 = matches!(
+        spec.entry,
+        Entry::Plain {
+            ue: IpAddr::V6(_),
+            ..
+        }
+    );
+    let ether_type = if is_plain_ipv6 { 0x86dd } else { 0x0800 };
+    frame.extend(eth.ether_type.unwrap_or(ether_type).to_be_bytes());
     frame.extend(packet);
     frame.extend(&eth.padding);
     frame

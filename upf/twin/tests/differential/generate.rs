@@ -2,18 +2,21 @@
 //! ones and others.
 
 mod change;
+mod filter;
+mod ipv6;
 mod packet;
 mod session;
 
+use crate::features::Features;
 use crate::rng::Rng;
-use crate::spec::{Case, Change, Entry, PacketSpec, Rules, Slot, Step};
+use crate::spec::{Case, Change, Entry, PacketSpec, Rules, Slot, Step, UeSpec};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
 /// A case for a seed.
-pub fn case(seed: u64) -> Case {
+pub fn case(seed: u64, features: Features) -> Case {
     let mut generator = Generator {
         rng: Rng::new(seed),
+        features,
         sessions: BTreeMap::new(),
     };
     generator.case()
@@ -23,12 +26,13 @@ pub fn case(seed: u64) -> Case {
 /// granted.
 struct Generator {
     rng: Rng,
+    features: Features,
     sessions: BTreeMap<Slot, Session>,
 }
 
 #[derive(Clone)]
 struct Session {
-    ue: Ipv4Addr,
+    ue: UeSpec,
     /// Its data network.
     dn: &'static str,
     rules: Rules,

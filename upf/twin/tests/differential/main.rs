@@ -7,11 +7,15 @@
 
 #![forbid(unsafe_code)]
 
+mod alone;
 mod compare;
+mod coverage;
 mod encode;
+mod features;
 mod frames;
 mod generate;
 mod real;
+mod refusal;
 mod rng;
 mod run;
 mod show;
@@ -20,6 +24,8 @@ mod spec;
 mod world;
 mod wrong;
 
+use coverage::Counts;
+use features::{Features, SERVED};
 use real::Model;
 use rng::Rng;
 use run::{Falsify, Honest, Pair};
@@ -50,14 +56,44 @@ fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
     series(3, fresh_seed(), cases());
 }
 
+/// What the generator can draw reaches every outcome, whether or not the packet path serves it by now.
+#[test]
+fn cases_reach_every_outcome_of_the_twin() {
+    let mut counts = Counts::new();
+    let cases = 10_000;
+    for seed in 0..cases {
+        let case = generate::case(seed, Features::ALL);
+        alone::events(&case, Features::ALL, &mut Honest, &mut counts);
+    }
+    println!("{counts:?}");
+    let missed = coverage::missed(&counts, Features::ALL, cases);
+    assert!(missed.is_empty(), "never met: {missed:?}");
+}
+
+/// A twin that reads one part of a filter or of a UE address wrongly says something else of some packet.
+#[test]
+fn every_condition_of_a_filter_is_seen_from_outside() {
+    for (name, mut wrong) in wrong::readers() {
+        let found = (0..10_000).find(|seed| {
+            let case = generate::case(*seed, Features::ALL);
+            let seen = |falsify: &mut dyn Falsify| {
+                alone::events(&case, Features::ALL, falsify, &mut Counts::new())
+            };
+            seen(&mut Honest) != seen(&mut *wrong)
+        });
+        println!("a twin that {name}: found out by case {found:?}");
+        assert!(found.is_some(), "a twin that {name} says the same of all");
+    }
+}
+
 /// Every deliberately wrong twin is found out, or the comparison would prove nothing.
 #[test]
 fn wrong_twins_are_found_out() {
     for (name, mut wrong) in wrong::all() {
-        let mut pair = Pair::new(1, Model::Mixed);
+        let mut pair = Pair::new(1, Model::Mixed, SERVED);
         let mut seeds = Rng::new(7);
         let found = (0..2_000).find(|_| {
-            let case = generate::case(seeds.next());
+            let case = generate::case(seeds.next(), SERVED);
             pair.run(&case, &mut *wrong).is_err()
         });
         assert!(found.is_some(), "a twin that {name} was not found out");
@@ -69,9 +105,13 @@ fn wrong_twins_are_found_out() {
 fn a_difference_is_shrunk_to_its_cause() {
     let differs = |case: &Case| {
         let mut wrong = wrong::all().swap_remove(0).1;
-        Pair::new(1, Model::Mixed).run(case, &mut *wrong).is_err()
+        Pair::new(1, Model::Mixed, SERVED)
+            .run(case, &mut *wrong)
+            .is_err()
     };
-    let case = (0..).map(generate::case).find(&differs);
+    let case = (0..)
+        .map(|seed| generate::case(seed, SERVED))
+        .find(&differs);
     let case = shrink::shrink(case.expect("an endless series"), differs);
     let size = case.steps.len();
     assert!(
@@ -110,10 +150,13 @@ fn series(workers: usize, seed: u64, cases: u64) {
     } else {
         &[Model::Mixed]
     };
-    let mut pairs: Vec<Pair> = models.iter().map(|m| Pair::new(workers, *m)).collect();
+    let mut pairs: Vec<Pair> = models
+        .iter()
+        .map(|m| Pair::new(workers, *m, SERVED))
+        .collect();
     for i in 0..cases {
         let seed = seed.wrapping_add(i);
-        let case = generate::case(seed);
+        let case = generate::case(seed, SERVED);
         let at = (seed % models.len() as u64) as usize;
         if let Err(difference) = attempt(&mut pairs[at], &case, &mut Honest) {
             tell(workers, models[at], seed, case, &difference);
@@ -122,6 +165,8 @@ fn series(workers: usize, seed: u64, cases: u64) {
     for (model, pair) in models.iter().zip(&pairs) {
         let (forwarded, counts) = (pair.forwarded, &pair.counts);
         println!("{model:?}: {forwarded} frames forwarded: {counts:?}");
+        let missed = coverage::missed(counts, SERVED, cases / models.len() as u64);
+        assert!(missed.is_empty(), "{model:?}: never met: {missed:?}");
         assert!(
             cases < 1_000 || forwarded > cases / models.len() as u64,
             "{model:?}: hardly a packet was forwarded"
@@ -142,7 +187,7 @@ fn attempt(pair: &mut Pair, case: &Case, falsify: &mut dyn Falsify) -> Result<()
 
 /// Shrinks a case that fails, and says all about it.
 fn tell(workers: usize, model: Model, seed: u64, case: Case, difference: &str) -> ! {
-    let alone = |case: &Case| attempt(&mut Pair::new(workers, model), case, &mut Honest);
+    let alone = |case: &Case| attempt(&mut Pair::new(workers, model, SERVED), case, &mut Honest);
     let repeat = format!(
         "SLUICE_SEED={seed:#x} SLUICE_CASES=1 cargo test -p sluice-twin --test differential fresh"
     );
@@ -159,7 +204,7 @@ fn tell(workers: usize, model: Model, seed: u64, case: Case, difference: &str) -
         alone(case).is_err_and(|other| kind(&other) == sought)
     });
     drop(std::panic::take_hook());
-    let mut pair = Pair::new(workers, model);
+    let mut pair = Pair::new(workers, model, SERVED);
     pair.diary = Some(Vec::new());
     let last = attempt(&mut pair, &case, &mut Honest).expect_err("it failed before");
     let diary = pair.diary.unwrap_or_default().join("\n");

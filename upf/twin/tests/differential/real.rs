@@ -7,13 +7,14 @@ use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::{IcmpCause, ToControl};
 use sluice_datapath::session::txn::Txn;
-use sluice_datapath::tables::{Polled, Prefix};
+use sluice_datapath::tables::{Polled, Prefix, PrefixIpv6};
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_n4::{Instant, NodeId, Outbox};
@@ -27,7 +28,7 @@ use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::message::AssociationSetupRequest;
 use sluice_wire::pfcp::value::NtpTime;
 use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
 const START_NS: u64 = 1_000_000_000_000;
@@ -91,6 +92,7 @@ pub struct Real {
     sink: Sink,
     notices: Vec<Notice>,
     arrived: Vec<Vec<u8>>,
+    solicitations: Vec<Vec<u8>>,
     ledger: Ledger,
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
@@ -160,7 +162,9 @@ impl Real {
         };
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
         n4.heartbeat_interval_ms = 0;
-        let control = Control::new(control_config(world)).expect("a sound configuration");
+        let up = UpFunction::new(config, n4, foreign);
+        let mut control = Control::new(control_config(world)).expect("a sound configuration");
+        control.set_filters(up.flow_filters());
         let mut real = Self {
             model,
             net,
@@ -168,13 +172,14 @@ impl Real {
             workers,
             end,
             control,
-            up: UpFunction::new(config, n4, foreign),
+            up,
             pool,
             now_ns: START_NS,
             sequence: 0,
             sink: Sink::default(),
             notices: Vec::new(),
             arrived: Vec::new(),
+            solicitations: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
@@ -235,6 +240,7 @@ impl Real {
         let mut seen = Seen {
             notices: std::mem::take(&mut self.notices),
             arrived: std::mem::take(&mut self.arrived),
+            solicitations: std::mem::take(&mut self.solicitations),
             ..Seen::default()
         };
         for (number, port) in self.ports.iter().enumerate() {
@@ -331,6 +337,10 @@ impl Real {
                 self.arrived.push(packet.data().to_vec());
                 packet.free();
             }
+            ToControl::RouterSolicitation(packet, _) => {
+                self.solicitations.push(packet.data().to_vec());
+                packet.free();
+            }
             ToControl::Resolve(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
@@ -419,7 +429,17 @@ fn control_config(world: &TwinConfig) -> ControlConfig {
     ControlConfig {
         interfaces: world.links.iter().map(interface).collect(),
         pools: pools.to_vec(),
+        dscp: dscp_of(world),
+        ..ControlConfig::default()
     }
+}
+
+fn dscp_of(world: &TwinConfig) -> DscpByQfi {
+    let mut dscp = DscpByQfi::default();
+    for (qfi, value) in &world.dscp {
+        assert!(dscp.set(*qfi, *value));
+    }
+    dscp
 }
 
 fn interface(link: &Link) -> InterfaceConfig {
@@ -435,6 +455,7 @@ fn interface(link: &Link) -> InterfaceConfig {
         id: instance_id(&p.instance),
     });
     let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
+    let prefix6 = |(base, len): (Ipv6Addr, u8)| PrefixIpv6::new(base, len).expect("a sound prefix");
     InterfaceConfig {
         name: format!("port {}", link.port),
         port: PortId(link.port),
@@ -442,23 +463,27 @@ fn interface(link: &Link) -> InterfaceConfig {
         mac: MacAddr(link.mac),
         mtu_bytes: link.mtu_bytes,
         addresses: link.addresses.clone(),
+        addresses_ipv6: link.addresses6.clone(),
         roles: tunnels.chain(plain).collect(),
         routes: link
             .routes
             .iter()
             .map(|(p, via)| (prefix(*p), *via))
             .collect(),
-        neighbours: link.stations.iter().filter_map(ipv4_station).collect(),
+        routes_ipv6: link
+            .routes6
+            .iter()
+            .map(|(p, via)| (prefix6(*p), *via))
+            .collect(),
+        neighbours: link
+            .stations
+            .iter()
+            .map(|(address, mac)| (*address, MacAddr(*mac)))
+            .collect(),
         proxy_arp: vec![],
+        proxy_nd: vec![],
         verifies_udp: link.verifies_udp,
         allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
-    }
-}
-
-fn ipv4_station((address, mac): &(IpAddr, [u8; 6])) -> Option<(Ipv4Addr, MacAddr)> {
-    match address {
-        IpAddr::V4(address) => Some((*address, MacAddr(*mac))),
-        IpAddr::V6(_) => None,
     }
 }
 

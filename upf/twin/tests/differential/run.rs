@@ -1,11 +1,14 @@
 //! One case on both sides, step by step, and what differs.
 
 use crate::compare::{Difference, Flows, name, same_books, same_reports};
+use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
+use crate::features::Features;
 use crate::frames::{self, Lookup};
 use crate::real::{Model, Real};
+use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
-use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step};
+use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
 use sluice_twin::{Modified, Outcome, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
@@ -13,10 +16,14 @@ use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::value::OffendingIe;
 use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, Reject, Writer};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A twin whose answers may be falsified, to see that the comparison sees it.
 pub trait Falsify {
+    /// Changes a request before the twin reads it.
+    fn establishment(&mut self, _request: &mut SessionEstablishmentRequest<'_>) {}
+    /// As [`Self::establishment`].
+    fn modification(&mut self, _request: &mut SessionModificationRequest<'_>) {}
     /// Changes what the twin said of a frame.
     fn outcomes(&mut self, _outcomes: &mut Vec<Outcome>) {}
     /// Changes what the twin reports.
@@ -31,11 +38,12 @@ impl Falsify for Honest {}
 /// Both sides, and what binds them. It is used for one case after the other.
 pub struct Pair {
     workers: usize,
+    features: Features,
     world: TwinConfig,
     real: Real,
     twin: Twin,
     sessions: BTreeMap<Slot, SessionId>,
-    ues: BTreeMap<Slot, Ipv4Addr>,
+    ues: BTreeMap<Slot, UeSpec>,
     cp_seids: u64,
     flows: Flows,
     /// What happened, if it is to be told.
@@ -43,14 +51,15 @@ pub struct Pair {
     /// Frames that left on both sides, since the beginning.
     pub forwarded: u64,
     /// Steps by what became of them.
-    pub counts: BTreeMap<&'static str, u64>,
+    pub counts: Counts,
 }
 
 impl Pair {
-    pub fn new(workers: usize, model: Model) -> Self {
-        let world = world::world(workers == 1);
+    pub fn new(workers: usize, model: Model, features: Features) -> Self {
+        let world = world::world(workers == 1, features);
         Self {
             workers,
+            features,
             real: Real::new(workers, model, &world),
             twin: Twin::new(world.clone()),
             world,
@@ -60,7 +69,7 @@ impl Pair {
             flows: Flows::default(),
             diary: None,
             forwarded: 0,
-            counts: BTreeMap::new(),
+            counts: Counts::new(),
         }
     }
 
@@ -70,6 +79,7 @@ impl Pair {
         self.ues.clear();
         for step in &case.steps {
             self.note(|| show::step(step));
+            coverage::count(&mut self.counts, step);
             self.step(step, falsify)?;
         }
         self.finish(falsify)
@@ -77,7 +87,7 @@ impl Pair {
 
     fn step(&mut self, step: &Step, falsify: &mut dyn Falsify) -> Result<(), Difference> {
         match step {
-            Step::Establish(slot, rules) => self.establish(*slot, rules),
+            Step::Establish(slot, rules) => self.establish(*slot, rules, falsify),
             Step::Modify(slot, change) => self.modify(*slot, change, falsify),
             Step::Delete(slot) => self.delete(*slot, falsify),
             Step::Advance(ns) => self.advance(*ns),
@@ -96,7 +106,12 @@ impl Pair {
         self.real.check_empty()
     }
 
-    fn establish(&mut self, slot: Slot, rules: &Rules) -> Result<(), Difference> {
+    fn establish(
+        &mut self,
+        slot: Slot,
+        rules: &Rules,
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
         if self.sessions.contains_key(&slot) {
             return Ok(());
         }
@@ -117,20 +132,33 @@ impl Pair {
         read_establishment(&mut request, out.written());
         let id = answer.up_f_seid.map_or(0, |f| f.seid.0);
         let wall = self.real.wall();
-        let granted = answer.cause.is_acceptance();
+        let said = Said {
+            cause: answer.cause,
+            offending_ie: answer.offending_ie,
+        };
+        if self.lacks_place(said) {
+            return self.compare(Vec::new());
+        }
+        let before = self.twin.clone();
+        falsify.establishment(&mut request);
         let agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        self.agree(
-            granted,
-            &agreed.map(drop),
-            &format!("{:?}", answer.offending_ie),
-        )?;
-        if granted {
+        let without_it = || {
+            let rules = repaired_rules(rules);
+            let mut bytes = vec![0; 16_384];
+            let mut out = Writer::new(&mut bytes);
+            let mut request = SessionEstablishmentRequest::default();
+            let written = establishment(&mut out, cp_seid, &rules);
+            written.expect("less than before");
+            read_establishment(&mut request, out.written());
+            let repaired = before.clone().establish(id, &request, &[], wall);
+            matches!(repaired, Err(Refused::Request { .. }))
+        };
+        self.agree(said, &agreed, without_it)?;
+        if said.cause.is_acceptance() {
             self.sessions.insert(slot, id);
         }
-        if let Some(ue) = rules.pdrs.iter().find_map(|p| p.ue) {
-            self.ues.insert(slot, ue);
-        }
+        self.ues.insert(slot, ue_of(rules));
         self.compare(Vec::new())
     }
 
@@ -145,8 +173,8 @@ impl Pair {
         };
         // Where the session lies was settled when it was established. Whether an address that is
         // first told now lies there, too, is nothing that the twin could know.
-        let tells_ue = change.create.pdrs.iter().any(|p| p.ue.is_some());
-        if tells_ue && self.twin.ue(id).is_none() {
+        let tells_ue = change.create.pdrs.iter().any(|p| p.ue.ipv4.is_some());
+        if tells_ue && self.twin.ue(id).is_none() && !self.features.ipv6 {
             return Ok(());
         }
         let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
@@ -166,18 +194,30 @@ impl Pair {
         modification(&mut out, change, &known).map_err(|e| e.to_string())?;
         let mut request = SessionModificationRequest::default();
         read_modification(&mut request, out.written());
-        let granted = answer.cause.is_acceptance();
-        // A PDR has place for so many rates and no more; the twin knows no such limit.
-        let want_of_place = answer.cause == Cause::NO_RESOURCES_AVAILABLE;
-        if want_of_place && answer.offending_ie == Some(OffendingIe(IeType::QER_ID)) {
-            *self.counts.entry("too many rates").or_default() += 1;
+        let said = Said {
+            cause: answer.cause,
+            offending_ie: answer.offending_ie,
+        };
+        if self.lacks_place(said) {
             return self.compare(Vec::new());
         }
         let wall = self.real.wall();
+        falsify.modification(&mut request);
+        let before = self.twin.clone();
         let modified = self.twin.modify(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        let offending = format!("{:?} {:?}", answer.offending_ie, answer.failed_rule_id);
-        self.agree(granted, &modified.clone().map(drop), &offending)?;
+        let without_it = || {
+            let change = repaired_change(change);
+            let mut bytes = vec![0; 16_384];
+            let mut out = Writer::new(&mut bytes);
+            let mut request = SessionModificationRequest::default();
+            let written = modification(&mut out, &change, &known);
+            written.expect("less than before");
+            read_modification(&mut request, out.written());
+            let repaired = before.clone().modify(id, &request, &[], wall);
+            matches!(repaired, Err(Refused::Request { .. }))
+        };
+        self.agree(said, &modified.clone().map(drop), without_it)?;
         let Modified {
             mut reports,
             end_markers,
@@ -201,8 +241,11 @@ impl Pair {
         answer.parse_into(body).map_err(unreadable)?;
         let wall = self.real.wall();
         let reports = self.twin.delete(id, wall);
-        let granted = answer.cause.is_acceptance();
-        self.agree(granted, &reports.clone().map(drop), "")?;
+        let said = Said {
+            cause: answer.cause,
+            offending_ie: answer.offending_ie,
+        };
+        self.agree(said, &reports.clone().map(drop), || false)?;
         let mut reports = reports.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
@@ -255,27 +298,27 @@ impl Pair {
         self.compare(expected)
     }
 
+    /// A PDR has place for so many rates and flow filters and no more; the twin knows no such limit.
+    fn lacks_place(&mut self, said: Said) -> bool {
+        let what = match said.offending_ie {
+            Some(OffendingIe(IeType::QER_ID)) => "too many rates",
+            Some(OffendingIe(IeType::SDF_FILTER)) => "too many flow filters",
+            _ => return false,
+        };
+        let lacks = said.cause == Cause::NO_RESOURCES_AVAILABLE;
+        *self.counts.entry(what).or_default() += u64::from(lacks);
+        lacks
+    }
+
     /// Both grant, or both refuse.
     fn agree(
         &mut self,
-        granted: bool,
+        said: Said,
         twin: &Result<(), Refused>,
-        offending: &str,
+        without_it: impl FnOnce() -> bool,
     ) -> Result<(), Difference> {
-        *self
-            .counts
-            .entry(if granted { "granted" } else { "refused" })
-            .or_default() += 1;
-        match (granted, twin) {
-            (true, Ok(())) | (false, Err(Refused::Request { .. })) => Ok(()),
-            (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
-            (false, Ok(())) => Err(format!(
-                "the real thing refuses ({offending}), the twin grants"
-            )),
-            (false, Err(refused)) => Err(format!(
-                "the real thing refuses ({offending}), the twin only because {refused}"
-            )),
-        }
+        *self.counts.entry(refusal::name(twin)).or_default() += 1;
+        refusal::agree(said, twin, without_it)
     }
 
     fn compare(&mut self, expected: Vec<Outcome>) -> Result<(), Difference> {
@@ -307,11 +350,21 @@ fn unreadable(reject: Reject) -> Difference {
     format!("an answer that cannot be read: {reject:?}")
 }
 
+/// The addresses that the PDRs of a session name.
+pub fn ue_of(rules: &Rules) -> UeSpec {
+    UeSpec {
+        ipv4: rules.pdrs.iter().find_map(|p| p.ue.ipv4),
+        ipv6: rules.pdrs.iter().find_map(|p| p.ue.ipv6),
+        ..UeSpec::default()
+    }
+}
+
 /// Names of a case, resolved.
-struct Names<'a> {
-    twin: &'a Twin,
-    sessions: &'a BTreeMap<Slot, SessionId>,
-    ues: &'a BTreeMap<Slot, Ipv4Addr>,
+pub struct Names<'a> {
+    pub twin: &'a Twin,
+    pub sessions: &'a BTreeMap<Slot, SessionId>,
+    /// What sessions were told when they were established.
+    pub ues: &'a BTreeMap<Slot, UeSpec>,
 }
 
 impl Lookup for Names<'_> {
@@ -319,8 +372,18 @@ impl Lookup for Names<'_> {
         self.twin.teid(*self.sessions.get(&slot)?, pdr)
     }
 
-    fn ue(&self, slot: u8) -> Ipv4Addr {
-        let nobody = Ipv4Addr::new(10, 45, 200, 200);
-        self.ues.get(&slot).copied().unwrap_or(nobody)
+    fn ue(&self, slot: u8, like: IpAddr) -> IpAddr {
+        let nobody = UeSpec {
+            ipv4: Some(Ipv4Addr::new(10, 45, 200, 200)),
+            ipv6: Some(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xeee, 0, 0, 0, 0)),
+            ..UeSpec::default()
+        };
+        let mut told = self.ues.get(&slot).copied().unwrap_or_default();
+        // A prefix may have come later.
+        let session = self.sessions.get(&slot);
+        let later = session.and_then(|id| self.twin.ue_prefix(*id));
+        told.ipv6 = told.ipv6.or(later);
+        let known = told.address(like).or(nobody.address(like));
+        known.expect("nobody has both")
     }
 }

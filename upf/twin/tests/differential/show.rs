@@ -4,6 +4,7 @@ use crate::spec::{Change, Rules, Step};
 use sluice_twin::Outcome;
 use sluice_wire::pfcp::group::UsageReport;
 use std::fmt::{Debug, Write};
+use std::net::Ipv6Addr;
 
 pub fn step(step: &Step) -> String {
     match step {
@@ -17,12 +18,14 @@ pub fn step(step: &Step) -> String {
 
 fn rules_text(rules: &Rules) -> String {
     let Rules {
+        pdn_type,
         pdrs,
         fars,
         qers,
         urrs,
     } = rules;
-    let lists = [lines(pdrs), lines(fars), lines(qers), lines(urrs)];
+    let head = pdn_type.map_or(String::new(), |t| format!("PDN type {t}"));
+    let lists = [head, lines(pdrs), lines(fars), lines(qers), lines(urrs)];
     lists.concat()
 }
 
@@ -104,13 +107,16 @@ fn decoded(bytes: &[u8]) -> String {
         at = 16;
     }
     match word(bytes, at) {
-        0x0800 => ip(&mut text, bytes.get(at + 2..).unwrap_or_default()),
+        0x0800 | 0x86dd => ip(&mut text, bytes.get(at + 2..).unwrap_or_default()),
         other => drop(write!(text, "ether type {other:#06x}")),
     }
     text
 }
 
 fn ip(text: &mut String, p: &[u8]) {
+    if p.len() >= 40 && p[0] >> 4 == 6 {
+        return ipv6(text, p);
+    }
     if p.len() < 20 {
         return text.push_str("ip cut short");
     }
@@ -137,6 +143,21 @@ fn ip(text: &mut String, p: &[u8]) {
             gtpu(text, &payload[8..]);
         }
     }
+}
+
+fn ipv6(text: &mut String, p: &[u8]) {
+    let address = |at: usize| {
+        let bytes = <[u8; 16]>::try_from(&p[at..at + 16]);
+        bytes.map_or(Ipv6Addr::UNSPECIFIED, Ipv6Addr::from)
+    };
+    let (source, destination) = (address(8), address(24));
+    let (next, hops, len) = (p[6], p[7], word(p, 4));
+    let _ = write!(
+        text,
+        "ipv6 {source} > {destination} hops {hops} len {len} next {next} ports {} > {}",
+        word(p, 40),
+        word(p, 42)
+    );
 }
 
 fn gtpu(text: &mut String, p: &[u8]) {

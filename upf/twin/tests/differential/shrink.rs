@@ -98,6 +98,24 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
             .for_each(|p| p.urrs.retain(|u| *u != urr.id));
         all.push(fewer);
     }
+    simpler_pdrs(rules, &mut all);
+    for at in 0..rules.qers.len() {
+        let simple = QerSpec {
+            id: rules.qers[at].id,
+            open: (true, true),
+            mbr: None,
+            qfi: None,
+        };
+        if rules.qers[at] != simple {
+            let mut simpler = rules.clone();
+            simpler.qers[at] = simple;
+            all.push(simpler);
+        }
+    }
+    all
+}
+
+fn simpler_pdrs(rules: &Rules, all: &mut Vec<Rules>) {
     for at in 0..rules.pdrs.len() {
         let pdr = &rules.pdrs[at];
         let mut put = |pdr: PdrSpec| {
@@ -112,9 +130,18 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
             ..pdr.clone()
         });
         put(PdrSpec {
-            filter: Filter::None,
+            filters: vec![],
             ..pdr.clone()
         });
+        for filters in simpler_filters(&pdr.filters) {
+            put(PdrSpec {
+                filters,
+                ..pdr.clone()
+            });
+        }
+        for ue in simpler_ues(pdr.ue) {
+            put(PdrSpec { ue, ..pdr.clone() });
+        }
         put(PdrSpec {
             qers: vec![],
             ..pdr.clone()
@@ -128,18 +155,62 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
             ..pdr.clone()
         });
     }
-    for at in 0..rules.qers.len() {
-        let simple = QerSpec {
-            id: rules.qers[at].id,
-            open: (true, true),
-            mbr: None,
-            qfi: None,
+}
+
+/// One address alone.
+fn simpler_ues(ue: UeSpec) -> [UeSpec; 2] {
+    match (ue.ipv4, ue.ipv6) {
+        (Some(_), Some(_)) => [UeSpec { ipv4: None, ..ue }, UeSpec { ipv6: None, ..ue }],
+        _ => [ue, ue],
+    }
+}
+
+/// One filter less, or one with one condition or one part of its flow description less.
+fn simpler_filters(filters: &Vec<FilterSpec>) -> Vec<Vec<FilterSpec>> {
+    let mut all = Vec::new();
+    without_one(filters, filters, |f, l| *f = l, &mut all);
+    for (at, filter) in filters.iter().enumerate() {
+        let without = |change: fn(&mut FilterSpec)| {
+            let mut simple = filter.clone();
+            change(&mut simple);
+            simple
         };
-        if rules.qers[at] != simple {
-            let mut simpler = rules.clone();
-            simpler.qers[at] = simple;
-            all.push(simpler);
+        let mut simple = vec![
+            without(|f| f.class = None),
+            without(|f| f.index = None),
+            without(|f| f.label = None),
+            without(|f| f.id = None),
+            without(|f| f.flow = None),
+        ];
+        let texts = filter.flow.iter().flat_map(|t| simpler_texts(t));
+        simple.extend(texts.map(|flow| FilterSpec {
+            flow: Some(flow),
+            ..filter.clone()
+        }));
+        simple.retain(|s| s != filter && *s != FilterSpec::default());
+        for filter in simple {
+            let mut filters = filters.clone();
+            filters[at] = filter;
+            all.push(filters);
         }
+    }
+    all
+}
+
+/// `permit out PROTOCOL from ADDRESS [PORTS] to ADDRESS [PORTS]` with something left out.
+fn simpler_texts(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut all = Vec::new();
+    for at in 2..words.len() {
+        let mut words = words.clone();
+        match words[at - 1] {
+            "from" | "to" => words[at] = "any",
+            "out" => words[at] = "ip",
+            _ if words[at] == "from" || words[at] == "to" => continue,
+            // Ports.
+            _ => drop(words.remove(at)),
+        }
+        all.push(words.join(" "));
     }
     all
 }
@@ -197,51 +268,73 @@ fn simpler_packets(packets: &Vec<PacketSpec>) -> Vec<Step> {
     }
     for at in 0..packets.len() {
         let p = &packets[at];
-        let plain = PacketSpec::new(p.entry, p.remote);
-        let simpler = [
-            plain.clone(),
-            PacketSpec {
-                inner: plain.inner,
-                ..p.clone()
-            },
-            PacketSpec {
-                outer: plain.outer,
-                ..p.clone()
-            },
-            PacketSpec {
-                gtpu: plain.gtpu.clone(),
-                ..p.clone()
-            },
-            PacketSpec {
-                udp: plain.udp,
-                ..p.clone()
-            },
-            PacketSpec {
-                eth: plain.eth.clone(),
-                ..p.clone()
-            },
-            PacketSpec {
-                damage: plain.damage,
-                ..p.clone()
-            },
-            PacketSpec {
-                cut: None,
-                ..p.clone()
-            },
-            PacketSpec {
-                spoofed: None,
-                ..p.clone()
-            },
-            PacketSpec {
-                payload_len: plain.payload_len,
-                ..p.clone()
-            },
-        ];
-        for simple in simpler.into_iter().filter(|s| s != p) {
+        for simple in simpler_packet(p).into_iter().filter(|s| s != p) {
             let mut packets = packets.clone();
             packets[at] = simple;
             all.push(packets);
         }
     }
     all.into_iter().map(Step::Packets).collect()
+}
+
+/// Layer by layer sound, or without what is unusual.
+fn simpler_packet(p: &PacketSpec) -> Vec<PacketSpec> {
+    let plain = PacketSpec {
+        interface: p.interface,
+        ..PacketSpec::new(p.entry, p.remote)
+    };
+    vec![
+        plain.clone(),
+        PacketSpec {
+            inner: plain.inner,
+            ..p.clone()
+        },
+        PacketSpec {
+            inner6: plain.inner6.clone(),
+            ..p.clone()
+        },
+        PacketSpec {
+            inner6: Ipv6Spec {
+                extensions: vec![],
+                ..p.inner6.clone()
+            },
+            ..p.clone()
+        },
+        PacketSpec {
+            ports: plain.ports,
+            ..p.clone()
+        },
+        PacketSpec {
+            outer: plain.outer,
+            ..p.clone()
+        },
+        PacketSpec {
+            gtpu: plain.gtpu.clone(),
+            ..p.clone()
+        },
+        PacketSpec {
+            udp: plain.udp,
+            ..p.clone()
+        },
+        PacketSpec {
+            eth: plain.eth.clone(),
+            ..p.clone()
+        },
+        PacketSpec {
+            damage: plain.damage,
+            ..p.clone()
+        },
+        PacketSpec {
+            cut: None,
+            ..p.clone()
+        },
+        PacketSpec {
+            spoofed: None,
+            ..p.clone()
+        },
+        PacketSpec {
+            payload_len: plain.payload_len,
+            ..p.clone()
+        },
+    ]
 }

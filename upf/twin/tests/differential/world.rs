@@ -6,9 +6,13 @@
 //! | 1 | 1 | N6 `internet` | 198.51.100.1/24, server .80, default route to .254 |
 //! | 2 | 1, VLAN 100 | N9 towards the anchor | 192.0.3.1/24, UPF 192.0.3.60 |
 //! | 3 | 1, VLAN 200 | N6 `ims` | 100.64.0.1/24, server .80, no route beyond; MTU 1400 |
+//!
+//! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
+//! 2001:db8:64::1/64 without one.
 
+use crate::features::Features;
 use sluice_twin::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const N9: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 1);
@@ -22,6 +26,20 @@ pub const SILENT: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 99);
 pub const OUR_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(8, 8, 4, 4);
 pub const IMS_SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 80);
+
+pub const SERVER6: Ipv6Addr = ipv6(6, 0x80);
+pub const SILENT6: Ipv6Addr = ipv6(6, 0x99);
+pub const OUR_N6_6: Ipv6Addr = ipv6(6, 1);
+pub const ELSEWHERE6: Ipv6Addr = ipv6(0xffff, 9);
+pub const IMS_SERVER6: Ipv6Addr = ipv6(0x64, 0x80);
+/// The router to [`ELSEWHERE6`], by its link-local address.
+pub const ROUTER6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xfe);
+/// Ours on the link to `internet`, of its MAC address 02:00:00:00:64:01 (RFC 4291, appendix A).
+pub const OUR_LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 0x6401);
+
+const fn ipv6(net: u16, host: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xdb8, net, 0, 0, 0, 0, host)
+}
 
 pub const ACCESS: &str = "access.test";
 pub const N9_NAME: &str = "n9.test";
@@ -38,10 +56,19 @@ pub const POOLS: [(&str, Ipv4Addr, u8); 2] = [
 ];
 
 /// `zero_rate_closes` is one of the two readings of a maximum bit rate of 0.
-pub fn world(zero_rate_closes: bool) -> TwinConfig {
+pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
+    let mut links = vec![n3(), internet(), n9(), ims()];
+    if !features.ipv6 {
+        for link in &mut links {
+            link.addresses6.clear();
+            link.routes6.clear();
+            link.stations.retain(|(address, _)| address.is_ipv4());
+        }
+    }
     TwinConfig {
-        links: vec![n3(), internet(), n9(), ims()],
+        links,
         zero_rate_closes,
+        dscp: vec![(9, 46), (5, 26)],
     }
 }
 
@@ -58,7 +85,16 @@ fn internet() -> Link {
     Link {
         plain: Some(place(Side::Core, INTERNET)),
         routes: vec![((Ipv4Addr::UNSPECIFIED, 0), [198, 51, 100, 254].into())],
-        stations: stations([198, 51, 100], &[80, 254]),
+        stations: [
+            stations([198, 51, 100], &[80, 254]),
+            vec![
+                (SERVER6.into(), [2, 0, 1, 51, 100, 80]),
+                (ROUTER6.into(), [2, 0, 1, 51, 100, 254]),
+            ],
+        ]
+        .concat(),
+        addresses6: vec![(OUR_N6_6, 64)],
+        routes6: vec![((Ipv6Addr::UNSPECIFIED, 0), ROUTER6)],
         ..link(1, None, [198, 51, 100, 1].into())
     }
 }
@@ -76,7 +112,12 @@ fn n9() -> Link {
 fn ims() -> Link {
     Link {
         plain: Some(place(Side::Core, IMS)),
-        stations: stations([100, 64, 0], &[80]),
+        stations: [
+            stations([100, 64, 0], &[80]),
+            vec![(IMS_SERVER6.into(), [2, 0, 1, 64, 0, 80])],
+        ]
+        .concat(),
+        addresses6: vec![(ipv6(0x64, 1), 64)],
         mtu_bytes: 1400,
         ..link(1, Some(200), [100, 64, 0, 1].into())
     }

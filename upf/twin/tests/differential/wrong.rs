@@ -2,7 +2,9 @@
 
 use crate::run::Falsify;
 use sluice_twin::{Drop, Notice, Outcome};
-use sluice_wire::pfcp::group::UsageReport;
+use sluice_wire::pfcp::group::{CreatePdr, UsageReport};
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::value::SdfFilter;
 
 /// What a twin does wrong, and how.
 type Named<T> = (&'static str, fn(&mut T));
@@ -30,6 +32,117 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     all.push(("swaps two frames", Box::new(Swaps)));
     all.push(("forgets a frame", Box::new(Forgets)));
     all
+}
+
+/// Twins that read PDRs of requests wrongly.
+pub fn readers() -> Vec<(&'static str, Box<dyn Falsify>)> {
+    let all: [(&'static str, Reads); 12] = [
+        ("knows no filters", |p| p.pdi.sdf_filter.clear()),
+        ("knows one filter of a PDR", |p| {
+            p.pdi.sdf_filter.truncate(1)
+        }),
+        ("knows no classes", |p| {
+            of_filters(p, |f| f.tos_traffic_class = None)
+        }),
+        ("knows no masks", |p| {
+            of_filters(p, |f| {
+                f.tos_traffic_class = f.tos_traffic_class.map(|c| [c[0], 0xff])
+            });
+        }),
+        ("knows no indices", |p| {
+            of_filters(p, |f| f.security_parameter_index = None)
+        }),
+        ("knows no labels", |p| {
+            of_filters(p, |f| f.flow_label = None)
+        }),
+        ("knows no protocols", |p| {
+            of_words(p, |words| words[2] = "ip".to_owned())
+        }),
+        ("knows no remote addresses", |p| {
+            of_words(p, |words| words[4] = "any".to_owned())
+        }),
+        ("knows no local addresses", |p| {
+            of_words(p, |words| any_local(words))
+        }),
+        ("knows no ports", |p| {
+            of_words(p, |words| words.retain(|w| !is_ports(w)))
+        }),
+        ("confuses both ends", |p| of_words(p, confuse_ends)),
+        ("knows no prefixes", |p| {
+            p.pdi
+                .ue_ip_address
+                .iter_mut()
+                .filter(|ue| ue.ipv4.is_some())
+                .for_each(|ue| ue.ipv6 = None);
+        }),
+    ];
+    let named = all.map(|(name, f)| (name, Box::new(Reader(f)) as Box<dyn Falsify>));
+    named.into_iter().collect()
+}
+
+/// How a PDR is changed before the twin reads it.
+type Reads = fn(&mut CreatePdr<'_>);
+
+struct Reader(Reads);
+
+impl Falsify for Reader {
+    fn establishment(&mut self, request: &mut SessionEstablishmentRequest<'_>) {
+        request.create_pdr.iter_mut().for_each(self.0);
+    }
+
+    fn modification(&mut self, request: &mut SessionModificationRequest<'_>) {
+        request.create_pdr.iter_mut().for_each(self.0);
+    }
+}
+
+fn of_filters(pdr: &mut CreatePdr<'_>, change: impl Fn(&mut SdfFilter<'_>)) {
+    for filter in &mut pdr.pdi.sdf_filter {
+        let before = *filter;
+        change(filter);
+        // An empty one would be refused.
+        if *filter == SdfFilter::default() {
+            *filter = before;
+        }
+    }
+}
+
+/// Changes the words of sound flow descriptions.
+fn of_words(pdr: &mut CreatePdr<'_>, change: impl Fn(&mut Vec<String>)) {
+    for filter in &mut pdr.pdi.sdf_filter {
+        let text = filter.flow_description.unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        if words.len() < 7 {
+            continue;
+        }
+        change(&mut words);
+        filter.flow_description = Some(words.join(" ").leak().as_bytes());
+    }
+}
+
+/// Ports stand where no keyword, address or protocol does.
+fn is_ports(word: &str) -> bool {
+    let is_list = word
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b == b',' || b == b'-');
+    is_list && (word.len() > 3 || word == "80" || word == "443")
+}
+
+fn any_local(words: &mut [String]) {
+    if let Some(to) = words.iter().position(|w| w == "to") {
+        words[to + 1] = "any".to_owned();
+    }
+}
+
+fn confuse_ends(words: &mut Vec<String>) {
+    let from = words.iter().position(|w| w == "from");
+    let to = words.iter().position(|w| w == "to");
+    if let (Some(from), Some(to)) = (from, to) {
+        words.swap(from, to);
+        let remote: Vec<String> = words.splice(from.., []).collect();
+        let (local, remote) = remote.split_at(to - from);
+        words.extend([remote, local].concat());
+    }
 }
 
 struct Outcomes(fn(&mut Outcome));

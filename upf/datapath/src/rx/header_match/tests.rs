@@ -5,7 +5,7 @@ use crate::ids::InterfaceId;
 use crate::lookup::layout::InstanceId;
 use crate::rx::parse::{Class, classify};
 use crate::tables::{CompiledTables, PortInterfaces, Tables, TunnelAddress};
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use sluice_port::PortId;
 use sluice_wire::checksum::checksum;
@@ -15,6 +15,8 @@ const OUR_N3: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0
 const OUR_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 const GNB: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 50);
 const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 7);
+const OUR_N6_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 1);
+const UE_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xcafe, 7, 0, 0, 0, 9);
 
 /// A port with one interface for N3 and N6.
 fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
@@ -28,7 +30,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         mac: MAC,
         mtu: 1500,
         addresses: vec![OUR_N6],
-        addresses_ipv6: vec![],
+        addresses_ipv6: vec![OUR_N6_IPV6],
         tunnels: OUR_N3.iter().enumerate().map(tunnel).collect(),
         n4: vec![],
         instance: Some(InstanceId(3)),
@@ -59,6 +61,14 @@ fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
     let total = packet.len() as u16;
     packet[2..4].copy_from_slice(&total.to_be_bytes());
     sum(&mut packet);
+    packet
+}
+
+fn ipv6(source: Ipv6Addr, destination: Ipv6Addr, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 0, 0, payload.len() as u8, 17, 64];
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    packet.extend(payload);
     packet
 }
 
@@ -116,7 +126,10 @@ fn ethernet(vlan: Option<u16>, packet: &[u8]) -> Vec<u8> {
         frame.extend([0x81, 0x00]);
         frame.extend((vlan | 0x6000).to_be_bytes());
     }
-    frame.extend([0x08, 0x00]);
+    frame.extend(match packet[0] >> 4 {
+        6 => [0x86, 0xdd],
+        _ => [0x08, 0x00],
+    });
     frame.extend(packet);
     frame
 }
@@ -143,26 +156,28 @@ proptest! {
 
     #[test]
     fn usual_frames_have_a_shape(
-        vlan in vlans(), local in 0usize..2, tunnelled: bool, verifies: bool, lists: bool,
+        vlan in vlans(), local in 0usize..2, tunnelled: bool, is_ipv6: bool, verifies: bool, lists: bool,
         payload in proptest::collection::vec(any::<u8>(), 8..100), manner in manner(),
         padding in 0usize..20,
     ) {
         let tables = tables(vlan, verifies, lists);
         let packet = match tunnelled {
+            true if is_ipv6 => g_pdu(local, &ipv6(UE_IPV6, OUR_N6_IPV6, &payload), manner),
             true => g_pdu(local, &ipv4(UE, OUR_N6, &payload), manner),
+            false if is_ipv6 => ipv6(OUR_N6_IPV6, UE_IPV6, &payload),
             false => ipv4(OUR_N6, UE, &payload),
         };
         let mut frame = ethernet(vlan, &packet);
         frame.resize(frame.len() + padding, 0);
         let meta = shaped(&frame, &tables).expect("a usual frame");
-        let inner_len = 20 + payload.len() as u16;
+        let inner_len = if is_ipv6 { 40 } else { 20 } + payload.len() as u16;
         prop_assert_eq!((meta.inner_len, meta.fast_path), (inner_len, true));
     }
 
     /// Octets, lengths and ends are damaged, sometimes with a checksum that is right again.
     #[test]
     fn whatever_has_a_shape_is_what_parse_says(
-        vlan in vlans(), tunnelled: bool, verifies: bool, lists: bool,
+        vlan in vlans(), tunnelled: bool, is_ipv6: bool, verifies: bool, lists: bool,
         wrongs in proptest::collection::vec((0usize..90, any::<u8>()), 0..4),
         cut in proptest::option::of(0usize..120), manner in manner(),
         sums: bool,
@@ -170,7 +185,10 @@ proptest! {
     ) {
         let tables = tables(vlan, verifies, lists);
         let packet = match tunnelled {
+            true if is_ipv6 => g_pdu(0, &ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]), manner),
             true => g_pdu(0, &ipv4(UE, address, &[0; 16]), manner),
+            false if is_ipv6 && address == UE => ipv6(OUR_N6_IPV6, UE_IPV6, &[0; 16]),
+            false if is_ipv6 => ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]),
             false => ipv4(OUR_N6, address, &[0; 16]),
         };
         let mut frame = ethernet(vlan, &packet);
@@ -193,7 +211,9 @@ proptest! {
     ) {
         let tables = tables(vlan, true, true);
         let tunnelled = g_pdu(1, &ipv4(UE, OUR_N6, &[0; 16]), manner);
-        for packet in [tunnelled, ipv4(OUR_N6, UE, &[0; 40])] {
+        let tunnelled_ipv6 = g_pdu(1, &ipv6(UE_IPV6, OUR_N6_IPV6, &[0; 16]), manner);
+        let plain_ipv6 = ipv6(OUR_N6_IPV6, UE_IPV6, &[0; 16]);
+        for packet in [tunnelled, tunnelled_ipv6, ipv4(OUR_N6, UE, &[0; 40]), plain_ipv6] {
             let whole = ethernet(vlan, &packet);
             for octet in 0..=255 {
                 let mut frame = whole.clone();

@@ -1,7 +1,9 @@
 //! Create, Update and Remove PDR (TS 29.244, 7.5.2.2, 7.5.4.2, 7.5.4.6).
 
 mod f_teid;
+mod filters;
 mod pdi;
+pub mod ue;
 mod unsupported;
 
 use crate::admission::Admission;
@@ -36,7 +38,7 @@ impl<N: Network> Admission<'_, N> {
             choose_id: None,
             ue: None,
             qfis: 0,
-            filter: Filter::All,
+            filter: Filter::ALL,
             removes_outer: removal(rule, ie.outer_header_removal.as_ref())?,
             far,
             qers: ie.qer_id.iter().map(|id| id.0).collect(),
@@ -81,8 +83,8 @@ impl<N: Network> Admission<'_, N> {
     /// A PDR that goes.
     pub fn remove_pdr(&mut self, ie: &RemovePdr) -> Result<(), Refusal> {
         let at = self.pdr_at(ie.pdr_id)?;
-        self.draft.pdrs.swap_remove(at);
-        Ok(())
+        let pdr = self.draft.pdrs.swap_remove(at);
+        self.drop_filters(refusal::pdr(pdr.id), pdr.filter)
     }
 
     fn pdr_at(&self, id: PdrId) -> Result<usize, Refusal> {

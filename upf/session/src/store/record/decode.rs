@@ -1,18 +1,20 @@
 //! Rule decoder.
 
 use super::form::*;
+use super::ue::RecordUe;
 use super::{Kinds, OctetReader};
 use crate::limits::ENDPOINTS;
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Far, Filter, Forwarding, IdList, Key, LocalTunnel, Origin, Pdr, Qer,
-    RemoteTunnel, UeAddress, Urr,
+    Action, Endpoint, Families, Far, Filter, Forwarding, IdList, Key, LocalTunnel, Origin, Pdr,
+    Qer, RemoteTunnel, UeMatch, Urr,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::{
@@ -22,7 +24,7 @@ use sluice_wire::pfcp::value::{
 /// Reads rules.
 pub struct RuleDecoder {
     pub kinds: Kinds,
-    pub ue: Option<UeAddress>,
+    pub ue: RecordUe,
 }
 
 impl RuleDecoder {
@@ -51,11 +53,10 @@ impl RuleDecoder {
                 local: eye.u8(),
                 teid: eye.u32(),
             },
-            KEY_UE => Key::Ue {
-                instance: eye.u8(),
-                address: eye.u32(),
+            KEY_UE => Key::Ue { instance: eye.u8() },
+            KEY_OWN_UE => Key::Ue {
+                instance: self.ue.instance,
             },
-            KEY_OWN_UE => self.ue.map_or(Key::Spare, ue_key),
             _ => Key::Spare,
         };
         let origin = match bits >> ENDPOINT_ORIGIN & 3 {
@@ -66,13 +67,14 @@ impl RuleDecoder {
         };
         let line = eye.u32();
         let mut blocks = [0; BLOCK_CHAIN];
-        let len = usize::from(bits >> ENDPOINT_BLOCKS);
+        let len = usize::from((bits & !ENDPOINT_LINK_RULES) >> ENDPOINT_BLOCKS);
         blocks.iter_mut().take(len).for_each(|b| *b = eye.u32());
         Endpoint {
             key,
             line: EntryId(line),
             origin,
             blocks,
+            link_rules: bits & ENDPOINT_LINK_RULES != 0,
         }
     }
 
@@ -86,8 +88,15 @@ impl RuleDecoder {
         let tunnel = has(PDR_TUNNEL).then(|| read_tunnel(eye, endpoints));
         let (tunnel, choose_id) = tunnel.unzip();
         let ue = match has(PDR_OWN_UE) {
-            true => Some(read_ue(eye)),
-            false => self.ue.filter(|_| has(PDR_UE)),
+            true => Some(UeMatch {
+                families: Families::from_bits(eye.u8()),
+                instance: eye.u8(),
+            }),
+            false => has(PDR_UE).then(|| self.ue.usual(tunnel.is_some())),
+        };
+        let filter = match has(PDR_FILTER) {
+            true => read_filter(eye),
+            false => Filter::ALL,
         };
         let qfis = if has(PDR_QFIS) { eye.u64() } else { 0 };
         Pdr {
@@ -99,10 +108,7 @@ impl RuleDecoder {
             choose_id: choose_id.flatten(),
             ue,
             qfis,
-            filter: match has(PDR_NOTHING) {
-                true => Filter::Nothing,
-                false => Filter::All,
-            },
+            filter,
             removes_outer: has(PDR_REMOVES),
             far,
             qers: self.ids(eye, bits >> PDR_QERS),
@@ -173,11 +179,14 @@ impl RuleDecoder {
     }
 }
 
-/// Reads a UE address.
-pub fn read_ue(eye: &mut OctetReader<'_>) -> UeAddress {
-    UeAddress {
-        address: Ipv4Addr::from(eye.u32()),
-        instance: eye.u8(),
+fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
+    let bits = eye.u8();
+    let run = if bits & FILTER_RUN != 0 { eye.u32() } else { 0 };
+    let run = FilterRun::new(run >> 6, (run & 63) as usize);
+    Filter {
+        families: Families::from_bits(bits),
+        run: run.unwrap_or(FilterRun::NONE),
+        is_link: bits & FILTER_LINK != 0,
     }
 }
 

@@ -1,18 +1,17 @@
 //! Rule encoder.
 
 use super::form::*;
+use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
-use crate::rules::{
-    Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, UeAddress, Urr,
-};
+use crate::rules::{Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, Urr};
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::Gate;
 
 /// Writes rules.
 pub struct RuleEncoder<'r> {
     pub kinds: Kinds,
-    pub ue: Option<UeAddress>,
+    pub ue: RecordUe,
     pub rules: &'r Rules,
 }
 
@@ -41,7 +40,9 @@ impl RuleEncoder<'_> {
             Origin::None => 3,
         };
         let blocks = endpoint.blocks().count() as u8;
-        let rest = origin << ENDPOINT_ORIGIN | blocks << ENDPOINT_BLOCKS;
+        let rest = origin << ENDPOINT_ORIGIN
+            | blocks << ENDPOINT_BLOCKS
+            | bit8(ENDPOINT_LINK_RULES, endpoint.link_rules);
         match endpoint.key {
             Key::Spare => pen.u8(KEY_SPARE | rest),
             Key::Tunnel { local, teid } => {
@@ -49,11 +50,10 @@ impl RuleEncoder<'_> {
                 pen.u8(local);
                 pen.u32(teid);
             }
-            key if self.ue.is_some_and(|ue| key == ue_key(ue)) => pen.u8(KEY_OWN_UE | rest),
-            Key::Ue { instance, address } => {
+            Key::Ue { instance } if instance == self.ue.instance => pen.u8(KEY_OWN_UE | rest),
+            Key::Ue { instance } => {
                 pen.u8(KEY_UE | rest);
                 pen.u8(instance);
-                pen.u32(address);
             }
         }
         pen.u32(endpoint.line.0);
@@ -62,10 +62,10 @@ impl RuleEncoder<'_> {
     }
 
     pub fn pdr(&self, pen: &mut OctetWriter<'_>, pdr: &Pdr) {
-        let other_ue = pdr.ue.filter(|ue| Some(*ue) != self.ue);
+        let other_ue = self.ue.unusual(pdr);
         let (qers, urrs) = (pdr.qers.as_slice(), pdr.urrs.as_slice());
         let bits = side_bits(pdr.source)
-            | bit(PDR_NOTHING, pdr.filter == Filter::Nothing)
+            | bit(PDR_FILTER, pdr.filter != Filter::ALL)
             | bit(PDR_REMOVES, pdr.removes_outer)
             | bit(PDR_TUNNEL, pdr.tunnel.is_some())
             | bit(PDR_UE, pdr.ue.is_some())
@@ -85,7 +85,11 @@ impl RuleEncoder<'_> {
             self.tunnel(pen, tunnel, pdr.choose_id);
         }
         if let Some(ue) = other_ue {
-            write_ue(pen, ue);
+            pen.u8(ue.families.bits());
+            pen.u8(ue.instance);
+        }
+        if pdr.filter != Filter::ALL {
+            write_filter(pen, pdr.filter);
         }
         if pdr.qfis != 0 {
             pen.u64(pdr.qfis);
@@ -181,10 +185,17 @@ impl RuleEncoder<'_> {
     }
 }
 
-/// Writes a UE address.
-pub fn write_ue(pen: &mut OctetWriter<'_>, ue: UeAddress) {
-    pen.u32(ue.address.into());
-    pen.u8(ue.instance);
+fn write_filter(pen: &mut OctetWriter<'_>, filter: Filter) {
+    let Filter {
+        families,
+        run,
+        is_link,
+    } = filter;
+    let has_run = !run.is_none();
+    pen.u8(families.bits() | bit8(FILTER_RUN, has_run) | bit8(FILTER_LINK, is_link));
+    if has_run {
+        pen.u32(run.first() << 6 | run.len() as u32);
+    }
 }
 
 fn side_bits(side: Side) -> u16 {

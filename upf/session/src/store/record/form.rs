@@ -3,7 +3,6 @@
 //! Of each a word of bits comes first, or behind its identifier, that tells what follows.
 
 use crate::limits::ENDPOINTS;
-use crate::rules::{Key, UeAddress};
 use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
@@ -13,8 +12,11 @@ pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2;
 pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
-/// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, UE address, QFIs.
-pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 11 + 5 + 8;
+/// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, what is said of the UE,
+/// filter, QFIs.
+pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 11 + 2 + FILTER_MAX + 8;
+/// Families and a run.
+pub const FILTER_MAX: usize = 1 + 4;
 /// The same without blocks.
 pub const ENDPOINT_MIN: usize = 1 + 5 + 4;
 
@@ -25,15 +27,20 @@ pub const TUNNEL_CHOSEN: u8 = 0x80;
 const _: () = assert!(ENDPOINTS < NO_ENDPOINT as usize);
 
 /// Bits of a PDR's word: two of the side, then these, then the lengths of its lists.
-pub const PDR_NOTHING: u16 = 1 << 2;
+pub const PDR_FILTER: u16 = 1 << 2;
 pub const PDR_REMOVES: u16 = 1 << 3;
 pub const PDR_TUNNEL: u16 = 1 << 4;
 pub const PDR_UE: u16 = 1 << 5;
+/// Of a PDR that has one: it is not what most of the session have.
 pub const PDR_OWN_UE: u16 = 1 << 6;
 pub const PDR_QFIS: u16 = 1 << 7;
 pub const PDR_QERS: u32 = 8;
 pub const PDR_URRS: u32 = 12;
 const _: () = assert!(QERS_PER_PDR < 16 && URRS_PER_PDR < 16);
+
+/// Bits of a filter's octet, behind two of the families.
+pub const FILTER_RUN: u8 = 1 << 2;
+pub const FILTER_LINK: u8 = 1 << 3;
 
 /// Bits of a FAR's word: two of the side, two of the action, then these.
 pub const FAR_ACTION: u32 = 2;
@@ -55,19 +62,13 @@ pub const QER_BUCKETS: u8 = 1 << 5;
 pub const NO_BUCKET: u8 = u8::MAX;
 const _: () = assert!(BLOCK_BUCKETS < NO_BUCKET as usize);
 
-/// Bits of an endpoint's octet: two of the key's kind, two of the origin, then the blocks.
+/// Bits of an endpoint's octet: two of the key's kind, two of the origin, three of the blocks.
 pub const KEY_SPARE: u8 = 0;
 pub const KEY_TUNNEL: u8 = 1;
 pub const KEY_UE: u8 = 2;
-/// The session's own UE address.
+/// The UE in the network instance that most of the session have.
 pub const KEY_OWN_UE: u8 = 3;
 pub const ENDPOINT_ORIGIN: u32 = 2;
 pub const ENDPOINT_BLOCKS: u32 = 4;
-
-/// The key of a line to a UE.
-pub fn ue_key(ue: UeAddress) -> Key {
-    Key::Ue {
-        instance: ue.instance,
-        address: ue.address.into(),
-    }
-}
+pub const ENDPOINT_LINK_RULES: u8 = 1 << 7;
+const _: () = assert!(BLOCK_CHAIN < 8);

@@ -14,17 +14,19 @@ impl Kinds {
     pub const IMSI: Self = Self(1 << 1);
     /// The user's MSISDN is known.
     pub const MSISDN: Self = Self(1 << 2);
-    /// Some PDR has a UE address.
-    pub const UE: Self = Self(1 << 3);
+    /// The UE's IPv4 address is known.
+    pub const UE_IPV4: Self = Self(1 << 3);
+    /// The UE's IPv6 prefix is known.
+    pub const UE_PREFIX: Self = Self(1 << 4);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
-        let has_ue = rules.pdrs.iter().any(|pdr| pdr.ue.is_some());
         Self(0)
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
-            .with_if(Self::UE, has_ue)
+            .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
+            .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
     }
 
     fn with_if(self, other: Self, on: bool) -> Self {

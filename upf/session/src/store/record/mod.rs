@@ -1,7 +1,7 @@
 //! Session records: usage, user and rules in as few octets as they take, one behind the other, so
 //! that a session of the usual kind lies in three cache lines.
 //!
-//! In order: usage, head (what follows, and how often), user, the session's UE address, URRs,
+//! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs,
 //! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
@@ -10,27 +10,28 @@ mod encode;
 mod form;
 mod kinds;
 mod octets;
+mod ue;
 
 use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
-use crate::rules::{Endpoint, Rules, UeAddress};
+use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::store::user::User;
-use decode::{RuleDecoder, read_ue};
-use encode::{RuleEncoder, write_ue};
+use decode::RuleDecoder;
+use encode::RuleEncoder;
 pub use kinds::Kinds;
 pub use octets::{OctetReader, OctetWriter};
 use sluice_datapath::session::txn::Usage;
+use ue::{RecordUe, UE_MAX};
 
 /// Octets of the usage at the start.
 const USAGE_LEN: usize = 32;
 const HEAD_LEN: usize = 6;
 const DIGITS_LEN: usize = 8;
-const UE_LEN: usize = 5;
 
 /// Octets of the longest record.
 pub const RECORD_MAX: usize = USAGE_LEN
     + HEAD_LEN
     + 2 * DIGITS_LEN
-    + UE_LEN
+    + UE_MAX
     + URRS * form::URR_MAX
     + ENDPOINTS * form::ENDPOINT_MAX
     + PDRS * form::PDR_MAX
@@ -57,10 +58,8 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     ];
     pen.put(counts.map(|count| count as u8));
     user.write(kinds, pen);
-    let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
-    if let Some(ue) = ue {
-        write_ue(pen, ue);
-    }
+    let ue = RecordUe::of(rules);
+    ue.write(pen);
     let writer = RuleEncoder { kinds, ue, rules };
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
@@ -81,7 +80,7 @@ pub fn len_at_most(rules: &Rules) -> usize {
     USAGE_LEN
         + HEAD_LEN
         + 2 * DIGITS_LEN
-        + UE_LEN
+        + UE_MAX
         + chains
         + lists
         + rules.urrs.len() * form::URR_MAX
@@ -119,7 +118,7 @@ impl<'r> RecordStart<'r> {
 pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
     let RecordStart { kinds, .. } = RecordStart::read(record);
     let pen = &mut OctetWriter::new(room);
-    let ue = rules.pdrs.iter().find_map(|pdr| pdr.ue);
+    let ue = RecordUe::of(rules);
     let writer = RuleEncoder { kinds, ue, rules };
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
@@ -136,7 +135,8 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     } = RecordStart::read(record);
     let eye = &mut eye;
     User::pass(kinds, eye);
-    let ue: Option<UeAddress> = kinds.has(Kinds::UE).then(|| read_ue(eye));
+    let ue = RecordUe::read(kinds, eye);
+    rules.ue = ue.addresses;
     let reader = RuleDecoder { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
     rules
@@ -158,20 +158,21 @@ pub fn read_user(record: &[u8]) -> User {
     User::read(front.kinds, &mut front.eye)
 }
 
-/// The endpoints.
-pub fn endpoints(record: &[u8]) -> impl Iterator<Item = Endpoint> {
+/// The UE's addresses, and the endpoints.
+pub fn endpoints(record: &[u8]) -> (UeAddresses, impl Iterator<Item = Endpoint>) {
     let RecordStart {
         kinds,
         counts: [urrs, endpoints, ..],
         mut eye,
     } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
-    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let ue = RecordUe::read(kinds, &mut eye);
     let reader = RuleDecoder { kinds, ue };
     (0..urrs).for_each(|_| {
         reader.urr(&mut eye);
     });
-    (0..endpoints).map(move |_| reader.endpoint(&mut eye))
+    let endpoints = (0..endpoints).map(move |_| reader.endpoint(&mut eye));
+    (ue.addresses, endpoints)
 }
 
 /// The meters of the URRs.
@@ -182,7 +183,7 @@ pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
         mut eye,
     } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
-    let ue = kinds.has(Kinds::UE).then(|| read_ue(&mut eye));
+    let ue = RecordUe::read(kinds, &mut eye);
     let reader = RuleDecoder { kinds, ue };
     (0..urrs).map(move |_| reader.urr(&mut eye).meter)
 }

@@ -5,9 +5,11 @@ use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::*;
 use core::net::Ipv4Addr;
+use core::num::NonZeroU64;
 use proptest::prelude::*;
 use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::*;
@@ -37,12 +39,32 @@ fn name() -> impl Strategy<Value = NameId> {
     any::<u16>().prop_map(NameId::from_number)
 }
 
+fn families() -> impl Strategy<Value = Families> {
+    (0..4u8).prop_map(Families::from_bits)
+}
+
 /// Few, so that PDRs share them.
-fn ue() -> impl Strategy<Value = UeAddress> {
-    (0..3u32, 0..2u8).prop_map(|(host, instance)| UeAddress {
-        address: Ipv4Addr::from(0x0a2d_0000 + host),
-        instance,
-    })
+fn ue() -> impl Strategy<Value = UeMatch> {
+    (families(), 0..2u8).prop_map(|(families, instance)| UeMatch { families, instance })
+}
+
+fn addresses() -> impl Strategy<Value = UeAddresses> {
+    let prefix = any::<u64>().prop_map(NonZeroU64::new);
+    (prop::option::of(address()), prefix).prop_map(|(ipv4, prefix)| UeAddresses { ipv4, prefix })
+}
+
+fn filter() -> impl Strategy<Value = Filter> {
+    let run = prop_oneof![
+        Just(FilterRun::NONE),
+        (0..1u32 << 26, 1..64usize).prop_map(|(first, len)| FilterRun::new(first, len).unwrap())
+    ];
+    let narrow = (families(), run, any::<bool>());
+    let narrow = narrow.prop_map(|(families, run, is_link)| Filter {
+        families,
+        run,
+        is_link,
+    });
+    prop_oneof![Just(Filter::ALL), narrow]
 }
 
 fn tunnel() -> impl Strategy<Value = LocalTunnel> {
@@ -60,18 +82,14 @@ fn pdr() -> impl Strategy<Value = Pdr> {
         prop::option::of((tunnel(), prop::option::of(any::<u8>()))),
         prop::option::of(ue()),
     );
-    let rest = (
-        any::<bool>(),
-        any::<bool>(),
-        prop_oneof![Just(0), any::<u64>()],
-    );
+    let rest = (filter(), any::<bool>(), prop_oneof![Just(0), any::<u64>()]);
     (any::<u16>(), id(), id(), entry, rest, ids(), ids()).prop_map(
         |(
             pdr_id,
             precedence,
             far,
             (source, instance, tunnel, ue),
-            (all, removes, qfis),
+            (filter, removes, qfis),
             qers,
             urrs,
         )| Pdr {
@@ -83,7 +101,7 @@ fn pdr() -> impl Strategy<Value = Pdr> {
             choose_id: tunnel.and_then(|(_, choose_id)| choose_id),
             ue,
             qfis,
-            filter: if all { Filter::All } else { Filter::Nothing },
+            filter,
             removes_outer: removes,
             far: FarId(far),
             qers,
@@ -175,40 +193,39 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let key = prop_oneof![
         Just(Key::Spare),
         (0..2u8, 1..5u32).prop_map(|(local, teid)| Key::Tunnel { local, teid }),
-        ue().prop_map(|ue| Key::Ue {
-            instance: ue.instance,
-            address: ue.address.into(),
-        }),
+        (0..3u8).prop_map(|instance| Key::Ue { instance }),
     ];
     let origins = vec![Origin::Slot, Origin::Pool, Origin::Foreign, Origin::None];
     let blocks = prop::collection::vec(1..u32::MAX, 0..=BLOCK_CHAIN);
-    (key, any::<u32>(), prop::sample::select(origins), blocks).prop_map(
-        |(key, line, origin, list)| {
-            let mut blocks = [0; BLOCK_CHAIN];
-            blocks
-                .iter_mut()
-                .zip(list)
-                .for_each(|(b, block)| *b = block);
-            Endpoint {
-                key,
-                line: EntryId(line),
-                origin,
-                blocks,
-            }
-        },
-    )
+    let rest = (prop::sample::select(origins), blocks, any::<bool>());
+    (key, any::<u32>(), rest).prop_map(|(key, line, (origin, list, link_rules))| {
+        let mut blocks = [0; BLOCK_CHAIN];
+        blocks
+            .iter_mut()
+            .zip(list)
+            .for_each(|(b, block)| *b = block);
+        Endpoint {
+            key,
+            line: EntryId(line),
+            origin,
+            blocks,
+            link_rules,
+        }
+    })
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
     let few = 0..5usize;
     (
+        addresses(),
         prop::collection::vec(pdr(), few.clone()),
         prop::collection::vec(far(), few.clone()),
         prop::collection::vec(qer(), few.clone()),
         prop::collection::vec(urr(), few.clone()),
         prop::collection::vec(endpoint(), few),
     )
-        .prop_map(|(pdrs, fars, qers, urrs, endpoints)| Rules {
+        .prop_map(|(ue, pdrs, fars, qers, urrs, endpoints)| Rules {
+            ue,
             pdrs: pdrs.into_iter().collect(),
             fars: fars.into_iter().collect(),
             qers: qers.into_iter().collect(),
@@ -261,7 +278,9 @@ fn survives(user: &User, rules: &Rules) {
     assert_eq!((read_user(record), super::usage(record)), (*user, usage));
     let told: Vec<u32> = rules.urrs.iter().map(|urr| urr.meter).collect();
     assert_eq!(meters(record).collect::<Vec<_>>(), told);
-    assert_eq!(endpoints(record).collect::<Vec<_>>(), &rules.endpoints[..]);
+    let (ue, read) = endpoints(record);
+    assert_eq!(ue, rules.ue);
+    assert_eq!(read.collect::<Vec<_>>(), &rules.endpoints[..]);
 }
 
 proptest! {

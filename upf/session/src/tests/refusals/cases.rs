@@ -137,7 +137,11 @@ pub const PDI: &[Case] = &[
     ),
     Case(
         "a PDI that matches nowhere",
-        |r| r.create_pdr[1].pdi.ue_ip_address.clear(),
+        |r| {
+            for pdr in &mut r.create_pdr {
+                pdr.pdi.ue_ip_address.clear();
+            }
+        },
         RULE,
         Some(IeType::PDI),
         pdr(2),
@@ -191,72 +195,6 @@ pub const PDI: &[Case] = &[
         |r| r.create_pdr[1].pdi.network_instance = Some(Name(&[0xff; 300])),
         RULE,
         Some(IeType::NETWORK_INSTANCE),
-        pdr(2),
-    ),
-    Case(
-        "an IPv6 UE",
-        |r| {
-            r.create_pdr[1].pdi.ue_ip_address[0] =
-                UeIpAddress::v6(core::net::Ipv6Addr::LOCALHOST, true);
-        },
-        RULE,
-        Some(IeType::UE_IP_ADDRESS),
-        pdr(2),
-    ),
-    Case(
-        "a UE address to be chosen here",
-        |r| {
-            r.create_pdr[1].pdi.ue_ip_address[0] = UeIpAddress {
-                choose_ipv4: true,
-                ..Default::default()
-            };
-        },
-        RULE,
-        Some(IeType::UE_IP_ADDRESS),
-        pdr(2),
-    ),
-    Case(
-        "two UE addresses",
-        |r| {
-            r.create_pdr[1].pdi.ue_ip_address[0] =
-                UeIpAddress::v4(Ipv4Addr::new(10, 45, 0, 8), true);
-        },
-        RULE,
-        Some(IeType::UE_IP_ADDRESS),
-        pdr(2),
-    ),
-    Case(
-        "a UE address that is none",
-        |r| {
-            for pdr in &mut r.create_pdr {
-                pdr.pdi.ue_ip_address[0] = UeIpAddress::v4(Ipv4Addr::BROADCAST, true);
-            }
-        },
-        RULE,
-        Some(IeType::UE_IP_ADDRESS),
-        pdr(1),
-    ),
-    Case(
-        "a flow filter",
-        |r| {
-            let filter = SdfFilter::flow(b"permit out 17 from any 53 to assigned");
-            r.create_pdr[1].pdi.sdf_filter.push(filter);
-        },
-        RULE,
-        Some(IeType::SDF_FILTER),
-        pdr(2),
-    ),
-    Case(
-        "a flow filter without text",
-        |r| {
-            let filter = SdfFilter {
-                sdf_filter_id: Some(1),
-                ..Default::default()
-            };
-            r.create_pdr[1].pdi.sdf_filter.push(filter);
-        },
-        RULE,
-        Some(IeType::SDF_FILTER),
         pdr(2),
     ),
     Case(

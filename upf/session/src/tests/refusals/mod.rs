@@ -2,6 +2,7 @@
 
 mod cases;
 mod more_cases;
+mod packet_cases;
 
 use super::bench::*;
 use cases::{Case, Change, RULE, far, pdr};
@@ -30,6 +31,8 @@ fn an_establishment_that_cannot_be_served_is_refused_by_name() {
     let cases = [
         cases::DETECTION,
         cases::PDI,
+        packet_cases::ADDRESSES,
+        packet_cases::FILTERS,
         more_cases::ACTION,
         more_cases::OTHER,
     ];

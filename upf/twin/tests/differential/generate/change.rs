@@ -107,9 +107,13 @@ impl Generator {
                 _ if self.rng.one_in(4) => TeidSpec::Choose,
                 _ => TeidSpec::OfPdr(of),
             },
-            filter: Filter::None,
+            filters: vec![],
             ..like
         };
+        self.other_prefix(session.ue, &mut pdr);
+        if self.features.filters && self.rng.one_in(2) {
+            pdr.filters = self.flow_filters(&session.ue);
+        }
         if self.rng.one_in(2) && pdr.f_teid != TeidSpec::None {
             pdr.qfis = vec![self.rng.pick(&[1, 5, 9])];
         }
@@ -208,7 +212,11 @@ impl Generator {
                     1 => vec![9],
                     _ => vec![1, 5],
                 };
-                edit.flow = Some((pdr.source, qfis));
+                let filters = match self.features.filters && self.rng.one_in(2) {
+                    true => self.flow_filters(&session.ue),
+                    false => vec![],
+                };
+                edit.flow = Some((pdr.source, qfis, filters));
             }
         }
         change.pdrs.push(edit);

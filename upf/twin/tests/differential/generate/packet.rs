@@ -4,7 +4,7 @@ use super::Generator;
 use crate::spec::*;
 use crate::world::*;
 use sluice_twin::Side;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 impl Generator {
     pub(super) fn packet(&mut self) -> PacketSpec {
@@ -41,9 +41,9 @@ impl Generator {
     fn sound(&mut self) -> PacketSpec {
         let slot = self.slot();
         let session = self.sessions.get(&slot).cloned();
-        let ue = session
-            .as_ref()
-            .map_or(Ipv4Addr::new(10, 45, 9, 9), |s| s.ue);
+        let nobody = Ipv4Addr::new(10, 45, 9, 9);
+        let ue = session.as_ref().map(|s| s.ue).unwrap_or_default();
+        let ipv4 = ue.ipv4.unwrap_or(nobody);
         let ims = session.as_ref().is_some_and(|s| s.dn == IMS);
         let pdrs = session.map(|s| s.rules.pdrs).unwrap_or_default();
         let tunnels: Vec<&PdrSpec> = pdrs.iter().filter(|p| p.f_teid != TeidSpec::None).collect();
@@ -51,7 +51,11 @@ impl Generator {
         let mut spec = match tunnels.is_empty() || (has_plain && self.rng.one_in(2)) {
             true => {
                 let link = if ims { IMS_LINK } else { INTERNET_LINK };
-                PacketSpec::new(Entry::Plain { ue, link }, SERVER)
+                let entry = Entry::Plain {
+                    ue: ipv4.into(),
+                    link,
+                };
+                PacketSpec::new(entry, SERVER.into())
             }
             false => {
                 let at = self.rng.below(tunnels.len() as u64) as usize;
@@ -64,10 +68,24 @@ impl Generator {
             _ => self.rng.below(60) as u16,
         };
         spec.ports = (self.rng.within(4000, 4001) as u16, 80);
-        spec.inner.tos = self.rng.pick(&[0, 0, 0xb8, 3]);
+        if self.features.filters {
+            self.ports(&mut spec);
+        }
+        spec.inner.tos = self.rng.pick(&[0, 0, 0xb8, 1, 2, 3]);
+        spec.outer.tos = self.rng.pick(&[0, 0, 0, 0, 1, 2, 3, 0xb8]);
         spec.inner.dont_fragment = self.rng.one_in(3);
         spec.inner.identification = self.rng.next() as u16;
         spec.inner.protocol = self.rng.pick(&[17, 17, 6, 1, 132]);
+        if self.features.filters && self.rng.one_in(8) {
+            spec.inner.protocol = self.rng.pick(&[33, 50, 51, 58, 136]);
+        }
+        let knows_ipv6 = self.features.ipv6 && (ue.ipv6.is_some() || self.rng.one_in(20));
+        if knows_ipv6 && (ue.ipv4.is_none() || self.rng.one_in(2)) {
+            let prefix = ue
+                .ipv6
+                .unwrap_or(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xfff, 0, 0, 0, 0));
+            self.make_ipv6(&mut spec, prefix);
+        }
         spec
     }
 
@@ -87,7 +105,7 @@ impl Generator {
         };
         let remotes = [SERVER, SERVER, SERVER, ELSEWHERE, IMS_SERVER, OUR_N6];
         let remote = self.rng.pick(&remotes);
-        let mut spec = PacketSpec::new(entry, remote);
+        let mut spec = PacketSpec::new(entry, remote.into());
         spec.gtpu.qfi = match self.rng.below(5) {
             0 => None,
             _ => Some(self.rng.pick(&[1, 5, 9, 9, 63])),
@@ -99,6 +117,7 @@ impl Generator {
     fn fault(&mut self, spec: &mut PacketSpec) {
         match self.rng.below(11) {
             0..=1 => self.entry_fault(spec),
+            10 if spec.remote.is_ipv6() => self.ipv6_fault(spec),
             10 => {
                 let mut ip = spec.inner;
                 self.ip_fault(&mut ip);
@@ -112,20 +131,42 @@ impl Generator {
             3..=4 => self.gtpu_fault(spec),
             5 => self.udp_fault(spec),
             6 => self.eth_fault(spec),
-            7 => spec.inner.ttl = self.rng.below(3) as u8,
-            8 => spec.damage.flip = Some((self.rng.below(120) as u16, 1 << self.rng.below(8))),
+            7 => {
+                spec.inner.ttl = self.rng.below(3) as u8;
+                spec.inner6.hop_limit = spec.inner.ttl;
+            }
+            8 => {
+                // Bit 5 makes IPv6 of an inner IPv4 packet.
+                let bits: &[u8] = match self.features.ipv6 {
+                    true => &[0, 1, 2, 3, 4, 5, 6, 7],
+                    false => &[0, 1, 2, 3, 4, 6, 7],
+                };
+                let mask = 1 << self.rng.pick(bits);
+                spec.damage.flip = Some((self.rng.below(120) as u16, mask));
+            }
             _ => spec.damage.cut = Some(self.rng.below(120) as u16),
         }
     }
 
     fn entry_fault(&mut self, spec: &mut PacketSpec) {
-        let stranger = Ipv4Addr::new(10, 45, 77, self.rng.below(3) as u8);
+        let low = self.rng.below(3) as u8;
+        let is_ipv6 = spec.remote.is_ipv6();
+        // The same as an IPv6 address where the packet is one.
+        let fitting = |ipv4: Ipv4Addr, ipv6: Ipv6Addr| match is_ipv6 {
+            true => IpAddr::V6(ipv6),
+            false => IpAddr::V4(ipv4),
+        };
+        let prefix = Ipv6Addr::new(0x2001, 0xdb8, 0x77, low.into(), 0, 0, 0, 1);
+        let stranger = fitting(Ipv4Addr::new(10, 45, 77, low), prefix);
         match &mut spec.entry {
             Entry::Plain { ue, link } => match self.rng.below(4) {
                 0 => *ue = stranger,
                 1 => *link = self.rng.pick(&[0, 1, 2, 3]),
-                2 => *ue = Ipv4Addr::new(198, 51, 100, 1),
-                _ => *ue = self.rng.pick(&[N3, N9, Ipv4Addr::BROADCAST]),
+                2 => *ue = fitting(OUR_N6, OUR_N6_6),
+                _ => {
+                    let other = self.rng.pick(&[N3, N9, Ipv4Addr::BROADCAST]);
+                    *ue = fitting(other, OUR_N6_6);
+                }
             },
             Entry::Tunnel {
                 wrong,
@@ -138,14 +179,18 @@ impl Generator {
                 1 => *wrong = self.rng.next() as u32,
                 2 => *peer = Ipv4Addr::new(172, 16, 0, 1),
                 3 => spec.spoofed = Some(stranger),
-                _ => spec.remote = self.rng.pick(&[SILENT, Ipv4Addr::new(10, 45, 0, 0)]),
+                _ => {
+                    let remote = self.rng.pick(&[SILENT, Ipv4Addr::new(10, 45, 0, 0)]);
+                    spec.remote = fitting(remote, SILENT6);
+                }
             },
         }
     }
 
     fn ip_fault(&mut self, ip: &mut IpSpec) {
         match self.rng.below(11) {
-            0 => ip.version = self.rng.pick(&[0, 5, 6]),
+            0 if self.features.ipv6 => ip.version = self.rng.pick(&[0, 5, 6]),
+            0 => ip.version = self.rng.pick(&[0, 5]),
             1 => ip.options = self.rng.within(1, 10) as u8,
             2 => ip.header_len_error = self.rng.pick(&[-5, -1, 1, 3, 10]),
             3 => ip.total_len_error = self.rng.pick(&[-60, -9, -1, 1, 8, 1000]),
@@ -208,7 +253,11 @@ impl Generator {
                 ];
                 eth.vlan = self.rng.pick(&vlans);
             }
-            2 => eth.ether_type = Some(self.rng.pick(&[0x0806, 0x86dd, 0x88a8, 0x0000])),
+            2 if self.features.ipv6 => {
+                let types = [0x0806, 0x0800, 0x86dd, 0x88a8, 0x0000];
+                eth.ether_type = Some(self.rng.pick(&types));
+            }
+            2 => eth.ether_type = Some(self.rng.pick(&[0x0806, 0x88a8, 0x0000])),
             _ => eth.padding = vec![0xee; self.rng.within(1, 40) as usize],
         }
     }

@@ -24,7 +24,10 @@ impl Generator {
         if self.rng.one_in(2) {
             self.more_flows(&mut rules, ue, dn, relays);
         }
-        if self.rng.one_in(5) {
+        if self.features.filters {
+            self.filtered_pdrs(&mut rules, ue);
+        }
+        if self.features.filters && self.rng.one_in(5) {
             self.router_solicitation(&mut rules, ue);
         }
         if self.rng.one_in(5) {
@@ -32,33 +35,77 @@ impl Generator {
         }
         self.qos(&mut rules);
         self.usage(&mut rules);
+        if self.rng.one_in(40) {
+            self.wrong_in_one_place(&mut rules);
+        }
         Session { ue, dn, rules }
     }
 
-    fn ue(&mut self, slot: Slot, ims: bool) -> Ipv4Addr {
+    fn ue(&mut self, slot: Slot, ims: bool) -> UeSpec {
         let low = (self.rng.below(4) * 64) as u8 + slot;
         let own = if self.rng.one_in(20) { 0 } else { slot };
-        match self.rng.below(8) {
+        let ipv4 = match self.rng.below(8) {
             0 => Ipv4Addr::new(10, 99, own, low),
             _ if ims => Ipv4Addr::new(10, 46, own, low),
             _ => Ipv4Addr::new(10, 45, own, low),
+        };
+        let prefix = self.prefix(own, low);
+        let kinds = match self.features.ipv6 {
+            true => 5,
+            false => 1,
+        };
+        // IPv6 alone, both, or IPv4 alone.
+        match self.rng.below(kinds) {
+            4 => UeSpec {
+                ipv6: Some(prefix),
+                ..UeSpec::default()
+            },
+            2..=3 => UeSpec {
+                ipv4: Some(ipv4),
+                ipv6: Some(prefix),
+                ..UeSpec::default()
+            },
+            _ => UeSpec {
+                ipv4: Some(ipv4),
+                ..UeSpec::default()
+            },
         }
     }
 
-    fn uplink(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+    /// What a PDI names of a UE's addresses: now and then one of two alone.
+    pub(super) fn named(&mut self, ue: UeSpec) -> UeSpec {
+        let has_both = ue.ipv4.is_some() && ue.ipv6.is_some();
+        match has_both && self.rng.one_in(6) {
+            true if self.rng.one_in(2) => UeSpec { ipv4: None, ..ue },
+            true => UeSpec { ipv6: None, ..ue },
+            false => ue,
+        }
+    }
+
+    /// The addresses, or none.
+    fn maybe_named(&mut self, ue: UeSpec) -> UeSpec {
+        match self.rng.one_in(2) {
+            true => self.named(ue),
+            false => UeSpec::default(),
+        }
+    }
+
+    fn uplink(&mut self, rules: &mut Rules, ue: UeSpec, dn: &'static str, relays: bool) {
         let f_teid = self.f_teid(N3);
         let instance = self.maybe(ACCESS);
-        let repeats_ue = self.rng.one_in(2);
+        let ue = self.maybe_named(ue);
+        let filters = self.filters(&ue);
         rules.pdrs.push(PdrSpec {
             id: 1,
             precedence: 255,
             source: Side::Access,
             instance,
             f_teid,
-            ue: repeats_ue.then_some(ue),
+            ue,
             ue_is_destination: false,
             qfis: vec![],
-            filter: self.filter(),
+            filters,
+            is_wrong: false,
             removes_outer: true,
             far: 1,
             qers: vec![],
@@ -81,17 +128,19 @@ impl Generator {
         });
     }
 
-    fn downlink(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+    fn downlink(&mut self, rules: &mut Rules, ue: UeSpec, dn: &'static str, relays: bool) {
+        let filters = self.filters(&ue);
         let pdr = PdrSpec {
             id: 2,
             precedence: 255,
             source: Side::Core,
             instance: if dn == IMS { Some(dn) } else { self.maybe(dn) },
             f_teid: TeidSpec::None,
-            ue: Some(ue),
+            ue: self.named(ue),
             ue_is_destination: !self.rng.one_in(4),
             qfis: vec![],
-            filter: self.filter(),
+            filters,
+            is_wrong: false,
             removes_outer: false,
             far: 2,
             qers: vec![],
@@ -102,7 +151,7 @@ impl Generator {
             true => PdrSpec {
                 instance: self.maybe(N9_NAME),
                 f_teid: self.f_teid(N9),
-                ue: self.rng.one_in(2).then_some(ue),
+                ue: self.maybe_named(ue),
                 removes_outer: true,
                 ..pdr
             },
@@ -122,7 +171,7 @@ impl Generator {
     }
 
     /// A second QoS flow, before or behind the first.
-    fn more_flows(&mut self, rules: &mut Rules, ue: Ipv4Addr, dn: &'static str, relays: bool) {
+    fn more_flows(&mut self, rules: &mut Rules, ue: UeSpec, dn: &'static str, relays: bool) {
         let qfis = match self.rng.below(3) {
             0 => vec![],
             1 => vec![self.rng.pick(&[1, 5, 9])],
@@ -135,7 +184,7 @@ impl Generator {
                 TeidSpec::Choose => TeidSpec::Choose,
                 other => other,
             },
-            filter: Filter::None,
+            filters: vec![],
             qfis,
             far: self.rng.pick(&[1, 3]),
             ..rules.pdrs[0].clone()
@@ -162,9 +211,9 @@ impl Generator {
             rules.pdrs.push(PdrSpec {
                 id: 4,
                 precedence: self.rng.pick(&[1, 100, 300]),
-                ue: Some(ue),
+                ue: self.named(ue),
                 far: self.rng.pick(&[2, 4]),
-                filter: self.filter(),
+                filters: self.filters(&ue),
                 ..rules.pdrs[1].clone()
             });
             rules.fars.push(FarSpec {
@@ -175,13 +224,13 @@ impl Generator {
         }
     }
 
-    /// Open5GS provisions such a PDR for every session: it never matches an IPv4 packet.
-    fn router_solicitation(&mut self, rules: &mut Rules, ue: Ipv4Addr) {
+    /// Open5GS provisions such a PDR for every session: it matches Router Solicitations alone.
+    fn router_solicitation(&mut self, rules: &mut Rules, ue: UeSpec) {
         rules.pdrs.push(PdrSpec {
             id: 9,
             precedence: 1,
-            filter: Filter::Ipv6,
-            ue: self.rng.one_in(2).then_some(ue),
+            filters: vec![FilterSpec::solicitations()],
+            ue: self.maybe_named(ue),
             qfis: vec![],
             f_teid: match self.rng.below(3) {
                 0 => TeidSpec::Choose,
@@ -212,17 +261,22 @@ impl Generator {
             source: Side::Control,
             instance: None,
             f_teid: TeidSpec::Choose,
-            ue: None,
+            ue: UeSpec::default(),
             qfis: vec![],
-            filter: Filter::None,
+            filters: vec![],
             removes_outer: true,
             far: self.rng.pick(&[1, 2]),
             ..rules.pdrs[0].clone()
         });
+        let filters = match self.rng.below(3) {
+            0 => vec![],
+            _ if self.features.filters => vec![FilterSpec::solicitations()],
+            _ => vec![FilterSpec::all()],
+        };
         rules.pdrs.push(PdrSpec {
             id: 21,
             precedence: self.rng.pick(&[1, 1000]),
-            filter: self.rng.pick(&[Filter::Ipv6, Filter::Ipv6, Filter::None]),
+            filters,
             far: 20,
             ..rules.pdrs[0].clone()
         });
@@ -296,7 +350,7 @@ impl Generator {
         }
     }
 
-    fn f_teid(&mut self, address: Ipv4Addr) -> TeidSpec {
+    pub(super) fn f_teid(&mut self, address: Ipv4Addr) -> TeidSpec {
         match self.rng.below(8) {
             0..=3 => TeidSpec::Choose,
             4..=5 => TeidSpec::ChooseId(if address == N3 { 1 } else { 2 }),
@@ -330,13 +384,5 @@ impl Generator {
 
     pub(super) fn maybe(&mut self, name: &'static str) -> Option<&'static str> {
         (!self.rng.one_in(4)).then_some(name)
-    }
-
-    fn filter(&mut self) -> Filter {
-        match self.rng.below(8) {
-            0 => Filter::All,
-            1 => Filter::Ipv6OrAll,
-            _ => Filter::None,
-        }
     }
 }

@@ -1,0 +1,270 @@
+//! ICMPv6 (RFC 4443) at our own addresses: echo, and errors for UEs and towards the data network.
+
+use super::answer::From;
+use super::{Control, PrefixOwners};
+use crate::frame::{self, FlowIpv6, Frames};
+use core::net::Ipv6Addr;
+use sluice_datapath::message::IcmpCause;
+use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_wire::eth::{Eth, MacAddr};
+use sluice_wire::icmpv6::{
+    ECHO_REQUEST, ErrorMessage, Icmpv6, Icmpv6Error, NEIGHBOUR_ADVERTISEMENT,
+    NEIGHBOUR_SOLICITATION, may_answer_with_error, turn_into_reply, write_error,
+};
+use sluice_wire::ipv6::{Ipv6, MIN_MTU, Protocol, pseudo_header_sum};
+
+/// Hop limit of what may leave the link.
+const HOP_LIMIT: u8 = 64;
+
+/// A packet to one of our addresses and whom to answer.
+struct Arrived<'a> {
+    id: InterfaceId,
+    interface: &'a Interface,
+    from: From,
+    ip: Ipv6<'a>,
+    /// The packet that `ip` is a view of, without padding.
+    packet: &'a [u8],
+}
+
+impl Arrived<'_> {
+    /// The way back. To a UE it leads through the path, as if the data network had answered.
+    fn back(&self) -> FlowIpv6 {
+        let mac = match self.from {
+            From::Link(mac) => mac,
+            From::Ue => MacAddr(self.interface.mac),
+        };
+        FlowIpv6 {
+            mac,
+            source: self.ip.destination(),
+            destination: self.ip.source(),
+            hop_limit: HOP_LIMIT,
+        }
+    }
+
+    /// Sends an ICMPv6 message back; false if it is too long.
+    fn send(&self, message: &[u8], out: &mut impl Frames) -> bool {
+        let frame = frame::icmpv6(self.interface, &self.back(), message);
+        match (&frame, self.from) {
+            (Some(frame), From::Link(_)) => out.transmit(self.id, frame),
+            (Some(frame), From::Ue) => out.receive(self.interface.port, frame),
+            (None, _) => {}
+        }
+        frame.is_some()
+    }
+}
+
+fn whole<'a>(bytes: &'a [u8], ip: &Ipv6<'_>) -> &'a [u8] {
+    bytes.get(..ip.total_len()).unwrap_or(bytes)
+}
+
+impl Control {
+    pub(super) fn answer_ipv6(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        eth: &Eth<'_>,
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv6::parse(eth.payload()) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        if let Ok(NEIGHBOUR_SOLICITATION | NEIGHBOUR_ADVERTISEMENT) =
+            Icmpv6::parse(&ip).map(|icmp| icmp.kind())
+        {
+            return self.discovery(now_ns, id, interface, (eth.source(), &ip), out);
+        }
+        let arrived = Arrived {
+            id,
+            interface,
+            from: From::Link(eth.source()),
+            ip,
+            packet: whole(eth.payload(), &ip),
+        };
+        self.answer_at_own_address(now_ns, &arrived, out);
+    }
+
+    pub(super) fn answer_ue_ipv6(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        interface: &Interface,
+        packet: &[u8],
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv6::parse(packet) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let arrived = Arrived {
+            id,
+            interface,
+            from: From::Ue,
+            ip,
+            packet: whole(packet, &ip),
+        };
+        self.answer_at_own_address(now_ns, &arrived, out);
+    }
+
+    fn answer_at_own_address(&mut self, now_ns: u64, arrived: &Arrived<'_>, out: &mut impl Frames) {
+        let (source, destination) = (arrived.ip.source(), arrived.ip.destination());
+        let own = &arrived.interface.addresses_ipv6;
+        let is_answerable = own.contains(&destination)
+            && !own.contains(&source)
+            && !source.is_unspecified()
+            && !source.is_multicast();
+        match Icmpv6::parse(&arrived.ip) {
+            _ if !is_answerable => self.counters.ignored += 1,
+            Ok(icmp) if icmp.kind() == ECHO_REQUEST => self.echo_ipv6(arrived, out),
+            // RFC 1122, 4.1.3.4: a damaged datagram is discarded silently.
+            Err(Icmpv6Error::Protocol(Protocol::UDP | Protocol::TCP))
+                if is_undamaged(&arrived.ip) =>
+            {
+                self.unreachable_ipv6(now_ns, arrived, out);
+            }
+            _ => self.counters.ignored += 1,
+        }
+    }
+
+    fn echo_ipv6(&mut self, arrived: &Arrived<'_>, out: &mut impl Frames) {
+        let mut message = frame::Frame::new();
+        // Behind extension headers, which the answer does not repeat.
+        let request = arrived.ip.upper_layer().payload;
+        let fits = message.try_extend_from_slice(request).is_ok();
+        let is_reply = fits && turn_into_reply(&mut message);
+        match is_reply && arrived.send(&message, out) {
+            true => self.counters.icmpv6_echo_replies += 1,
+            false => self.counters.ignored += 1,
+        }
+    }
+
+    /// Nothing listens at our addresses: neither TCP nor UDP (RFC 4443, 3.1).
+    fn unreachable_ipv6(&mut self, now_ns: u64, arrived: &Arrived<'_>, out: &mut impl Frames) {
+        let error = ErrorMessage::PortUnreachable;
+        if !may_answer_with_error(&arrived.ip, error) {
+            self.counters.ignored += 1;
+            return;
+        }
+        if !self.icmp_errors.allow((), now_ns) {
+            self.counters.limited += 1;
+            return;
+        }
+        let mut message = [0; MIN_MTU];
+        let (from, to) = (arrived.ip.destination(), arrived.ip.source());
+        let written = write_error(&mut message, from, to, error, arrived.packet);
+        if let Some(message) = written.and_then(|len| message.get(..len))
+            && arrived.send(message, out)
+        {
+            self.counters.icmpv6_errors += 1;
+        }
+    }
+
+    /// An ICMPv6 error about an inner packet: to a UE through its session, to the data network by the next
+    /// hop. No sender may be told of an MTU below 1280 (RFC 8200, 5).
+    pub(super) fn send_icmpv6_error(
+        &mut self,
+        now_ns: u64,
+        inner: &[u8],
+        cause: IcmpCause,
+        owners: &impl PrefixOwners,
+        out: &mut impl Frames,
+    ) {
+        let Ok(ip) = Ipv6::parse(inner) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        let error = match cause {
+            IcmpCause::TtlExceeded => ErrorMessage::HopLimitExceeded,
+            IcmpCause::TooBig(mtu) => ErrorMessage::PacketTooBig {
+                mtu: u32::from(mtu).max(MIN_MTU as u32),
+            },
+        };
+        // What we sent ourselves needs no error to ourselves.
+        let source = ip.source();
+        let ours = |i: &Interface| i.addresses_ipv6.contains(&source);
+        if !may_answer_with_error(&ip, error)
+            || source.is_unicast_link_local()
+            || self.tables.interfaces.iter().any(ours)
+        {
+            self.counters.ignored += 1;
+            return;
+        }
+        let original = whole(inner, &ip);
+        match self.ue_side_ipv6(source, owners) {
+            Some(id) => self.send_error_to_ue(id, source, error, original, out),
+            None => self.send_error_to_network(now_ns, source, error, original, out),
+        };
+    }
+
+    fn send_error_to_ue(
+        &mut self,
+        id: InterfaceId,
+        to: Ipv6Addr,
+        error: ErrorMessage,
+        original: &[u8],
+        out: &mut impl Frames,
+    ) -> Option<()> {
+        let interface = self.interface(id)?;
+        let frame = error_frame(&interface, MacAddr(interface.mac), to, error, original)?;
+        self.counters.icmpv6_errors += 1;
+        out.receive(interface.port, &frame);
+        Some(())
+    }
+
+    fn send_error_to_network(
+        &mut self,
+        now_ns: u64,
+        to: Ipv6Addr,
+        error: ErrorMessage,
+        original: &[u8],
+        out: &mut impl Frames,
+    ) -> Option<()> {
+        let (id, station) = self.directory.plain_towards(to.into())?;
+        let interface = self.interface(id)?;
+        let Some(mac) = self.directory.neighbours.mac(id, station) else {
+            let question = self.directory.want(id, station, now_ns)?;
+            self.ask(question, out);
+            return None;
+        };
+        let frame = error_frame(&interface, mac, to, error, original)?;
+        self.counters.icmpv6_errors += 1;
+        out.transmit(id, &frame);
+        Some(())
+    }
+
+    /// The plain interface behind which the path finds the UE with this address.
+    fn ue_side_ipv6(&self, address: Ipv6Addr, owners: &impl PrefixOwners) -> Option<InterfaceId> {
+        let prefix = (address.to_bits() >> 64) as u64;
+        let (instance, _) = self.owner_of(prefix, owners)?;
+        self.directory.ipv6_interface_of(instance)
+    }
+}
+
+/// An error from the first address of an interface, which is no link-local one.
+fn error_frame(
+    interface: &Interface,
+    mac: MacAddr,
+    to: Ipv6Addr,
+    error: ErrorMessage,
+    original: &[u8],
+) -> Option<frame::Frame> {
+    let flow = FlowIpv6 {
+        mac,
+        source: *interface.addresses_ipv6.first()?,
+        destination: to,
+        hop_limit: HOP_LIMIT,
+    };
+    let mut message = [0; MIN_MTU];
+    let len = write_error(&mut message, flow.source, to, error, original)?;
+    frame::icmpv6(interface, &flow, message.get(..len)?)
+}
+
+/// Whether the checksum of a whole UDP datagram or TCP segment is right; IPv6 knows none without one
+/// (RFC 8200, 8.1).
+fn is_undamaged(ip: &Ipv6<'_>) -> bool {
+    let upper = ip.upper_layer();
+    let len = upper.payload.len() as u32;
+    let sum = pseudo_header_sum(ip.source(), ip.destination(), upper.protocol, len);
+    !upper.is_fragment && sum.add_bytes(upper.payload).verifies()
+}

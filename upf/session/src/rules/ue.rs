@@ -1,0 +1,112 @@
+//! UE addresses of a session, and what a PDI says of them (TS 23.501, 5.8.2.2).
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::num::NonZeroU64;
+
+/// Address families, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Families(u8);
+
+impl Families {
+    /// Neither.
+    pub const NONE: Self = Self(0);
+    /// IPv4.
+    pub const IPV4: Self = Self(1);
+    /// IPv6.
+    pub const IPV6: Self = Self(2);
+    /// Both.
+    pub const BOTH: Self = Self(3);
+
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// What is in one of them.
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These, or `other` where there are none.
+    pub const fn or_if_none(self, other: Self) -> Self {
+        if self.0 == 0 { other } else { self }
+    }
+
+    /// True if there are none.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// As a number, to be kept.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Those that were kept so.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::BOTH.0)
+    }
+}
+
+/// The addresses of a session's UE. Once told they stay for as long as the session lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UeAddresses {
+    /// The IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The upper half of its IPv6 addresses.
+    pub prefix: Option<NonZeroU64>,
+}
+
+impl UeAddresses {
+    /// Which there are.
+    pub const fn families(&self) -> Families {
+        let ipv4 = self.ipv4.is_some() as u8 * Families::IPV4.0;
+        let ipv6 = self.prefix.is_some() as u8 * Families::IPV6.0;
+        Families(ipv4 | ipv6)
+    }
+
+    /// The IPv4 address as the path has it; 0 is none.
+    pub fn ipv4_u32(&self) -> u32 {
+        self.ipv4.map_or(0, u32::from)
+    }
+
+    /// The prefix as the path has it; 0 is none.
+    pub fn prefix_u64(&self) -> u64 {
+        self.prefix.map_or(0, NonZeroU64::get)
+    }
+
+    /// Those of some families.
+    pub fn of(&self, families: Families) -> Self {
+        let has = |family| !families.and(family).is_none();
+        Self {
+            ipv4: self.ipv4.filter(|_| has(Families::IPV4)),
+            prefix: self.prefix.filter(|_| has(Families::IPV6)),
+        }
+    }
+
+    /// True if an address is the UE's.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => self.ipv4 == Some(address),
+            IpAddr::V6(address) => {
+                let upper = (address.to_bits() >> 64) as u64;
+                self.prefix.is_some_and(|prefix| prefix.get() == upper)
+            }
+        }
+    }
+
+    /// The prefix as text.
+    pub fn prefix_text(&self) -> Option<String> {
+        let prefix = self.prefix?.get();
+        Some(format!("{}/64", Ipv6Addr::from(u128::from(prefix) << 64)))
+    }
+}
+
+/// What a PDI says of the UE's addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UeMatch {
+    /// Of which family it names the session's address; of none: all.
+    pub families: Families,
+    /// Where plain packets to it are looked up.
+    pub instance: u8,
+}

@@ -1,0 +1,75 @@
+//! UE addresses in a record, and what most PDRs say of them.
+
+use super::{Kinds, OctetReader, OctetWriter};
+use crate::rules::{Key, Pdr, Rules, UeAddresses, UeMatch};
+use core::net::Ipv4Addr;
+use core::num::NonZeroU64;
+
+/// Octets at the most.
+pub const UE_MAX: usize = 4 + 8 + 1;
+
+/// The addresses, and the network instance of the first entry for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordUe {
+    pub addresses: UeAddresses,
+    pub instance: u8,
+}
+
+impl RecordUe {
+    /// Of a session.
+    pub fn of(rules: &Rules) -> Self {
+        let mut keys = rules.endpoints.iter().map(|e| e.key);
+        let instance = keys.find_map(|key| match key {
+            Key::Ue { instance } => Some(instance),
+            _ => None,
+        });
+        let addresses = rules.ue;
+        let instance = instance.filter(|_| !addresses.families().is_none());
+        Self {
+            addresses,
+            instance: instance.unwrap_or(0),
+        }
+    }
+
+    pub fn write(&self, pen: &mut OctetWriter<'_>) {
+        let UeAddresses { ipv4, prefix } = self.addresses;
+        if let Some(address) = ipv4 {
+            pen.u32(address.into());
+        }
+        if let Some(prefix) = prefix {
+            pen.u64(prefix.get());
+        }
+        if ipv4.is_some() || prefix.is_some() {
+            pen.u8(self.instance);
+        }
+    }
+
+    pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
+        let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
+        let addresses = UeAddresses {
+            ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
+            prefix: match has_prefix {
+                true => NonZeroU64::new(eye.u64()),
+                false => None,
+            },
+        };
+        let instance = if has_ipv4 || has_prefix { eye.u8() } else { 0 };
+        Self {
+            addresses,
+            instance,
+        }
+    }
+
+    /// What a PDR says of the UE that says the usual: all of the addresses, and where they are looked up.
+    pub fn usual(&self, has_tunnel: bool) -> UeMatch {
+        UeMatch {
+            families: self.addresses.families(),
+            instance: if has_tunnel { 0 } else { self.instance },
+        }
+    }
+
+    /// What it says if that is something else.
+    pub fn unusual(&self, pdr: &Pdr) -> Option<UeMatch> {
+        pdr.ue.filter(|ue| *ue != self.usual(pdr.tunnel.is_some()))
+    }
+}

@@ -1,0 +1,93 @@
+//! Messages that SMFs of others sent, replayed as they were recorded.
+//!
+//! `SLUICE_INTEROP` names a directory with a file for each core: a message a line, its name and its octets
+//! in hexadecimal. UP SEIDs stand in them as another UPF gave them, and are replaced.
+
+use super::bench::*;
+use sluice_wire::pfcp::element::Element;
+use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, ie};
+use std::path::PathBuf;
+
+/// The N3 address at which the UPF that was recorded had its F-TEIDs.
+const RECORDED_N3: [u8; 4] = [10, 100, 3, 1];
+const SMF: core::net::Ipv4Addr = core::net::Ipv4Addr::new(10, 100, 4, 2);
+
+fn messages(file: &str) -> Option<Vec<(String, Vec<u8>)>> {
+    let Some(directory) = std::env::var_os("SLUICE_INTEROP") else {
+        println!("skipped: needs SLUICE_INTEROP, a directory of recorded messages");
+        return None;
+    };
+    let text = std::fs::read_to_string(PathBuf::from(directory).join(file)).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let messages = lines.map(|line| {
+        let (name, octets) = line.rsplit_once(' ').unwrap();
+        let pairs = octets.as_bytes().chunks(2);
+        let octet = |pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
+        (name.to_owned(), at_our_n3(pairs.map(octet).collect()))
+    });
+    Some(messages.collect())
+}
+
+fn at_our_n3(mut message: Vec<u8>) -> Vec<u8> {
+    let places = message.windows(4).enumerate();
+    let places = places.filter(|(_, octets)| *octets == RECORDED_N3);
+    for at in places.map(|(at, _)| at).collect::<Vec<_>>() {
+        message[at..at + 4].copy_from_slice(&N3.octets());
+    }
+    message
+}
+
+/// Sends all messages but those that are `passed` over; all must be accepted.
+fn replay(file: &str, passed: impl Fn(&str) -> bool) {
+    let Some(messages) = messages(file) else {
+        return;
+    };
+    let (mut bench, mut seid) = (Bench::new(), [0; 8]);
+    for (name, mut message) in messages.into_iter().filter(|(name, _)| !passed(name)) {
+        let kind = Header::parse(&message).unwrap().0.message_type;
+        let names_session = [
+            MessageType::SESSION_MODIFICATION_REQUEST,
+            MessageType::SESSION_DELETION_REQUEST,
+        ];
+        if names_session.contains(&kind) {
+            message[4..12].copy_from_slice(&seid);
+        }
+        let answer = bench.ask_bytes(SMF, &message).unwrap();
+        let (_, body) = Header::parse(&answer).unwrap();
+        let cause = Cause::decode(ie::first(body, IeType::CAUSE).unwrap()).unwrap();
+        assert_eq!(cause, Cause::REQUEST_ACCEPTED, "{file}: {name}");
+        if kind == MessageType::SESSION_ESTABLISHMENT_REQUEST {
+            let up = ie::first(body, IeType::F_SEID).unwrap();
+            seid.copy_from_slice(&up[1..9]);
+        }
+    }
+    bench.assert_well_spoken();
+}
+
+#[test]
+fn open5gs_attaches_a_ue_with_ipv4() {
+    replay("open5gs-ipv4.txt", |_| false);
+}
+
+#[test]
+fn open5gs_attaches_ues_with_ipv6() {
+    replay("open5gs-ipv4v6.txt", |_| false);
+}
+
+#[test]
+fn open5gs_adds_a_dedicated_flow() {
+    replay("open5gs-flow.txt", |_| false);
+}
+
+#[test]
+fn open5gs_restores_its_sessions() {
+    replay("open5gs-restored.txt", |_| false);
+}
+
+#[test]
+fn free5gc_attaches_with_and_without_filters() {
+    // Its URRs ask for a report at the first packet, which is refused.
+    replay("free5gc.txt", |name| {
+        name.contains("urr=true") || name == "release"
+    });
+}

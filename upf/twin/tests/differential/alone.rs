@@ -1,0 +1,193 @@
+//! Cases on the twin alone: whether they reach all that they should, and whether a twin that is wrong in
+//! one small way would be seen from outside.
+
+use crate::coverage::{self, Counts};
+use crate::encode::{establishment, modification, read_establishment, read_modification};
+use crate::features::Features;
+use crate::frames;
+use crate::refusal;
+use crate::run::{Falsify, Names};
+use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
+use crate::world;
+use sluice_twin::{Outcome, SessionId, Side, Twin, TwinConfig};
+use sluice_wire::ids::Teid;
+use sluice_wire::pfcp::Writer;
+use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
+use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::value::{FTeid, NtpTime};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// What is to be seen from outside.
+#[derive(PartialEq, Debug)]
+pub enum Event {
+    Answer(&'static str),
+    Reports(Vec<UsageReport<'static>>),
+    Outcomes(Vec<Outcome>),
+}
+
+/// A twin, and a UP function that chooses F-TEIDs one after the other.
+pub struct Alone<'f> {
+    world: TwinConfig,
+    twin: Twin,
+    falsify: &'f mut dyn Falsify,
+    sessions: BTreeMap<Slot, SessionId>,
+    ues: BTreeMap<Slot, UeSpec>,
+    chosen: BTreeMap<(SessionId, u8), FTeid>,
+    last: u32,
+    now_ns: u64,
+    events: Vec<Event>,
+}
+
+/// All that is to be seen of a case.
+pub fn events(
+    case: &Case,
+    features: Features,
+    falsify: &mut dyn Falsify,
+    counts: &mut Counts,
+) -> Vec<Event> {
+    let world = world::world(true, features);
+    let mut alone = Alone {
+        twin: Twin::new(world.clone()),
+        world,
+        falsify,
+        sessions: BTreeMap::new(),
+        ues: BTreeMap::new(),
+        chosen: BTreeMap::new(),
+        last: 0,
+        now_ns: 1_000_000_000,
+        events: Vec::new(),
+    };
+    for step in &case.steps {
+        coverage::count(counts, step);
+        alone.step(step);
+    }
+    alone.step(&Step::Advance(100_000_000_000));
+    for id in alone.sessions.values() {
+        let reports = alone.twin.delete(*id, NtpTime(9)).expect("it is there");
+        alone.events.push(Event::Reports(reports));
+    }
+    for event in &alone.events {
+        let names: Vec<&str> = match event {
+            Event::Answer(name) => vec![name],
+            Event::Outcomes(all) => all.iter().map(crate::compare::name).collect(),
+            Event::Reports(_) => vec![],
+        };
+        for name in names {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    alone.events
+}
+
+impl Alone<'_> {
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Establish(slot, rules) => self.establish(*slot, rules),
+            Step::Modify(slot, change) => self.modify(*slot, change),
+            Step::Delete(slot) => self.delete(*slot),
+            Step::Packets(packets) => packets.iter().for_each(|p| self.packet(p)),
+            Step::Advance(ns) => {
+                self.now_ns += ns;
+                let dropped = self.twin.advance(self.now_ns).into_iter();
+                let dropped = dropped.map(|d| Outcome::Dropped(d, None));
+                self.events.push(Event::Outcomes(dropped.collect()));
+            }
+        }
+    }
+
+    fn establish(&mut self, slot: Slot, rules: &Rules) {
+        if self.sessions.contains_key(&slot) {
+            return;
+        }
+        self.last += 1;
+        let id = self.last.into();
+        let mut bytes = vec![0; 16_384];
+        let mut out = Writer::new(&mut bytes);
+        establishment(&mut out, 1, rules).expect("it has room");
+        let mut request = SessionEstablishmentRequest::default();
+        read_establishment(&mut request, out.written());
+        self.falsify.establishment(&mut request);
+        let created = self.created(id, &request.create_pdr);
+        let granted = self.twin.establish(id, &request, &created, NtpTime(9));
+        if granted.is_ok() {
+            self.sessions.insert(slot, id);
+        }
+        self.ues.insert(slot, crate::run::ue_of(rules));
+        self.events.push(Event::Answer(refusal::name(&granted)));
+    }
+
+    fn modify(&mut self, slot: Slot, change: &Change) {
+        let Some(id) = self.sessions.get(&slot).copied() else {
+            return;
+        };
+        let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
+            .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
+            .collect();
+        let mut bytes = vec![0; 16_384];
+        let mut out = Writer::new(&mut bytes);
+        modification(&mut out, change, &|pdr| known.get(&pdr).copied()).expect("it has room");
+        let mut request = SessionModificationRequest::default();
+        read_modification(&mut request, out.written());
+        self.falsify.modification(&mut request);
+        let created = self.created(id, &request.create_pdr);
+        let modified = self.twin.modify(id, &request, &created, NtpTime(9));
+        let name = refusal::name(&modified.clone().map(drop));
+        self.events.push(Event::Answer(name));
+        let modified = modified.unwrap_or_default();
+        self.events.push(Event::Reports(modified.reports));
+        self.events.push(Event::Outcomes(modified.end_markers));
+    }
+
+    fn delete(&mut self, slot: Slot) {
+        if let Some(id) = self.sessions.remove(&slot) {
+            let reports = self.twin.delete(id, NtpTime(9));
+            let reports = reports.expect("it is there");
+            self.events.push(Event::Reports(reports));
+        }
+    }
+
+    fn packet(&mut self, spec: &PacketSpec) {
+        let names = Names {
+            twin: &self.twin,
+            sessions: &self.sessions,
+            ues: &self.ues,
+        };
+        let (port, frames) = frames::build(spec, &self.world, &names);
+        for frame in frames {
+            let mut outcomes = self.twin.packet(self.now_ns, port, &frame);
+            self.falsify.outcomes(&mut outcomes);
+            self.events.push(Event::Outcomes(outcomes));
+        }
+    }
+
+    /// What the UP function answers: an F-TEID for each CHOOSE, one for each CHOOSE ID.
+    fn created(&mut self, id: SessionId, pdrs: &[CreatePdr<'_>]) -> Vec<CreatedPdr> {
+        let mut all = Vec::new();
+        for pdr in pdrs {
+            let Some(FTeid::Choose { choose_id, .. }) = pdr.pdi.local_f_teid else {
+                continue;
+            };
+            let instance = pdr.pdi.network_instance.map(|n| n.to_string());
+            let side = Side::from_value(pdr.pdi.source_interface.0);
+            let end = side.and_then(|s| self.world.tunnel_end(s, instance.as_deref()));
+            let Some(address) = end.map(|e| e.address) else {
+                continue;
+            };
+            self.last += 1;
+            let teid = Teid::new(0x4000_0000 | self.last).expect("not 0");
+            let new = FTeid::v4(teid, address);
+            let f_teid = match choose_id {
+                Some(name) => *self.chosen.entry((id, name)).or_insert(new),
+                None => new,
+            };
+            let mut created = CreatedPdr {
+                pdr_id: pdr.pdr_id,
+                ..CreatedPdr::default()
+            };
+            created.local_f_teid.push(f_teid);
+            all.push(created);
+        }
+        all
+    }
+}

@@ -1,0 +1,199 @@
+//! Coverage: what a run of many cases must have drawn, and what must have become of it.
+
+use crate::features::Features;
+use crate::spec::*;
+use std::collections::BTreeMap;
+
+/// How often things were drawn, or happened.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+const OUTCOMES: [&str; 39] = [
+    "granted",
+    "refused",
+    "sent",
+    "arrived",
+    "to control",
+    "held",
+    "merged",
+    "ethernet_truncated",
+    "not_our_mac",
+    "unknown_vlan",
+    "ether_type",
+    "ipv4_header",
+    "ipv4_length",
+    "ipv4_checksum",
+    "outer_fragment",
+    "reassembly",
+    "udp_header",
+    "gtpu_header",
+    "gtpu_extension",
+    "gtpu_empty",
+    "gtpu_message_type",
+    "outer_source",
+    "unknown_teid",
+    "unknown_ue",
+    "inner_header",
+    "inner_length",
+    "inner_checksum",
+    "ue_source",
+    "no_pdr",
+    "far_drop",
+    "gate_closed",
+    "mbr_exceeded",
+    "ttl_exceeded",
+    "too_big",
+    "ue_destination",
+    "udp_checksum",
+    "no_route",
+    "next_hop_unresolved",
+    "n4u_absent",
+];
+
+const OF_IPV6: [&str; 18] = [
+    "ipv6_header",
+    "ipv6_length",
+    "link_local",
+    "router solicitation",
+    "refused for a UE address",
+    "refused for the PDN type",
+    "drawn: IPv4 address alone",
+    "drawn: IPv6 prefix alone",
+    "drawn: both addresses",
+    "drawn: PDI of one version",
+    "drawn: prefix in a modification",
+    "drawn: IPv6 in a tunnel",
+    "drawn: plain IPv6",
+    "drawn: extension headers",
+    "drawn: first fragment",
+    "drawn: later fragment",
+    "drawn: last hop limit",
+    "drawn: frame to a group",
+];
+
+const OF_FILTERS: [&str; 12] = [
+    "refused for an SDF filter",
+    "drawn: protocol",
+    "drawn: addresses",
+    "drawn: ports",
+    "drawn: ports of both ends",
+    "drawn: traffic class",
+    "drawn: security parameter index",
+    "drawn: flow label",
+    "drawn: filter with an ID",
+    "drawn: filter by its ID",
+    "drawn: several filters",
+    "drawn: filters in an update",
+];
+
+/// Cases after which nothing may be missing.
+const ENOUGH: u64 = 10_000;
+
+/// What a run has missed, if it was long enough to meet all.
+pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static str> {
+    if cases < ENOUGH {
+        return Vec::new();
+    }
+    let mut all = OUTCOMES.to_vec();
+    if features.ipv6 {
+        all.extend(OF_IPV6);
+    }
+    if features.filters {
+        all.extend(OF_FILTERS);
+    }
+    all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
+    all
+}
+
+/// Counts what a step is made of.
+pub fn count(counts: &mut Counts, step: &Step) {
+    let mut drawn = Vec::new();
+    match step {
+        Step::Establish(_, rules) => {
+            drawn.push(addresses(rules));
+            rules
+                .pdrs
+                .iter()
+                .for_each(|p| filters(&p.filters, &mut drawn));
+            one_version(rules, &mut drawn);
+        }
+        Step::Modify(_, change) => {
+            let mut created = change.create.pdrs.iter();
+            if created.any(|p| p.ue.ipv6.is_some()) {
+                drawn.push("drawn: prefix in a modification");
+            }
+            let mut edited = change.pdrs.iter().filter_map(|e| e.flow.as_ref());
+            if edited.any(|(_, _, filters)| !filters.is_empty()) {
+                drawn.push("drawn: filters in an update");
+            }
+        }
+        Step::Packets(packets) => packets.iter().for_each(|p| packet(p, &mut drawn)),
+        Step::Delete(_) | Step::Advance(_) => {}
+    }
+    for name in drawn {
+        *counts.entry(name).or_default() += 1;
+    }
+}
+
+fn addresses(rules: &Rules) -> &'static str {
+    let ipv4 = rules.pdrs.iter().any(|p| p.ue.ipv4.is_some());
+    let ipv6 = rules.pdrs.iter().any(|p| p.ue.ipv6.is_some());
+    match (ipv4, ipv6) {
+        (true, true) => "drawn: both addresses",
+        (true, false) => "drawn: IPv4 address alone",
+        (false, true) => "drawn: IPv6 prefix alone",
+        (false, false) => "drawn: no address",
+    }
+}
+
+fn one_version(rules: &Rules, drawn: &mut Vec<&'static str>) {
+    let ipv4_alone = |p: &PdrSpec| p.ue.ipv4.is_some() && p.ue.ipv6.is_none();
+    let has_both = addresses(rules) == "drawn: both addresses";
+    if has_both && rules.pdrs.iter().any(ipv4_alone) {
+        drawn.push("drawn: PDI of one version");
+    }
+}
+
+fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
+    for filter in filters {
+        let text = filter.flow.as_deref().unwrap_or_default();
+        let words: Vec<&str> = text.split(' ').collect();
+        let has_protocol = words.get(2).is_some_and(|w| w.parse::<u8>().is_ok());
+        let numbers = text.contains("from 1") || text.contains("from 2");
+        let by_id = filter.id.is_some() && *filter == FilterSpec::of_id(filter.id.unwrap_or(0));
+        let all = [
+            (has_protocol, "drawn: protocol"),
+            (numbers, "drawn: addresses"),
+            (words.len() > 7, "drawn: ports"),
+            (words.len() > 8, "drawn: ports of both ends"),
+            (filter.class.is_some(), "drawn: traffic class"),
+            (filter.index.is_some(), "drawn: security parameter index"),
+            (filter.label.is_some(), "drawn: flow label"),
+            (filter.id.is_some() && !by_id, "drawn: filter with an ID"),
+            (by_id, "drawn: filter by its ID"),
+            (filters.len() > 1, "drawn: several filters"),
+        ];
+        drawn.extend(all.iter().filter(|(is_there, _)| *is_there).map(|(_, n)| n));
+    }
+}
+
+fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
+    if packet.remote.is_ipv4() {
+        return;
+    }
+    let ip = &packet.inner6;
+    let is_in_tunnel = matches!(packet.entry, Entry::Tunnel { .. });
+    let fragment = |first: bool| {
+        let mut all = ip.extensions.iter();
+        all.any(|e| matches!(e, Extension::Fragment(offset, _) if (*offset == 0) == first))
+    };
+    let all = [
+        (is_in_tunnel, "drawn: IPv6 in a tunnel"),
+        (!is_in_tunnel, "drawn: plain IPv6"),
+        (!ip.extensions.is_empty(), "drawn: extension headers"),
+        (fragment(true), "drawn: first fragment"),
+        (fragment(false), "drawn: later fragment"),
+        (ip.hop_limit == 1, "drawn: last hop limit"),
+        (packet.eth.to == MacSpec::Group, "drawn: frame to a group"),
+    ];
+    drawn.extend(all.iter().filter(|(is_there, _)| *is_there).map(|(_, n)| n));
+}

@@ -1,0 +1,78 @@
+//! Grants and refusals of both sides, and what a refusal says.
+
+use crate::compare::Difference;
+use crate::spec::{Change, Rules};
+use sluice_twin::Refused;
+use sluice_wire::pfcp::value::OffendingIe;
+use sluice_wire::pfcp::{Cause, IeType};
+
+/// What a response says of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    pub cause: Cause,
+    pub offending_ie: Option<OffendingIe>,
+}
+
+/// Both grant, or both refuse; for the same IE where the twin can tell it. If they name different ones,
+/// the request may have had several faults: `without_it` is asked whether the twin refuses the request
+/// also without the fault that it named.
+pub fn agree(
+    said: Said,
+    twin: &Result<(), Refused>,
+    without_it: impl FnOnce() -> bool,
+) -> Result<(), Difference> {
+    match (said.cause.is_acceptance(), twin) {
+        (true, Ok(())) => Ok(()),
+        (false, Err(Refused::Request { said: None, .. })) => Ok(()),
+        (
+            false,
+            Err(Refused::Request {
+                said: Some(told), ..
+            }),
+        ) => {
+            let really = said.offending_ie.map(|ie| (said.cause, ie.0));
+            match really == Some(*told) || without_it() {
+                true => Ok(()),
+                false => Err(format!("refusal: really {said:?}, the twin says {told:?}")),
+            }
+        }
+        (true, Err(refused)) => Err(format!("the real thing grants, but {refused}")),
+        (false, Ok(())) => Err(format!(
+            "the real thing refuses ({said:?}), the twin grants"
+        )),
+        (false, Err(refused)) => Err(format!(
+            "the real thing refuses ({said:?}), the twin only because {refused}"
+        )),
+    }
+}
+
+/// What an answer is counted under.
+pub fn name(twin: &Result<(), Refused>) -> &'static str {
+    let said = match twin {
+        Ok(()) => return "granted",
+        Err(Refused::Request { said, .. }) => *said,
+        Err(Refused::Answer(_)) => None,
+    };
+    match said.map(|(_, ie)| ie) {
+        Some(IeType::SDF_FILTER) => "refused for an SDF filter",
+        Some(IeType::UE_IP_ADDRESS) => "refused for a UE address",
+        Some(IeType::PDN_TYPE) => "refused for the PDN type",
+        _ => "refused",
+    }
+}
+
+/// The rules without what is known to be wrong.
+pub fn repaired_rules(rules: &Rules) -> Rules {
+    let mut rules = rules.clone();
+    rules.pdn_type = None;
+    rules.pdrs.retain(|p| !p.is_wrong);
+    rules
+}
+
+/// The change without the PDRs that it creates or updates: they may name addresses and filters.
+pub fn repaired_change(change: &Change) -> Change {
+    let mut change = change.clone();
+    change.create.pdrs.clear();
+    change.pdrs.clear();
+    change
+}
