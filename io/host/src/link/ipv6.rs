@@ -11,9 +11,9 @@ use crate::netns::Ns;
 const SCOPE_GLOBAL: &str = "00";
 /// IFA_F_TENTATIVE and IFA_F_DADFAILED (rtnetlink(7)).
 const NOT_USABLE: u8 = 0x40 | 0x08;
-/// Kernel parameters of an interface that has the addresses that it is given, and no others.
+/// Kernel parameters of an interface that believes no router, and whose addresses are used at once.
 const OWN_ADDRESSES: [(&str, &str); 4] = [
-    ("addr_gen_mode", "1"),
+    ("addr_gen_mode", "0"),
     ("accept_dad", "0"),
     ("accept_ra", "0"),
     ("disable_ipv6", "0"),
