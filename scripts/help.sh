@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "Sluice: a 5G user plane, and the core around it."
+echo "Sluice: a 5G user plane function (UPF)."
 echo
 echo "First time:  make demo     installs what is missing, builds, and shows it at work"
 echo "Then:        make test     proves it"

@@ -44,6 +44,10 @@ const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host"];
 /// Longest file written by hand.
 const MAX_LINES: usize = 600;
 
+/// A file shorter than this, beside roots of modules, seldom earns its own name; and how many may.
+const SHORT_LINES: usize = 30;
+const SHORT_FILES: usize = 10;
+
 /// Most files that may need each other in a circle, in the buildings where it is checked.
 const CIRCLE_FILES: usize = 3;
 
@@ -172,10 +176,94 @@ fn tests_that_the_documents_name_exist() {
     assert_eq!(lost.count(), 0, "of {named:?}");
 }
 
+/// A test command that finds nothing passes, and proves nothing.
+#[test]
+fn commands_of_the_specification_name_packages_and_targets_that_exist() {
+    let text = fs::read_to_string(root().join("SPECIFICATION.md")).expect("the specification");
+    let targets = test_targets();
+    let commands: Vec<&str> = quoted(&text)
+        .filter(|c| c.contains("cargo test "))
+        .collect();
+    assert!(commands.len() > 30, "{commands:?}");
+    let wrong: Vec<_> = commands
+        .iter()
+        .filter(|command| !names_a_target(command, &targets))
+        .collect();
+    assert!(wrong.is_empty(), "no such package or test: {wrong:#?}");
+}
+
+#[test]
+fn files_that_the_developer_documents_name_exist() {
+    let mut wrong = Vec::new();
+    for document in files(&root().join("docs/developer"), &["md"]) {
+        let text = fs::read_to_string(&document).expect("a text");
+        let lost = quoted(&text).filter(|name| is_file_name(name) && !root().join(name).exists());
+        wrong.extend(lost.map(|name| format!("{}: {name}", show(&document))));
+    }
+    assert!(wrong.is_empty(), "no such files:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn few_files_are_very_short() {
+    let is_short = |file: &PathBuf| {
+        let root_of_module = ["lib.rs", "mod.rs", "main.rs"]
+            .iter()
+            .any(|n| file.ends_with(n));
+        let lines = fs::read_to_string(file).expect("a text").lines().count();
+        !root_of_module && lines < SHORT_LINES
+    };
+    let all = files(&root(), &["rs"]);
+    let short: Vec<_> = all.iter().filter(|file| is_short(file)).collect();
+    assert!(short.len() <= SHORT_FILES, "merge some: {short:#?}");
+}
+
+/// Test targets by package; the library's unit tests are "lib".
+fn test_targets() -> BTreeMap<String, Vec<String>> {
+    packages()
+        .iter()
+        .map(|package| {
+            let targets = package["targets"].as_array().expect("targets").iter();
+            let name = |target: &Value| match target["kind"][0].as_str() {
+                Some("lib") => "lib".to_owned(),
+                _ => text(&target["name"]),
+            };
+            (text(&package["name"]), targets.map(name).collect())
+        })
+        .collect()
+}
+
+/// Whether each `-p X` is a package, and each `--test Y` and `--lib` a target of the first of them.
+fn names_a_target(command: &str, targets: &BTreeMap<String, Vec<String>>) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let after = |flag| {
+        let flags = words.windows(2).filter(move |pair| pair[0] == flag);
+        flags.map(|pair| pair[1])
+    };
+    let Some(of) = after("-p").next().and_then(|package| targets.get(package)) else {
+        return false;
+    };
+    let has = |target: &str| of.iter().any(|name| name == target);
+    after("-p").all(|package| targets.contains_key(package))
+        && after("--test").all(has)
+        && (!words.contains(&"--lib") || has("lib"))
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// A path from the root of the repository to a file with an ending that sources and documents have.
+fn is_file_name(name: &str) -> bool {
+    let endings = [".rs", ".md", ".sh", ".yaml", ".toml", ".json"];
+    name.contains('/')
+        && !name.contains([' ', '*', '<', '{'])
+        && endings.iter().any(|ending| name.ends_with(ending))
+}
+
 /// What stands in backquotes and reads like a test: words joined by three underscores or more.
 fn test_names(text: &str) -> impl Iterator<Item = &str> {
-    let quoted = text.split('`').skip(1).step_by(2);
-    quoted.filter(|name| name.matches('_').count() >= 3)
+    quoted(text).filter(|name| name.matches('_').count() >= 3)
 }
 
 fn floors() -> BTreeMap<&'static str, usize> {
@@ -189,17 +277,21 @@ fn floors() -> BTreeMap<&'static str, usize> {
 /// The crates of the workspace and what each is built from. Test-only dependencies are left
 /// out: a test may stand a crate on anything.
 fn crates() -> BTreeMap<String, Vec<String>> {
+    packages()
+        .iter()
+        .map(|package| (text(&package["name"]), built_from(package)))
+        .collect()
+}
+
+/// The packages of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    packages
-        .iter()
-        .map(|package| (text(&package["name"]), built_from(package)))
-        .collect()
+    metadata["packages"].as_array().expect("packages").clone()
 }
 
 fn built_from(package: &Value) -> Vec<String> {
@@ -286,4 +378,9 @@ fn the_finders_find_what_they_look_for() {
     let text = "see [a](b.md#c) and [d](https://e)\n```\n[f](g)\n```\n[h](#i)";
     let found: Vec<_> = links(text).filter(|link| is_local(link)).collect();
     assert_eq!(found, ["b.md#c"]);
+    let targets = BTreeMap::from([("a".to_owned(), vec!["lib".to_owned(), "all".to_owned()])]);
+    let names = |command| names_a_target(command, &targets);
+    assert!(names("cargo test -p a --test all x") && names("cargo test -p a --lib"));
+    assert!(!names("cargo test -p b") && !names("cargo test -p a --test other"));
+    assert!(is_file_name("docs/x.md") && !is_file_name("path/ul/default"));
 }

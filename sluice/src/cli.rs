@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use tool::{ToolArgs, become_tool};
 
-/// A 5G user plane (UPF) that drives your core at line rate
+/// A 5G user plane function (UPF): GTP-U on N3 and N9, IP on N6, PFCP on N4
 #[derive(Debug, Parser)]
 #[command(name = "sluice", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {

@@ -8,6 +8,24 @@ use tempfile::NamedTempFile;
 
 const EXAMPLE: &str = include_str!("../../docs/upf.yaml");
 
+/// A file that needs nothing of the machine.
+const SMALL: &str = "\
+control_socket: /tmp/sluice-check.ctl
+n4: {listen: '127.0.0.1:8899', peers: 127.0.0.2}
+dpdk: {memory_mb: 64, mbufs: 8191}
+limits: {sessions: 64}
+ports: [{name: p0, device: net_null0}, {name: p1, device: net_null1}]
+interfaces:
+- {name: n3, port: p0, addresses: 198.51.100.1/24, n3: {}}
+- {name: n6, port: p1, addresses: 203.0.113.2/24, gateway: 203.0.113.1, n6: {network_instance: core}}
+pools: [{network_instance: core, prefix: 10.45.0.0/24}]
+";
+
+fn check_machine(text: &str) -> (Option<i32>, String, String) {
+    let file = file(text);
+    run(&["upf", "-c", file.path().to_str().expect("UTF-8"), "--check"])
+}
+
 fn sluice(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sluice"))
         .args(arguments)
@@ -106,17 +124,8 @@ fn what_this_machine_lacks_is_told_line_by_line() {
 
 #[test]
 fn what_is_there_is_not_complained_of() {
-    let text = "control_socket: /tmp/sluice-check.ctl\nn4: {listen: '127.0.0.1:8899', peers: 127.0.0.2}\n\
-        dpdk: {memory_mb: 64, mbufs: 8191}\nlimits: {sessions: 64}\n\
-        ports: [{name: p0, device: net_null0}, {name: p1, device: net_nul1}]\ninterfaces:\n\
-        - {name: n3, port: p0, addresses: 198.51.100.1/24, n3: {}}\n\
-        - {name: n6, port: p1, addresses: 203.0.113.2/24, gateway: 203.0.113.1, n6: {network_instance: core}}\n\
-        pools: [{network_instance: core, prefix: 10.45.0.0/24}]\n";
-    let check = |text: &str| {
-        let file = file(text);
-        run(&["upf", "-c", file.path().to_str().expect("UTF-8"), "--check"])
-    };
-    let (code, _, err) = check(text);
+    let text = SMALL.replace("net_null1", "net_nul1");
+    let (code, _, err) = check_machine(&text);
     assert_eq!(code, Some(3), "{err}");
     let told = "ports[1].device: DPDK has no driver for net_nul1; expected a device";
     assert!(
@@ -127,9 +136,25 @@ fn what_is_there_is_not_complained_of() {
         "{err}"
     );
     assert!(err.contains(told), "{err}");
-    let (code, out, err) = check(&text.replace("net_nul1", "net_null1"));
+    let (code, out, err) = check_machine(SMALL);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains(": ok"), "{out}");
+}
+
+#[test]
+fn what_virtual_devices_need_beside_a_driver_is_told() {
+    let xdp = SMALL
+        .replace("net_null0", "'net_af_xdp0,iface=lo'")
+        .replace("mbufs: 8191", "mbufs: 8191, huge_pages: never");
+    let (code, _, err) = check_machine(&xdp);
+    assert_eq!(code, Some(3), "{err}");
+    let told = "ports[0].device: XDP sockets need 64 MiB of huge pages";
+    assert!(err.contains(told), "{err}");
+    let device = "'net_memif0,role=client,socket=/nowhere/memif.sock'";
+    let (code, _, err) = check_machine(&SMALL.replace("net_null0", device));
+    assert_eq!(code, Some(0), "its server may come later: {err}");
+    let told = "ports[0].device: no memif server has made the socket /nowhere/memif.sock yet";
+    assert!(err.contains("warning: ") && err.contains(told), "{err}");
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Publication: what readers hold, when old values end, and threads that read while one writes.
+
 use std::sync::Arc;
 
 use super::*;

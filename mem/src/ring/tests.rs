@@ -1,3 +1,5 @@
+//! Rings: order, reserved places, bursts, and what becomes of items at the end.
+
 use std::sync::Arc;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Shards: who may reach which element.
+
 use super::*;
 
 fn tables(lines: usize, exts: usize, shards: u32) -> Owned<[u64; 8], u32> {

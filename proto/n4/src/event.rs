@@ -124,6 +124,16 @@ pub enum Event {
         /// Who wanted it.
         peer: SocketAddr,
     },
+    /// A session request from an unknown address, as a rule an establishment, named the peer's Node ID:
+    /// requests from there count as the peer's from now on, as if it had told that address itself.
+    AddressLearned {
+        /// Which one.
+        association: AssociationId,
+        /// Where it associated from.
+        holder: SocketAddr,
+        /// The further address.
+        peer: SocketAddr,
+    },
     /// The peer changed its features or addresses.
     AssociationUpdated {
         /// Which one.

@@ -46,7 +46,6 @@ pub mod counters;
 pub mod endpoint;
 pub mod event;
 mod fingerprint;
-pub mod limits;
 mod node_id;
 mod rate_limit;
 pub mod refusals;

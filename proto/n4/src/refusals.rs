@@ -9,8 +9,12 @@ use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{FailedRuleId, OffendingIe};
 use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, ie};
 
-use crate::limits::REFUSALS;
 use crate::time::Instant;
+
+/// Refused requests that are kept for the operator, the newest. A mistaken SMF refuses the same way
+/// for every session, so some dozens tell it; 256 of at most 120 octets take 30 KB and are more lines
+/// than anybody reads.
+pub const REFUSALS: usize = 256;
 
 /// One request that was answered with a cause that does not accept it (TS 29.244, 8.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +43,7 @@ pub struct Refused {
 
 /// What a response does not say of its refusal.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Blame {
+pub(crate) struct RefusedFor {
     pub offending_ie: Option<IeType>,
     pub holder: Option<SocketAddr>,
 }
@@ -84,7 +88,7 @@ impl Refusals {
         at: Instant,
         peer: SocketAddr,
         request: &Header,
-        (cause, blame): (Cause, Blame),
+        (cause, refused_for): (Cause, RefusedFor),
         response: &[u8],
     ) {
         let parsed = Header::parse(response).ok();
@@ -103,11 +107,11 @@ impl Refusals {
             peer,
             request: request.message_type,
             cause,
-            offending_ie: offending_ie.map(|ie| ie.0).or(blame.offending_ie),
+            offending_ie: offending_ie.map(|ie| ie.0).or(refused_for.offending_ie),
             rule,
             cp_seid: seid.filter(|seid| *seid != Seid(0)),
             up_seid: request.seid.filter(|seid| *seid != Seid(0)),
-            holder: blame.holder,
+            holder: refused_for.holder,
         });
     }
 }

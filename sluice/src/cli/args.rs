@@ -117,7 +117,7 @@ pub enum CtlQuery {
         #[arg(value_name = "UE|SEID", value_parser = which_session)]
         which: WhichSession,
     },
-    /// Where packets were lost, by reason, and that the books balance
+    /// Where packets were lost, by reason, and that the ledger balances
     Drops,
     /// Ports: link, queues, counters
     Ports,

@@ -2,6 +2,7 @@
 
 use super::control::ControlLoop;
 use super::ctl::Ctl;
+use super::lines::PeerNames;
 use super::links::Links;
 use super::load::Load;
 use super::metrics::Metrics;
@@ -146,6 +147,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         next_neighbours: Instant::now(),
         idle_turns: 0,
         refusal_log: RefusalLog::default(),
+        peer_names: PeerNames::default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The control core's loop: N4, worker rings, `sluice ctl`, timers, shutdown.
 
 use super::ctl::{Ctl, CtlRequest, Request};
-use super::lines::{self, Kind, Peer};
+use super::lines::{self, Kind, Peer, PeerNames};
 use super::links::Links;
 use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
@@ -16,6 +16,7 @@ use super::worker::Running;
 use sluice_control::core::{Core, Time};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::signal::Shutdown;
+use sluice_n4::AssociationId;
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
 use sluice_session::SessionEvent;
 use sluice_wire::pfcp::value::Timer;
@@ -41,12 +42,24 @@ pub const TURNS_BEFORE_REST: u32 = 20;
 /// Longest wait otherwise: what workers send (ARP, echo requests) waits that long.
 const WAIT_IDLE: Duration = Duration::from_millis(1);
 
+/// The most that is kept of the graceful period for giving back ports and memory. It takes 0.2 s with two
+/// af_packet ports and 512 MiB for packets, most of it the kernel's time for memory, and a multiple
+/// where others have the CPUs.
+const TEARDOWN_MAX: Duration = Duration::from_secs(1);
+
+/// The part of the graceful period that is kept for giving back ports and memory.
+fn teardown(graceful: Duration) -> Duration {
+    (graceful / 5).min(TEARDOWN_MAX)
+}
+
 /// How long CPs are told that they have, so that what follows fits into the graceful period: what the
 /// IE can tell is even seconds up to a minute. 0: they are to release at once.
 fn told_s(graceful_s: u32) -> u32 {
-    let last_s = (graceful_s / 5).clamp(1, LAST_REPORTS_S);
+    let graceful = Duration::from_secs(graceful_s.into());
+    let last = Duration::from_secs((graceful_s / 5).clamp(1, LAST_REPORTS_S).into());
+    let rest = graceful.saturating_sub(last + teardown(graceful));
     let is_told = |s: &u32| Timer::at_least_s(*s).duration_s() == Some(*s);
-    let mut fitting = (1..=graceful_s.saturating_sub(last_s)).rev();
+    let mut fitting = (1..=rest.as_secs() as u32).rev();
     fitting.find(is_told).unwrap_or(0)
 }
 
@@ -104,20 +117,26 @@ pub struct ControlLoop {
     pub idle_turns: u32,
     /// Refused requests, for the log.
     pub refusal_log: RefusalLog,
+    /// Names of CP functions, for the log.
+    pub peer_names: PeerNames,
 }
 
 /// CP functions cause notices, and may do so as often as they like. That an association has changed
 /// hands is told apart from all else that its peers have it say.
-fn log(notice: &SessionEvent) {
-    let peer = notice.association();
-    let peer = peer.map_or(Peer::Local, |id| Peer::Association(id.index()));
-    match notice {
-        SessionEvent::TakenOver(..) if lines::permits(peer, Kind::Takeover) => {
-            tracing::warn!("{notice}");
-        }
-        SessionEvent::TakenOver(..) => {}
-        _ if lines::permits(peer, Kind::Association) => tracing::info!("{notice}"),
-        _ => {}
+fn log(notice: &SessionEvent, names: &PeerNames) {
+    let place = notice.association().map(AssociationId::index);
+    let peer = place.map_or(Peer::Local, Peer::Association);
+    let kind = match notice {
+        SessionEvent::TakenOver(..) | SessionEvent::AddressLearned(..) => Kind::Takeover,
+        _ => Kind::Association,
+    };
+    if !lines::permits(peer, kind) {
+        return;
+    }
+    let text = notice.naming(place.and_then(|at| names.get(at)).unwrap_or(""));
+    match kind {
+        Kind::Takeover => tracing::warn!("{text}"),
+        _ => tracing::info!("{text}"),
     }
 }
 
@@ -171,7 +190,7 @@ impl ControlLoop {
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
             self.core.tick_neighbours(time(), self.n4.outside());
-            lines::tell_withheld();
+            lines::tell_withheld(&self.peer_names);
         }
         None
     }
@@ -267,8 +286,8 @@ impl ControlLoop {
         asked.answer(value);
     }
 
-    /// Within a worker's turn, packets are on their way from one counter to the next, and the books
-    /// seem wrong: they are read between two turns. A mistake in them stays, and is told.
+    /// Within a worker's turn, packets are on their way from one counter to the next, and the ledger
+    /// seems wrong: it is read between two turns. A mistake in them stays, and is told.
     fn balance(&mut self) {
         if self.unbalanced.is_empty() {
             return;
@@ -284,7 +303,10 @@ impl ControlLoop {
     fn notices(&mut self) {
         while let Some(notice) = self.core.up.next_event() {
             let SessionEvent::Queried(token) = notice else {
-                log(&notice);
+                if let Some(id) = notice.association() {
+                    self.learn_name(id, matches!(notice, SessionEvent::Up(_)));
+                }
+                log(&notice, &self.peer_names);
                 continue;
             };
             if let Some(at) = self.queries.iter().position(|(t, _)| *t == token) {
@@ -292,6 +314,19 @@ impl ControlLoop {
                 let value = view::answer(&asked.request, self.view());
                 asked.answer(value);
             }
+        }
+    }
+
+    /// Who an association is with; of a new one that has ended already nothing is known.
+    fn learn_name(&mut self, id: AssociationId, is_new: bool) {
+        match self.core.up.endpoint().association(id) {
+            Some(association) => {
+                let node_id = association.node_id().map(ToString::to_string);
+                let address = association.primary();
+                self.peer_names.set(id.index(), node_id, address);
+            }
+            None if is_new => self.peer_names.forget(id.index()),
+            None => {}
         }
     }
 
@@ -315,7 +350,8 @@ impl ControlLoop {
         if period_s == 0 || self.core.up.is_released() {
             return None;
         }
-        let until = Instant::now() + self.graceful.saturating_sub(LAST_ANSWERS);
+        let after = LAST_ANSWERS + teardown(self.graceful);
+        let until = Instant::now() + self.graceful.saturating_sub(after);
         tracing::info!(
             "asking the control planes for release, for up to {period_s} s; once more the signal \
              ends at once"
@@ -361,7 +397,7 @@ mod tests {
     #[test]
     fn what_control_planes_are_told_leaves_time_for_what_follows() {
         let told = [1, 2, 3, 5, 10, 60, 70, 3600].map(told_s);
-        assert_eq!(told, [0, 0, 2, 4, 8, 54, 62, 3000]);
+        assert_eq!(told, [0, 0, 0, 2, 6, 54, 62, 3000]);
         assert!((1..=3600).all(|s| told_s(s) < s));
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
 use sluice_host::clock;
@@ -73,7 +73,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Refusal => "refused requests",
             Self::Association => "associations",
-            Self::Takeover => "associations taken over",
+            Self::Takeover => "associations from other addresses",
             Self::N4Socket => "N4 sockets",
             Self::Control => "the control socket",
             Self::Metrics => "metrics",
@@ -145,7 +145,7 @@ impl LineLimit {
     }
 
     /// Forgets windows that are over, and gives a line for those that had more to say.
-    pub fn ended(&mut self, now_ns: u64) -> Vec<String> {
+    pub fn ended(&mut self, now_ns: u64, names: &PeerNames) -> Vec<String> {
         let mut sums = Vec::new();
         let (mut rest, mut rest_of) = (0, 0);
         self.windows.retain(|(peer, kind), window| {
@@ -153,6 +153,11 @@ impl LineLimit {
             let n = window.withheld;
             if is_over && n > 0 && sums.len() < SUMS {
                 let s = WINDOW_NS / 1_000_000_000;
+                let name = match peer {
+                    Peer::Association(place) => names.get(*place).map(str::to_owned),
+                    _ => None,
+                };
+                let peer = name.unwrap_or_else(|| peer.to_string());
                 sums.push(format!("{n} more not logged in {s} s: {kind}, {peer}"));
             } else if is_over && n > 0 {
                 rest += n;
@@ -164,6 +169,32 @@ impl LineLimit {
             sums.push(format!("{rest} more not logged of {rest_of} further peers"));
         }
         sums
+    }
+}
+
+/// Names of CP functions by the place of their association, the last that each place had: when an
+/// association ends, nobody else knows any more with whom it was.
+#[derive(Debug, Default)]
+pub struct PeerNames(BTreeMap<usize, String>);
+
+impl PeerNames {
+    /// The association in a place is with this function, at this address.
+    pub fn set(&mut self, place: usize, node_id: Option<String>, address: SocketAddr) {
+        let name = match node_id {
+            Some(node_id) => format!("{node_id} at {address}"),
+            None => address.to_string(),
+        };
+        self.0.insert(place, name);
+    }
+
+    /// Nobody knows who is there now.
+    pub fn forget(&mut self, place: usize) {
+        self.0.remove(&place);
+    }
+
+    /// Node ID, if it told one, and address.
+    pub fn get(&self, place: usize) -> Option<&str> {
+        self.0.get(&place).map(String::as_str)
     }
 }
 
@@ -183,9 +214,9 @@ pub fn withheld(kind: Kind, lines: u64) {
 }
 
 /// Writes how many lines there were more where a window is over. Call it a few times a second.
-pub fn tell_withheld() {
+pub fn tell_withheld(names: &PeerNames) {
     let mut limit = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
-    let sums = limit.ended(clock::monotonic_ns());
+    let sums = limit.ended(clock::monotonic_ns(), names);
     drop(limit);
     sums.iter().for_each(|sum| tracing::warn!("{sum}"));
 }
@@ -207,20 +238,38 @@ mod tests {
         let written = storm.filter(|i| limit.permits(i * 1_000, peer(1), Kind::Association));
         assert_eq!(written.count(), LINES as usize);
         assert_eq!(
-            limit.ended(9 * S),
+            limit.ended(9 * S, &PeerNames::default()),
             Vec::<String>::new(),
             "the window is not over"
         );
-        let sums = limit.ended(10 * S);
+        let sums = limit.ended(10 * S, &PeerNames::default());
         assert_eq!(
             sums,
             ["7805 more not logged in 10 s: associations, 0.0.0.1"]
         );
         assert!(limit.permits(10 * S, peer(1), Kind::Association));
         assert_eq!(
-            limit.ended(30 * S),
+            limit.ended(30 * S, &PeerNames::default()),
             Vec::<String>::new(),
             "nothing was withheld"
+        );
+    }
+
+    #[test]
+    fn a_sum_names_the_cp_function_of_an_association() {
+        let (mut limit, mut names) = (LineLimit::new(), PeerNames::default());
+        names.set(
+            1,
+            Some("smf.example".into()),
+            SocketAddr::from(([10, 0, 0, 9], 8805)),
+        );
+        for _ in 0..10 {
+            limit.permits(0, Peer::Association(1), Kind::Association);
+        }
+        let sums = limit.ended(10 * S, &names);
+        assert_eq!(
+            sums,
+            ["2 more not logged in 10 s: associations, smf.example at 10.0.0.9:8805"]
         );
     }
 
@@ -241,7 +290,7 @@ mod tests {
         let written = all.filter(|n| limit.permits(1, peer(*n), Kind::Refusal));
         assert_eq!(written.count(), LINES_IN_ALL as usize);
         assert!(limit.windows.len() <= PEERS_MAX + 1);
-        let sums = limit.ended(11 * S);
+        let sums = limit.ended(11 * S, &PeerNames::default());
         assert_eq!(sums.len(), SUMS + 1);
         assert!(limit.windows.is_empty());
         let told: u64 = sums
@@ -255,7 +304,7 @@ mod tests {
     fn what_was_overwritten_unread_is_told_too() {
         let mut limit = LineLimit::new();
         limit.withheld(0, Kind::Refusal, 300);
-        let sums = limit.ended(10 * S);
+        let sums = limit.ended(10 * S, &PeerNames::default());
         assert_eq!(
             sums,
             ["300 more not logged in 10 s: refused requests, further peers"]

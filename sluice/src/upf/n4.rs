@@ -20,7 +20,7 @@ const BATCH: usize = 32;
 /// How long a full socket is waited for before a datagram is given up: PFCP sends it again.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// Peers whose door is remembered; more than that are strangers, and all are learned anew.
+/// Peers whose listener is remembered; more than that are strangers, and all are learned anew.
 const PEERS_MAX: usize = 65_536;
 
 /// Seconds from the era of NTP (1900) to that of Unix.
@@ -40,7 +40,7 @@ pub fn wall_clock() -> NtpTime {
 }
 
 /// A socket with what waits to be sent by it.
-struct Door {
+struct Listener {
     socket: UdpSocket,
     out: SendBatch,
 }
@@ -55,9 +55,9 @@ pub struct N4 {
 
 /// Where the control core's datagrams and frames come from and go to.
 pub struct Outside {
-    doors: Vec<Door>,
-    /// By which door each peer was heard last: what is for it leaves there, so that it comes from
-    /// the address that the peer wrote to. Empty while there is one door only.
+    listeners: Vec<Listener>,
+    /// By which listener each peer was heard last: what is for it leaves there, so that it comes from
+    /// the address that the peer wrote to. Empty while there is one listener only.
     heard: HashMap<Ipv4Addr, usize>,
     pool: MbufPool,
     failed: u64,
@@ -75,22 +75,22 @@ impl N4 {
 
     /// Serves all sockets.
     pub fn new(sockets: Vec<UdpSocket>, pool: MbufPool) -> Result<Self, HostError> {
-        let door = |socket| Door {
+        let listener = |socket| Listener {
             socket,
             // Responses find their requests by sequence number, whatever their order.
             out: SendBatch::new(BATCH, DATAGRAM_MAX).in_any_order(),
         };
-        let doors: Vec<_> = sockets.into_iter().map(door).collect();
+        let listeners: Vec<_> = sockets.into_iter().map(listener).collect();
         let poller = Poller::new().map_err(os("make a poller"))?;
-        for (token, door) in doors.iter().enumerate() {
+        for (token, listener) in listeners.iter().enumerate() {
             poller
-                .add(&door.socket, token as u64)
+                .add(&listener.socket, token as u64)
                 .map_err(os("watch an N4 socket"))?;
         }
         Ok(Self {
-            ready: Ready::with_capacity(doors.len() + 1),
+            ready: Ready::with_capacity(listeners.len() + 1),
             outside: Outside {
-                doors,
+                listeners,
                 heard: HashMap::new(),
                 pool,
                 failed: 0,
@@ -107,8 +107,8 @@ impl N4 {
         mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Outside),
     ) -> usize {
         let mut taken = 0;
-        for at in 0..self.outside.doors.len() {
-            match self.outside.doors[at].socket.recv(&mut self.batch) {
+        for at in 0..self.outside.listeners.len() {
+            match self.outside.listeners[at].socket.recv(&mut self.batch) {
                 Ok(n) => taken += n,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(e) => {
@@ -148,7 +148,7 @@ impl N4 {
 
     /// Whether there is a socket to wait for.
     pub fn has_sockets(&self) -> bool {
-        !self.outside.doors.is_empty()
+        !self.outside.listeners.is_empty()
     }
 
     /// Waits for a datagram, at most `timeout`.
@@ -168,7 +168,7 @@ fn os(action: &str) -> impl FnOnce(io::Error) -> HostError {
 
 impl Outside {
     fn hear(&mut self, peer: Ipv4Addr, at: usize) {
-        if self.doors.len() < 2 {
+        if self.listeners.len() < 2 {
             return;
         }
         if self.heard.len() >= PEERS_MAX {
@@ -177,16 +177,16 @@ impl Outside {
         self.heard.insert(peer, at);
     }
 
-    fn door_to(&self, peer: Ipv4Addr) -> usize {
+    fn listener_for(&self, peer: Ipv4Addr) -> usize {
         self.heard.get(&peer).copied().unwrap_or(0)
     }
 
     fn flush(&mut self) {
-        for door in &mut self.doors {
-            if door.out.is_empty() {
+        for listener in &mut self.listeners {
+            if listener.out.is_empty() {
                 continue;
             }
-            let flushed = door.socket.flush(&mut door.out, PATIENCE, |_, e| {
+            let flushed = listener.socket.flush(&mut listener.out, PATIENCE, |_, e| {
                 if lines::permits(Peer::Local, Kind::N4Socket) {
                     tracing::debug!("N4 datagram not sent: {e}");
                 }
@@ -202,13 +202,17 @@ impl Outbox for Outside {
             self.failed += 1;
             return;
         };
-        let at = self.door_to(*to.ip());
-        if self.doors.get(at).is_some_and(|door| door.out.is_full()) {
+        let at = self.listener_for(*to.ip());
+        if self
+            .listeners
+            .get(at)
+            .is_some_and(|listener| listener.out.is_full())
+        {
             self.flush();
         }
         // Without sockets, a peer that no port has heard of.
-        let door = self.doors.get_mut(at);
-        if !door.is_some_and(|door| door.out.push_bytes(bytes, to, None)) {
+        let listener = self.listeners.get_mut(at);
+        if !listener.is_some_and(|listener| listener.out.push_bytes(bytes, to, None)) {
             self.failed += 1;
         }
     }

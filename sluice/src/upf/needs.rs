@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::config::{Port, Problem, UpfConfig};
+use crate::config::{HugePages, Port, Problem, UpfConfig};
 use sluice_host::claim::InterfaceClaim;
 use sluice_host::env_check;
 use sluice_host::link::Link;
 use sluice_host::netns::Ns;
-use sluice_port_dpdk::{Eal, EalConfig, Memory};
+use sluice_port_dpdk::{Eal, EalConfig, Memory, free_huge_mib};
 
 /// Kernel drivers beside which DPDK's own works; devices of all others must be handed over.
 const DRIVERS_FOR_DPDK: [&str; 6] = [
@@ -60,6 +60,7 @@ pub(crate) fn of_machine(config: &UpfConfig) -> Findings {
         let key = format!("ports[{i}].device");
         found.problems.extend(rights_to(port, &key));
         device(port, &key, eal.as_ref().ok(), &mut found);
+        xdp_memory(config, port, &key, &mut found);
     }
     addresses(config, &mut found);
     control_socket(&config.control_socket, &mut found);
@@ -95,6 +96,19 @@ fn memory(config: &UpfConfig, found: &mut Findings) {
     }
 }
 
+/// XDP sockets share packet buffers with the kernel, which DPDK can do with huge pages only.
+fn xdp_memory(config: &UpfConfig, port: &Port, key: &str, found: &mut Findings) {
+    let (wanted, free) = (config.dpdk.memory_mb.value, free_huge_mib());
+    let has_huge = config.dpdk.huge_pages != HugePages::Never && wanted <= free;
+    if port.device_name().starts_with("net_af_xdp") && !has_huge {
+        let what = format!(
+            "XDP sockets need {wanted} MiB of huge pages (dpdk.memory_mb), {free} are free"
+        );
+        let expected = "huge pages: `sysctl vm.nr_hugepages=...`, and not dpdk.huge_pages: never";
+        found.problem(port.device.line, key, what, expected);
+    }
+}
+
 fn device(port: &Port, key: &str, eal: Option<&Eal>, found: &mut Findings) {
     let line = port.device.line;
     if port.is_pci() {
@@ -107,6 +121,40 @@ fn device(port: &Port, key: &str, eal: Option<&Eal>, found: &mut Findings) {
     if let Some(name) = port.kernel_interface() {
         interface(name, line, key, found);
     }
+    if let Some(socket) = memif_server(&port.device.value)
+        && !listens(&socket)
+    {
+        let what = format!("no memif server has made the socket {socket} yet");
+        let expected = "a server that is there when packets are to flow: the port waits for it";
+        found.warning(line, key, what, expected);
+    }
+}
+
+/// The socket of the server that a memif client connects to; DPDK's default where none is named.
+fn memif_server(device: &str) -> Option<String> {
+    let mut arguments = device.split(',');
+    let is_memif = arguments.next()?.starts_with("net_memif");
+    let arguments: Vec<_> = arguments.collect();
+    let is_server = arguments
+        .iter()
+        .any(|a| matches!(*a, "role=server" | "role=master"));
+    let socket = arguments.iter().find_map(|a| a.strip_prefix("socket="));
+    (is_memif && !is_server).then(|| socket.unwrap_or("/run/memif.sock").to_owned())
+}
+
+/// Whether somebody listens on a local socket: a file, or a name in the abstract namespace, which is DPDK's
+/// default.
+fn listens(socket: &str) -> bool {
+    let sockets = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let mut names = sockets
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(7));
+    names.any(|name| name.trim_matches('@') == socket)
+}
+
+/// Whether a PCI class, as sysfs tells it ("0x020000"), is a network controller's.
+fn is_network(class: &str) -> bool {
+    class.trim().starts_with("0x02")
 }
 
 fn interface(name: &str, line: u32, key: &str, found: &mut Findings) {
@@ -138,6 +186,11 @@ fn pci(address: &str, line: u32, key: &str, found: &mut Findings) {
     if !device.exists() {
         let what = format!("this machine has no PCI device {address}");
         return found.problem(line, key, what, "one that `lspci -D` shows");
+    }
+    let class = fs::read_to_string(device.join("class")).unwrap_or_default();
+    if !class.is_empty() && !is_network(&class) {
+        let what = format!("{address} is no network card (PCI class {})", class.trim());
+        return found.problem(line, key, what, "an Ethernet controller of `lspci -D`");
     }
     let driver = fs::read_link(device.join("driver")).ok();
     let driver = driver.as_deref().and_then(Path::file_name);
@@ -223,5 +276,37 @@ fn problem(line: u32, key: &str, what: String, expected: &str) -> Problem {
         key: key.to_owned(),
         what,
         expected: expected.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_memif_client_needs_its_server_and_a_server_nobody() {
+        let of = |arguments: &str| memif_server(&format!("net_memif0{arguments}"));
+        assert_eq!(of(",role=client,socket=/run/x"), Some("/run/x".to_owned()));
+        assert_eq!(of(""), Some("/run/memif.sock".to_owned()));
+        assert_eq!(of(",role=server,socket=/run/x"), None);
+        assert_eq!(memif_server("net_null0"), None);
+    }
+
+    #[test]
+    fn a_socket_counts_when_somebody_listens_on_it() {
+        let socket = std::env::temp_dir().join(format!("sluice-memif-{}", std::process::id()));
+        let name = socket.to_str().expect("UTF-8");
+        assert!(!listens(name));
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        assert!(listens(name));
+        drop(listener);
+        fs::remove_file(&socket).expect("it was there");
+    }
+
+    #[test]
+    fn only_network_controllers_are_ports() {
+        assert!(is_network("0x020000\n") && is_network("0x028000"));
+        assert!(!is_network("0x030000\n") && !is_network("0x060200"));
     }
 }

@@ -1,6 +1,6 @@
 //! How the daemon ends and comes back: signals, SMFs that live or do not, SIGKILL.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sluice::cli::args::CtlQuery;
 use sluice_host::capture::Capture;
@@ -54,8 +54,8 @@ fn an_smf_that_releases_at_the_end_of_the_period_is_still_answered() {
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let _ue = Ue::attach(&lab, &smf, gnb.handle(), 0);
     daemon.process.terminate();
-    // The emulated SMF releases by itself when the period is over that it was told: 8 s.
-    ended_in_order(&mut daemon, Duration::from_millis(7500)..QUICK);
+    // The emulated SMF releases by itself when the period is over that it was told: 6 s.
+    ended_in_order(&mut daemon, Duration::from_millis(5500)..QUICK);
     eventually("the release is answered", || smf.peer().unwrap().is_none());
     let counters = smf.counters().unwrap();
     let answers = counters.received(MessageType::ASSOCIATION_RELEASE_RESPONSE);
@@ -141,11 +141,9 @@ fn many_silent_smfs_do_not_make_the_end_later() {
             .len()
     };
     eventually("all are there", || associations() == usize::from(SILENT));
-    let began = Instant::now();
     daemon.process.terminate();
-    // The last workers and ports take a moment on a busy machine.
-    ended_in_order(&mut daemon, graceful / 2..graceful + Duration::from_secs(2));
-    assert!(began.elapsed() < 2 * graceful, "{:?}", began.elapsed());
+    // A fifth of the period is kept for workers and ports; a busy machine may take longer.
+    ended_in_order(&mut daemon, graceful / 2..graceful + Duration::from_secs(1));
 }
 
 #[test]

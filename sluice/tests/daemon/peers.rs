@@ -38,6 +38,12 @@ fn sessions_of_a_silent_smf_are_kept_for_a_while_and_then_end() {
     ] {
         assert!(log.contains(words), "{words}: {log}");
     }
+    let address = format!(" at {}:8805)", N4_SMFS[0]);
+    let names_it = |line: &&str| line.contains("N4 association") && line.contains(&address);
+    assert!(
+        log.lines().filter(names_it).count() >= 3,
+        "{address}: {log}"
+    );
     // One that starts anew is welcome.
     let smf = lab.smf();
     let ue = Ue::attach(&lab, &smf, gnb.handle(), 1);

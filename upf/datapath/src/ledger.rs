@@ -195,7 +195,7 @@ impl Ledger {
             .map_or(0, |(_, n)| *n)
     }
 
-    /// Packets that came in or were made, and where they went: equal, or the books are wrong.
+    /// Packets that came in or were made, and where they went: equal, or the counters are wrong.
     pub fn sides(&self) -> (u64, u64) {
         (
             self.received + self.created,

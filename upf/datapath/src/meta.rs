@@ -53,6 +53,9 @@ pub struct Meta {
     pub traced: u8,
 }
 
+// A burst of 32 is twelve cache lines.
+const _: () = assert!(size_of::<Meta>() == 24);
+
 impl Meta {
     /// The prefix that a plain IPv6 packet is placed by: the upper half of its destination.
     #[inline(always)]

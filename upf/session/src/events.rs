@@ -12,6 +12,8 @@ pub enum SessionEvent {
     Up(AssociationId),
     /// The second address set up the association of the first, which had been silent for T1.
     TakenOver(AssociationId, SocketAddr, SocketAddr),
+    /// A session request from the second address named the CP function at the first: both are its own.
+    AddressLearned(AssociationId, SocketAddr, SocketAddr),
     /// A CP function does not want the association that we set up; it is asked again.
     SetupRejected(AssociationId, Cause),
     /// An association ended; so many sessions go with it.
@@ -45,6 +47,7 @@ impl SessionEvent {
         match self {
             Self::Up(id)
             | Self::TakenOver(id, ..)
+            | Self::AddressLearned(id, ..)
             | Self::SetupRejected(id, _)
             | Self::Down(id, ..)
             | Self::Restarted(id, _)
@@ -63,69 +66,100 @@ impl SessionEvent {
 
 impl fmt::Display for SessionEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.naming("").fmt(f)
+    }
+}
+
+impl SessionEvent {
+    /// The event in words, with the peer's name beside the association's number; an empty name is none.
+    pub fn naming<'a>(&'a self, peer: &'a str) -> impl fmt::Display + use<'a> {
+        fmt::from_fn(move |f| self.write(peer, f))
+    }
+
+    fn write(&self, peer: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |id: &AssociationId| match peer {
+            "" => id.to_string(),
+            peer => format!("{id} ({peer})"),
+        };
+        let id = self.association().as_ref().map_or_else(String::new, named);
         match self {
-            Self::Up(id) => write!(f, "N4 association {id} is up"),
-            Self::TakenOver(id, holder, peer) => write!(
+            Self::Up(_) => write!(f, "N4 association {id} is up"),
+            Self::TakenOver(_, holder, peer) => write!(
                 f,
                 "{peer} has set up N4 association {id} of {holder}, which did not answer for T1"
             ),
-            Self::SetupRejected(id, cause) => {
+            Self::AddressLearned(_, holder, peer) => write!(
+                f,
+                "{peer} named N4 association {id} of {holder} in a session request: both addresses are its own now"
+            ),
+            Self::SetupRejected(_, cause) => {
                 write!(f, "N4 association {id} was rejected: {cause}")
             }
-            Self::Down(id, reason, n) => {
+            Self::Down(_, reason, n) => {
                 write!(
                     f,
                     "N4 association {id} ended ({reason:?}), {n} sessions with it"
                 )
             }
-            Self::Restarted(id, n) => {
+            Self::Restarted(_, n) => {
                 write!(
                     f,
                     "the CP of N4 association {id} started anew, {n} sessions end"
                 )
             }
-            Self::Lost(id, s) => write!(
+            Self::Lost(_, s) => write!(
                 f,
                 "the CP of N4 association {id} is silent, its sessions stay for {s} s"
             ),
-            Self::Recovered(id) => write!(f, "the CP of N4 association {id} answers again"),
-            Self::GivenUp(id, n) => write!(
+            Self::Recovered(_) => write!(f, "the CP of N4 association {id} answers again"),
+            Self::GivenUp(_, n) => write!(
                 f,
                 "the CP of N4 association {id} stayed silent, {n} sessions end"
             ),
-            Self::NotReleased(id) => {
+            Self::NotReleased(_) => {
                 write!(
                     f,
                     "N4 association {id} was not released in the graceful period"
                 )
             }
-            Self::ChoosesTeids(id) => write!(
+            Self::Queried(token) => write!(f, "query {token} is done"),
+            Self::ChoosesTeids(_)
+            | Self::TriggersUnserved(_)
+            | Self::TimerUnserved(_)
+            | Self::ReportFailed(..) => self.write_remark(&id, f),
+        }
+    }
+
+    /// What a CP function asks for and does not get.
+    fn write_remark(&self, id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ChoosesTeids(_) => write!(
                 f,
                 "the CP of N4 association {id} chooses TEIDs itself: they are looked up by hash"
             ),
-            Self::TriggersUnserved(id) => write!(
+            Self::TriggersUnserved(_) => write!(
                 f,
                 "the CP of N4 association {id} asks for usage reports by threshold or period: \
                  usage is reported when asked for and at the end of a session only"
             ),
-            Self::TimerUnserved(id) => write!(
+            Self::TimerUnserved(_) => write!(
                 f,
                 "the CP of N4 association {id} sets a User Plane Inactivity Timer: it is not told of \
                  sessions without traffic"
             ),
-            Self::ReportFailed(id, Some(cause)) => {
+            Self::ReportFailed(_, Some(cause)) => {
                 write!(
                     f,
                     "the CP of N4 association {id} refused a session report: {cause}"
                 )
             }
-            Self::ReportFailed(id, None) => {
+            Self::ReportFailed(_, None) => {
                 write!(
                     f,
                     "the CP of N4 association {id} did not answer a session report"
                 )
             }
-            Self::Queried(token) => write!(f, "query {token} is done"),
+            _ => Ok(()),
         }
     }
 }

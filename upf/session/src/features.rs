@@ -9,7 +9,7 @@
 //! | EPFAR | yes | the last usage of every session is reported ahead of an association release |
 //! | BUCP, DDND, DLBD, UDBC, DDDS | no | nothing is buffered: BUFF drops, BARs are without effect |
 //! | PDIU, MTE | no | PDIs state F-TEID and UE address themselves |
-//! | UEIP, IP6PL | no | UE addresses come from the CP function |
+//! | UEIP, IP6PL | no | UE addresses come from the CP function, IPv6 prefixes have 64 bits |
 //! | PFDM, PFDE, ADPDP | no | neither applications nor predefined rules are known |
 //! | TRST, HEEU, TREU, FRRT, IPTV, GCOM, TSCU, ATSSS, ETHAR | no | not on this path |
 //! | DPDRA | no | a PDR with an (in)activation time is refused |

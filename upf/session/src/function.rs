@@ -5,10 +5,10 @@ use crate::config::Config;
 use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::prefetch::{self, Upcoming};
+use crate::procedure::put;
 use crate::procedure::{
     association, association_release, deletion, establishment, modification, report,
 };
-use crate::response::put;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};

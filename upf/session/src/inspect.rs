@@ -6,10 +6,10 @@ use crate::network::Side;
 use crate::resources::{InUse, home_shard};
 use crate::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::{Serialize, Serializer};
 use sluice_datapath::session::txn::Usage;
-use sluice_n4::AssociationId;
+use sluice_n4::{Association, AssociationId};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::{ApplyAction, BitRate, Gate, GateStatus};
 
@@ -167,6 +167,8 @@ pub struct AssociationView {
     pub node_id: Option<String>,
     /// Where requests to it go.
     pub address: String,
+    /// Further addresses that it told or from which it was named; requests from there are its own.
+    pub learned_addresses: Vec<String>,
     /// Where it stands.
     pub state: String,
     /// It does not answer.
@@ -255,6 +257,7 @@ impl UpFunction {
             id: id.to_string(),
             node_id: association.node_id().map(ToString::to_string),
             address: association.primary().to_string(),
+            learned_addresses: further_addresses(association),
             state: format!("{:?}", association.state()),
             silent: association.is_lost(),
             sessions: self.count_of(id),
@@ -324,6 +327,17 @@ impl UpFunction {
             downlink: downlink.into(),
         }
     }
+}
+
+/// Addresses of a peer beside the one that it associated from; without the port where any will do.
+fn further_addresses(association: &Association) -> Vec<String> {
+    let all = association.addresses().iter();
+    let further = all.filter(|known| known.ip() != association.primary().ip().to_canonical());
+    let text = |known: &SocketAddr| match known.port() {
+        0 => known.ip().to_string(),
+        _ => known.to_string(),
+    };
+    further.map(text).collect()
 }
 
 fn seid_in_hex<S: Serializer>(seid: &u64, to: S) -> Result<S::Ok, S::Error> {

@@ -17,8 +17,15 @@
 //!   are admitted with their F-TEID and shown, but have no line on the path: who sends to that
 //!   F-TEID gets an Error Indication. FARs whose Destination Interface is the CP function drop
 //!   under a reason of their own (`n4u_absent`).
-//! - PDRs whose SDF filters match IPv6 packets or ICMPv6 only are admitted and match nothing, as
-//!   inner packets here are IPv4 (`sdf`). Filters that single out IPv4 flows are refused.
+//! - PDRs whose SDF filters are for an address family of which the UE has no address are admitted and
+//!   match nothing. Actions, directions, negations and options beyond `permit out` are refused (`sdf`).
+//! - An SDF Filter ID alone means the filter that a PDR of the session has under it, one created before
+//!   or earlier in the message; each PDR keeps it for itself from then on (BID, 8.2.5).
+//! - UE addresses once told hold for as long as the session lives, also when no PDR repeats them. An IPv6
+//!   prefix has 64 bits; other lengths are refused, and no feature bit says otherwise (IP6PL, 5.21.1).
+//! - A downlink PDI without F-TEID and UE IP Address means the session's UE addresses in its Network
+//!   Instance: Open5GS adds dedicated flows so.
+//! - Outer Header Creation with an IPv4 and an IPv6 address: IPv4 is taken (8.2.56).
 //! - Update FAR may have Forwarding Parameters (IE 4) in place of Update Forwarding Parameters
 //!   (IE 11): SD-Core's SMF always does. If both are there the latter hold.
 //! - SGi-LAN/N6-LAN (2) as Source or Destination Interface is N6 where nothing is configured for it:
@@ -35,8 +42,8 @@
 //!   APN-AMBR; without that each of them would be given the whole rate.
 //! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
 //! - A rule that another rule still names cannot be removed (cause 73).
-//! - The session's UE address holds for all its tunnels, whether or not their PDIs repeat it: the
-//!   RAN sends from it, another UPF sends to it.
+//! - The session's UE addresses hold for all its tunnels, whether or not their PDIs repeat them: the
+//!   RAN sends from them, another UPF sends to them.
 //! - Source and Destination Interface Access (indirect data forwarding) has no direction by the TS
 //!   (8.2.24): the UE may be at either end, gates, rates and usage are those of the downlink.
 //! - An F-TEID of the CP function's choice must lie at an address of the interface that its Source
@@ -72,7 +79,6 @@ mod released;
 mod remarks;
 mod remote_fteid_index;
 mod resources;
-mod response;
 mod rules;
 mod sdf;
 mod sessions;

@@ -7,10 +7,10 @@
 //! | table | key | bits that tell the part |
 //! |---|---|---|
 //! | [`RecentRequests`](sluice_n4) (`proto/n4`) | peer and sequence number | of their hash |
-//! | sessions by CP F-SEID (`session::store::index`) | association and CP F-SEID | highest of their mark |
-//! | sessions by a peer's tunnel (`session::remotes`) | the tunnel's address and TEID | highest of its mark |
-//! | transactions under way (`session::pending`) | the transaction's name, and so its shard | lowest of the shard |
-//! | TEID slots, lines, blocks (`session::places`), last TEIDs and pool lines (`session::resources`) | the place, and so its shard | lowest of the shard |
+//! | sessions by CP F-SEID (`store::index`) | association and CP F-SEID | highest of their mark |
+//! | sessions by a peer's tunnel (`remote_fteid_index`) | the tunnel's address and TEID | highest of its mark |
+//! | transactions under way (`pending`) | the transaction's name, and so its shard | lowest of the shard |
+//! | TEID slots, lines, blocks (`slot_allocator`), last TEIDs and pool lines (`resources`) | the place, and so its shard | lowest of the shard |
 
 use crate::hash_index::HashIndex;
 use sluice_mem::prefetch;

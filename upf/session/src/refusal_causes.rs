@@ -43,13 +43,14 @@ const CAUSES: &[(Cause, &str)] = &[
     (
         Cause::NO_ESTABLISHED_PFCP_ASSOCIATION,
         "A session request from an address without association. The SMF has to associate first; look at \
-         `n4.peers`, and whether the SMF speaks from another address than it associated from.",
+         `n4.peers`, and whether the SMF speaks from another address than it associated from: a request \
+         with its Node ID, as every establishment has it, makes such an address its own.",
     ),
     (
         Cause::RULE_CREATION_MODIFICATION_FAILURE,
         "A rule cannot be carried out; Failed Rule ID and Offending IE name it: a Network Instance that upf.yaml \
-         does not have, a UE address that another session holds, an SDF filter (not served yet), an identifier \
-         that is there twice or not at all.",
+         does not have, a UE address or prefix that another session holds, an SDF filter that says more than \
+         `permit out`, an identifier that is there twice or not at all.",
     ),
     (
         Cause::PFCP_ENTITY_IN_CONGESTION,

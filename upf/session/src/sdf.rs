@@ -86,15 +86,15 @@ fn range(address: AddressMatch) -> AddressRange {
     }
 }
 
-/// What flow filters let through, still without a run; false behind it if they need none. `is_from_access`
+/// What flow filters let through, still without a run; true behind it if they need one. `is_from_access`
 /// tells the direction of the packets.
 pub fn summary(filters: &[FlowFilter], is_from_access: bool) -> (Filter, bool) {
-    let union = |filters: &mut dyn Iterator<Item = &FlowFilter>| {
+    let all_of = |wanted: fn(&FlowFilter) -> bool| {
+        let filters = filters.iter().filter(|f| wanted(f));
         filters.fold(Families::NONE, |sum, f| sum.or(families(f)))
     };
     let is_named = filters.iter().any(|f| f.id.is_some());
-    let asked = union(&mut filters.iter());
-    let free = union(&mut filters.iter().filter(|f| is_free(f)));
+    let (asked, free) = (all_of(|_| true), all_of(is_free));
     let needs_run = is_named || free != asked;
     let filter = Filter {
         families: asked,
@@ -141,4 +141,84 @@ fn is_of_link(filter: &FlowFilter, is_from_access: bool) -> bool {
     };
     let is_link_local = |range| within(range, 0xfe80, 10);
     within(destination, 0xff00, 8) || is_link_local(filter.remote) || is_link_local(filter.local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(texts: &[&str]) -> Result<FlowFilterList, SdfError> {
+        let mut list = FlowFilterList::new();
+        for text in texts {
+            let recall = |_, _: &mut FlowFilterList| Err(SdfError::Wrong);
+            read(&SdfFilter::flow(text.as_bytes()), recall, &mut list)?;
+        }
+        Ok(list)
+    }
+
+    /// Families, whether a run is needed, whether the link alone is meant.
+    fn says(texts: &[&str], is_from_access: bool) -> (Families, bool, bool) {
+        let (filter, needs_run) = summary(&of(texts).unwrap(), is_from_access);
+        (filter.families, needs_run, filter.is_link)
+    }
+
+    #[test]
+    fn what_asks_for_a_family_at_the_most_needs_no_run() {
+        let (all, v4, v6) = (
+            "permit out ip from any to assigned",
+            "permit out ip from any to 0.0.0.0/0",
+            "permit out ip from ::/0 to assigned",
+        );
+        let flow = "permit out 17 from 192.0.2.1 to assigned";
+        for (texts, families, needs_run) in [
+            (&[all][..], Families::BOTH, false),
+            (&[v4], Families::IPV4, false),
+            (&[v6], Families::IPV6, false),
+            (&[v4, v6], Families::BOTH, false),
+            (&[flow], Families::IPV4, true),
+            (&[flow, v4], Families::IPV4, false),
+            (&[flow, v6], Families::BOTH, true),
+            (&[flow, all], Families::BOTH, false),
+        ] {
+            assert_eq!(says(texts, true), (families, needs_run, false), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn packets_of_the_link_are_those_to_groups_and_of_link_local_addresses() {
+        let from_ue = |remote: &str| {
+            let text = format!("permit out 58 from {remote} to assigned");
+            [true, false].map(|is_from_access| says(&[&text], is_from_access).2)
+        };
+        assert_eq!(
+            from_ue("ff02::2/128"),
+            [true, false],
+            "no group is a source"
+        );
+        assert_eq!(from_ue("ff00::/8"), [true, false]);
+        assert_eq!(from_ue("fe00::/7"), [false, false]);
+        assert_eq!(from_ue("fe80::/10"), [true, true]);
+        assert_eq!(from_ue("fe80::/9"), [false, false]);
+        assert_eq!(from_ue("2001:db8::1"), [false, false]);
+        assert_eq!(from_ue("any"), [false, false]);
+        let both = [
+            "permit out 58 from ff02::2 to any",
+            "permit out 58 from any to any",
+        ];
+        assert!(!says(&both, true).2, "one of them is for others");
+    }
+
+    #[test]
+    fn each_pair_of_ranges_is_a_flow_filter_up_to_the_most_that_a_pdr_has() {
+        let list = of(&["permit out 6 from any 1,2-3 to assigned 7,8,9"]).unwrap();
+        let ports: Vec<_> = list
+            .iter()
+            .map(|f| (f.remote_ports, f.local_ports))
+            .collect();
+        assert_eq!(ports.len(), 6);
+        assert_eq!(ports[4], (Some((2, 3)), Some((8, 8))));
+        let many = "permit out 6 from any 1,2,3,4,5,6,7,8 to assigned 1,2,3,4,5,6,7";
+        assert_eq!(of(&[many]).unwrap().len(), 56);
+        assert_eq!(of(&[many, many]), Err(SdfError::TooMany));
+    }
 }

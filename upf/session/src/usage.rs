@@ -1,8 +1,8 @@
 //! Usage of sessions: credited to URRs, and written as the reports that are due (TS 29.244, 5.2.2).
 
 use crate::pending::{Due, Pending};
+use crate::procedure::put;
 use crate::resources::Resources;
-use crate::response::put;
 use crate::rules::{Rules, Urr};
 use crate::sessions::{Moment, Sessions};
 use sluice_datapath::session::txn::Usage;

@@ -26,6 +26,10 @@ pub struct Packet<'a> {
 /// Reads the packet at the front of `bytes`.
 pub fn read(bytes: &[u8]) -> Result<Packet<'_>, Fault> {
     let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| Fault::Header)?;
+    // Nothing, yet options: a jumbogram (RFC 2675), or nonsense.
+    if header.payload_length() == 0 && bytes[6] == HOP_BY_HOP_OPTIONS {
+        return Err(Fault::Header);
+    }
     let total = HEADER + usize::from(header.payload_length());
     let whole = bytes.get(..total).ok_or(Fault::Length)?;
     Ok(Packet {

@@ -115,7 +115,7 @@ pub fn end_marker(
 ) -> Option<((SessionId, bool), EndMarker)> {
     let (id, rules) = find(sessions, |pdr| enters(config, came, pdr))?;
     let mut live: Vec<&Pdr> = rules.pdrs.values().collect();
-    live.retain(|p| p.is_live() && enters(config, came, p));
+    live.retain(|p| rules.is_live(p) && enters(config, came, p));
     live.sort_by_key(|p| p.precedence);
     let fars = live.iter().filter_map(|p| rules.fars.get(&p.far));
     let mut ways = fars.filter(|f| f.forwards).filter_map(|f| {
@@ -140,11 +140,16 @@ pub fn plain<'a>(
 ) -> Result<Detected<'a>, Missed> {
     let destination = came.packet.destination();
     let place = config.links[came.link].plain.as_ref();
+    // What the session was told leads to it: whether its PDRs want the packet is another question.
     let enters = |pdr: &Pdr| {
         let meant = config.data_network(pdr.source, pdr.instance.as_deref());
-        pdr.f_teid.is_none() && pdr.ue.have(destination) && meant == place
+        pdr.f_teid.is_none() && meant == place
     };
-    let Some((session, rules)) = find(sessions, enters) else {
+    let is_for = |(_, rules): &(&SessionId, &Session)| {
+        rules.told.have(destination) && rules.pdrs.values().any(enters)
+    };
+    let found = sessions.iter().find(is_for).map(|(id, rules)| (*id, rules));
+    let Some((session, rules)) = found else {
         return Err((Drop::UnknownUe, None));
     };
     let pdr = first(rules, None, &came.packet, enters)?;

@@ -8,7 +8,7 @@ use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
 use sluice_wire::pfcp::value::{BitRate, GateStatus};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whatever the user calls a session by; its UP SEID, say.
 pub type SessionId = u64;
@@ -55,10 +55,31 @@ impl Session {
         names_version && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
     }
 
+    /// True if the PDR may match a packet here: none comes from the CP function, and its filters must be for
+    /// an IP version that it names and the UE has.
+    pub fn is_live(&self, pdr: &Pdr) -> bool {
+        let versions: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        let has = |ue: &UeAddresses, like| ue.is_empty() || ue.know_version_of(like);
+        let is_for = |f: &Filter, like: IpAddr| match f {
+            Filter::Own(filter) => filter.is_for_version(like.is_ipv6()),
+            Filter::Kept(id) => {
+                (self.filters.get(id)).is_some_and(|f| f.is_for_version(like.is_ipv6()))
+            }
+        };
+        let filters = |like| pdr.filters.is_empty() || pdr.filters.iter().any(|f| is_for(f, like));
+        let may = |like: &IpAddr| has(&pdr.ue, *like) && has(&self.told, *like) && filters(*like);
+        pdr.source != Side::Control && versions.iter().any(may)
+    }
+
+    /// True if packets may reach a FAR by a PDR.
+    pub fn reaches(&self, pdr: &Pdr, far: u32) -> bool {
+        pdr.far == far && self.is_live(pdr)
+    }
+
     /// A bucket that no PDR draws on is not kept: it is full when one comes to it again.
     pub fn give_up_unused_buckets(&mut self) {
         let draws = |uplink: bool, qer: u32| {
-            let mut live = self.pdrs.values().filter(|p| p.is_live());
+            let mut live = self.pdrs.values().filter(|p| self.is_live(p));
             live.any(|p| self.is_uplink(p) == uplink && p.qers.contains(&qer))
         };
         let used: Vec<(u32, bool, bool)> = (self.qers.keys())
@@ -103,18 +124,6 @@ pub struct Pdr {
     pub far: u32,
     pub qers: Vec<u32>,
     pub urrs: Vec<u32>,
-}
-
-impl Pdr {
-    /// True if the PDR may match a packet here: none comes from the CP function.
-    pub fn is_live(&self) -> bool {
-        self.source != Side::Control
-    }
-
-    /// True if packets may reach a FAR by this PDR.
-    pub fn leads_to(&self, far: u32) -> bool {
-        self.far == far && self.is_live()
-    }
 }
 
 /// A tunnel endpoint of ours.

@@ -24,6 +24,17 @@ pub struct SdfFilter {
 }
 
 impl SdfFilter {
+    /// True if packets of an IP version may meet it.
+    pub fn is_for_version(&self, is_ipv6: bool) -> bool {
+        let ends = self
+            .flow
+            .iter()
+            .flat_map(|flow| [&flow.remote, &flow.local]);
+        let mut addresses = ends.filter_map(|end| end.addresses);
+        addresses.all(|(address, _)| address.is_ipv6() == is_ipv6)
+            && (is_ipv6 || self.flow_label.is_none())
+    }
+
     /// A flow description is written for the downlink; `is_uplink` turns it round.
     pub fn is_met_by(&self, packet: &Packet<'_>, is_uplink: bool) -> bool {
         let upper = packet.upper();

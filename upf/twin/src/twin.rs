@@ -247,7 +247,7 @@ impl Twin {
     /// then seen from outside.
     pub fn downlink_has_two_doors(&self) -> bool {
         let by_tunnel = |s: &Session| {
-            let mut live = s.pdrs.values().filter(|p| p.is_live());
+            let mut live = s.pdrs.values().filter(|p| s.is_live(p));
             live.any(|p| p.f_teid.is_some() && !s.is_uplink(p))
         };
         self.sessions.values().any(by_tunnel)

@@ -1,3 +1,5 @@
+//! ICMP echo and error messages, written and read (RFC 792).
+
 use super::*;
 use crate::ipv4::{Ipv4, Ipv4Header, Protocol};
 use core::net::Ipv4Addr;

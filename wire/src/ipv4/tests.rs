@@ -1,3 +1,5 @@
+//! IPv4 headers: fields, errors by name, builder and checksum (RFC 791).
+
 use super::*;
 use crate::checksum::update_u16;
 use proptest::prelude::*;

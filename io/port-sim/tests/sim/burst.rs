@@ -1,7 +1,7 @@
-//! A burst keeps order, and ends every packet that is left to it.
+//! Packets by the trait's own means, and bursts: they keep order, and end every packet that is left to them.
 
-use sluice_port::{BURST_MAX, Burst, Packet};
-use sluice_port_sim::{HeapPacket, HeapPool};
+use sluice_port::{BURST_MAX, Burst, Packet, PacketError};
+use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig};
 
 fn burst_of(pool: &HeapPool, numbers: impl IntoIterator<Item = u8>) -> Burst<HeapPacket> {
     let mut burst = Burst::new();
@@ -86,4 +86,23 @@ fn forgotten_packets_are_neither_freed_nor_dropped() {
     assert_eq!((numbers(&burst), pool.live()), (vec![2], 3));
     drop(burst);
     assert_eq!((pool.live(), pool.leaked()), (2, 0));
+}
+
+#[test]
+fn a_new_front_and_a_new_end_come_at_once_or_not_at_all() {
+    let pool = HeapPool::new(PoolConfig::default());
+    let mut packet = pool.packet(&[[5; 58], [6; 58]].concat()).unwrap();
+    let headroom = packet.headroom();
+    assert_eq!(packet.reframe(58, 59, 14), Err(PacketError::Short));
+    let most = headroom + 58;
+    assert_eq!(packet.reframe(58, 40, most + 1), Err(PacketError::Headroom));
+    assert_eq!((packet.len(), packet.headroom()), (116, headroom));
+    let whole = packet.reframe(58, 40, 14).unwrap();
+    assert_eq!(
+        (whole.len(), whole[13], whole[14], whole[53]),
+        (54, 5, 6, 6)
+    );
+    assert_eq!(packet.headroom(), headroom + 44);
+    packet.free();
+    assert_eq!((pool.live(), pool.leaked()), (0, 0));
 }

@@ -4,6 +4,5 @@
 mod burst;
 mod common;
 mod links;
-mod packet;
 mod queues;
 mod tap;

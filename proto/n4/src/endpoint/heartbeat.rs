@@ -27,7 +27,7 @@ impl Endpoint {
     ) {
         let own = self.config.recovery_time_stamp;
         let response = response_header(header, None);
-        self.courier.respond_each_time(peer, &response, out, |w| {
+        self.sender.respond_each_time(peer, &response, out, |w| {
             codec::write_heartbeat_response(w, own)
         });
         match codec::heartbeat_request(body) {
@@ -49,16 +49,16 @@ impl Endpoint {
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = OutRequest {
+        let request = OutRequest {
             to: association.primary,
             message_type: MessageType::HEARTBEAT_REQUEST,
             seid: None,
             purpose: Purpose::Heartbeat(id),
         };
         let own = self.config.recovery_time_stamp;
-        let sent = self
-            .courier
-            .request(now, parcel, out, |w| codec::write_heartbeat_request(w, own));
+        let sent = self.sender.request(now, request, out, |w| {
+            codec::write_heartbeat_request(w, own)
+        });
         match sent {
             // Its response or its time-out sets the next one.
             Ok(_) => self.change(id, |association| association.heartbeat_at = Instant::NEVER),

@@ -18,10 +18,11 @@ use sluice_wire::pfcp::Header;
 
 pub use error::RequestError;
 pub use session_requests::Request;
+pub use takeover::PROBES;
 pub use update::Change;
 
 use sender::{MessageSender, Purpose};
-use takeover::Contest;
+use takeover::PendingTakeover;
 
 use crate::association::{Association, AssociationId};
 use crate::associations::Associations;
@@ -43,13 +44,13 @@ use crate::transport::Outbox;
 pub struct Endpoint {
     role: Role,
     config: Config,
-    courier: MessageSender,
+    sender: MessageSender,
     associations: Associations,
     /// Set-ups that wait for the holder of their Node ID: one for each association at most.
-    contests: Vec<Contest>,
+    takeovers: Vec<PendingTakeover>,
     events: VecDeque<Event>,
     version_answers: RateLimit,
-    /// Not later than the first timer of any association or contest.
+    /// Not later than the first timer of any association or takeover.
     next_timer: Instant,
 }
 
@@ -61,9 +62,9 @@ impl Endpoint {
         let events = limits.in_flight as usize + limits.associations * 2 + 16;
         Self {
             role,
-            courier: MessageSender::new(&config),
+            sender: MessageSender::new(&config),
             associations: Associations::new(limits.associations),
-            contests: Vec::with_capacity(limits.associations),
+            takeovers: Vec::with_capacity(limits.associations),
             events: VecDeque::with_capacity(events),
             version_answers: RateLimit::new(limits.version_answers_per_s),
             next_timer: Instant::NEVER,
@@ -74,7 +75,7 @@ impl Endpoint {
     /// A message of this header will be [handled](Self::handle) soon: asks the caches for what it
     /// takes.
     pub fn prefetch_message(&self, peer: SocketAddr, header: &Header) {
-        self.courier
+        self.sender
             .inbound
             .prefetch_message(peer, header.sequence.get());
     }
@@ -100,7 +101,7 @@ impl Endpoint {
     /// When [`Endpoint::tick`] has something to do; never too late, sometimes too early.
     pub fn next_deadline(&self) -> Option<Instant> {
         let request = self
-            .courier
+            .sender
             .outbound
             .next_deadline()
             .unwrap_or(Instant::NEVER);
@@ -136,8 +137,8 @@ impl Endpoint {
 
     /// A snapshot of all counters.
     pub fn counters(&self) -> Counters {
-        let mut counters = self.courier.counters.clone();
-        let inbound = &self.courier.inbound;
+        let mut counters = self.sender.counters.clone();
+        let inbound = &self.sender.inbound;
         counters.set(Counter::CacheEvictedRequests, inbound.evicted_requests());
         counters.set(Counter::CacheEvictedResponses, inbound.evicted_responses());
         counters
@@ -145,18 +146,18 @@ impl Endpoint {
 
     /// Requests that were refused.
     pub fn refusals(&self) -> &Refusals {
-        &self.courier.refusals
+        &self.sender.refusals
     }
 
     /// Octets that requests received, and their responses, take so far, to be known when they come
     /// again; [`Limits::cache_bytes`](crate::Limits::cache_bytes) at the most.
     pub fn cache_bytes(&self) -> usize {
-        self.courier.inbound.touched_bytes()
+        self.sender.inbound.touched_bytes()
     }
 
     /// Own requests without response now.
     pub fn in_flight(&self) -> u32 {
-        self.courier.outbound.in_flight()
+        self.sender.outbound.in_flight()
     }
 
     fn event(&mut self, event: Event) {
@@ -164,7 +165,7 @@ impl Endpoint {
     }
 
     fn count(&mut self, counter: Counter) {
-        self.courier.counters.count(counter);
+        self.sender.counters.count(counter);
     }
 
     fn learn(&mut self, id: AssociationId, peer: SocketAddr) -> bool {
@@ -209,7 +210,7 @@ impl Endpoint {
     /// Forgets all requests to a peer, and tells the layer above about its own.
     fn cancel_requests(&mut self, id: AssociationId) {
         let events = &mut self.events;
-        self.courier.outbound.cancel(
+        self.sender.outbound.cancel(
             |purpose| purpose.association() == id,
             |purpose| {
                 if let Purpose::Upper { association, tag } = purpose {

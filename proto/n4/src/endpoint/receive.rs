@@ -35,7 +35,7 @@ impl Endpoint {
             }
         };
         let message_type = header.message_type;
-        self.courier.counters.count_received(message_type);
+        self.sender.counters.count_received(message_type);
         if message_type.is_session_related() && header.seid.is_none() {
             self.count(Counter::MalformedSeid);
             Input::Nothing
@@ -87,7 +87,7 @@ impl Endpoint {
     ) {
         if self.version_answers.permit(now) {
             let header = Header::node(MessageType::VERSION_NOT_SUPPORTED_RESPONSE, sequence);
-            self.courier
+            self.sender
                 .respond_each_time(peer, &header, out, |_| Ok(()));
         } else {
             self.count(Counter::VersionAnswersWithheld);
@@ -115,7 +115,7 @@ impl Endpoint {
             MessageType::ASSOCIATION_SETUP_REQUEST
             | MessageType::ASSOCIATION_UPDATE_REQUEST
             | MessageType::ASSOCIATION_RELEASE_REQUEST => {
-                if let Some(admitted) = self.courier.admit(now, received, out) {
+                if let Some(admitted) = self.sender.admit(now, received, out) {
                     let reply = received.reply_to(admitted.ticket);
                     // A response of our own that is too long for the limits is counted there.
                     let _ = self.association_request(now, &reply, body, out);
@@ -149,7 +149,7 @@ impl Endpoint {
         out: &mut impl Outbox,
     ) -> Input<'a> {
         let answer = self
-            .courier
+            .sender
             .outbound
             .answer(peer, header.sequence, header.message_type);
         let Answer::To(purpose) = answer else {
@@ -186,7 +186,7 @@ impl Endpoint {
     pub(super) fn request_failed(&mut self, now: Instant, purpose: Purpose, reason: FailReason) {
         match purpose {
             Purpose::Heartbeat(id) => self.heartbeat_lost(now, id),
-            // The contest has a time of its own.
+            // The takeover has a time of its own.
             Purpose::Probe(_) => {}
             Purpose::Setup(id) => self.set_up_later(now, id),
             Purpose::Update(association) => {

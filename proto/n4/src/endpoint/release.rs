@@ -35,14 +35,14 @@ impl Endpoint {
             State::Up if self.role == Role::Up => return Err(RequestError::WrongRole(Role::Up)),
             State::Up => {}
         }
-        let parcel = OutRequest {
+        let request = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_RELEASE_REQUEST,
             seid: None,
             purpose: Purpose::Release(id),
         };
         let node_id = &self.config.node_id;
-        self.courier.request(now, parcel, out, |w| {
+        self.sender.request(now, request, out, |w| {
             codec::write_release_request(w, node_id)
         })?;
         self.change(id, |association| {
@@ -78,7 +78,7 @@ impl Endpoint {
         let known = match codec::release_request(body) {
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
-                self.courier.blame.offending_ie = reject.offending_ie;
+                self.sender.refused_for.offending_ie = reject.offending_ie;
                 Err(reject.cause)
             }
             Ok(node_id) => self.held_by(&node_id, reply.peer),
@@ -91,7 +91,7 @@ impl Endpoint {
             Err(cause) => cause,
         };
         let node_id = &self.config.node_id;
-        self.courier.respond(now, reply, None, out, |w| {
+        self.sender.respond(now, reply, None, out, |w| {
             codec::write_release_response(w, node_id, cause)
         })
     }

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::counters::{Counter, Counters};
 use crate::event::ReplyTo;
 use crate::fingerprint;
-use crate::refusals::{Blame, Refusals};
+use crate::refusals::{Refusals, RefusedFor};
 use crate::time::Instant;
 use crate::transport::{Admission, Outbound, Outbox, RecentRequests, Refusal, RequestTicket};
 
@@ -96,7 +96,7 @@ pub struct MessageSender {
     pub counters: Counters,
     pub refusals: Refusals,
     /// For the next response, if that refuses.
-    pub blame: Blame,
+    pub refused_for: RefusedFor,
     scratch: Box<[u8]>,
 }
 
@@ -107,7 +107,7 @@ impl MessageSender {
             inbound: RecentRequests::new(config.inbound()),
             counters: Counters::new(),
             refusals: Refusals::new(),
-            blame: Blame::default(),
+            refused_for: RefusedFor::default(),
             scratch: vec![0; config.limits.message_len].into_boxed_slice(),
         }
     }
@@ -116,7 +116,7 @@ impl MessageSender {
     pub fn request(
         &mut self,
         now: Instant,
-        parcel: OutRequest,
+        out_request: OutRequest,
         out: &mut impl Outbox,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<SequenceNumber, RequestError> {
@@ -125,7 +125,7 @@ impl MessageSender {
             message_type,
             seid,
             purpose,
-        } = parcel;
+        } = out_request;
         let sequence = self
             .outbound
             .reserve()
@@ -200,7 +200,7 @@ impl MessageSender {
         if let Some(cause) = codec::cause_of(message) {
             self.counters.count_cause(header.message_type, cause);
             if !cause.is_acceptance() {
-                let why = (cause, core::mem::take(&mut self.blame));
+                let why = (cause, core::mem::take(&mut self.refused_for));
                 self.refusals.note(now, to.peer, &to.header, why, message);
             }
         }
@@ -238,7 +238,7 @@ impl MessageSender {
         self.counters.count_sent(header.message_type);
         if let Some(cause) = codec::cause_of(message) {
             self.counters.count_cause(header.message_type, cause);
-            let why = (cause, core::mem::take(&mut self.blame));
+            let why = (cause, core::mem::take(&mut self.refused_for));
             self.refusals.note(now, to, request, why, message);
         }
     }

@@ -10,7 +10,7 @@ use super::{Endpoint, RequestError};
 use crate::association::AssociationId;
 use crate::codec;
 use crate::counters::Counter;
-use crate::event::{Input, ReplyTo, SessionRequest};
+use crate::event::{Event, Input, ReplyTo, SessionRequest};
 use crate::node_id::NodeId;
 use crate::time::Instant;
 use crate::transport::Outbox;
@@ -63,7 +63,7 @@ impl Endpoint {
             association: id,
             tag,
         };
-        self.courier.request(
+        self.sender.request(
             now,
             OutRequest {
                 to,
@@ -87,7 +87,7 @@ impl Endpoint {
         out: &mut impl Outbox,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
     ) -> Result<(), RequestError> {
-        self.courier.respond(now, &reply_to, seid, out, write)
+        self.sender.respond(now, &reply_to, seid, out, write)
     }
 
     pub(super) fn upper_request<'a>(
@@ -105,7 +105,7 @@ impl Endpoint {
             self.reject(now, received, cause, out);
             return Input::Nothing;
         };
-        let Some(admitted) = self.courier.admit(now, received, out) else {
+        let Some(admitted) = self.sender.admit(now, received, out) else {
             return Input::Nothing;
         };
         Input::Session(SessionRequest {
@@ -159,9 +159,24 @@ impl Endpoint {
                 by_address
             }
             Some(named) => {
-                self.learn_told(named, peer);
+                self.learn_requester(named, peer);
                 Some(named)
             }
+        }
+    }
+
+    /// Takes the address of a request that names the peer for one of the peer's, and tells so once.
+    fn learn_requester(&mut self, id: AssociationId, peer: SocketAddr) {
+        let is_known = self.associations.has_address(id, peer);
+        if is_known || !self.learn_told(id, peer) {
+            return;
+        }
+        if let Some(holder) = self.associations.get(id).map(|a| a.primary) {
+            self.event(Event::AddressLearned {
+                association: id,
+                holder,
+                peer,
+            });
         }
     }
 
@@ -182,8 +197,8 @@ impl Endpoint {
             .map(|_| codec::cp_seid(body).unwrap_or_default());
         let response = response_header(&header, seid).message_type;
         let node_id = &self.config.node_id;
-        let courier = &mut self.courier;
-        courier.refuse_each_time(now, (peer, &header), seid, out, |w| {
+        let sender = &mut self.sender;
+        sender.refuse_each_time(now, (peer, &header), seid, out, |w| {
             codec::write_rejection(w, response, node_id, cause)
         });
     }

@@ -48,14 +48,14 @@ impl Endpoint {
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = OutRequest {
+        let request = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_SETUP_REQUEST,
             seid: None,
             purpose: Purpose::Setup(id),
         };
         let (config, retain) = (&self.config, association.retain);
-        let sent = self.courier.request(now, parcel, out, |w| {
+        let sent = self.sender.request(now, request, out, |w| {
             codec::write_setup_request(w, config, retain)
         });
         if sent.is_err() {
@@ -145,12 +145,12 @@ impl Endpoint {
     ) -> Result<(), RequestError> {
         let answer = match codec::setup_request(body) {
             Ok(request) => match self.holder_elsewhere(&request.peer.node_id, reply.peer) {
-                Some((id, _)) => return self.contest(now, id, (reply, request), out),
+                Some((id, _)) => return self.take_over(now, id, (reply, request), out),
                 None => self.accept_setup(now, reply.peer, request),
             },
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
-                self.courier.blame.offending_ie = reject.offending_ie;
+                self.sender.refused_for.offending_ie = reject.offending_ie;
                 (reject.cause, false)
             }
         };
@@ -165,7 +165,7 @@ impl Endpoint {
         out: &mut impl Outbox,
     ) -> Result<(), RequestError> {
         let config = &self.config;
-        self.courier.respond(now, reply, None, out, |w| {
+        self.sender.respond(now, reply, None, out, |w| {
             codec::write_setup_response(w, config, cause, retained)
         })
     }

@@ -1,5 +1,5 @@
-//! Who holds a Node ID, and what becomes of an Association Setup Request that names one from
-//! elsewhere.
+//! Association takeover: Association Setup Requests with the Node ID of an association that was set up from
+//! another address.
 //!
 //! A Node ID belongs to the IP address that associated it; the port does not matter. PFCP has no
 //! other proof of who a function is (TS 29.244, 6.2.6), and a function that has moved is told from a
@@ -24,14 +24,18 @@ use crate::association::AssociationId;
 use crate::codec::{self, SetupRequest};
 use crate::counters::Counter;
 use crate::event::{Event, ReplyTo};
-use crate::limits::PROBES;
 use crate::node_id::NodeId;
 use crate::time::Instant;
 use crate::transport::Outbox;
 
+/// Heartbeat Requests to the holder of a Node ID within T1 before its silence is believed: one lost
+/// datagram, or two, must not cost a function its sessions. With a loss of 1 % for each direction
+/// three in vain are one in 125,000.
+pub const PROBES: u32 = 3;
+
 /// A set-up that waits for the holder of its Node ID.
 #[derive(Debug)]
-pub(super) struct Contest {
+pub(super) struct PendingTakeover {
     association: AssociationId,
     reply: ReplyTo,
     request: SetupRequest,
@@ -41,7 +45,7 @@ pub(super) struct Contest {
     asked: bool,
 }
 
-impl Contest {
+impl PendingTakeover {
     pub(super) fn next_timer(&self) -> Instant {
         self.probe_at.min(self.ends_at)
     }
@@ -69,7 +73,7 @@ impl Endpoint {
             None => Ok(id),
             Some((_, holder)) => {
                 self.count(Counter::NotTheHolder);
-                self.courier.blame.holder = Some(holder);
+                self.sender.refused_for.holder = Some(holder);
                 Err(Cause::NO_ESTABLISHED_PFCP_ASSOCIATION)
             }
         }
@@ -87,7 +91,7 @@ impl Endpoint {
     }
 
     /// A set-up names a Node ID that another address holds.
-    pub(super) fn contest(
+    pub(super) fn take_over(
         &mut self,
         now: Instant,
         id: AssociationId,
@@ -97,20 +101,20 @@ impl Endpoint {
         if self.has_just_answered(now, id) {
             return self.refuse_takeover(now, id, reply, out);
         }
-        let mut waiting = self.contests.iter_mut();
-        if let Some(contest) = waiting.find(|contest| contest.association == id) {
-            if !is_same_host(contest.reply.peer, reply.peer.ip()) {
+        let mut waiting = self.takeovers.iter_mut();
+        if let Some(takeover) = waiting.find(|takeover| takeover.association == id) {
+            if !is_same_host(takeover.reply.peer, reply.peer.ip()) {
                 self.count(Counter::TakeoverContested);
                 return self.refuse_setup(now, reply, Cause::NO_RESOURCES_AVAILABLE, out);
             }
             // It has given the earlier one up.
-            (contest.reply, contest.request) = (*reply, request);
+            (takeover.reply, takeover.request) = (*reply, request);
             return Ok(());
         }
-        if self.contests.len() == self.contests.capacity() {
+        if self.takeovers.len() == self.takeovers.capacity() {
             return self.refuse_setup(now, reply, Cause::NO_RESOURCES_AVAILABLE, out);
         }
-        self.contests.push(Contest {
+        self.takeovers.push(PendingTakeover {
             association: id,
             reply: *reply,
             request,
@@ -122,46 +126,46 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Asks holders, and ends the contests whose time is over.
+    /// Asks holders, and ends the takeovers whose time is over.
     pub(super) fn run_contests(&mut self, now: Instant, out: &mut impl Outbox) {
         let mut place = 0;
-        while let Some(contest) = self.contests.get(place) {
-            if contest.ends_at <= now {
-                let contest = self.contests.swap_remove(place);
-                self.silent(now, contest, out);
+        while let Some(takeover) = self.takeovers.get(place) {
+            if takeover.ends_at <= now {
+                let takeover = self.takeovers.swap_remove(place);
+                self.silent(now, takeover, out);
                 continue;
             }
-            if contest.probe_at <= now {
+            if takeover.probe_at <= now {
                 self.probe(now, place, out);
             }
             place += 1;
         }
-        let first = self.contests.iter().map(Contest::next_timer).min();
+        let first = self.takeovers.iter().map(PendingTakeover::next_timer).min();
         self.next_timer = self.next_timer.min(first.unwrap_or(Instant::NEVER));
     }
 
     fn probe(&mut self, now: Instant, place: usize, out: &mut impl Outbox) {
         let step_ms = u64::from(self.config.t1_ms.div_ceil(PROBES)).max(1);
-        let Some(contest) = self.contests.get_mut(place) else {
+        let Some(takeover) = self.takeovers.get_mut(place) else {
             return;
         };
-        contest.probe_at = now.plus_ms(step_ms);
-        let id = contest.association;
+        takeover.probe_at = now.plus_ms(step_ms);
+        let id = takeover.association;
         let Some(association) = self.associations.get(id) else {
             return;
         };
-        let parcel = OutRequest {
+        let request = OutRequest {
             to: association.primary,
             message_type: MessageType::HEARTBEAT_REQUEST,
             seid: None,
             purpose: Purpose::Probe(id),
         };
         let own = self.config.recovery_time_stamp;
-        let sent = self
-            .courier
-            .request(now, parcel, out, |w| codec::write_heartbeat_request(w, own));
-        if let Some(contest) = self.contests.get_mut(place) {
-            contest.asked |= sent.is_ok();
+        let sent = self.sender.request(now, request, out, |w| {
+            codec::write_heartbeat_request(w, own)
+        });
+        if let Some(takeover) = self.takeovers.get_mut(place) {
+            takeover.asked |= sent.is_ok();
         }
     }
 
@@ -172,25 +176,25 @@ impl Endpoint {
         id: AssociationId,
         out: &mut impl Outbox,
     ) {
-        let mut waiting = self.contests.iter();
-        let Some(place) = waiting.position(|contest| contest.association == id) else {
+        let mut waiting = self.takeovers.iter();
+        let Some(place) = waiting.position(|takeover| takeover.association == id) else {
             return;
         };
         self.change(id, |association| association.answered_at = Some(now));
-        let contest = self.contests.swap_remove(place);
+        let takeover = self.takeovers.swap_remove(place);
         // A response of our own that is too long for the limits is counted there.
-        let _ = self.refuse_takeover(now, id, &contest.reply, out);
+        let _ = self.refuse_takeover(now, id, &takeover.reply, out);
     }
 
     /// T1 is over without an answer of the holder.
-    fn silent(&mut self, now: Instant, contest: Contest, out: &mut impl Outbox) {
-        let Contest {
+    fn silent(&mut self, now: Instant, takeover: PendingTakeover, out: &mut impl Outbox) {
+        let PendingTakeover {
             association: id,
             reply,
             request,
             asked,
             ..
-        } = contest;
+        } = takeover;
         let holder = self.associations.get(id).map(|held| held.primary);
         // A holder that could not be asked is not silent.
         if holder.is_some() && !asked {
@@ -224,7 +228,7 @@ impl Endpoint {
     ) -> Result<(), RequestError> {
         self.count(Counter::TakeoverRefused);
         if let Some(holder) = self.associations.get(id).map(|held| held.primary) {
-            self.courier.blame.holder = Some(holder);
+            self.sender.refused_for.holder = Some(holder);
             self.event(Event::TakeoverRefused {
                 association: id,
                 holder,

@@ -1,6 +1,6 @@
 //! Endpoint timers: retransmission, heartbeats, grace periods.
 
-use super::takeover::Contest;
+use super::takeover::PendingTakeover;
 use super::{Change, Endpoint};
 use crate::association::AssociationId;
 use crate::config::Role;
@@ -17,7 +17,7 @@ pub(super) const PREPARATION_MS: u64 = 10_000;
 
 impl Endpoint {
     pub(super) fn expire_requests(&mut self, now: Instant, out: &mut impl Outbox) {
-        while let Some(expiry) = self.courier.outbound.expire(now, out) {
+        while let Some(expiry) = self.sender.outbound.expire(now, out) {
             match expiry {
                 Expiry::Retransmitted(_) => self.count(Counter::Retransmitted),
                 Expiry::GivenUp(_, purpose) => {
@@ -37,8 +37,8 @@ impl Endpoint {
         }
         // Only now: while one timer of an association runs, another may still be due.
         let timers = self.associations.iter().map(|(_, a)| a.next_timer());
-        let contests = self.contests.iter().map(Contest::next_timer);
-        self.next_timer = timers.chain(contests).min().unwrap_or(Instant::NEVER);
+        let takeovers = self.takeovers.iter().map(PendingTakeover::next_timer);
+        self.next_timer = timers.chain(takeovers).min().unwrap_or(Instant::NEVER);
     }
 
     fn run_timers_of(&mut self, now: Instant, id: AssociationId, out: &mut impl Outbox) {

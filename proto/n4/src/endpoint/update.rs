@@ -55,14 +55,14 @@ impl Endpoint {
         if let Change::Features(features) = change {
             self.config.features = self.config.features.updated(features);
         }
-        let parcel = OutRequest {
+        let request = OutRequest {
             to: association.primary,
             message_type: MessageType::ASSOCIATION_UPDATE_REQUEST,
             seid: None,
             purpose: Purpose::Update(id),
         };
         let node_id = &self.config.node_id;
-        let sequence = self.courier.request(now, parcel, out, |w| {
+        let sequence = self.sender.request(now, request, out, |w| {
             codec::write_update_request(w, node_id, &change)
         })?;
         self.change_sent(now, id, &change);
@@ -119,7 +119,7 @@ impl Endpoint {
         let cause = match codec::update_request(body) {
             Err(reject) => {
                 self.count(Counter::MalformedRequest);
-                self.courier.blame.offending_ie = reject.offending_ie;
+                self.sender.refused_for.offending_ie = reject.offending_ie;
                 reject.cause
             }
             Ok(update) => match self.held_by(&update.node_id, reply.peer) {
@@ -135,7 +135,7 @@ impl Endpoint {
             },
         };
         let node_id = &self.config.node_id;
-        self.courier.respond(now, reply, None, out, |w| {
+        self.sender.respond(now, reply, None, out, |w| {
             codec::write_update_response(w, node_id, cause)
         })
     }

@@ -4,7 +4,8 @@
 use std::net::SocketAddr;
 
 use crate::net::{CP, Host, NUMBER, Net, UP, address, cp_config, up_config};
-use sluice_n4::limits::{PROBES, REFUSALS};
+use sluice_n4::endpoint::PROBES;
+use sluice_n4::refusals::REFUSALS;
 use sluice_n4::{AssociationId, Counter, DownReason, Event, NodeId, Retention, Role};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::element::Element;
@@ -152,6 +153,28 @@ fn an_update_from_elsewhere_changes_nothing() {
     );
     let answers = net.inject(UP, address(1), &update);
     assert_eq!(cause(&answers[0]), Cause::REQUEST_ACCEPTED);
+}
+
+#[test]
+fn an_establishment_from_elsewhere_makes_the_address_the_peers_and_is_told_once() {
+    let mut net = Net::associated();
+    let association = net.id(UP);
+    let establishment = |sequence| {
+        message(MessageType::SESSION_ESTABLISHMENT_REQUEST, sequence, |w| {
+            w.ie(IeType::NODE_ID, |w| CP_NAME.encode(w))
+        })
+    };
+    net.inject(UP, address(9), &establishment(5));
+    let learned = Event::AddressLearned {
+        association,
+        holder: address(1),
+        peer: address(9),
+    };
+    assert_eq!(net.events(UP), [learned]);
+    net.inject(UP, address(9), &establishment(6));
+    assert_eq!(net.events(UP), [], "it is known");
+    let known = net.hosts[UP].endpoint.association(association).unwrap();
+    assert_eq!(known.addresses(), [address(1), address(9)]);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Headers of captured G-PDUs: which are of one kind, and which are wrong.
+
 use super::*;
 
 /// A G-PDU with a PDU Session Container (QFI 9) around `payload` bytes of UDP, by etherparse.

@@ -131,6 +131,7 @@ impl Machine {
             // Another association of the same UPF follows, or nothing has changed.
             | Event::TakenOver { .. }
             | Event::TakeoverRefused { .. }
+            | Event::AddressLearned { .. }
             | Event::UpdateAnswered { .. }
             | Event::ReleaseRequested { .. }
             | Event::ReleasePreparation { .. }

@@ -41,7 +41,10 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
     let mut states = deal(shard::create(lines, blocks, ShardCount::DEFAULT), n);
     let owners = OwnerTable::dealt(n);
-    let (foreign, foreign_reader) = exact_match::table(plan.layout.foreign().1 as usize * 2)?;
+    // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
+    let (_, foreign_lines) = plan.layout.foreign();
+    let in_pools = plan.layout.lines() - plan.layout.endpoints() as usize;
+    let (foreign, foreign_reader) = exact_match::table(foreign_lines as usize + in_pools)?;
     let mut tables = Published::new(Tables::default());
     let mut mesh = mesh(n);
     let mut seeds = Vec::with_capacity(n);

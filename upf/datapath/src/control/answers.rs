@@ -1,5 +1,5 @@
-//! Messages from workers: what ends a step of the path's own is seen to here, the rest is for the
-//! caller.
+//! Messages from workers to the control core: ends of transactions, moves and traces are counted here, the
+//! rest is given to the caller.
 
 use super::ControlEnd;
 use crate::message::ToControl;

@@ -1,4 +1,4 @@
-//! Shard and queue migration, control side ([`crate::mover`]).
+//! Shard and queue migration, control side ([`crate::migration::controller`]).
 
 use super::ControlEnd;
 use super::send_queue::Order;

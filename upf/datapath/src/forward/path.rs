@@ -1,4 +1,4 @@
-//! THE packet path. Read it from top to bottom: this is what happens to every packet.
+//! Packet path: the stages of TS 29.244, 5.2.1 for a burst of packets, in their order:
 //!
 //! receive -> parse -> **place** -> hand over what is not mine -> session -> PDR and outer header
 //! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account

@@ -1,4 +1,4 @@
-//! Longest-prefix match: what a network instance says of a destination, in three look-ups at the most.
+//! Longest-prefix match: the route of a Network Instance to an IPv4 destination, in three look-ups at the most.
 //!
 //! Prefixes are painted over a table of the upper 16 bits and, where they are longer, over blocks of 8 bits
 //! more, the shorter ones first. The table is made anew when a route or a station on a link comes or

@@ -9,6 +9,9 @@ use sluice_port::steer::dealt;
 /// Of the number of a group of shards that a port can steer.
 const BITS: u32 = STEERED_GROUP_BITS[0];
 
+// It stays in the first-level cache.
+const _: () = assert!(size_of::<[WorkerId; SHARDS as usize]>() == 4096);
+
 /// This producer's copy of who owns which shard: 4 KiB.
 #[derive(Clone, Debug)]
 pub struct OwnerTable(Box<[WorkerId; SHARDS as usize]>);

@@ -1,4 +1,4 @@
-//! Shard migration, worker side, and packets handed over by other workers ([`crate::moves`]).
+//! Shard migration, worker side, and packets handed over by other workers ([`crate::migration::protocol`]).
 
 use crate::drop::DropReason;
 use crate::ids::WorkerId;
@@ -27,7 +27,7 @@ const ASK: usize = 32;
 pub(crate) struct ShardRelease {
     shard: ShardId,
     to: WorkerId,
-    /// How many packets each lane's queue has to have sent; none where a port cannot tell.
+    /// How many packets each TX buffer's queue has to have sent; none where a port cannot tell.
     marks: Box<[Option<u64>]>,
     until_ns: u64,
 }

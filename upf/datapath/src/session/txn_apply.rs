@@ -129,7 +129,7 @@ impl<I: PortIo> Path<'_, I> {
         self.state.ext_mut(block.0)?.rules.get_mut(usize::from(at))
     }
 
-    /// Goes out behind the last packet on the old path: the lane keeps order.
+    /// Goes out behind the last packet on the old path: the TX buffer keeps order.
     fn end_marker(&mut self, marker: &EndMarker) {
         let Some(packet) = self.io.alloc() else {
             return;

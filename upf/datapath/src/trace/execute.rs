@@ -39,7 +39,7 @@ impl<I: PortIo> Path<'_, I> {
 
     /// Executes a batch of one, whose record this is.
     pub(super) fn execute_followed(&mut self, batch: &mut Batch<I::Packet>, mut record: Record) {
-        let (books, held) = (CounterDelta::of(self.stats), self.held.len());
+        let (before, held) = (CounterDelta::of(self.stats), self.held.len());
         self.run(batch);
         // All TX buffers were empty before: what lies there is what has become of the packet.
         let tx_buffers = self.tx_buffers.iter();
@@ -52,11 +52,11 @@ impl<I: PortIo> Path<'_, I> {
         let mut frames: ArrayVec<Sent, FRAGMENTS_PER_PACKET> =
             frames.take(FRAGMENTS_PER_PACKET).collect();
         self.flush();
-        record.fate = if let Some(reason) = books.dropped_since(self.stats) {
+        record.fate = if let Some(reason) = before.dropped_since(self.stats) {
             Fate::Dropped(reason)
         } else if !frames.is_empty() {
             Fate::Sent
-        } else if self.stats.to_control.get() != books.to_control {
+        } else if self.stats.to_control.get() != before.to_control {
             Fate::ToControl
         } else if self.held.len() > held {
             Fate::Waits
@@ -89,7 +89,7 @@ impl<I: PortIo> Path<'_, I> {
         if !self.tracer.is_on() || !self.follows(meta, flow) {
             return;
         }
-        // The frame is the last in its lane, which is not empty.
+        // The frame is the last in its TX buffer, which is not empty.
         let interface = outcome.ok().and_then(|id| self.interface(id).ok());
         let tx_buffer = interface.and_then(|i| self.tx_buffers.get(usize::from(i.port.0)));
         let sent =

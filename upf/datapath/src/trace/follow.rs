@@ -79,14 +79,14 @@ impl<I: PortIo> Worker<I> {
             return self.dispatch(packet, class, port, now_ns);
         }
         let mut record = self.tracer.open(now_ns, meta, packet.data());
-        let (books, held) = (CounterDelta::of(&self.stats), self.stats.held.get());
+        let (before, held) = (CounterDelta::of(&self.stats), self.stats.held.get());
         self.dispatch(packet, class, port, now_ns);
         let to = meta.map(|meta| self.owners.of_index(meta.line.0));
-        record.fate = if let Some(reason) = books.dropped_since(&self.stats) {
+        record.fate = if let Some(reason) = before.dropped_since(&self.stats) {
             Fate::Dropped(reason)
-        } else if self.stats.handed_out.get() != books.handed_out {
+        } else if self.stats.handed_out.get() != before.handed_out {
             Fate::HandedOver(to.unwrap_or(NO_WORKER))
-        } else if self.stats.to_control.get() != books.to_control {
+        } else if self.stats.to_control.get() != before.to_control {
             Fate::ToControl
         } else if self.stats.held.get() > held {
             Fate::Waits

@@ -42,7 +42,7 @@ pub struct TxBuffer<P: Packet> {
 }
 
 impl<P: Packet> TxBuffer<P> {
-    /// An empty lane for a transmit queue.
+    /// An empty buffer for a transmit queue.
     pub fn new(port: PortId, queue: QueueId) -> Self {
         Self {
             port,
@@ -77,7 +77,7 @@ impl<P: Packet> TxBuffer<P> {
         self.frames.is_full()
     }
 
-    /// Adds a frame; the caller flushed a full lane.
+    /// Adds a frame; the caller flushed a full buffer.
     #[inline(always)]
     pub fn push(&mut self, frame: P, charge: UsageRef) {
         match self.frames.push(frame) {

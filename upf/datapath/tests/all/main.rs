@@ -4,6 +4,7 @@
 
 mod default_session;
 mod doors;
+mod fast;
 mod filters;
 mod fragments;
 mod ipv6;

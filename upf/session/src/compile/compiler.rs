@@ -4,7 +4,8 @@
 
 use crate::compile::diff::{Delta, TooMany, Wanted};
 use crate::compile::far_update::FarUpdate;
-use crate::compile::render::{Image, TooLarge};
+use crate::compile::image::Image;
+use crate::compile::render::TooLarge;
 use crate::config::MbrZero;
 use crate::rules::{Endpoint, Rules};
 use sluice_datapath::limits::TXN_OPS;

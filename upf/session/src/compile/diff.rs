@@ -2,7 +2,7 @@
 //!
 //! What is the same is not touched.
 
-use crate::compile::render::{
+use crate::compile::image::{
     BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use arrayvec::ArrayVec;

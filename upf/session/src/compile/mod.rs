@@ -6,6 +6,7 @@ pub mod compiler;
 pub mod diff;
 pub mod far_update;
 pub mod form;
+pub mod image;
 pub mod render;
 pub mod resolve;
 

@@ -99,6 +99,11 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
             holder,
             peer,
         } => sessions.tell(SessionEvent::TakenOver(association, holder, peer)),
+        Event::AddressLearned {
+            association,
+            holder,
+            peer,
+        } => sessions.tell(SessionEvent::AddressLearned(association, holder, peer)),
         Event::SetupRejected { association, cause } => {
             sessions.tell(SessionEvent::SetupRejected(association, cause));
         }

@@ -3,8 +3,8 @@
 use crate::compile::diff::Delta;
 use crate::draft;
 use crate::pending::{Answer, Due, Launch, Pending, Reply};
+use crate::procedure::put;
 use crate::refusal::Refusal;
-use crate::response::put;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{Session, SessionRef};

@@ -4,11 +4,13 @@ use super::bench::*;
 use crate::{Effects, UpFunction};
 use allocation_counter::measure;
 use arrayvec::ArrayVec;
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use sluice_datapath::session::txn::{Txn, Usage};
 use sluice_n4::Outbox;
-use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::message::SessionEstablishmentResponse;
+use sluice_wire::ids::{PdrId, Seid};
+use sluice_wire::pfcp::group::{Pdi, UpdatePdr};
+use sluice_wire::pfcp::message::{SessionEstablishmentResponse, SessionModificationRequest};
+use sluice_wire::pfcp::value::{SdfFilter, SourceInterface, UeIpAddress};
 use sluice_wire::pfcp::{Header, MessageType};
 
 /// Takes what is sent without taking memory.
@@ -100,6 +102,57 @@ fn deal_with_path_switch(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u6
 fn deal_with_deletion(bench: &mut Bench, bytes: &[u8], sink: &mut Sink) -> u64 {
     core::hint::black_box(2);
     deal(bench, bytes, sink)
+}
+
+/// The life of a session of both families with filters of its own in each direction.
+fn life_with_filters(bench: &mut Bench, index: u8, sink: &mut Sink) -> u64 {
+    let texts =
+        [443, 8443].map(|port| format!("permit out 6 from 192.0.2.{index} {port} to assigned"));
+    let mut request = default_session(Ipv4Addr::new(10, 45, 0, index), u64::from(index));
+    let address = UeIpAddress {
+        ipv4: Some(Ipv4Addr::new(10, 45, 0, index)),
+        ..UeIpAddress::v6(
+            Ipv6Addr::new(0x2001, 0xdb8, 0, index.into(), 0, 0, 0, 1),
+            true,
+        )
+    };
+    on_ue(&mut request, address);
+    for (pdr, text) in request.create_pdr.iter_mut().zip(&texts) {
+        pdr.pdi.sdf_filter.push(SdfFilter::flow(text.as_bytes()));
+    }
+    let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+    let bytes = bench.message(kind, Some(Seid(0)), |w| request.emit(w));
+    let mut taken = deal(bench, &bytes, sink);
+    let seid = seid_of(&sink.answer);
+    let mut pdi = Pdi {
+        source_interface: SourceInterface::ACCESS,
+        ..Default::default()
+    };
+    pdi.sdf_filter
+        .push(SdfFilter::flow(b"permit out 17 from any 53 to assigned"));
+    let mut change = SessionModificationRequest::default();
+    change.update_pdr.push(UpdatePdr {
+        pdr_id: PdrId(1),
+        pdi: Some(pdi),
+        ..Default::default()
+    });
+    let kind = MessageType::SESSION_MODIFICATION_REQUEST;
+    let bytes = bench.message(kind, Some(seid), |w| change.emit(w));
+    taken += deal(bench, &bytes, sink);
+    taken + deletion(bench, seid, sink)
+}
+
+#[test]
+fn filters_and_prefixes_take_no_memory_either() {
+    let (mut bench, mut sink) = (Bench::new(), Sink::default());
+    bench.up.node.sessions.asserts = false;
+    life_with_filters(&mut bench, 1, &mut sink);
+    for i in 2..100 {
+        let taken = life_with_filters(&mut bench, i, &mut sink);
+        assert_eq!(taken, 0, "life {i}");
+        bench.now_s += 1;
+    }
+    assert_eq!(bench.up.in_use(), Default::default());
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod default_session;
 mod direction;
 mod duplicate_establishment;
 mod lifecycle;
+mod link_rules;
 mod live_cores;
 mod many_flows;
 mod oracle;

@@ -6,9 +6,8 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::flow_filter::FlowFilter;
 use sluice_datapath::session::rule::{Flags, Rule};
 use sluice_datapath::session::txn::Op;
-use sluice_wire::ids::{PdrId, Precedence, Seid};
-use sluice_wire::pfcp::group::UpdateForwardingParameters;
-use sluice_wire::pfcp::group::{CreatePdr, Pdi, RemovePdr, UpdateFar, UpdatePdr};
+use sluice_wire::ids::{PdrId, Seid};
+use sluice_wire::pfcp::group::{CreatePdr, Pdi, RemovePdr, UpdatePdr};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType, MessageType};
@@ -17,9 +16,8 @@ type Change = SessionModificationRequest<'static>;
 
 const DNS: &str = "permit out 17 from any 53 to assigned";
 const WEB: &str = "permit out 6 from 192.0.2.0/24 80,443 to assigned";
-const SOLICITATION: &str = "permit out 58 from ff02::2/128 to assigned";
 
-fn sdf(text: &'static str) -> SdfFilter<'static> {
+pub fn sdf(text: &'static str) -> SdfFilter<'static> {
     SdfFilter::flow(text.as_bytes())
 }
 
@@ -30,7 +28,7 @@ fn filtered(host: u8, text: &'static str) -> SessionEstablishmentRequest<'static
     request
 }
 
-fn rules(bench: &Bench) -> Vec<Rule> {
+pub fn rules(bench: &Bench) -> Vec<Rule> {
     let rules = bench.ops.iter().filter_map(|op| match op {
         Op::Rule { image, .. } => Some(*image),
         _ => None,
@@ -38,7 +36,7 @@ fn rules(bench: &Bench) -> Vec<Rule> {
     rules.collect()
 }
 
-fn tunnel(bench: &Bench) -> SessionEntry {
+pub fn tunnel(bench: &Bench) -> SessionEntry {
     let tunnel = bench.ops.iter().rev().find_map(|op| match op {
         Op::Line { image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*image),
         _ => None,
@@ -51,13 +49,13 @@ fn filters(bench: &Bench, rule: &Rule) -> Vec<FlowFilter> {
     bench.up.flow_filters().run(rule.filters).collect()
 }
 
-fn establish(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Seid {
+pub fn establish(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Seid {
     let done = bench.establish(CP, request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     done.seid
 }
 
-fn modify(bench: &mut Bench, seid: Seid, change: &Change) {
+pub fn modify(bench: &mut Bench, seid: Seid, change: &Change) {
     assert_eq!(
         bench.modify(CP, seid, change).cause,
         Cause::REQUEST_ACCEPTED
@@ -261,124 +259,6 @@ fn a_full_table_is_told_and_equal_filters_still_fit() {
     bench.delete(CP, first);
     bench.delete(CP, second);
     establish(&mut bench, &filtered(2, DNS));
-}
-
-/// Open5GS: Router Solicitations go to the SMF, by the F-TEID of all other packets.
-fn with_solicitation() -> SessionEstablishmentRequest<'static> {
-    let mut request = default_session(UE, 1);
-    let address = UeIpAddress {
-        ipv4: Some(UE),
-        ..UeIpAddress::v6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1), true)
-    };
-    on_ue(&mut request, address);
-    let mut solicits = uplink_pdr(4, 3);
-    solicits.precedence = Precedence(50);
-    solicits.pdi.sdf_filter.push(sdf(SOLICITATION));
-    request.create_pdr.push(solicits);
-    for at in [0, 2] {
-        request.create_pdr[at].pdi.local_f_teid = Some(FTeid::Choose {
-            ipv4: true,
-            ipv6: true,
-            choose_id: Some(5),
-        });
-    }
-    let mut far = to_gnb(3, 0x99);
-    let parameters = far.forwarding_parameters.as_mut().unwrap();
-    parameters.destination_interface = DestinationInterface::CP_FUNCTION;
-    request.create_far.push(far);
-    request
-}
-
-#[test]
-fn rules_for_the_link_leave_the_usual_packets_their_entry() {
-    let mut bench = Bench::new();
-    let seid = establish(&mut bench, &with_solicitation());
-    let line = tunnel(&bench);
-    assert!(line.head.flags.has(Flags::LINK_RULES.with(Flags::FORWARD)));
-    assert!(!line.head.flags.has(Flags::EXTENDED));
-    assert!(line.body.rate0.is_limited(), "its rate stands in the entry");
-    let rules = rules(&bench);
-    assert_eq!(rules.len(), 1);
-    assert!(rules[0].head.flags.has(Flags::TO_CP));
-    let of = |at| bench.up.rule_names(seid, line_of(&bench), at).unwrap().pdr;
-    let block = sluice_datapath::ids::BlockId(line.head.teid);
-    let first = sluice_datapath::forward::pdr::At::new(block, 0);
-    assert_eq!((of(None), of(first)), (1, 4));
-    bench.delete(CP, seid);
-    bench.assert_vacant();
-}
-
-fn line_of(bench: &Bench) -> sluice_datapath::ids::EntryId {
-    let at = bench.ops.iter().find_map(|op| match op {
-        Op::Line { at, image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*at),
-        _ => None,
-    });
-    at.unwrap()
-}
-
-#[test]
-fn a_ue_without_prefix_needs_no_rule_for_the_link() {
-    let mut bench = Bench::new();
-    let mut request = with_solicitation();
-    on_ue(&mut request, UeIpAddress::v4(UE, true));
-    let seid = establish(&mut bench, &request);
-    assert_eq!(bench.up.in_use().blocks, 0);
-    assert!(!tunnel(&bench).head.flags.has_any(Flags::LINK_RULES));
-    assert_eq!(bench.net.holds(), 1, "nobody sends to the SMF");
-    bench.delete(CP, seid);
-    bench.assert_vacant();
-}
-
-#[test]
-fn rules_for_the_link_are_chained_where_the_entry_has_no_room_for_them() {
-    type Spoil = fn(&mut SessionEstablishmentRequest<'static>);
-    let spoils: [Spoil; 4] = [
-        |r| r.create_pdr[2].precedence = Precedence(200),
-        |r| r.create_pdr[2].qer_id.push(sluice_wire::ids::QerId(1)),
-        |r| r.create_pdr[0].pdi.sdf_filter.push(sdf(DNS)),
-        |r| {
-            let mut far = to_gnb(1, 0xaaa);
-            let parameters = far.forwarding_parameters.as_mut().unwrap();
-            parameters.destination_interface = DestinationInterface::CORE;
-            r.create_far[0] = far;
-        },
-    ];
-    for (n, spoil) in spoils.into_iter().enumerate() {
-        let mut bench = Bench::new();
-        let mut request = with_solicitation();
-        spoil(&mut request);
-        let seid = establish(&mut bench, &request);
-        let flags = tunnel(&bench).head.flags;
-        assert!(flags.has(Flags::EXTENDED), "case {n}");
-        assert_eq!(rules(&bench).len(), 2, "case {n}");
-        bench.delete(CP, seid);
-        bench.assert_vacant();
-    }
-}
-
-#[test]
-fn a_far_that_begins_to_make_tunnels_chains_the_rules() {
-    let mut bench = Bench::new();
-    let seid = establish(&mut bench, &with_solicitation());
-    let ohc = OuterHeaderCreation::gtpu_v4(sluice_wire::ids::Teid::new(9).unwrap(), GNB);
-    let relayed = |ohc| {
-        let mut change = Change::default();
-        change.update_far.push(UpdateFar {
-            far_id: sluice_wire::ids::FarId(1),
-            update_forwarding_parameters: Some(UpdateForwardingParameters {
-                outer_header_creation: Some(ohc),
-                ..Default::default()
-            }),
-            ..Default::default()
-        });
-        change
-    };
-    modify(&mut bench, seid, &relayed(Edit::Set(ohc)));
-    assert!(tunnel(&bench).head.flags.has(Flags::EXTENDED));
-    modify(&mut bench, seid, &relayed(Edit::Remove));
-    assert!(tunnel(&bench).head.flags.has(Flags::LINK_RULES));
-    bench.delete(CP, seid);
-    bench.assert_vacant();
 }
 
 #[test]

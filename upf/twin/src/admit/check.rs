@@ -20,10 +20,13 @@ pub fn check(
         place(config, *pdr_id, pdr)?;
         headers(rules, *pdr_id, pdr)?;
         let mut others = all.iter().filter(|(other, _)| **other != id);
-        if others.any(|(_, other)| other.pdrs.values().any(|p| clash(config, pdr, p))) {
+        if others.any(|(_, other)| clashes(config, (rules, pdr), other)) {
             return no(format!("PDR {pdr_id} takes what another session has"));
         }
-        let mut own = rules.pdrs.values().filter(|p| clash(config, pdr, p));
+        let mut own = rules
+            .pdrs
+            .values()
+            .filter(|p| clash(config, (rules, pdr), (rules, p)));
         let of_ran = |p: &Pdr| p.source == Side::Access;
         if own.any(|p| of_ran(p) != of_ran(pdr)) {
             return no(format!("PDR {pdr_id} shares its entry with the other side"));
@@ -41,7 +44,7 @@ pub fn check(
 /// packets with the header that they came with.
 fn headers(rules: &Session, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     let forwards = rules.fars.get(&pdr.far).is_some_and(|f| f.forwards);
-    let kept = forwards && pdr.is_live() && !pdr.removes_outer;
+    let kept = forwards && rules.is_live(pdr) && !pdr.removes_outer;
     match pdr.f_teid {
         Some(_) if kept => no(format!("PDR {id} keeps the outer header")),
         None if pdr.removes_outer => no(format!("PDR {id} removes a header that is not there")),
@@ -82,19 +85,24 @@ fn place(config: &TwinConfig, id: u16, pdr: &Pdr) -> Result<(), Refused> {
     }
 }
 
-/// The same F-TEID, or the same address where packets are found by it.
-fn clash(config: &TwinConfig, a: &Pdr, b: &Pdr) -> bool {
+fn clashes(config: &TwinConfig, a: (&Session, &Pdr), other: &Session) -> bool {
+    let mut theirs = other.pdrs.values();
+    theirs.any(|p| clash(config, a, (other, p)))
+}
+
+/// The same F-TEID, or the same data network where the sessions share an address.
+fn clash(config: &TwinConfig, a: (&Session, &Pdr), b: (&Session, &Pdr)) -> bool {
     let place = |p: &Pdr| config.data_network(p.source, p.instance.as_deref());
-    match (a.f_teid, b.f_teid) {
+    match (a.1.f_teid, b.1.f_teid) {
         (Some(a), Some(b)) => a == b,
-        (None, None) => a.ue.share(&b.ue) && place(a) == place(b),
+        (None, None) => a.0.told.share(&b.0.told) && place(a.1) == place(b.1),
         _ => false,
     }
 }
 
 /// FARs that packets reach must lead somewhere, even where packets wait, unless they drop them.
 fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
-    let reached = rules.pdrs.values().filter(|p| p.is_live());
+    let reached = rules.pdrs.values().filter(|p| rules.is_live(p));
     for far_id in reached.map(|p| p.far) {
         let Some(far) = rules.fars.get(&far_id) else {
             continue;

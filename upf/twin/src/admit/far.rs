@@ -37,7 +37,7 @@ impl Draft<'_, '_> {
         let far = self.rules.fars.get_mut(&ie.far_id.0);
         let far = known("FAR", ie.far_id.0, far)?;
         let old = far.clone();
-        let reached = self.before.pdrs.values().any(|p| p.leads_to(ie.far_id.0));
+        let reached = (self.before.pdrs.values()).any(|p| self.before.reaches(p, ie.far_id.0));
         if let Some(apply) = ie.apply_action {
             (far.forwards, far.drops) = forwards(apply)?;
         }

@@ -131,7 +131,7 @@ pub struct Seen {
 impl Real {
     pub fn new(workers: usize, model: Model, world: &TwinConfig) -> Self {
         let layout = layout();
-        let blocks = 8 * SHARDS;
+        let blocks = 24 * SHARDS;
         let plan = Plan {
             layout: layout.clone(),
             blocks,

@@ -11,7 +11,6 @@
 //! ```
 
 mod association;
-mod heartbeat;
 mod management;
 mod node_report;
 mod session_deletion;
@@ -22,8 +21,8 @@ mod session_report;
 pub use association::{
     AssociationReleaseRequest, AssociationReleaseResponse, AssociationSetupRequest,
     AssociationSetupResponse, AssociationUpdateRequest, AssociationUpdateResponse,
+    HeartbeatRequest, HeartbeatResponse, VersionNotSupportedResponse,
 };
-pub use heartbeat::{HeartbeatRequest, HeartbeatResponse, VersionNotSupportedResponse};
 pub use management::{
     PfdManagementRequest, PfdManagementResponse, SessionSetDeletionRequest,
     SessionSetDeletionResponse,

@@ -1,3 +1,5 @@
+//! Requests received: known when they come again, answered alike, bounded.
+
 use super::*;
 use crate::transport::{RecentRequests, RequestAdmission, RequestTicket};
 use std::net::SocketAddr;

@@ -1,3 +1,5 @@
+//! Requests sent: responses, retransmissions by T1 and N1, limits.
+
 use super::*;
 
 const REQUEST: MessageType = MessageType::HEARTBEAT_REQUEST;

@@ -1,4 +1,4 @@
-//! What has a shape is what *parse* says it is; and common frames have one.
+//! Header match: common frames match, and what matches is what the parser says it is.
 
 use super::*;
 use crate::ids::InterfaceId;

@@ -195,7 +195,7 @@ impl Kit {
         self.control.ledger().dropped_for(reason)
     }
 
-    /// The books balance and nothing leaks: after every test.
+    /// The ledger balances and nothing leaks: after every test.
     pub fn close(mut self) {
         self.settle();
         for m in self.punted.drain(..) {

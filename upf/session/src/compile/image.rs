@@ -1,0 +1,108 @@
+//! Images: what a session has in the path's arenas, as data that can be compared.
+
+use crate::config::MbrZero;
+use crate::limits::{ENDPOINTS, QERS, RULES};
+use crate::rules::IdList;
+use arrayvec::ArrayVec;
+use sluice_datapath::ids::{BlockId, EntryId};
+use sluice_datapath::session::entry::SessionEntry;
+use sluice_datapath::session::rule::{BucketRef, Rule, SharedBucket};
+use sluice_datapath::session::token_bucket::Rate;
+use sluice_wire::limits::URRS_PER_PDR;
+
+/// Whose usage a counter holds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Credit {
+    /// It counts packets from the UE.
+    pub uplink: bool,
+    /// The meters of the PDR's URRs.
+    pub meters: IdList<URRS_PER_PDR>,
+}
+
+/// A line and whose usage it holds; `None` where its rules stand in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryImage {
+    /// Which line.
+    pub at: EntryId,
+    /// What stands in it.
+    pub line: SessionEntry,
+    /// Whose usage it holds.
+    pub credit: Option<Credit>,
+    /// The QERs of its two buckets.
+    pub qers: [Option<Limiter>; 2],
+}
+
+/// Whose bucket it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limiter {
+    /// The QER.
+    pub qer: u32,
+    /// The direction.
+    pub uplink: bool,
+    /// The QER came with the message at hand: one of the same name before it was another.
+    pub is_new: bool,
+}
+
+impl Limiter {
+    /// True if a bucket of the new rules goes on where one of the old rules stands.
+    pub fn goes_on_from(&self, old: &Self) -> bool {
+        !self.is_new && (self.qer, self.uplink) == (old.qer, old.uplink)
+    }
+}
+
+/// A rule in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleImage {
+    /// Which block.
+    pub block: BlockId,
+    /// Which rule of it.
+    pub at: u8,
+    /// What stands there.
+    pub rule: Rule,
+    /// Whose usage it holds.
+    pub credit: Credit,
+}
+
+/// The head of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChainImage {
+    /// Which block.
+    pub block: BlockId,
+    /// Its successor or 0.
+    pub next: BlockId,
+    /// Rules in it.
+    pub rules_len: u8,
+}
+
+/// A shared bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketImage {
+    /// Where it stands.
+    pub at: BucketRef,
+    /// Its rate.
+    pub rate: Rate,
+    /// Whose it is.
+    pub of: Limiter,
+}
+
+impl BucketImage {
+    /// What the path is told: the bucket with its clock at the start.
+    pub fn image(&self) -> SharedBucket {
+        SharedBucket::new(self.rate)
+    }
+}
+
+/// All that a session has in the path's arenas.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    /// Lines.
+    pub lines: ArrayVec<EntryImage, ENDPOINTS>,
+    /// Rules in blocks.
+    pub rules: ArrayVec<RuleImage, RULES>,
+    /// Heads of blocks.
+    pub chains: ArrayVec<ChainImage, RULES>,
+    /// Shared buckets.
+    pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
+    /// What a maximum bit rate of 0 means.
+    pub mbr_zero: MbrZero,
+}
