@@ -1,7 +1,7 @@
-//! ICMP echo over a raw socket in a namespace (raw(7), icmp(7)).
+//! ICMP and ICMPv6 over a raw socket in a namespace (raw(7), icmp(7), ipv6(7)).
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
@@ -21,7 +21,8 @@ pub struct IcmpSocket {
 impl IcmpSocket {
     /// Opens it in `ns`, which must have the address. Needs CAP_NET_RAW. What is sent is never
     /// fragmented.
-    pub fn open(ns: &Ns, local: Ipv4Addr) -> Result<Self, HostError> {
+    pub fn open(ns: &Ns, local: impl Into<IpAddr>) -> Result<Self, HostError> {
+        let local = local.into();
         let socket = ns.run(|| open(local))?;
         let what = || format!("open an ICMP socket of {local} in {}", ns.describe());
         Ok(Self {
@@ -29,13 +30,14 @@ impl IcmpSocket {
         })
     }
 
-    /// Sends an ICMP message; the kernel puts the IPv4 header before it.
-    pub fn send(&self, message: &[u8], to: Ipv4Addr) -> io::Result<()> {
-        let to = SocketAddrV4::new(to, 0);
+    /// Sends a message of the family of the socket; the kernel puts the IP header before it, and
+    /// the checksum into one of ICMPv6.
+    pub fn send(&self, message: &[u8], to: impl Into<IpAddr>) -> io::Result<()> {
+        let to = SocketAddr::new(to.into(), 0);
         Ok(sendto(&self.socket, message, SendFlags::empty(), &to).map(|_| ())?)
     }
 
-    /// Takes a message with its IPv4 header; `None` when there is none now. What is longer than
+    /// Takes a message, of IPv4 with its IP header; `None` when there is none now. What is longer than
     /// `room` is cut.
     pub fn recv(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
         match recv(&self.socket, room, RecvFlags::empty()) {
@@ -52,12 +54,22 @@ impl AsFd for IcmpSocket {
     }
 }
 
-fn open(local: Ipv4Addr) -> io::Result<OwnedFd> {
+fn open(local: IpAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let kind = SocketType::RAW;
-    let socket = socket_with(AddressFamily::INET, kind, flags, Some(ipproto::ICMP))?;
-    sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
-    bind(&socket, &SocketAddrV4::new(local, 0))?;
+    let (family, protocol) = match local {
+        IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
+        IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6),
+    };
+    let socket = socket_with(family, SocketType::RAW, flags, Some(protocol))?;
+    match local {
+        IpAddr::V4(_) => {
+            sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
+        }
+        IpAddr::V6(_) => {
+            sockopt::set_ipv6_mtu_discover(&socket, sockopt::Ipv6PathMtuDiscovery::DO)?;
+        }
+    }
+    bind(&socket, &SocketAddr::new(local, 0))?;
     Ok(socket)
 }
 
@@ -65,6 +77,7 @@ fn open(local: Ipv4Addr) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use crate::{env_check, poll};
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use std::time::Duration;
 
     /// Type 8, code 0, the checksum of the rest, identifier 1, sequence 1 (RFC 792).
@@ -85,6 +98,30 @@ mod tests {
             poll::wait_readable(&socket, Duration::from_secs(5)).expect("poll");
             let length = socket.recv(&mut room).expect("recv").expect("message");
             if room.get(20..length) == Some(&[0, 0, 0xff, 0xfd, 0, 1, 0, 1]) {
+                return;
+            }
+        }
+        panic!("no answer");
+    }
+
+    #[test]
+    fn the_kernel_answers_an_echo_of_icmpv6_at_loopback() {
+        if !env_check::is_network_admin() {
+            println!("skipped: needs root");
+            return;
+        }
+        let ns = Ns::current().expect("namespace");
+        let Ok(socket) = IcmpSocket::open(&ns, Ipv6Addr::LOCALHOST) else {
+            println!("skipped: needs IPv6 on lo");
+            return;
+        };
+        let request = [128, 0, 0, 0, 0, 1, 0, 1];
+        socket.send(&request, Ipv6Addr::LOCALHOST).expect("send");
+        let mut room = [0; 128];
+        for _ in 0..100 {
+            poll::wait_readable(&socket, Duration::from_secs(5)).expect("poll");
+            let length = socket.recv(&mut room).expect("recv").expect("message");
+            if length == 8 && room[0] == 129 && room[4..8] == [0, 1, 0, 1] {
                 return;
             }
         }

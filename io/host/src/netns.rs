@@ -111,15 +111,41 @@ impl Ns {
 
     /// Runs `ip` commands in one process; each line is a command without the word `ip`.
     pub fn ip_batch(&self, lines: &str) -> Result<(), HostError> {
-        tool::run_with_input(self.ip().args(["-batch", "-"]), lines)?;
+        for (family, lines) in by_family(lines) {
+            tool::run_with_input(self.ip().args(family).args(["-batch", "-"]), &lines)?;
+        }
         Ok(())
     }
 
     /// The same, and goes on behind lines that fail: to take away what may have gone by itself.
     pub fn ip_batch_all(&self, lines: &str) -> Result<(), HostError> {
-        tool::run_with_input(self.ip().args(["-force", "-batch", "-"]), lines)?;
+        for (family, lines) in by_family(lines) {
+            tool::run_with_input(
+                self.ip().args(family).args(["-force", "-batch", "-"]),
+                &lines,
+            )?;
+        }
         Ok(())
     }
+}
+
+/// Lines for `ip`, which takes the address family for all of a batch, and those that begin with
+/// `-6`, for `ip -6`.
+fn by_family(lines: &str) -> Vec<(Option<&'static str>, String)> {
+    let (mut any, mut ipv6) = (String::new(), String::new());
+    for line in lines.lines() {
+        let (to, line) = match line.strip_prefix("-6 ") {
+            Some(line) => (&mut ipv6, line),
+            None => (&mut any, line),
+        };
+        to.push_str(line);
+        to.push('\n');
+    }
+    let batches = [(None, any), (Some("-6"), ipv6)];
+    batches
+        .into_iter()
+        .filter(|(_, lines)| !lines.is_empty())
+        .collect()
 }
 
 /// A namespace that this process made; it is deleted with the value.

@@ -40,8 +40,8 @@ pub enum TunRoute {
 pub struct TunConfig {
     /// Name of the interface, 1 to 15 bytes.
     pub name: String,
-    /// Its address, set as /32.
-    pub address: Ipv4Addr,
+    /// Its IPv4 address, set as /32. IPv6 is a matter of its own: [`Link::autoconfigure_ipv6`].
+    pub address: Option<Ipv4Addr>,
     /// Largest packet in bytes.
     pub mtu: u16,
     /// What it attracts.
@@ -131,9 +131,11 @@ fn setup_lines(config: &TunConfig) -> String {
         mtu,
         route,
     } = config;
-    let device = format!(
-        "link set dev {name} mtu {mtu} txqueuelen {QUEUE_LENGTH} up\naddr add {address}/32 dev {name}\n"
-    );
+    let device = format!("link set dev {name} mtu {mtu} txqueuelen {QUEUE_LENGTH} up\n");
+    let Some(address) = address else {
+        return device;
+    };
+    let device = format!("{device}addr add {address}/32 dev {name}\n");
     let route = match route {
         TunRoute::Default => format!("route replace default dev {name} src {address}\n"),
         TunRoute::BySource { table } => format!(

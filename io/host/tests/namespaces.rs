@@ -286,7 +286,7 @@ fn a_tun_device_carries_packets_and_the_kernel_counts_the_same_bytes() {
     let address = Ipv4Addr::new(10, 45, 0, 2);
     let config = TunConfig {
         name: "ue0".into(),
-        address,
+        address: Some(address),
         mtu: 1400,
         route: TunRoute::Default,
     };
@@ -332,7 +332,7 @@ fn devices_with_routes_by_source_share_a_namespace() {
     let tun = |index: u8| {
         let config = TunConfig {
             name: format!("ue{index}"),
-            address: Ipv4Addr::new(10, 45, 0, index),
+            address: Some(Ipv4Addr::new(10, 45, 0, index)),
             mtu: 1400,
             route: TunRoute::BySource {
                 table: 100 + u32::from(index),

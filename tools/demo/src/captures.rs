@@ -143,13 +143,16 @@ const G_PDUS: &str = "udp port 2152 and udp[9] = 255";
 const N3_SIGNALLING: &str = "udp port 2152 and udp[9] != 255";
 
 /// All of GTP-U; only of TCP and UDP inside, which are many and alike, one in so many (their
-/// headers are looked at in all, see [`Headers`]). It is chosen by the inner Identification,
-/// behind 8 bytes of UDP and 16 of GTP-U with its container.
+/// headers are looked at in all, see [`Headers`]). It is chosen by the inner Identification, of
+/// IPv6, which has none, by TCP's checksum; the inner packet is behind 8 bytes of UDP and 16 of
+/// GTP-U with its container.
 fn n3_filter() -> String {
-    let is_not_chosen = format!("udp[28:2] & {} != 0", plan::CAPTURE_ONE_IN - 1);
-    format!(
-        "udp port 2152 and not (udp[9] = 255 and (udp[33] = 6 or udp[33] = 17) and {is_not_chosen})"
-    )
+    let mask = plan::CAPTURE_ONE_IN - 1;
+    let ipv4 = format!(
+        "(udp[24] & 0xf0 = 0x40 and (udp[33] = 6 or udp[33] = 17) and udp[28:2] & {mask} != 0)"
+    );
+    let ipv6 = format!("(udp[24] & 0xf0 = 0x60 and udp[30] = 6 and udp[80:2] & {mask} != 0)");
+    format!("udp port 2152 and not (udp[9] = 255 and ({ipv4} or {ipv6}))")
 }
 
 #[cfg(test)]

@@ -52,8 +52,8 @@ impl Core {
     /// the endpoint that the UPF has chosen.
     pub(super) fn establish(&mut self, qfi: Qfi) -> Result<FTeid, DemoError> {
         let index = self.sessions.len();
-        let address = plan::ue_address(index);
-        let mut wanted = SessionPlan::new(address, Arc::clone(&self.network), qfi);
+        let addresses = plan::ue_addresses(index);
+        let mut wanted = SessionPlan::new(addresses, Arc::clone(&self.network), qfi);
         wanted.measured = true;
         wanted.imsi = Imsi::new(&format!("{:015}", FIRST_IMSI + index as u64)).ok();
         let established = self.smf.establish(wanted)?;

@@ -18,6 +18,7 @@ const SHOWN_MAX: usize = 10;
 const ETHERNET: usize = 14;
 const UDP: usize = ETHERNET + 20;
 const GTP_U: usize = UDP + 8;
+const IPV6: usize = 40;
 /// Ports from here on belong to nobody (RFC 6335, section 6), so that no dissector minds which.
 const DYNAMIC_PORTS: u16 = 49_152;
 
@@ -101,8 +102,8 @@ fn check(frame: Frame<'_>) -> Result<usize, &'static str> {
     let inner = behind_gtp_u(bytes)?;
     let inner_bytes = (GTP_U + 8 + gtp_bytes).checked_sub(inner);
     ensure(
-        inner_bytes == Some(ipv4(bytes, inner)?),
-        "inner IPv4 length",
+        inner_bytes == Some(inner_length(bytes, inner)?),
+        "inner IP length",
     )?;
     Ok(inner)
 }
@@ -128,6 +129,14 @@ fn behind_gtp_u(bytes: &[u8]) -> Result<usize, &'static str> {
         next = octet(bytes, at - 1)?;
     }
     Ok(at)
+}
+
+/// The length that the inner IP header states.
+fn inner_length(bytes: &[u8], at: usize) -> Result<usize, &'static str> {
+    match octet(bytes, at)? >> 4 {
+        6 => u16_at(bytes, at + 4).map(|payload| IPV6 + usize::from(payload)),
+        _ => ipv4(bytes, at),
+    }
 }
 
 /// The total length that an IPv4 header states, whose checksum must be right.

@@ -1,9 +1,12 @@
 //! Addresses and sizes of the demo.
 //!
-//! Links lie in 198.18.0.0/15, which RFC 2544 keeps for laboratories; UEs in a private range.
+//! Links lie in 198.18.0.0/15, which RFC 2544 keeps for laboratories; UEs in a private range. IPv6 is
+//! of the prefix that RFC 3849 keeps for documentation.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
+
+use sluice_smf::UeAddresses;
 
 /// Prefix length of N3, N4 and N6.
 pub(super) const LINK_PREFIX: u8 = 24;
@@ -16,9 +19,21 @@ pub(super) const N6_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 1);
 /// The data network's server.
 pub(super) const N6_SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 2);
 
+/// The same of IPv6, on N6 alone.
+pub(super) const N6_UPF_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 1);
+pub(super) const N6_SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 6, 0, 0, 0, 0, 2);
+pub(super) const LINK_PREFIX_V6: u8 = 64;
+/// The server in both families.
+pub(super) const SERVERS: [IpAddr; 2] = [IpAddr::V4(N6_SERVER), IpAddr::V6(N6_SERVER_V6)];
+
 /// UEs' addresses; the first and the last stay free.
 pub(super) const UE_POOL: Ipv4Addr = Ipv4Addr::new(10, 60, 0, 0);
 pub(super) const UE_POOL_PREFIX: u8 = 24;
+/// UEs' IPv6 prefixes, of 64 bits each, lie here.
+pub(super) const UE_PREFIXES: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x60, 0, 0, 0, 0, 0);
+pub(super) const UE_PREFIXES_PREFIX: u8 = 48;
+/// The first UE's interface identifier, which no router has.
+const FIRST_INTERFACE_IDENTIFIER: u64 = 0x100;
 /// More would only wait for each other on a small machine.
 pub const UES_MAX: u32 = 64;
 /// The QoS flow of all UEs.
@@ -41,8 +56,10 @@ pub(super) const PING_COUNT: u32 = 20;
 pub(super) const PING_INTERVAL_S: f32 = 0.05;
 /// For the last answer.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
-/// The usual payload, and the one that fills the MTU (behind 28 bytes of headers).
-pub(super) const PING_SIZES: [u16; 2] = [56, UE_MTU - 28];
+/// The usual payload, and the one that fills the MTU behind 28 bytes of headers, of IPv6 48.
+pub(super) const PING_SIZES: [[u16; 2]; 2] = [[56, 56], [UE_MTU - 28, UE_MTU - 48]];
+/// For the answer to a Router Solicitation, and what the kernel makes of it.
+pub(super) const ADDRESS_LIMIT: Duration = Duration::from_secs(5);
 
 /// TCP flows at the same time.
 pub(super) const FLOWS_AT_ONCE: usize = 6;
@@ -71,6 +88,19 @@ pub(super) fn ue_address(index: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(UE_POOL.to_bits().saturating_add(offset))
 }
 
+/// The IPv6 address that the UE with number `index` makes of its prefix, counted from 0.
+pub(super) fn ue_ipv6(index: usize) -> Ipv6Addr {
+    let index = u64::try_from(index).unwrap_or(u64::MAX);
+    let prefix = u128::from(index.saturating_add(1)) << 64;
+    let identifier = FIRST_INTERFACE_IDENTIFIER.saturating_add(index);
+    Ipv6Addr::from_bits(UE_PREFIXES.to_bits() | prefix | u128::from(identifier))
+}
+
+/// Both addresses.
+pub(super) fn ue_addresses(index: usize) -> UeAddresses {
+    UeAddresses::V4V6(ue_address(index), ue_ipv6(index))
+}
+
 /// How many of so many UEs run iperf3.
 pub(super) fn iperf_ues(ues: u32) -> usize {
     usize::try_from(ues).map_or(IPERF_UES_MAX, |ues| ues.min(IPERF_UES_MAX))
@@ -91,6 +121,8 @@ mod tests {
         let last = ue_address(UES_MAX as usize - 1);
         assert_eq!(last.to_bits() & mask, UE_POOL.to_bits());
         assert_ne!(last, ue_address(UES_MAX as usize - 2));
+        assert_eq!(ue_ipv6(0).to_string(), "2001:db8:60:1::100");
+        assert_eq!(ue_ipv6(63).to_string(), "2001:db8:60:40::13f");
     }
 
     #[test]

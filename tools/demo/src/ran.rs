@@ -1,12 +1,12 @@
 //! Two gNBs and the UEs that they serve, each UE with a TUN device in its own namespace.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use sluice_host::link::{Link, LinkCounters};
 use sluice_host::netns::Ns;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
-use sluice_ran::{FTeid, Gnb, GnbConfig, GnbHandle, HandoverTarget, UeConfig, UeId};
+use sluice_ran::{ByFamily, FTeid, Gnb, GnbConfig, GnbHandle, HandoverTarget, UeConfig, UeId};
 use sluice_wire::ids::{Qfi, Teid};
 
 use super::child::Stop;
@@ -32,6 +32,8 @@ pub(super) struct Ran {
 pub(super) struct Ue {
     pub(super) name: String,
     pub(super) address: Ipv4Addr,
+    /// What its kernel is to make of its prefix.
+    pub(super) ipv6: Ipv6Addr,
     pub(super) ns: Ns,
     /// Which gNB serves it.
     pub(super) gnb: usize,
@@ -73,14 +75,14 @@ impl Ran {
             ns,
             &TunConfig {
                 name: "ue".to_owned(),
-                address,
+                address: Some(address),
                 mtu: plan::UE_MTU,
                 route: TunRoute::Default,
             },
         )?;
         let link = tun.link().clone();
         let id = self.gnb(gnb).attach(UeConfig {
-            ue_ip: address,
+            addresses: plan::ue_addresses(index),
             uplink,
             downlink_teid: downlink_endpoint(gnb, index).teid,
             qfi,
@@ -90,12 +92,35 @@ impl Ran {
         self.ues.push(Ue {
             name: format!("ue{}", index + 1),
             address,
+            ipv6: plan::ue_ipv6(index),
             ns: ns.clone(),
             gnb,
             id,
             tun: link,
         });
         Ok(())
+    }
+
+    /// Has a UE's kernel ask for a router.
+    pub(super) fn start_ipv6(&self, index: usize) -> Result<(), DemoError> {
+        let ue = self.ue(index)?;
+        // The lower half.
+        Ok(ue.tun.autoconfigure_ipv6(ue.ipv6.to_bits() as u64)?)
+    }
+
+    /// How many UEs have the address that their prefix leads to.
+    pub(super) fn with_ipv6(&self) -> Result<usize, DemoError> {
+        let mut count = 0;
+        for ue in &self.ues {
+            count += usize::from(ue.tun.global_ipv6()? == Some(ue.ipv6));
+        }
+        Ok(count)
+    }
+
+    /// What IPv6 there was among a UE's packets.
+    pub(super) fn by_family(&self, index: usize) -> Result<ByFamily, DemoError> {
+        let ue = self.ue(index)?;
+        Ok(self.gnb(ue.gnb).ue(ue.id)?.counters.by_family)
     }
 
     /// Moves a UE to the other gNB; gives the endpoints that it left and found there.

@@ -112,7 +112,7 @@ fn start_http(ns: &Ns, work: &WorkDir, content: &[u8]) -> Result<Server, DemoErr
 /// One process in the foreground, everything inside our folder, PUT allowed.
 fn nginx_config(work: &WorkDir) -> String {
     let folder = work.path().display();
-    let (address, port) = (plan::N6_SERVER, plan::HTTP_PORT);
+    let (address, ipv6, port) = (plan::N6_SERVER, plan::N6_SERVER_V6, plan::HTTP_PORT);
     format!(
         "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nerror_log stderr warn;\n\
          events {{ worker_connections 512; }}\n\
@@ -122,7 +122,7 @@ fn nginx_config(work: &WorkDir) -> String {
          \x20 fastcgi_temp_path {folder}/nginx-fastcgi;\n\
          \x20 uwsgi_temp_path {folder}/nginx-uwsgi;\n\
          \x20 scgi_temp_path {folder}/nginx-scgi;\n\
-         \x20 server {{\n    listen {address}:{port};\n    root {folder}/www;\n\
+         \x20 server {{\n    listen {address}:{port};\n    listen [{ipv6}]:{port};\n    root {folder}/www;\n\
          \x20   client_max_body_size 1g;\n    location {UPLOADS} {{ dav_methods PUT; }}\n  }}\n}}\n"
     )
 }

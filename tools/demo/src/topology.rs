@@ -101,6 +101,15 @@ fn n6(dn: &Ns, upf: &Ns) -> Result<Veth, HostError> {
         plan::N6_UPF,
         plan::UE_MTU
     ))?;
+    let end = veth.a();
+    end.add_ipv6_address(plan::N6_SERVER_V6, plan::LINK_PREFIX_V6)?;
+    dn.ip_batch(&format!(
+        "-6 route add {}/{} via {} dev n6 mtu {}\n",
+        plan::UE_PREFIXES,
+        plan::UE_PREFIXES_PREFIX,
+        plan::N6_UPF_V6,
+        plan::UE_MTU
+    ))?;
     Ok(veth)
 }
 

@@ -77,7 +77,7 @@ pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
          interfaces:\n\
          \x20 - name: n3\n    port: n3\n    addresses: {N3_UPF}/{LINK_PREFIX}\n\
          \x20   n3:\n      network_instance: {NETWORK_ACCESS}\n\
-         \x20 - name: n6\n    port: n6\n    addresses: {N6_UPF}/{LINK_PREFIX}\n\
+         \x20 - name: n6\n    port: n6\n    addresses: [{N6_UPF}/{LINK_PREFIX}, '{N6_UPF_V6}/{LINK_PREFIX_V6}']\n\
          \x20   gateway: {N6_SERVER}\n\
          \x20   n6:\n      network_instance: {NETWORK_CORE}\n\
          pools:\n  - network_instance: {NETWORK_CORE}\n    prefix: {UE_POOL}/{UE_POOL_PREFIX}\n\
@@ -88,6 +88,8 @@ pub(super) fn text(driver: Driver, work: &WorkDir, socket: &Path) -> String {
         N3_UPF = plan::N3_UPF,
         N6_UPF = plan::N6_UPF,
         N6_SERVER = plan::N6_SERVER,
+        N6_UPF_V6 = plan::N6_UPF_V6,
+        LINK_PREFIX_V6 = plan::LINK_PREFIX_V6,
         LINK_PREFIX = plan::LINK_PREFIX,
         NETWORK_ACCESS = plan::NETWORK_ACCESS,
         NETWORK_CORE = plan::NETWORK_CORE,

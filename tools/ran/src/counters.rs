@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sluice_wire::ids::Qfi;
 
+use crate::ByFamily;
+
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
@@ -137,12 +139,27 @@ pub struct UeCounters {
     pub downlink: Flow,
     /// The same by QoS flow.
     pub downlink_by_qfi: BTreeMap<Qfi, Flow>,
+    /// IPv6 among both.
+    pub by_family: ByFamily,
     /// Downlink packets with the Reflective QoS Indicator (TS 38.415, 5.5.3.4).
     pub reflective_qos: u64,
     /// Error Indications that named its uplink tunnel.
     pub error_indications: u64,
     /// What got lost, either way.
     pub drops: Drops,
+}
+
+impl UeCounters {
+    /// What URRs of the UE should have seen, uplink and downlink: what a UE says on its own link
+    /// ends at the UPF, and Router Advertisements are packets to the UE.
+    pub fn usage(&self) -> [Flow; 2] {
+        let link = self.by_family.link_local_uplink;
+        let uplink = Flow {
+            packets: self.uplink.packets.saturating_sub(link.packets),
+            bytes: self.uplink.bytes.saturating_sub(link.bytes),
+        };
+        [uplink, self.downlink]
+    }
 }
 
 /// What has come to one tunnel endpoint of a gNB.
@@ -200,6 +217,8 @@ pub struct GnbCounters {
     pub uplink: Flow,
     /// Packets given to UEs.
     pub downlink: Flow,
+    /// IPv6 among both.
+    pub by_family: ByFamily,
     /// Received signalling.
     pub signalling: Signalling,
     /// What got lost, either way.

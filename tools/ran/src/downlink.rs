@@ -1,12 +1,10 @@
 //! Downlink: G-PDUs from N3 to the UEs' TUN devices.
 
-use std::net::Ipv4Addr;
-
 use sluice_host::udp::{BATCH_MAX, Datagram, RecvBatch};
 use sluice_wire::gtpu::{GPdu, GtpuError, PduType};
 use sluice_wire::ids::Qfi;
 
-use crate::ue::Ue;
+use crate::family::Family;
 use crate::worker::GnbThread;
 use crate::{DropReason, Mute, UeId};
 
@@ -68,13 +66,15 @@ impl GnbThread {
         let qfi = downlink_qfi(g_pdu)?;
         let packet = g_pdu.payload(bytes).ok_or(DropReason::Malformed)?;
         let ue = self.ues.get_mut(&owner).ok_or(DropReason::UnknownTeid)?;
-        if !is_for(ue, packet) {
+        if !ue.is_destination(packet) {
             return Err(DropReason::ForeignDestination);
         }
         if !ue.config.tun.send(packet).unwrap_or(false) {
             return Err(DropReason::TunRefused);
         }
+        let family = Family::of(packet);
         ue.counters.downlink.add(packet.len());
+        ue.counters.by_family.add_downlink(family, packet.len());
         ue.counters
             .downlink_by_qfi
             .entry(qfi)
@@ -82,6 +82,7 @@ impl GnbThread {
             .add(packet.len());
         ue.counters.reflective_qos += u64::from(g_pdu.rqi);
         self.counters.downlink.add(packet.len());
+        self.counters.by_family.add_downlink(family, packet.len());
         Ok(())
     }
 }
@@ -93,15 +94,4 @@ fn downlink_qfi(g_pdu: &GPdu) -> Result<Qfi, DropReason> {
         (Some(PduType::Uplink), _) => Err(DropReason::NotDownlink),
         _ => Err(DropReason::NoContainer),
     }
-}
-
-/// Whether an IPv4 packet is addressed to the UE; others the UE's own kernel must judge.
-fn is_for(ue: &Ue, packet: &[u8]) -> bool {
-    let is_ipv4 = packet.first().is_some_and(|octet| octet >> 4 == 4);
-    let destination = packet
-        .get(16..20)
-        .and_then(|octets| octets.first_chunk::<4>());
-    ue.config.has_framed_routes
-        || !is_ipv4
-        || destination.is_some_and(|octets| Ipv4Addr::from(*octets) == ue.config.ue_ip)
 }

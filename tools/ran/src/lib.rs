@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`Gnb`], [`GnbHandle`] | starts the thread; controls it from any other |
 //! | [`UeConfig`], [`UeId`], [`FTeid`] | a UE with its two tunnel ends |
-//! | [`GnbCounters`], [`UeCounters`], [`TunnelCounters`] | every packet, accounted for |
+//! | [`GnbCounters`], [`UeCounters`], [`TunnelCounters`], [`ByFamily`] | every packet, accounted for |
 //!
 //! A gNB's state belongs to its thread alone. A handle sends it questions, which it answers
 //! between two bursts: what is read is exact, and what is asked for has happened.
@@ -21,6 +21,7 @@ pub mod command;
 mod counters;
 mod downlink;
 mod error;
+mod family;
 mod gnb;
 mod handle;
 mod rate;
@@ -31,6 +32,7 @@ mod worker;
 
 pub use counters::{DropReason, Drops, Flow, GnbCounters, Signalling, TunnelCounters, UeCounters};
 pub use error::RanError;
+pub use family::ByFamily;
 pub use gnb::{Gnb, GnbConfig, Mute};
 pub use handle::{EchoAnswer, GnbHandle, HandoverTarget, NoAnswer};
 pub use ue::{Detached, FTeid, UeConfig, UeId, UeReport};

@@ -1,10 +1,11 @@
 //! A UE: a TUN device and the two ends of its tunnel.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sluice_host::tun::Tun;
+use sluice_smf::UeAddresses;
 use sluice_wire::ids::{Qfi, Teid};
 
 use crate::{HandoverTarget, UeCounters};
@@ -46,8 +47,8 @@ impl fmt::Display for UeId {
 /// A UE as it attaches.
 #[derive(Debug)]
 pub struct UeConfig {
-    /// Its address in the data network.
-    pub ue_ip: Ipv4Addr,
+    /// Its addresses in the data network.
+    pub addresses: UeAddresses,
     /// Where its packets go: the UPF's endpoint.
     pub uplink: FTeid,
     /// Where its packets come in: the gNB's endpoint.
@@ -101,6 +102,33 @@ impl Ue {
             config,
             counters: UeCounters::default(),
             tun_lost: false,
+        }
+    }
+
+    /// Whether an IP packet is addressed to it. Multicast and link-local addresses of IPv6 are its
+    /// link's; what is no IP packet its own kernel must judge.
+    pub(crate) fn is_destination(&self, packet: &[u8]) -> bool {
+        let addresses = self.config.addresses;
+        match packet.first().map(|octet| octet >> 4) {
+            _ if self.config.has_framed_routes => true,
+            Some(4) => {
+                let octets = packet
+                    .get(16..20)
+                    .and_then(|octets| octets.first_chunk::<4>());
+                let destination = octets.map(|octets| Ipv4Addr::from(*octets));
+                destination.is_some() && destination == addresses.ipv4()
+            }
+            Some(6) => {
+                let octets = packet
+                    .get(24..40)
+                    .and_then(|octets| octets.first_chunk::<16>());
+                let destination = octets.map(|octets| Ipv6Addr::from(*octets));
+                destination.zip(addresses.ipv6()).is_some_and(|(to, ours)| {
+                    let is_ours = to.to_bits() >> 64 == ours.to_bits() >> 64;
+                    is_ours || to.is_multicast() || to.is_unicast_link_local()
+                })
+            }
+            _ => true,
         }
     }
 

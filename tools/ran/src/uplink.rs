@@ -6,6 +6,7 @@ use std::time::Duration;
 use sluice_host::udp::BATCH_MAX;
 use sluice_wire::gtpu::{self, ShortContainer, g_pdu_header_with_container};
 
+use crate::family::Family;
 use crate::worker::GnbThread;
 use crate::{DropReason, Mute, UeId};
 
@@ -49,13 +50,14 @@ impl GnbThread {
             self.drop_packet(Some(id), DropReason::MutedUplink);
             return true;
         }
+        let family = Family::of(room.get(..length).unwrap_or_default());
         let container = ShortContainer::uplink(ue.config.qfi);
         match g_pdu_header_with_container(ue.config.uplink.teid, container, length) {
             Ok(made) if length <= usize::from(self.largest_pdu_bytes) => {
                 *header = made;
                 let to = SocketAddrV4::new(ue.config.uplink.address, gtpu::PORT);
                 self.outgoing.push(0..G_PDU_HEADER_BYTES + length, to, None);
-                self.senders.push((id, length));
+                self.senders.push((id, length, family));
             }
             _ => self.drop_packet(Some(id), DropReason::PacketTooLong),
         }
@@ -74,14 +76,16 @@ impl GnbThread {
             }
         });
         let mut senders = std::mem::take(&mut self.senders);
-        for ((id, length), is_lost) in senders.drain(..).zip(is_lost) {
+        for ((id, length, family), is_lost) in senders.drain(..).zip(is_lost) {
             if is_lost {
                 self.drop_packet(Some(id), DropReason::SendFailed);
                 continue;
             }
             self.counters.uplink.add(length);
+            self.counters.by_family.add_uplink(family, length);
             if let Some(ue) = self.ues.get_mut(&id) {
                 ue.counters.uplink.add(length);
+                ue.counters.by_family.add_uplink(family, length);
             }
         }
         // With its memory, for the next burst.

@@ -9,6 +9,7 @@ use sluice_host::poll::{Poller, Ready, Waker};
 use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_wire::ids::Teid;
 
+use crate::family::Family;
 use crate::handle::{Control, Job};
 use crate::rate::RateLimit;
 use crate::signalling::PendingEcho;
@@ -35,9 +36,9 @@ pub(crate) struct GnbThread {
     pub(crate) ues: HashMap<UeId, Box<Ue>>,
     pub(crate) tunnels: HashMap<Teid, Tunnel>,
     pub(crate) counters: GnbCounters,
-    /// Uplink packets that are read but not sent, and whose they are with their lengths.
+    /// Uplink packets that are read but not sent, and whose and what they are, with their lengths.
     pub(crate) outgoing: SendBatch,
-    pub(crate) senders: Vec<(UeId, usize)>,
+    pub(crate) senders: Vec<(UeId, usize, Family)>,
     pub(crate) echoes: Vec<PendingEcho>,
     pub(crate) echo_sequence: u16,
     pub(crate) answers: RateLimit,

@@ -68,6 +68,17 @@ pub enum SmfError {
     /// The dialect has no URRs, or the session was planned without.
     #[error("session {0} has no URR to be queried")]
     NotMeasured(Seid),
+    /// The plan has no flow that is not there yet.
+    #[error("session {0} has no flow to be added")]
+    NoFlow(Seid),
+    /// The dialect has no dedicated flows, or the description is empty or too long.
+    #[error("the SMF {dialect} cannot ask for a flow {description:?}")]
+    FlowNotPossible {
+        /// Who speaks.
+        dialect: crate::Dialect,
+        /// What was wanted.
+        description: String,
+    },
     /// The SMF's thread has ended.
     #[error("the SMF has stopped")]
     Stopped,

@@ -34,7 +34,7 @@ pub use machine::{
     Change, Changed, Done, Established, Machine, NodeReport, Outcome, Peer, Report, SessionReport,
     Ticket,
 };
-pub use names::{Imsi, Network, NetworkName};
-pub use plan::{GateStatus, SessionPlan, Tunnel, UplinkTeid};
+pub use names::{Imsi, Network, NetworkName, TbcdDigits};
+pub use plan::{Flow, GateStatus, SessionPlan, Tunnel, UeAddresses, UplinkTeid};
 pub use smf::{Smf, SmfConfig, SmfHandle, Wire};
 pub use usage::{Traffic, UrrUsage, Usage};

@@ -24,6 +24,9 @@ pub enum NameError {
     /// Not an IMSI.
     #[error("IMSI {0:?} must have 6 to 15 digits (TS 23.003, 2.2)")]
     Imsi(String),
+    /// Not a number.
+    #[error("number {0:?} must have 1 to 16 digits")]
+    Digits(String),
 }
 
 /// A DNN or Network Instance as plain text and as DNS labels (TS 29.244, 8.2.4).
@@ -115,15 +118,8 @@ impl Imsi {
             return Err(NameError::Imsi(digits.to_owned()));
         }
         let supi = SUPI_PREFIX.iter().copied().chain(digits.bytes()).collect();
-        let digit = |octet: &u8| octet - b'0';
-        let tbcd = digits.as_bytes().chunks(2).map(|pair| {
-            let high = pair.get(1).map_or(0x0f, digit);
-            high << 4 | pair.first().map_or(0x0f, digit)
-        });
-        Ok(Self {
-            supi,
-            tbcd: tbcd.collect(),
-        })
+        let tbcd = tbcd(digits);
+        Ok(Self { supi, tbcd })
     }
 
     /// `imsi-` and the digits (TS 29.571, 5.3.2).
@@ -135,6 +131,48 @@ impl Imsi {
     pub fn tbcd(&self) -> &[u8] {
         &self.tbcd
     }
+}
+
+/// An IMEISV or MSISDN in TBCD (TS 29.274, 8.10 and 8.11).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TbcdDigits {
+    length: u8,
+    octets: [u8; 8],
+}
+
+impl TbcdDigits {
+    /// From digits.
+    pub fn new(digits: &str) -> Result<Self, NameError> {
+        let good = (1..=16).contains(&digits.len()) && digits.bytes().all(|c| c.is_ascii_digit());
+        if !good {
+            return Err(NameError::Digits(digits.to_owned()));
+        }
+        let mut octets = [0; 8];
+        let coded = tbcd(digits);
+        octets
+            .iter_mut()
+            .zip(&coded)
+            .for_each(|(to, from)| *to = *from);
+        let length = coded.len() as u8;
+        Ok(Self { length, octets })
+    }
+
+    /// Two digits in an octet, the first in the low half; a filler of 15 ends an odd number.
+    pub fn tbcd(&self) -> &[u8] {
+        self.octets
+            .get(..usize::from(self.length))
+            .unwrap_or_default()
+    }
+}
+
+/// At most 16 digits.
+fn tbcd(digits: &str) -> ArrayVec<u8, 8> {
+    let digit = |octet: &u8| octet - b'0';
+    let octets = digits.as_bytes().chunks(2).map(|pair| {
+        let high = pair.get(1).map_or(0x0f, digit);
+        high << 4 | pair.first().map_or(0x0f, digit)
+    });
+    octets.collect()
 }
 
 impl fmt::Debug for Imsi {
@@ -178,5 +216,7 @@ mod tests {
         assert_eq!(Imsi::new("123456").unwrap().tbcd(), [0x21, 0x43, 0x65]);
         assert!(Imsi::new("12345").is_err() && Imsi::new("12345x").is_err());
         assert!(Imsi::new("1234567890123456").is_err());
+        assert_eq!(TbcdDigits::new("090").unwrap().tbcd(), [0x90, 0xf0]);
+        assert!(TbcdDigits::new("").is_err() && TbcdDigits::new("12345678901234567").is_err());
     }
 }

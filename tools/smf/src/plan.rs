@@ -1,24 +1,28 @@
 //! Session plan: what the SMF provisions, whatever the dialect.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use sluice_wire::ids::{Qfi, Teid};
-use sluice_wire::pfcp::value::{BitRate, SNssai};
+use sluice_wire::ids::{Precedence, Qfi, Teid};
+use sluice_wire::pfcp::value::{BitRate, PdnType, SNssai, UeIpAddress};
 
-use crate::names::{Imsi, Network};
+use crate::names::{Imsi, Network, TbcdDigits};
 
-/// One PDU session of type IPv4 with one QoS flow.
+/// One PDU session with its default QoS flow, and perhaps a dedicated one.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
-    /// The UE's address, chosen by the SMF.
-    pub ue_ipv4: Ipv4Addr,
+    /// The UE's addresses, chosen by the SMF; they tell the PDU session type.
+    pub ue: UeAddresses,
     /// The data network and the network instances that lead to it; shared by many sessions.
     pub network: Arc<Network>,
     /// The slice.
     pub slice: SNssai,
     /// The subscriber, for dialects that name it (User ID).
     pub imsi: Option<Imsi>,
+    /// The subscriber's equipment, for dialects that name it.
+    pub imeisv: Option<TbcdDigits>,
+    /// The subscriber's number, for dialects that name it.
+    pub msisdn: Option<TbcdDigits>,
     /// The QoS flow.
     pub qfi: Qfi,
     /// Whether packets in tunnels have a PDU Session Container: without, no rule of dialects that
@@ -30,6 +34,9 @@ pub struct SessionPlan {
     pub flow_mbr: Option<BitRate>,
     /// What a closed gate lets through: nothing. Open in both directions as a rule.
     pub gates: GateStatus,
+    /// A dedicated flow: made with the session, or where the dialect does so by
+    /// [`crate::Change::AddFlow`].
+    pub flow: Option<Flow>,
     /// Whether usage is measured, with the URRs of the dialect.
     pub measured: bool,
     /// The gNB's end of the tunnel, if it is known when the session is established.
@@ -42,22 +49,100 @@ pub use sluice_wire::pfcp::value::GateStatus;
 
 impl SessionPlan {
     /// A session without AMBR, usage measurement and known gNB; the UPF chooses its TEID.
-    pub fn new(ue_ipv4: Ipv4Addr, network: Arc<Network>, qfi: Qfi) -> Self {
+    pub fn new(ue: impl Into<UeAddresses>, network: Arc<Network>, qfi: Qfi) -> Self {
         Self {
-            ue_ipv4,
+            ue: ue.into(),
             network,
             slice: SNssai { sst: 1, sd: None },
             imsi: None,
+            imeisv: None,
+            msisdn: None,
             qfi,
             container: true,
             ambr: None,
             flow_mbr: None,
             gates: GateStatus::OPEN,
+            flow: None,
             measured: false,
             gnb: None,
             uplink: UplinkTeid::ChosenByUp,
         }
     }
+}
+
+/// The addresses of a PDU session of type IPv4, IPv6 or IPv4v6 (TS 23.501, 5.8.2.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UeAddresses {
+    /// An IPv4 address.
+    V4(Ipv4Addr),
+    /// A prefix of 64 bits, and the interface identifier for the UE's link-local address.
+    V6(Ipv6Addr),
+    /// Both.
+    V4V6(Ipv4Addr, Ipv6Addr),
+}
+
+impl UeAddresses {
+    /// The IPv4 address.
+    pub fn ipv4(self) -> Option<Ipv4Addr> {
+        match self {
+            Self::V4(ipv4) | Self::V4V6(ipv4, _) => Some(ipv4),
+            Self::V6(_) => None,
+        }
+    }
+
+    /// Prefix and interface identifier.
+    pub fn ipv6(self) -> Option<Ipv6Addr> {
+        match self {
+            Self::V6(ipv6) | Self::V4V6(_, ipv6) => Some(ipv6),
+            Self::V4(_) => None,
+        }
+    }
+
+    /// The PDU session type as PDN Type (TS 29.244, 8.2.79).
+    pub fn pdn_type(self) -> PdnType {
+        match self {
+            Self::V4(_) => PdnType::IPV4,
+            Self::V6(_) => PdnType::IPV6,
+            Self::V4V6(..) => PdnType::IPV4V6,
+        }
+    }
+
+    /// The UE IP Address IE, with the interface identifier or 0 in its place.
+    pub(crate) fn element(self, destination: bool, interface_identifier: bool) -> UeIpAddress {
+        let prefix = |ipv6: Ipv6Addr| Ipv6Addr::from_bits(ipv6.to_bits() >> 64 << 64);
+        let ipv6 = self.ipv6().map(|ipv6| match interface_identifier {
+            true => ipv6,
+            false => prefix(ipv6),
+        });
+        UeIpAddress {
+            destination,
+            ipv4: self.ipv4(),
+            ipv6,
+            ..UeIpAddress::default()
+        }
+    }
+}
+
+impl From<Ipv4Addr> for UeAddresses {
+    fn from(ipv4: Ipv4Addr) -> Self {
+        Self::V4(ipv4)
+    }
+}
+
+/// A dedicated QoS flow, chosen by an SDF filter (TS 23.501, 5.7.1.5).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// The flow description, such as `permit out ip from 198.18.6.2/32 to assigned`
+    /// (TS 29.212, 5.4.2).
+    pub description: Box<str>,
+    /// Precedence of its PDRs; the lower value wins.
+    pub precedence: Precedence,
+    /// The QoS flow.
+    pub qfi: Qfi,
+    /// Maximum rate, kilobits per second.
+    pub mbr: Option<BitRate>,
+    /// Guaranteed rate, kilobits per second.
+    pub gbr: Option<BitRate>,
 }
 
 /// A GTP-U tunnel endpoint at an IPv4 address.

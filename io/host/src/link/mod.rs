@@ -7,11 +7,13 @@ use crate::netns::Ns;
 use crate::{HostError, tool};
 
 mod counters;
+mod ipv6;
 mod name;
 mod offloads;
 mod request;
 
 pub use counters::LinkCounters;
+pub use ipv6::{global_ipv6_addresses, link_local};
 pub use name::IfName;
 pub(crate) use request::request_for;
 

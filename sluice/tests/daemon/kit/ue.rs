@@ -52,7 +52,7 @@ impl Ue {
         };
         let config = TunConfig {
             name,
-            address,
+            address: Some(address),
             mtu,
             route,
         };
@@ -60,7 +60,7 @@ impl Ue {
         let link = tun.link().clone();
         let id = gnb
             .attach(UeConfig {
-                ue_ip: address,
+                addresses: address.into(),
                 uplink: endpoint(session.uplink),
                 downlink_teid: downlink(gnb.n3(), number).teid,
                 qfi: qfi(),

@@ -11,6 +11,9 @@ use crate::report::Report;
 use crate::run::DemoContext;
 use crate::upf::Ctl;
 
+/// The UPF's name for packets of a UE's own link that it drops.
+const LINK_LOCAL: &str = "link_local";
+
 /// Every packet is accounted for, and none got lost unseen.
 pub(crate) fn account(
     stage: &DemoContext<'_>,
@@ -20,6 +23,7 @@ pub(crate) fn account(
     report: &mut Report,
 ) -> Result<(), DemoError> {
     let ledger = ctl.ledger()?;
+    expect_link_local(ran, report)?;
     let unexpected = more(&ledger.dropped, &report.expected_drops);
     report.loss.upf_drops = unexpected.values().sum();
     report.checks.equal(
@@ -36,6 +40,26 @@ pub(crate) fn account(
     ports(stage, ctl, report)?;
     gnbs(ran, report)?;
     end_marker(ran, report)
+}
+
+/// A UE's kernel tells its link of its multicast groups; of that, the UPF answers Router Solicitations
+/// and drops the rest.
+fn expect_link_local(ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
+    let mut dropped = 0;
+    for index in 0..ran.ues.len() {
+        let counted = ran.by_family(index)?;
+        dropped += counted
+            .link_local_uplink
+            .packets
+            .saturating_sub(counted.solicitations);
+    }
+    if dropped > 0 {
+        *report
+            .expected_drops
+            .entry(LINK_LOCAL.to_owned())
+            .or_default() += dropped;
+    }
+    Ok(())
 }
 
 /// What tshark says.

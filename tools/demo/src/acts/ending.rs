@@ -1,5 +1,6 @@
 //! Demo phase: session deletion, usage comparison, and no traffic without a session.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::MOVING_UE;
@@ -20,7 +21,8 @@ const KNOCKS: u32 = 3;
 /// How long an answer is waited for that must not come.
 const KNOCK_WAIT: Duration = Duration::from_millis(300);
 
-/// The sessions end; the UPF's usage is the kernel's, to the byte.
+/// The sessions end; the UPF's usage is the kernel's, to the byte: of both families, without what UEs
+/// say on their own links.
 pub(crate) fn detach(
     stage: &DemoContext<'_>,
     host: &Host<'_>,
@@ -35,10 +37,12 @@ pub(crate) fn detach(
     for (index, (ue, result)) in ran.ues.iter().zip(&mut report.ues).enumerate() {
         let reported = core.delete(index)?;
         let counted = ue.counters()?;
+        // What a UE says on its own link ends at the UPF.
+        let link_local = ran.by_family(index)?.link_local_uplink.bytes;
         let usage = Usage {
             uplink_bytes: reported.uplink_octets,
             downlink_bytes: reported.downlink_octets,
-            tun_uplink_bytes: counted.tx_bytes,
+            tun_uplink_bytes: counted.tx_bytes.saturating_sub(link_local),
             tun_downlink_bytes: counted.rx_bytes,
         };
         let name = &ue.name;
@@ -75,7 +79,7 @@ pub(crate) fn knock(
         .step(&format!("{} has no session any more", ue.name));
     let before = ctl.ledger()?.dropped;
     let plan = PingPlan {
-        to: plan::N6_SERVER,
+        to: IpAddr::V4(plan::N6_SERVER),
         count: KNOCKS,
         interval_s: plan::PING_INTERVAL_S,
         payload_bytes: 56,
@@ -85,7 +89,7 @@ pub(crate) fn knock(
     let downlink = ping(
         &stage.topology.dn,
         PingPlan {
-            to: ue.address,
+            to: IpAddr::V4(ue.address),
             ..plan
         },
         stage.stop,

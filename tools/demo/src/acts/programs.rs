@@ -1,5 +1,7 @@
 //! Demo phase: ping, curl and iperf3 on all UEs.
 
+use std::net::IpAddr;
+
 use crate::error::{DemoError, InStep as _};
 use crate::host::Host;
 use crate::phase::{Starved, undisturbed};
@@ -33,12 +35,18 @@ fn http_all(
     ran: &Ran,
     report: &mut Report,
 ) -> Result<Starved, DemoError> {
-    stage.screen.step("HTTP: a file down and up again");
+    stage
+        .screen
+        .step("HTTP: a file down and up again, and down over IPv6");
     let transfers = in_groups(&ran.ues, plan::FLOWS_AT_ONCE, |ue| {
         http::transfer(&ue.ns, &ue.name, servers, stage.work, stage.stop)
     });
     for (result, transfer) in report.ues.iter_mut().zip(transfers?) {
-        for (what, one) in [("download", transfer.download), ("upload", transfer.upload)] {
+        for (what, one) in [
+            ("download", transfer.download),
+            ("upload", transfer.upload),
+            ("download over IPv6", transfer.download_ipv6),
+        ] {
             let got = format!(
                 "{} bytes, {}, {:.0} Mbit/s",
                 one.bytes,
@@ -82,14 +90,15 @@ pub(crate) fn iperf(
     Ok(())
 }
 
-/// Pings the server from a UE.
+/// Pings an address of the server from a UE.
 pub(super) fn ping_server(
     stage: &DemoContext<'_>,
     ue: &Ue,
+    to: IpAddr,
     payload_bytes: u16,
 ) -> Result<Ping, DemoError> {
     let plan = PingPlan {
-        to: plan::N6_SERVER,
+        to,
         count: plan::PING_COUNT,
         interval_s: plan::PING_INTERVAL_S,
         payload_bytes,
@@ -99,14 +108,25 @@ pub(super) fn ping_server(
 }
 
 fn ping_all(stage: &DemoContext<'_>, ran: &Ran, report: &mut Report) -> Result<Starved, DemoError> {
-    stage.screen.step("ping with small and with full packets");
+    stage
+        .screen
+        .step("ping with small and with full packets, over IPv4 and IPv6");
     for result in &mut report.ues {
         result.ping.clear();
     }
-    for payload in plan::PING_SIZES {
-        let pings = at_once(&ran.ues, |_, ue| ping_server(stage, ue, payload))?;
-        for (result, one) in report.ues.iter_mut().zip(pings) {
-            let name = format!("{} ping with {payload} bytes, answers", result.name);
+    for payloads in plan::PING_SIZES {
+        let pings = plan::SERVERS.into_iter().zip(payloads);
+        let each = |ue| pings.clone().map(move |(to, payload)| (ue, to, payload));
+        let all: Vec<(usize, IpAddr, u16)> = (0..ran.ues.len()).flat_map(each).collect();
+        let answers = at_once(&all, |_, (ue, to, payload)| match ran.ues.get(*ue) {
+            Some(ue) => ping_server(stage, ue, *to, *payload),
+            None => Ok(Ping::default()),
+        })?;
+        for ((ue, to, payload), one) in all.into_iter().zip(answers) {
+            let Some(result) = report.ues.get_mut(ue) else {
+                continue;
+            };
+            let name = format!("{} ping {to} with {payload} bytes, answers", result.name);
             report.checks.equal(name, one.sent, one.received);
             report.loss.ping += one.lost();
             result.ping.push(one);

@@ -1,5 +1,6 @@
 //! Demo phase: session establishment and handover.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use sluice_ran::GnbHandle;
@@ -33,17 +34,22 @@ pub(crate) fn attach(
         let uplink = core.establish(qfi)?;
         ran.attach(ns, uplink, qfi)?;
         core.connect(index, downlink_endpoint(first_gnb(index), index))?;
+        // Now that a Router Advertisement finds its way back.
+        ran.start_ipv6(index)?;
     }
     Ok(())
 }
 
-/// GTP-U Echo from both gNBs, ICMP from the data network: whoever will talk has met.
+/// GTP-U Echo from both gNBs, ICMP from the data network, Router Advertisements to UEs: whoever will
+/// talk has met.
 pub(crate) fn greet(
     stage: &DemoContext<'_>,
     ran: &Ran,
     report: &mut Report,
 ) -> Result<Starved, DemoError> {
-    stage.screen.step("echoes on N3 and N6");
+    stage
+        .screen
+        .step("echoes on N3 and N6, Router Advertisements to UEs");
     for gnb in ran.gnbs() {
         let took = gnb.echo(plan::N3_UPF, ECHO_LIMIT)?;
         let name = format!("GTP-U Echo of {}", gnb.name());
@@ -51,23 +57,39 @@ pub(crate) fn greet(
             .checks
             .holds(name, "answered", format!("answered in {took:.1?}"), true);
     }
-    let answered = ping(
-        &stage.topology.dn,
-        PingPlan {
-            to: plan::N6_UPF,
+    for to in [IpAddr::V4(plan::N6_UPF), IpAddr::V6(plan::N6_UPF_V6)] {
+        let wanted = PingPlan {
+            to,
             count: 3,
             interval_s: plan::PING_INTERVAL_S,
             payload_bytes: 56,
             wait: plan::PING_WAIT,
-        },
-        stage.stop,
-    )?;
-    report.checks.equal(
-        "ping from the data network to the UPF, answers",
-        answered.sent,
-        answered.received,
-    );
+        };
+        let answered = ping(&stage.topology.dn, wanted, stage.stop)?;
+        let name = format!("ping from the data network to the UPF at {to}, answers");
+        report.checks.equal(name, answered.sent, answered.received);
+    }
+    await_addresses(stage, ran, report)?;
     Ok(Starved::new())
+}
+
+/// Every UE's kernel has made an address of the prefix that the UPF has told it.
+fn await_addresses(
+    stage: &DemoContext<'_>,
+    ran: &Ran,
+    report: &mut Report,
+) -> Result<(), DemoError> {
+    let all = ran.ues.len();
+    // Whether they have come is a check, not an error.
+    let _ = stage
+        .stop
+        .wait_until("IPv6 addresses of UEs", plan::ADDRESS_LIMIT, || {
+            Ok(ran.with_ipv6()? == all)
+        });
+    stage.stop.check()?;
+    let name = "UEs with an IPv6 address of their prefix";
+    report.checks.equal(name, all, ran.with_ipv6()?);
+    Ok(())
 }
 
 /// A UE moves to the other gNB (TS 23.502, 4.9.1.2): the old one gets an End Marker and nothing
@@ -122,7 +144,7 @@ fn through_the_new_gnb(
         return Ok(Starved::new());
     };
     let before = gnb.counters()?.downlink.packets;
-    let answered = ping_server(stage, ue, 56)?;
+    let answered = ping_server(stage, ue, IpAddr::V4(plan::N6_SERVER), 56)?;
     report.loss.ping += answered.lost();
     report.checks.equal(
         format!("{} ping after the path switch, answers", ue.name),

@@ -160,3 +160,22 @@ fn tshark_reads_headers_without_what_follows_and_tells_wrong_ones() {
     assert_eq!(complaints.len(), 2, "{complaints:#?}");
     assert!(complaints[0].starts_with("frame 2 ") && complaints[1].starts_with("frame 3 "));
 }
+
+#[test]
+fn the_inner_packet_may_be_ipv6_and_its_length_is_checked() {
+    let mut inner = Vec::new();
+    etherparse::PacketBuilder::ipv6([1; 16], [2; 16], 64)
+        .tcp(5000, 80, 1, 1000)
+        .write(&mut inner, &[7; 100])
+        .expect("inner");
+    let ipv4 = g_pdu(7, 1, 132);
+    let at = ipv4.len() - inner.len();
+    let frame = [&ipv4[..at], &inner].concat();
+    let mut headers = Headers::default();
+    look(&mut headers, &frame);
+    assert_eq!((headers.frames, headers.wrong), (1, 0), "{headers:?}");
+    let mut wrong = frame;
+    wrong[at + 5] += 1;
+    look(&mut headers, &wrong);
+    assert_eq!(headers.wrong, 1, "{headers:?}");
+}

@@ -1,5 +1,6 @@
 //! HTTP traffic by curl: download and upload, compared byte for byte.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use sluice_host::netns::Ns;
 
 use crate::child::{self, Stop};
 use crate::error::DemoError;
-use crate::plan::{HTTP_PORT, N6_SERVER};
+use crate::plan::{HTTP_PORT, N6_SERVER, SERVERS};
 use crate::servers::{DOWNLOAD, Servers, UPLOADS};
 use crate::workdir::WorkDir;
 
@@ -26,11 +27,13 @@ pub(crate) struct Transfer {
     pub(crate) identical: bool,
 }
 
-/// Both transfers.
+/// All transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Http {
     pub(crate) download: Transfer,
     pub(crate) upload: Transfer,
+    /// Over IPv6; the others over IPv4.
+    pub(crate) download_ipv6: Transfer,
 }
 
 /// Of curl's report.
@@ -42,7 +45,7 @@ struct Said {
     speed_upload: f64,
 }
 
-/// Fetches the servers' content from `ns` and puts it back under `name`.
+/// Fetches the servers' content from `ns` over both families and puts it back under `name`.
 pub(crate) fn transfer(
     ns: &Ns,
     name: &str,
@@ -51,15 +54,27 @@ pub(crate) fn transfer(
     stop: &Stop,
 ) -> Result<Http, DemoError> {
     let file = work.join(&format!("fetched-{name}"));
-    let download = download(ns, &file, servers, stop)?;
+    let [server, server_ipv6] = SERVERS;
+    let download_ipv6 = download(ns, &file, server_ipv6, servers, stop)?;
+    let download = download(ns, &file, server, servers, stop)?;
     let upload = upload(ns, &file, name, servers, stop)?;
     std::fs::remove_file(&file).map_err(DemoError::io(format!("remove {}", file.display())))?;
-    Ok(Http { download, upload })
+    Ok(Http {
+        download,
+        upload,
+        download_ipv6,
+    })
 }
 
-fn download(ns: &Ns, file: &Path, servers: &Servers, stop: &Stop) -> Result<Transfer, DemoError> {
+fn download(
+    ns: &Ns,
+    file: &Path,
+    from: IpAddr,
+    servers: &Servers,
+    stop: &Stop,
+) -> Result<Transfer, DemoError> {
     let mut command = curl(ns);
-    command.arg("-o").arg(file).arg(url(DOWNLOAD));
+    command.arg("-o").arg(file).arg(url(from, DOWNLOAD));
     let said = run(&mut command, stop)?;
     let got = std::fs::read(file).map_err(DemoError::io(format!("read {}", file.display())))?;
     Ok(Transfer {
@@ -80,7 +95,7 @@ fn upload(
     command.arg("-T").arg(file);
     // No answer to wait for before the body.
     command.args(["-H", "Expect:"]);
-    command.arg(url(&format!("{UPLOADS}{name}")));
+    command.arg(url(IpAddr::V4(N6_SERVER), &format!("{UPLOADS}{name}")));
     let said = run(&mut command, stop)?;
     let got = servers.take_upload(name);
     Ok(Transfer {
@@ -93,13 +108,14 @@ fn upload(
 fn curl(ns: &Ns) -> Command {
     let mut command = ns.command("curl");
     // Not a user's settings, and no proxy.
-    command.args(["-q", "-sS", "--fail", "-4", "--noproxy", "*"]);
+    command.args(["-q", "-g", "-sS", "--fail", "--noproxy", "*"]);
     command.args(["-w", WRITE_OUT]);
     command
 }
 
-fn url(path: &str) -> String {
-    format!("http://{N6_SERVER}:{HTTP_PORT}{path}")
+fn url(server: IpAddr, path: &str) -> String {
+    let server = SocketAddr::new(server, HTTP_PORT);
+    format!("http://{server}{path}")
 }
 
 fn run(command: &mut Command, stop: &Stop) -> Result<Said, DemoError> {
@@ -118,6 +134,11 @@ mod tests {
 
     #[test]
     fn the_address_names_server_and_path() {
-        assert_eq!(url("/content"), "http://198.18.6.2:80/content");
+        let urls = SERVERS.map(|server| url(server, "/content"));
+        let expected = [
+            "http://198.18.6.2:80/content",
+            "http://[2001:db8:6::2]:80/content",
+        ];
+        assert_eq!(urls, expected);
     }
 }

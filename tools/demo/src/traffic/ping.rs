@@ -1,6 +1,6 @@
 //! ICMP echo traffic by ping.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -30,10 +30,10 @@ impl Ping {
 /// What to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPlan {
-    pub(crate) to: Ipv4Addr,
+    pub(crate) to: IpAddr,
     pub(crate) count: u32,
     pub(crate) interval_s: f32,
-    /// Behind the headers of IPv4 and ICMP; packets must not be fragmented.
+    /// Behind the headers of IP and ICMP; packets must not be fragmented.
     pub(crate) payload_bytes: u16,
     /// For the last answer.
     pub(crate) wait: Duration,

@@ -43,7 +43,7 @@ const fn now(name: &'static str, help: &'static str) -> Metric {
 }
 
 /// How many figures there are.
-pub const COUNT: usize = 51;
+pub const COUNT: usize = 54;
 
 /// All figures. Those of gNBs stand first, in the order of [`of_gnb`].
 pub const METRICS: [Metric; COUNT] = [
@@ -84,6 +84,8 @@ pub const METRICS: [Metric; COUNT] = [
     gnb("drops_packet_too_long", "from a UE, too long"),
     gnb("drops_send_failed", "not sent by the kernel"),
     gnb("drops_muted_uplink", "from a UE, at a gNB that was mute"),
+    gnb("uplink_ipv6_packets", "IPv6 packets of UEs sent on N3"),
+    gnb("downlink_ipv6_packets", "IPv6 packets given to UEs"),
     Metric {
         counts: false,
         ..gnb("attached", "UEs that gNBs serve now")
@@ -99,6 +101,10 @@ pub const METRICS: [Metric; COUNT] = [
     now(
         "without_radio",
         "UEs with a session whose gNB has forgotten them",
+    ),
+    now(
+        "ipv6_ready",
+        "UEs whose kernel has made an IPv6 address of their prefix",
     ),
     count("attaches", "UEs attached"),
     count("detaches", "UEs detached"),
@@ -149,10 +155,10 @@ pub const METRICS: [Metric; COUNT] = [
 ];
 
 /// How many figures gNBs have.
-pub const OF_GNB: usize = 27;
+pub const OF_GNB: usize = 29;
 /// Those behind the counters.
-pub const ATTACHED: usize = 25;
-const UNACCOUNTED: usize = 26;
+pub const ATTACHED: usize = 27;
+const UNACCOUNTED: usize = 28;
 
 /// Where a figure stands in [`METRICS`].
 pub fn index(name: &str) -> usize {
@@ -195,7 +201,13 @@ pub fn of_gnb(counters: &GnbCounters, attached: usize) -> [f64; OF_GNB] {
         drops.total(),
     ];
     let reasons = drops.iter().map(|(_, packets)| packets);
-    for (figure, value) in figures.iter_mut().zip(first.into_iter().chain(reasons)) {
+    let ipv6 = [
+        counters.by_family.ipv6_uplink,
+        counters.by_family.ipv6_downlink,
+    ];
+    let ipv6 = ipv6.map(|flow| flow.packets);
+    let all = first.into_iter().chain(reasons).chain(ipv6);
+    for (figure, value) in figures.iter_mut().zip(all) {
         *figure = value as f64;
     }
     figures[ATTACHED] = attached as f64;

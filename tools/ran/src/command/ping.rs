@@ -1,6 +1,6 @@
-//! ICMP echo from UEs through their TUN devices.
+//! ICMP and ICMPv6 echo from UEs through their TUN devices.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use sluice_host::icmp::IcmpSocket;
 use sluice_host::netns::Ns;
 use sluice_host::poll::{Poller, Ready};
 use sluice_wire::icmp::{self, Echo, EchoKind, Icmp, Message};
+use sluice_wire::icmpv6;
 
 /// The longest packet that may come.
 const ROOM: usize = 9000;
@@ -28,14 +29,14 @@ const RTT_NS: (u64, u64) = (1_000, 600_000_000_000);
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Namespaces and addresses.
-    pub from: Vec<(Ns, Ipv4Addr)>,
-    /// Whom.
-    pub to: Ipv4Addr,
+    pub from: Vec<(Ns, IpAddr)>,
+    /// Whom, of the same family.
+    pub to: IpAddr,
     /// How many, each.
     pub count: u32,
     /// From one to the next, of each.
     pub interval: Duration,
-    /// Behind the headers of IPv4 and ICMP; at least 8.
+    /// Behind the headers of IP and ICMP; at least 8.
     pub payload_bytes: u16,
     /// How long the last answers may take.
     pub wait: Duration,
@@ -195,6 +196,10 @@ impl<'p> Runner<'p> {
             data: &self.data,
         };
         let length = icmp::write_echo(&mut self.message, EchoKind::Request, &echo);
+        if let (IpAddr::V6(_), Some(kind)) = (self.plan.to, self.message.first_mut()) {
+            // The rest is the same; the kernel writes the checksum.
+            *kind = icmpv6::ECHO_REQUEST;
+        }
         if let Some(message) = length.and_then(|length| self.message.get(..length)) {
             // What the kernel refuses is not answered, and so counted as lost.
             let _ = socket.send(message, self.plan.to);
@@ -225,7 +230,7 @@ impl<'p> Runner<'p> {
     }
 
     fn take(&mut self, ue: usize, packet: &[u8]) {
-        let Some((round, sent_ns)) = answer(packet, self.plan.identifier) else {
+        let Some((round, sent_ns)) = answer(packet, self.plan.to, self.plan.identifier) else {
             return;
         };
         if round >= self.plan.count {
@@ -247,12 +252,17 @@ impl<'p> Runner<'p> {
     }
 }
 
-/// Round and time of sending, if the packet is an answer to an echo of this run.
-fn answer(packet: &[u8], identifier: u16) -> Option<(u32, u64)> {
-    let header = usize::from(packet.first()? & 15) * 4;
-    let message = Icmp::parse(packet.get(header..)?).ok()?;
-    let Message::EchoReply(echo) = message.message() else {
-        return None;
+/// Round and time of sending, if a message is an answer to an echo of this run.
+fn answer(message: &[u8], family: IpAddr, identifier: u16) -> Option<(u32, u64)> {
+    let echo = match family {
+        IpAddr::V4(_) => {
+            let header = usize::from(message.first()? & 15) * 4;
+            match Icmp::parse(message.get(header..)?).ok()?.message() {
+                Message::EchoReply(echo) => echo,
+                _ => return None,
+            }
+        }
+        IpAddr::V6(_) => reply_of_icmpv6(message)?,
     };
     let stamp = echo.data.first_chunk::<STAMP>()?;
     let round = echo.data.get(STAMP..)?.first_chunk::<4>()?;
@@ -260,10 +270,22 @@ fn answer(packet: &[u8], identifier: u16) -> Option<(u32, u64)> {
     (echo.identifier == identifier).then_some(found)
 }
 
+/// The kernel gives ICMPv6 without IP header, and has checked the checksum (RFC 3542, 3).
+fn reply_of_icmpv6(message: &[u8]) -> Option<Echo<'_>> {
+    let (head, data) = message.split_first_chunk::<{ icmp::HEADER_LEN }>()?;
+    let [kind, code, _, _, i1, i2, s1, s2] = *head;
+    (kind == icmpv6::ECHO_REPLY && code == 0).then_some(Echo {
+        identifier: u16::from_be_bytes([i1, i2]),
+        sequence: u16::from_be_bytes([s1, s2]),
+        data,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use sluice_host::env_check;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     #[test]
     fn loopback_answers_every_echo_once() {
@@ -274,9 +296,9 @@ mod tests {
         let ns = Ns::current().expect("namespace");
         let plan = Plan {
             from: [1, 2, 3]
-                .map(|n| (ns.clone(), Ipv4Addr::new(127, 0, 0, n)))
+                .map(|n| (ns.clone(), Ipv4Addr::new(127, 0, 0, n).into()))
                 .to_vec(),
-            to: Ipv4Addr::LOCALHOST,
+            to: Ipv4Addr::LOCALHOST.into(),
             count: 20,
             interval: Duration::from_millis(5),
             payload_bytes: 100,
@@ -288,8 +310,8 @@ mod tests {
         assert!(tally.rtt_ns.len() == 60 && tally.rtt_ns.max() > 0);
         // Nobody is there.
         let plan = Plan {
-            to: Ipv4Addr::new(127, 0, 0, 9),
-            from: vec![(ns, Ipv4Addr::new(192, 0, 2, 1))],
+            to: Ipv4Addr::new(127, 0, 0, 9).into(),
+            from: vec![(ns, Ipv4Addr::new(192, 0, 2, 1).into())],
             count: 3,
             wait: Duration::from_millis(20),
             ..plan
@@ -313,10 +335,19 @@ mod tests {
         let mut message = [0; 64];
         let length = icmp::write_echo(&mut message, EchoKind::Reply, &echo).expect("room");
         packet.extend_from_slice(&message[..length]);
-        assert_eq!(answer(&packet, 5), Some((9, 0)));
-        assert_eq!(answer(&packet, 6), None);
+        let v4 = Ipv4Addr::LOCALHOST.into();
+        assert_eq!(answer(&packet, v4, 5), Some((9, 0)));
+        assert_eq!(answer(&packet, v4, 6), None);
         for end in 0..packet.len() {
-            assert_eq!(answer(&packet[..end], 5), None, "{end}");
+            assert_eq!(answer(&packet[..end], v4, 5), None, "{end}");
+        }
+        // Without IP header, and of another type.
+        let (v6, mut message) = (Ipv6Addr::LOCALHOST.into(), packet.split_off(20));
+        assert_eq!(answer(&message, v6, 5), None);
+        message[0] = icmpv6::ECHO_REPLY;
+        assert_eq!(answer(&message, v6, 5), Some((9, 0)));
+        for end in 0..message.len() {
+            assert_eq!(answer(&message[..end], v6, 5), None, "{end}");
         }
     }
 }

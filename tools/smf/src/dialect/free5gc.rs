@@ -3,22 +3,25 @@
 //! - The SMF chooses the uplink TEID; the UPF's N3 address comes from its configuration.
 //! - Rule numbers are taken from pools for the whole UPF, so PDR numbers come again after 65535.
 //! - Network Instance is the DNN as plain text (DNS labels by configuration); there is no 3GPP
-//!   Interface Type; Apply Action has one octet, Outer Header Removal two (the second 0).
-//! - Two QERs: the session's with the AMBR and QFI 0, the flow's with QFI and, if the flow has
-//!   one, MBR. PDRs name the flow's first.
+//!   Interface Type; Apply Action and Outer Header Removal have one octet.
+//! - Two QERs with the flow's QFI: the session's with the AMBR, the flow's with MBR if the flow
+//!   has one. PDRs name the flow's first. A BAR with a delay of 0 that no FAR names.
+//! - A subscriber's flow comes with the session, as PDRs and FARs 3 and 4. The uplink PDI has the
+//!   filter as it is configured, the downlink PDI with its addresses exchanged.
 //! - While the gNB is not known, the downlink FAR says FORW to the access side without Outer
 //!   Header Creation.
 //! - Two URRs in both PDRs, one before and one after QoS enforcement, with a report every 10 s
 //!   and every 1000 octets of either direction.
-//! - The gNB's tunnel comes with an Update PDR that repeats what was. Idle keeps all forwarding
+//! - The gNB's tunnel comes with Update PDRs that repeat what was. Idle keeps all forwarding
 //!   parameters, so that the next tunnel replaces an old one and SNDEM is sent then too.
 //! - Modifications repeat the CP F-SEID and have priority 12; establishments have 0.
 
-use sluice_wire::ids::Precedence;
+use sluice_wire::ids::{BarId, Precedence};
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
     CpFunctionFeatures, DestinationInterface, MeasurementInformation, MeasurementMethod,
-    OuterHeaderRemoval, OuterHeaderRemovalDescription, ReportingTriggers, Volume,
+    NotificationDelay, OuterHeaderRemoval, OuterHeaderRemovalDescription, ReportingTriggers,
+    Volume,
 };
 
 use super::profile::*;
@@ -75,11 +78,13 @@ pub static PROFILE: Profile = Profile {
     },
     pdr: PdrStyle {
         precedence: Precedence(255),
+        uplink_ue_address: true,
+        interface_identifier: false,
         destination_flag: true,
         uplink_qfi: false,
         outer_header_removal: OuterHeaderRemoval {
             description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
-            gtpu_extension_header_deletion: Some(0),
+            gtpu_extension_header_deletion: None,
         },
         uplink_type: None,
         downlink_type: None,
@@ -93,23 +98,35 @@ pub static PROFILE: Profile = Profile {
         before_gnb: BeforeGnb::ForwardWithoutTunnel,
     },
     qer: QerStyle::SessionAndFlow {
-        session_qfi_0: true,
+        session_qfi: true,
         flow_first: true,
     },
     urr: &[
         urr(MeasurementInformation::MNOP.union(MeasurementInformation::MBQE)),
         urr(MeasurementInformation::MNOP),
     ],
-    bar: None,
+    bar: Some(BarStyle {
+        bar_id: BarId(1),
+        delay: Some(NotificationDelay(0)),
+        named_by_far: false,
+    }),
     cp_channels: false,
+    flow: Some(FlowStyle {
+        with_session: true,
+        ue_address: true,
+        downlink_exchanged: true,
+        session_qer: false,
+        own_urrs: false,
+    }),
     change: ChangeStyle {
-        first_gnb: FirstGnb::UpdateFarAndPdr,
+        first_gnb: FirstGnb::UpdateFarAndPdrs,
         path_switch: PathSwitch::EndMarker,
         idle: Idle::Buffer {
             repeats: Repeats::Everything,
             end_marker_after: true,
         },
         network_instance: true,
+        flags_always: true,
         parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
     },
     report_response_flags: false,

@@ -57,6 +57,8 @@ pub static PROFILE: Profile = Profile {
     },
     pdr: PdrStyle {
         precedence: Precedence(0),
+        uplink_ue_address: true,
+        interface_identifier: false,
         destination_flag: true,
         uplink_qfi: true,
         outer_header_removal: OuterHeaderRemoval {
@@ -94,11 +96,13 @@ pub static PROFILE: Profile = Profile {
     }],
     bar: None,
     cp_channels: false,
+    flow: None,
     change: ChangeStyle {
         first_gnb: FirstGnb::CreateRules,
         path_switch: PathSwitch::UpdatePdrToo,
         idle: Idle::Remove,
         network_instance: false,
+        flags_always: false,
         parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
     },
     report_response_flags: false,

@@ -7,6 +7,10 @@
 //!   Both V4 and V6 are asked for.
 //! - Network Instance is the DNN as DNS labels, 3GPP Interface Type stands everywhere on N3 and
 //!   N6, Apply Action has two octets.
+//! - Only the downlink PDI has the UE IP Address, with the interface identifier behind an IPv6
+//!   prefix; PDIs of a dedicated flow have none.
+//! - A dedicated flow comes by a modification: PDRs 5 (downlink) and 6, FARs 4 and 5, URR 2, QER 2;
+//!   the filter is the same in both PDIs.
 //! - The session AMBR is the MBR of the default flow's QER.
 //! - Every session has a BAR; the downlink FAR begins with BUFF and NOCP, and idle is that again.
 //! - Only the downlink PDR is measured; a report every 100 MiB, never a packet count.
@@ -55,10 +59,12 @@ pub static PROFILE: Profile = Profile {
     },
     pdr: PdrStyle {
         precedence: Precedence(65_535),
+        uplink_ue_address: false,
+        interface_identifier: true,
         destination_flag: true,
         uplink_qfi: true,
         outer_header_removal: OuterHeaderRemoval {
-            description: OuterHeaderRemovalDescription::GTPU_UDP_IPV4,
+            description: OuterHeaderRemovalDescription::GTPU_UDP_IP,
             gtpu_extension_header_deletion: None,
         },
         uplink_type: Some(InterfaceType::N3_3GPP_ACCESS),
@@ -88,8 +94,19 @@ pub static PROFILE: Profile = Profile {
         of_uplink: false,
         of_downlink: true,
     }],
-    bar: Some(BarId(1)),
+    bar: Some(BarStyle {
+        bar_id: BarId(1),
+        delay: None,
+        named_by_far: true,
+    }),
     cp_channels: true,
+    flow: Some(FlowStyle {
+        with_session: false,
+        ue_address: false,
+        downlink_exchanged: false,
+        session_qer: false,
+        own_urrs: true,
+    }),
     change: ChangeStyle {
         first_gnb: FirstGnb::UpdateFar,
         path_switch: PathSwitch::EndMarker,
@@ -98,6 +115,7 @@ pub static PROFILE: Profile = Profile {
             end_marker_after: false,
         },
         network_instance: true,
+        flags_always: false,
         parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
     },
     report_response_flags: false,

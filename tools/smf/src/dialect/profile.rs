@@ -4,7 +4,7 @@ use sluice_wire::ids::{BarId, Precedence};
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{
     CpFunctionFeatures, DestinationInterface, InterfaceType, MeasurementInformation,
-    MeasurementMethod, OuterHeaderRemoval, ReportingTriggers, Volume,
+    MeasurementMethod, NotificationDelay, OuterHeaderRemoval, ReportingTriggers, Volume,
 };
 
 /// How one SMF encodes a session. Every field is a fact about the project named in `source`.
@@ -39,9 +39,11 @@ pub struct Profile {
     /// URRs of a measured session.
     pub urr: &'static [UrrStyle],
     /// The BAR that every session has.
-    pub bar: Option<BarId>,
+    pub bar: Option<BarStyle>,
     /// A pair of PDRs between UE and CP function, for router solicitations and advertisements.
     pub cp_channels: bool,
+    /// Dedicated flows; `None`: they are not emulated.
+    pub flow: Option<FlowStyle>,
     /// How rules change.
     pub change: ChangeStyle,
     /// Session Report Responses carry PFCPSRRsp-Flags with no flag set.
@@ -86,7 +88,7 @@ pub struct SessionIes {
 pub enum UserIdStyle {
     /// None.
     Absent,
-    /// The IMSI, in TBCD.
+    /// IMSI, IMEISV and MSISDN, in TBCD, as far as they are known.
     Imsi,
     /// The SUPI, as text.
     Supi,
@@ -144,6 +146,10 @@ pub struct FTeidStyle {
 pub struct PdrStyle {
     /// Both PDRs'.
     pub precedence: Precedence,
+    /// The uplink PDI has the UE IP Address too.
+    pub uplink_ue_address: bool,
+    /// UE IP Address has the interface identifier behind the IPv6 prefix, not 0.
+    pub interface_identifier: bool,
     /// S/D of the UE IP Address in the downlink PDR.
     pub destination_flag: bool,
     /// The uplink PDI has the QFI.
@@ -191,8 +197,8 @@ pub enum BeforeGnb {
 pub enum QerStyle {
     /// One for the session AMBR and one for the flow, in both PDRs.
     SessionAndFlow {
-        /// QFI 0 stands in the session's QER.
-        session_qfi_0: bool,
+        /// The QFI stands in the session's QER too.
+        session_qfi: bool,
         /// PDRs name the flow's QER first.
         flow_first: bool,
     },
@@ -228,6 +234,32 @@ pub struct UrrStyle {
     pub of_downlink: bool,
 }
 
+/// The BAR of a session.
+#[derive(Debug)]
+pub struct BarStyle {
+    /// Its number.
+    pub bar_id: BarId,
+    /// Downlink Data Notification Delay.
+    pub delay: Option<NotificationDelay>,
+    /// FARs with BUFF name it.
+    pub named_by_far: bool,
+}
+
+/// PDRs, FARs and QER of a dedicated flow.
+#[derive(Debug)]
+pub struct FlowStyle {
+    /// They come with the session; otherwise by a modification, without the gNB's tunnel.
+    pub with_session: bool,
+    /// Their PDIs have the UE IP Address as those of the session.
+    pub ue_address: bool,
+    /// The downlink PDI has source and destination of the description exchanged.
+    pub downlink_exchanged: bool,
+    /// PDRs name the session's QER behind the flow's.
+    pub session_qer: bool,
+    /// The flow has URRs of its own, and does not share those of the session.
+    pub own_urrs: bool,
+}
+
 /// How rules change after the establishment.
 #[derive(Debug)]
 pub struct ChangeStyle {
@@ -239,6 +271,8 @@ pub struct ChangeStyle {
     pub idle: Idle,
     /// Network Instance stands in Update Forwarding Parameters.
     pub network_instance: bool,
+    /// PFCPSMReq-Flags stands in Update Forwarding Parameters though no flag is set.
+    pub flags_always: bool,
     /// The type of the group with the parameters in an Update FAR.
     pub parameters_ie: IeType,
 }
@@ -250,6 +284,8 @@ pub enum FirstGnb {
     UpdateFar,
     /// Update FAR, and Update PDR with what it was.
     UpdateFarAndPdr,
+    /// Update FAR, and Update PDR of both directions with what they were.
+    UpdateFarAndPdrs,
     /// Create FAR, QER and PDR.
     CreateRules,
 }

@@ -54,6 +54,8 @@ pub static PROFILE: Profile = Profile {
     },
     pdr: PdrStyle {
         precedence: Precedence(255),
+        uplink_ue_address: true,
+        interface_identifier: false,
         destination_flag: false,
         uplink_qfi: false,
         outer_header_removal: OuterHeaderRemoval {
@@ -75,6 +77,7 @@ pub static PROFILE: Profile = Profile {
     urr: &[],
     bar: None,
     cp_channels: false,
+    flow: None,
     change: ChangeStyle {
         first_gnb: FirstGnb::UpdateFarAndPdr,
         path_switch: PathSwitch::EndMarker,
@@ -83,6 +86,7 @@ pub static PROFILE: Profile = Profile {
             end_marker_after: false,
         },
         network_instance: true,
+        flags_always: false,
         parameters_ie: IeType::FORWARDING_PARAMETERS,
     },
     report_response_flags: true,

@@ -43,6 +43,8 @@ pub static PROFILE: Profile = Profile {
     },
     pdr: PdrStyle {
         precedence: Precedence(255),
+        uplink_ue_address: true,
+        interface_identifier: false,
         destination_flag: true,
         uplink_qfi: true,
         outer_header_removal: OuterHeaderRemoval {
@@ -61,7 +63,7 @@ pub static PROFILE: Profile = Profile {
         before_gnb: BeforeGnb::Drop,
     },
     qer: QerStyle::SessionAndFlow {
-        session_qfi_0: false,
+        session_qfi: false,
         flow_first: false,
     },
     // A URR needs a trigger; the threshold is so high (1 TiB) that only queries, changes and
@@ -83,6 +85,13 @@ pub static PROFILE: Profile = Profile {
     }],
     bar: None,
     cp_channels: false,
+    flow: Some(FlowStyle {
+        with_session: true,
+        ue_address: true,
+        downlink_exchanged: false,
+        session_qer: true,
+        own_urrs: false,
+    }),
     change: ChangeStyle {
         first_gnb: FirstGnb::UpdateFar,
         path_switch: PathSwitch::EndMarker,
@@ -91,6 +100,7 @@ pub static PROFILE: Profile = Profile {
             end_marker_after: false,
         },
         network_instance: true,
+        flags_always: false,
         parameters_ie: IeType::UPDATE_FORWARDING_PARAMETERS,
     },
     report_response_flags: false,

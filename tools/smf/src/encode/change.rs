@@ -1,6 +1,6 @@
 //! Session Modification and Deletion Requests (TS 29.244, 7.5.4 and 7.5.6).
 
-use sluice_wire::ids::QerId;
+use sluice_wire::ids::{FarId, QerId};
 use sluice_wire::pfcp::group::{
     QueryUrr, RemoveFar, RemovePdr, RemoveQer, UpdateForwardingParameters, UpdatePdr,
 };
@@ -9,8 +9,9 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use super::context::{Direction, EncodeContext, put};
 use super::establishment::write_urrs;
-use crate::Tunnel;
+use super::flow::write_flow;
 use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
+use crate::{Flow, Tunnel};
 
 /// What one Session Modification Request does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,8 @@ pub enum SessionChange {
     RemoveRules,
     /// The uplink rules come again, with new numbers.
     MakeUplink,
+    /// The rules of the dedicated flow are made.
+    AddFlow,
     /// The usage of all URRs is asked for.
     Query,
 }
@@ -53,12 +56,14 @@ pub(crate) fn write_step(
         SessionChange::Connect { gnb, end_marker } => write_connect(w, scene, gnb, end_marker),
         SessionChange::SwitchPath { gnb } => write_path_switch(w, scene, gnb),
         SessionChange::Buffer => write_buffer(w, scene, gnb),
-        SessionChange::Drop => write_update_far(w, scene, ApplyAction::DROP, None),
+        SessionChange::Drop => write_update_fars(w, scene, ApplyAction::DROP, None),
         SessionChange::RemoveRules => write_removal(w, scene, gnb.is_some()),
         SessionChange::MakeUplink => write_uplink(w, scene),
+        SessionChange::AddFlow => write_flow(w, scene),
         SessionChange::Query => {
-            let mut urrs = scene.urr_styles();
-            urrs.try_for_each(|(urr_id, _)| put(w, IeType::QUERY_URR, &QueryUrr { urr_id }))
+            let urrs = scene.urr_styles().map(|(urr_id, _)| urr_id);
+            let mut urrs = urrs.chain(scene.own_flow_urr_ids());
+            urrs.try_for_each(|urr_id| put(w, IeType::QUERY_URR, &QueryUrr { urr_id }))
         }
     }
 }
@@ -81,12 +86,13 @@ fn write_connect(
         FirstGnb::CreateRules => return write_downlink(w, scene, gnb),
         FirstGnb::UpdateFarAndPdr => {
             let qers = scene.qers_of(Direction::Downlink);
-            write_update_pdr(w, scene, qers.into_iter())?;
+            write_update_pdr(w, scene, Direction::Downlink, qers.into_iter())?;
         }
+        FirstGnb::UpdateFarAndPdrs => write_update_pdrs(w, scene)?,
         FirstGnb::UpdateFar => {}
     }
-    let parameters = with_flags(scene.new_parameters(Some(gnb)), end_marker);
-    write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
+    let parameters = scene.with_flags(scene.new_parameters(Some(gnb)), end_marker);
+    write_update_fars(w, scene, ApplyAction::FORW, Some(&parameters))
 }
 
 fn write_path_switch(
@@ -97,12 +103,12 @@ fn write_path_switch(
     let end_marker = match scene.profile.change.path_switch {
         PathSwitch::EndMarker => true,
         PathSwitch::UpdatePdrToo => {
-            write_update_pdr(w, scene, std::iter::empty())?;
+            write_update_pdr(w, scene, Direction::Downlink, std::iter::empty())?;
             false
         }
     };
-    let parameters = with_flags(scene.new_parameters(Some(gnb)), end_marker);
-    write_update_far(w, scene, ApplyAction::FORW, Some(&parameters))
+    let parameters = scene.with_flags(scene.new_parameters(Some(gnb)), end_marker);
+    write_update_fars(w, scene, ApplyAction::FORW, Some(&parameters))
 }
 
 fn write_buffer(
@@ -116,56 +122,102 @@ fn write_buffer(
     };
     let parameters = match repeats {
         Repeats::Nothing => None,
-        Repeats::WithoutTunnel => Some(scene.new_parameters(None)),
-        Repeats::Everything => Some(scene.new_parameters(gnb)),
+        Repeats::WithoutTunnel => Some(scene.with_flags(scene.new_parameters(None), false)),
+        Repeats::Everything => Some(scene.with_flags(scene.new_parameters(gnb), false)),
     };
     let action = ApplyAction::BUFF | ApplyAction::NOCP;
-    write_update_far(w, scene, action, parameters.as_ref())
+    write_update_fars(w, scene, action, parameters.as_ref())
 }
 
-fn with_flags(
-    parameters: UpdateForwardingParameters<'_>,
-    end_marker: bool,
-) -> UpdateForwardingParameters<'_> {
-    let flags = end_marker.then_some(SessionModificationRequestFlags::SNDEM);
-    UpdateForwardingParameters {
-        pfcpsmreq_flags: flags,
-        ..parameters
+impl EncodeContext<'_> {
+    fn with_flags<'a>(
+        &self,
+        parameters: UpdateForwardingParameters<'a>,
+        end_marker: bool,
+    ) -> UpdateForwardingParameters<'a> {
+        let none = SessionModificationRequestFlags::NONE;
+        let none = self.profile.change.flags_always.then_some(none);
+        let flags = end_marker.then_some(SessionModificationRequestFlags::SNDEM);
+        UpdateForwardingParameters {
+            pfcpsmreq_flags: flags.or(none),
+            ..parameters
+        }
     }
 }
 
-/// Update FAR of the downlink.
-fn write_update_far(
+/// Update FAR of the downlink, of the session and of its flow.
+fn write_update_fars(
     w: &mut Writer<'_>,
     scene: &EncodeContext<'_>,
     action: ApplyAction,
     parameters: Option<&UpdateForwardingParameters<'_>>,
 ) -> Result<(), Full> {
+    let mut far_ids = scene.downlink_far_ids().into_iter();
+    far_ids.try_for_each(|far_id| write_update_far(w, scene, far_id, action, parameters))
+}
+
+fn write_update_far(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    far_id: FarId,
+    action: ApplyAction,
+    parameters: Option<&UpdateForwardingParameters<'_>>,
+) -> Result<(), Full> {
     w.ie(IeType::UPDATE_FAR, |w| {
-        put(w, IeType::FAR_ID, &scene.far_id(Direction::Downlink))?;
+        put(w, IeType::FAR_ID, &far_id)?;
         put(w, IeType::APPLY_ACTION, &scene.action(action))?;
         if let Some(parameters) = parameters {
             put(w, scene.profile.change.parameters_ie, parameters)?;
         }
-        match scene
-            .profile
-            .bar
-            .filter(|_| action.contains(ApplyAction::BUFF))
-        {
+        match scene.bar_id(action) {
             Some(bar_id) => put(w, IeType::BAR_ID, &bar_id),
             None => Ok(()),
         }
     })
 }
 
-/// Update PDR of the downlink, with what it was.
+/// Update PDR of all PDRs, with what they were.
+fn write_update_pdrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
+    let directions = [Direction::Uplink, Direction::Downlink];
+    for direction in directions {
+        write_update_pdr(w, scene, direction, scene.qers_of(direction).into_iter())?;
+    }
+    let flow = scene.plan.flow.as_ref().filter(|_| scene.has_flow());
+    let mut flows = flow
+        .into_iter()
+        .flat_map(|flow| directions.map(|one| (flow, one)));
+    flows.try_for_each(|(flow, direction)| write_update_flow_pdr(w, scene, direction, flow))
+}
+
+fn write_update_flow_pdr(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    direction: Direction,
+    flow: &Flow,
+) -> Result<(), Full> {
+    let description = scene.description(direction, flow);
+    let pdr = UpdatePdr {
+        pdr_id: scene.flow_pdr_id(direction),
+        outer_header_removal: scene.removal_again(direction),
+        precedence: Some(flow.precedence),
+        pdi: Some(scene.flow_pdi(direction, flow, &description)),
+        far_id: Some(Edit::Set(scene.flow_far_id(direction))),
+        urr_id: scene.flow_urr_ids(direction).map(Edit::Set).collect(),
+        qer_id: scene.flow_qers().into_iter().map(Edit::Set).collect(),
+        ..UpdatePdr::default()
+    };
+    put(w, IeType::UPDATE_PDR, &pdr)
+}
+
+/// Update PDR of one direction, with what it was.
 fn write_update_pdr(
     w: &mut Writer<'_>,
     scene: &EncodeContext<'_>,
+    direction: Direction,
     qers: impl Iterator<Item = QerId>,
 ) -> Result<(), Full> {
-    let direction = Direction::Downlink;
     let pdr = UpdatePdr {
+        outer_header_removal: scene.removal_again(direction),
         pdr_id: scene.pdr_id(direction),
         precedence: Some(scene.precedence()),
         pdi: Some(scene.pdi(direction)),

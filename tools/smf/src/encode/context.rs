@@ -6,7 +6,7 @@ use sluice_wire::pfcp::value::{FSeid, Name};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use super::{CpNode, SessionView};
-use crate::dialect::profile::{NameCoding, NamedBy, Numbering, Profile};
+use crate::dialect::profile::{NameCoding, NamedBy, Numbering, Profile, QerStyle};
 use crate::names::NetworkName;
 use crate::{Dialect, SessionPlan};
 
@@ -76,6 +76,30 @@ impl<'a> EncodeContext<'a> {
         UrrId(self.generation * count + index as u32 + 1)
     }
 
+    /// The PDR of the dedicated flow, behind those of the session.
+    pub fn flow_pdr_id(&self, direction: Direction) -> PdrId {
+        let channels = if self.profile.cp_channels { 2 } else { 0 };
+        PdrId(self.pdr_id(direction).0.wrapping_add(2 + channels))
+    }
+
+    /// The FAR of the dedicated flow.
+    pub fn flow_far_id(&self, direction: Direction) -> FarId {
+        let channels = u32::from(self.profile.cp_channels);
+        FarId(self.far_id(direction).0 + 2 + channels)
+    }
+
+    /// The QER of the dedicated flow.
+    pub fn flow_qer_id(&self) -> QerId {
+        let one = matches!(self.profile.qer, QerStyle::Merged { flow_apart: false });
+        let [first, second] = self.qer_ids();
+        if one { second } else { QerId(first.0 + 2) }
+    }
+
+    /// The URRs of the dedicated flow, where it has its own.
+    pub fn flow_urr_id(&self, index: usize) -> UrrId {
+        UrrId(self.urr_id(index).0 + self.profile.urr.len() as u32)
+    }
+
     /// The third and fourth PDR: CP to UE and UE to CP.
     pub fn channel_pdr_ids(&self) -> [PdrId; 2] {
         [PdrId(3), PdrId(4)]
@@ -98,7 +122,7 @@ impl<'a> EncodeContext<'a> {
             // SEIDs are given one after the other from 1.
             Numbering::PerUpf => self.cp_seid.0.wrapping_sub(1) & 0x3fff_ffff,
         };
-        made * 2
+        made * if self.plan.flow.is_some() { 4 } else { 2 }
     }
 
     /// The network instance from which packets of a direction come.

@@ -1,11 +1,13 @@
 //! Session Establishment Request (TS 29.244, 7.5.2).
 
 use sluice_wire::pfcp::group::CreateBar;
-use sluice_wire::pfcp::value::{Name, PdnType, UserId};
+use sluice_wire::pfcp::value::{Name, UserId};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use super::context::{Direction, EncodeContext, put};
+use super::flow::{write_flow_fars, write_flow_pdrs};
 use super::rules::write_urr;
+use crate::TbcdDigits;
 use crate::dialect::profile::{BeforeGnb, UserIdStyle};
 
 /// Writes the IEs.
@@ -18,19 +20,21 @@ pub(crate) fn write_establishment(
     write_pdrs(w, scene)?;
     write_fars(w, scene)?;
     write_urrs(w, scene)?;
+    let with_session = scene.flow_with_session();
     let both = scene.profile.far.before_gnb != BeforeGnb::Absent;
     for qer in scene.qers((!both).then_some(Direction::Uplink)) {
         put(w, IeType::CREATE_QER, &qer)?;
     }
-    if let Some(bar_id) = scene.profile.bar {
-        put(
-            w,
-            IeType::CREATE_BAR,
-            &CreateBar {
-                bar_id,
-                ..CreateBar::default()
-            },
-        )?;
+    if let Some(flow) = with_session {
+        put(w, IeType::CREATE_QER, &scene.flow_qer(flow))?;
+    }
+    if let Some(bar) = &scene.profile.bar {
+        let bar = CreateBar {
+            bar_id: bar.bar_id,
+            downlink_data_notification_delay: bar.delay,
+            ..CreateBar::default()
+        };
+        put(w, IeType::CREATE_BAR, &bar)?;
     }
     write_session(w, scene)
 }
@@ -59,7 +63,10 @@ fn write_pdrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full>
             put(w, IeType::CREATE_PDR, &pdr)?;
         }
     }
-    Ok(())
+    match scene.flow_with_session() {
+        Some(flow) => write_flow_pdrs(w, scene, flow),
+        None => Ok(()),
+    }
 }
 
 fn write_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
@@ -69,19 +76,24 @@ fn write_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full>
     if scene.profile.cp_channels {
         put(w, IeType::CREATE_FAR, &scene.channel_far())?;
     }
-    Ok(())
+    match scene.flow_with_session() {
+        Some(_) => write_flow_fars(w, scene),
+        None => Ok(()),
+    }
 }
 
 /// What is said of the session as a whole.
 fn write_session(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     let (style, plan) = (&scene.profile.session, scene.plan);
     if style.pdn_type {
-        put(w, IeType::PDN_TYPE, &PdnType::IPV4)?;
+        put(w, IeType::PDN_TYPE, &plan.ue.pdn_type())?;
     }
     let user_id = plan.imsi.as_ref().and_then(|imsi| match style.user_id {
         UserIdStyle::Absent => None,
         UserIdStyle::Imsi => Some(UserId {
             imsi: Some(imsi.tbcd()),
+            imei: plan.imeisv.as_ref().map(TbcdDigits::tbcd),
+            msisdn: plan.msisdn.as_ref().map(TbcdDigits::tbcd),
             ..UserId::default()
         }),
         UserIdStyle::Supi => Some(UserId {

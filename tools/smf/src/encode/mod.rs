@@ -13,6 +13,7 @@ mod change;
 mod channels;
 mod context;
 mod establishment;
+mod flow;
 mod qers;
 mod rules;
 
@@ -20,6 +21,7 @@ pub use change::SessionChange;
 pub(crate) use change::{write_deletion, write_step};
 pub(crate) use context::{Direction, EncodeContext};
 pub(crate) use establishment::write_establishment;
+pub(crate) use flow::is_sendable;
 
 /// The CP function that speaks.
 #[derive(Clone, Debug)]

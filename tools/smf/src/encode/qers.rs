@@ -18,8 +18,8 @@ impl<'a> EncodeContext<'a> {
         let (ambr, qfi, flow_mbr) = (self.plan.ambr, Some(self.plan.qfi), self.plan.flow_mbr);
         let qfi = qfi.filter(|_| self.plan.container);
         match self.profile.qer {
-            QerStyle::SessionAndFlow { session_qfi_0, .. } => {
-                let session = self.qer(first, ambr, Qfi::new(0).filter(|_| session_qfi_0));
+            QerStyle::SessionAndFlow { session_qfi, .. } => {
+                let session = self.qer(first, ambr, qfi.filter(|_| session_qfi));
                 [session, self.qer(second, flow_mbr, qfi)].into()
             }
             QerStyle::Merged { flow_apart } => {

@@ -1,12 +1,12 @@
 //! PDRs, FARs and URRs of a session, each as the dialect wants it.
 
-use sluice_wire::ids::{Precedence, UrrId};
+use sluice_wire::ids::{BarId, Precedence, UrrId};
 use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, ForwardingParameters, Pdi, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
     ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderCreation, SdfFilter, Seconds,
-    SourceInterface, UeIpAddress,
+    SourceInterface,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -50,16 +50,16 @@ impl<'a> EncodeContext<'a> {
                 let named = style.uplink_qfi && self.plan.container;
                 pdi.qfi.extend(named.then_some(self.plan.qfi));
                 pdi.source_interface_type = style.uplink_type;
-                false
+                style.uplink_ue_address.then_some(false)
             }
             Direction::Downlink => {
                 pdi.source_interface = SourceInterface::CORE;
                 pdi.source_interface_type = style.downlink_type;
-                style.destination_flag
+                Some(style.destination_flag)
             }
         };
-        pdi.ue_ip_address
-            .push(UeIpAddress::v4(self.plan.ue_ipv4, destination));
+        let ue = destination.map(|is| self.plan.ue.element(is, style.interface_identifier));
+        pdi.ue_ip_address.extend(ue);
         pdi
     }
 
@@ -94,9 +94,7 @@ impl<'a> EncodeContext<'a> {
         if forwards {
             far.forwarding_parameters = Some(self.parameters(direction, gnb));
         }
-        if action.contains(ApplyAction::BUFF) {
-            far.bar_id = self.profile.bar;
-        }
+        far.bar_id = self.bar_id(action);
         far
     }
 
@@ -138,6 +136,13 @@ impl<'a> EncodeContext<'a> {
             destination_interface_type: self.profile.far.downlink_type,
             ..UpdateForwardingParameters::default()
         }
+    }
+
+    /// The BAR that a FAR with this action names.
+    pub(super) fn bar_id(&self, action: ApplyAction) -> Option<BarId> {
+        let bar = self.profile.bar.as_ref();
+        let bar = bar.filter(|bar| bar.named_by_far && action.contains(ApplyAction::BUFF));
+        bar.map(|bar| bar.bar_id)
     }
 
     pub(super) fn action(&self, action: ApplyAction) -> ApplyAction {

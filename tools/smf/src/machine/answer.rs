@@ -104,7 +104,7 @@ impl Machine {
                     usage.urrs.extend(more.urrs);
                     self.next_step(now, ticket, cp_seid, rest, usage, out);
                 }
-                Err(error) => self.fail(ticket, cp_seid, error),
+                Err(error) => self.fail_step(ticket, cp_seid, step, error),
             },
             Some(Operation::Delete { cp_seid }) => match deleted(cp_seid, response) {
                 Ok(usage) => {
@@ -126,8 +126,10 @@ impl Machine {
             Operation::Establish { cp_seid } => {
                 (cp_seid, MessageType::SESSION_ESTABLISHMENT_REQUEST)
             }
-            Operation::Change { cp_seid, .. } => {
-                (cp_seid, MessageType::SESSION_MODIFICATION_REQUEST)
+            Operation::Change { cp_seid, step, .. } => {
+                let request = MessageType::SESSION_MODIFICATION_REQUEST;
+                let error = SmfError::NoAnswer { request, reason };
+                return self.fail_step(Ticket(tag), cp_seid, step, error);
             }
             Operation::Delete { cp_seid } => (cp_seid, MessageType::SESSION_DELETION_REQUEST),
             Operation::Associate { .. } | Operation::Release => return,
@@ -167,8 +169,16 @@ impl Machine {
                     usage,
                 },
             ),
-            Err(error) => self.fail(ticket, cp_seid, error),
+            Err(error) => self.fail_step(ticket, cp_seid, step, error),
         }
+    }
+
+    /// A step of a change failed.
+    fn fail_step(&mut self, ticket: Ticket, cp_seid: Seid, step: SessionChange, error: SmfError) {
+        if let Some(session) = self.sessions.get_mut(&cp_seid) {
+            session.abandon(step);
+        }
+        self.fail(ticket, cp_seid, error);
     }
 
     fn established(

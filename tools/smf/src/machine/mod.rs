@@ -28,7 +28,8 @@ use report::Reports;
 use session::Session;
 
 use crate::encode::{
-    CpNode, EncodeContext, SessionChange, write_deletion, write_establishment, write_step,
+    CpNode, EncodeContext, SessionChange, is_sendable, write_deletion, write_establishment,
+    write_step,
 };
 use crate::{Dialect, SessionPlan, SmfError, Usage};
 
@@ -89,6 +90,10 @@ impl Machine {
     /// Establishes a session (TS 29.244, 6.3.2).
     pub fn establish(&mut self, now: Instant, plan: SessionPlan, out: &mut impl Outbox) -> Ticket {
         let ticket = self.ticket();
+        if let Some(error) = self.refuse_flow(&plan) {
+            self.finish(ticket, Err(error));
+            return ticket;
+        }
         self.last_seid += 1;
         let cp_seid = Seid(self.last_seid);
         self.sessions
@@ -211,7 +216,20 @@ impl Machine {
         if change == Change::Query && !measured {
             return Err(SmfError::NotMeasured(cp_seid));
         }
+        if change == Change::AddFlow && !session.has_pending_flow() {
+            return Err(SmfError::NoFlow(cp_seid));
+        }
         Ok(session.steps(dialect, change))
+    }
+
+    /// Why a plan's flow cannot be made.
+    fn refuse_flow(&self, plan: &SessionPlan) -> Option<SmfError> {
+        let flow = plan.flow.as_ref()?;
+        let can = self.dialect.profile().flow.is_some() && is_sendable(flow);
+        (!can).then(|| SmfError::FlowNotPossible {
+            dialect: self.dialect,
+            description: flow.description.to_string(),
+        })
     }
 
     fn free_session(&mut self, cp_seid: Seid) -> Result<&mut Session, SmfError> {

@@ -5,7 +5,7 @@ use sluice_wire::ids::Seid;
 
 use crate::dialect::profile::{BeforeGnb, FirstGnb, Idle};
 use crate::encode::{SessionChange, SessionView};
-use crate::{Dialect, SessionPlan, Tunnel};
+use crate::{Dialect, Flow, SessionPlan, Tunnel};
 
 /// What is to become of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,9 @@ pub enum Change {
     DropDownlink,
     /// The UE is back (TS 23.502, 4.2.3).
     Activate(Tunnel),
+    /// The flow of the plan is made, where it does not come with the session
+    /// (TS 23.502, 4.3.3).
+    AddFlow,
     /// The usage is asked for.
     Query,
 }
@@ -45,15 +48,23 @@ pub(super) struct Session {
     gnb: Option<Tunnel>,
     generation: u32,
     rules: Rules,
+    /// A flow that the UPF does not know yet.
+    pending_flow: Option<Flow>,
 }
 
 impl Session {
-    pub fn new(dialect: Dialect, plan: SessionPlan, cp_seid: Seid) -> Self {
+    pub fn new(dialect: Dialect, mut plan: SessionPlan, cp_seid: Seid) -> Self {
         let rules = match dialect.profile().far.before_gnb {
             BeforeGnb::Absent => Rules::UplinkOnly,
             _ => Rules::Both,
         };
         let gnb = plan.gnb.filter(|_| rules == Rules::Both);
+        let with_session = dialect
+            .profile()
+            .flow
+            .as_ref()
+            .is_some_and(|f| f.with_session);
+        let pending_flow = if with_session { None } else { plan.flow.take() };
         let (up_seid, generation) = (Seid(0), 0);
         Self {
             plan,
@@ -64,6 +75,7 @@ impl Session {
             gnb,
             generation,
             rules,
+            pending_flow,
         }
     }
 
@@ -82,6 +94,12 @@ impl Session {
         let one = |step| ArrayVec::from_iter([step]);
         match change {
             Change::Query => one(SessionChange::Query),
+            Change::AddFlow => std::iter::once(SessionChange::AddFlow)
+                .chain(self.gnb.map(|gnb| SessionChange::Connect {
+                    gnb,
+                    end_marker: false,
+                }))
+                .collect(),
             Change::DropDownlink => one(SessionChange::Drop),
             Change::Idle => match style.idle {
                 Idle::Remove => one(SessionChange::RemoveRules),
@@ -117,6 +135,21 @@ impl Session {
         if step == SessionChange::MakeUplink {
             self.generation += 1;
         }
+        if step == SessionChange::AddFlow {
+            self.plan.flow = self.pending_flow.take();
+        }
+    }
+
+    /// After the UPF has refused a step, or not answered.
+    pub fn abandon(&mut self, step: SessionChange) {
+        if step == SessionChange::AddFlow {
+            self.pending_flow = self.plan.flow.take();
+        }
+    }
+
+    /// Whether there is a flow to be added.
+    pub fn has_pending_flow(&self) -> bool {
+        self.pending_flow.is_some()
     }
 
     /// After the UPF has accepted a step.
@@ -127,7 +160,10 @@ impl Session {
             }
             SessionChange::RemoveRules => (self.gnb, self.rules) = (None, Rules::None),
             SessionChange::MakeUplink => self.rules = Rules::UplinkOnly,
-            SessionChange::Buffer | SessionChange::Drop | SessionChange::Query => {}
+            SessionChange::Buffer
+            | SessionChange::Drop
+            | SessionChange::AddFlow
+            | SessionChange::Query => {}
         }
     }
 }

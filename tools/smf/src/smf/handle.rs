@@ -68,7 +68,8 @@ impl SmfHandle {
 
     /// Establishes a session.
     pub fn establish(&self, plan: SessionPlan) -> Result<Established, SmfError> {
-        self.perform(Work::Establish(plan)).map(established)
+        self.perform(Work::Establish(Box::new(plan)))
+            .map(established)
     }
 
     /// Establishes sessions, at most `window` at a time (and at least one), and gives what came
@@ -78,7 +79,8 @@ impl SmfHandle {
         plans: impl IntoIterator<Item = SessionPlan>,
         window: usize,
     ) -> Result<Vec<Result<Established, SmfError>>, SmfError> {
-        let outcomes = self.perform_many(plans.into_iter().map(Work::Establish), window)?;
+        let outcomes =
+            self.perform_many(plans.into_iter().map(Box::new).map(Work::Establish), window)?;
         Ok(outcomes
             .into_iter()
             .map(|outcome| outcome.map(established))

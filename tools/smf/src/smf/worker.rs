@@ -24,7 +24,7 @@ pub(super) enum Work {
     Associate,
     Release,
     ReleaseAfterReports,
-    Establish(SessionPlan),
+    Establish(Box<SessionPlan>),
     Change(Seid, Change),
     Delete(Seid),
 }
@@ -147,7 +147,7 @@ impl SmfThread {
             Work::Associate => machine.associate(now, wire),
             Work::Release => machine.release(now, wire),
             Work::ReleaseAfterReports => machine.release_after_reports(now, wire),
-            Work::Establish(plan) => machine.establish(now, plan, wire),
+            Work::Establish(plan) => machine.establish(now, *plan, wire),
             Work::Change(cp_seid, change) => machine.change(now, cp_seid, change, wire),
             Work::Delete(cp_seid) => machine.delete(now, cp_seid, wire),
         }

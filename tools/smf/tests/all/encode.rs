@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::common;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::common::net::Net;
-use crate::common::{SMF, gnb, plan, tunnel};
+use crate::common::{SMF, flow, gnb, plan, tunnel};
 use proptest::prelude::*;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{Change, CpNode, Dialect, SessionChange, SessionPlan, SessionView, UplinkTeid};
+use sluice_smf::{
+    Change, CpNode, Dialect, SessionChange, SessionPlan, SessionView, UeAddresses, UplinkTeid,
+};
 use sluice_wire::ids::{Qfi, Seid};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
@@ -35,15 +37,22 @@ fn dialects() -> impl Strategy<Value = Dialect> {
 prop_compose! {
     fn plans()(
         dialect in dialects(),
-        ue in any::<u32>(),
+        (ue, prefix, family) in any::<(u32, u128, u8)>(),
         qfi in 0..=Qfi::MAX,
         (ambr, flow_mbr) in (rates(), rates()),
         gates in gates(),
-        (measured, has_imsi, has_gnb) in any::<(bool, bool, bool)>(),
+        (measured, has_imsi, has_gnb, has_flow) in any::<(bool, bool, bool, bool)>(),
         teid in proptest::option::of(1..=u32::MAX),
     ) -> (Dialect, SessionPlan) {
         let mut plan = plan(dialect, 2);
-        plan.ue_ipv4 = Ipv4Addr::from_bits(ue);
+        let ipv4 = Ipv4Addr::from_bits(ue);
+        let ipv6 = Ipv6Addr::from_bits(prefix);
+        plan.ue = match family % 3 {
+            0 => UeAddresses::V4(ipv4),
+            1 => UeAddresses::V6(ipv6),
+            _ => UeAddresses::V4V6(ipv4, ipv6),
+        };
+        plan.flow = has_flow.then(flow);
         plan.qfi = Qfi::new(qfi).unwrap();
         (plan.ambr, plan.flow_mbr, plan.gates, plan.measured) = (ambr, flow_mbr, gates, measured);
         plan.imsi = plan.imsi.filter(|_| has_imsi);
@@ -66,6 +75,7 @@ fn steps() -> impl Strategy<Value = SessionChange> {
         Just(SessionChange::Drop),
         Just(SessionChange::RemoveRules),
         Just(SessionChange::MakeUplink),
+        Just(SessionChange::AddFlow),
         Just(SessionChange::Query),
     ]
 }
@@ -98,7 +108,10 @@ proptest! {
         let request = SessionEstablishmentRequest::parse(body).unwrap();
         prop_assert_eq!(request.cp_f_seid.seid, Seid(seid));
         let mut ues = request.create_pdr.iter().flat_map(|pdr| &pdr.pdi.ue_ip_address);
-        prop_assert!(ues.all(|ue| ue.ipv4 == Some(plan.ue_ipv4)));
+        let prefix = |ipv6: Ipv6Addr| ipv6.to_bits() >> 64;
+        let planned = (plan.ue.ipv4(), plan.ue.ipv6().map(prefix));
+        let as_planned = ues.all(|ue| (ue.ipv4, ue.ipv6.map(prefix)) == planned);
+        prop_assert!(as_planned);
         prop_assert!(request.create_qer.iter().all(|qer| qer.gate_status == plan.gates));
         let flows = request.create_qer.iter().filter_map(|qer| qer.qos_flow_identifier);
         prop_assert!(flows.into_iter().any(|qfi| qfi == plan.qfi));

@@ -3,12 +3,13 @@
 
 use crate::common;
 use crate::common::net::{Net, Sent};
-use crate::common::{N3, gnb, plan, tunnel};
+use crate::common::{N3, flow, gnb, plan, tunnel};
 use sluice_n4::FailReason;
 use sluice_smf::{Change, Dialect, Done, Report, SmfError, UplinkTeid};
 use sluice_wire::ids::{PdrId, Seid, UrrId};
+use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::{ApplyAction, FTeid, ReportType};
-use sluice_wire::pfcp::{Cause, IeType, MessageType, Reject};
+use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, Reject};
 
 const FORW: u16 = ApplyAction::FORW.flags();
 const DROP: u16 = ApplyAction::DROP.flags();
@@ -342,4 +343,45 @@ fn sessions_end_with_a_upf_that_was_restarted() {
     let error = net.delete(session.cp_seid).unwrap_err();
     assert!(matches!(error, SmfError::NoSuchSession(_)), "{error}");
     net.establish(Dialect::Ts, 3).unwrap();
+}
+
+#[test]
+fn a_dedicated_flow_is_added_and_follows_the_gnb() {
+    let mut net = Net::associated(Dialect::Open5gs);
+    let mut wanted = plan(Dialect::Open5gs, 2);
+    wanted.flow = Some(flow());
+    let done = net.run(|smf, now, out| smf.establish(now, wanted, out));
+    let Ok(Done::Established(session)) = done else {
+        panic!("{done:?}");
+    };
+    net.change(session.cp_seid, Change::Connect(gnb(1)))
+        .unwrap();
+    net.change(session.cp_seid, Change::AddFlow).unwrap();
+    let again = net.change(session.cp_seid, Change::AddFlow);
+    assert!(matches!(again, Err(SmfError::NoFlow(_))), "{again:?}");
+    net.change(session.cp_seid, Change::SwitchPath(gnb(2)))
+        .unwrap();
+    let sent = net.sent_by_smf(MessageType::SESSION_MODIFICATION_REQUEST.0);
+    let fars: Vec<Vec<u32>> = sent
+        .iter()
+        .map(|bytes| {
+            let (_, body) = Header::parse(bytes).unwrap();
+            let request = SessionModificationRequest::parse(body).unwrap();
+            request.update_far.iter().map(|far| far.far_id.0).collect()
+        })
+        .collect();
+    // The radio, the flow (with FARs of its own) and its radio, the other gNB.
+    assert_eq!(fars, [vec![1], vec![], vec![1, 4], vec![1, 4]]);
+}
+
+#[test]
+fn a_flow_that_the_dialect_has_no_words_for_is_not_asked_for() {
+    let mut net = Net::associated(Dialect::Oai);
+    let mut wanted = plan(Dialect::Oai, 2);
+    wanted.flow = Some(flow());
+    let refused = net.run(|smf, now, out| smf.establish(now, wanted, out));
+    assert!(
+        matches!(refused, Err(SmfError::FlowNotPossible { .. })),
+        "{refused:?}"
+    );
 }

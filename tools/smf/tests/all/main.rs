@@ -4,6 +4,7 @@
 
 mod common;
 mod encode;
+mod interop;
 mod machine;
 mod messages;
 mod socket;

@@ -133,9 +133,10 @@ fn many_sessions_are_established_and_deleted_in_a_window() {
     let smf = Smf::start(&config(Dialect::Ts, upf.address)).unwrap();
     smf.associate().unwrap();
     let one = plan(Dialect::Ts, 0);
+    let first = one.ue.ipv4().unwrap();
     let plans = (0..SESSIONS).map(|n| {
         let mut plan = one.clone();
-        plan.ue_ipv4 = Ipv4Addr::from_bits(one.ue_ipv4.to_bits() + n);
+        plan.ue = Ipv4Addr::from_bits(first.to_bits() + n).into();
         plan
     });
     let established: Vec<_> = smf

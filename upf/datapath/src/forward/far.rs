@@ -2,12 +2,14 @@
 
 use crate::drop::DropReason;
 use crate::forward::outer_header_creation::Tunnel;
+use crate::forward::outer_header_removal::is_link_destination;
 use crate::meta::Entry;
 use crate::session::rule::{Body, Flags, Head};
 use crate::tables::{EgressId, PeerId};
+use core::net::Ipv6Addr;
 use sluice_port::Packet;
 use sluice_wire::ipv4::decrement_ttl;
-use sluice_wire::ipv6::{decrement_hop_limit, is_ipv6};
+use sluice_wire::ipv6::{self, decrement_hop_limit, is_ipv6};
 
 /// The way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +69,8 @@ pub fn relays(entry: Entry, head: Head) -> bool {
     entry == Entry::Tunnel && makes_tunnel(head)
 }
 
-/// Counts the hop where the packet is routed: between N3 and N6, not on a relay.
+/// Counts the hop where the packet is routed: between N3 and N6, not on a relay, and not of what was made
+/// here for a UE's link (RFC 4861, 4.2: Router Advertisements have 255).
 #[inline(always)]
 pub fn hop<P: Packet>(packet: &mut P, relays: bool) -> Result<(), DropReason> {
     if relays {
@@ -76,8 +79,18 @@ pub fn hop<P: Packet>(packet: &mut P, relays: bool) -> Result<(), DropReason> {
     let data = packet.data_mut();
     if is_ipv6(data) {
         let header = data.first_chunk_mut().ok_or(DropReason::InnerHeader)?;
+        if is_link_destination(destination(header)) {
+            return Ok(());
+        }
         return decrement_hop_limit(header).map_err(|_| DropReason::TtlExceeded);
     }
     let header = data.first_chunk_mut().ok_or(DropReason::InnerHeader)?;
     decrement_ttl(header).map_err(|_| DropReason::TtlExceeded)
+}
+
+/// The destination in an IPv6 header (RFC 8200, 3).
+#[inline(always)]
+fn destination(header: &[u8; ipv6::HEADER_LEN]) -> Ipv6Addr {
+    let octets = header.last_chunk::<16>();
+    octets.map_or(Ipv6Addr::UNSPECIFIED, |octets| Ipv6Addr::from(*octets))
 }

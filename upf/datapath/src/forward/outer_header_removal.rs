@@ -113,7 +113,7 @@ fn is_link_source(address: Ipv6Addr) -> bool {
 }
 
 /// The same of a destination: groups of an interface or a link (RFC 4291, 2.7), too.
-fn is_link_destination(address: Ipv6Addr) -> bool {
+pub fn is_link_destination(address: Ipv6Addr) -> bool {
     let [kind, scope, ..] = address.octets();
     address.is_unicast_link_local() || kind == 0xff && scope & 0x0f <= 2
 }

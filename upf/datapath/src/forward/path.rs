@@ -8,7 +8,7 @@ use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation::{self, FromInner};
-use crate::forward::outer_header_removal;
+use crate::forward::outer_header_removal::{self, is_link_destination};
 use crate::forward::pdr::Detect;
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
@@ -28,6 +28,7 @@ use crate::tx::route::{self, Hop};
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
+use sluice_wire::ipv6::Ipv6;
 
 /// What the path works with for one pass.
 pub(crate) struct Path<'a, I: PortIo> {
@@ -237,13 +238,17 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 }
 
-/// A packet of the UE's own link goes on by nothing but tunnels; who asks for a router is answered.
+/// A packet of the UE's own link goes on by nothing but tunnels, and so does the answer to who asks for
+/// a router.
 #[cold]
 fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) -> Result<(), End> {
     let flags = rules::detected(state, meta, detect)?.flags;
     let goes_on = flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER));
     let is_tunnelled = meta.entry == Entry::Tunnel;
-    match is_tunnelled && goes_on {
+    // From a data network nothing comes to a UE's link: that was made here.
+    let is_advertisement =
+        || Ipv6::parse(inner).is_ok_and(|ip| is_link_destination(ip.destination()));
+    match goes_on && (is_tunnelled || is_advertisement()) {
         true => Ok(()),
         false if is_tunnelled && flags.has(Flags::UPLINK) && is_router_solicitation(inner) => {
             Err(End::Solicited)

@@ -79,13 +79,19 @@ fn seats(ues: &[Ue], program: &RunProgram) -> Result<VecDeque<Seat>, sluice_host
         .map(|ue| Seat {
             name: ue.name(),
             ns: ue.ns.clone(),
-            environment: vec![
-                ("UE", ue.number.to_string()),
-                ("UE_ADDRESS", ue.address.to_string()),
-                ("UE_DEVICE", ue.device()),
-            ],
+            environment: environment(ue),
         })
         .collect())
+}
+
+/// Without IPv4, `$UE_ADDRESS` is the address of IPv6.
+fn environment(ue: &Ue) -> Vec<(&'static str, String)> {
+    let mut all = vec![("UE", ue.number.to_string()), ("UE_DEVICE", ue.device())];
+    let ipv6 = ue.addresses.ipv6().map(|address| address.to_string());
+    let ipv4 = ue.addresses.ipv4().map(|address| address.to_string());
+    all.extend(ipv4.or(ipv6.clone()).map(|address| ("UE_ADDRESS", address)));
+    all.extend(ipv6.map(|address| ("UE_ADDRESS6", address)));
+    all
 }
 
 struct Running {

@@ -37,8 +37,10 @@ impl Player {
         let ues = ping.ues.iter().filter_map(|ue| self.world.ues().get(*ue));
         let attached = ues.filter(|ue| ue.served().is_some());
         self.last_ping = self.last_ping.wrapping_add(1);
+        let from = attached.filter_map(|ue| Some((ue.ns.clone(), ue.address_for(ping.to)?)));
+        let from = from.collect();
         let plan = Plan {
-            from: attached.map(|ue| (ue.ns.clone(), ue.address)).collect(),
+            from,
             to: ping.to,
             count: ping.count,
             interval: ping.interval,

@@ -70,7 +70,7 @@ impl Core {
 
     /// The session that a UE wants; the gNB's end is told later.
     pub fn plan(&self, ue: &Ue, group: &Ues) -> SessionPlan {
-        let mut plan = SessionPlan::new(ue.address, Arc::clone(&self.network), group.qfi);
+        let mut plan = SessionPlan::new(ue.addresses, Arc::clone(&self.network), group.qfi);
         let imsi = group.imsi + ue.member as u64;
         plan.imsi = Imsi::new(&format!("{imsi:015}")).ok();
         plan.measured = group.measured;

@@ -59,6 +59,20 @@ impl Runtime {
             connected.extend(self.serve_again(ue, gnb).then_some(ue));
         }
         self.connect("attach", &connected, Change::Activate);
+        // Now that a Router Advertisement finds its way back.
+        for ue in ues {
+            self.start_ipv6(*ue);
+        }
+    }
+
+    /// Has the UE's kernel ask for a router, if the session has IPv6.
+    fn start_ipv6(&mut self, index: usize) {
+        let Some(ue) = self.ues.get(index).filter(|ue| ue.served().is_some()) else {
+            return;
+        };
+        if let Err(error) = ue.start_ipv6() {
+            self.fail_for("IPv6", index, &error);
+        }
     }
 
     /// Tells the UPF where these UEs are now.
@@ -292,7 +306,7 @@ impl Runtime {
         };
         let teid = given.unwrap_or_else(|| station.teid());
         let id = station.handle().attach(UeConfig {
-            ue_ip: ue.address,
+            addresses: ue.addresses,
             uplink: f_teid(uplink),
             downlink_teid: teid,
             qfi: group.qfi,
@@ -354,7 +368,6 @@ impl Runtime {
 /// Uplink and downlink that a gNB counted for a UE.
 fn counted_of(detached: Option<&Detached>) -> [Flow; 2] {
     detached.map_or([Flow::default(); 2], |detached| {
-        let counters = &detached.report.counters;
-        [counters.uplink, counters.downlink]
+        detached.report.counters.usage()
     })
 }

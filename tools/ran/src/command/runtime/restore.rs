@@ -122,8 +122,6 @@ impl Runtime {
             let station = self.stations.get(served.gnb)?;
             station.handle().ue(served.id).ok()
         });
-        report.map_or([Flow::default(); 2], |report| {
-            [report.counters.uplink, report.counters.downlink]
-        })
+        report.map_or([Flow::default(); 2], |report| report.counters.usage())
     }
 }

@@ -1,5 +1,9 @@
 //! Snapshot of all metrics.
 
+use std::collections::{HashMap, HashSet};
+use std::net::Ipv6Addr;
+
+use sluice_host::link::global_ipv6_addresses;
 use sluice_host::process::resident_bytes;
 
 use super::super::metrics::{COUNT, OF_GNB, index};
@@ -24,11 +28,13 @@ impl Runtime {
         let gnbs = gnbs.collect();
         let sessions = self.core.as_ref();
         let sessions = sessions.and_then(|core| core.smf().session_count().ok());
+        let ipv6_ready = self.ipv6_ready();
         let stranded = |ue: &&Ue| matches!(ue.state, State::Stranded(_));
         let totals = &self.totals;
         let mut world = [0.0; COUNT];
         let mut put = |name: &str, value: f64| world[index(name)] = value;
         put("sessions", sessions.unwrap_or(0) as f64);
+        put("ipv6_ready", ipv6_ready as f64);
         put(
             "without_radio",
             self.ues.iter().filter(stranded).count() as f64,
@@ -52,6 +58,23 @@ impl Runtime {
         }
         put("memory_mb", resident_bytes() as f64 / 1e6);
         Figures { gnbs, world }
+    }
+
+    /// Served UEs that have the IPv6 address of their session.
+    fn ipv6_ready(&self) -> usize {
+        let mut known: HashMap<Option<&str>, HashSet<Ipv6Addr>> = HashMap::new();
+        let wanted = self.ues.iter().filter(|ue| ue.served().is_some());
+        let ready = wanted.filter(|ue| {
+            let Some(address) = ue.addresses.ipv6() else {
+                return false;
+            };
+            let there = known.entry(ue.ns.name()).or_insert_with(|| {
+                let found = global_ipv6_addresses(&ue.ns).unwrap_or_default();
+                found.into_iter().map(|(_, address)| address).collect()
+            });
+            there.contains(&address)
+        });
+        ready.count()
     }
 
     /// Octets by which URRs and gNBs disagree: of sessions that have ended so far, and of those

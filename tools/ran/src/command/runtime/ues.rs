@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use crate::{Flow, UeId};
+use sluice_host::HostError;
+use sluice_host::link::Link;
 use sluice_host::netns::Ns;
 use sluice_host::tun::{Tun, TunConfig, TunRoute};
-use sluice_smf::{Traffic, Tunnel};
+use sluice_smf::{Traffic, Tunnel, UeAddresses};
 use sluice_wire::ids::{Seid, Teid, UrrId};
 
 use super::super::Failure;
@@ -25,8 +27,8 @@ pub struct Ue {
     pub group: usize,
     /// Index in its group, from 0.
     pub member: usize,
-    /// Its address.
-    pub address: Ipv4Addr,
+    /// Its addresses.
+    pub addresses: UeAddresses,
     /// Where its device is.
     pub ns: Ns,
     route: TunRoute,
@@ -130,16 +132,56 @@ impl Ue {
     }
 
     /// Makes its device.
-    pub fn make_tun(&self, mtu: u16) -> Result<Tun, sluice_host::HostError> {
+    pub fn make_tun(&self, mtu: u16) -> Result<Tun, HostError> {
         Tun::create(
             &self.ns,
             &TunConfig {
                 name: self.device(),
-                address: self.address,
+                address: self.addresses.ipv4(),
                 mtu,
                 route: self.route,
             },
         )
+    }
+
+    /// Has the kernel give its device a link-local address and ask for a router; what the kernel
+    /// then makes of the answer is the address of [`Ue::addresses`].
+    pub fn start_ipv6(&self) -> Result<(), HostError> {
+        let Some(ipv6) = self.addresses.ipv6() else {
+            return Ok(());
+        };
+        let device = self.device();
+        let link = Link::new(&self.ns, &device)?;
+        // The lower half.
+        link.autoconfigure_ipv6(ipv6.to_bits() as u64)?;
+        match self.route {
+            TunRoute::Table { table } => self.ns.ip_batch(&format!(
+                "-6 route replace default dev {device} table {table}\n"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Its address of the family of a peer.
+    pub fn address_for(&self, peer: IpAddr) -> Option<IpAddr> {
+        match peer {
+            IpAddr::V4(_) => self.addresses.ipv4().map(IpAddr::V4),
+            IpAddr::V6(_) => self.addresses.ipv6().map(IpAddr::V6),
+        }
+    }
+
+    /// Lines that lead what comes from its addresses to its table.
+    fn rules(&self, table: u32) -> String {
+        let mut lines = String::new();
+        // Writing to a String cannot fail.
+        if let Some(ipv4) = self.addresses.ipv4() {
+            let _ = writeln!(lines, "rule add from {ipv4} lookup {table}");
+        }
+        if let Some(ipv6) = self.addresses.ipv6() {
+            let prefix = std::net::Ipv6Addr::from_bits(ipv6.to_bits() >> 64 << 64);
+            let _ = writeln!(lines, "-6 rule add from {prefix}/64 lookup {table}");
+        }
+        lines
     }
 
     /// As a served one.
@@ -192,8 +234,7 @@ pub fn all(scenario: &Scenario, places: &mut Namespaces) -> Result<Vec<Ue>, Fail
             if let TunRoute::Table { table } = ue.route {
                 let name = ue.ns.name().map(str::to_owned);
                 let entry = rules.entry(name).or_insert((ue.ns.clone(), String::new()));
-                // Writing to a String cannot fail.
-                let _ = writeln!(entry.1, "rule add from {} lookup {table}", ue.address);
+                entry.1.push_str(&ue.rules(table));
             }
             ues.push(ue);
         }
@@ -228,7 +269,7 @@ fn ue(
         number,
         group: index,
         member,
-        address: Ipv4Addr::from_bits(group.address.to_bits() + member as u32),
+        addresses: group.addresses_of(member),
         ns,
         route,
         state: State::Off,

@@ -1,6 +1,6 @@
 //! Parameters of scenario actions.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use crate::Mute;
@@ -50,8 +50,8 @@ pub struct Handover {
 pub struct Ping {
     /// From which; those that are not attached keep quiet.
     pub ues: Vec<usize>,
-    /// Whom.
-    pub to: Ipv4Addr,
+    /// Whom: UEs without an address of the family keep quiet.
+    pub to: IpAddr,
     /// How many, each.
     pub count: u32,
     /// From one to the next, of each UE.
@@ -176,7 +176,7 @@ impl ActionReader<'_> {
 
     pub(super) fn ping(&self, f: &mut Fields<'_, '_>) -> Option<Act> {
         let ues = f.or("ues", "all", &self.names.ues());
-        let to = f.required("to", &kind::ipv4());
+        let to = f.required("to", &kinds::ip_address());
         let count = f.or("count", "5", &kind::number(1, 100_000, ""));
         let interval = f.or("interval", "20ms", &kinds::duration());
         let payload = f.or("payload_bytes", "56", &kind::number(16, 8972, "octets"));

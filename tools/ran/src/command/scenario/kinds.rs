@@ -1,9 +1,10 @@
 //! Value types of scenario keys.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use sluice::config::kind::Kind;
+use sluice::config::kind::{self, Kind};
 use sluice_load::command::units;
 
 /// `500ms`, `10s`, `2m`, `1h`.
@@ -32,6 +33,41 @@ pub fn rate() -> Kind<Option<f64>> {
             (0.001..=1e5).contains(&rate).then_some(Some(rate))
         }
     })
+}
+
+/// An address of IPv4 or IPv6.
+pub fn ip_address() -> Kind<IpAddr> {
+    let expected = "an address such as 198.18.6.2 or 2001:db8:6::2";
+    Kind::new(expected, |text| text.parse().ok())
+}
+
+/// A prefix of 64 bits.
+pub fn prefix64() -> Kind<Ipv6Addr> {
+    let expected = "an IPv6 prefix of 64 bits such as 2001:db8:60::/64";
+    Kind::new(expected, |text| {
+        let prefix: Ipv6Addr = text.strip_suffix("/64")?.parse().ok()?;
+        (prefix.to_bits() as u64 == 0).then_some(prefix)
+    })
+}
+
+/// The type of UEs' PDU sessions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PduType {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+    /// Both in one session.
+    Ipv4v6,
+}
+
+/// `ipv4`, `ipv6` or `ipv4v6`.
+pub fn pdu_type() -> Kind<PduType> {
+    kind::word(&[
+        ("ipv4", PduType::Ipv4),
+        ("ipv6", PduType::Ipv6),
+        ("ipv4v6", PduType::Ipv4v6),
+    ])
 }
 
 /// A number that is not negative.

@@ -1,16 +1,19 @@
 //! Scenario sections for the UPF, gNBs and UEs.
 
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
-use sluice_smf::{Dialect, Network, NetworkName};
+use sluice_smf::{Dialect, Network, NetworkName, UeAddresses};
 use sluice_wire::ids::Qfi;
 use sluice_wire::pfcp;
 use sluice_wire::pfcp::value::BitRate;
 
-use super::kinds::{self, NetnsPlace};
+use super::kinds::{self, NetnsPlace, PduType};
 use super::names::Names;
 use sluice::config::fields::Fields;
 use sluice::config::kind::{self, Kind};
+
+/// The first UE's interface identifier: none that routers have.
+const FIRST_INTERFACE_IDENTIFIER: u128 = 0x100;
 
 /// Our SMF and the UPF.
 #[derive(Clone, Debug)]
@@ -61,8 +64,8 @@ pub struct Ues {
     pub name: String,
     /// How many.
     pub count: usize,
-    /// The first one's address; the others follow.
-    pub address: Ipv4Addr,
+    /// The first one's addresses; the others follow.
+    pub first: UeAddresses,
     /// gNBs to which they attach in turn, by index.
     pub gnbs: Vec<usize>,
     /// Where their TUN devices are.
@@ -170,7 +173,7 @@ impl Ues {
         let line = f.line();
         let name = f.or("name", "ue", &group_name()).value;
         let count = f.or("count", "1", &kind::number(1, super::UES_MAX, ""));
-        let address = f.required("address", &kind::ipv4());
+        let first = addresses(f, count.value);
         let gnbs = f.or("gnbs", "all", &names.gnbs());
         let namespace = f.or("namespace", "group", &kinds::ue_namespace());
         let mtu = f.or("mtu", "1400", &kind::number(576, 9000, "octets"));
@@ -180,17 +183,11 @@ impl Ues {
         let mbr = f.optional("mbr_kbps", &bit_rate());
         let measured = f.or("measured", "true", &kind::boolean());
         let tunnels = f.optional_section("tunnels", StaticTunnels::read);
-        let address = address?.value;
-        if address.to_bits().checked_add(count.value as u32).is_none() {
-            let key = f.key("address");
-            let what = format!("no room for {} addresses after {address}", count.value);
-            f.report().problem(line, key, what, "a lower address");
-        }
         Some(Self {
             line,
             name,
             count: count.value,
-            address,
+            first: first?,
             gnbs: gnbs.value,
             namespace: namespace.value,
             mtu: mtu.value,
@@ -201,6 +198,61 @@ impl Ues {
             measured: measured.value,
             tunnels,
         })
+    }
+}
+
+impl Ues {
+    /// The addresses of one of them: address and prefix count up, and so does the interface
+    /// identifier.
+    pub fn addresses_of(&self, member: usize) -> UeAddresses {
+        let ipv4 = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits() + member as u32);
+        let ipv6 = |first: Ipv6Addr| {
+            let prefix = (first.to_bits() >> 64) + member as u128;
+            Ipv6Addr::from_bits(prefix << 64 | (FIRST_INTERFACE_IDENTIFIER + member as u128))
+        };
+        match self.first {
+            UeAddresses::V4(first) => UeAddresses::V4(ipv4(first)),
+            UeAddresses::V6(first) => UeAddresses::V6(ipv6(first)),
+            UeAddresses::V4V6(v4, v6) => UeAddresses::V4V6(ipv4(v4), ipv6(v6)),
+        }
+    }
+}
+
+/// The first UE's addresses, as its PDU session type wants them.
+fn addresses(f: &mut Fields<'_, '_>, count: usize) -> Option<UeAddresses> {
+    let line = f.line();
+    let pdu_type = f.or("pdu_type", "ipv4", &kinds::pdu_type()).value;
+    let address = f.optional("address", &kind::ipv4());
+    let prefix = f.optional("prefix", &kinds::prefix64());
+    let address = address.map(|at| at.value);
+    let prefix = prefix.map(|at| at.value);
+    let mut lacks = |key: &str, expected: &str| {
+        if !f.has(key) {
+            let (key, what) = (f.key(key), "missing".to_owned());
+            f.report().problem(line, key, what, expected);
+        }
+    };
+    let (wants_v4, wants_v6) = (pdu_type != PduType::Ipv6, pdu_type != PduType::Ipv4);
+    if wants_v4 && address.is_none() {
+        lacks("address", "the first UE's IPv4 address");
+    }
+    if wants_v6 && prefix.is_none() {
+        lacks(
+            "prefix",
+            "the first UE's IPv6 prefix, such as 2001:db8:60::/64",
+        );
+    }
+    if let Some(first) = address
+        && first.to_bits().checked_add(count as u32).is_none()
+    {
+        let key = f.key("address");
+        let what = format!("no room for {count} addresses after {first}");
+        f.report().problem(line, key, what, "a lower address");
+    }
+    match pdu_type {
+        PduType::Ipv4 => address.map(UeAddresses::V4),
+        PduType::Ipv6 => prefix.map(UeAddresses::V6),
+        PduType::Ipv4v6 => Some(UeAddresses::V4V6(address?, prefix?)),
     }
 }
 

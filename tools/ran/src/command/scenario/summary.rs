@@ -21,7 +21,12 @@ impl Scenario {
             let _ = writeln!(text, "gNBs: {count} x {name}, N3 from {n3} on");
         }
         for group in &self.ues {
-            let (count, name, first) = (group.count, &group.name, group.address);
+            let (count, name) = (group.count, &group.name);
+            let first = group.addresses_of(0);
+            let ipv4 = first.ipv4().map(|ipv4| ipv4.to_string());
+            let ipv6 = first.ipv6().map(|ipv6| ipv6.to_string());
+            let first: Vec<_> = ipv4.into_iter().chain(ipv6).collect();
+            let first = first.join(" and ");
             let _ = writeln!(text, "UEs: {count} x {name}, addresses from {first} on");
         }
         let (steps, checks) = count(&self.steps);

@@ -126,12 +126,12 @@ pub fn ue(
 ) -> UeConfig {
     let tun = TunConfig {
         name: "ue".into(),
-        address: ue_ip,
+        address: Some(ue_ip),
         mtu: 1400,
         route: TunRoute::Default,
     };
     UeConfig {
-        ue_ip,
+        addresses: ue_ip.into(),
         uplink: FTeid {
             address: upf,
             teid: teid(uplink_teid),

@@ -10,8 +10,8 @@ pub mod upf;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use sluice_smf::{Dialect, Imsi, Network, SessionPlan, Tunnel, UplinkTeid};
-use sluice_wire::ids::{Qfi, Teid};
+use sluice_smf::{Dialect, Flow, Imsi, Network, SessionPlan, Tunnel, UplinkTeid};
+use sluice_wire::ids::{Precedence, Qfi, Teid};
 use sluice_wire::pfcp::value::{BitRate, SNssai};
 
 pub const SMF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
@@ -32,6 +32,21 @@ pub fn gnb(n: u8) -> Tunnel {
         0x6000_0000 + u32::from(n),
         Ipv4Addr::new(192, 168, 3, 100 + n),
     )
+}
+
+/// A flow with a guaranteed rate to one host of the data network.
+pub fn flow() -> Flow {
+    let rate = |kbps| BitRate {
+        uplink_kbps: kbps,
+        downlink_kbps: kbps,
+    };
+    Flow {
+        description: "permit out ip from 198.18.6.2/32 to assigned".into(),
+        precedence: Precedence(100),
+        qfi: Qfi::new(2).unwrap(),
+        mbr: Some(rate(1000)),
+        gbr: Some(rate(500)),
+    }
 }
 
 /// A measured session with AMBR and IMSI, whose TEID is chosen as the dialect does.

@@ -85,7 +85,10 @@ fn value(ie: &Ie) -> String {
             } else {
                 "source"
             };
-            format!("{} as {side}", ue.ipv4_address.unwrap())
+            let ipv4 = ue.ipv4_address.map(|ipv4| ipv4.to_string());
+            let ipv6 = ue.ipv6_address.map(|ipv6| ipv6.to_string());
+            let all: Vec<_> = ipv4.into_iter().chain(ipv6).collect();
+            format!("{} as {side}", all.join(" "))
         }
         IeType::SourceInterface => {
             format!("{:?}", SourceInterface::unmarshal(octets).unwrap().value)

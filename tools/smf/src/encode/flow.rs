@@ -1,0 +1,209 @@
+//! PDRs, FARs, QER and URRs of a dedicated flow.
+
+use sluice_wire::ids::{FarId, QerId, UrrId};
+use sluice_wire::pfcp::group::{CreateFar, CreatePdr, CreateQer, Pdi};
+use sluice_wire::pfcp::value::{Edit, OuterHeaderRemoval, SdfFilter};
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+use super::context::{Direction, EncodeContext, put};
+use super::qers::Pair;
+use super::rules::write_urr;
+use crate::Flow;
+use crate::dialect::profile::FlowStyle;
+
+/// The longest flow description that is sent.
+const DESCRIPTION_MAX: usize = 160;
+
+/// A flow description as it is written for one direction.
+type Description = arrayvec::ArrayString<DESCRIPTION_MAX>;
+
+impl<'a> EncodeContext<'a> {
+    /// The flow that is made with the session.
+    pub(super) fn flow_with_session(&self) -> Option<&'a Flow> {
+        let with_session = self.flow_style().is_some_and(|style| style.with_session);
+        self.plan.flow.as_ref().filter(|_| with_session)
+    }
+
+    /// The downlink FARs: the session's, and the flow's.
+    pub(super) fn downlink_far_ids(&self) -> Pair<FarId> {
+        let flow = self
+            .has_flow()
+            .then(|| self.flow_far_id(Direction::Downlink));
+        std::iter::once(self.far_id(Direction::Downlink))
+            .chain(flow)
+            .collect()
+    }
+
+    /// Whether the session has a dedicated flow.
+    pub(super) fn has_flow(&self) -> bool {
+        self.flow_style().is_some() && self.plan.flow.is_some()
+    }
+
+    pub(super) fn flow_qer(&self, flow: &Flow) -> CreateQer<'a> {
+        CreateQer {
+            qer_id: self.flow_qer_id(),
+            gate_status: self.plan.gates,
+            maximum_bitrate: flow.mbr,
+            guaranteed_bitrate: flow.gbr,
+            qos_flow_identifier: Some(flow.qfi),
+            ..CreateQer::default()
+        }
+    }
+
+    /// The QERs that PDRs of the flow name: its own, and the session's.
+    pub(super) fn flow_qers(&self) -> Pair<QerId> {
+        let [session, _] = self.qer_ids();
+        let too = self.flow_style().is_some_and(|style| style.session_qer);
+        std::iter::once(self.flow_qer_id())
+            .chain(too.then_some(session))
+            .collect()
+    }
+
+    /// URRs that the flow does not share with the session.
+    pub(super) fn own_flow_urr_ids(&self) -> impl Iterator<Item = UrrId> {
+        let own = self.has_flow() && self.flow_style().is_some_and(|style| style.own_urrs);
+        let scene = *self;
+        let styles = self.urr_styles().enumerate().take_while(move |_| own);
+        styles.map(move |(index, _)| scene.flow_urr_id(index))
+    }
+
+    /// Outer Header Removal as an Update PDR repeats it.
+    pub(super) fn removal_again(&self, direction: Direction) -> Option<Edit<OuterHeaderRemoval>> {
+        let uplink = direction == Direction::Uplink;
+        uplink.then_some(Edit::Set(self.profile.pdr.outer_header_removal))
+    }
+
+    /// The URRs that a PDR of the flow names.
+    pub(super) fn flow_urr_ids(&self, direction: Direction) -> impl Iterator<Item = UrrId> {
+        let own = self.flow_style().is_some_and(|style| style.own_urrs);
+        let others = if own {
+            self.profile.urr.len() as u32
+        } else {
+            0
+        };
+        self.urr_ids(direction).map(move |id| UrrId(id.0 + others))
+    }
+
+    /// The PDI of the session, and the filter.
+    pub(super) fn flow_pdi<'d>(
+        &self,
+        direction: Direction,
+        flow: &Flow,
+        description: &'d Description,
+    ) -> Pdi<'d>
+    where
+        'a: 'd,
+    {
+        let mut pdi: Pdi<'d> = self.pdi(direction);
+        pdi.sdf_filter.clear();
+        pdi.sdf_filter.push(SdfFilter::flow(description.as_bytes()));
+        if !self.flow_style().is_some_and(|style| style.ue_address) {
+            pdi.ue_ip_address.clear();
+        }
+        pdi.qfi.iter_mut().for_each(|qfi| *qfi = flow.qfi);
+        pdi
+    }
+
+    /// The flow description for one direction.
+    pub(super) fn description(&self, direction: Direction, flow: &Flow) -> Description {
+        let exchanged = self
+            .flow_style()
+            .is_some_and(|style| style.downlink_exchanged);
+        let text = match exchanged && direction == Direction::Downlink {
+            true => exchange(&flow.description),
+            false => flow.description.to_string(),
+        };
+        // A plan with a longer one is refused before.
+        Description::from(&text).unwrap_or_default()
+    }
+
+    fn flow_far(&self, direction: Direction) -> CreateFar<'a> {
+        let mut far = self.far(direction);
+        far.far_id = self.flow_far_id(direction);
+        far
+    }
+
+    fn flow_style(&self) -> Option<&'static FlowStyle> {
+        self.profile.flow.as_ref()
+    }
+}
+
+/// Whether a flow description can be sent.
+pub(crate) fn is_sendable(flow: &Flow) -> bool {
+    flow.description.is_ascii() && (1..=DESCRIPTION_MAX).contains(&flow.description.len())
+}
+
+/// Writes all rules of the flow.
+pub(super) fn write_flow(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
+    let Some(flow) = &scene.plan.flow else {
+        return Ok(());
+    };
+    write_flow_pdrs(w, scene, flow)?;
+    write_flow_fars(w, scene)?;
+    if scene.flow_style().is_some_and(|style| style.own_urrs) {
+        for (index, (_, style)) in scene.urr_styles().enumerate() {
+            write_urr(w, scene.flow_urr_id(index), style)?;
+        }
+    }
+    put(w, IeType::CREATE_QER, &scene.flow_qer(flow))
+}
+
+pub(super) fn write_flow_pdrs(
+    w: &mut Writer<'_>,
+    scene: &EncodeContext<'_>,
+    flow: &Flow,
+) -> Result<(), Full> {
+    for direction in both(scene) {
+        let description = scene.description(direction, flow);
+        let uplink = direction == Direction::Uplink;
+        let pdr = CreatePdr {
+            pdr_id: scene.flow_pdr_id(direction),
+            precedence: flow.precedence,
+            pdi: scene.flow_pdi(direction, flow, &description),
+            outer_header_removal: uplink.then_some(scene.profile.pdr.outer_header_removal),
+            far_id: Some(scene.flow_far_id(direction)),
+            urr_id: scene.flow_urr_ids(direction).collect(),
+            qer_id: scene.flow_qers().into_iter().collect(),
+            ..CreatePdr::default()
+        };
+        put(w, IeType::CREATE_PDR, &pdr)?;
+    }
+    Ok(())
+}
+
+pub(super) fn write_flow_fars(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
+    let mut fars = both(scene)
+        .into_iter()
+        .map(|direction| scene.flow_far(direction));
+    fars.try_for_each(|far| put(w, IeType::CREATE_FAR, &far))
+}
+
+/// Both directions, in the order of the dialect.
+fn both(scene: &EncodeContext<'_>) -> [Direction; 2] {
+    match scene.profile.downlink_first {
+        true => [Direction::Downlink, Direction::Uplink],
+        false => [Direction::Uplink, Direction::Downlink],
+    }
+}
+
+/// `permit out ip from A to B` as `permit out ip from B to A`.
+fn exchange(description: &str) -> String {
+    let parts = description.split_once(" from ");
+    let parts = parts.and_then(|(head, rest)| Some((head, rest.split_once(" to ")?)));
+    match parts {
+        Some((head, (from, to))) => format!("{head} from {to} to {from}"),
+        None => description.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_exchanged_at_its_ends() {
+        let text = "permit out 17 from 1.1.1.1/32 53 to any";
+        assert_eq!(exchange(text), "permit out 17 from any to 1.1.1.1/32 53");
+        assert_eq!(exchange("permit"), "permit");
+    }
+}
