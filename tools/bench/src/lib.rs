@@ -13,7 +13,7 @@ pub mod path;
 pub mod pfcp;
 pub mod port;
 pub mod report;
-mod stats;
+pub mod stats;
 pub mod watch;
 
 use args::{BenchArgs, BenchKind};

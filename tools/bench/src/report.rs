@@ -42,7 +42,7 @@ pub fn of(summary: Summary) -> Value {
 
 /// For people: the median, and between what.
 pub fn between(summary: Summary, digits: usize) -> String {
-    let Summary { min, median, max } = summary;
+    let Summary { min, median, max, .. } = summary;
     format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
 }
 

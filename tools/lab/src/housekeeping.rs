@@ -4,11 +4,11 @@
 use super::pfcp::world_of;
 use super::testbed::{LabMachine, bad, repeats};
 use crate::experiments::{Job, Measured, Problem};
-use sluice_bench::elastic::measure::percentile;
 use sluice_bench::path::io::Pool;
 use sluice_bench::pfcp::flow::{self, FlowLoad};
 use sluice_bench::pfcp::port::{self, PortDoor};
 use sluice_bench::pfcp::testbed::{Cpus, Loop};
+use sluice_bench::stats::percentile;
 use sluice_port_dpdk::Mbuf;
 
 /// Packets of one worker while sessions are modified.

@@ -10,7 +10,6 @@
 )]
 
 pub mod args;
-mod burst;
 pub mod experiments;
 mod housekeeping;
 mod keys;
@@ -31,10 +30,10 @@ mod zero_loss;
 use crate::experiments::Experiment;
 use crate::experiments::plan::{self, Status};
 use crate::experiments::report::ReportInput;
-use crate::experiments::run::{Course, Progress};
+use crate::experiments::run::Course;
 use crate::experiments::store::{Made, Store, hash_of};
 use args::{Again, LabArgs, LabKind, ListArgs, RunArgs};
-use report::{Chart, conclude};
+use report::{conclude, machine_line};
 use runners::Lab;
 use serde_json::json;
 use sluice::exit::Exit;
@@ -141,19 +140,18 @@ fn measure(args: &RunArgs) -> Done {
     }
     let shutdown = Shutdown::install().map_err(|e| failed(e.to_string()))?;
     let store = Store::new(&args.out);
-    let chart = Chart::new(args, &asked);
+    let mut run = report::now(args, &asked);
     let stop = || shutdown.is_requested();
-    let mut progress = Standard;
     let mut course = Course {
         store: &store,
         made: Made {
             experiment: String::new(),
-            machine: chart.machine_line(),
+            machine: machine_line(&run),
             binary: binary(),
             quick: args.quick,
         },
         stop: &stop,
-        progress: &mut progress,
+        progress: &mut |line| eprintln!("{line}"),
         again_disturbed: args.again == Some(Again::Disturbed),
         left: 0,
         done: (0, Duration::ZERO),
@@ -161,8 +159,7 @@ fn measure(args: &RunArgs) -> Done {
     let runs = || asked.iter().filter(|one| one.runs());
     course.left = runs().map(|one| course.missing(one)).sum();
     let mut lab = Lab::new(&args.cpus);
-    let (mut told, mut run) = (vec![], chart.run);
-    let mut end = None;
+    let (mut told, mut end) = (vec![], None);
     for one in &asked {
         if !one.runs() {
             told.push(ReportInput::of(one, None));
@@ -212,13 +209,4 @@ fn binary() -> String {
     std::fs::read("/proc/self/exe")
         .map(|bytes| hash_of(&bytes))
         .unwrap_or_default()
-}
-
-/// Progress for people who look at standard error.
-struct Standard;
-
-impl Progress for Standard {
-    fn say(&mut self, line: &str) {
-        eprintln!("{line}");
-    }
 }

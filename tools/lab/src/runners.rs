@@ -1,6 +1,5 @@
 //! Runners by name, and their shared resources.
 
-use super::keys::RUNNERS;
 use super::many_workers::{self, Known};
 use super::testbed::{LabMachine, Rig};
 use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
@@ -105,10 +104,6 @@ pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> LabMachine<Mbuf> 
 }
 
 impl Runner for Lab {
-    fn knows(&self, runner: &str) -> bool {
-        RUNNERS.iter().any(|known| known.name == runner)
-    }
-
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {
         let runner = job.experiment.runner.as_deref().unwrap_or_default();
         if runner == "placement" {

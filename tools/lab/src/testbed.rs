@@ -2,12 +2,13 @@
 
 use super::undisturbed::undisturbed;
 use crate::experiments::{Job, Measured, Problem};
-use sluice_bench::elastic::measure::{PacketBalance, balance, percentile};
+use sluice_bench::elastic::measure::{PacketBalance, balance};
 use sluice_bench::elastic::models::{FullLoad, Model, arrange, full_load};
 use sluice_bench::elastic::packet_template::PacketTemplate;
 use sluice_bench::elastic::source::Pace;
 use sluice_bench::elastic::testbed::Testbed;
 use sluice_bench::path::io::Pool;
+use sluice_bench::stats::percentile;
 use sluice_port::Packet;
 use std::any::Any;
 use std::sync::Arc;

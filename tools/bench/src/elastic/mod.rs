@@ -105,7 +105,7 @@ fn all(
     let each = Duration::from_secs_f64(args.seconds);
     let mut models = vec![];
     for model in Model::ALL {
-        eprintln!("{}", model.name());
+        eprintln!("elastic/{}", model.name());
         let reps = args.reps.into();
         models.push(models::model(&mut world, model, reps, each, apart_ns));
     }

@@ -1,10 +1,10 @@
 //! JSON report.
 
 use super::heavy::{self, Burst};
-use super::measure::{PacketBalance, Pause, percentile};
+use super::measure::{PacketBalance, Pause};
 use super::models::ModelFigures;
 use crate::report::{join, object, spread};
-use crate::stats::{Summary, round};
+use crate::stats::{Summary, percentile, round};
 use crate::watch::series::Series;
 use serde_json::{Value, json};
 use sluice_datapath::drop::DropReason;
@@ -54,7 +54,7 @@ impl Outcome {
     pub fn series(&self) -> Vec<Series> {
         let sessions = self.sessions;
         let model = |m: &ModelFigures| {
-            let name = format!("{}/{sessions}", m.model.name());
+            let name = format!("elastic/{}/{sessions}", m.model.name());
             let ratios = m.ratios.iter().copied();
             Series::ratio(name, "Mpps by the sources' alone", ratios).higher()
         };
@@ -123,7 +123,7 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
     } = figures.balance;
     let latency = &figures.latency;
     let mut value = json!({
-        "name": figures.model.name(),
+        "name": format!("elastic/{}", figures.model.name()),
         "ratio_to_rtc": round(figures.mpps.median / rtc.mpps.median),
         "source_limit_mpps": round(figures.source_mpps),
         "engine_mpps": round(figures.engine_mpps()),

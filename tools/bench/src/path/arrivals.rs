@@ -3,6 +3,7 @@
 
 use super::fifo::PACKETS;
 use super::histogram::Histogram;
+use crate::stats::Random;
 use sluice_mem::ticks;
 
 const MASK: usize = PACKETS - 1;
@@ -44,13 +45,9 @@ impl Arrivals {
     /// Nobody is away from the clock for `hiccup` ticks unless the machine has other things to do.
     pub fn new(apart_ticks: f64, hiccup: u64, seed: u64) -> Self {
         // Small seeds begin with small numbers otherwise.
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut gap = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            (-(1.0 - uniform).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32
+            (-(1.0 - random.uniform()).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32
         };
         let mut gaps = Box::new([0; GAPS]);
         gaps.iter_mut().for_each(|place| *place = gap());

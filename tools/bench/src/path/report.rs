@@ -201,10 +201,7 @@ fn latency_lines(l: &Latency) -> String {
 }
 
 fn observed_json(o: &Observed) -> Value {
-    let cost = |share: Summary| {
-        let [min, median, max] = [share.min, share.median, share.max].map(|s| s * 100.0);
-        spread("percent", Summary { min, median, max })
-    };
+    let cost = |share: Summary| spread("percent", share.map(|s| s * 100.0));
     let figures = json!({
         "name": observe::NAME,
         "sessions": o.sessions,
@@ -222,7 +219,7 @@ fn observed_json(o: &Observed) -> Value {
 
 fn observed_line(o: &Observed) -> String {
     let cost = |share: Summary| {
-        let [median, min, max] = [share.median, share.min, share.max].map(|s| s * 100.0);
+        let Summary { median, min, max, .. } = share.map(|s| s * 100.0);
         format!("{median:+.1} % ({min:+.1} to {max:+.1})")
     };
     format!(

@@ -9,6 +9,7 @@ use super::servers::Servers;
 use super::smf::{Answers, Smf, Teids, Variant};
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Frames, UplinkForm};
+use crate::stats::Random;
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
@@ -323,13 +324,10 @@ pub fn time() -> Time {
     }
 }
 
-/// Fisher and Yates, with Marsaglia's xorshift from a fixed seed: every run has the same order.
+/// Fisher and Yates, from a fixed seed: every run has the same order.
 pub fn shuffle(flows: &mut [Flow]) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for last in (1..flows.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        flows.swap(last, (state % (last as u64 + 1)) as usize);
+        flows.swap(last, random.below(last + 1));
     }
 }

@@ -7,6 +7,7 @@ use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::variety::Variety;
 use crate::path::topology::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
 use crate::path::traffic::Flow;
+use crate::stats::Random;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Seid, Teid};
@@ -48,7 +49,7 @@ pub struct Subscribers {
     /// Those without session.
     pub absent: Vec<u32>,
     sequence: u32,
-    random: u64,
+    random: Random,
 }
 
 /// The dialect of subscriber `index`.
@@ -68,7 +69,7 @@ impl Subscribers {
             all: vec![Subscriber::default(); count as usize],
             absent: Vec::with_capacity(count as usize),
             sequence: 0,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: Random::new(0x9e37_79b9_7f4a_7c15),
         }
     }
 
@@ -77,12 +78,9 @@ impl Subscribers {
         SocketAddr::from((self.cp.ipv4, sluice_wire::pfcp::PORT))
     }
 
-    /// Below `bound`: Marsaglia's xorshift from a fixed seed, every run the same.
+    /// Below `bound`, every run the same.
     pub fn random(&mut self, bound: usize) -> usize {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random % bound.max(1) as u64) as usize
+        self.random.below(bound)
     }
 
     /// Writes an Association Setup Request.

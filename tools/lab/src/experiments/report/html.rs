@@ -3,8 +3,8 @@
 use super::{ReportInput, Run, State};
 use crate::experiments::expect::{ExpectationResult, Verdict};
 use crate::experiments::plan::How;
-use crate::experiments::point::Summary;
 use serde_json::Value;
+use sluice_bench::stats::Summary;
 use std::fmt::Write;
 
 /// Style sheet of the report, which is one file that needs no other.
