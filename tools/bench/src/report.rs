@@ -1,9 +1,75 @@
-//! What the reports of all benchmarks have in common: header, conditions of a figure, pages, numbers.
+//! What all benchmarks and their reports have in common: repetitions, conditions of a figure, header,
+//! pages, numbers.
 
 use crate::machine;
+use crate::path::testbed::Failure;
 use crate::stats::{Summary, round};
 use crate::watch::series::Series;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Repetitions of a quiet machine lie closer together than this share of their median.
+const SPREAD_MAX: f64 = 0.2;
+/// Beyond this share of time for others the caches are theirs, too.
+const PREEMPTED_MAX: f64 = 0.05;
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Repetitions that count; one more comes before them.
+    pub reps: usize,
+    /// Length of each.
+    pub each: Duration,
+}
+
+/// What is to be said of an attempt to measure.
+pub struct Judged {
+    /// Why the figures cannot be trusted, if so.
+    pub disturbed: Option<String>,
+    /// Share of the time that others had the CPU.
+    pub preempted: f64,
+    /// Of attempts that were all disturbed the one with the least of this stands.
+    pub ns: f64,
+}
+
+/// Measures again and again while it is disturbed, so often at the most; the best attempt stands.
+pub fn quietest<T>(
+    (most, reps): (usize, usize),
+    mut measure: impl FnMut() -> Result<T, Failure>,
+    judge: impl Fn(&T) -> Judged,
+) -> Result<(T, Conditions), Failure> {
+    let mut best: Option<(T, Judged)> = None;
+    let mut attempts = 0;
+    while attempts < most && best.as_ref().is_none_or(|(_, j)| j.disturbed.is_some()) {
+        attempts += 1;
+        let figures = measure()?;
+        let judged = judge(&figures);
+        let better = |(_, b): &(T, Judged)| judged.disturbed.is_none() || judged.ns < b.ns;
+        if best.as_ref().is_none_or(better) {
+            best = Some((figures, judged));
+        }
+    }
+    let (figures, judged) = best.ok_or("nothing was measured")?;
+    let conditions = Conditions {
+        disturbed: judged.disturbed,
+        attempts,
+        reps,
+        preempted: judged.preempted,
+    };
+    Ok((figures, conditions))
+}
+
+/// Whether repetitions lie so far apart that their figures cannot be trusted.
+pub fn apart(spread: f64) -> Option<String> {
+    let percent = spread * 100.0;
+    (spread > SPREAD_MAX).then(|| format!("repetitions lie {percent:.0} % apart"))
+}
+
+/// Whether others had `what` for too much of the time.
+pub fn preemption(share: f64, what: &str) -> Option<String> {
+    let percent = share * 100.0;
+    (share > PREEMPTED_MAX).then(|| format!("others had {what} for {percent:.0} % of the time"))
+}
 
 /// The beginning of every report; the rest is the benchmark's own.
 pub fn object(bench: &str, rest: Value) -> Value {
@@ -42,7 +108,9 @@ pub fn of(summary: Summary) -> Value {
 
 /// For people: the median, and between what.
 pub fn between(summary: Summary, digits: usize) -> String {
-    let Summary { min, median, max, .. } = summary;
+    let Summary {
+        min, median, max, ..
+    } = summary;
     format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
 }
 

@@ -29,7 +29,7 @@ pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured
         reps: repeats(job)?,
     };
     job.go_on()?;
-    let mut door = PortDoor::new(fresh());
+    let mut door = PortDoor(fresh());
     let figures = flow::measure(&mut world, (&mut door, &mut n4_wire), asked).map_err(failed)?;
     let mut measured = Measured::default();
     let trips_us = |share| f64::from(percentile(&figures.trips_ns, share)) / 1000.0;

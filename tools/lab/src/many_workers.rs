@@ -45,11 +45,7 @@ pub fn cores<P: Packet + Send + 'static>(
     let model = model(name)?;
     let mut measured = Measured::default();
     let known = known_of(rig, known, job, &load)?;
-    if let Some((_, mpps)) = known
-        .real
-        .iter()
-        .find(|(m, _)| cores == 2 && *m == model)
-    {
+    if let Some((_, mpps)) = known.real.iter().find(|(m, _)| cores == 2 && *m == model) {
         measured.add("real_mpps", [*mpps]);
     }
     // A pipeline has at least one who polls and one who executes.

@@ -7,8 +7,9 @@ use sluice_bench::path::io::Pool;
 use sluice_bench::pfcp::lifecycle::Act;
 use sluice_bench::pfcp::load::{Log, Pace, Wire};
 use sluice_bench::pfcp::measure::{Case, measure};
-use sluice_bench::pfcp::n4_transport::{Datagrams, Door, RingDoor, SocketWire};
+use sluice_bench::pfcp::n4_transport::{Datagrams, Door, SocketWire};
 use sluice_bench::pfcp::port::{self, N4Port, PortDoor};
+use sluice_bench::pfcp::ring::RingDoor;
 use sluice_bench::pfcp::script::Script;
 use sluice_bench::pfcp::testbed::{Cpus, Loop, Testbed};
 use sluice_bench::pfcp::variety::Variety;
@@ -39,7 +40,7 @@ pub fn pfcp(
     let mut world = world_of(ground, job, n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     let measured = match job.text("via")? {
-        "port" => all(&mut world, &mut PortDoor::new(fresh()), &mut n4_wire, job),
+        "port" => all(&mut world, &mut PortDoor(fresh()), &mut n4_wire, job),
         "socket" => {
             let (mut n4, mut udp) =
                 SocketWire::pair(pool.clone(), Datagrams::Apart).map_err(failed)?;

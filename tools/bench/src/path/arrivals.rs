@@ -46,9 +46,8 @@ impl Arrivals {
     pub fn new(apart_ticks: f64, hiccup: u64, seed: u64) -> Self {
         // Small seeds begin with small numbers otherwise.
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut gap = || {
-            (-(1.0 - random.uniform()).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32
-        };
+        let mut gap =
+            || (-(1.0 - random.uniform()).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32;
         let mut gaps = Box::new([0; GAPS]);
         gaps.iter_mut().for_each(|place| *place = gap());
         level(&mut gaps[..], apart_ticks);

@@ -4,7 +4,8 @@ use super::fifo::Check;
 use super::limit;
 use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
-use super::traffic::{Direction, OUTER_LEN, UplinkForm};
+use super::traffic::{Direction, Frames, OUTER_LEN, UplinkForm};
+use crate::report::Effort;
 use crate::stats::Summary;
 use sluice_datapath::ids::PeerId;
 use sluice_datapath::limits::SHARDS;
@@ -69,15 +70,6 @@ pub const CASES: [Case; 8] = [
     Case::uplink("path/ul/routes16", UplinkForm::Usual, Variant::Routes),
 ];
 
-/// How long is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Repetitions that count; one more comes before them.
-    pub reps: usize,
-    /// Length of each.
-    pub each: Duration,
-}
-
 /// Times per packet, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Figures {
@@ -112,11 +104,12 @@ impl Bench {
             .next_power_of_two()
             .max(SHARDS) as usize;
         let arena = |name| Arena::new(name, len).map_err(|e| e.to_string());
+        let frames = Frames::to(world.variant.servers());
         let mut bench = Self {
             uplink: arena("limit-uplink")?,
             downlink: arena("limit-downlink")?,
-            uplink_fronts: world.frames.uplink_fronts(),
-            downlink_fronts: world.frames.downlink_fronts(),
+            uplink_fronts: frames.uplink_fronts(),
+            downlink_fronts: frames.downlink_fronts(),
             outer_len: world.variant.form().outer_len(),
         };
         for flow in world.flows.iter() {
@@ -125,7 +118,7 @@ impl Bench {
                 ..SessionEntry::default()
             };
             line.body.teid = flow.gnb_teid;
-            line.body.peer = PeerId(world.frames.way_out(flow) as u16);
+            line.body.peer = PeerId(frames.way_out(flow) as u16);
             bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
             line.key = flow.ue;
             line.body.peer = PeerId(flow.gnb() as u16);

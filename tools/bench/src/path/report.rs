@@ -219,7 +219,9 @@ fn observed_json(o: &Observed) -> Value {
 
 fn observed_line(o: &Observed) -> String {
     let cost = |share: Summary| {
-        let Summary { median, min, max, .. } = share.map(|s| s * 100.0);
+        let Summary {
+            median, min, max, ..
+        } = share.map(|s| s * 100.0);
         format!("{median:+.1} % ({min:+.1} to {max:+.1})")
     };
     format!(

@@ -1,13 +1,10 @@
-//! N4 transports of the benchmark: the stand-in for a port, and the daemon's kernel socket on
-//! loopback.
+//! N4 transports of the benchmark; here the daemon's kernel socket on loopback.
 
 use super::load::Wire;
-use super::ring::{self, Near, RemoteEnd};
 use sluice::upf::n4::{N4, Outside};
 use sluice_control::core::{Core, Env};
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
-use sluice_port::Packet;
 use sluice_port_dpdk::MbufPool;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
@@ -34,36 +31,6 @@ pub trait Door {
         let work = self.receive(super::limit::answer_all);
         self.flush();
         work
-    }
-}
-
-/// The stand-in for a port; it knows one peer.
-pub struct RingDoor<P> {
-    near: Near<P>,
-    peer: SocketAddr,
-}
-
-impl<P> RingDoor<P> {
-    /// Both ends.
-    pub fn pair(peer: SocketAddr) -> (Self, RemoteEnd) {
-        let (near, far) = ring::pair();
-        (Self { near, peer }, far)
-    }
-}
-
-impl<P: Packet> Door for RingDoor<P> {
-    type Around = Near<P>;
-
-    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Near<P>)) -> usize {
-        self.near.receive(self.peer, handle)
-    }
-
-    fn around(&mut self) -> &mut Near<P> {
-        &mut self.near
-    }
-
-    fn flush(&mut self) {
-        self.near.flush();
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::subscribers::{Subscribers, dialect};
+use crate::path::smf::cp_seid;
 use sluice_smf::dialect::profile::Numbering;
-use sluice_wire::ids::{PdrId, Seid};
+use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
@@ -180,7 +181,7 @@ impl Script {
             Act::Delete => MessageType::SESSION_DELETION_RESPONSE,
             Act::Heartbeat => MessageType::HEARTBEAT_RESPONSE,
         };
-        let seid = Seid(u64::from(asked.index) + 1);
+        let seid = cp_seid(asked.index);
         let right_seid = header.seid.is_none_or(|found| found == seid);
         if header.message_type != expected || !right_seid {
             return Err(format!("{asked:?} was answered by {header:?}"));

@@ -5,17 +5,17 @@
 
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::variety::Variety;
-use crate::path::topology::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
+use crate::path::smf::{CpSide, cp_seid};
+use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
 use crate::stats::Random;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
+use sluice_smf::{Dialect, SessionPlan, SessionView, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Seid, Teid};
-use sluice_wire::pfcp::message::{AssociationSetupRequest, HeartbeatRequest};
+use sluice_wire::pfcp::message::HeartbeatRequest;
 use sluice_wire::pfcp::value::NtpTime;
-use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use sluice_wire::pfcp::{Full, Header, MessageType, Writer, write_message};
+use std::net::Ipv4Addr;
 
 /// First TEID that dialects choose themselves: below all of ours, which have the top bit set.
 const CP_TEID: u32 = 0x2000_0000;
@@ -38,8 +38,7 @@ pub struct Subscriber {
 /// All of them.
 #[derive(Debug)]
 pub struct Subscribers {
-    cp: CpNode,
-    network: Arc<Network>,
+    pub cp: CpSide,
     /// In what they differ.
     pub variety: Variety,
     /// When the SMF started.
@@ -48,7 +47,6 @@ pub struct Subscribers {
     pub all: Vec<Subscriber>,
     /// Those without session.
     pub absent: Vec<u32>,
-    sequence: u32,
     random: Random,
 }
 
@@ -60,39 +58,19 @@ pub fn dialect(index: u32) -> Dialect {
 impl Subscribers {
     /// `count` subscribers without sessions, of an SMF at `address` that started at `recovery`.
     pub fn new(count: u32, variety: Variety, address: Ipv4Addr, recovery: NtpTime) -> Self {
-        let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
-            cp: CpNode::new(address),
-            network: Arc::new(network),
+            cp: CpSide::new(address),
             variety,
             recovery,
             all: vec![Subscriber::default(); count as usize],
             absent: Vec::with_capacity(count as usize),
-            sequence: 0,
             random: Random::new(0x9e37_79b9_7f4a_7c15),
         }
-    }
-
-    /// Where the SMF's datagrams come from if there is no socket.
-    pub fn address(&self) -> SocketAddr {
-        SocketAddr::from((self.cp.ipv4, sluice_wire::pfcp::PORT))
     }
 
     /// Below `bound`, every run the same.
     pub fn random(&mut self, bound: usize) -> usize {
         self.random.below(bound)
-    }
-
-    /// Writes an Association Setup Request.
-    pub fn associate(&mut self, out: &mut [u8]) -> Result<usize, Full> {
-        let sequence = self.next_sequence();
-        let header = Header::node(MessageType::ASSOCIATION_SETUP_REQUEST, sequence);
-        let request = AssociationSetupRequest {
-            node_id: self.cp.node_id.as_wire(),
-            recovery_time_stamp: self.recovery,
-            ..AssociationSetupRequest::default()
-        };
-        write_message(out, &header, |w| request.emit(w))
     }
 
     /// Writes the request of `act` for subscriber `index`, and takes it for accepted.
@@ -102,7 +80,7 @@ impl Subscribers {
         index: u32,
         act: Act,
     ) -> Result<(usize, RequestInfo), Full> {
-        let sequence = self.next_sequence();
+        let sequence = self.cp.next_sequence();
         let number = sequence.get();
         let asked = |act| RequestInfo {
             sequence: number,
@@ -135,20 +113,20 @@ impl Subscribers {
                 .flatten(),
             generation: u32::from(after.generation),
         };
-        let dialect = dialect(index);
+        let (dialect, node) = (dialect(index), &self.cp.node);
         let len = match step {
-            Some(step) => encode_modification(out, dialect, &self.cp, &view, step, sequence)?,
+            Some(step) => encode_modification(out, dialect, node, &view, step, sequence)?,
             None if act == Act::Delete => {
                 self.absent.push(index);
-                encode_deletion(out, dialect, &self.cp, &view, sequence)?
+                encode_deletion(out, dialect, node, &view, sequence)?
             }
-            None => encode_establishment(out, dialect, &self.cp, &plan, seid, sequence)?,
+            None => encode_establishment(out, dialect, node, &plan, seid, sequence)?,
         };
         Ok((len, asked(act)))
     }
 
     fn plan(&self, index: u32) -> SessionPlan {
-        let mut plan = SessionPlan::new(topology::ue_address(index), self.network.clone(), QFI);
+        let mut plan = SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI);
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
@@ -189,16 +167,6 @@ impl Subscribers {
         });
         flows.collect()
     }
-
-    fn next_sequence(&mut self) -> SequenceNumber {
-        self.sequence = self.sequence.wrapping_add(1);
-        SequenceNumber::wrapping(self.sequence)
-    }
-}
-
-/// The SMF's SEID of subscriber `index`; 0 names none.
-fn cp_seid(index: u32) -> Seid {
-    Seid(u64::from(index) + 1)
 }
 
 fn gnb_teid(index: u32, gnb: u8) -> u32 {

@@ -3,8 +3,7 @@
 
 use super::packet_balance::PacketBalance;
 use super::peer::{Answer, Peer, Traffic};
-use super::ports::{Wire, WorkerPorts};
-use super::testbed::Testbed;
+use super::ports::{Testbed, Wire, WorkerPorts};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use sluice_port::{Packet, PortIo};
@@ -64,7 +63,7 @@ impl Scene {
 
     fn end(mut self) {
         self.world.set_doors(WorkerPorts::closed());
-        self.world.end();
+        self.world.stop();
         drop(self.peer);
         assert_eq!((self.pool.live(), self.pool.leaked()), (0, 0));
     }

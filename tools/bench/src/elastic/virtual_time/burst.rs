@@ -95,8 +95,7 @@ impl Course {
         if self.scene.levels {
             self.scaler.turn(self.now_ns as u64, &mut self.all);
             if self.scene.model == Model::RunToCompletion {
-                self.card
-                    .follow(&self.all, &mut self.traffic, self.now_ns);
+                self.card.follow(&self.all, &mut self.traffic, self.now_ns);
             }
         }
     }

@@ -118,7 +118,11 @@ pub fn pollers(model: Model, workers: usize, measured: &Measured) -> usize {
 
 /// Packets in a microsecond when they come as fast as they are taken.
 pub fn throughput(measured: &Measured, model: Model, workers: usize) -> f64 {
-    throughput_with(measured, model, [workers, pollers(model, workers, measured)])
+    throughput_with(
+        measured,
+        model,
+        [workers, pollers(model, workers, measured)],
+    )
 }
 
 /// The same with so many of the workers polling.
