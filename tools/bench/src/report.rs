@@ -114,6 +114,28 @@ pub fn between(summary: Summary, digits: usize) -> String {
     format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
 }
 
+/// A table for people, with columns as wide as their widest cell: names to the left, figures to the right.
+/// Each row has its cells, and whole lines that stand below it; between two heads is a bar.
+pub fn table(heads: &str, rows: impl IntoIterator<Item = (Vec<String>, String)>) -> String {
+    let heads = heads.split('|').map(str::to_owned).collect();
+    let head = std::iter::once((heads, String::new()));
+    let rows: Vec<(Vec<String>, String)> = head.chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|(row, _)| row[column].len()).max();
+    let mut text = String::new();
+    for (cells, below) in &rows {
+        for (column, cell) in cells.iter().enumerate() {
+            let width = width(column).unwrap_or(0);
+            text += &match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("  {cell:>width$}"),
+            };
+        }
+        text.truncate(text.trim_end().len());
+        text += &format!("\n{below}");
+    }
+    text
+}
+
 /// Under which conditions a figure was taken.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Conditions {
@@ -173,5 +195,35 @@ impl HugePages {
     /// Comparable only on the same pages.
     pub fn of(self, series: Series) -> Series {
         series.under("pages", self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stay_apart_however_long_a_figure_is() {
+        let row =
+            |cells: [&str; 3], below: &str| (cells.map(str::to_owned).into(), below.to_owned());
+        let long = [
+            "pfcp/socket/mix",
+            "1234567 (1-2345678)",
+            "98765.4/123456.7 at 50000",
+        ];
+        let rows = [row(long, "  disturbed\n"), row(["a", "1", "2"], "")];
+        let text = table("|ns|rtt us p50/p99 at rate", rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1],
+            "pfcp/socket/mix  1234567 (1-2345678)  98765.4/123456.7 at 50000"
+        );
+        assert!(
+            [0, 3].iter().all(|at| lines[*at].len() == lines[1].len()),
+            "{text}"
+        );
+        assert_eq!(lines[2], "  disturbed");
+        let cells: Vec<&str> = lines[3].split_whitespace().collect();
+        assert_eq!(cells, ["a", "1", "2"]);
     }
 }

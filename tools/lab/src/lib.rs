@@ -11,7 +11,6 @@
 
 pub mod args;
 pub mod experiments;
-mod housekeeping;
 mod keys;
 mod many_workers;
 mod models;
@@ -24,7 +23,6 @@ mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-mod undisturbed;
 mod zero_loss;
 
 use crate::experiments::Experiment;

@@ -4,9 +4,8 @@
 
 use super::testbed::{
     Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
-    repeats, sessions,
+    repeats, sessions, undisturbed,
 };
-use super::undisturbed::undisturbed;
 use crate::experiments::{Job, Measured, Problem};
 use sluice::upf::scaling::readings;
 use sluice_bench::elastic::models::FullLoad;

@@ -11,7 +11,7 @@ use crate::experiments::store::Store;
 use crate::experiments::{At, Experiment};
 use chrono::{DateTime, Utc};
 use sluice::exit::Exit;
-use sluice_bench::machine;
+use sluice_bench::{machine, report};
 use std::io;
 use std::time::SystemTime;
 
@@ -81,26 +81,24 @@ pub fn conclude(store: &Store, run: &Run, told: &[ReportInput], as_json: bool) -
 }
 
 fn table(told: &[ReportInput]) -> String {
-    let mut text = format!(
-        "{:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
-        "", "points", "disturbed", "passed", "passed (disturbed)", "failed", "not judged"
-    );
-    for one in told {
-        let name = &one.experiment.name;
-        text += &match one.state {
-            State::NotYet => format!("{name:<18}{:>8}\n", "not yet"),
-            _ => format!(
-                "{name:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
-                one.points.len(),
-                one.disturbed(),
-                one.of_outcome(ExpectationResult::Passed).len(),
-                one.of_outcome(ExpectationResult::PassedDisturbed).len(),
-                one.failing().len(),
-                one.not_judged().len(),
-            ),
+    let row = |one: &ReportInput| {
+        let counts = [
+            one.points.len(),
+            one.disturbed(),
+            one.of_outcome(ExpectationResult::Passed).len(),
+            one.of_outcome(ExpectationResult::PassedDisturbed).len(),
+            one.failing().len(),
+            one.not_judged().len(),
+        ];
+        let counts = match one.state {
+            State::NotYet => ["not yet", "", "", "", "", ""].map(str::to_owned),
+            _ => counts.map(|count| count.to_string()),
         };
-    }
-    text
+        let name = std::iter::once(one.experiment.name.clone());
+        (name.chain(counts).collect(), String::new())
+    };
+    let heads = "|points|disturbed|passed|passed (disturbed)|failed|not judged";
+    report::table(heads, told.iter().map(row))
 }
 
 /// The report anew, from a folder.

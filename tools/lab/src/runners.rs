@@ -2,7 +2,7 @@
 
 use super::many_workers::{self, Known};
 use super::testbed::{LabMachine, Rig};
-use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
+use super::{models, pfcp, placement, scaling, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
 use sluice_bench::machine;
@@ -116,7 +116,7 @@ impl Runner for Lab {
             "housekeeping" => {
                 rig.clear();
                 let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
-                housekeeping::housekeeping(&ground, job)
+                pfcp::housekeeping(&ground, job)
             }
             other => Err(Problem::Failed(format!("there is no runner '{other}'"))),
         }

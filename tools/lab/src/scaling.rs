@@ -1,8 +1,7 @@
 //! Runner `scaling`: load steps until the daemon's scaling brings the second
 //! in. Every bit of time is written down.
 
-use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions};
-use super::undisturbed::undisturbed;
+use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions, undisturbed};
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
 use sluice::config::{Decides, Scaling};

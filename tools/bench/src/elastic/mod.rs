@@ -16,7 +16,6 @@ mod report;
 pub mod samples;
 pub mod source;
 mod steered;
-mod table;
 pub mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -52,7 +51,7 @@ pub fn run(args: &ElasticArgs) -> Result<Measured, Failed> {
     let outcome = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&outcome),
-        table: table::to_table(&outcome),
+        table: report::to_table(&outcome),
         series: outcome.series(),
         fault: None,
     })

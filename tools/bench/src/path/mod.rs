@@ -5,7 +5,6 @@
 
 mod arrivals;
 pub(crate) mod fifo;
-mod histogram;
 pub mod io;
 mod latency;
 mod limit;
@@ -14,15 +13,10 @@ pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
 mod report;
-pub(crate) mod servers;
 pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
 pub(crate) mod traffic;
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
@@ -35,6 +29,10 @@ use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
 use smf::Variant;
 use std::time::Duration;
 use testbed::{Failure, Testbed};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 /// Packet memory, in MiB: both FIFOs' buffers take a quarter of it.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -61,7 +59,7 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
 
 fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
-    for &sessions in &args.sessions {
+    for &sessions in &args.packets.sessions {
         for variant in Variant::ALL {
             let wanted = |case: &Case| case.variant == variant && case.name.contains(&args.only);
             let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
@@ -72,7 +70,7 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
             }
             let (mut world, mut bench, huge_pages) = proven(sessions, variant, eal, pool)?;
             let effort = Effort {
-                reps: args.reps.into(),
+                reps: args.packets.reps.into(),
                 each: Duration::from_secs_f64(args.seconds),
             };
             for case in cases {

@@ -1,6 +1,6 @@
 //! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
-use super::servers::Servers;
+use super::peers::Servers;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::{Flow, UplinkForm};
 use sluice_control::core::Env;

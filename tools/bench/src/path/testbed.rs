@@ -4,8 +4,7 @@
 use super::fifo::Check;
 use super::io::BenchIo;
 use super::memory;
-use super::peers::Peers;
-use super::servers::Servers;
+use super::peers::{Peers, Servers};
 use super::smf::{Smf, Variant};
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Frames, UplinkForm};

@@ -4,8 +4,7 @@
 //! so that filling one costs a copy and a handful of stores. The tests build every frame anew
 //! with an independent library and compare.
 
-use super::peers::{Peers, ROUTER_MAC};
-use super::servers::{Servers, station};
+use super::peers::{Peers, ROUTER_MAC, Servers, station};
 use super::topology::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use serde::{Deserialize, Serialize};
 use sluice_wire::checksum::{Sum, update_u16};

@@ -8,24 +8,16 @@
 mod clock;
 pub mod flow;
 pub mod lifecycle;
-mod limit;
 pub mod load;
 pub mod measure;
 pub mod n4_transport;
 pub mod port;
-pub(crate) mod preemption;
 mod report;
 pub mod ring;
 pub mod script;
-pub(crate) mod subscribers;
-mod table;
+pub mod subscribers;
 pub mod testbed;
 mod turns;
-pub mod variety;
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
 use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
@@ -42,8 +34,12 @@ use ring::RingDoor;
 use sluice_control::core::Env;
 use sluice_n4::counters::Counter;
 use sluice_port_dpdk::{Mbuf, MbufPool};
+use subscribers::Variety;
 use testbed::{Cpus, Loop, Testbed};
-use variety::Variety;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 /// Packet memory, in MiB.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -70,7 +66,7 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
     let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&outcomes, &run, args.sessions),
-        table: table::to_table(&outcomes, &run),
+        table: report::to_table(&outcomes, &run),
         series: report::series(&outcomes, &run, args.sessions),
         fault: None,
     })

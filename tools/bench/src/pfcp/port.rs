@@ -170,7 +170,7 @@ impl<P: Packet> Door for PortDoor<P> {
 fn turn_round<P: Packet>(packet: &mut P) -> Option<()> {
     let mut answer = Answer::default();
     let request = packet.data().get(HEADERS..)?;
-    super::limit::answer_all(&[(SocketAddr::from((N4_SMF, 0)), request)], &mut answer);
+    super::n4_transport::answer_all(&[(SocketAddr::from((N4_SMF, 0)), request)], &mut answer);
     let len = answer.len;
     packet.truncate(HEADERS);
     packet

@@ -1,13 +1,12 @@
 //! Testbed: the measured UPF and its sessions.
 
+use super::clock::Away;
 use super::load::{Lap, Log, Pace, Wire, drive};
 use super::n4_transport::Door;
 use super::port::N4Port;
-use super::preemption::Away;
 use super::script::Script;
-use super::subscribers::Subscribers;
+use super::subscribers::{Subscribers, Variety};
 use super::turns::{Spent, spend, turn, turn_or_rest};
-use super::variety::Variety;
 use crate::path::io::{BenchIo, Pool};
 use crate::path::memory;
 use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};

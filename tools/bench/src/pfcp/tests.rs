@@ -8,8 +8,8 @@ use super::measure::{Case, measure};
 use super::port::{self, PortDoor, PortWire};
 use super::ring::RingDoor;
 use super::script::Script;
+use super::subscribers::Variety;
 use super::testbed::{Cpus, Loop, Testbed};
-use super::variety::Variety;
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool};
 

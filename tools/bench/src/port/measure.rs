@@ -1,7 +1,6 @@
 //! Timed repetitions: path and plain I/O loop in turn on one link.
 
-use super::packet_balance::{PacketBalance, ended, since};
-use super::peer::{Answer, Traffic};
+use super::peer::{Answer, PacketBalance, Traffic, ended, since};
 use super::ports::Testbed;
 use super::remote_end::RemoteEnd;
 use crate::path::testbed::Failure;

@@ -7,15 +7,10 @@
 
 mod link;
 mod measure;
-mod packet_balance;
 mod peer;
 mod ports;
 mod remote_end;
 mod report;
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
 use super::args::{PeerArgs, PortArgs};
 use super::path::memory;
@@ -31,6 +26,10 @@ use report::{Outcome, Result as Outcomes, Skipped};
 use sluice::exit::Exit;
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool};
 use std::time::Duration;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 /// Packet memory of each process, in MiB, and packets: all rings full, and what is between them.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -64,7 +63,7 @@ pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
 pub fn run_peer(args: &PeerArgs) -> Exit {
     match peer(args) {
         Ok(peer) => {
-            remote_end::serve(peer);
+            remote_end::serve(peer, std::io::stdin(), std::io::stdout());
             Exit::Done
         }
         Err(why) => {
@@ -98,7 +97,7 @@ fn start(cpu: Option<usize>) -> Result<(Eal, MbufPool), Failure> {
 
 fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
     let mut outcomes = Outcomes::default();
-    for &sessions in &args.sessions {
+    for &sessions in &args.packets.sessions {
         eprintln!("establishing {sessions} sessions");
         let mut world = Testbed::build(sessions)?;
         for kind in Kind::ALL {
@@ -156,7 +155,7 @@ fn on_link(
         sessions: memory::is_on_huge_pages("sluice-lines"),
     };
     let effort = Effort {
-        reps: args.reps.into(),
+        reps: args.packets.reps.into(),
         each: Duration::from_secs_f64(args.seconds),
     };
     let outcome = |case: &Case| {

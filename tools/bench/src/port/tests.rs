@@ -1,8 +1,7 @@
 //! The benchmark without DPDK and without a clock: both ends on simulated ports in one thread. Do
 //! path and plain loop give back what they should, and does the far end find what is wrong or lost?
 
-use super::packet_balance::PacketBalance;
-use super::peer::{Answer, Peer, Traffic};
+use super::peer::{Answer, PacketBalance, Peer, Traffic};
 use super::ports::{Testbed, Wire, WorkerPorts};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};

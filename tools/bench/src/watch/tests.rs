@@ -1,9 +1,8 @@
 //! Made histories: what is promised of the comparison, tried a thousand times.
 
 use super::compare::{Comparison, Row, Said, With, compare};
-use super::file::Kept;
 use super::report;
-use super::run::{FORMAT, Run, RunArguments};
+use super::run::{FORMAT, Kept, Run, RunArguments};
 use super::series::Series;
 use super::verdict::{ALPHA, Verdict};
 use crate::stats::Random;
