@@ -64,7 +64,7 @@ impl Random {
     }
 
     /// Any number but 0.
-    pub fn next(&mut self) -> u64 {
+    fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -73,12 +73,12 @@ impl Random {
 
     /// Below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        (self.draw() % bound.max(1) as u64) as usize
     }
 
     /// From 0 to 1.
     pub fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

@@ -91,22 +91,14 @@ fn list(args: &ListArgs) -> Done {
         );
         return Ok(Exit::Done);
     }
-    println!(
-        "{:<18}{:<8}{:>7}{:>7}  title",
-        "name", "system", "points", "quick"
-    );
+    println!("name              system   points  quick  title");
     for one in &all {
-        let (full, quick) = match one.status {
-            Status::NotYet => ("-".to_owned(), "not yet".to_owned()),
-            Status::Runs => (
-                one.points(false).len().to_string(),
-                one.points(true).len().to_string(),
-            ),
+        let [full, quick] = match one.status {
+            Status::NotYet => ["-", "not yet"].map(str::to_owned),
+            Status::Runs => [false, true].map(|quick| one.points(quick).len().to_string()),
         };
-        println!(
-            "{:<18}{:<8}{full:>7}{quick:>8} {}",
-            one.name, one.paper.system, one.title
-        );
+        let (name, system, title) = (&one.name, &one.paper.system, &one.title);
+        println!("{name:<18}{system:<8}{full:>7}{quick:>8} {title}");
     }
     Ok(Exit::Done)
 }

@@ -32,7 +32,6 @@ pub fn pfcp(
     pool: &MbufPool,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let failed = Problem::Failed;
     let cpus = Cpus {
         n4: ground.cpus[0],
         worker: ground.cpus[1],
@@ -44,15 +43,14 @@ pub fn pfcp(
     let measured = match job.text("via")? {
         "port" => all(&mut world, &mut PortDoor(fresh()), &mut n4_wire, job),
         "socket" => {
-            let (mut n4, mut udp) =
-                SocketWire::pair(pool.clone(), Datagrams::Apart).map_err(failed)?;
+            let (mut n4, mut udp) = SocketWire::pair(pool.clone(), Datagrams::Apart)?;
             all(&mut world, &mut n4, &mut udp, job)
         }
         other => Err(bad("via", other, "port or socket")),
     }?;
     // What stands in the end carries packets; and all buffers go back.
-    world.connect_all(&mut door, &mut wire).map_err(failed)?;
-    world.prove().map_err(failed)?;
+    world.connect_all(&mut door, &mut wire)?;
+    world.prove()?;
     Ok(measured)
 }
 
@@ -64,11 +62,9 @@ pub fn world_of(
     cpus: Cpus,
 ) -> Result<Testbed<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
-    let mut world = world.map_err(Problem::Failed)?;
+    let mut world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
-    let populated = world.populate(&mut door, &mut wire);
-    populated.map_err(Problem::Failed)?;
+    world.populate(&mut door, &mut wire)?;
     Ok(world)
 }
 
@@ -96,15 +92,14 @@ fn all(
     };
     job.go_on()?;
     let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
-    let look = measure(world, (&mut *door, &mut *wire), &look).map_err(Problem::Failed)?;
+    let look = measure(world, (&mut *door, &mut *wire), &look)?;
     // One repetition at a time, so that Ctrl-C is heard between them.
     let timed = case(messages, TIMED * look.rate_per_s.median, 1);
     let (mut rates, mut p50, mut p99) = (vec![], vec![], vec![]);
     for _ in 0..repeats(job)? {
         let seen = best_of(PREEMPTED_MOST, || {
             job.go_on()?;
-            let figures = measure(world, (&mut *door, &mut *wire), &timed);
-            let figures = figures.map_err(Problem::Failed)?;
+            let figures = measure(world, (&mut *door, &mut *wire), &timed)?;
             let share = figures.preempted;
             Ok((figures, share))
         })?;
@@ -128,7 +123,7 @@ fn lives(
     messages: usize,
 ) -> Result<f64, Problem> {
     let count = (messages / 3).min(world.subscribers.all.len()).max(1) as u32;
-    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    world.connect_all(door, wire)?;
     let (mut script, mut log) = (Script::default(), Log::new(count as usize));
     // All stand: what was absent is established first.
     let absent = std::mem::take(&mut world.subscribers.absent);
@@ -136,7 +131,7 @@ fn lives(
         script.each(&mut world.subscribers, index..index + 1, Act::Establish);
         serve(world, door, wire, &script, &mut log)?;
     }
-    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    world.connect_all(door, wire)?;
     let mut wall_ns = 0;
     for act in [Act::Delete, Act::Establish, Act::Proceed] {
         script.each(&mut world.subscribers, 0..count, act);
@@ -153,9 +148,8 @@ fn serve(
     script: &Script,
     log: &mut Log,
 ) -> Result<u64, Problem> {
-    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log);
-    let spent = spent.map_err(Problem::Failed)?;
-    world.judge(script, log).map_err(Problem::Failed)?;
+    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log)?;
+    world.judge(script, log)?;
     Ok(spent.lap.wall_ns)
 }
 
@@ -167,7 +161,6 @@ pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured
         "the worker's core" => worker,
         other => return Err(bad("control", other, "'own core' or 'the worker's core'")),
     };
-    let failed = Problem::Failed;
     let fresh = || -> Pool<Mbuf> { (ground.pool)() };
     let (n4_port, mut n4_wire) = port::pair(fresh());
     let mut world = world_of(ground, job, n4_port, Cpus { n4, worker })?;
@@ -178,7 +171,7 @@ pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured
     };
     job.go_on()?;
     let mut door = PortDoor(fresh());
-    let figures = flow::measure(&mut world, (&mut door, &mut n4_wire), asked).map_err(failed)?;
+    let figures = flow::measure(&mut world, (&mut door, &mut n4_wire), asked)?;
     let mut measured = Measured::default();
     let trips_us = |share| f64::from(percentile(&figures.trips_ns, share)) / 1000.0;
     measured.add(

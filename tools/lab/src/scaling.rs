@@ -99,7 +99,7 @@ fn climb<P: Packet + Send + 'static>(
         job.number("top_load")?,
     );
     let step_ns = (job.number("step_seconds")? * 1e9) as u64;
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     let mut course = Course::new(world, step_ns * steps);
     for step in 1..=2 * steps {
         // Workers that are able to more than was thought may not have needed help yet.
@@ -181,7 +181,7 @@ struct Course {
 impl Course {
     fn new<P: Packet + Send + 'static>(world: &Testbed<P>, long_ns: u64) -> Self {
         let (began_ns, bit_ns) = (clock::monotonic_ns(), (long_ns / BITS).max(BIT_MIN_NS));
-        world.watch.take_slowest_ns();
+        world.watch.take(|eye| &eye.slowest_ns);
         Self {
             began_ns,
             bit_ns,
@@ -220,8 +220,8 @@ impl Course {
             long_ns: now_ns - self.last_ns,
             sent: sent - self.counted.0,
             offered: offered - self.counted.1,
-            slowest_ns: world.watch.take_slowest_ns(),
-            gap_ns: world.watch.take_gap_ns(),
+            slowest_ns: world.watch.take(|eye| &eye.slowest_ns),
+            gap_ns: world.watch.take(|eye| &eye.gap_ns),
         });
         self.counted = (sent, offered);
         (self.last_ns, self.next_ns) = (now_ns, now_ns + self.bit_ns);

@@ -171,18 +171,15 @@ impl<P: Packet + Send + 'static> Rig<P> {
             let register = self.ground.register.clone();
             let (cpus, container) = (self.ground.cpus, load.container);
             let built = Testbed::build(sessions, cpus, container, pools, move || register());
-            self.world = Some((wanted, built.map_err(Problem::Failed)?));
+            self.world = Some((wanted, built?));
         }
         let lens = &load.inner_lens;
-        let mould = Arc::new(PacketTemplate::of(lens, load.container).map_err(Problem::Failed)?);
+        let mould = Arc::new(PacketTemplate::of(lens, load.container)?);
         let uplink = load.uplink;
-        let (_, world) = self
-            .world
-            .as_mut()
-            .ok_or_else(|| Problem::Failed("no world".to_owned()))?;
+        let (_, world) = self.world.as_mut().ok_or_else(|| "no world".to_owned())?;
         world.drain();
         world.sources(move |_, source| source.set_mould(mould.clone(), uplink));
-        world.watch.take_gap_ns();
+        world.watch.take(|eye| &eye.gap_ns);
         Ok(world)
     }
 
@@ -251,7 +248,7 @@ pub fn offer<P: Packet + Send + 'static>(
     world.drain();
     world.sources(|_, source| drop(source.take_samples()));
     let before = balance(world);
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     world.watch.sample(true);
     world.sources(move |_, source| source.set_pace(pace));
     world.turn_for(each.as_nanos() as u64);
@@ -274,7 +271,7 @@ pub fn at_mpps(mpps: f64) -> Pace {
 
 /// Whether a worker was away for long since the last question.
 fn away<P: Packet>(world: &Testbed<P>) -> Option<String> {
-    let gap_ns = world.watch.take_gap_ns();
+    let gap_ns = world.watch.take(|eye| &eye.gap_ns);
     let ms = gap_ns as f64 / 1e6;
     (gap_ns > AWAY_NS).then(|| format!("a worker was away for {ms:.1} ms"))
 }
@@ -315,11 +312,14 @@ pub fn undisturbed<P: Packet + Send + 'static, T>(
 ) -> Result<Seen<T>, Problem> {
     best_of(SHARE_MOST, || {
         job.go_on()?;
-        world.watch.take_away_ns();
+        world.watch.take(|eye| &eye.away_ns);
         let began_ns = clock::monotonic_ns();
         let what = measure(world);
         let took_ns = clock::monotonic_ns() - began_ns;
-        Ok((what, world.watch.take_away_ns() as f64 / took_ns as f64))
+        Ok((
+            what,
+            world.watch.take(|eye| &eye.away_ns) as f64 / took_ns as f64,
+        ))
     })
 }
 

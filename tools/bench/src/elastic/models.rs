@@ -96,7 +96,7 @@ pub fn model<P: Packet + Send + 'static>(
     world.drain();
     let before = balance(world);
     arrange(world, model);
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     let (mut sources, mut fulls) = (vec![], vec![]);
     // Side by side, for the machine's speed changes meanwhile.
     for _ in 0..reps {
@@ -123,7 +123,7 @@ pub fn model<P: Packet + Send + 'static>(
         latency,
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),
-        gap_ns: world.watch.take_gap_ns(),
+        gap_ns: world.watch.take(|eye| &eye.gap_ns),
         turns,
     }
 }

@@ -226,11 +226,14 @@ impl Size {
     }
 }
 
+/// A control core and its workers.
+type Assembled<I, const N: usize> = (Core<<I as PortIo>::Packet>, [Worker<I>; N]);
+
 /// Core and workers as `sluice upf` assembles them; each worker polls the queues of its number.
 pub fn start<I: PortIo, const N: usize>(
     size: Size,
     ios: [I; N],
-) -> Result<(Core<I::Packet>, [Worker<I>; N]), Failure> {
+) -> Result<Assembled<I, N>, Failure> {
     let Size { sessions, .. } = size;
     let pool = topology::pool(sessions);
     let foreign = sessions.saturating_mul(2);

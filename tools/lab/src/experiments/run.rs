@@ -23,6 +23,13 @@ pub enum Problem {
     Lacking(String),
 }
 
+/// Of what benchmarks say of a failure.
+impl From<String> for Problem {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
 /// What is to be measured.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {

@@ -4,6 +4,7 @@ use super::burst::{Course, Offer, Scene};
 use super::costs::Measured;
 use super::{MS, pollers};
 use crate::elastic::models::Model;
+use crate::report::{join, spread};
 use crate::stats::{Summary, round};
 use serde_json::{Value, json};
 
@@ -84,15 +85,12 @@ pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps
     let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, offer, seed, true));
     let bursts: Vec<Levelled> = bursts.collect();
     let levelled = Summary::of(bursts.iter().filter_map(|b| b.ms));
-    json!({
+    let figures = json!({
         "name": format!("elastic/virtual/heavy/{}", model.name()),
         "virtual": true,
         "workers": workers,
         "bursts": bursts.len(),
         "not_levelled": bursts.iter().filter(|b| b.ms.is_none()).count(),
-        "levelled_ms_min": round(levelled.min),
-        "levelled_ms_median": round(levelled.median),
-        "levelled_ms_max": round(levelled.max),
         "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
         "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
         "offered_mpps": round(offered_mpps),
@@ -102,7 +100,8 @@ pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps
         "lost_without_scaling": lost_alone,
         "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,
         "throughput_to_offered_min": round(Summary::of(bursts.iter().map(|b| b.to_offered)).min),
-    })
+    });
+    join(figures, spread("levelled_ms", levelled))
 }
 
 /// The least burst of these at which the worker with heavy UEs loses packets if nobody helps it, and

@@ -36,9 +36,7 @@ pub fn from_text(file: &str, text: &str, fits: Fits<'_>) -> Result<Experiment, B
         line: wrong.line_of(text),
         what: wrong.what,
     };
-    if let Some(wrong) = check::problem(&experiment) {
-        return Err(bad(wrong));
-    }
+    check::sound(&experiment).map_err(bad)?;
     if experiment.runs() {
         experiment.gives = fits(&experiment).map_err(bad)?;
     }
