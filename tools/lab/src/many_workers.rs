@@ -73,7 +73,7 @@ pub fn skew<P: Packet + Send + 'static>(
     known: &mut Option<Known>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::both_ways(job)?;
+    let load = Load::of(job)?;
     let known = known_of(rig, known, job, &load)?;
     let name = job.text("model")?;
     let skew = Skew {

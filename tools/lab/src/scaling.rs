@@ -30,7 +30,7 @@ pub fn scaling<P: Packet + Send + 'static>(
     rig: &mut Rig<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::both_ways(job)?;
+    let load = Load::of(job)?;
     let steers = match job.text("design")? {
         "steer" => true,
         "soft" => false,

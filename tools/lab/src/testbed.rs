@@ -71,16 +71,6 @@ impl Load {
         })
     }
 
-    /// Half of the packets go either way, where an experiment says nothing of directions.
-    pub fn both_ways(job: &Job<'_>) -> Result<Self, Problem> {
-        let payload = job.number("payload_bytes")? as usize;
-        Ok(Self {
-            inner_lens: vec![payload + INNER_HEADERS],
-            container: container(job)?,
-            uplink: 0.5,
-        })
-    }
-
     /// The mean of frames on N3 without FCS, in octets.
     pub fn tunnel_frame(&self) -> f64 {
         let sum: usize = self.inner_lens.iter().sum();
@@ -98,12 +88,13 @@ pub fn container(job: &Job<'_>) -> Result<bool, Problem> {
     }
 }
 
-/// The share of packets that go up.
+/// The share of packets that go up: half of them where an experiment says nothing of directions.
 pub fn uplink(job: &Job<'_>) -> Result<f64, Problem> {
     match job.text("direction") {
         Ok("uplink") => Ok(1.0),
         Ok("downlink") => Ok(0.0),
-        Ok("both") | Err(_) => Ok(job.number("uplink_percent")? / 100.0),
+        Ok("both") => Ok(job.number("uplink_percent")? / 100.0),
+        Err(_) => Ok(job.number("uplink_percent").unwrap_or(50.0) / 100.0),
         Ok(other) => Err(bad("direction", other, "uplink, downlink or both")),
     }
 }
