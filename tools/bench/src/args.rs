@@ -1,12 +1,10 @@
 //! The arguments of `sluice bench`.
 
-use super::help::{COMPARE_HELP, ELASTIC_HELP, PATH_HELP, PFCP_HELP, PORT_HELP};
 use super::path::peers::PEERS_MAX;
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
 use super::watch::run::RunArguments;
 use clap::{Args, Subcommand};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// `sluice bench`
@@ -21,31 +19,28 @@ pub struct BenchArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum BenchKind {
     /// The packet path on one core, from memory to memory
-    #[command(after_help = PATH_HELP)]
+    #[command(after_help = include_str!("../help/path.txt"))]
     Path(PathArgs),
     /// The N4 loop on one core, its worker and the load on another
-    #[command(after_help = PFCP_HELP)]
+    #[command(after_help = include_str!("../help/pfcp.txt"))]
     Pfcp(PfcpArgs),
     /// The packet path over DPDK ports, with the source in another process
-    #[command(after_help = PORT_HELP)]
+    #[command(after_help = include_str!("../help/port.txt"))]
     Port(PortArgs),
     /// The far end of `port`, which starts it
     #[command(hide = true)]
     Peer(PeerArgs),
     /// Moves of sessions between two workers under traffic, and the execution models
-    #[command(after_help = ELASTIC_HELP)]
+    #[command(after_help = include_str!("../help/elastic.txt"))]
     Elastic(ElasticArgs),
     /// Runs that --history kept, one beside the other: what became slower
-    #[command(after_help = COMPARE_HELP)]
+    #[command(after_help = include_str!("../help/compare.txt"))]
     Compare(CompareArgs),
 }
 
 /// `sluice bench elastic`
 #[derive(Clone, Debug, Args)]
 pub struct ElasticArgs {
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
     /// How many sessions
     #[arg(long, value_name = "N", default_value = "100000",
         value_parser = clap::value_parser!(u32).range(4_096..=4_000_000))]
@@ -55,29 +50,26 @@ pub struct ElasticArgs {
         value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub moves: u32,
     /// Packets that come to each worker meanwhile, in millions per second
-    #[arg(long, value_name = "MPPS", default_value = "1", value_parser = mpps)]
+    #[arg(long, value_name = "MPPS", default_value = "1", value_parser = within(0.01, 100.0, MPPS))]
     pub rate_mpps: f64,
     /// Repetitions at full load; median, minimum and maximum are reported
     #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(5..))]
     pub reps: u16,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.12", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.12", value_parser = within(0.001, 600.0, "seconds from 0.001 to 600"))]
     pub seconds: f64,
     /// CPUs of the two workers; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
-    /// Whether it is kept, and compared
+    /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
 }
 
-/// `sluice bench path`
+/// What `path` and `port` have in common.
 #[derive(Clone, Debug, Args)]
-pub struct PathArgs {
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
+pub struct PacketArgs {
     /// How many sessions, one measurement for each number
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1_000, 1_000_000],
         value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
@@ -86,8 +78,16 @@ pub struct PathArgs {
     #[arg(long, value_name = "N", default_value = "25",
         value_parser = clap::value_parser!(u16).range(5..))]
     pub reps: u16,
+}
+
+/// `sluice bench path`
+#[derive(Clone, Debug, Args)]
+pub struct PathArgs {
+    /// How much is measured
+    #[command(flatten)]
+    pub packets: PacketArgs,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.12", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.12", value_parser = within(0.001, 600.0, "seconds from 0.001 to 600"))]
     pub seconds: f64,
     /// Measure only results with this in their names, such as ul/ or path/dl
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -95,7 +95,7 @@ pub struct PathArgs {
     /// CPU to stay on; otherwise the kernel chooses
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u16>,
-    /// Whether it is kept, and compared
+    /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
 }
@@ -103,19 +103,11 @@ pub struct PathArgs {
 /// `sluice bench port`
 #[derive(Clone, Debug, Args)]
 pub struct PortArgs {
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
-    /// How many sessions, one measurement for each number
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1_000, 1_000_000],
-        value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub sessions: Vec<u32>,
-    /// Repetitions; median, minimum and maximum are reported
-    #[arg(long, value_name = "N", default_value = "25",
-        value_parser = clap::value_parser!(u16).range(5..))]
-    pub reps: u16,
+    /// How much is measured
+    #[command(flatten)]
+    pub packets: PacketArgs,
     /// Length of one repetition in seconds
-    #[arg(long, value_name = "S", default_value = "0.1", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = within(0.001, 600.0, "seconds from 0.001 to 600"))]
     pub seconds: f64,
     /// Measure only results with this in their names, such as memif or ring/ul
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -123,7 +115,7 @@ pub struct PortArgs {
     /// CPU of the measured worker, CPU of the far end; otherwise the second and the first
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
-    /// Whether it is kept, and compared
+    /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
 }
@@ -145,9 +137,6 @@ pub struct PeerArgs {
 /// `sluice bench pfcp`
 #[derive(Clone, Debug, Args)]
 pub struct PfcpArgs {
-    /// Write one JSON object to standard output
-    #[arg(long)]
-    pub json: bool,
     /// How many sessions
     #[arg(long, value_name = "N", default_value = "1000000",
         value_parser = clap::value_parser!(u32).range(1_000..=4_000_000))]
@@ -173,10 +162,10 @@ pub struct PfcpArgs {
         value_parser = clap::value_parser!(u16).range(1..=500))]
     pub window: u16,
     /// Requests per second for the round trip on the port
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = rate)]
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = within(1.0, 1e9, "requests per second, 1 or more"))]
     pub port_rate: f64,
     /// Requests per second for the round trip on the socket
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = rate)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = within(1.0, 1e9, "requests per second, 1 or more"))]
     pub socket_rate: f64,
     /// Measure only results with this in their names, such as port or socket
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -184,7 +173,7 @@ pub struct PfcpArgs {
     /// CPU of the N4 loop, CPU of worker and generator; otherwise the first two
     #[arg(long, value_name = "CPU,CPU", value_delimiter = ',', num_args = 2)]
     pub cpus: Vec<u16>,
-    /// Whether it is kept, and compared
+    /// How it is told, kept and compared
     #[command(flatten)]
     pub watch: WatchArgs,
 }
@@ -193,22 +182,16 @@ impl PathArgs {
     /// What makes figures comparable.
     pub fn asked(&self) -> RunArguments {
         let cpu: Vec<u16> = self.cpu.into_iter().collect();
-        RunArguments {
-            bench: "path",
-            conditions: conditions([("seconds", self.seconds)], &cpu),
-            selection: selection(&self.sessions, &self.only),
-        }
+        let names = (&self.packets.sessions[..], &self.only[..]);
+        asked("path", &[("seconds", self.seconds)], &cpu, names)
     }
 }
 
 impl PortArgs {
     /// What makes figures comparable.
     pub fn asked(&self) -> RunArguments {
-        RunArguments {
-            bench: "port",
-            conditions: conditions([("seconds", self.seconds)], &self.cpus),
-            selection: selection(&self.sessions, &self.only),
-        }
+        let names = (&self.packets.sessions[..], &self.only[..]);
+        asked("port", &[("seconds", self.seconds)], &self.cpus, names)
     }
 }
 
@@ -223,11 +206,8 @@ impl PfcpArgs {
             ("port_rate", self.port_rate),
             ("socket_rate", self.socket_rate),
         ];
-        RunArguments {
-            bench: "pfcp",
-            conditions: conditions(numbers, &self.cpus),
-            selection: selection(&[self.sessions], &self.only),
-        }
+        let names = (&[self.sessions][..], &self.only[..]);
+        asked("pfcp", &numbers, &self.cpus, names)
     }
 }
 
@@ -235,45 +215,41 @@ impl ElasticArgs {
     /// What makes figures comparable.
     pub fn asked(&self) -> RunArguments {
         let numbers = [("rate_mpps", self.rate_mpps), ("seconds", self.seconds)];
-        RunArguments {
-            bench: "elastic",
-            conditions: conditions(numbers, &self.cpus),
-            selection: selection(&[self.sessions], ""),
-        }
+        asked("elastic", &numbers, &self.cpus, (&[self.sessions], ""))
     }
 }
 
-fn conditions<const N: usize>(numbers: [(&str, f64); N], cpus: &[u16]) -> BTreeMap<String, String> {
-    let numbers = numbers.map(|(key, value)| (key.to_owned(), value.to_string()));
+/// `numbers` and CPUs change what is measured; sessions and a part of the names choose names.
+fn asked(
+    bench: &'static str,
+    numbers: &[(&str, f64)],
+    cpus: &[u16],
+    (sessions, only): (&[u32], &str),
+) -> RunArguments {
     let cpus = match cpus {
         [] => "as they come".to_owned(),
         cpus => format!("{cpus:?}"),
     };
-    let all = numbers.into_iter().chain([("cpus".to_owned(), cpus)]);
-    all.collect()
-}
-
-fn selection(sessions: &[u32], only: &str) -> String {
-    format!("sessions {sessions:?}, only '{only}'")
-}
-
-fn mpps(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if (0.01..=100.0).contains(&rate) => Ok(rate),
-        _ => Err("expected millions of packets per second, from 0.01 to 100".to_owned()),
+    let numbers = numbers
+        .iter()
+        .map(|(key, n)| ((*key).to_owned(), n.to_string()));
+    RunArguments {
+        bench,
+        conditions: numbers.chain([("cpus".to_owned(), cpus)]).collect(),
+        selection: format!("sessions {sessions:?}, only '{only}'"),
     }
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if (1.0..=1e9).contains(&rate) => Ok(rate),
-        _ => Err("expected requests per second, 1 or more".to_owned()),
-    }
-}
+const MPPS: &str = "millions of packets per second, from 0.01 to 100";
 
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(s) if (0.001..=600.0).contains(&s) => Ok(s),
-        _ => Err("expected seconds from 0.001 to 600".to_owned()),
+/// Takes numbers from, and to; `what` was expected otherwise.
+fn within(
+    from: f64,
+    to: f64,
+    what: &'static str,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| match text.parse() {
+        Ok(number) if (from..=to).contains(&number) => Ok(number),
+        _ => Err(format!("expected {what}")),
     }
 }

@@ -7,13 +7,12 @@
 
 pub mod args;
 pub mod elastic;
-mod help;
 pub mod machine;
 pub mod path;
 pub mod pfcp;
 pub mod port;
 pub mod report;
-mod stats;
+pub mod stats;
 pub mod watch;
 
 use args::{BenchArgs, BenchKind};
@@ -24,10 +23,10 @@ use watch::{Failed, Measured, Watch, WatchArgs, command};
 /// Measures and reports. Progress goes to standard error.
 pub fn run(args: &BenchArgs) -> Exit {
     match &args.kind {
-        BenchKind::Path(a) => watched(&a.watch, a.asked(), a.json, || path::run(a)),
-        BenchKind::Pfcp(a) => watched(&a.watch, a.asked(), a.json, || pfcp::run(a)),
-        BenchKind::Port(a) => watched(&a.watch, a.asked(), a.json, || port::run(a)),
-        BenchKind::Elastic(a) => watched(&a.watch, a.asked(), a.json, || elastic::run(a)),
+        BenchKind::Path(a) => watched(&a.watch, a.asked(), || path::run(a)),
+        BenchKind::Pfcp(a) => watched(&a.watch, a.asked(), || pfcp::run(a)),
+        BenchKind::Port(a) => watched(&a.watch, a.asked(), || port::run(a)),
+        BenchKind::Elastic(a) => watched(&a.watch, a.asked(), || elastic::run(a)),
         BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Compare(compare) => command::run(compare),
     }
@@ -37,7 +36,6 @@ pub fn run(args: &BenchArgs) -> Exit {
 fn watched(
     args: &WatchArgs,
     asked: RunArguments,
-    json: bool,
     measure: impl FnOnce() -> Result<Measured, Failed>,
 ) -> Exit {
     let bench = asked.bench;
@@ -50,7 +48,7 @@ fn watched(
         Err(why) => return told(why, Exit::Usage),
     };
     match measure() {
-        Ok(measured) => watch.end(asked, measured, json),
+        Ok(measured) => watch.end(asked, measured),
         Err(Failed::Usage(why)) => told(why, Exit::Usage),
         Err(Failed::Lacking(why)) => told(why, Exit::Lacking),
         Err(Failed::Midway(why)) => told(why, Exit::Failed),

@@ -1,7 +1,36 @@
-//! Description of the machine under the benchmark.
+//! The machine under the benchmark: its description, its CPUs, DPDK on it.
 
+use crate::path::testbed::Failure;
 use serde_json::{Value, json};
+use sluice_host::thread;
+use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig};
 use std::fs;
+
+/// DPDK with so many MiB of packet memory and so many packets; this thread stays on `cpu`.
+pub fn dpdk(mib: u32, packets: u32, cpu: Option<usize>) -> Result<(Eal, MbufPool), Failure> {
+    let eal = Eal::init(&EalConfig {
+        memory: Memory::Auto { mib },
+        main_cpus: cpu.map(|cpu| cpu.to_string()),
+        ..EalConfig::default()
+    });
+    let eal = eal.map_err(|e| e.to_string())?;
+    let config = PoolConfig {
+        packets,
+        ..PoolConfig::default()
+    };
+    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
+    Ok((eal, pool))
+}
+
+/// The two CPUs that were asked for, or else the first two; `what` needs them.
+pub fn two_cpus(asked: &[u16], what: &str) -> Result<[usize; 2], Failure> {
+    let allowed = thread::allowed_cpus().map_err(|e| e.to_string())?;
+    match (asked, &allowed[..]) {
+        ([one, other], _) => Ok([usize::from(*one), usize::from(*other)]),
+        (_, [one, other, ..]) => Ok([*one, *other]),
+        _ => Err(format!("two CPUs are needed: {what}")),
+    }
+}
 
 /// CPU, kernel, pages and load.
 pub fn facts() -> Value {

@@ -24,7 +24,7 @@ pub enum LabKind {
     /// The experiments, and which of them can be run
     List(ListArgs),
     /// Runs experiments and writes results, plots and a report
-    #[command(after_help = RUN_HELP)]
+    #[command(after_help = include_str!("../help/run.txt"))]
     Run(RunArgs),
     /// Makes the report anew from what was measured
     Report(ReportArgs),
@@ -131,34 +131,3 @@ pub struct PlaceArgs {
     #[arg(long)]
     pub repeats: usize,
 }
-
-const RUN_HELP: &str = "\
-Each point is kept as soon as it is measured. Ctrl-C ends the run; the same command takes it up again
-and measures only what is missing. What was measured by another program, on another machine or of a
-changed experiment is measured again. Progress goes to standard error.
-
-DIR/report.html is the report (one file, no network), DIR/report.json the same for scripts; DIR/NAME has
-result.json, result.csv and the plots as SVG and PNG.
-
-Exit codes: 0 all expectations hold; 1 one does not, a point could not be measured (each is named), or
-Ctrl-C ended the run; 2 wrong usage or plan; 3 the machine lacks something.
-
-Examples:
-  sluice lab run all --quick --out /tmp/lab     to see that everything works
-  sluice lab run all                            the real thing, on a quiet machine
-  sluice lab run b-payload c-steering           some of them
-  sluice lab run all --again disturbed          what something else disturbed, anew
-  sluice lab run imix-models --plans my-plans   your own: my-plans/imix-models.yaml as in docs/lab.md";
-
-/// Behind `sluice lab --help`.
-pub const LAB_HELP: &str = "\
-Examples:
-  sluice lab list                               names, points, what cannot be run yet
-  sluice lab run all --quick --out /tmp/lab     few points, short: does everything work?
-  sluice lab run b-payload c-steering           some of them in full length
-  sluice lab report /tmp/lab                    the report anew, without measuring
-
-Exit codes: 0 all expectations hold; 1 one does not, a point could not be measured, or Ctrl-C ended the
-run; 2 wrong usage or plan; 3 the machine lacks something.
-
-docs/lab.md tells how the report is read and how an experiment of your own is written.";

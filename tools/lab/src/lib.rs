@@ -10,9 +10,7 @@
 )]
 
 pub mod args;
-mod burst;
 pub mod experiments;
-mod housekeeping;
 mod keys;
 mod many_workers;
 mod models;
@@ -25,16 +23,15 @@ mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-mod undisturbed;
 mod zero_loss;
 
 use crate::experiments::Experiment;
 use crate::experiments::plan::{self, Status};
 use crate::experiments::report::ReportInput;
-use crate::experiments::run::{Course, Progress};
+use crate::experiments::run::Course;
 use crate::experiments::store::{Made, Store, hash_of};
 use args::{Again, LabArgs, LabKind, ListArgs, RunArgs};
-use report::{Chart, conclude};
+use report::{conclude, machine_line};
 use runners::Lab;
 use serde_json::json;
 use sluice::exit::Exit;
@@ -94,22 +91,14 @@ fn list(args: &ListArgs) -> Done {
         );
         return Ok(Exit::Done);
     }
-    println!(
-        "{:<18}{:<8}{:>7}{:>7}  title",
-        "name", "system", "points", "quick"
-    );
+    println!("name              system   points  quick  title");
     for one in &all {
-        let (full, quick) = match one.status {
-            Status::NotYet => ("-".to_owned(), "not yet".to_owned()),
-            Status::Runs => (
-                one.points(false).len().to_string(),
-                one.points(true).len().to_string(),
-            ),
+        let [full, quick] = match one.status {
+            Status::NotYet => ["-", "not yet"].map(str::to_owned),
+            Status::Runs => [false, true].map(|quick| one.points(quick).len().to_string()),
         };
-        println!(
-            "{:<18}{:<8}{full:>7}{quick:>8} {}",
-            one.name, one.paper.system, one.title
-        );
+        let (name, system, title) = (&one.name, &one.paper.system, &one.title);
+        println!("{name:<18}{system:<8}{full:>7}{quick:>8} {title}");
     }
     Ok(Exit::Done)
 }
@@ -141,19 +130,18 @@ fn measure(args: &RunArgs) -> Done {
     }
     let shutdown = Shutdown::install().map_err(|e| failed(e.to_string()))?;
     let store = Store::new(&args.out);
-    let chart = Chart::new(args, &asked);
+    let mut run = report::now(args, &asked);
     let stop = || shutdown.is_requested();
-    let mut progress = Standard;
     let mut course = Course {
         store: &store,
         made: Made {
             experiment: String::new(),
-            machine: chart.machine_line(),
+            machine: machine_line(&run),
             binary: binary(),
             quick: args.quick,
         },
         stop: &stop,
-        progress: &mut progress,
+        progress: &mut |line| eprintln!("{line}"),
         again_disturbed: args.again == Some(Again::Disturbed),
         left: 0,
         done: (0, Duration::ZERO),
@@ -161,8 +149,7 @@ fn measure(args: &RunArgs) -> Done {
     let runs = || asked.iter().filter(|one| one.runs());
     course.left = runs().map(|one| course.missing(one)).sum();
     let mut lab = Lab::new(&args.cpus);
-    let (mut told, mut run) = (vec![], chart.run);
-    let mut end = None;
+    let (mut told, mut end) = (vec![], None);
     for one in &asked {
         if !one.runs() {
             told.push(ReportInput::of(one, None));
@@ -212,13 +199,4 @@ fn binary() -> String {
     std::fs::read("/proc/self/exe")
         .map(|bytes| hash_of(&bytes))
         .unwrap_or_default()
-}
-
-/// Progress for people who look at standard error.
-struct Standard;
-
-impl Progress for Standard {
-    fn say(&mut self, line: &str) {
-        eprintln!("{line}");
-    }
 }

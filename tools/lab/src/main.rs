@@ -4,7 +4,7 @@
 use clap::Parser;
 use sluice::logging::Verbosity;
 use sluice_host::alloc::HugeAlloc;
-use sluice_lab::args::{LAB_HELP, LabArgs};
+use sluice_lab::args::LabArgs;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -12,7 +12,7 @@ static ALLOCATOR: HugeAlloc = HugeAlloc;
 
 /// The papers' experiments, repeated: theirs and ours side by side
 #[derive(Debug, Parser)]
-#[command(name = "sluice-lab", bin_name = "sluice lab", version, after_help = LAB_HELP)]
+#[command(name = "sluice-lab", bin_name = "sluice lab", version, after_help = include_str!("../help/lab.txt"))]
 struct Cli {
     #[command(flatten)]
     lab: LabArgs,

@@ -3,24 +3,35 @@
 //! What turns cost is measured
 //! on the two real workers first, for the very packets of the point.
 
-use super::testbed::{Load, Rig, add_distribution, bad, each, engine_mpps, repeats, sessions};
+use super::testbed::{Load, Rig, add_distribution, each, engine_mpps, model, repeats, sessions};
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::elastic::measure::{Pause, moves};
-use sluice_bench::elastic::models::{self, arrange, full_load};
+use sluice_bench::elastic::models::{Model, arrange, full_load};
 use sluice_bench::elastic::samples::turns;
+use sluice_bench::elastic::virtual_time::burst::{Course, Offer, Scene};
 use sluice_bench::elastic::virtual_time::costs::Measured as Costs;
-use sluice_bench::elastic::virtual_time::{Model, throughput};
+use sluice_bench::elastic::virtual_time::{throughput, throughput_with};
+use sluice_bench::stats::percentile;
 use sluice_port::Packet;
 
 /// Moves that are looked at, with packets so far apart at each worker.
 const MOVES: u32 = 100;
 const APART_NS: f64 = 1000.0;
 
+const MS: f64 = 1_000_000.0;
+/// Evenly before, then the burst; what it comes to is counted behind the time for levelling.
+const BEFORE_NS: f64 = 5.0 * MS;
+const LEVELLED_NS: f64 = 20.0 * MS;
+const COUNTED_NS: f64 = 15.0 * MS;
+/// Longer than full queues and rings take when nothing comes any more: by then what came while it was
+/// counted has left, or is lost.
+const LEAVING_NS: f64 = 25.0 * MS;
+
 /// Costs of the packets of the moment, and what the real workers made.
 pub struct Known {
     of: (u32, Load),
     costs: Costs,
-    real: [(models::Model, f64); 3],
+    real: [(Model, f64); 3],
 }
 
 /// Throughput with so many cores.
@@ -34,11 +45,7 @@ pub fn cores<P: Packet + Send + 'static>(
     let model = model(name)?;
     let mut measured = Measured::default();
     let known = known_of(rig, known, job, &load)?;
-    if let Some((_, mpps)) = known
-        .real
-        .iter()
-        .find(|(m, _)| cores == 2 && *m == real(model))
-    {
+    if let Some((_, mpps)) = known.real.iter().find(|(m, _)| cores == 2 && *m == model) {
         measured.add("real_mpps", [*mpps]);
     }
     // A pipeline has at least one who polls and one who executes.
@@ -66,10 +73,10 @@ pub fn skew<P: Packet + Send + 'static>(
     known: &mut Option<Known>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::both_ways(job)?;
+    let load = Load::of(job)?;
     let known = known_of(rig, known, job, &load)?;
     let name = job.text("model")?;
-    let scene = super::burst::Scene {
+    let skew = Skew {
         model: model(name)?,
         levels: name != "rtc",
         owners: job.number("workers")? as usize,
@@ -80,7 +87,7 @@ pub fn skew<P: Packet + Send + 'static>(
     let mut all = vec![];
     for seed in 0..repeats(job)? {
         job.go_on()?;
-        all.push(super::burst::run(&known.costs, &scene, seed as u64 + 1));
+        all.push(skew.burst(&known.costs, seed as u64 + 1));
     }
     let mut measured = Measured::default();
     measured.add("offered_mpps", all.iter().map(|b| b.offered_mpps));
@@ -91,7 +98,8 @@ pub fn skew<P: Packet + Send + 'static>(
     );
     measured.add(
         "latency_us_p99",
-        all.iter().map(|b| f64::from(b.p99_ns) / 1000.0),
+        all.iter()
+            .map(|b| f64::from(percentile(&b.times_ns, 0.99)) / 1000.0),
     );
     if let Some(last) = all.last() {
         add_distribution(&mut measured, &last.times_ns);
@@ -99,20 +107,74 @@ pub fn skew<P: Packet + Send + 'static>(
     Ok(measured)
 }
 
-fn model(name: &str) -> Result<Model, Problem> {
-    match name {
-        "rtc" | "sluice" => Ok(Model::RunToCompletion),
-        "pipeline" => Ok(Model::Pipeline),
-        "mixed" => Ok(Model::Mixed),
-        other => Err(bad("model", other, "rtc, pipeline, mixed or sluice")),
-    }
+/// How one worker's UEs get more.
+struct Skew {
+    model: Model,
+    /// Sessions move by the load.
+    levels: bool,
+    /// Workers that execute; a pipeline has pollers besides.
+    owners: usize,
+    /// Load of each worker's UEs, and that of the first one's once it bursts, by what a worker is
+    /// able to.
+    other_load: f64,
+    hot_load: f64,
+    /// Which share of the first worker's UEs makes the burst.
+    share_of_ues: f64,
 }
 
-fn real(model: Model) -> models::Model {
-    match model {
-        Model::RunToCompletion => models::Model::RunToCompletion,
-        Model::Pipeline => models::Model::Pipeline,
-        Model::Mixed => models::Model::Mixed,
+/// What came of packets that came behind the time for levelling, and of no others.
+struct BurstResult {
+    offered_mpps: f64,
+    sent_mpps: f64,
+    /// Of packets that were sent; sorted.
+    times_ns: Vec<u32>,
+}
+
+impl Skew {
+    /// Reckons it.
+    fn burst(&self, costs: &Costs, seed: u64) -> BurstResult {
+        let Self { model, owners, .. } = *self;
+        let (hand, take) = (costs.hand.full_ns(), costs.take.full_ns());
+        // As many as keep the others busy, and one more: pollers are never what is short.
+        let pollers = match model {
+            Model::Pipeline => (owners as f64 * hand / take).ceil() as usize + 1,
+            _ => 0,
+        };
+        let workers = [pollers + owners, pollers];
+        // Packets that a worker is able to in a nanosecond.
+        let able = throughput_with(costs, model, workers) / 1000.0 / owners as f64;
+        let queues = if pollers == 0 { owners } else { pollers };
+        let scene = Scene {
+            model,
+            workers,
+            offer: Offer {
+                even: self.other_load * able * owners as f64 / queues as f64,
+                on_top: (self.hot_load - self.other_load).max(0.0) * able,
+            },
+            share_of_ues: self.share_of_ues,
+            begins_ns: BEFORE_NS,
+            levels: self.levels,
+            seed,
+        };
+        let mut course = Course::new(costs, scene);
+        let from_ns = BEFORE_NS + LEVELLED_NS;
+        let window_ns = [from_ns, from_ns + COUNTED_NS];
+        (course.all.window_ns, course.traffic.window_ns) = (window_ns, window_ns);
+        course.all.times_ns = Some(vec![]);
+        while course.now_ns < window_ns[1] + LEAVING_NS {
+            if course.now_ns >= window_ns[1] {
+                course.traffic.feeds.iter_mut().for_each(|f| f.rate = 0.0);
+            }
+            course.step();
+        }
+        let times = course.all.times_ns.take().unwrap_or_default();
+        let mut times_ns: Vec<u32> = times.into_iter().map(|ns| ns as u32).collect();
+        times_ns.sort_unstable();
+        BurstResult {
+            offered_mpps: course.traffic.came as f64 / COUNTED_NS * 1000.0,
+            sent_mpps: times_ns.len() as f64 / COUNTED_NS * 1000.0,
+            times_ns,
+        }
     }
 }
 
@@ -144,7 +206,7 @@ fn measure<P: Packet + Send + 'static>(
         moves_ns: pauses_ns(&pauses),
         ..Costs::default()
     };
-    let mut real = models::Model::ALL.map(|model| (model, f64::NAN));
+    let mut real = Model::ALL.map(|model| (model, f64::NAN));
     for (model, engine) in &mut real {
         job.go_on()?;
         arrange(world, *model);
@@ -165,5 +227,49 @@ fn pauses_ns(pauses: &[Pause]) -> Vec<f64> {
     match Pause::took_ns(pauses) {
         quiet if quiet.is_empty() => pauses.iter().map(|p| p.took_ns as f64).collect(),
         quiet => quiet,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_bench::elastic::virtual_time::costs::Costs as Each;
+
+    fn sent(model: Model, levels: bool, hot_load: f64) -> f64 {
+        let costs = Costs {
+            own: Each::fixed(200.0),
+            hand: Each::fixed(120.0),
+            take: Each::fixed(230.0),
+            idle_ns: vec![150],
+            moves_ns: vec![2_000.0],
+        };
+        let skew = Skew {
+            model,
+            levels,
+            owners: 4,
+            other_load: 0.4,
+            hot_load,
+            share_of_ues: 0.2,
+        };
+        let outcome = skew.burst(&costs, 1);
+        let share = outcome.sent_mpps / outcome.offered_mpps;
+        assert!(share <= 1.0, "sent {share} of what was offered");
+        share
+    }
+
+    /// A poller that hands over pays more than half of what executing costs, so moves alone would not
+    /// do for run-to-completion: the card has to follow.
+    #[test]
+    fn a_burst_is_levelled_where_sessions_move_and_nowhere_else() {
+        let rtc = Model::RunToCompletion;
+        // Where every queue has room nothing is lost.
+        assert_eq!(sent(rtc, false, 0.5), 1.0);
+        assert!(sent(rtc, false, 1.75) < 0.8);
+        for hot_load in [1.25, 1.75] {
+            for model in [rtc, Model::Pipeline] {
+                let share = sent(model, true, hot_load);
+                assert!(share > 0.97, "{model:?} at {hot_load}: {share}");
+            }
+        }
     }
 }

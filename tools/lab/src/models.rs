@@ -4,12 +4,10 @@
 
 use super::testbed::{
     Load, Offered, Rig, add_distribution, at_full_load, at_mpps, each, engine_mpps, model, offer,
-    repeats, sessions,
+    repeats, sessions, undisturbed,
 };
-use super::undisturbed::undisturbed;
 use crate::experiments::{Job, Measured, Problem};
 use sluice::upf::scaling::readings;
-use sluice_bench::elastic::models::FullLoad;
 use sluice_bench::elastic::source::Pace;
 use sluice_bench::elastic::testbed::Testbed;
 use sluice_control::scaling::load_estimate::LoadEstimate;
@@ -22,15 +20,7 @@ pub fn models<P: Packet + Send + 'static>(
     rig: &mut Rig<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::of(job)?;
-    let model = model(job.text("model")?)?;
-    let world = rig.world(sessions(job)?, &load)?;
-    let (all, disturbed) = at_full_load(world, model, job)?;
-    let mut measured = Measured {
-        disturbed,
-        ..Measured::default()
-    };
-    add_full(&mut measured, &all, &load);
+    let (world, mut measured) = full(rig, job)?;
     if job.text("latency").is_ok() {
         add_latency(&mut measured, world, job)?;
     }
@@ -60,14 +50,24 @@ fn add_latency<P: Packet + Send + 'static>(
     Ok(())
 }
 
-fn add_full(measured: &mut Measured, all: &[FullLoad], load: &Load) {
-    let bits = load.tunnel_frame() * 8.0;
+/// What the point's model makes at full load.
+fn full<'a, P: Packet + Send + 'static>(
+    rig: &'a mut Rig<P>,
+    job: &Job<'_>,
+) -> Result<(&'a mut Testbed<P>, Measured), Problem> {
+    let load = Load::of(job)?;
+    let model = model(job.text("model")?)?;
+    let world = rig.world(sessions(job)?, &load)?;
+    let (all, disturbed) = at_full_load(world, model, job)?;
+    let mut measured = Measured {
+        disturbed,
+        ..Measured::default()
+    };
+    let gbits = load.tunnel_frame() * 8.0 / 1000.0;
     measured.add("mpps", all.iter().map(|one| one.mpps.median));
     measured.add("engine_mpps", all.iter().map(engine_mpps));
-    measured.add(
-        "gbps",
-        all.iter().map(|one| engine_mpps(one) * bits / 1000.0),
-    );
+    measured.add("gbps", all.iter().map(|one| engine_mpps(one) * gbits));
+    Ok((world, measured))
 }
 
 /// Turns without packets, which tell what a turn costs by itself.
@@ -101,16 +101,8 @@ pub fn profiles<P: Packet + Send + 'static>(
     rig: &mut Rig<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::of(job)?;
-    let model = model(job.text("model")?)?;
     let share = job.number("load")?;
-    let world = rig.world(sessions(job)?, &load)?;
-    let (all, disturbed) = at_full_load(world, model, job)?;
-    let mut measured = Measured {
-        disturbed,
-        ..Measured::default()
-    };
-    add_full(&mut measured, &all, &load);
+    let (world, mut measured) = full(rig, job)?;
     let each = each(job)?;
     let most = measured.series.get("mpps").map_or(1.0, |mpps| mpps.median);
     let (mut busy, mut p50, mut p99, mut reordered) = (vec![], vec![], vec![], vec![]);

@@ -1,17 +1,20 @@
-//! Runner `pfcp`: message rate of the N4 loop.
+//! Runners `pfcp`: message rate of the N4 loop; and `housekeeping`: control core load on its own CPU or
+//! on the worker's.
 
-use super::testbed::{LabMachine, bad, repeats};
-use super::undisturbed::best_of;
+use super::testbed::{LabMachine, bad, best_of, repeats};
 use crate::experiments::{Job, Measured, Problem};
 use sluice_bench::path::io::Pool;
+use sluice_bench::pfcp::flow::{self, FlowLoad};
 use sluice_bench::pfcp::lifecycle::Act;
 use sluice_bench::pfcp::load::{Log, Pace, Wire};
 use sluice_bench::pfcp::measure::{Case, measure};
-use sluice_bench::pfcp::n4_transport::{Datagrams, Door, RingDoor, SocketWire};
+use sluice_bench::pfcp::n4_transport::{Datagrams, Door, SocketWire};
 use sluice_bench::pfcp::port::{self, N4Port, PortDoor};
+use sluice_bench::pfcp::ring::RingDoor;
 use sluice_bench::pfcp::script::Script;
+use sluice_bench::pfcp::subscribers::Variety;
 use sluice_bench::pfcp::testbed::{Cpus, Loop, Testbed};
-use sluice_bench::pfcp::variety::Variety;
+use sluice_bench::stats::percentile;
 use sluice_control::core::Env;
 use sluice_port_dpdk::{Mbuf, MbufPool};
 
@@ -29,7 +32,6 @@ pub fn pfcp(
     pool: &MbufPool,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let failed = Problem::Failed;
     let cpus = Cpus {
         n4: ground.cpus[0],
         worker: ground.cpus[1],
@@ -39,17 +41,16 @@ pub fn pfcp(
     let mut world = world_of(ground, job, n4_port, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     let measured = match job.text("via")? {
-        "port" => all(&mut world, &mut PortDoor::new(fresh()), &mut n4_wire, job),
+        "port" => all(&mut world, &mut PortDoor(fresh()), &mut n4_wire, job),
         "socket" => {
-            let (mut n4, mut udp) =
-                SocketWire::pair(pool.clone(), Datagrams::Apart).map_err(failed)?;
+            let (mut n4, mut udp) = SocketWire::pair(pool.clone(), Datagrams::Apart)?;
             all(&mut world, &mut n4, &mut udp, job)
         }
         other => Err(bad("via", other, "port or socket")),
     }?;
     // What stands in the end carries packets; and all buffers go back.
-    world.connect_all(&mut door, &mut wire).map_err(failed)?;
-    world.prove().map_err(failed)?;
+    world.connect_all(&mut door, &mut wire)?;
+    world.prove()?;
     Ok(measured)
 }
 
@@ -61,11 +62,9 @@ pub fn world_of(
     cpus: Cpus,
 ) -> Result<Testbed<Mbuf>, Problem> {
     let sessions = job.number("sessions")? as u32;
-    let world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus);
-    let mut world = world.map_err(Problem::Failed)?;
+    let mut world = Testbed::build(sessions, Variety::uniform(), (ground.pool)(), n4, cpus)?;
     let (mut door, mut wire) = RingDoor::pair(world.smf());
-    let populated = world.populate(&mut door, &mut wire);
-    populated.map_err(Problem::Failed)?;
+    world.populate(&mut door, &mut wire)?;
     Ok(world)
 }
 
@@ -93,15 +92,14 @@ fn all(
     };
     job.go_on()?;
     let look = case((messages / LOOK).max(1_000), 10_000.0, 1);
-    let look = measure(world, (&mut *door, &mut *wire), &look).map_err(Problem::Failed)?;
+    let look = measure(world, (&mut *door, &mut *wire), &look)?;
     // One repetition at a time, so that Ctrl-C is heard between them.
     let timed = case(messages, TIMED * look.rate_per_s.median, 1);
     let (mut rates, mut p50, mut p99) = (vec![], vec![], vec![]);
     for _ in 0..repeats(job)? {
         let seen = best_of(PREEMPTED_MOST, || {
             job.go_on()?;
-            let figures = measure(world, (&mut *door, &mut *wire), &timed);
-            let figures = figures.map_err(Problem::Failed)?;
+            let figures = measure(world, (&mut *door, &mut *wire), &timed)?;
             let share = figures.preempted;
             Ok((figures, share))
         })?;
@@ -125,7 +123,7 @@ fn lives(
     messages: usize,
 ) -> Result<f64, Problem> {
     let count = (messages / 3).min(world.subscribers.all.len()).max(1) as u32;
-    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    world.connect_all(door, wire)?;
     let (mut script, mut log) = (Script::default(), Log::new(count as usize));
     // All stand: what was absent is established first.
     let absent = std::mem::take(&mut world.subscribers.absent);
@@ -133,7 +131,7 @@ fn lives(
         script.each(&mut world.subscribers, index..index + 1, Act::Establish);
         serve(world, door, wire, &script, &mut log)?;
     }
-    world.connect_all(door, wire).map_err(Problem::Failed)?;
+    world.connect_all(door, wire)?;
     let mut wall_ns = 0;
     for act in [Act::Delete, Act::Establish, Act::Proceed] {
         script.each(&mut world.subscribers, 0..count, act);
@@ -150,8 +148,38 @@ fn serve(
     script: &Script,
     log: &mut Log,
 ) -> Result<u64, Problem> {
-    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log);
-    let spent = spent.map_err(Problem::Failed)?;
-    world.judge(script, log).map_err(Problem::Failed)?;
+    let spent = world.lap((door, wire), script, Pace::Closed(256), Loop::N4, log)?;
+    world.judge(script, log)?;
     Ok(spent.lap.wall_ns)
+}
+
+/// Packets of one worker while sessions are modified.
+pub fn housekeeping(ground: &LabMachine<Mbuf>, job: &Job<'_>) -> Result<Measured, Problem> {
+    let [control, worker] = ground.cpus;
+    let n4 = match job.text("control")? {
+        "own core" => control,
+        "the worker's core" => worker,
+        other => return Err(bad("control", other, "'own core' or 'the worker's core'")),
+    };
+    let fresh = || -> Pool<Mbuf> { (ground.pool)() };
+    let (n4_port, mut n4_wire) = port::pair(fresh());
+    let mut world = world_of(ground, job, n4_port, Cpus { n4, worker })?;
+    let asked = FlowLoad {
+        rate_per_s: job.number("modifications_per_s")?,
+        what: Loop::Housekeeping,
+        reps: repeats(job)?,
+    };
+    job.go_on()?;
+    let mut door = PortDoor(fresh());
+    let figures = flow::measure(&mut world, (&mut door, &mut n4_wire), asked)?;
+    let mut measured = Measured::default();
+    let trips_us = |share| f64::from(percentile(&figures.trips_ns, share)) / 1000.0;
+    measured.add(
+        "mpps",
+        [figures.mpps.min, figures.mpps.median, figures.mpps.max],
+    );
+    measured.add("answer_us_p50", [trips_us(0.5)]);
+    measured.add("answer_us_p99", [trips_us(0.99)]);
+    measured.add("lost", [figures.lost as f64]);
+    Ok(measured)
 }

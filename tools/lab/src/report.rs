@@ -9,42 +9,33 @@ use crate::experiments::report::{ReportInput, Run, State, html, json};
 use crate::experiments::run::Ran;
 use crate::experiments::store::Store;
 use crate::experiments::{At, Experiment};
+use chrono::{DateTime, Utc};
 use sluice::exit::Exit;
-use sluice_bench::machine;
-use sluice_host::clock;
+use sluice_bench::{machine, report};
 use std::io;
+use std::time::SystemTime;
 
-/// What a run is.
-pub struct Chart {
-    pub run: Run,
+/// A run of these experiments, now, here.
+pub fn now(args: &RunArgs, asked: &[Experiment]) -> Run {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let now = DateTime::<Utc>::from(SystemTime::now());
+    Run {
+        command: format!("sluice {}", command.join(" ")),
+        date: now.format("%Y-%m-%d %H:%M UTC").to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        options: Some(args.again_as_typed()),
+        quick: args.quick,
+        machine: machine::facts(),
+        asked: asked.iter().map(|one| one.name.clone()).collect(),
+        ..Run::default()
+    }
 }
 
-impl Chart {
-    /// Of these experiments, now, here.
-    pub fn new(args: &RunArgs, asked: &[Experiment]) -> Self {
-        let command: Vec<String> = std::env::args().skip(1).collect();
-        Self {
-            run: Run {
-                command: format!("sluice {}", command.join(" ")),
-                date: date(clock::wall().as_secs()),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                options: Some(args.again_as_typed()),
-                quick: args.quick,
-                machine: machine::facts(),
-                asked: asked.iter().map(|one| one.name.clone()).collect(),
-                failed: vec![],
-                missing: vec![],
-            },
-        }
-    }
-
-    /// The machine in one line, without what changes from moment to moment.
-    pub fn machine_line(&self) -> String {
-        let facts = &self.run.machine;
-        let parts = ["cpu", "cpus", "memory", "kernel", "huge_pages"];
-        let part = |name: &&str| format!("{name} {}", facts[*name]);
-        parts.iter().map(part).collect::<Vec<_>>().join(", ")
-    }
+/// The machine in one line, without what changes from moment to moment.
+pub fn machine_line(run: &Run) -> String {
+    let parts = ["cpu", "cpus", "memory", "kernel", "huge_pages"];
+    let part = |name: &&str| format!("{name} {}", run.machine[*name]);
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// Writes the report, prints what came out, and says how it ends.
@@ -90,26 +81,24 @@ pub fn conclude(store: &Store, run: &Run, told: &[ReportInput], as_json: bool) -
 }
 
 fn table(told: &[ReportInput]) -> String {
-    let mut text = format!(
-        "{:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
-        "", "points", "disturbed", "passed", "passed (disturbed)", "failed", "not judged"
-    );
-    for one in told {
-        let name = &one.experiment.name;
-        text += &match one.state {
-            State::NotYet => format!("{name:<18}{:>8}\n", "not yet"),
-            _ => format!(
-                "{name:<18}{:>8}{:>11}{:>8}{:>20}{:>8}{:>12}\n",
-                one.points.len(),
-                one.disturbed(),
-                one.of_outcome(ExpectationResult::Passed).len(),
-                one.of_outcome(ExpectationResult::PassedDisturbed).len(),
-                one.failing().len(),
-                one.not_judged().len(),
-            ),
+    let row = |one: &ReportInput| {
+        let counts = [
+            one.points.len(),
+            one.disturbed(),
+            one.of_outcome(ExpectationResult::Passed).len(),
+            one.of_outcome(ExpectationResult::PassedDisturbed).len(),
+            one.failing().len(),
+            one.not_judged().len(),
+        ];
+        let counts = match one.state {
+            State::NotYet => ["not yet", "", "", "", "", ""].map(str::to_owned),
+            _ => counts.map(|count| count.to_string()),
         };
-    }
-    text
+        let name = std::iter::once(one.experiment.name.clone());
+        (name.chain(counts).collect(), String::new())
+    };
+    let heads = "|points|disturbed|passed|passed (disturbed)|failed|not judged";
+    report::table(heads, told.iter().map(row))
 }
 
 /// The report anew, from a folder.
@@ -181,41 +170,9 @@ fn as_left(store: &Store, run: &Run, experiment: &Experiment) -> Ran {
     missing.extend(all.iter().filter(is_lost).cloned());
     Ran {
         points,
-        kept: 0,
         failed,
         interrupted: !missing.is_empty(),
         missing,
-        lacking: false,
-    }
-}
-
-/// Seconds since 1970 as ISO 8601 has them, UTC (days to a date: H. Hinnant's algorithm).
-fn date(unix_s: u64) -> String {
-    let (days, second) = ((unix_s / 86_400) as i64 + 719_468, unix_s % 86_400);
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute) = (second / 3600, second / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01 00:00 UTC");
-        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
-        assert_eq!(date(1_798_761_599), "2026-12-31 23:59 UTC");
+        ..Ran::default()
     }
 }

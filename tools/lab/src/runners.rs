@@ -1,19 +1,16 @@
 //! Runners by name, and their shared resources.
 
-use super::keys::RUNNERS;
 use super::many_workers::{self, Known};
 use super::testbed::{LabMachine, Rig};
-use super::{housekeeping, models, pfcp, placement, scaling, zero_loss};
+use super::{models, pfcp, placement, scaling, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
+use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
+use sluice_bench::machine;
 use sluice_bench::path::io::Pool;
 use sluice_host::thread;
-use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig, register_thread};
+use sluice_port_dpdk::{Eal, Mbuf, MbufPool, register_thread};
 use std::any::Any;
 use std::sync::Arc;
-
-const PACKET_MEMORY_MIB: u32 = 96;
-/// Rings, queues and hold of two workers, several times over.
-const PACKETS: u32 = 32_767;
 
 /// All that measures; DPDK starts with the first point.
 pub struct Lab {
@@ -73,20 +70,7 @@ impl Lab {
 
 /// DPDK and its packet memory.
 pub fn start(cpu: usize) -> Result<(Eal, MbufPool), Problem> {
-    let eal = Eal::init(&EalConfig {
-        memory: Memory::Auto {
-            mib: PACKET_MEMORY_MIB,
-        },
-        main_cpus: Some(cpu.to_string()),
-        ..EalConfig::default()
-    });
-    let eal = eal.map_err(|e| Problem::Lacking(e.to_string()))?;
-    let config = PoolConfig {
-        packets: PACKETS,
-        ..PoolConfig::default()
-    };
-    let pool = MbufPool::create(&eal, config).map_err(|e| Problem::Lacking(e.to_string()))?;
-    Ok((eal, pool))
+    machine::dpdk(PACKET_MEMORY_MIB, PACKETS, Some(cpu)).map_err(Problem::Lacking)
 }
 
 /// DPDK's buffers and threads.
@@ -105,10 +89,6 @@ pub fn ground(cpus: [usize; 2], eal: &Eal, pool: &MbufPool) -> LabMachine<Mbuf> 
 }
 
 impl Runner for Lab {
-    fn knows(&self, runner: &str) -> bool {
-        RUNNERS.iter().any(|known| known.name == runner)
-    }
-
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {
         let runner = job.experiment.runner.as_deref().unwrap_or_default();
         if runner == "placement" {
@@ -136,7 +116,7 @@ impl Runner for Lab {
             "housekeeping" => {
                 rig.clear();
                 let ground = ground(rig.cpus(), &ready.eal, &ready.pool);
-                housekeeping::housekeeping(&ground, job)
+                pfcp::housekeeping(&ground, job)
             }
             other => Err(Problem::Failed(format!("there is no runner '{other}'"))),
         }

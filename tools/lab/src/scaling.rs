@@ -1,8 +1,7 @@
 //! Runner `scaling`: load steps until the daemon's scaling brings the second
 //! in. Every bit of time is written down.
 
-use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions};
-use super::undisturbed::undisturbed;
+use super::testbed::{AWAY_NS, Load, Rig, at_mpps, bad, model, sessions, undisturbed};
 use crate::experiments::point::Mark;
 use crate::experiments::{Job, Measured, Problem};
 use sluice::config::{Decides, Scaling};
@@ -31,7 +30,7 @@ pub fn scaling<P: Packet + Send + 'static>(
     rig: &mut Rig<P>,
     job: &Job<'_>,
 ) -> Result<Measured, Problem> {
-    let load = Load::both_ways(job)?;
+    let load = Load::of(job)?;
     let steers = match job.text("design")? {
         "steer" => true,
         "soft" => false,
@@ -100,7 +99,7 @@ fn climb<P: Packet + Send + 'static>(
         job.number("top_load")?,
     );
     let step_ns = (job.number("step_seconds")? * 1e9) as u64;
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     let mut course = Course::new(world, step_ns * steps);
     for step in 1..=2 * steps {
         // Workers that are able to more than was thought may not have needed help yet.
@@ -182,7 +181,7 @@ struct Course {
 impl Course {
     fn new<P: Packet + Send + 'static>(world: &Testbed<P>, long_ns: u64) -> Self {
         let (began_ns, bit_ns) = (clock::monotonic_ns(), (long_ns / BITS).max(BIT_MIN_NS));
-        world.watch.take_slowest_ns();
+        world.watch.take(|eye| &eye.slowest_ns);
         Self {
             began_ns,
             bit_ns,
@@ -221,8 +220,8 @@ impl Course {
             long_ns: now_ns - self.last_ns,
             sent: sent - self.counted.0,
             offered: offered - self.counted.1,
-            slowest_ns: world.watch.take_slowest_ns(),
-            gap_ns: world.watch.take_gap_ns(),
+            slowest_ns: world.watch.take(|eye| &eye.slowest_ns),
+            gap_ns: world.watch.take(|eye| &eye.gap_ns),
         });
         self.counted = (sent, offered);
         (self.last_ns, self.next_ns) = (now_ns, now_ns + self.bit_ns);

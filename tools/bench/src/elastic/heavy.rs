@@ -6,7 +6,8 @@ use super::samples::SAME_SPEED;
 use super::source::Pace;
 use super::testbed::Testbed;
 use crate::path::traffic::Flow;
-use crate::stats::{Summary, round};
+use crate::report::{join, spread};
+use crate::stats::Summary;
 use serde_json::{Value, json};
 use sluice::config::Scaling;
 use sluice_datapath::limits::SHARDS;
@@ -134,7 +135,7 @@ struct Seen {
 /// Looks at losses until the burst's end.
 fn watch<P: Packet + Send + 'static>(world: &mut Testbed<P>, begins_ns: u64) -> Seen {
     // What it took to set all this up was no program of others.
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     let marks = [begins_ns, begins_ns + GOAL_NS, begins_ns + BURST_NS];
     let (mut at_ns, mut left) = (clock::monotonic_ns(), world.watch.sum(|eye| &eye.left));
     let mut last_loss_ns = begins_ns;
@@ -159,7 +160,7 @@ fn watch<P: Packet + Send + 'static>(world: &mut Testbed<P>, begins_ns: u64) -> 
     Seen {
         levelled_ns: (!to_the_end).then_some(last_loss_ns - begins_ns),
         mpps,
-        gap_ns: world.watch.take_gap_ns(),
+        gap_ns: world.watch.take(|eye| &eye.gap_ns),
     }
 }
 
@@ -207,10 +208,8 @@ pub fn to_json(name: &str, bursts: &[Burst]) -> Value {
             ("throughput_to_before", to_before),
             ("throughput_to_offered", to_offered),
         ];
-        for (key, of) in summaries {
-            for (end, figure) in [("min", of.min), ("median", of.median), ("max", of.max)] {
-                value[format!("{key}{which}_{end}")] = json!(round(figure));
-            }
+        for (key, summary) in summaries {
+            value = join(value, spread(&format!("{key}{which}"), summary));
         }
     }
     value

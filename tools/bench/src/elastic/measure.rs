@@ -3,6 +3,7 @@
 use super::source::Pace;
 use super::testbed::Testbed;
 use crate::path::traffic::Flow;
+use crate::stats::Random;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
@@ -62,14 +63,11 @@ pub fn moves<P: Packet + Send + 'static>(
     let home = |flow: &Flow| (flow.ue % SHARDS % 2) as usize;
     world.set_flows(|s| s as usize % 2, move |_, flow| home(flow), |_, _| false);
     world.sources(move |_, source| source.set_pace(Pace::every(apart_ns)));
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     let mut pauses = Vec::with_capacity(moves as usize);
     let mut shown = 0;
     for done in 0..moves {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        pauses.push(one_move(world, (state % u64::from(SHARDS)) as u16));
+        pauses.push(one_move(world, random.below(SHARDS as usize) as u16));
         if done * 10 / moves > shown {
             shown = done * 10 / moves;
             eprintln!("{done} of {moves} moves");
@@ -108,13 +106,4 @@ pub fn balance<P: Packet>(world: &Testbed<P>) -> PacketBalance {
         reordered: watch.sum(|eye| &eye.reordered),
         missed: watch.sum(|eye| &eye.missed),
     }
-}
-
-/// Of sorted values.
-pub fn percentile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
-    let at = (sorted.len() as f64 * share).ceil() as usize;
-    sorted
-        .get(at.saturating_sub(1))
-        .copied()
-        .unwrap_or_default()
 }

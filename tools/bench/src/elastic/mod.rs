@@ -16,7 +16,6 @@ mod report;
 pub mod samples;
 pub mod source;
 mod steered;
-mod table;
 pub mod testbed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -28,58 +27,34 @@ pub mod watch;
 use super::args::ElasticArgs;
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
+use crate::machine;
 use heavy::{FILLS, FITS};
 use measure::Pause;
 use mempool_cache::Stock;
 use models::Model;
 use report::Outcome;
-use sluice_host::thread;
-use sluice_port_dpdk::{Eal, EalConfig, MbufPool, Memory, PoolConfig, register_thread};
+use sluice_port_dpdk::{Eal, MbufPool, register_thread};
 use std::time::Duration;
 use testbed::Testbed;
 
-const PACKET_MEMORY_MIB: u32 = 96;
-/// Rings, queues and hold of two workers, several times over.
-const PACKETS: u32 = 32_767;
+/// Packet memory in MiB, and packets: rings, queues and hold of two workers, several times over.
+pub const PACKET_MEMORY_MIB: u32 = 96;
+pub const PACKETS: u32 = 32_767;
 /// Bursts of heavy UEs of a kind, on either worker in turn.
 const BURSTS: usize = 20;
 
 /// Measures.
 pub fn run(args: &ElasticArgs) -> Result<Measured, Failed> {
-    let allowed = thread::allowed_cpus().unwrap_or_default();
-    let cpus = match (&args.cpus[..], &allowed[..]) {
-        ([near, far], _) => [usize::from(*near), usize::from(*far)],
-        (_, [near, far, ..]) => [*near, *far],
-        _ => {
-            let why = "two CPUs are needed, one for each worker";
-            return Err(Failed::Lacking(why.to_owned()));
-        }
-    };
-    let (eal, pool) = start(cpus[0]).map_err(Failed::Lacking)?;
+    let cpus = machine::two_cpus(&args.cpus, "one for each worker").map_err(Failed::Lacking)?;
+    let dpdk = machine::dpdk(PACKET_MEMORY_MIB, PACKETS, Some(cpus[0]));
+    let (eal, pool) = dpdk.map_err(Failed::Lacking)?;
     let outcome = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&outcome),
-        table: table::to_table(&outcome),
+        table: report::to_table(&outcome),
         series: outcome.series(),
         fault: None,
     })
-}
-
-fn start(cpu: usize) -> Result<(Eal, MbufPool), Failure> {
-    let eal = Eal::init(&EalConfig {
-        memory: Memory::Auto {
-            mib: PACKET_MEMORY_MIB,
-        },
-        main_cpus: Some(cpu.to_string()),
-        ..EalConfig::default()
-    });
-    let eal = eal.map_err(|e| e.to_string())?;
-    let config = PoolConfig {
-        packets: PACKETS,
-        ..PoolConfig::default()
-    };
-    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
-    Ok((eal, pool))
 }
 
 fn all(
@@ -105,7 +80,7 @@ fn all(
     let each = Duration::from_secs_f64(args.seconds);
     let mut models = vec![];
     for model in Model::ALL {
-        eprintln!("{}", model.name());
+        eprintln!("elastic/{}", model.name());
         let reps = args.reps.into();
         models.push(models::model(&mut world, model, reps, each, apart_ns));
     }

@@ -15,11 +15,12 @@ use std::time::Duration;
 /// Who polls and who owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// Each worker polls what it owns.
+    /// Each worker polls what it owns: the card knows the shards.
     RunToCompletion,
-    /// One polls, the other owns everything.
+    /// Some poll, the others own everything.
     Pipeline,
-    /// One polls and owns some; the other owns the rest.
+    /// Of two one polls and owns some, and the other owns the rest; of more all poll what the card gives
+    /// them, knowing no shards, and all own.
     Mixed,
 }
 
@@ -28,9 +29,9 @@ impl Model {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::RunToCompletion => "elastic/rtc",
-            Self::Pipeline => "elastic/pipeline",
-            Self::Mixed => "elastic/mixed",
+            Self::RunToCompletion => "rtc",
+            Self::Pipeline => "pipeline",
+            Self::Mixed => "mixed",
         }
     }
 
@@ -95,7 +96,7 @@ pub fn model<P: Packet + Send + 'static>(
     world.drain();
     let before = balance(world);
     arrange(world, model);
-    world.watch.take_gap_ns();
+    world.watch.take(|eye| &eye.gap_ns);
     let (mut sources, mut fulls) = (vec![], vec![]);
     // Side by side, for the machine's speed changes meanwhile.
     for _ in 0..reps {
@@ -122,7 +123,7 @@ pub fn model<P: Packet + Send + 'static>(
         latency,
         latency_rate_mpps: 2000.0 / apart_ns,
         balance: balance(world).since(before),
-        gap_ns: world.watch.take_gap_ns(),
+        gap_ns: world.watch.take(|eye| &eye.gap_ns),
         turns,
     }
 }

@@ -4,24 +4,18 @@
 use crate::path::topology::{
     DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac,
 };
-use crate::path::traffic::{Direction, Flow, Frames};
+use crate::path::traffic::{
+    Direction, Flow, Frames, INNER_TTL, SERVER_PORT, TEID_AT, UE_PORT, frame, inner, outer,
+};
 use sluice_wire::checksum::update_u16;
-use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
-use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header, g_pdu_header_with_container};
-use sluice_wire::ids::Teid;
-use sluice_wire::ipv4::{Ipv4Header, Protocol};
-use sluice_wire::layout::{eth, gtpu, ipv4, udp};
-use sluice_wire::udp::UdpHeader;
+use sluice_wire::gtpu::ShortContainer;
+use sluice_wire::layout::{ipv4, udp};
 use std::net::Ipv4Addr;
 
 /// The shortest inner packet: IPv4, UDP, and 16 octets in which a source writes number and time.
 pub const INNER_MIN: usize = ipv4::LEN + udp::LEN + 16;
 /// The longest, which fits into the MTU of the scene with its outer header.
 pub const INNER_MAX: usize = 1540;
-/// Where the TEID stands in a frame with an outer header.
-const TEID_AT: usize = eth::LEN + ipv4::LEN + udp::LEN + gtpu::TEID;
-const UE_PORT: u16 = 40_000;
-const SERVER_PORT: u16 = 443;
 
 /// What packets look like.
 #[derive(Debug)]
@@ -62,11 +56,8 @@ impl PacketTemplate {
         if inner_lens.is_empty() {
             return Err("no packet sizes".to_owned());
         }
-        let shape = |len: &usize| Shape::new(*len, container);
-        let shapes: Option<Vec<Shape>> = inner_lens.iter().map(shape).collect();
-        Ok(Self::Shapes(
-            shapes.ok_or("packets too long for their headers")?,
-        ))
+        let shapes = inner_lens.iter().map(|len| Shape::new(*len, container));
+        Ok(Self::Shapes(shapes.collect()))
     }
 
     /// Octets of packet `number` in this direction, as it comes in.
@@ -97,20 +88,22 @@ impl PacketTemplate {
 }
 
 impl Shape {
-    fn new(len: usize, container: bool) -> Option<Self> {
-        let ue = Ipv4Addr::UNSPECIFIED;
-        let up = inner((ue, UE_PORT), (SERVER, SERVER_PORT), len)?;
-        let down = inner((SERVER, SERVER_PORT), (ue, UE_PORT), len)?;
-        let outer_len = 20 + 8 + if container { 16 } else { 8 };
-        let uplink = (0..GNBS).map(|gnb| {
-            let packet = outer(gnb_address(gnb), container, &up)?;
-            Some(frame(N3_MAC, gnb_mac(gnb), &packet))
-        });
-        Some(Self {
-            uplink: uplink.collect::<Option<_>>()?,
+    /// UDP without a checksum: sources write over the payload's end.
+    fn new(len: usize, container: bool) -> Self {
+        let (ue, server) = ((Ipv4Addr::UNSPECIFIED, UE_PORT), (SERVER, SERVER_PORT));
+        let up = inner([ue, server], INNER_TTL, len, false);
+        let down = inner([server, ue], INNER_TTL, len, false);
+        let container = container.then(|| ShortContainer::uplink(QFI));
+        let uplink = |gnb| {
+            let packet = outer((gnb_address(gnb), UPF_N3), container, &up);
+            frame(N3_MAC, gnb_mac(gnb), &packet)
+        };
+        let uplink: Vec<_> = (0..GNBS).map(uplink).collect();
+        Self {
+            inner_at: [uplink[0].len() - len, 14],
+            uplink,
             downlink: frame(N6_MAC, DN_MAC, &down),
-            inner_at: [14 + outer_len, 14],
-        })
+        }
     }
 
     fn fill(&self, direction: Direction, flow: &Flow, out: &mut [u8]) {
@@ -133,53 +126,6 @@ impl Shape {
         header[10..12].copy_from_slice(&sum.to_be_bytes());
         header[ue_at..ue_at + 4].copy_from_slice(&flow.ue.to_be_bytes());
     }
-}
-
-/// UDP without a checksum: sources write over the payload's end.
-fn inner(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), len: usize) -> Option<Vec<u8>> {
-    let header = Ipv4Header::new(Protocol::UDP, from.0, to.0);
-    let ports = UdpHeader {
-        source_port: from.1,
-        destination_port: to.1,
-    };
-    let payload: Vec<u8> = (0..len - 28).map(|n| n as u8).collect();
-    let udp = ports.to_bytes_unsummed(payload.len()).ok()?;
-    let ip = header.to_bytes(len - 20).ok()?;
-    Some([&ip[..], &udp, &payload].concat())
-}
-
-fn outer(gnb: Ipv4Addr, container: bool, inner: &[u8]) -> Option<Vec<u8>> {
-    // Each session's TEID is written over this one.
-    let teid = Teid::new(1)?;
-    let gtpu = match container {
-        true => {
-            let container = ShortContainer::uplink(QFI);
-            g_pdu_header_with_container(teid, container, inner.len())
-                .ok()?
-                .to_vec()
-        }
-        false => g_pdu_header(teid, inner.len()).ok()?.to_vec(),
-    };
-    let ports = UdpHeader {
-        source_port: 0xc000,
-        destination_port: PORT,
-    };
-    let udp = ports.to_bytes_unsummed(gtpu.len() + inner.len()).ok()?;
-    let header = Ipv4Header {
-        dont_fragment: true,
-        ..Ipv4Header::new(Protocol::UDP, gnb, UPF_N3)
-    };
-    let ip = header.to_bytes(8 + gtpu.len() + inner.len()).ok()?;
-    Some([&ip[..], &udp, &gtpu, inner].concat())
-}
-
-fn frame(to: MacAddr, from: MacAddr, packet: &[u8]) -> Vec<u8> {
-    let header = EthHeader {
-        destination: to,
-        source: from,
-        ethertype: EtherType::IPV4,
-    };
-    [&header.to_bytes()[..], packet].concat()
 }
 
 #[cfg(test)]

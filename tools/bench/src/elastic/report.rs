@@ -1,10 +1,10 @@
-//! JSON report.
+//! JSON and text report.
 
 use super::heavy::{self, Burst};
-use super::measure::{PacketBalance, Pause, percentile};
+use super::measure::{PacketBalance, Pause};
 use super::models::ModelFigures;
-use crate::report::{join, object, spread};
-use crate::stats::{Summary, round};
+use crate::report::{join, object, spread, table};
+use crate::stats::{Summary, percentile, round};
 use crate::watch::series::Series;
 use serde_json::{Value, json};
 use sluice_datapath::drop::DropReason;
@@ -54,7 +54,7 @@ impl Outcome {
     pub fn series(&self) -> Vec<Series> {
         let sessions = self.sessions;
         let model = |m: &ModelFigures| {
-            let name = format!("{}/{sessions}", m.model.name());
+            let name = format!("elastic/{}/{sessions}", m.model.name());
             let ratios = m.ratios.iter().copied();
             Series::ratio(name, "Mpps by the sources' alone", ratios).higher()
         };
@@ -123,7 +123,7 @@ fn model(figures: &ModelFigures, rtc: &ModelFigures) -> Value {
     } = figures.balance;
     let latency = &figures.latency;
     let mut value = json!({
-        "name": figures.model.name(),
+        "name": format!("elastic/{}", figures.model.name()),
         "ratio_to_rtc": round(figures.mpps.median / rtc.mpps.median),
         "source_limit_mpps": round(figures.source_mpps),
         "engine_mpps": round(figures.engine_mpps()),
@@ -174,4 +174,112 @@ pub fn to_json(outcome: &Outcome) -> Value {
         "results": results,
     });
     object("elastic", rest)
+}
+
+/// As tables.
+pub fn to_table(outcome: &Outcome) -> String {
+    let object = to_json(outcome);
+    let all = object["results"].as_array().cloned().unwrap_or_default();
+    let named = |names: &[&str]| -> Vec<&Value> {
+        let mut found = vec![];
+        for name in names {
+            found.extend(all.iter().filter(|r| r["name"] == *name));
+        }
+        found
+    };
+    let keys = |result: &Value, keys: &[&str]| -> Vec<String> {
+        keys.iter().map(|key| show(&result[*key])).collect()
+    };
+    let mut text = moves(&object["results"][0]);
+    let heads = "two workers|Mpps|to RTC|sources|engine|to RTC|latency us p50, p99, p99.9";
+    let models = named(&["elastic/rtc", "elastic/pipeline", "elastic/mixed"]);
+    let rows = models.into_iter().map(|r| {
+        let (mpps, engine) = (["mpps_median", "ratio_to_rtc"], "engine_ratio_to_rtc");
+        let mut cells = keys(
+            r,
+            &["name", mpps[0], mpps[1], "source_limit_mpps", "engine_mpps"],
+        );
+        cells.extend([show(&r[engine]), shares(r, "latency_us").join(", ")]);
+        (cells, String::new())
+    });
+    text += &format!("\n{}", table(heads, rows));
+    let heads =
+        "a worker's UEs heavy|bursts|levelled ms min-med-max|in 10 ms|not|throughput to before";
+    let heavy = named(&["elastic/heavy", "elastic/heavy_full"]);
+    let rows = heavy.into_iter().map(|r| {
+        let cells = vec![
+            show(&r["name"]),
+            format!("{}-{}", r["bursts"], r["bursts_disturbed"]),
+            range(r, "levelled_ms"),
+            show(&r["levelled_in_time"]),
+            show(&r["not_levelled"]),
+            range(r, "throughput_to_before"),
+        ];
+        (cells, String::new())
+    });
+    text += &format!("\n{}", table(heads, rows));
+    text += "\nIn virtual time, by what turns of the real workers cost:\n";
+    let models = ["rtc", "pipeline", "mixed"].map(|model| format!("elastic/virtual/{model}"));
+    let heads = "|workers|Mpps|to RTC|latency us p50, p99, p99.9";
+    let rows = named(&models.each_ref().map(|name| &name[..]));
+    let rows = rows.into_iter().map(|r| {
+        let mut cells = keys(r, &["name", "workers", "mpps", "ratio_to_rtc"]);
+        cells.push(shares(r, "latency_us").join(", "));
+        (cells, String::new())
+    });
+    text += &table(heads, rows);
+    for r in named(&["elastic/virtual/heavy/rtc", "elastic/virtual/heavy/mixed"]) {
+        text += &format!(
+            "{:<30}{:>3} workers: levelled in {} ms, {} of {} not; {} moves; {} lost without\n",
+            show(&r["name"]),
+            show(&r["workers"]),
+            range(r, "levelled_ms"),
+            r["not_levelled"],
+            r["bursts"],
+            r["moves_median"],
+            r["lost_without_scaling"],
+        );
+    }
+    text
+}
+
+fn moves(moves: &Value) -> String {
+    let rows = [
+        ("pause of an undisturbed move", "pause_us"),
+        ("pause, the disturbed included", "pause_all_us"),
+        ("from the order to the last token", "move_took_us"),
+    ];
+    let rows = rows.map(|(title, key)| {
+        let [p50, p99, p999] = shares(moves, key);
+        (vec![title.to_owned(), p50, p99, p999], String::new())
+    });
+    format!(
+        "{} moves at {} Mpps: {} lost, {} reordered\n{}{} moves met a gap of more than 50 us and are left out \
+         of the first and last line\n",
+        moves["moves"],
+        moves["rate_mpps"],
+        moves["lost"],
+        moves["reordered"],
+        table("microseconds|p50|p99|p99.9", rows),
+        moves["moves_disturbed"],
+    )
+}
+
+fn shares(value: &Value, key: &str) -> [String; 3] {
+    ["p50", "p99", "p999"].map(|share| show(&value[format!("{key}_{share}")]))
+}
+
+fn range(value: &Value, key: &str) -> String {
+    let ends = ["min", "median", "max"];
+    ends.map(|end| show(&value[format!("{key}_{end}")]))
+        .join(" ")
+}
+
+/// Nothing where nothing was measured.
+fn show(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
 }

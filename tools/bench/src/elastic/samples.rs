@@ -1,11 +1,11 @@
 //! Samples of poll cost by burst size, and of latency, in short intervals: the machine's speed
 //! changes from one moment to the next, so what is to be compared comes from the same moments.
 
-use super::measure::percentile;
 use super::models::full_load;
 use super::source::Pace;
 use super::testbed::Testbed;
 use super::turns::TurnSample;
+use crate::stats::percentile;
 use core::ops::RangeInclusive;
 use sluice_host::clock;
 use sluice_port::Packet;

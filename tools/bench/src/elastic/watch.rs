@@ -102,23 +102,11 @@ impl Watch {
             .any(|eye| eye.hiccup_ns.load(Relaxed) >= since_ns)
     }
 
-    /// The longest time that a worker was away since the last question; 0 if never longer than
+    /// The greatest of both workers since the last question: `gap_ns` is 0 if it was never longer than
     /// [`HICCUP_NS`].
-    pub fn take_gap_ns(&self) -> u64 {
-        let gaps = self.eyes.iter().map(|eye| eye.gap_ns.swap(0, Relaxed));
-        gaps.max().unwrap_or(0)
-    }
-
-    /// How long the worker was away that was so the longest, since the last question.
-    pub fn take_away_ns(&self) -> u64 {
-        let away = self.eyes.iter().map(|eye| eye.away_ns.swap(0, Relaxed));
-        away.max().unwrap_or(0)
-    }
-
-    /// The longest time of any packet looked at since the last question.
-    pub fn take_slowest_ns(&self) -> u64 {
-        let slowest = self.eyes.iter().map(|eye| eye.slowest_ns.swap(0, Relaxed));
-        slowest.max().unwrap_or(0)
+    pub fn take(&self, of: impl Fn(&Eye) -> &AtomicU64) -> u64 {
+        let all = self.eyes.iter().map(|eye| of(eye).swap(0, Relaxed));
+        all.max().unwrap_or(0)
     }
 
     /// Latencies of all packets are written down, or not.

@@ -1,8 +1,8 @@
 //! Open-loop packet arrivals: each has a time at which it is due, and how long it takes from then
-//! until it is sent is written down.
+//! until it is sent is written down in a histogram.
 
 use super::fifo::PACKETS;
-use super::histogram::Histogram;
+use crate::stats::Random;
 use sluice_mem::ticks;
 
 const MASK: usize = PACKETS - 1;
@@ -44,14 +44,9 @@ impl Arrivals {
     /// Nobody is away from the clock for `hiccup` ticks unless the machine has other things to do.
     pub fn new(apart_ticks: f64, hiccup: u64, seed: u64) -> Self {
         // Small seeds begin with small numbers otherwise.
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut gap = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            (-(1.0 - uniform).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32
-        };
+        let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut gap =
+            || (-(1.0 - random.uniform()).ln() * apart_ticks).min(f64::from(u32::MAX)) as u32;
         let mut gaps = Box::new([0; GAPS]);
         gaps.iter_mut().for_each(|place| *place = gap());
         level(&mut gaps[..], apart_ticks);
@@ -129,6 +124,46 @@ fn level(gaps: &mut [u32], apart_ticks: f64) {
     }
 }
 
+/// The longest time that is told apart: a minute.
+const LONGEST_NS: u64 = 60_000_000_000;
+/// Decimal digits of a time that are kept.
+const DIGITS: u8 = 2;
+
+/// How often each time occurred.
+#[derive(Clone, Debug)]
+pub struct Histogram(hdrhistogram::Histogram<u32>);
+
+impl Default for Histogram {
+    fn default() -> Self {
+        let bounded = hdrhistogram::Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
+        Self(bounded.expect("the bounds are in order"))
+    }
+}
+
+impl Histogram {
+    /// Counts one time.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.0.saturating_record(value);
+    }
+
+    /// Adds all that another counted.
+    pub fn merge(&mut self, other: &Self) {
+        let merged = self.0.add(&other.0);
+        debug_assert!(merged.is_ok(), "both have the same bounds");
+    }
+
+    /// All times counted.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The time that `share` of all do not exceed; 0 of none.
+    pub fn percentile(&self, share: f64) -> u64 {
+        self.0.value_at_quantile(share)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,5 +212,29 @@ mod tests {
         let both = arrivals.missed();
         assert_eq!((both.hiccups, both.packets), (2, 3));
         assert_eq!(arrivals.took().count(), 0);
+    }
+
+    #[test]
+    fn small_times_are_exact_and_percentiles_those_of_the_sorted_times() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.percentile(0.5), 0);
+        (1..=100).for_each(|value| histogram.add(value));
+        assert_eq!(histogram.percentile(0.5), 50);
+        assert_eq!(histogram.percentile(0.01), 1);
+        assert_eq!(histogram.percentile(1.0), 100);
+        let mut more = Histogram::default();
+        (0..100).for_each(|_| more.add(7));
+        histogram.merge(&more);
+        assert_eq!((histogram.count(), histogram.percentile(0.5)), (200, 7));
+    }
+
+    #[test]
+    fn long_times_are_told_within_a_hundredth_and_the_longest_kept() {
+        let mut histogram = Histogram::default();
+        histogram.add(123_456_789);
+        let found = histogram.percentile(1.0);
+        assert!(found.abs_diff(123_456_789) < 1_300_000, "{found}");
+        histogram.add(u64::MAX);
+        assert_eq!(histogram.count(), 2);
     }
 }

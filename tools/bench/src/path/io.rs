@@ -1,12 +1,14 @@
 //! In-memory ports of the measured worker.
 
 use super::fifo::Fifo;
+use super::testbed::Failure;
 use super::topology::{self, N3, N4, N6};
-use super::traffic::Direction;
+use super::traffic::{Direction, Flow, Frames};
 use crate::pfcp::port::N4Port;
 use sluice_port::{
     Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
 };
+use std::sync::Arc;
 
 /// What comes in at N3 must leave at N6, and the other way round.
 pub struct BenchIo<P: Packet> {
@@ -26,16 +28,28 @@ pub struct BenchIo<P: Packet> {
 pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
 
 impl<P: Packet> BenchIo<P> {
-    /// Doors to both FIFOs.
-    pub fn new(uplink: Fifo<P>, downlink: Fifo<P>) -> Self {
-        Self {
+    /// Doors to FIFOs of packets of `alloc`, which look like `frames`.
+    pub fn new(frames: Frames, alloc: &mut impl FnMut() -> Option<P>) -> Result<Self, Failure> {
+        let frames = Arc::new(frames);
+        let mut fifo = |direction| {
+            let fifo = Fifo::new(direction, frames.clone(), alloc);
+            fifo.ok_or("no packet buffers for the memory source")
+        };
+        Ok(Self {
             ports: topology::ports(super::fifo::PACKETS as u16),
-            uplink,
-            downlink,
+            uplink: fifo(Direction::Uplink)?,
+            downlink: fifo(Direction::Downlink)?,
             open: &[],
             n4: None,
             // Sessions are established before packets flow, and all neighbours are known.
             pool: Box::new(|| None),
+        })
+    }
+
+    /// From now on packets of these flows come in. All packets must be here.
+    pub fn set_flows(&mut self, flows: &Arc<[Flow]>) {
+        for fifo in self.fifos() {
+            fifo.set_flows(flows.clone());
         }
     }
 

@@ -1,16 +1,14 @@
 //! Open-loop latency at a share of what the path, or the limit, can do at the most; mixed traffic,
 //! both directions alike.
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, Histogram};
 use super::disturbance;
 use super::fifo::Check;
-use super::histogram::Histogram;
-use super::measure::{Bench, Effort, STAGES};
+use super::measure::{self, Bench, STAGES};
 use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use crate::report::HugePages;
+use crate::report::{Effort, HugePages};
 use crate::stats::Summary;
-use sluice_host::clock;
 use sluice_mem::ticks;
 use sluice_port::Packet;
 use std::time::{Duration, Instant};
@@ -25,8 +23,6 @@ const BOTH: [Direction; 2] = [Direction::Uplink, Direction::Downlink];
 const STAGE: usize = STAGES[2];
 /// A full turn takes 15 us; who is away for longer than this has lost the CPU.
 const HICCUP_NS: f64 = 50_000.0;
-/// Turns between two looks at the clock.
-const TURNS: usize = 32;
 
 /// Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -80,20 +76,14 @@ enum Who {
 #[derive(Clone, Copy)]
 struct Lap {
     percentiles: [f64; 3],
-    packets: f64,
     untimed: u64,
     away_ns: f64,
-    cpu_ns: f64,
-    wall_ns: f64,
+    turned: measure::Lap,
 }
 
 impl Lap {
-    fn ns(&self) -> f64 {
-        self.cpu_ns / self.packets
-    }
-
     fn mpps(&self) -> f64 {
-        self.packets * 1000.0 / (self.wall_ns - self.away_ns)
+        self.turned.packets * 1000.0 / (self.turned.wall_ns - self.away_ns)
     }
 }
 
@@ -113,7 +103,7 @@ pub fn measure<P: Packet>(
             // Packets that are all due already: the clock is read as often, so that what it costs
             // is part of what can be done at the most.
             set_arrivals(world, (0.0, ticks_per_ns), 1);
-            let ns_at_most = lap(bench, world, who, (share, ticks_per_ns))?.ns();
+            let ns_at_most = lap(bench, world, who, (share, ticks_per_ns))?.turned.ns();
             for (load, laps) in LOADS_PERCENT.into_iter().zip(&mut laps) {
                 // Each direction has half of the packets.
                 let apart_ns = 2.0 * ns_at_most * 100.0 / f64::from(load);
@@ -145,8 +135,8 @@ pub fn measure<P: Packet>(
             ratio: Summary::of(ratios[0].iter().copied()),
             ratios,
             reps: effort.reps,
-            preempted: 1.0 - sum(|lap| lap.cpu_ns) / sum(|lap| lap.wall_ns),
-            away: sum(|lap| lap.away_ns) / sum(|lap| lap.wall_ns),
+            preempted: 1.0 - sum(|lap| lap.turned.cpu_ns) / sum(|lap| lap.turned.wall_ns),
+            away: sum(|lap| lap.away_ns) / sum(|lap| lap.turned.wall_ns),
             untimed: both().map(|lap| lap.untimed).sum(),
             huge_pages,
         }
@@ -194,14 +184,8 @@ fn lap<P: Packet>(
     who: Who,
     (time, ticks_per_ns): (Duration, f64),
 ) -> Result<Lap, Failure> {
-    let (began, cpu_ns, packets) = (Instant::now(), clock::thread_cpu_ns(), world.returned());
-    while began.elapsed() < time {
-        for _ in 0..TURNS {
-            turn(bench, world, who)?;
-        }
-    }
-    let (wall_ns, cpu_ns) = (began.elapsed(), clock::thread_cpu_ns() - cpu_ns);
-    let packets = world.returned() - packets;
+    let turned = measure::lap(world, time, |world| turn(bench, world, who))?;
+    let packets = turned.packets as u64;
     let (mut took, mut untimed, mut away) = (Histogram::default(), 0, 0);
     for fifo in world.worker.io().fifos() {
         if let Some(arrivals) = fifo.set_arrivals(None) {
@@ -212,7 +196,7 @@ fn lap<P: Packet>(
         }
     }
     let timed = took.count();
-    if timed + untimed != packets as u64 {
+    if timed + untimed != packets {
         return Err(format!(
             "{timed} of {packets} packets have a time, {untimed} need none"
         ));
@@ -220,11 +204,9 @@ fn lap<P: Packet>(
     let ns = |share| took.percentile(share) as f64 / ticks_per_ns;
     Ok(Lap {
         percentiles: [0.5, 0.99, 0.999].map(ns),
-        packets: packets as f64,
         untimed,
         away_ns: away as f64 / ticks_per_ns,
-        cpu_ns: cpu_ns as f64,
-        wall_ns: wall_ns.as_nanos() as f64,
+        turned,
     })
 }
 

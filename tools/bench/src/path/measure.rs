@@ -4,7 +4,8 @@ use super::fifo::Check;
 use super::limit;
 use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
-use super::traffic::{Direction, OUTER_LEN, UplinkForm};
+use super::traffic::{Direction, Frames, OUTER_LEN, UplinkForm};
+use crate::report::Effort;
 use crate::stats::Summary;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
@@ -30,42 +31,55 @@ pub struct Case {
     pub variant: Variant,
 }
 
-impl Case {
-    const fn uplink(name: &'static str, form: UplinkForm, variant: Variant) -> Self {
-        Self {
-            name,
-            directions: &[Direction::Uplink],
-            form,
-            variant,
-        }
+const UP: &[Direction] = &[Direction::Uplink];
+const DOWN: &[Direction] = &[Direction::Downlink];
+const BOTH: &[Direction] = &[Direction::Uplink, Direction::Downlink];
+
+/// All of them.
+pub const CASES: [Case; 8] = {
+    use UplinkForm::{Bare, Checksum, LongChecksum, Usual};
+    [
+        case("path/ul/default", UP, Usual, Variant::Usual),
+        case("path/dl/default", DOWN, Usual, Variant::Usual),
+        case("path/mix/default", BOTH, Usual, Variant::Usual),
+        case("path/ul/checksum", UP, Checksum, Variant::Usual),
+        case("path/ul/checksum1400", UP, LongChecksum, Variant::Usual),
+        case("path/ul/no-psc", UP, Bare, Variant::Bare),
+        case("path/ul/foreign", UP, Usual, Variant::ForeignTeids),
+        case("path/ul/routes16", UP, Usual, Variant::Routes),
+    ]
+};
+
+const fn case(
+    name: &'static str,
+    directions: &'static [Direction],
+    form: UplinkForm,
+    variant: Variant,
+) -> Case {
+    Case {
+        name,
+        directions,
+        form,
+        variant,
     }
 }
 
-/// All of them.
-pub const CASES: [Case; 8] = [
-    Case::uplink("path/ul/default", UplinkForm::Usual, Variant::Usual),
-    Case {
-        name: "path/dl/default",
-        directions: &[Direction::Downlink],
-        form: UplinkForm::Usual,
-        variant: Variant::Usual,
-    },
-    Case {
-        name: "path/mix/default",
-        directions: &[Direction::Uplink, Direction::Downlink],
-        form: UplinkForm::Usual,
-        variant: Variant::Usual,
-    },
-    Case::uplink("path/ul/checksum", UplinkForm::Checksum, Variant::Usual),
-    Case::uplink(
-        "path/ul/checksum1400",
-        UplinkForm::LongChecksum,
-        Variant::Usual,
-    ),
-    Case::uplink("path/ul/no-psc", UplinkForm::Bare, Variant::Bare),
-    Case::uplink("path/ul/foreign", UplinkForm::Usual, Variant::ForeignTeids),
-    Case::uplink("path/ul/routes16", UplinkForm::Usual, Variant::Routes),
-];
+/// Times per packet, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// The path.
+    pub path: Summary,
+    /// The limit at its best stage.
+    pub limit: Summary,
+    /// Packets of that stage.
+    pub limit_stage: usize,
+    /// Source and sink alone.
+    pub source: Summary,
+    /// The path's time by that of the limit, by repetition.
+    pub ratios: Vec<f64>,
+    /// Share of the time in which another thread had the CPU.
+    pub preempted: f64,
+}
 
 sluice_mem::zeroable_struct! {
     /// What the limit's loop keeps of a session and direction: one cache line, which does not change with the
@@ -87,39 +101,16 @@ sluice_mem::zeroable_struct! {
     }
 }
 
-/// How long is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Repetitions that count; one more comes before them.
-    pub reps: usize,
-    /// Length of each.
-    pub each: Duration,
-}
-
-/// Times per packet, in nanoseconds.
-#[derive(Clone, Debug)]
-pub struct Figures {
-    /// The path.
-    pub path: Summary,
-    /// The limit at its best stage.
-    pub limit: Summary,
-    /// Packets of that stage.
-    pub limit_stage: usize,
-    /// Source and sink alone.
-    pub source: Summary,
-    /// The path's time by that of the limit, by repetition.
-    pub ratios: Vec<f64>,
-    /// Share of the time in which another thread had the CPU.
-    pub preempted: f64,
-}
-
-/// The limit's own tables.
+/// The limit's own tables, of both directions.
 pub struct Bench {
-    uplink: Arena<LimitLine>,
-    downlink: Arena<LimitLine>,
-    uplink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
-    downlink_fronts: Vec<[u8; 14 + OUTER_LEN]>,
-    /// Octets around the inner packets of the uplink.
+    uplink: Tables,
+    downlink: Tables,
+}
+
+struct Tables {
+    lines: Arena<LimitLine>,
+    fronts: Vec<[u8; 14 + OUTER_LEN]>,
+    /// Octets around the inner packets.
     outer_len: usize,
 }
 
@@ -129,25 +120,30 @@ impl Bench {
         let len = (2 * world.flows.len() as u32)
             .next_power_of_two()
             .max(SHARDS) as usize;
-        let arena = |name| Arena::new(name, len).map_err(|e| e.to_string());
+        let frames = Frames::to(world.variant.servers());
+        let tables = |name, fronts, outer_len| -> Result<Tables, Failure> {
+            Ok(Tables {
+                lines: Arena::new(name, len).map_err(|e| e.to_string())?,
+                fronts,
+                outer_len,
+            })
+        };
+        let outer_len = world.variant.form().outer_len();
         let mut bench = Self {
-            uplink: arena("limit-uplink")?,
-            downlink: arena("limit-downlink")?,
-            uplink_fronts: world.frames.uplink_fronts(),
-            downlink_fronts: world.frames.downlink_fronts(),
-            outer_len: world.variant.form().outer_len(),
+            uplink: tables("limit-uplink", frames.uplink_fronts(), outer_len)?,
+            downlink: tables("limit-downlink", frames.downlink_fronts(), OUTER_LEN)?,
         };
         for flow in world.flows.iter() {
             let mut line = LimitLine {
                 key: flow.teid,
                 teid: flow.gnb_teid,
-                peer: world.frames.way_out(flow) as u64,
+                peer: frames.way_out(flow) as u64,
                 ..LimitLine::default()
             };
-            bench.uplink.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
+            bench.uplink.lines.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
             line.key = flow.ue;
             line.peer = flow.gnb() as u64;
-            bench.downlink.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
+            bench.downlink.lines.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
         }
         Ok(bench)
     }
@@ -155,7 +151,7 @@ impl Bench {
     /// Sends the packets of all sessions through the limit and compares every byte.
     pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
         world.open(&[], Check::Every);
-        self.outer_len = world.variant.form().outer_len();
+        self.uplink.outer_len = world.variant.form().outer_len();
         let turns = world.flows.len().div_ceil(STAGES[2]);
         for _ in 0..turns {
             self.limit(world, Direction::Uplink, STAGES[2])?;
@@ -175,7 +171,7 @@ impl Bench {
         effort: Effort,
     ) -> Result<Figures, Failure> {
         world.set_form(case.form);
-        self.outer_len = case.form.outer_len();
+        self.uplink.outer_len = case.form.outer_len();
         let figures = self.measure_form(world, case, effort);
         world.set_form(world.variant.form());
         figures
@@ -229,26 +225,12 @@ impl Bench {
         stage: usize,
     ) -> Result<(), Failure> {
         let io = world.worker.io();
-        let done = match way {
-            Direction::Uplink => {
-                let lines = self.uplink.as_mut_slice();
-                limit::turn(
-                    (way, self.outer_len, &mut io.uplink),
-                    lines,
-                    &self.uplink_fronts,
-                    stage,
-                )
-            }
-            Direction::Downlink => {
-                let lines = self.downlink.as_mut_slice();
-                limit::turn(
-                    (way, OUTER_LEN, &mut io.downlink),
-                    lines,
-                    &self.downlink_fronts,
-                    stage,
-                )
-            }
+        let (tables, fifo) = match way {
+            Direction::Uplink => (&mut self.uplink, &mut io.uplink),
+            Direction::Downlink => (&mut self.downlink, &mut io.downlink),
         };
+        let from = (way, tables.outer_len, fifo);
+        let done = limit::turn(from, tables.lines.as_mut_slice(), &tables.fronts, stage);
         done.map(drop)
             .ok_or_else(|| "the limit does not know a session".to_owned())
     }
@@ -273,21 +255,22 @@ pub fn ns_per_packet<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Resul
     lap.map(|lap| lap.ns())
 }
 
+/// One repetition: the thread's CPU time, the time on the wall, and what came out.
 #[derive(Clone, Copy)]
-struct Lap {
-    cpu_ns: f64,
-    wall_ns: f64,
-    packets: f64,
+pub struct Lap {
+    pub cpu_ns: f64,
+    pub wall_ns: f64,
+    pub packets: f64,
 }
 
 impl Lap {
-    fn ns(&self) -> f64 {
+    pub fn ns(&self) -> f64 {
         self.cpu_ns / self.packets
     }
 }
 
 /// Lets `turn` run for `time`. The thread's CPU time counts, so that what others get is left out.
-fn lap<P: Packet>(
+pub fn lap<P: Packet>(
     world: &mut Testbed<P>,
     time: Duration,
     mut turn: impl FnMut(&mut Testbed<P>) -> Result<(), Failure>,

@@ -5,7 +5,6 @@
 
 mod arrivals;
 pub(crate) mod fifo;
-mod histogram;
 pub mod io;
 mod latency;
 mod limit;
@@ -14,35 +13,31 @@ pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
 mod report;
-pub(crate) mod servers;
 pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
 pub(crate) mod traffic;
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
-
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
-use crate::report::{Conditions, HugePages};
+use crate::machine;
+use crate::report::{Effort, HugePages, Judged, apart, preemption, quietest};
 use fifo::PACKETS;
-use measure::{Bench, CASES, Case, Effort, Figures};
+use measure::{Bench, CASES, Case, Figures};
 use report::{Outcome, Results};
-use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
+use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
 use smf::Variant;
 use std::time::Duration;
 use testbed::{Failure, Testbed};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 /// Packet memory, in MiB: both FIFOs' buffers take a quarter of it.
 const PACKET_MEMORY_MIB: u32 = 64;
 /// A disturbed measurement is made again, until there were so many.
 const ATTEMPTS: usize = 3;
-/// Repetitions of a quiet machine lie closer together than this share of their median.
-const SPREAD_MAX: f64 = 0.2;
-/// Beyond this share of time for others the caches are theirs, too.
-const PREEMPTED_MAX: f64 = 0.05;
 /// What the limit makes at the least on huge pages with a million sessions on a server core of
 /// 2024, four fifths of the 60 Mpps of a quiet one.
 const LIMIT_MPPS_MIN: f64 = 48.0;
@@ -50,7 +45,9 @@ const MANY_SESSIONS: u32 = 1_000_000;
 
 /// Measures.
 pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
-    let (eal, pool) = start(args).map_err(Failed::Lacking)?;
+    let cpu = args.cpu.map(usize::from);
+    let dpdk = machine::dpdk(PACKET_MEMORY_MIB, 3 * PACKETS as u32, cpu);
+    let (eal, pool) = dpdk.map_err(Failed::Lacking)?;
     let results = all(args, &eal, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&results, args.seconds),
@@ -60,26 +57,9 @@ pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
     })
 }
 
-fn start(args: &PathArgs) -> Result<(Eal, MbufPool), Failure> {
-    let eal = Eal::init(&EalConfig {
-        memory: Memory::Auto {
-            mib: PACKET_MEMORY_MIB,
-        },
-        main_cpus: args.cpu.map(|cpu| cpu.to_string()),
-        ..EalConfig::default()
-    });
-    let eal = eal.map_err(|e| e.to_string())?;
-    let config = PoolConfig {
-        packets: 3 * PACKETS as u32,
-        ..PoolConfig::default()
-    };
-    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
-    Ok((eal, pool))
-}
-
 fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
-    for &sessions in &args.sessions {
+    for &sessions in &args.packets.sessions {
         for variant in Variant::ALL {
             let wanted = |case: &Case| case.variant == variant && case.name.contains(&args.only);
             let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
@@ -90,7 +70,7 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
             }
             let (mut world, mut bench, huge_pages) = proven(sessions, variant, eal, pool)?;
             let effort = Effort {
-                reps: args.reps.into(),
+                reps: args.packets.reps.into(),
                 each: Duration::from_secs_f64(args.seconds),
             };
             for case in cases {
@@ -141,7 +121,7 @@ fn proven(
     Ok((world, bench, huge_pages))
 }
 
-/// One case, again and again while it is disturbed; the best attempt stands.
+/// One case, until nothing disturbs it.
 fn one(
     bench: &mut Bench,
     world: &mut Testbed<Mbuf>,
@@ -150,63 +130,42 @@ fn one(
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
     let sessions = world.flows.len() as u32;
-    let mut best: Option<Outcome> = None;
-    for attempts in 1..=ATTEMPTS {
+    let measure = || {
         eprintln!("{} with {sessions} sessions", case.name);
-        let figures = bench.measure(world, case, effort)?;
-        let outcome = Outcome {
-            name: case.name,
-            sessions,
-            conditions: Conditions {
-                disturbed: disturbed(&figures, sessions, huge_pages),
-                attempts,
-                reps: effort.reps,
-                preempted: figures.preempted,
-            },
-            figures,
-            memory: world.memory,
-            compared: world.verdict()?,
-            huge_pages,
-        };
-        if outcome.conditions.disturbed.is_none() {
-            return Ok(outcome);
-        }
-        if best
-            .as_ref()
-            .is_none_or(|b| outcome.figures.limit.median < b.figures.limit.median)
-        {
-            best = Some(outcome);
-        }
-    }
-    let best = best.map(|mut outcome| {
-        outcome.conditions.attempts = ATTEMPTS;
-        outcome
-    });
-    best.ok_or_else(|| "nothing was measured".to_owned())
+        bench.measure(world, case, effort)
+    };
+    let judge = |figures: &Figures| Judged {
+        disturbed: disturbed(figures, sessions, huge_pages),
+        preempted: figures.preempted,
+        ns: figures.limit.median,
+    };
+    let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
+    Ok(Outcome {
+        name: case.name,
+        sessions,
+        conditions,
+        figures,
+        memory: world.memory,
+        compared: world.verdict()?,
+        huge_pages,
+    })
 }
 
 /// Why the figures cannot be trusted, if so.
 fn disturbed(figures: &Figures, sessions: u32, huge_pages: HugePages) -> Option<String> {
     let spread = figures.path.spread().max(figures.limit.spread());
-    let why = disturbance(spread, figures.preempted);
-    if why.is_some() {
-        return why;
-    }
     let mpps = 1000.0 / figures.limit.median;
     let huge = huge_pages.packets && huge_pages.sessions;
-    if huge && sessions >= MANY_SESSIONS && mpps < LIMIT_MPPS_MIN {
-        return Some(format!(
+    let slow = huge && sessions >= MANY_SESSIONS && mpps < LIMIT_MPPS_MIN;
+    let slow = slow.then(|| {
+        format!(
             "the limit makes {mpps:.1} Mpps, less than {LIMIT_MPPS_MIN}: a busy or slow machine"
-        ));
-    }
-    None
+        )
+    });
+    disturbance(spread, figures.preempted).or(slow)
 }
 
 /// Repetitions far apart, or others who had the CPU.
 fn disturbance(spread: f64, preempted: f64) -> Option<String> {
-    if spread > SPREAD_MAX {
-        return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
-    }
-    let share = preempted * 100.0;
-    (preempted > PREEMPTED_MAX).then(|| format!("others had the CPU for {share:.0} % of the time"))
+    apart(spread).or_else(|| preemption(preempted, "the CPU"))
 }

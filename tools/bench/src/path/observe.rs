@@ -1,10 +1,10 @@
 //! Cost of observability on the path: metrics scrapes, statistics, traces.
 
 use super::fifo::Check;
-use super::measure::{Effort, ns_per_packet};
+use super::measure::ns_per_packet;
 use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use crate::report::HugePages;
+use crate::report::{Effort, HugePages};
 use crate::stats::Summary;
 use sluice::upf::metrics::{Snapshot, text};
 use sluice_datapath::trace::{Filter, Key};

@@ -7,7 +7,7 @@ use super::measure::Figures;
 use super::memory::Grown;
 use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
-use crate::report::{Conditions, HugePages, between, join, object, of, spread};
+use crate::report::{Conditions, HugePages, between, join, object, of, spread, table};
 use crate::stats::{Summary, round};
 use crate::watch::series::Series;
 use serde_json::{Value, json};
@@ -201,10 +201,7 @@ fn latency_lines(l: &Latency) -> String {
 }
 
 fn observed_json(o: &Observed) -> Value {
-    let cost = |share: Summary| {
-        let [min, median, max] = [share.min, share.median, share.max].map(|s| s * 100.0);
-        spread("percent", Summary { min, median, max })
-    };
+    let cost = |share: Summary| spread("percent", share.map(|s| s * 100.0));
     let figures = json!({
         "name": observe::NAME,
         "sessions": o.sessions,
@@ -222,7 +219,9 @@ fn observed_json(o: &Observed) -> Value {
 
 fn observed_line(o: &Observed) -> String {
     let cost = |share: Summary| {
-        let [median, min, max] = [share.median, share.min, share.max].map(|s| s * 100.0);
+        let Summary {
+            median, min, max, ..
+        } = share.map(|s| s * 100.0);
         format!("{median:+.1} % ({min:+.1} to {max:+.1})")
     };
     format!(
@@ -239,25 +238,22 @@ fn observed_line(o: &Observed) -> String {
 
 /// For people.
 pub fn to_table(results: &Results) -> String {
-    let mut text = format!(
-        "{:<18}{:>10}{:>8}{:>22}{:>10}{:>8}{:>12}  {}\n",
-        "", "sessions", "Mpps", "ns/packet (min-max)", "limit ns", "ratio", "B/session", "pages"
-    );
-    for o in &results.outcomes {
+    let row = |o: &Outcome| {
         let Figures { path, limit, .. } = o.figures;
-        let times = between(path, 1);
-        let bytes = o.bytes().map_or("-".to_owned(), |b| b.to_string());
-        let pages = o.huge_pages.name();
-        text += &format!(
-            "{:<18}{:>10}{:>8.1}{times:>22}{:>10.1}{:>8.2}{bytes:>12}  {pages}\n",
-            o.name,
-            o.sessions,
-            1000.0 / path.median,
-            limit.median,
-            o.ratio(),
-        );
-        text += &o.conditions.line();
-    }
+        let cells = vec![
+            o.name.to_owned(),
+            o.sessions.to_string(),
+            format!("{:.1}", 1000.0 / path.median),
+            between(path, 1),
+            format!("{:.1}", limit.median),
+            format!("{:.2}", o.ratio()),
+            o.bytes().map_or("-".to_owned(), |b| b.to_string()),
+            o.huge_pages.name().to_owned(),
+        ];
+        (cells, o.conditions.line())
+    };
+    let heads = "|sessions|Mpps|ns/packet (min-max)|limit ns|ratio|B/session|pages";
+    let mut text = table(heads, results.outcomes.iter().map(row));
     text.extend(results.latencies.iter().map(latency_lines));
     text.extend(results.observed.iter().map(observed_line));
     text

@@ -1,6 +1,6 @@
 //! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
-use super::servers::Servers;
+use super::peers::Servers;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::{Flow, UplinkForm};
 use sluice_control::core::Env;
@@ -20,16 +20,6 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 250);
 /// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
 const RATE_KBPS: u64 = 10_000_000;
 
-/// Who chooses the UPF's TEIDs (TS 29.244, 5.5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Teids {
-    /// The UPF.
-    #[default]
-    Ours,
-    /// The SMF: the path finds them by a hash table.
-    Foreign,
-}
-
 /// What a UPF is asked to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Variant {
@@ -48,14 +38,6 @@ impl Variant {
     /// All.
     pub const ALL: [Self; 4] = [Self::Usual, Self::ForeignTeids, Self::Routes, Self::Bare];
 
-    /// Who chooses TEIDs.
-    pub fn teids(self) -> Teids {
-        match self {
-            Self::ForeignTeids => Teids::Foreign,
-            Self::Usual | Self::Routes | Self::Bare => Teids::Ours,
-        }
-    }
-
     /// The data network's servers.
     pub fn servers(self) -> Servers {
         match self {
@@ -73,101 +55,58 @@ impl Variant {
     }
 }
 
-/// The SMF's side of N4, without a socket.
+/// What every emulated SMF has: who it is, what it names, and how far it has counted.
 #[derive(Debug)]
-pub struct Smf {
-    cp: CpNode,
-    teids: Teids,
-    network: Arc<Network>,
-    container: bool,
+pub struct CpSide {
+    pub node: CpNode,
+    pub network: Arc<Network>,
     sequence: u32,
 }
 
-impl Smf {
-    /// An SMF that talks by the book (TS 29.244, Release 17).
-    pub fn new(teids: Teids) -> Self {
+impl CpSide {
+    /// Of an SMF at this address.
+    pub fn new(address: Ipv4Addr) -> Self {
         let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
-            cp: CpNode::new(ADDRESS),
-            teids,
+            node: CpNode::new(address),
             network: Arc::new(network),
-            container: true,
             sequence: 0,
         }
     }
 
-    /// Sessions from now on have packets without PDU Session Container, or with one.
-    pub fn set_container(&mut self, container: bool) {
-        self.container = container;
-    }
-
-    /// Where its datagrams come from.
+    /// Where its datagrams come from, if there is no socket.
     pub fn address(&self) -> SocketAddr {
-        SocketAddr::from((ADDRESS, sluice_wire::pfcp::PORT))
+        SocketAddr::from((self.node.ipv4, sluice_wire::pfcp::PORT))
     }
 
-    /// Writes an Association Setup Request.
-    pub fn associate(&mut self, out: &mut [u8], now: NtpTime) -> Result<usize, Full> {
-        let header = Header {
-            message_type: MessageType::ASSOCIATION_SETUP_REQUEST,
-            seid: None,
-            sequence: self.next_sequence(),
-            priority: None,
-        };
+    /// Writes an Association Setup Request of an SMF that started then.
+    pub fn associate(&mut self, out: &mut [u8], started: NtpTime) -> Result<usize, Full> {
+        let sequence = self.next_sequence();
+        let header = Header::node(MessageType::ASSOCIATION_SETUP_REQUEST, sequence);
         let request = AssociationSetupRequest {
-            node_id: self.cp.node_id.as_wire(),
-            recovery_time_stamp: now,
+            node_id: self.node.node_id.as_wire(),
+            recovery_time_stamp: started,
             ..AssociationSetupRequest::default()
         };
         write_message(out, &header, |w| request.emit(w))
     }
 
-    /// Writes the Session Establishment Request of session `index`: PDR and FAR for each
-    /// direction, session AMBR, MBR and gate of the flow, a volume URR.
-    pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
-        let sequence = self.next_sequence();
-        let gnb_teid = topology::gnb_teid(index);
-        let rate = BitRate {
-            uplink_kbps: RATE_KBPS,
-            downlink_kbps: RATE_KBPS,
-        };
-        let foreign = Teid::new(topology::foreign_teid(index)).map(|teid| Tunnel {
-            teid,
-            ipv4: topology::UPF_N3,
-        });
-        let plan = SessionPlan {
-            uplink: match (self.teids, foreign) {
-                (Teids::Foreign, Some(tunnel)) => UplinkTeid::ChosenByCp(tunnel),
-                _ => UplinkTeid::ChosenByUp,
-            },
-            ambr: Some(rate),
-            flow_mbr: Some(rate),
-            measured: true,
-            container: self.container,
-            gnb: Teid::new(gnb_teid).map(|teid| Tunnel {
-                teid,
-                ipv4: topology::gnb_address(gnb_teid as usize % GNBS),
-            }),
-            ..SessionPlan::new(topology::ue_address(index), self.network.clone(), QFI)
-        };
-        let seid = seid_of(index);
-        encode_establishment(out, Dialect::Ts, &self.cp, &plan, seid, sequence)
-    }
-
-    fn next_sequence(&mut self) -> SequenceNumber {
+    /// Of the next request.
+    pub fn next_sequence(&mut self) -> SequenceNumber {
         self.sequence = self.sequence.wrapping_add(1);
         SequenceNumber::wrapping(self.sequence)
     }
 }
 
 /// The SMF's SEID of session `index`; 0 names none.
-fn seid_of(index: u32) -> Seid {
+pub fn cp_seid(index: u32) -> Seid {
     Seid(u64::from(index) + 1)
 }
 
-/// What comes back from the UPF.
+/// An SMF that talks by the book (TS 29.244, Release 17), without a socket.
 #[derive(Debug)]
-pub struct Answers<P> {
+pub struct Smf<P> {
+    pub cp: CpSide,
     /// By session; of no meaning where no answer came yet.
     pub flows: Vec<Flow>,
     /// Sessions established.
@@ -180,10 +119,11 @@ pub struct Answers<P> {
     packets: core::marker::PhantomData<fn() -> P>,
 }
 
-impl<P> Answers<P> {
-    /// None yet, with room for `sessions`.
+impl<P> Smf<P> {
+    /// With room for `sessions`.
     pub fn new(sessions: u32, variant: Variant) -> Self {
         Self {
+            cp: CpSide::new(ADDRESS),
             variant,
             // Not zero, so that its memory is there and no session's.
             flows: vec![Flow::new(0, 0, Ipv4Addr::UNSPECIFIED); sessions as usize],
@@ -194,9 +134,29 @@ impl<P> Answers<P> {
         }
     }
 
-    /// Whether packets have a PDU Session Container.
-    pub fn has_container(&self) -> bool {
-        self.variant != Variant::Bare
+    /// Writes the Session Establishment Request of session `index`: PDR and FAR for each
+    /// direction, session AMBR, MBR and gate of the flow, a volume URR.
+    pub fn establish(&mut self, out: &mut [u8], index: u32) -> Result<usize, Full> {
+        let sequence = self.cp.next_sequence();
+        let gnb_teid = topology::gnb_teid(index);
+        let rate = BitRate {
+            uplink_kbps: RATE_KBPS,
+            downlink_kbps: RATE_KBPS,
+        };
+        let tunnel = |teid, ipv4| Teid::new(teid).map(|teid| Tunnel { teid, ipv4 });
+        let foreign = tunnel(topology::foreign_teid(index), topology::UPF_N3);
+        let foreign = foreign.filter(|_| self.variant == Variant::ForeignTeids);
+        let plan = SessionPlan {
+            uplink: foreign.map_or(UplinkTeid::ChosenByUp, UplinkTeid::ChosenByCp),
+            ambr: Some(rate),
+            flow_mbr: Some(rate),
+            measured: true,
+            container: self.variant != Variant::Bare,
+            gnb: tunnel(gnb_teid, topology::gnb_address(gnb_teid as usize % GNBS)),
+            ..SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI)
+        };
+        let (node, seid) = (&self.cp.node, cp_seid(index));
+        encode_establishment(out, Dialect::Ts, node, &plan, seid, sequence)
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -222,9 +182,9 @@ impl<P> Answers<P> {
             .created_pdr
             .iter()
             .find_map(|pdr| pdr.local_f_teid.first());
-        let chosen = match self.variant.teids() {
-            Teids::Ours => f_teid.and_then(|f| f.teid()),
-            Teids::Foreign => Teid::new(topology::foreign_teid(index as u32)),
+        let chosen = match self.variant {
+            Variant::ForeignTeids => Teid::new(topology::foreign_teid(index as u32)),
+            _ => f_teid.and_then(|f| f.teid()),
         };
         let teid = chosen.ok_or("no F-TEID was chosen")?;
         let flow = usize::try_from(index)
@@ -240,7 +200,7 @@ impl<P> Answers<P> {
     }
 }
 
-impl<P> Outbox for Answers<P> {
+impl<P> Outbox for Smf<P> {
     fn send(&mut self, _: SocketAddr, bytes: &[u8]) {
         if let Err(why) = self.read(bytes) {
             self.refused.get_or_insert(why);
@@ -248,7 +208,7 @@ impl<P> Outbox for Answers<P> {
     }
 }
 
-impl<P: Packet> Env for Answers<P> {
+impl<P: Packet> Env for Smf<P> {
     type Packet = P;
 
     /// All neighbours are known, so the control core sends no frames.

@@ -1,14 +1,14 @@
-//! Testbed: a UPF as `sluice upf` assembles it, with one worker between two memory FIFOs and
-//! sessions that were established over N4.
+//! The testbed of all benchmarks: a UPF as `sluice upf` assembles it, with sessions that were
+//! established over N4; here with one worker between two memory FIFOs.
 
-use super::fifo::{Check, Fifo};
+use super::fifo::Check;
 use super::io::BenchIo;
 use super::memory;
-use super::peers::Peers;
-use super::servers::Servers;
-use super::smf::{Answers, Smf, Teids, Variant};
+use super::peers::{Peers, Servers};
+use super::smf::{Smf, Variant};
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Frames, UplinkForm};
+use crate::stats::Random;
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
@@ -20,7 +20,7 @@ use sluice_datapath::trace::Filter;
 use sluice_datapath::worker::Worker;
 use sluice_host::clock;
 use sluice_n4::{Instant, NodeId};
-use sluice_port::{Packet, PortId, PortIo, QueueId};
+use sluice_port::{Packet, PortIo, QueueId};
 use sluice_session::{Config, UpFunction};
 use sluice_wire::pfcp::value::NtpTime;
 use std::net::Ipv4Addr;
@@ -31,14 +31,15 @@ const WINDOW: u32 = 64;
 /// The UPF's address on N4.
 pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// The UPF and its sessions.
-pub struct Testbed<P: Packet> {
-    core: Core<P>,
+/// A UPF that is not what it should be.
+pub type Failure = String;
+
+/// The UPF and its sessions, with one worker at these ports.
+pub struct Upf<I: PortIo> {
+    core: Core<I::Packet>,
     /// The measured worker.
-    pub worker: Worker<BenchIo<P>>,
+    pub worker: Worker<I>,
     stats: Arc<WorkerStats>,
-    /// What the frames look like.
-    pub frames: Arc<Frames>,
     /// The sessions in the random order in which they send.
     pub flows: Arc<[Flow]>,
     /// Memory that sessions take.
@@ -47,57 +48,33 @@ pub struct Testbed<P: Packet> {
     pub variant: Variant,
 }
 
-/// A UPF that is not what it should be.
-pub type Failure = String;
+/// The same between two memory FIFOs.
+pub type Testbed<P> = Upf<BenchIo<P>>;
 
-impl<P: Packet> Testbed<P> {
-    /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
-    pub fn build(
-        sessions: u32,
-        variant: Variant,
-        mut alloc: impl FnMut() -> Option<P>,
-    ) -> Result<Self, Failure> {
-        let mut answers = Answers::new(sessions, variant);
-        let frames = Arc::new(Frames::to(variant.servers()));
-        let mut fifo = |direction| {
-            let fifo = Fifo::new(direction, frames.clone(), &mut alloc);
-            fifo.ok_or("no packet buffers for the memory source")
-        };
-        let io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+impl<I: PortIo> Upf<I> {
+    /// Starts a UPF for `sessions` sessions and establishes them.
+    pub fn start(sessions: u32, variant: Variant, io: I) -> Result<Self, Failure> {
+        let mut smf = Smf::new(sessions, variant);
         let before_bytes = memory::used_bytes();
-        let (mut core, mut worker) = start(Size::of(sessions).to(variant.servers()), io)?;
-        let smf = (variant.teids(), &mut answers);
-        establish(sessions, &mut core, &mut worker, smf)?;
-        let grown = memory::Grown::since(before_bytes, &core, sessions);
-        shuffle(&mut answers.flows);
-        let flows: Arc<[Flow]> = answers.flows.into();
-        for fifo in worker.io().fifos() {
-            fifo.set_flows(flows.clone());
-            fifo.set_form(variant.form());
-        }
+        let (mut core, mut workers) = start(Size::of(sessions).to(variant.servers()), [io])?;
+        establish(&mut core, &mut workers, &mut smf)?;
+        let memory = memory::Grown::since(before_bytes, &core, sessions);
+        shuffle(&mut smf.flows);
+        let [worker] = workers;
         Ok(Self {
+            memory,
             variant,
-            stats: core.end().stats()[0].clone(),
-            core,
-            worker,
-            frames,
-            flows,
-            memory: grown,
+            ..Self::of(core, worker, smf.flows)
         })
     }
 
     /// Of a UPF whose sessions somebody else established; `flows` are all that there are.
-    pub fn of(core: Core<P>, mut worker: Worker<BenchIo<P>>, flows: Vec<Flow>) -> Self {
-        let flows: Arc<[Flow]> = flows.into();
-        for fifo in worker.io().fifos() {
-            fifo.set_flows(flows.clone());
-        }
+    pub fn of(core: Core<I::Packet>, worker: Worker<I>, flows: Vec<Flow>) -> Self {
         Self {
             stats: core.end().stats()[0].clone(),
             core,
             worker,
-            frames: Arc::default(),
-            flows,
+            flows: flows.into(),
             memory: memory::Grown::UNKNOWN,
             variant: Variant::Usual,
         }
@@ -134,6 +111,32 @@ impl<P: Packet> Testbed<P> {
     /// The packet ledger.
     pub fn ledger(&self) -> Ledger {
         self.core.ledger()
+    }
+
+    /// Ends it.
+    pub fn stop(self) {
+        self.worker.stop();
+    }
+}
+
+impl<P: Packet> Testbed<P> {
+    /// Starts a UPF for `sessions` sessions and establishes them; `alloc` gives fresh packets.
+    pub fn build(
+        sessions: u32,
+        variant: Variant,
+        mut alloc: impl FnMut() -> Option<P>,
+    ) -> Result<Self, Failure> {
+        let io = BenchIo::new(Frames::to(variant.servers()), &mut alloc)?;
+        let mut world = Self::start(sessions, variant, io)?.filled();
+        world.set_form(variant.form());
+        Ok(world)
+    }
+
+    /// Packets of all sessions come from now on.
+    pub fn filled(mut self) -> Self {
+        let flows = self.flows.clone();
+        self.worker.io().set_flows(&flows);
+        self
     }
 
     /// Sends the packets of all sessions through both directions and compares every byte.
@@ -189,7 +192,7 @@ impl<P: Packet> Testbed<P> {
         for fifo in self.worker.io().fifos() {
             fifo.free();
         }
-        self.worker.stop();
+        self.stop();
     }
 }
 
@@ -200,8 +203,6 @@ pub struct Size {
     pub sessions: u32,
     /// TEIDs of ours.
     pub endpoints: u32,
-    /// Extension blocks.
-    pub blocks: u32,
     /// Where the gNBs are.
     pub peers: Peers,
     /// Where the data network's servers are.
@@ -214,7 +215,6 @@ impl Size {
         Self {
             sessions,
             endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
-            blocks: sessions + 1,
             peers: Peers::default(),
             servers: Servers::One,
         }
@@ -226,23 +226,29 @@ impl Size {
     }
 }
 
-/// Core and worker as `sluice upf` assembles them.
-pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>), Failure> {
+/// A control core and its workers.
+type Assembled<I, const N: usize> = (Core<<I as PortIo>::Packet>, [Worker<I>; N]);
+
+/// Core and workers as `sluice upf` assembles them; each worker polls the queues of its number.
+pub fn start<I: PortIo, const N: usize>(
+    size: Size,
+    ios: [I; N],
+) -> Result<Assembled<I, N>, Failure> {
     let Size { sessions, .. } = size;
     let pool = topology::pool(sessions);
     let foreign = sessions.saturating_mul(2);
     let layout = Layout::new(size.endpoints, &[pool], foreign).map_err(|e| e.to_string())?;
     let plan = Plan {
         layout: layout.clone(),
-        blocks: size.blocks,
-        workers: 1,
+        blocks: sessions + 1,
+        workers: N,
     };
-    let (seeds, end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
+    let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);
-    let mut polled = vec![polled(N3), polled(N6)];
-    if io.ports().len() > usize::from(topology::N4.0) {
+    let mut ports = vec![N3, N6];
+    if ios[0].ports().len() > usize::from(topology::N4.0) {
         interfaces.interfaces.push(topology::n4_interface());
-        polled.push(self::polled(topology::N4));
+        ports.push(topology::N4);
     }
     let control = Control::new(interfaces).map_err(|e| e.to_string())?;
     let config = Config {
@@ -254,62 +260,58 @@ pub fn start<I: PortIo>(size: Size, io: I) -> Result<(Core<I::Packet>, Worker<I>
         heartbeat_interval_ms: 0,
         ..sluice_n4::Config::new(NodeId::v4(N4_ADDRESS), time().wall)
     };
+    let grown = seeds.into_iter().zip(ios).map(|(seed, io)| {
+        let queue = QueueId(seed.id().0.into());
+        let polled: Vec<_> = ports
+            .iter()
+            .map(|port| Polled { port: *port, queue })
+            .collect();
+        end.polls(seed.id(), &polled);
+        seed.grow(io, polled, queue)
+    });
+    let workers = grown.collect::<Vec<_>>().try_into();
+    let workers = workers.map_err(|_| "a worker for each of the ports")?;
     let core = Core::new(control, UpFunction::new(config, n4, foreign), end);
-    let seed = seeds.into_iter().next().ok_or("no worker")?;
-    Ok((core, seed.grow(io, polled, QueueId(0))))
+    Ok((core, workers))
 }
 
-fn polled(port: PortId) -> Polled {
-    Polled {
-        port,
-        queue: QueueId(0),
-    }
-}
-
-/// Establishes `sessions` sessions over N4 through `core`.
+/// Establishes all sessions of `smf` over N4, while nobody else has the workers.
 pub fn establish<I: PortIo>(
-    sessions: u32,
     core: &mut Core<I::Packet>,
-    worker: &mut Worker<I>,
-    (teids, answers): (Teids, &mut Answers<I::Packet>),
+    workers: &mut [Worker<I>],
+    smf: &mut Smf<I::Packet>,
 ) -> Result<(), Failure> {
-    let mut smf = Smf::new(teids);
-    smf.set_container(answers.has_container());
+    let (from, sessions) = (smf.cp.address(), smf.flows.len() as u32);
     let mut message = [0; 2048];
     let too_long = |_| "a request is too long";
-    let len = smf.associate(&mut message, time().wall).map_err(too_long)?;
-    core.datagram(time(), smf.address(), &message[..len], answers);
-    if !answers.associated {
+    let associated = smf.cp.associate(&mut message, time().wall);
+    let len = associated.map_err(too_long)?;
+    core.datagram(time(), from, &message[..len], smf);
+    if !smf.associated {
         return Err("the UPF refused the association".to_owned());
     }
     for index in 0..sessions {
         let len = smf.establish(&mut message, index).map_err(too_long)?;
-        core.datagram(time(), smf.address(), &message[..len], answers);
+        core.datagram(time(), from, &message[..len], smf);
         if index % WINDOW == WINDOW - 1 || index == sessions - 1 {
-            settle(core, worker, answers);
+            // Until all transactions have come back and their answers are out.
+            while core.end().under_way() > 0 {
+                for worker in &mut *workers {
+                    worker.turn(clock::monotonic_ns());
+                }
+                core.turn(time(), smf);
+            }
         }
-        if let Some(why) = &answers.refused {
+        if let Some(why) = &smf.refused {
             return Err(format!("session {index} was refused: {why}"));
         }
     }
-    match answers.established == sessions as usize {
+    match smf.established == sessions as usize {
         true => Ok(()),
         false => Err(format!(
             "{} of {sessions} sessions were established",
-            answers.established
+            smf.established
         )),
-    }
-}
-
-/// Until all transactions have come back and their answers are out.
-fn settle<I: PortIo>(
-    core: &mut Core<I::Packet>,
-    worker: &mut Worker<I>,
-    answers: &mut Answers<I::Packet>,
-) {
-    while core.end().under_way() > 0 {
-        worker.turn(clock::monotonic_ns());
-        core.turn(time(), answers);
     }
 }
 
@@ -323,13 +325,10 @@ pub fn time() -> Time {
     }
 }
 
-/// Fisher and Yates, with Marsaglia's xorshift from a fixed seed: every run has the same order.
+/// Fisher and Yates, from a fixed seed: every run has the same order.
 pub fn shuffle(flows: &mut [Flow]) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for last in (1..flows.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        flows.swap(last, (state % (last as u64 + 1)) as usize);
+        flows.swap(last, random.below(last + 1));
     }
 }

@@ -1,8 +1,7 @@
 //! Topology of the benchmark: one UPF between 16 gNBs on a link and a data network behind a
 //! gateway, addresses of RFC 5737.
 
-use super::peers::{Peers, ROUTER, ROUTER_MAC};
-use super::servers::Servers;
+use super::peers::{Peers, ROUTER, ROUTER_MAC, Servers};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::tables::Prefix;

@@ -4,8 +4,7 @@
 //! so that filling one costs a copy and a handful of stores. The tests build every frame anew
 //! with an independent library and compare.
 
-use super::peers::{Peers, ROUTER_MAC};
-use super::servers::{Servers, station};
+use super::peers::{Peers, ROUTER_MAC, Servers, station};
 use super::topology::{DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, UPF_N3, gnb_address, gnb_mac};
 use serde::{Deserialize, Serialize};
 use sluice_wire::checksum::{Sum, update_u16};
@@ -45,8 +44,9 @@ const UDP_AT: usize = eth::LEN + ipv4::LEN;
 /// Where the outer UDP source port stands; which one is the sender's choice (TS 29.281, 4.4.2.3).
 const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
-const INNER_TTL: u8 = 64;
-const INNER_PORTS: (u16, u16) = (40_000, 443);
+pub const INNER_TTL: u8 = 64;
+pub const UE_PORT: u16 = 40_000;
+pub const SERVER_PORT: u16 = 443;
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -128,7 +128,8 @@ impl Flow {
 
     /// Of a session whose UE talks to `server`.
     pub fn to(server: Ipv4Addr, teid: u32, gnb_teid: u32, ue: Ipv4Addr) -> Self {
-        let packet = inner(ue, server, INNER_PORTS, INNER_TTL);
+        let ends = [(ue, UE_PORT), (server, SERVER_PORT)];
+        let packet = inner(ends, INNER_TTL, INNER_LEN, true);
         let word = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
         Self {
             teid,
@@ -194,55 +195,36 @@ struct OtherForms {
 }
 
 impl OtherForms {
-    fn new(
-        usual: &[[u8; TUNNEL_LEN]; GNBS],
-        downlink: &[[u8; TUNNEL_LEN]; GNBS],
-        out: &[u8; PLAIN_LEN],
-    ) -> Self {
-        let bare = |frame: &[u8; TUNNEL_LEN]| {
-            let teid = Teid::new(1).expect("1 is a TEID");
-            let gtpu = g_pdu_header(teid, INNER_LEN).expect(SHORT);
-            let payload = [&gtpu, &frame[14 + OUTER_LEN..]].concat();
-            let frame = resized(&frame[..42], &payload);
-            <[u8; BARE_LEN]>::try_from(frame).expect("the header is 8 octets shorter")
+    fn new(usual: &[[u8; TUNNEL_LEN]; GNBS]) -> Self {
+        let ue = Ipv4Addr::UNSPECIFIED;
+        let up = |ttl, len| inner([(ue, UE_PORT), (SERVER, SERVER_PORT)], ttl, len, false);
+        let down = inner(
+            [(SERVER, SERVER_PORT), (ue, UE_PORT)],
+            INNER_TTL - 1,
+            INNER_LEN,
+            true,
+        );
+        let from = |gnb, container, inner: &[u8]| {
+            let packet = outer((gnb_address(gnb), UPF_N3), container, inner);
+            frame(N3_MAC, gnb_mac(gnb), &packet)
         };
-        let lengthened = |inner: &[u8]| {
-            let mut inner = inner.to_vec();
-            inner.resize(LONG_INNER_LEN, 0xa7);
-            inner[2..4].copy_from_slice(&(LONG_INNER_LEN as u16).to_be_bytes());
-            inner[24..26].copy_from_slice(&(LONG_INNER_LEN as u16 - 20).to_be_bytes());
-            // No checksum (RFC 768).
-            inner[26..28].fill(0);
-            inner
-        };
-        let long = |frame: &[u8; TUNNEL_LEN]| {
-            let inner = lengthened(&frame[14 + OUTER_LEN..]);
-            let mut gtpu = frame[42..14 + OUTER_LEN].to_vec();
-            gtpu[2..4].copy_from_slice(&(LONG_INNER_LEN as u16 + 8).to_be_bytes());
-            resized(&frame[..42], &[gtpu, inner].concat())
-        };
-        let long: Vec<Vec<u8>> = usual.iter().map(long).collect();
+        let container = Some(ShortContainer::uplink(QFI));
+        let long_inner = up(INNER_TTL, LONG_INNER_LEN);
+        let long: Vec<_> = (0..GNBS)
+            .map(|gnb| from(gnb, container, &long_inner))
+            .collect();
         Self {
             sums: core::array::from_fn(|gnb| datagram_sum(&usual[gnb])),
-            bare: usual.each_ref().map(bare),
-            bare_downlink: downlink.each_ref().map(bare),
+            bare: core::array::from_fn(|gnb| fixed(&from(gnb, None, &up(INNER_TTL, INNER_LEN)))),
+            bare_downlink: core::array::from_fn(|gnb| {
+                let packet = outer((UPF_N3, gnb_address(gnb)), None, &down);
+                fixed(&frame(gnb_mac(gnb), N3_MAC, &packet))
+            }),
             long_sums: core::array::from_fn(|gnb| datagram_sum(&long[gnb])),
-            long_out: [&out[..14], &lengthened(&out[14..])].concat(),
+            long_out: frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1, LONG_INNER_LEN)),
             long,
         }
     }
-}
-
-/// An Ethernet, IPv4 and UDP header with their lengths made right for `payload`, and that behind them.
-fn resized(headers: &[u8], payload: &[u8]) -> Vec<u8> {
-    let mut out = [headers, payload].concat();
-    let udp_len = (8 + payload.len()) as u16;
-    out[16..18].copy_from_slice(&(20 + udp_len).to_be_bytes());
-    out[38..40].copy_from_slice(&udp_len.to_be_bytes());
-    out[24..26].fill(0);
-    let sum = Sum::of(&out[14..34]).finish();
-    out[24..26].copy_from_slice(&sum.to_be_bytes());
-    out
 }
 
 /// The sum of pseudo header and datagram with zeros where TEID, inner checksums and UE stand (RFC 768).
@@ -292,7 +274,7 @@ const OUTER_DESTINATION_AT: usize = eth::LEN + ipv4::DESTINATION;
 
 impl Routed {
     fn new(address: Ipv4Addr) -> Self {
-        let container = ShortContainer::uplink(QFI);
+        let container = Some(ShortContainer::uplink(QFI));
         let packet = outer((address, UPF_N3), container, &[0; INNER_LEN]);
         Self {
             address: address.octets(),
@@ -310,27 +292,25 @@ impl Routed {
 
 impl Default for Frames {
     fn default() -> Self {
-        let ue = Ipv4Addr::UNSPECIFIED;
-        let up = |ttl| inner(ue, SERVER, INNER_PORTS, ttl);
-        let down = |ttl| inner(SERVER, ue, (INNER_PORTS.1, INNER_PORTS.0), ttl);
-        let gnbs: [_; GNBS] = core::array::from_fn(|i| (gnb_address(i), gnb_mac(i)));
-        let uplink_in = gnbs.map(|(gnb, mac)| {
-            let container = ShortContainer::uplink(QFI);
-            let outer = outer((gnb, UPF_N3), container, &up(INNER_TTL));
-            frame(N3_MAC, mac, &outer)
+        let (ue, server) = ((Ipv4Addr::UNSPECIFIED, UE_PORT), (SERVER, SERVER_PORT));
+        let up = |ttl| inner([ue, server], ttl, INNER_LEN, true);
+        let down = |ttl| inner([server, ue], ttl, INNER_LEN, true);
+        let uplink_in = core::array::from_fn(|gnb| {
+            let container = Some(ShortContainer::uplink(QFI));
+            let packet = outer((gnb_address(gnb), UPF_N3), container, &up(INNER_TTL));
+            fixed(&frame(N3_MAC, gnb_mac(gnb), &packet))
         });
-        let uplink_out = frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1));
-        let downlink_out = gnbs.map(|(gnb, mac)| {
-            let container = ShortContainer::downlink(QFI, false);
-            let outer = outer((UPF_N3, gnb), container, &down(INNER_TTL - 1));
-            frame(mac, N3_MAC, &outer)
+        let downlink_out = core::array::from_fn(|gnb| {
+            let container = Some(ShortContainer::downlink(QFI, false));
+            let packet = outer((UPF_N3, gnb_address(gnb)), container, &down(INNER_TTL - 1));
+            fixed(&frame(gnb_mac(gnb), N3_MAC, &packet))
         });
         Self {
-            others: OtherForms::new(&uplink_in, &downlink_out, &uplink_out),
+            others: OtherForms::new(&uplink_in),
             servers: Servers::One,
             uplink_in,
-            uplink_out,
-            downlink_in: frame(N6_MAC, DN_MAC, &down(INNER_TTL)),
+            uplink_out: fixed(&frame(DN_MAC, N6_MAC, &up(INNER_TTL - 1))),
+            downlink_in: fixed(&frame(N6_MAC, DN_MAC, &down(INNER_TTL))),
             downlink_out,
             peers: Peers::default(),
             routed: Vec::new(),
@@ -491,14 +471,14 @@ impl Frames {
 
     /// What the limit writes in front of downlink packets, by gNB: Ethernet and outer header.
     pub fn downlink_fronts(&self) -> Vec<[u8; 14 + OUTER_LEN]> {
-        self.downlink_out.iter().map(|frame| front(frame)).collect()
+        self.downlink_out.iter().map(|frame| fixed(frame)).collect()
     }
 
     /// What the limit writes in front of uplink packets, by [`Frames::way_out`]: the first 14 bytes
     /// count.
     pub fn uplink_fronts(&self) -> Vec<[u8; 14 + OUTER_LEN]> {
         let to = |number| {
-            let mut front = front(&self.uplink_out);
+            let mut front = fixed(&self.uplink_out);
             put(&mut front, 0, &station(number).0);
             front
         };
@@ -509,13 +489,6 @@ impl Frames {
     pub fn way_out(&self, flow: &Flow) -> usize {
         self.servers.number(flow.ue)
     }
-}
-
-fn front(frame: &[u8]) -> [u8; 14 + OUTER_LEN] {
-    frame
-        .first_chunk()
-        .copied()
-        .expect("frames are longer than their headers")
 }
 
 /// Writes the fields of the inner packet that a flow determines; `ue_at` is where the UE's
@@ -549,49 +522,66 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
     frame[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-fn inner(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), ttl: u8) -> [u8; INNER_LEN] {
-    let mut packet: [u8; INNER_LEN] = core::array::from_fn(|i| i as u8);
+/// UDP over IPv4 between these ends, of `len` octets, with a UDP checksum or none.
+pub fn inner([from, to]: [(Ipv4Addr, u16); 2], ttl: u8, len: usize, summed: bool) -> Vec<u8> {
     let header = Ipv4Header {
         ttl,
-        ..Ipv4Header::new(Protocol::UDP, src, dst)
+        ..Ipv4Header::new(Protocol::UDP, from.0, to.0)
     };
     let ports = UdpHeader {
-        source_port: ports.0,
-        destination_port: ports.1,
+        source_port: from.1,
+        destination_port: to.1,
     };
-    let udp = ports.to_bytes(src, dst, &packet[28..]).expect(SHORT);
-    packet[..20].copy_from_slice(&header.to_bytes(INNER_LEN - 20).expect(SHORT));
-    packet[20..28].copy_from_slice(&udp);
-    packet
+    let payload: Vec<u8> = (28..len).map(|i| i as u8).collect();
+    let udp = match summed {
+        true => ports.to_bytes(from.0, to.0, &payload),
+        false => ports.to_bytes_unsummed(payload.len()),
+    };
+    let ip = header.to_bytes(len - 20).expect(SHORT);
+    [&ip[..], &udp.expect(SHORT), &payload].concat()
 }
 
-fn outer((src, dst): (Ipv4Addr, Ipv4Addr), container: ShortContainer, inner: &[u8]) -> Vec<u8> {
-    // Each session's TEID is written over this one.
-    let teid = Teid::new(1).expect("1 is a TEID");
-    let gtpu = g_pdu_header_with_container(teid, container, inner.len()).expect(SHORT);
+/// The same in a tunnel; each session's TEID is written over the one that stands there.
+pub fn outer(
+    (src, dst): (Ipv4Addr, Ipv4Addr),
+    container: Option<ShortContainer>,
+    inner: &[u8],
+) -> Vec<u8> {
+    let (teid, len) = (Teid::new(1).expect("1 is a TEID"), inner.len());
+    let gtpu = match container {
+        Some(container) => {
+            let header = g_pdu_header_with_container(teid, container, len);
+            header.expect(SHORT).to_vec()
+        }
+        None => g_pdu_header(teid, len).expect(SHORT).to_vec(),
+    };
     let ports = UdpHeader {
         source_port: 0xc000,
         destination_port: PORT,
     };
-    let udp = ports.to_bytes_unsummed(16 + inner.len()).expect(SHORT);
+    let udp = ports.to_bytes_unsummed(gtpu.len() + len).expect(SHORT);
     let header = Ipv4Header {
         dont_fragment: true,
         ..Ipv4Header::new(Protocol::UDP, src, dst)
     };
-    let ip = header.to_bytes(8 + 16 + inner.len()).expect(SHORT);
+    let ip = header.to_bytes(8 + gtpu.len() + len).expect(SHORT);
     [&ip[..], &udp, &gtpu, inner].concat()
 }
 
-const SHORT: &str = "a packet of 64 bytes fits every length field";
+const SHORT: &str = "a packet that fits into the MTU fits every length field";
 
-fn frame<const N: usize>(to: MacAddr, from: MacAddr, packet: &[u8]) -> [u8; N] {
+/// The same on Ethernet.
+pub fn frame(to: MacAddr, from: MacAddr, packet: &[u8]) -> Vec<u8> {
     let header = EthHeader {
         destination: to,
         source: from,
         ethertype: EtherType::IPV4,
     };
-    let mut out = [0; N];
-    out[..14].copy_from_slice(&header.to_bytes());
-    out[14..].copy_from_slice(packet);
-    out
+    [&header.to_bytes()[..], packet].concat()
+}
+
+/// A frame, or its beginning.
+fn fixed<const N: usize>(frame: &[u8]) -> [u8; N] {
+    let first = frame.first_chunk().copied();
+    first.expect("frames are longer than their headers")
 }

@@ -158,8 +158,8 @@ fn settle<P: Packet>(worker: &mut Worker<BenchIo<P>>) {
 }
 
 fn open<P: Packet>(io: &mut BenchIo<P>, flows: Arc<[Flow]>) {
+    io.set_flows(&flows);
     for fifo in io.fifos() {
-        fifo.set_flows(flows.clone());
         fifo.set_check(Check::Sampled);
     }
 }

@@ -1,7 +1,6 @@
 //! Request generator: sends a series of requests and records response times.
 
-use super::clock::Clock;
-use super::preemption::Away;
+use super::clock::{Away, Clock};
 use super::script::Script;
 use arrayvec::ArrayVec;
 use sluice_host::clock;

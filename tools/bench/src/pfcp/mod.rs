@@ -8,41 +8,38 @@
 mod clock;
 pub mod flow;
 pub mod lifecycle;
-mod limit;
 pub mod load;
 pub mod measure;
 pub mod n4_transport;
 pub mod port;
-pub(crate) mod preemption;
 mod report;
-mod ring;
+pub mod ring;
 pub mod script;
-pub(crate) mod subscribers;
-mod table;
+pub mod subscribers;
 pub mod testbed;
 mod turns;
-pub mod variety;
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
 
 use super::args::PfcpArgs;
 use super::path::fifo::PACKETS;
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
-use crate::report::Conditions;
+use crate::machine;
+use crate::report::{self as common, Judged, apart, quietest};
 use load::Wire;
 use measure::{Case, Figures, measure};
-use n4_transport::{Datagrams, Door, RingDoor, SocketWire};
+use n4_transport::{Datagrams, Door, SocketWire};
 use port::PortDoor;
 use report::{Outcome, Run};
+use ring::RingDoor;
 use sluice_control::core::Env;
-use sluice_host::thread;
 use sluice_n4::counters::Counter;
-use sluice_port_dpdk::{Eal, EalConfig, Mbuf, MbufPool, Memory, PoolConfig};
+use sluice_port_dpdk::{Mbuf, MbufPool};
+use subscribers::Variety;
 use testbed::{Cpus, Loop, Testbed};
-use variety::Variety;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 /// Packet memory, in MiB.
 const PACKET_MEMORY_MIB: u32 = 64;
@@ -50,10 +47,6 @@ const PACKET_MEMORY_MIB: u32 = 64;
 const ATTEMPTS: usize = 2;
 /// Of these 15 in 100 delete a session: with so many there are sessions left to be asked in the end.
 const MESSAGES_PER_SESSION: u64 = 4;
-/// Repetitions of a quiet machine lie closer together than this share of their median.
-const SPREAD_MAX: f64 = 0.2;
-/// Beyond this share of time for others the caches are theirs, too.
-const PREEMPTED_MAX: f64 = 0.05;
 
 /// Measures.
 pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
@@ -65,47 +58,18 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
             args.messages, args.sessions
         )));
     }
-    let cpus = cpus(args).map_err(Failed::Lacking)?;
-    let (_eal, pool) = start(cpus).map_err(Failed::Lacking)?;
+    let what = "one for the N4 loop, one for worker and generator";
+    let [n4, worker] = machine::two_cpus(&args.cpus, what).map_err(Failed::Lacking)?;
+    let cpus = Cpus { n4, worker };
+    let dpdk = machine::dpdk(PACKET_MEMORY_MIB, 5 * PACKETS as u32, Some(n4));
+    let (_eal, pool) = dpdk.map_err(Failed::Lacking)?;
     let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;
     Ok(Measured {
         json: report::to_json(&outcomes, &run, args.sessions),
-        table: table::to_table(&outcomes, &run),
+        table: report::to_table(&outcomes, &run),
         series: report::series(&outcomes, &run, args.sessions),
         fault: None,
     })
-}
-
-fn cpus(args: &PfcpArgs) -> Result<Cpus, Failure> {
-    let allowed = thread::allowed_cpus().map_err(|e| e.to_string())?;
-    match (&args.cpus[..], &allowed[..]) {
-        ([n4, worker], _) => Ok(Cpus {
-            n4: usize::from(*n4),
-            worker: usize::from(*worker),
-        }),
-        (_, [n4, worker, ..]) => Ok(Cpus {
-            n4: *n4,
-            worker: *worker,
-        }),
-        _ => Err("two CPUs are needed: one for the N4 loop, one for worker and generator".into()),
-    }
-}
-
-fn start(cpus: Cpus) -> Result<(Eal, MbufPool), Failure> {
-    let eal = Eal::init(&EalConfig {
-        memory: Memory::Auto {
-            mib: PACKET_MEMORY_MIB,
-        },
-        main_cpus: Some(cpus.n4.to_string()),
-        ..EalConfig::default()
-    });
-    let eal = eal.map_err(|e| e.to_string())?;
-    let config = PoolConfig {
-        packets: 5 * PACKETS as u32,
-        ..PoolConfig::default()
-    };
-    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
-    Ok((eal, pool))
 }
 
 fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Run), Failure> {
@@ -125,7 +89,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
     }
     if dpdk.name.contains(&args.only) {
-        let mut n4 = PortDoor::new(fresh());
+        let mut n4 = PortDoor(fresh());
         outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
     for (case, datagrams) in [(socket, Datagrams::Apart), (together, Datagrams::Together)] {
@@ -138,7 +102,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     if "pfcp/dpdk/flow".contains(&args.only) {
         eprintln!("pfcp/dpdk/flow");
         world.connect_all(&mut door, &mut wire)?;
-        let mut n4 = PortDoor::new(fresh());
+        let mut n4 = PortDoor(fresh());
         flow = Some(flow::measure(
             &mut world,
             (&mut n4, &mut n4_wire),
@@ -208,7 +172,7 @@ fn cases(args: &PfcpArgs) -> [Case; 4] {
     ]
 }
 
-/// One case, again and again while it is disturbed; the best attempt stands.
+/// One case, until nothing disturbs it.
 fn one(
     world: &mut Testbed<Mbuf>,
     (door, wire): (
@@ -217,48 +181,29 @@ fn one(
     ),
     case: Case,
 ) -> Result<Outcome, Failure> {
-    let mut best: Option<Outcome> = None;
-    for attempts in 1..=ATTEMPTS {
+    let measure = || {
         eprintln!("{}", case.name);
-        let figures = measure(world, (door, wire), &case)?;
-        let outcome = Outcome {
-            case,
-            sessions: world.subscribers.all.len() as u32,
-            variety: world.subscribers.variety,
-            conditions: Conditions {
-                disturbed: disturbance(&figures),
-                attempts,
-                reps: case.reps,
-                preempted: figures.preempted,
-            },
-            figures,
-        };
-        let faster = |b: &Outcome| outcome.figures.busy_ns.median < b.figures.busy_ns.median;
-        if outcome.conditions.disturbed.is_none() {
-            return Ok(outcome);
+        measure(world, (&mut *door, &mut *wire), &case)
+    };
+    let judge = |figures: &Figures| {
+        let spread = figures.rate_per_s.spread().max(figures.busy_ns.spread());
+        Judged {
+            disturbed: apart(spread).or_else(|| preemption(figures.preempted)),
+            preempted: figures.preempted,
+            ns: figures.busy_ns.median,
         }
-        if best.as_ref().is_none_or(faster) {
-            best = Some(outcome);
-        }
-    }
-    let best = best.map(|mut outcome| {
-        outcome.conditions.attempts = ATTEMPTS;
-        outcome
-    });
-    best.ok_or_else(|| "nothing was measured".to_owned())
-}
-
-/// Why the figures cannot be trusted, if so.
-fn disturbance(figures: &Figures) -> Option<String> {
-    let spread = figures.rate_per_s.spread().max(figures.busy_ns.spread());
-    if spread > SPREAD_MAX {
-        return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
-    }
-    preemption(figures.preempted)
+    };
+    let (figures, conditions) = quietest((ATTEMPTS, case.reps), measure, judge)?;
+    Ok(Outcome {
+        case,
+        sessions: world.subscribers.all.len() as u32,
+        variety: world.subscribers.variety,
+        conditions,
+        figures,
+    })
 }
 
 /// Others had the CPUs for too much of the time.
 fn preemption(preempted: f64) -> Option<String> {
-    let share = preempted * 100.0;
-    (preempted > PREEMPTED_MAX).then(|| format!("others had the CPUs for {share:.0} % of the time"))
+    common::preemption(preempted, "the CPUs")
 }

@@ -1,14 +1,15 @@
-//! N4 transports of the benchmark: the stand-in for a port, and the daemon's kernel socket on
-//! loopback.
+//! N4 transports of the benchmark, here the daemon's kernel socket on loopback; and the limit: the
+//! cheapest loop that could answer at all.
 
 use super::load::Wire;
-use super::ring::{self, Near, RemoteEnd};
 use sluice::upf::n4::{N4, Outside};
 use sluice_control::core::{Core, Env};
 use sluice_host::netns::Ns;
 use sluice_host::udp::{BATCH_MAX, DATAGRAM_MAX, RecvBatch, SendBatch, UdpSocket};
-use sluice_port::Packet;
+use sluice_n4::Outbox;
 use sluice_port_dpdk::MbufPool;
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Cause, Header, IeType, write_message};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
@@ -31,39 +32,9 @@ pub trait Door {
 
     /// A turn of the cheapest loop that could answer. Returns how many datagrams there were.
     fn limit(&mut self, _: &mut Core<<Self::Around as Env>::Packet>) -> usize {
-        let work = self.receive(super::limit::answer_all);
+        let work = self.receive(super::n4_transport::answer_all);
         self.flush();
         work
-    }
-}
-
-/// The stand-in for a port; it knows one peer.
-pub struct RingDoor<P> {
-    near: Near<P>,
-    peer: SocketAddr,
-}
-
-impl<P> RingDoor<P> {
-    /// Both ends.
-    pub fn pair(peer: SocketAddr) -> (Self, RemoteEnd) {
-        let (near, far) = ring::pair();
-        (Self { near, peer }, far)
-    }
-}
-
-impl<P: Packet> Door for RingDoor<P> {
-    type Around = Near<P>;
-
-    fn receive(&mut self, handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Near<P>)) -> usize {
-        self.near.receive(self.peer, handle)
-    }
-
-    fn around(&mut self) -> &mut Near<P> {
-        &mut self.near
-    }
-
-    fn flush(&mut self) {
-        self.near.flush();
     }
 }
 
@@ -148,5 +119,35 @@ impl Wire for SocketWire {
             take(datagram.bytes);
         }
         taken
+    }
+}
+
+/// Answers requests.
+pub fn answer_all(requests: &[(SocketAddr, &[u8])], out: &mut impl Outbox) {
+    for (peer, request) in requests {
+        answer(*peer, request, out);
+    }
+}
+
+/// Answers one request with "accepted", whatever it asks for.
+#[inline]
+fn answer(peer: SocketAddr, request: &[u8], out: &mut impl Outbox) {
+    let Ok((header, _)) = Header::parse(request) else {
+        return;
+    };
+    let Some(message_type) = header.message_type.response() else {
+        return;
+    };
+    let header = Header {
+        message_type,
+        seid: header.seid.map(|_| Seid(1)),
+        ..header
+    };
+    let mut answer = [0; 32];
+    let written = write_message(&mut answer, &header, |w| {
+        w.ie(IeType::CAUSE, |w| w.u8(Cause::REQUEST_ACCEPTED.0))
+    });
+    if let Ok(len) = written {
+        out.send(peer, &answer[..len]);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::load::Wire;
 use super::n4_transport::Door;
+use crate::path::io::Pool;
 use crate::path::topology::{N4, N4_MAC, N4_SMF, N4_UPF, SMF_MAC};
 use core::net::SocketAddr;
 use sluice_control::core::{Core, Env};
@@ -13,7 +14,6 @@ use sluice_port::{Burst, Packet};
 use sluice_wire::eth::{EthHeader, EtherType};
 use sluice_wire::ipv4::{HEADER_LEN, Ipv4Header, Protocol};
 use sluice_wire::udp::{self, UdpHeader};
-use std::marker::PhantomData;
 
 /// Frames under way in one direction.
 const FRAMES: usize = 1024;
@@ -34,11 +34,11 @@ pub struct N4Port<P> {
 pub struct PortWire<P: Packet> {
     to_port: Producer<P>,
     from_port: Consumer<P>,
-    alloc: Box<dyn FnMut() -> Option<P> + Send>,
+    alloc: Pool<P>,
 }
 
 /// Both ends; the wire makes frames of packets of `alloc`.
-pub fn pair<P: Packet>(alloc: Box<dyn FnMut() -> Option<P> + Send>) -> (N4Port<P>, PortWire<P>) {
+pub fn pair<P: Packet>(alloc: Pool<P>) -> (N4Port<P>, PortWire<P>) {
     let (to_port, from_wire) = spsc(FRAMES, 0);
     let (to_wire, from_port) = spsc(FRAMES, 0);
     let wire = PortWire {
@@ -130,38 +130,19 @@ fn write_request<P: Packet>(packet: &mut P, message: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// The N4 loop's side: packets come to the core by its own rings.
-pub struct PortDoor<P> {
-    around: PortAround<P>,
-}
-
-/// What the core needs beside its rings.
-pub struct PortAround<P> {
-    alloc: Box<dyn FnMut() -> Option<P> + Send>,
-    packets: PhantomData<fn() -> P>,
-}
-
-impl<P: Packet> PortDoor<P> {
-    /// Answers are written into packets of `alloc`.
-    pub fn new(alloc: Box<dyn FnMut() -> Option<P> + Send>) -> Self {
-        Self {
-            around: PortAround {
-                alloc,
-                packets: PhantomData,
-            },
-        }
-    }
-}
+/// The N4 loop's side: packets come to the core by its own rings, answers are written into packets of
+/// this pool.
+pub struct PortDoor<P>(pub Pool<P>);
 
 impl<P: Packet> Door for PortDoor<P> {
-    type Around = PortAround<P>;
+    type Around = Self;
 
-    fn receive(&mut self, _: impl FnMut(&[(SocketAddr, &[u8])], &mut Self::Around)) -> usize {
+    fn receive(&mut self, _: impl FnMut(&[(SocketAddr, &[u8])], &mut Self)) -> usize {
         0
     }
 
-    fn around(&mut self) -> &mut Self::Around {
-        &mut self.around
+    fn around(&mut self) -> &mut Self {
+        self
     }
 
     fn flush(&mut self) {}
@@ -189,7 +170,7 @@ impl<P: Packet> Door for PortDoor<P> {
 fn turn_round<P: Packet>(packet: &mut P) -> Option<()> {
     let mut answer = Answer::default();
     let request = packet.data().get(HEADERS..)?;
-    super::limit::answer_all(&[(SocketAddr::from((N4_SMF, 0)), request)], &mut answer);
+    super::n4_transport::answer_all(&[(SocketAddr::from((N4_SMF, 0)), request)], &mut answer);
     let len = answer.len;
     packet.truncate(HEADERS);
     packet
@@ -222,15 +203,15 @@ impl Outbox for Answer {
     }
 }
 
-impl<P> Outbox for PortAround<P> {
+impl<P> Outbox for PortDoor<P> {
     /// Everybody here was heard on the port: what comes this way is lost, and missed.
     fn send(&mut self, _: SocketAddr, _: &[u8]) {}
 }
 
-impl<P: Packet> Env for PortAround<P> {
+impl<P: Packet> Env for PortDoor<P> {
     type Packet = P;
 
     fn alloc(&mut self) -> Option<P> {
-        (self.alloc)()
+        (self.0)()
     }
 }

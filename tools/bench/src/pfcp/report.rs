@@ -3,10 +3,10 @@
 use super::flow::{FlowFigures, RATE_PER_S};
 use super::measure::{Case, Figures};
 use super::preemption;
+use super::subscribers::Variety;
 use super::testbed::Cpus;
-use super::variety::Variety;
 use crate::path::memory::Grown;
-use crate::report::{Conditions, join, object, spread};
+use crate::report::{Conditions, between, join, object, spread, table};
 use crate::stats::round;
 use crate::watch::series::Series;
 use serde_json::{Map, Value, json};
@@ -139,7 +139,7 @@ impl Outcome {
 }
 
 /// Who runs where, in words.
-pub fn placement(cpus: Cpus) -> String {
+fn placement(cpus: Cpus) -> String {
     format!(
         "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
         cpus.n4, cpus.worker
@@ -175,4 +175,62 @@ fn flow_json(flow: &FlowFigures) -> Value {
         "lost": flow.lost,
     });
     join(figures, spread("path_ns", flow.busy_ns))
+}
+
+/// For people.
+pub fn to_table(outcomes: &[Outcome], run: &Run) -> String {
+    let row = |o: &Outcome| {
+        let f = &o.figures;
+        let trips = (f.open.p50, f.open.p99, o.case.rate_per_s);
+        let cells = vec![
+            o.case.name.to_owned(),
+            o.sessions.to_string(),
+            between(f.rate_per_s, 0),
+            between(f.busy_ns, 0),
+            format!("{:.0}", f.limit_busy_ns.median),
+            format!("{:.2}", o.ratio()),
+            format!("{:.1}/{:.1} at {:.0}", trips.0, trips.1, trips.2),
+        ];
+        let (by, undisturbed) = (o.case.carried_by, undisturbed(o));
+        let below = format!("  {by}\n  {undisturbed}\n{}", o.conditions.line());
+        (cells, below)
+    };
+    let heads =
+        "|sessions|messages/s (min-max)|ns/message (min-max)|limit ns|ratio|rtt us p50/p99 at rate";
+    let mut text = table(heads, outcomes.iter().map(row));
+    if let Some(flow) = &run.flow {
+        text += &format!(
+            "pfcp/dpdk/flow    {:.0} modifications/s beside {} packets: {} lost, {} ns a packet \
+             instead of {} ({:+.1} %)\n",
+            flow.rate_per_s.median,
+            flow.packets,
+            flow.lost,
+            between(flow.busy_ns, 0),
+            between(flow.quiet_ns, 0),
+            flow.slowdown() * 100.0,
+        );
+    }
+    text += &format!("{}\n", placement(run.cpus));
+    if let Some(o) = outcomes.first() {
+        let (peers, ambrs) = o.variety.counts();
+        text += &format!("sessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n");
+    }
+    text += &format!(
+        "{} sessions stood at the end; {} packets compared\n",
+        run.proven, run.compared
+    );
+    text
+}
+
+/// Round trips while nobody took a CPU away.
+fn undisturbed(o: &Outcome) -> String {
+    let f = &o.figures;
+    format!(
+        "rtt us p50/p99/max {:.1}/{:.1}/{:.1} at {:.0} while both threads had their CPUs: {:.1} % of the requests",
+        f.undisturbed.p50,
+        f.undisturbed.p99,
+        f.undisturbed.max,
+        o.case.rate_per_s,
+        f.undisturbed_share.median * 100.0,
+    )
 }

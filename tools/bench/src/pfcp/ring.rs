@@ -2,6 +2,8 @@
 //! N4 datagrams to the control core and take its answers. There are no Ethernet, IP and UDP headers
 //! on it, and no NIC.
 
+use super::load::Wire;
+use super::n4_transport::Door;
 use arrayvec::ArrayVec;
 use sluice_control::core::Env;
 use sluice_mem::ring::{Consumer, Producer, spsc};
@@ -38,11 +40,12 @@ impl Datagram {
     }
 }
 
-/// The N4 loop's end.
-pub struct Near<P> {
+/// The N4 loop's end; it knows one peer.
+pub struct RingDoor<P> {
+    peer: SocketAddr,
     requests: Consumer<Datagram>,
     answers: Producer<Datagram>,
-    /// On their way with the next [`flush`](Self::flush).
+    /// On their way with the next flush.
     written: ArrayVec<Datagram, BATCH>,
     free: Vec<Datagram>,
     packets: PhantomData<fn() -> P>,
@@ -51,7 +54,7 @@ pub struct Near<P> {
 }
 
 /// The SMFs' end.
-pub struct RemoteEnd {
+pub struct RingWire {
     requests: Producer<Datagram>,
     answers: Consumer<Datagram>,
     /// On their way with the next flush.
@@ -59,44 +62,45 @@ pub struct RemoteEnd {
     free: Vec<Datagram>,
 }
 
-/// Both ends.
-pub fn pair<P>() -> (Near<P>, RemoteEnd) {
-    let (to_near, from_far) = spsc(BUFFERS, 0);
-    let (to_far, from_near) = spsc(BUFFERS, 0);
-    let buffers = |n| {
-        let fresh = || Datagram {
-            len: 0,
-            bytes: Box::new([0; ROOM]),
+impl<P> RingDoor<P> {
+    /// Both ends.
+    pub fn pair(peer: SocketAddr) -> (Self, RingWire) {
+        let (to_near, from_far) = spsc(BUFFERS, 0);
+        let (to_far, from_near) = spsc(BUFFERS, 0);
+        let buffers = || {
+            let fresh = || Datagram {
+                len: 0,
+                bytes: Box::new([0; ROOM]),
+            };
+            (0..BUFFERS / 2).map(|_| fresh()).collect::<Vec<_>>()
         };
-        (0..n).map(|_| fresh()).collect::<Vec<_>>()
-    };
-    let near = Near {
-        requests: from_far,
-        answers: to_far,
-        written: ArrayVec::new(),
-        free: buffers(BUFFERS / 2),
-        packets: PhantomData,
-        lost: 0,
-    };
-    let far = RemoteEnd {
-        requests: to_near,
-        answers: from_near,
-        written: ArrayVec::new(),
-        free: buffers(BUFFERS / 2),
-    };
-    (near, far)
+        let near = Self {
+            peer,
+            requests: from_far,
+            answers: to_far,
+            written: ArrayVec::new(),
+            free: buffers(),
+            packets: PhantomData,
+            lost: 0,
+        };
+        let far = RingWire {
+            requests: to_near,
+            answers: from_near,
+            written: ArrayVec::new(),
+            free: buffers(),
+        };
+        (near, far)
+    }
 }
 
-impl<P> Near<P> {
-    /// Hands up to [`BATCH`] requests of `peer` to `handle`. Returns how many there were.
-    pub fn receive(
-        &mut self,
-        peer: SocketAddr,
-        mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self),
-    ) -> usize {
+impl<P: Packet> Door for RingDoor<P> {
+    type Around = Self;
+
+    fn receive(&mut self, mut handle: impl FnMut(&[(SocketAddr, &[u8])], &mut Self)) -> usize {
         let mut requests = ArrayVec::<Datagram, BATCH>::new();
         self.requests.pop_burst(&mut requests);
-        let datagrams: ArrayVec<_, BATCH> = requests.iter().map(|r| (peer, r.bytes())).collect();
+        let from = self.peer;
+        let datagrams: ArrayVec<_, BATCH> = requests.iter().map(|r| (from, r.bytes())).collect();
         if !datagrams.is_empty() {
             handle(&datagrams, self);
         }
@@ -105,9 +109,17 @@ impl<P> Near<P> {
         self.free.extend(requests);
         taken
     }
+
+    fn around(&mut self) -> &mut Self {
+        self
+    }
+
+    fn flush(&mut self) {
+        self.send_written();
+    }
 }
 
-impl<P> Outbox for Near<P> {
+impl<P> Outbox for RingDoor<P> {
     fn send(&mut self, _: SocketAddr, bytes: &[u8]) {
         let Some(mut answer) = self.free.pop() else {
             self.lost += 1;
@@ -119,22 +131,22 @@ impl<P> Outbox for Near<P> {
             return;
         }
         if self.written.is_full() {
-            self.flush();
+            self.send_written();
         }
         self.written.push(answer);
     }
 }
 
-impl<P> Near<P> {
+impl<P> RingDoor<P> {
     /// Sends what was written since the last time, together.
-    pub fn flush(&mut self) {
+    fn send_written(&mut self) {
         self.answers.push_burst(&mut self.written);
         self.lost += self.written.len() as u64;
         self.free.extend(self.written.drain(..));
     }
 }
 
-impl<P: Packet> Env for Near<P> {
+impl<P: Packet> Env for RingDoor<P> {
     type Packet = P;
 
     /// All neighbours are known, so the control core sends no frames.
@@ -143,7 +155,7 @@ impl<P: Packet> Env for Near<P> {
     }
 }
 
-impl super::load::Wire for RemoteEnd {
+impl Wire for RingWire {
     fn send(&mut self, bytes: &[u8]) -> bool {
         if self.written.is_full() {
             self.flush();

@@ -2,8 +2,9 @@
 
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
 use super::subscribers::{Subscribers, dialect};
+use crate::path::smf::cp_seid;
 use sluice_smf::dialect::profile::Numbering;
-use sluice_wire::ids::{PdrId, Seid};
+use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::group::CreatedPdr;
 use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
@@ -180,7 +181,7 @@ impl Script {
             Act::Delete => MessageType::SESSION_DELETION_RESPONSE,
             Act::Heartbeat => MessageType::HEARTBEAT_RESPONSE,
         };
-        let seid = Seid(u64::from(asked.index) + 1);
+        let seid = cp_seid(asked.index);
         let right_seid = header.seid.is_none_or(|found| found == seid);
         if header.message_type != expected || !right_seid {
             return Err(format!("{asked:?} was answered by {header:?}"));
@@ -211,38 +212,33 @@ fn known(subscribers: &mut Subscribers) -> Option<u32> {
 
 fn read(subscribers: &mut Subscribers, asked: RequestInfo, body: &[u8]) -> Result<(), String> {
     let reject = |e| format!("{e:?}");
-    let no = |cause, offending| format!("{cause:?}, offending {offending:?}");
     let session = &mut subscribers.all[asked.index as usize];
     let generation = session.generation;
-    let created = match asked.act {
+    let teid = |created: &[CreatedPdr]| uplink_teid(asked.index, generation, created);
+    let (cause, offending, f_seid, teid) = match asked.act {
         Act::Heartbeat => return Ok(()),
         Act::Establish => {
             let answer = SessionEstablishmentResponse::parse(body).map_err(reject)?;
-            if answer.cause != Cause::REQUEST_ACCEPTED {
-                return Err(no(answer.cause, answer.offending_ie));
-            }
-            let f_seid = answer.up_f_seid.ok_or("no UP F-SEID")?;
-            session.up_seid = f_seid.seid.0;
-            uplink_teid(asked.index, generation, &answer.created_pdr)
+            let teid = teid(&answer.created_pdr);
+            (answer.cause, answer.offending_ie, answer.up_f_seid, teid)
         }
         Act::Proceed | Act::Query => {
             let answer = SessionModificationResponse::parse(body).map_err(reject)?;
-            if answer.cause != Cause::REQUEST_ACCEPTED {
-                return Err(no(answer.cause, answer.offending_ie));
-            }
-            uplink_teid(asked.index, generation, &answer.created_pdr)
+            let teid = teid(&answer.created_pdr);
+            (answer.cause, answer.offending_ie, None, teid)
         }
         Act::Delete => {
             let answer = SessionDeletionResponse::parse(body).map_err(reject)?;
-            if answer.cause != Cause::REQUEST_ACCEPTED {
-                return Err(no(answer.cause, answer.offending_ie));
-            }
-            None
+            (answer.cause, answer.offending_ie, None, None)
         }
     };
-    if let Some(teid) = created {
-        session.teid = teid;
+    if cause != Cause::REQUEST_ACCEPTED {
+        return Err(format!("{cause:?}, offending {offending:?}"));
     }
+    if asked.act == Act::Establish {
+        session.up_seid = f_seid.ok_or("no UP F-SEID")?.seid.0;
+    }
+    session.teid = teid.unwrap_or(session.teid);
     Ok(())
 }
 

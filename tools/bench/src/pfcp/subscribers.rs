@@ -4,17 +4,18 @@
 //! are read afterwards and prove it. So whole series are made before the clock runs.
 
 use super::lifecycle::{Act, RequestInfo, SessionProgress};
-use super::variety::Variety;
-use crate::path::topology::{self, ACCESS, GNBS, INTERNET, QFI, UPF_N3};
+use crate::path::peers::Peers;
+use crate::path::smf::{CpSide, cp_seid};
+use crate::path::topology::{self, GNBS, QFI, UPF_N3};
 use crate::path::traffic::Flow;
+use crate::stats::Random;
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
-use sluice_smf::{CpNode, Dialect, Network, SessionPlan, SessionView, Tunnel, UplinkTeid};
+use sluice_smf::{Dialect, SessionPlan, SessionView, Tunnel, UplinkTeid};
 use sluice_wire::ids::{Seid, Teid};
-use sluice_wire::pfcp::message::{AssociationSetupRequest, HeartbeatRequest};
-use sluice_wire::pfcp::value::NtpTime;
-use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use sluice_wire::pfcp::message::HeartbeatRequest;
+use sluice_wire::pfcp::value::{BitRate, NtpTime};
+use sluice_wire::pfcp::{Full, Header, MessageType, Writer, write_message};
+use std::net::Ipv4Addr;
 
 /// First TEID that dialects choose themselves: below all of ours, which have the top bit set.
 const CP_TEID: u32 = 0x2000_0000;
@@ -37,8 +38,7 @@ pub struct Subscriber {
 /// All of them.
 #[derive(Debug)]
 pub struct Subscribers {
-    cp: CpNode,
-    network: Arc<Network>,
+    pub cp: CpSide,
     /// In what they differ.
     pub variety: Variety,
     /// When the SMF started.
@@ -47,8 +47,7 @@ pub struct Subscribers {
     pub all: Vec<Subscriber>,
     /// Those without session.
     pub absent: Vec<u32>,
-    sequence: u32,
-    random: u64,
+    random: Random,
 }
 
 /// The dialect of subscriber `index`.
@@ -59,42 +58,19 @@ pub fn dialect(index: u32) -> Dialect {
 impl Subscribers {
     /// `count` subscribers without sessions, of an SMF at `address` that started at `recovery`.
     pub fn new(count: u32, variety: Variety, address: Ipv4Addr, recovery: NtpTime) -> Self {
-        let network = Network::new(INTERNET, ACCESS, INTERNET).expect("constant names");
         Self {
-            cp: CpNode::new(address),
-            network: Arc::new(network),
+            cp: CpSide::new(address),
             variety,
             recovery,
             all: vec![Subscriber::default(); count as usize],
             absent: Vec::with_capacity(count as usize),
-            sequence: 0,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: Random::new(0x9e37_79b9_7f4a_7c15),
         }
     }
 
-    /// Where the SMF's datagrams come from if there is no socket.
-    pub fn address(&self) -> SocketAddr {
-        SocketAddr::from((self.cp.ipv4, sluice_wire::pfcp::PORT))
-    }
-
-    /// Below `bound`: Marsaglia's xorshift from a fixed seed, every run the same.
+    /// Below `bound`, every run the same.
     pub fn random(&mut self, bound: usize) -> usize {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random % bound.max(1) as u64) as usize
-    }
-
-    /// Writes an Association Setup Request.
-    pub fn associate(&mut self, out: &mut [u8]) -> Result<usize, Full> {
-        let sequence = self.next_sequence();
-        let header = Header::node(MessageType::ASSOCIATION_SETUP_REQUEST, sequence);
-        let request = AssociationSetupRequest {
-            node_id: self.cp.node_id.as_wire(),
-            recovery_time_stamp: self.recovery,
-            ..AssociationSetupRequest::default()
-        };
-        write_message(out, &header, |w| request.emit(w))
+        self.random.below(bound)
     }
 
     /// Writes the request of `act` for subscriber `index`, and takes it for accepted.
@@ -104,7 +80,7 @@ impl Subscribers {
         index: u32,
         act: Act,
     ) -> Result<(usize, RequestInfo), Full> {
-        let sequence = self.next_sequence();
+        let sequence = self.cp.next_sequence();
         let number = sequence.get();
         let asked = |act| RequestInfo {
             sequence: number,
@@ -137,20 +113,20 @@ impl Subscribers {
                 .flatten(),
             generation: u32::from(after.generation),
         };
-        let dialect = dialect(index);
+        let (dialect, node) = (dialect(index), &self.cp.node);
         let len = match step {
-            Some(step) => encode_modification(out, dialect, &self.cp, &view, step, sequence)?,
+            Some(step) => encode_modification(out, dialect, node, &view, step, sequence)?,
             None if act == Act::Delete => {
                 self.absent.push(index);
-                encode_deletion(out, dialect, &self.cp, &view, sequence)?
+                encode_deletion(out, dialect, node, &view, sequence)?
             }
-            None => encode_establishment(out, dialect, &self.cp, &plan, seid, sequence)?,
+            None => encode_establishment(out, dialect, node, &plan, seid, sequence)?,
         };
         Ok((len, asked(act)))
     }
 
     fn plan(&self, index: u32) -> SessionPlan {
-        let mut plan = SessionPlan::new(topology::ue_address(index), self.network.clone(), QFI);
+        let mut plan = SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI);
         let rate = Some(self.variety.rate(index));
         (plan.ambr, plan.flow_mbr, plan.measured) = (rate, rate, true);
         if let Some(teid) = Teid::new(CP_TEID + index).filter(|_| dialect(index).chooses_teids()) {
@@ -191,18 +167,89 @@ impl Subscribers {
         });
         flows.collect()
     }
-
-    fn next_sequence(&mut self) -> SequenceNumber {
-        self.sequence = self.sequence.wrapping_add(1);
-        SequenceNumber::wrapping(self.sequence)
-    }
-}
-
-/// The SMF's SEID of subscriber `index`; 0 names none.
-fn cp_seid(index: u32) -> Seid {
-    Seid(u64::from(index) + 1)
 }
 
 fn gnb_teid(index: u32, gnb: u8) -> u32 {
     0x1000_0000 + index * GNBS as u32 + u32::from(gnb)
+}
+
+/// The highest rate, and the only one where all are the same.
+const TOP_KBPS: f64 = 10_000_000.0;
+/// The highest rate by the lowest. The lowest is enough for whatever is sent through a session here,
+/// so that nothing is policed.
+const SPAN: f64 = 100.0;
+
+/// How many gNBs and rates there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variety {
+    /// gNBs.
+    pub peers: Peers,
+    /// Values of session AMBR and flow MBR.
+    ambrs: u32,
+}
+
+impl Variety {
+    /// So many of each.
+    pub fn new(peers: u32, ambrs: u32) -> Self {
+        Self {
+            peers: Peers::new(peers),
+            ambrs: ambrs.max(1),
+        }
+    }
+
+    /// All sessions alike: 16 gNBs and one rate.
+    pub fn uniform() -> Self {
+        Self::new(1, 1)
+    }
+
+    /// How many gNBs and rates there are.
+    pub fn counts(self) -> (u32, u32) {
+        (self.peers.count(), self.ambrs)
+    }
+
+    /// Whether all sessions are alike.
+    pub fn is_uniform(self) -> bool {
+        self == Self::uniform()
+    }
+
+    /// Session AMBR and MBR of the flow of subscriber `index`: from 10 Gbit/s down to a hundredth, each
+    /// the same part of the one before. Most are no round numbers, and all but the first have another
+    /// rate for the uplink.
+    pub fn rate(self, index: u32) -> BitRate {
+        let mixed = u64::from(index.wrapping_mul(0x85eb_ca6b));
+        let nth = (mixed * u64::from(self.ambrs)) >> 32;
+        let downlink = TOP_KBPS * SPAN.powf(-(nth as f64) / f64::from(self.ambrs));
+        let uplink = if nth == 0 { downlink } else { downlink / 3.0 };
+        BitRate {
+            uplink_kbps: uplink.round() as u64,
+            downlink_kbps: downlink.round() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn there_are_as_many_rates_as_asked_for() {
+        for count in [1, 17, 200] {
+            let variety = Variety::new(5_000, count);
+            let all = (0..20_000).map(|i| variety.rate(i));
+            let all: BTreeSet<_> = all.map(|r| (r.downlink_kbps, r.uplink_kbps)).collect();
+            assert_eq!(all.len(), count as usize);
+            let odd = all.iter().filter(|(down, _)| down % 2 == 1).count();
+            assert!(odd * 4 >= all.len() - 1, "{odd} of {}", all.len());
+            let (down, up) = all.first().unwrap();
+            assert!(*down >= 100_000 && *up >= 30_000);
+            assert_eq!(all.last().unwrap().0, 10_000_000);
+        }
+    }
+
+    #[test]
+    fn sixteen_gnbs_and_one_rate_are_uniform() {
+        assert!(Variety::new(16, 1).is_uniform());
+        assert!(!Variety::new(16, 2).is_uniform() && !Variety::new(17, 1).is_uniform());
+    }
 }

@@ -1,19 +1,16 @@
 //! Testbed: the measured UPF and its sessions.
 
+use super::clock::Away;
 use super::load::{Lap, Log, Pace, Wire, drive};
 use super::n4_transport::Door;
 use super::port::N4Port;
-use super::preemption::Away;
 use super::script::Script;
-use super::subscribers::Subscribers;
+use super::subscribers::{Subscribers, Variety};
 use super::turns::{Spent, spend, turn, turn_or_rest};
-use super::variety::Variety;
-use crate::path::fifo::Fifo;
 use crate::path::io::{BenchIo, Pool};
 use crate::path::memory;
 use crate::path::testbed::{Failure, Size, Testbed as PathWorld, start, time};
 use crate::path::topology::N4_SMF;
-use crate::path::traffic::Direction;
 use crate::path::traffic::Frames;
 use sluice_control::core::{Core, Env};
 use sluice_datapath::worker::Worker;
@@ -74,12 +71,7 @@ impl<P: Packet> Testbed<P> {
         cpus: Cpus,
     ) -> Result<Self, Failure> {
         let subscribers = Subscribers::new(sessions, variety, N4_SMF, time().wall);
-        let frames = Arc::new(Frames::of(variety.peers));
-        let mut fifo = |direction| {
-            let fifo = Fifo::new(direction, Arc::clone(&frames), &mut pool);
-            fifo.ok_or("no packet buffers for the memory source")
-        };
-        let mut io = BenchIo::new(fifo(Direction::Uplink)?, fifo(Direction::Downlink)?);
+        let mut io = BenchIo::new(Frames::of(variety.peers), &mut pool)?;
         io.set_pool(pool);
         io.set_n4(n4);
         // Open5GS takes two TEIDs for a session, and those given back rest for a minute, in which
@@ -92,7 +84,7 @@ impl<P: Packet> Testbed<P> {
             peers: variety.peers,
             ..Size::of(sessions)
         };
-        let (core, worker) = start(size, io)?;
+        let (core, [worker]) = start(size, [io])?;
         Ok(Self {
             core,
             worker,
@@ -105,7 +97,7 @@ impl<P: Packet> Testbed<P> {
 
     /// Where the SMF's datagrams come from.
     pub fn smf(&self) -> SocketAddr {
-        self.subscribers.address()
+        self.subscribers.cp.address()
     }
 
     /// Sets up the association and establishes and connects all sessions.
@@ -115,7 +107,8 @@ impl<P: Packet> Testbed<P> {
         wire: &mut (impl Wire + Send),
     ) -> Result<(), Failure> {
         let mut request = [0; 512];
-        let written = self.subscribers.associate(&mut request);
+        let Subscribers { cp, recovery, .. } = &mut self.subscribers;
+        let written = cp.associate(&mut request, *recovery);
         let len = written.map_err(|_| "the association set-up is too long")?;
         let from = self.smf();
         self.core
@@ -242,7 +235,7 @@ impl<P: Packet> Testbed<P> {
     /// Sends a packet each way through every session that stands and compares every byte.
     pub fn prove(self) -> Result<u64, Failure> {
         let flows = self.subscribers.flows()?;
-        let mut world = PathWorld::of(self.core, self.worker, flows);
+        let mut world = PathWorld::of(self.core, self.worker, flows).filled();
         let compared = world.prove();
         world.end();
         compared

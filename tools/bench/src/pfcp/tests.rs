@@ -5,11 +5,11 @@ use super::flow;
 use super::lifecycle::SessionProgress;
 use super::load::{Log, Pace};
 use super::measure::{Case, measure};
-use super::n4_transport::RingDoor;
 use super::port::{self, PortDoor, PortWire};
+use super::ring::RingDoor;
 use super::script::Script;
+use super::subscribers::Variety;
 use super::testbed::{Cpus, Loop, Testbed};
-use super::variety::Variety;
 use sluice_host::thread;
 use sluice_port_sim::{HeapPacket, HeapPool};
 
@@ -57,7 +57,7 @@ fn sessions_of_all_dialects_live_and_carry_packets_afterwards() {
         figures.shares
     );
     // The same sessions go on by a port, and come back to the ring.
-    let mut port = PortDoor::new(fresh(&pool));
+    let mut port = PortDoor(fresh(&pool));
     measure(&mut world, (&mut port, &mut frames), &case).unwrap();
     let counted = world.core.n4_counters();
     assert!(

@@ -1,8 +1,8 @@
 //! Turns of the measured control loop, and their cost.
 
+use super::clock::Away;
 use super::load::Lap;
 use super::n4_transport::Door;
-use super::preemption::Away;
 use crate::path::testbed::time;
 use sluice::upf::control::{TURNS_BEFORE_REST, WAIT_BUSY};
 use sluice_control::core::{Core, Env};

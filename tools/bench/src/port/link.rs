@@ -9,7 +9,7 @@ use crate::path::traffic::Flow;
 use sluice_port::{LinkState, PortId, PortIo};
 use sluice_port_dpdk::devargs::{self, MemifRole};
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool, Port, PortConfig};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -98,10 +98,12 @@ impl Kind {
     }
 
     fn other_process(self, site: &Site) -> Result<Link, Failure> {
-        let folder = Folder::make()?;
-        let flows = folder.0.join("flows");
+        // For sockets and flows, for this user alone; it goes with the value.
+        let folder = tempfile::Builder::new().prefix("sluice-bench-").tempdir();
+        let folder = folder.map_err(|e| format!("make a folder: {e}"))?;
+        let flows = folder.path().join("flows");
         write_flows(&flows, site.flows)?;
-        let sockets = ["n3", "n6"].map(|name| folder.0.join(name));
+        let sockets = ["n3", "n6"].map(|name| folder.path().join(name));
         let far = RemoteEnd::process(&flows, &self.far_devices(&sockets), site.far_cpu)?;
         let doors = direct_doors(site.pool, &self.near_devices(&sockets))?;
         Ok(Link {
@@ -112,19 +114,16 @@ impl Kind {
     }
 
     fn far_devices(self, sockets: &[PathBuf; 2]) -> [String; 2] {
-        [0, 1].map(|n| match self {
-            Self::VirtioUser => devargs::vhost(n, &sockets[usize::from(n)]),
-            _ => devargs::memif(n, MemifRole::Server, &sockets[usize::from(n)], 0),
+        [(0, &sockets[0]), (1, &sockets[1])].map(|(n, socket)| match self {
+            Self::VirtioUser => devargs::vhost(n, socket),
+            _ => devargs::memif(n, MemifRole::Server, socket, 0),
         })
     }
 
     fn near_devices(self, sockets: &[PathBuf; 2]) -> [String; 2] {
-        [0, 1].map(|n| {
-            let socket = &sockets[usize::from(n)];
-            match self {
-                Self::VirtioUser => devargs::virtio_user(n, socket, VIRTIO_DESCRIPTORS),
-                _ => devargs::memif(n, MemifRole::Client, socket, 0),
-            }
+        [(0, &sockets[0]), (1, &sockets[1])].map(|(n, socket)| match self {
+            Self::VirtioUser => devargs::virtio_user(n, socket, VIRTIO_DESCRIPTORS),
+            _ => devargs::memif(n, MemifRole::Client, socket, 0),
         })
     }
 }
@@ -200,25 +199,4 @@ fn when_up(mut doors: WorkerPorts<DpdkIo>) -> Result<WorkerPorts<DpdkIo>, Failur
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(doors)
-}
-
-/// A folder for sockets and flows; it goes with the value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> Result<Self, Failure> {
-        use std::os::unix::fs::DirBuilderExt;
-        let path = std::env::temp_dir().join(format!("sluice-bench-{}", std::process::id()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        let why = |e| format!("make folder {}: {e}", Path::display(&path));
-        made.map_err(why)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nobody is left to tell.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

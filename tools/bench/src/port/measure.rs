@@ -1,10 +1,10 @@
 //! Timed repetitions: path and plain I/O loop in turn on one link.
 
-use super::packet_balance::{PacketBalance, ended, since};
-use super::peer::{Answer, Traffic};
+use super::peer::{Answer, PacketBalance, Traffic, ended, since};
+use super::ports::Testbed;
 use super::remote_end::RemoteEnd;
-use super::testbed::Testbed;
 use crate::path::testbed::Failure;
+use crate::report::Effort;
 use crate::stats::Summary;
 use sluice_host::clock;
 use sluice_port::PortIo;
@@ -46,15 +46,6 @@ pub const CASES: [Case; 3] = [
         open: [true, true],
     },
 ];
-
-/// How long is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Repetitions that count; one more comes before them.
-    pub reps: usize,
-    /// Length of each.
-    pub each: Duration,
-}
 
 /// Who turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,41 +7,35 @@
 
 mod link;
 mod measure;
-mod packet_balance;
 mod peer;
 mod ports;
 mod remote_end;
 mod report;
-mod testbed;
+
+use super::args::{PeerArgs, PortArgs};
+use super::path::memory;
+use super::path::testbed::Failure;
+use super::watch::{Failed, Measured};
+use crate::machine;
+use crate::report::{Effort, HugePages, Judged, apart, preemption, quietest};
+use link::{Kind, Link, Site};
+use measure::{CASES, Case, Figures, Pair};
+use peer::Peer;
+use ports::{Testbed, WorkerPorts};
+use report::{Outcome, Result as Outcomes, Skipped};
+use sluice::exit::Exit;
+use sluice_port_dpdk::{DpdkIo, Eal, MbufPool};
+use std::time::Duration;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
-
-use super::args::{PeerArgs, PortArgs};
-use super::path::testbed::Failure;
-use super::watch::{Failed, Measured};
-use crate::report::{Conditions, HugePages};
-use link::{Kind, Link, Site};
-use measure::{CASES, Case, Effort, Figures, Pair};
-use peer::Peer;
-use ports::WorkerPorts;
-use report::{Outcome, Result as Outcomes, Skipped};
-use sluice::exit::Exit;
-use sluice_host::thread;
-use sluice_port_dpdk::{DpdkIo, Eal, EalConfig, MbufPool, Memory, PoolConfig};
-use std::time::Duration;
-use testbed::Testbed;
 
 /// Packet memory of each process, in MiB, and packets: all rings full, and what is between them.
 const PACKET_MEMORY_MIB: u32 = 64;
 const PACKETS: u32 = 16_383;
 /// A disturbed measurement is made again, until there were so many.
 const ATTEMPTS: usize = 3;
-/// Repetitions of a quiet machine lie closer together than this share of their median.
-const SPREAD_MAX: f64 = 0.2;
-/// Beyond this share of time for others the caches are theirs, too.
-const PREEMPTED_MAX: f64 = 0.05;
 
 /// Whose CPU is which.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +63,7 @@ pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
 pub fn run_peer(args: &PeerArgs) -> Exit {
     match peer(args) {
         Ok(peer) => {
-            remote_end::serve(peer);
+            remote_end::serve(peer, std::io::stdin(), std::io::stdout());
             Exit::Done
         }
         Err(why) => {
@@ -87,40 +81,23 @@ fn peer(args: &PeerArgs) -> Result<Peer<WorkerPorts<DpdkIo>>, Failure> {
 }
 
 fn cpus(args: &PortArgs) -> Result<Cpus, Failure> {
-    let allowed = thread::allowed_cpus().map_err(|e| e.to_string())?;
-    match (&args.cpus[..], &allowed[..]) {
-        ([worker, far], _) => Ok(Cpus {
-            worker: usize::from(*worker),
-            far: usize::from(*far),
-        }),
-        (_, [far, worker, ..]) => Ok(Cpus {
-            worker: *worker,
-            far: *far,
-        }),
-        _ => Err("two CPUs are needed: one for the measured worker, one for the far end".into()),
-    }
+    let what = "one for the measured worker, one for the far end";
+    let [one, other] = machine::two_cpus(&args.cpus, what)?;
+    // The first one is where the kernel has most to do.
+    let (worker, far) = match args.cpus.is_empty() {
+        true => (other, one),
+        false => (one, other),
+    };
+    Ok(Cpus { worker, far })
 }
 
 fn start(cpu: Option<usize>) -> Result<(Eal, MbufPool), Failure> {
-    let eal = Eal::init(&EalConfig {
-        memory: Memory::Auto {
-            mib: PACKET_MEMORY_MIB,
-        },
-        main_cpus: cpu.map(|cpu| cpu.to_string()),
-        ..EalConfig::default()
-    });
-    let eal = eal.map_err(|e| e.to_string())?;
-    let config = PoolConfig {
-        packets: PACKETS,
-        ..PoolConfig::default()
-    };
-    let pool = MbufPool::create(&eal, config).map_err(|e| e.to_string())?;
-    Ok((eal, pool))
+    machine::dpdk(PACKET_MEMORY_MIB, PACKETS, cpu)
 }
 
 fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
     let mut outcomes = Outcomes::default();
-    for &sessions in &args.sessions {
+    for &sessions in &args.packets.sessions {
         eprintln!("establishing {sessions} sessions");
         let mut world = Testbed::build(sessions)?;
         for kind in Kind::ALL {
@@ -150,7 +127,7 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcom
                 }),
             }
         }
-        world.end();
+        world.stop();
     }
     Ok(outcomes)
 }
@@ -175,24 +152,24 @@ fn on_link(
     let proven = pair.prove()?;
     let pages = HugePages {
         packets: link.on_huge_pages,
-        sessions: pair.world.on_huge_pages,
+        sessions: memory::is_on_huge_pages("sluice-lines"),
     };
     let effort = Effort {
-        reps: args.reps.into(),
+        reps: args.packets.reps.into(),
         each: Duration::from_secs_f64(args.seconds),
     };
     let outcome = |case: &Case| {
-        let (figures, attempts) = undisturbed(&mut pair, (kind, *case), effort)?;
+        let sessions = pair.world.flows.len() as u32;
+        let measure = || {
+            eprintln!("{}/{} with {sessions} sessions", kind.name(), case.name);
+            pair.measure(*case, effort)
+        };
+        let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
         Ok(Outcome {
             kind,
             case: *case,
-            sessions: pair.world.flows.len() as u32,
-            conditions: Conditions {
-                disturbed: disturbance(&figures),
-                attempts,
-                reps: effort.reps,
-                preempted: figures.preempted,
-            },
+            sessions,
+            conditions,
             figures,
             proven,
             pages,
@@ -204,47 +181,20 @@ fn on_link(
     outcomes
 }
 
-/// One case, again and again while it is disturbed; the best attempt stands.
-fn undisturbed(
-    pair: &mut Pair<DpdkIo>,
-    (kind, case): (Kind, Case),
-    effort: Effort,
-) -> Result<(Figures, usize), Failure> {
-    let mut best: Option<Figures> = None;
-    for attempt in 1..=ATTEMPTS {
-        let sessions = pair.world.flows.len();
-        eprintln!("{}/{} with {sessions} sessions", kind.name(), case.name);
-        let figures = pair.measure(case, effort)?;
-        if disturbance(&figures).is_none() {
-            return Ok((figures, attempt));
-        }
-        let better = |b: &Figures| figures.io_ns.median < b.io_ns.median;
-        if best.as_ref().is_none_or(better) {
-            best = Some(figures);
-        }
-    }
-    let best = best.map(|figures| (figures, ATTEMPTS));
-    best.ok_or_else(|| "nothing was measured".to_owned())
-}
-
-/// Why the figures cannot be trusted, if so.
-fn disturbance(figures: &Figures) -> Option<String> {
+/// Whether the figures can be trusted.
+fn judge(figures: &Figures) -> Judged {
     let spread = figures.path_ns.spread().max(figures.io_ns.spread());
-    if spread > SPREAD_MAX {
-        return Some(format!("repetitions lie {:.0} % apart", spread * 100.0));
+    Judged {
+        disturbed: apart(spread).or_else(|| apart_from_spread(figures)),
+        preempted: figures.preempted,
+        ns: figures.io_ns.median,
     }
-    apart_from_spread(figures)
 }
 
 /// The machine's speed may change from repetition to repetition: ratios need not mind.
 fn apart_from_spread(figures: &Figures) -> Option<String> {
     let away = figures.preempted.max(figures.far_preempted);
-    if away > PREEMPTED_MAX {
-        return Some(format!(
-            "others had one of the CPUs for {:.0} % of the time",
-            away * 100.0
-        ));
-    }
     let lost: u64 = figures.balance.lost().iter().sum();
-    (lost > 0).then(|| format!("{lost} packets were lost"))
+    let lost = (lost > 0).then(|| format!("{lost} packets were lost"));
+    preemption(away, "one of the CPUs").or(lost)
 }

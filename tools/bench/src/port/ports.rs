@@ -1,11 +1,47 @@
-//! Ports of the measured worker and of the remote end: DPDK's, or pairs of one-way ports that make
-//! one.
+//! Ports of the measured worker and of the remote end, which come and go: DPDK's, or pairs of one-way
+//! ports that make one.
 
-use crate::path::topology;
+use crate::path::smf::Variant;
+use crate::path::testbed::{Failure, Upf};
+use crate::path::topology::{self, N3, N6};
 use sluice_port::{Burst, LinkState, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress};
 
 /// Packets that a queue of any link here holds, as the path is told.
 const QUEUE_PACKETS: u16 = 1024;
+
+/// A UPF whose worker is measured at such ports.
+pub type Testbed<I> = Upf<WorkerPorts<I>>;
+
+impl<I: PortIo> Testbed<I> {
+    /// Starts a UPF and establishes `sessions` sessions over N4; its ports are closed.
+    pub fn build(sessions: u32) -> Result<Self, Failure> {
+        Self::start(sessions, Variant::Usual, WorkerPorts::closed())
+    }
+
+    /// Packets come by these ports from now on.
+    pub fn set_doors(&mut self, doors: WorkerPorts<I>) {
+        *self.worker.io() = doors;
+    }
+
+    /// The limit: what comes in at one port leaves by the other, up to `stage` packets at a time,
+    /// and nothing is looked at. Returns how many came, and how many of them found no room.
+    #[inline(always)]
+    pub fn turn_io(&mut self, stage: usize) -> (usize, usize) {
+        let io = self.worker.io();
+        let mut burst = Burst::new();
+        let (mut came, mut lost) = (0, 0);
+        for (from, to) in [(N3, N6), (N6, N3)] {
+            let n = io.rx(from, QueueId(0), &mut burst, stage);
+            if n > 0 {
+                came += n;
+                io.tx(to, QueueId(0), &mut burst);
+                lost += burst.len();
+                burst.free();
+            }
+        }
+        (came, lost)
+    }
+}
 
 /// N3 and N6, each with one queue, over ports of `I`.
 pub struct WorkerPorts<I> {

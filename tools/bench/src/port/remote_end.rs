@@ -1,5 +1,5 @@
 //! The remote end, in a thread of this process, or in a process of its own, which is this program
-//! again (`sluice bench peer`).
+//! again (`sluice bench peer`); both are talked to by pipes.
 
 use super::peer::{Count, Order, Peer, Traffic};
 use super::ports::WorkerPorts;
@@ -10,59 +10,44 @@ use sluice_host::clock;
 use sluice_host::process::Process;
 use sluice_port::PortIo;
 use sluice_port_dpdk::{DpdkIo, Eal, register_thread};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Said by the other process when its ports are open.
+/// Said by the far end when its ports are open.
 const READY: &str = "ready";
 /// When nothing has come back for so long, what is missing is lost.
 const PATIENCE: Duration = Duration::from_millis(200);
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// Gives an order to the far end.
-type Tell = Box<dyn FnMut(&Order) -> Result<(), Failure>>;
-
-/// The far end, as the measured side has it. It ends with the value.
+/// The far end, as the measured side has it: orders go there, a line each, and counts come back. It ends
+/// with the value.
 pub struct RemoteEnd {
-    tell: Tell,
+    /// Without them it ends.
+    orders: Option<Box<dyn Write>>,
     counts: Receiver<Count>,
     ending: Option<Box<dyn FnOnce()>>,
 }
 
 impl RemoteEnd {
     /// In a thread on `cpu`.
-    pub fn thread(
-        eal: &Eal,
-        mut peer: Peer<WorkerPorts<DpdkIo>>,
-        cpu: usize,
-    ) -> Result<Self, Failure> {
-        let (tell, orders) = channel();
-        let (tells, counts) = channel();
+    pub fn thread(eal: &Eal, peer: Peer<WorkerPorts<DpdkIo>>, cpu: usize) -> Result<Self, Failure> {
+        let failed = |e| format!("starting a thread: {e}");
+        let (taken, orders) = std::io::pipe().map_err(failed)?;
+        let (told, tells) = std::io::pipe().map_err(failed)?;
         let eal = eal.clone();
         let work = move || {
             let _registered = register_thread(&eal);
             if let Err(why) = sluice_host::thread::pin(&[cpu]) {
                 eprintln!("{why}");
             }
-            obey(&mut peer, &orders, |count| tells.send(count).is_ok());
+            serve(peer, taken, tells);
         };
-        let thread = std::thread::Builder::new().spawn(work);
-        let thread = thread.map_err(|e| format!("starting a thread: {e}"))?;
-        let gone = |_| "the far end has ended".to_owned();
-        let (end, told) = (tell.clone(), tell);
-        Ok(Self {
-            tell: Box::new(move |order| told.send(Some(order.clone())).map_err(gone)),
-            counts,
-            ending: Some(Box::new(move || {
-                // If it has ended by itself, all is well.
-                let _ = end.send(None);
-                let _ = thread.join();
-            })),
-        })
+        let thread = std::thread::Builder::new().spawn(work).map_err(failed)?;
+        Self::over(orders, told, move || drop(thread.join()))
     }
 
     /// In a process of its own on `cpu`, with these devices as N3 and N6; its ports are open then.
@@ -76,37 +61,45 @@ impl RemoteEnd {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut process = Process::spawn(&mut command).map_err(|e| e.to_string())?;
-        let pipes = process
-            .child()
-            .stdin
-            .take()
-            .zip(process.child().stdout.take());
-        let (mut input, output) = pipes.ok_or("the far end has no pipes")?;
+        let child = process.child();
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (orders, told) = pipes.ok_or("the far end has no pipes")?;
+        Self::over(orders, told, move || drop(process))
+    }
+
+    fn over(
+        orders: impl Write + 'static,
+        told: impl Read + Send + 'static,
+        ending: impl FnOnce() + 'static,
+    ) -> Result<Self, Failure> {
         let (ready, is_ready) = channel();
         let (tells, counts) = channel();
-        std::thread::spawn(move || listen(BufReader::new(output), &ready, &tells));
+        std::thread::spawn(move || listen(BufReader::new(told), &ready, &tells));
         if is_ready.recv_timeout(START_LIMIT).is_err() {
-            return Err("the process at the far end did not start".to_owned());
+            return Err("the far end did not start".to_owned());
         }
         Ok(Self {
-            tell: Box::new(move |order| {
-                let line = to_string(order).map_err(|e| e.to_string())?;
-                writeln!(input, "{line}").map_err(|e| format!("the far end has ended: {e}"))
-            }),
+            orders: Some(Box::new(orders)),
             counts,
-            ending: Some(Box::new(move || drop(process))),
+            ending: Some(Box::new(ending)),
         })
+    }
+
+    fn tell(&mut self, order: &Order) -> Result<(), Failure> {
+        let line = to_string(order).map_err(|e| e.to_string())?;
+        let orders = self.orders.as_mut().ok_or("it is ending")?;
+        writeln!(orders, "{line}").map_err(|e| format!("the far end has ended: {e}"))
     }
 
     /// Lets it send.
     pub fn start(&mut self, traffic: Traffic) -> Result<(), Failure> {
-        (self.tell)(&Order::Start(traffic))
+        self.tell(&Order::Start(traffic))
     }
 
     /// Lets it send no more; it answers when everything has come back, or is lost. `turn` goes on
     /// meanwhile.
     pub fn stop(&mut self, mut turn: impl FnMut() -> usize) -> Result<Count, Failure> {
-        (self.tell)(&Order::Stop)?;
+        self.tell(&Order::Stop)?;
         loop {
             match self.counts.try_recv() {
                 Ok(count) => return Ok(count),
@@ -123,13 +116,14 @@ impl RemoteEnd {
 
 impl Drop for RemoteEnd {
     fn drop(&mut self) {
+        drop(self.orders.take());
         if let Some(end) = self.ending.take() {
             end();
         }
     }
 }
 
-/// Reads what the other process says until it ends.
+/// Reads what the far end says until it ends.
 fn listen(output: impl BufRead, ready: &Sender<()>, tells: &Sender<Count>) {
     for line in output.lines().map_while(Result::ok) {
         let heard = match serde_json::from_str(&line) {
@@ -145,17 +139,17 @@ fn listen(output: impl BufRead, ready: &Sender<()>, tells: &Sender<Count>) {
 /// Does what it is told, until it is told nothing more.
 fn obey<I: PortIo>(
     peer: &mut Peer<I>,
-    orders: &Receiver<Option<Order>>,
+    orders: &Receiver<Order>,
     mut tell: impl FnMut(Count) -> bool,
 ) {
     let mut began = (Instant::now(), clock::thread_cpu_ns());
     loop {
         match orders.try_recv() {
-            Ok(Some(Order::Start(traffic))) => {
+            Ok(Order::Start(traffic)) => {
                 began = (Instant::now(), clock::thread_cpu_ns());
                 peer.start(traffic);
             }
-            Ok(Some(Order::Stop)) => {
+            Ok(Order::Stop) => {
                 settle(peer);
                 let cpu_ns = (clock::thread_cpu_ns() - began.1) as f64;
                 let count = Count {
@@ -167,7 +161,7 @@ fn obey<I: PortIo>(
                 }
             }
             Err(TryRecvError::Empty) => {}
-            Ok(None) | Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Disconnected) => return,
         }
         for _ in 0..16 {
             peer.turn();
@@ -186,26 +180,31 @@ fn settle<I: PortIo>(peer: &mut Peer<I>) {
     }
 }
 
-/// The work of the other process: says that it is ready, takes orders from standard input and
-/// writes counts to standard output, a line each.
-pub fn serve(mut peer: Peer<WorkerPorts<DpdkIo>>) {
+/// The far end's work: says that it is ready, takes orders from `input` and writes counts to `output`, a
+/// line each.
+pub fn serve(
+    mut peer: Peer<WorkerPorts<DpdkIo>>,
+    input: impl Read + Send + 'static,
+    mut output: impl Write,
+) {
     let (tell, orders) = channel();
-    // It may still wait for input when this process ends.
+    // It may still wait for input when this end is done.
     std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
+        for line in BufReader::new(input).lines().map_while(Result::ok) {
             let Ok(order) = serde_json::from_str(&line) else {
                 eprintln!("sluice bench peer: not an order: {line}");
                 break;
             };
-            if tell.send(Some(order)).is_err() {
+            if tell.send(order).is_err() {
                 break;
             }
         }
     });
-    println!("{READY}");
-    obey(&mut peer, &orders, |count| {
-        to_string(&count).is_ok_and(|line| writeln!(std::io::stdout(), "{line}").is_ok())
-    });
+    if writeln!(output, "{READY}").is_ok() {
+        obey(&mut peer, &orders, |count| {
+            to_string(&count).is_ok_and(|line| writeln!(output, "{line}").is_ok())
+        });
+    }
 }
 
 /// Writes the flows for the other process.

@@ -4,7 +4,7 @@ use super::link::Kind;
 use super::measure::{Case, Figures, Free};
 use super::{Cpus, apart_from_spread};
 use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
-use crate::report::{Conditions, HugePages, between, join, object, of};
+use crate::report::{Conditions, HugePages, between, join, object, of, table};
 use crate::stats::round;
 use crate::watch::series::Series;
 use serde_json::{Value, json};
@@ -152,32 +152,22 @@ pub fn to_json(result: &Result, cpus: Cpus, seconds: f64) -> Value {
 
 /// For people.
 pub fn to_table(result: &Result) -> String {
-    let mut text = format!(
-        "{:<22}{:>10}{:>22}{:>10}{:>22}{:>8}{:>8}  {}\n",
-        "",
-        "sessions",
-        "ns/packet (min-max)",
-        "plain ns",
-        "ratio (min-max)",
-        "Mpps",
-        "lost",
-        "Mpps limited by"
-    );
-    for o in &result.measured {
+    let row = |o: &Outcome| {
         let f = &o.figures;
-        let lost: u64 = f.balance.lost().iter().sum();
-        text += &format!(
-            "{:<22}{:>10}{:>22}{:>10.1}{:>22}{:>8.2}{lost:>8}  {}\n",
+        let cells = vec![
             o.name(),
-            o.sessions,
+            o.sessions.to_string(),
             between(f.path_ns, 1),
-            f.io_ns.median,
+            format!("{:.1}", f.io_ns.median),
             between(f.ratio, 2),
-            f.path_free.mpps.median,
-            limited_by(&f.path_free),
-        );
-        text += &o.conditions.line();
-    }
+            format!("{:.2}", f.path_free.mpps.median),
+            f.balance.lost().iter().sum::<u64>().to_string(),
+            limited_by(&f.path_free).to_owned(),
+        ];
+        (cells, o.conditions.line())
+    };
+    let heads = "|sessions|ns/packet (min-max)|plain ns|ratio (min-max)|Mpps|lost|Mpps limited by";
+    let mut text = table(heads, result.measured.iter().map(row));
     for s in &result.skipped {
         text += &format!(
             "{:<22}{:>10}  skipped: {}\n",

@@ -1,10 +1,8 @@
 //! The benchmark without DPDK and without a clock: both ends on simulated ports in one thread. Do
 //! path and plain loop give back what they should, and does the far end find what is wrong or lost?
 
-use super::packet_balance::PacketBalance;
-use super::peer::{Answer, Peer, Traffic};
-use super::ports::{Wire, WorkerPorts};
-use super::testbed::Testbed;
+use super::peer::{Answer, PacketBalance, Peer, Traffic};
+use super::ports::{Testbed, Wire, WorkerPorts};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use sluice_port::{Packet, PortIo};
@@ -64,7 +62,7 @@ impl Scene {
 
     fn end(mut self) {
         self.world.set_doors(WorkerPorts::closed());
-        self.world.end();
+        self.world.stop();
         drop(self.peer);
         assert_eq!((self.pool.live(), self.pool.leaked()), (0, 0));
     }

@@ -1,7 +1,7 @@
 //! `sluice bench compare`: comparison of stored runs.
 
 use super::compare::{Comparison, With, compare};
-use super::file::{self, History, Kept};
+use super::run::{self, History, Kept};
 use super::{damaged, exit, lines, report};
 use clap::Args;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn told(args: &CompareArgs) -> Result<(String, Exit), String> {
             &"there is no such file; expected what --history wrote",
         ));
     }
-    let history = file::read(path).map_err(|why| cannot(&why))?;
+    let history = run::read(path).map_err(|why| cannot(&why))?;
     eprint!("{}", damaged(path, &history));
     if history.kept.is_empty() {
         return Err(cannot(

@@ -1,7 +1,6 @@
 //! Comparison of a run with earlier ones.
 
-use super::file::Kept;
-use super::run::different;
+use super::run::{Kept, different};
 use super::series::Series;
 use super::verdict::{ALPHA, Contrast, Verdict, adjust};
 use crate::stats::Summary;

@@ -1,24 +1,18 @@
-//! Regression detection. Runs are kept in a [file](mod@file), a line each, and each run is
+//! Regression detection. Runs are kept in a [file](mod@run), a line each, and each run is
 //! [compared](mod@compare) with the last one made under the same conditions: name by name, by the
 //! ratio to the limit that each repetition measured beside it, with a [test](rank) that knows how
 //! much is chance and a [margin](verdict) for what is no difference worth telling.
 
 pub mod command;
 pub mod compare;
-pub mod file;
 pub mod rank;
 pub mod report;
 pub mod run;
 pub mod series;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
-pub mod verdict;
 
 use clap::Args;
 use compare::{Comparison, With, compare};
-use file::{History, Kept};
-use run::{Run, RunArguments};
+use run::{History, Kept, Run, RunArguments};
 use serde_json::Value;
 use series::Series;
 use sluice::exit::Exit;
@@ -27,9 +21,17 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+pub mod verdict;
+
 /// What every benchmark that can be watched takes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct WatchArgs {
+    /// Write one JSON object to standard output
+    #[arg(long)]
+    pub json: bool,
     /// Append the figures to this file and compare them with the last comparable run in it
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
@@ -73,7 +75,7 @@ impl<'a> Watch<'a> {
     /// Before the measurement, so that a file that cannot be written is told at once.
     pub fn open(args: &'a WatchArgs) -> Result<Self, String> {
         let path = args.history.as_deref();
-        let open = |path: &'a Path| match file::open(path) {
+        let open = |path: &'a Path| match run::open(path) {
             Ok(file) => Ok((path, file)),
             Err(why) => Err(cannot(path, &why)),
         };
@@ -84,7 +86,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Shows what was measured, keeps it, and compares it.
-    pub fn end(self, asked: RunArguments, mut measured: Measured, json: bool) -> Exit {
+    pub fn end(self, asked: RunArguments, mut measured: Measured) -> Exit {
         let bench = asked.bench;
         let fault = measured.fault.clone();
         let said = match self.history {
@@ -94,7 +96,7 @@ impl<'a> Watch<'a> {
                 kept(path, file, run, self.args, &mut measured)
             }
         };
-        match json {
+        match self.args.json {
             true => println!("{}", measured.json),
             false => print!("{}", measured.table),
         }
@@ -118,7 +120,7 @@ fn kept(
     args: &WatchArgs,
     measured: &mut Measured,
 ) -> Result<Exit, String> {
-    let history = file::append(&mut file, &run).and_then(|()| file::read(path));
+    let history = run::append(&mut file, &run).and_then(|()| run::read(path));
     let history = history.map_err(|why| cannot(path, &why))?;
     eprint!("{}", damaged(path, &history));
     measured.json["history_damaged"] = report::damaged_json(&history.damaged);

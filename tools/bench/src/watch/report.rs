@@ -1,7 +1,7 @@
 //! Report of a comparison, as a table and as JSON.
 
 use super::compare::{Comparison, Row, Said};
-use super::file::{Damaged, Kept};
+use super::run::{Damaged, Kept};
 use super::verdict::{ALPHA, Contrast, MARGIN, Verdict, WORTH};
 use crate::stats::Summary;
 use serde_json::{Value, json};

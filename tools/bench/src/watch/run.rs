@@ -1,11 +1,17 @@
-//! A stored run: one line of JSON.
+//! Stored runs: one line of JSON each, in a history file, the newest last.
+//!
+//! Lines that cannot be read are told and left where they are.
 
 use super::series::Series;
 use crate::machine;
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::SystemTime;
 
 /// Of the line; a greater one was written by a later version.
 pub const FORMAT: u32 = 1;
@@ -53,12 +59,12 @@ pub struct RunArguments {
 impl Run {
     /// Made just now, by this program, on this machine.
     pub fn now(asked: RunArguments, series: Vec<Series>, fault: Option<String>) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = DateTime::<Utc>::from(SystemTime::now());
         let program = std::fs::read("/proc/self/exe").unwrap_or_default();
         Self {
             format: FORMAT,
             bench: asked.bench.to_owned(),
-            at: utc(now.map_or(0, |since| since.as_secs())),
+            at: now.format("%Y-%m-%dT%H:%M:%SZ").to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: env::var(COMMIT_VARIABLE).unwrap_or_default(),
             program: super::hash_of(&program),
@@ -130,47 +136,105 @@ fn this_machine() -> BTreeMap<String, String> {
     map
 }
 
-/// Seconds since 1970 as people and scripts read them.
-fn utc(seconds: u64) -> String {
-    let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
-    let by = |year: u64, n| year.is_multiple_of(n);
-    let is_leap = |year| by(year, 4) && !by(year, 100) || by(year, 400);
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
+/// What the file holds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct History {
+    /// Runs, the oldest first.
+    pub kept: Vec<Kept>,
+    /// Lines that are none.
+    pub damaged: Vec<Damaged>,
+}
+
+/// A run and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kept {
+    /// The first is 1.
+    pub line: usize,
+    /// The run.
+    pub run: Run,
+}
+
+/// A line that is not a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damaged {
+    /// The first is 1.
+    pub line: usize,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// Reads all lines; a file that is not there holds none.
+pub fn read(path: &Path) -> io::Result<History> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(parse(&bytes)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(History::default()),
+        Err(e) => Err(e),
     }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
+}
+
+/// Opens it for a line more, so that one who may not write learns it before the measurement.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).open(path)
+}
+
+/// Adds a run in one write: who is interrupted leaves nothing, or a damaged last line, to which
+/// nothing is added.
+pub fn append(file: &mut File, run: &Run) -> io::Result<()> {
+    let mut text = serde_json::to_string(run)?;
+    text.push('\n');
+    if file.seek(SeekFrom::End(0))? > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            text.insert(0, '\n');
         }
-        days -= length;
-        month += 1;
     }
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let day = days + 1;
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    file.write_all(text.as_bytes())
+}
+
+fn parse(bytes: &[u8]) -> History {
+    let mut history = History::default();
+    for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        match run(text) {
+            Ok(run) => history.kept.push(Kept { line, run }),
+            Err(why) => history.damaged.push(Damaged { line, why }),
+        }
+    }
+    history
+}
+
+fn run(text: &[u8]) -> Result<Run, String> {
+    let value: serde_json::Value =
+        serde_json::from_slice(text).map_err(|e| format!("not a run: {e}"))?;
+    match value["format"].as_u64() {
+        Some(format) if format == u64::from(FORMAT) => {}
+        Some(format) => return Err(format!("format {format}; this sluice reads {FORMAT}")),
+        None => return Err("not a run: no format".to_owned()),
+    }
+    let run: Run = serde_json::from_value(value).map_err(|e| format!("not a run: {e}"))?;
+    for series in &run.series {
+        let bad = series
+            .samples
+            .iter()
+            .find(|v| !(v.is_finite() && **v > 0.0));
+        if let Some(bad) = bad {
+            let name = &series.name;
+            return Err(format!("{name}: a sample is {bad}; expected more than 0"));
+        }
+    }
+    Ok(run)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        let known = [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_735_689_599, "2024-12-31T23:59:59Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-        ];
-        for (seconds, text) in known {
-            assert_eq!(utc(seconds), text);
-        }
-    }
+    use crate::watch::run::RunArguments;
+    use crate::watch::series::Series;
 
     #[test]
     fn runs_of_other_machines_and_arguments_are_not_comparable() {
@@ -187,5 +251,64 @@ mod tests {
         assert_eq!(why, "arguments: seconds was 2, is -");
         other.bench = "port".into();
         assert!(run.differs(&other).unwrap().starts_with("bench port"));
+    }
+
+    fn made(name: &str) -> Run {
+        let series = Series::ratio(name.into(), "x", [1.25, 0.375]).under("pages", "huge");
+        Run::now(RunArguments::default(), vec![series], None)
+    }
+
+    #[test]
+    fn what_was_appended_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.jsonl");
+        assert_eq!(read(&path).unwrap(), History::default());
+        let runs = [made("a"), made("b")];
+        for run in &runs {
+            append(&mut open(&path).unwrap(), run).unwrap();
+        }
+        let history = read(&path).unwrap();
+        let lines: Vec<usize> = history.kept.iter().map(|kept| kept.line).collect();
+        assert_eq!((lines, history.damaged.len()), (vec![1, 2], 0));
+        assert!(history.kept.iter().zip(&runs).all(|(k, run)| k.run == *run));
+    }
+
+    #[test]
+    fn damaged_lines_are_told_by_number_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.jsonl");
+        append(&mut open(&path).unwrap(), &made("first")).unwrap();
+        let good = fs::read_to_string(&path).unwrap();
+        let newer = good.replace("\"format\":1", "\"format\":2");
+        let zero = good.replace("1.25", "0.0");
+        let cut = &good[..good.len() / 2];
+        fs::write(&path, format!("{good}\n\u{fffd}\n{newer}{{}}\n{zero}{cut}")).unwrap();
+        append(&mut open(&path).unwrap(), &made("last")).unwrap();
+        let history = read(&path).unwrap();
+        let kept: Vec<usize> = history.kept.iter().map(|kept| kept.line).collect();
+        let damaged: Vec<usize> = history.damaged.iter().map(|d| d.line).collect();
+        assert_eq!((kept, damaged), (vec![1, 8], vec![3, 4, 5, 6, 7]));
+        let why = |at: usize| &history.damaged[at].why;
+        assert_eq!(why(1), "format 2; this sluice reads 1");
+        assert_eq!(why(2), "not a run: no format");
+        assert_eq!(why(3), "first: a sample is 0; expected more than 0");
+        assert!(
+            why(4).starts_with("not a run: EOF while parsing"),
+            "{}",
+            why(4)
+        );
+        assert!(fs::read_to_string(&path).unwrap().contains(cut));
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        for bytes in [
+            &b"\xff\xfe\n{\n"[..],
+            b"null\n1\n[]\n",
+            b"\"\\u0000\"\n{\"format\":-1}",
+        ] {
+            let history = parse(bytes);
+            assert!(history.kept.is_empty() && history.damaged.len() >= 2);
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Made histories: what is promised of the comparison, tried a thousand times.
 
 use super::compare::{Comparison, Row, Said, With, compare};
-use super::file::Kept;
 use super::report;
-use super::run::{FORMAT, Run, RunArguments};
+use super::run::{FORMAT, Kept, Run, RunArguments};
 use super::series::Series;
 use super::verdict::{ALPHA, Verdict};
+use crate::stats::Random;
 use std::sync::LazyLock;
 
 /// Repetitions that benchmarks make unless told otherwise.
@@ -17,35 +17,23 @@ const NAMES: usize = 12;
 const WITHIN: f64 = 0.03;
 const BETWEEN: f64 = 0.01;
 
-/// Marsaglia's xorshift.
-struct Random(u64);
+/// Normal, nearly: the sum of twelve.
+fn normal(random: &mut Random) -> f64 {
+    (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
+}
 
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Normal, nearly: the sum of twelve.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-    }
-
-    /// Repetitions with now and then one far above, as when something else runs.
-    fn samples(&mut self, median: f64, n: usize) -> Vec<f64> {
-        let median = median * (1.0 + BETWEEN * self.normal());
-        let one = |random: &mut Self| {
-            let far = if random.uniform() < 0.05 {
-                0.2 * random.uniform()
-            } else {
-                0.0
-            };
-            median * (1.0 + far + WITHIN * random.normal())
+/// Repetitions with now and then one far above, as when something else runs.
+fn samples(random: &mut Random, median: f64, n: usize) -> Vec<f64> {
+    let median = median * (1.0 + BETWEEN * normal(random));
+    let mut one = || {
+        let far = if random.uniform() < 0.05 {
+            0.2 * random.uniform()
+        } else {
+            0.0
         };
-        (0..n).map(|_| one(self)).collect()
-    }
+        median * (1.0 + far + WITHIN * normal(random))
+    };
+    (0..n).map(|_| one()).collect()
 }
 
 fn name(at: usize) -> String {
@@ -56,7 +44,7 @@ fn name(at: usize) -> String {
 fn run(random: &mut Random, program: &str, slower: f64, reps: usize) -> Run {
     let series = (0..NAMES).map(|at| {
         let median = if at == 3 { 1.3 * slower } else { 1.3 };
-        Series::ratio(name(at), "ns by the limit's", random.samples(median, reps))
+        Series::ratio(name(at), "ns by the limit's", samples(random, median, reps))
     });
     plain(program, series.collect())
 }
@@ -97,7 +85,7 @@ fn row(comparison: &Comparison, name: &str) -> Row {
 
 #[test]
 fn without_a_change_less_than_promised_is_called_slower_or_faster() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let mut wrong = 0;
     for _ in 0..1_000 {
         let kept = history(["a", "b"].map(|program| run(&mut random, program, 1.0, REPS)));
@@ -108,7 +96,7 @@ fn without_a_change_less_than_promised_is_called_slower_or_faster() {
 
 #[test]
 fn a_slowdown_of_a_tenth_is_found_by_name() {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     let mut found = 0;
     for _ in 0..200 {
         let kept = history([
@@ -124,7 +112,7 @@ fn a_slowdown_of_a_tenth_is_found_by_name() {
 
 #[test]
 fn it_is_told_by_both_medians_and_what_chance_does() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let kept = history([
         run(&mut random, "a", 1.0, REPS),
         run(&mut random, "b", 1.15, REPS),
@@ -151,7 +139,7 @@ fn it_is_told_by_both_medians_and_what_chance_does() {
 
 #[test]
 fn too_few_repetitions_are_said_to_be_too_few() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let kept = history([run(&mut random, "a", 1.0, 5), run(&mut random, "b", 1.3, 5)]);
     let comparison = last(&kept);
     let Said::Judged(_, Verdict::CannotTell(Some(needed))) = row(&comparison, &name(3)).said else {
@@ -163,7 +151,7 @@ fn too_few_repetitions_are_said_to_be_too_few() {
 
 #[test]
 fn runs_of_one_program_tell_how_much_is_no_difference() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     let mut runs: Vec<Run> = [1.0, 1.12, 0.98]
         .map(|by| run(&mut random, "a", by, REPS))
         .into();
@@ -176,7 +164,7 @@ fn runs_of_one_program_tell_how_much_is_no_difference() {
 
 #[test]
 fn other_machines_arguments_pages_and_failed_runs_are_not_compared_with() {
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let new = run(&mut random, "b", 1.3, REPS);
     let old = run(&mut random, "a", 1.0, REPS);
     let mut machine = old.clone();
@@ -209,7 +197,7 @@ fn other_machines_arguments_pages_and_failed_runs_are_not_compared_with() {
 
 #[test]
 fn names_that_come_and_go_are_told() {
-    let mut random = Random(19);
+    let mut random = Random::new(19);
     let mut old = run(&mut random, "a", 1.0, REPS);
     let mut new = run(&mut random, "b", 1.0, REPS);
     old.series.remove(5);
@@ -233,7 +221,7 @@ fn names_that_come_and_go_are_told() {
 
 #[test]
 fn what_was_disturbed_is_no_baseline_and_does_not_count() {
-    let mut random = Random(23);
+    let mut random = Random::new(23);
     let quiet = run(&mut random, "a", 1.0, REPS);
     let mut disturbed = run(&mut random, "b", 1.3, REPS);
     disturbed.series[3].disturbed = Some("others had the CPU".into());
@@ -256,7 +244,7 @@ fn what_was_disturbed_is_no_baseline_and_does_not_count() {
 
 #[test]
 fn a_run_can_be_pinned_by_line_or_commit() {
-    let mut random = Random(29);
+    let mut random = Random::new(29);
     let mut runs = [1.0, 1.3, 1.3].map(|by| run(&mut random, "x", by, REPS));
     for (run, (program, commit)) in runs
         .iter_mut()

@@ -130,10 +130,7 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
 fn unfit(expectation: &Expectation, points: &[Point]) -> Option<String> {
     let fails = |c: &&Condition| {
         let found = ratios((&c.left, c.right.as_ref()), &expectation.for_each, points);
-        let fits = |(_, ratio): &(At, f64)| {
-            c.at_least.is_none_or(|least| *ratio >= least)
-                && c.at_most.is_none_or(|most| *ratio <= most)
-        };
+        let fits = |(_, ratio): &(At, f64)| within((c.at_least, c.at_most), *ratio);
         !found.is_ok_and(|found| !found.is_empty() && found.iter().all(fits))
     };
     let condition = expectation.judged_if.iter().find(fails)?;
@@ -141,10 +138,7 @@ fn unfit(expectation: &Expectation, points: &[Point]) -> Option<String> {
 }
 
 fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, String, bool) {
-    let holds = |ratio: f64| {
-        expectation.at_least.is_none_or(|least| ratio >= least)
-            && expectation.at_most.is_none_or(|most| ratio <= most)
-    };
+    let holds = |ratio| within((expectation.at_least, expectation.at_most), ratio);
     // How far inside; the least is the worst.
     let margin = |ratio: f64| {
         let above = expectation.at_least.map_or(f64::INFINITY, |l| ratio - l);
@@ -168,6 +162,10 @@ fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, Stri
         note = format!("{note}; {held} of {} hold", ratios.len());
     }
     (Some(*ratio), note, holds(*ratio))
+}
+
+fn within((least, most): (Option<f64>, Option<f64>), ratio: f64) -> bool {
+    least.is_none_or(|least| ratio >= least) && most.is_none_or(|most| ratio <= most)
 }
 
 /// For each combination of values of these axes.

@@ -15,7 +15,7 @@ pub mod run;
 pub mod store;
 
 pub use plan::Experiment;
-pub use point::{At, Measured, Scalar, Summary};
+pub use point::{At, Measured, Scalar};
 pub use run::{Job, Problem, Runner};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Measurement points: axis values and results.
 
 use serde::{Deserialize, Serialize};
+use sluice_bench::stats::Summary;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -50,34 +51,6 @@ pub fn show(at: &At) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Minimum, median and maximum of some repetitions.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Summary {
-    /// The least.
-    pub min: f64,
-    /// The one in the middle; of an even number the mean of both.
-    pub median: f64,
-    /// The greatest.
-    pub max: f64,
-    /// How many there were.
-    pub repeats: usize,
-}
-
-impl Summary {
-    /// Of at least one finite value; none otherwise.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().checked_sub(1)?;
-        Some(Self {
-            min: sorted[0],
-            median: f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]),
-            max: sorted[last],
-            repeats: sorted.len(),
-        })
-    }
-}
-
 /// A moment of a timeline.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Mark {
@@ -116,18 +89,13 @@ impl Measured {
     pub fn of_several(attempts: &[Self]) -> Self {
         let mut all = attempts.first().cloned().unwrap_or_default();
         for (name, summary) in &mut all.series {
-            let others = attempts.iter().filter_map(|a| a.series.get(name));
-            let Some(medians) = Summary::of(others.clone().map(|s| s.median)) else {
-                continue;
-            };
+            let all = attempts.iter().filter_map(|a| a.series.get(name));
+            let of = |figure: fn(&Summary) -> f64| Summary::of(all.clone().map(figure));
             *summary = Summary {
-                min: others.clone().map(|s| s.min).fold(f64::INFINITY, f64::min),
-                median: medians.median,
-                max: others
-                    .clone()
-                    .map(|s| s.max)
-                    .fold(f64::NEG_INFINITY, f64::max),
-                repeats: others.map(|s| s.repeats).sum(),
+                min: of(|s| s.min).min,
+                median: of(|s| s.median).median,
+                max: of(|s| s.max).max,
+                repeats: all.clone().map(|s| s.repeats).sum(),
             };
         }
         let disturbed: Vec<&String> = attempts
@@ -144,7 +112,8 @@ impl Measured {
 
     /// Adds a series; nothing if no value is finite.
     pub fn add(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
-        if let Some(summary) = Summary::of(values) {
+        let summary = Summary::of(values.into_iter().filter(|v| v.is_finite()));
+        if summary.repeats > 0 {
             self.series.insert(name.to_owned(), summary);
         }
     }

@@ -23,6 +23,13 @@ pub enum Problem {
     Lacking(String),
 }
 
+/// Of what benchmarks say of a failure.
+impl From<String> for Problem {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
 /// What is to be measured.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -72,21 +79,12 @@ impl Job<'_> {
 
 /// Who measures.
 pub trait Runner {
-    /// Whether there is a runner of this name.
-    fn knows(&self, runner: &str) -> bool;
-
     /// Measures one point.
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem>;
 }
 
-/// What happens meanwhile, for people.
-pub trait Progress {
-    /// One line.
-    fn say(&mut self, line: &str);
-}
-
 /// What became of an experiment.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ran {
     /// Its points, in the order of the plan.
     pub points: Vec<Point>,
@@ -111,7 +109,7 @@ pub struct Course<'a> {
     /// Whether somebody wants the end.
     pub stop: &'a dyn Fn() -> bool,
     /// For people.
-    pub progress: &'a mut dyn Progress,
+    pub progress: &'a mut dyn FnMut(&str),
     /// What is there and was disturbed is measured again.
     pub again_disturbed: bool,
     /// Points of all experiments that are still to be measured.
@@ -156,14 +154,7 @@ impl Course<'_> {
         let plan = serde_json::to_string_pretty(experiment)?;
         self.store.write(name, "plan.json", plan.as_bytes())?;
         let (made, quick) = (self.made(experiment), self.made.quick);
-        let mut ran = Ran {
-            points: vec![],
-            kept: 0,
-            failed: vec![],
-            missing: vec![],
-            interrupted: false,
-            lacking: false,
-        };
+        let mut ran = Ran::default();
         let mut stale: Vec<&'static str> = vec![];
         let points = experiment.points(quick);
         for (n, at) in points.iter().enumerate() {
@@ -179,7 +170,7 @@ impl Course<'_> {
             }
             if let [why] = stale[..] {
                 let line = format!("{name}: points measured before are measured again: {why}");
-                self.progress.say(&line);
+                (self.progress)(&line);
                 stale.push(why);
             }
             let job = Job {
@@ -205,7 +196,7 @@ impl Course<'_> {
                     break;
                 }
                 Err(Problem::Failed(why)) => {
-                    self.progress.say(&format!("{name}: {}: {why}", show(at)));
+                    (self.progress)(&format!("{name}: {}: {why}", show(at)));
                     ran.failed.push((at.clone(), why));
                 }
             }
@@ -215,7 +206,7 @@ impl Course<'_> {
         }
         if ran.kept > 0 {
             let line = format!("{name}: {} points were there already", ran.kept);
-            self.progress.say(&line);
+            (self.progress)(&line);
         }
         Ok(ran)
     }
@@ -236,7 +227,7 @@ impl Course<'_> {
         }
         let (name, made) = (&experiment.name, self.made(experiment));
         let line = format!("{name}: an expectation does not hold, its points are measured again");
-        self.progress.say(&line);
+        (self.progress)(&line);
         self.left += points.len() * (ATTEMPTS - 1);
         let mut all: Vec<Vec<Measured>> = points.iter().map(|p| vec![p.measured.clone()]).collect();
         for _ in 1..ATTEMPTS {
@@ -259,8 +250,7 @@ impl Course<'_> {
                         return Ok(());
                     }
                     Err(Problem::Lacking(why) | Problem::Failed(why)) => {
-                        self.progress
-                            .say(&format!("{name}: {}: {why}", show(&point.at)));
+                        (self.progress)(&format!("{name}: {}: {why}", show(&point.at)));
                     }
                 }
             }
@@ -286,7 +276,7 @@ impl Course<'_> {
             show(job.at),
             self.left()
         );
-        self.progress.say(&line);
+        (self.progress)(&line);
         let began = Instant::now();
         let measured = runner.measure(job);
         let took = began.elapsed();

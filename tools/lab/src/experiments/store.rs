@@ -97,12 +97,8 @@ impl Store {
 
     /// Whether this point has been measured by what `wanted` says.
     pub fn find(&self, experiment: &str, at: &At, wanted: &Made) -> Found {
-        let text = std::fs::read_to_string(self.file(experiment, at)).ok();
-        let point: Option<Point> = text.and_then(|text| serde_json::from_str(&text).ok());
-        match point {
-            // What cannot be read was never finished.
+        match self.read(experiment, at) {
             None => Found::Missing,
-            Some(point) if point.at != *at => Found::Missing,
             Some(point) => match point.made.differs(wanted) {
                 Some(why) => Found::Stale(why),
                 None => Found::Here(Box::new(point)),
@@ -112,12 +108,16 @@ impl Store {
 
     /// All points that the plan has and the folder has, whoever measured them.
     pub fn points(&self, experiment: &Experiment, quick: bool) -> Vec<Point> {
-        let read = |at: &At| {
-            let text = std::fs::read_to_string(self.file(&experiment.name, at)).ok()?;
-            let point: Point = serde_json::from_str(&text).ok()?;
-            (point.at == *at).then_some(point)
-        };
-        experiment.points(quick).iter().filter_map(read).collect()
+        let all = experiment.points(quick);
+        let read = |at| self.read(&experiment.name, at);
+        all.iter().filter_map(read).collect()
+    }
+
+    /// None of what cannot be read: it was never finished.
+    fn read(&self, experiment: &str, at: &At) -> Option<Point> {
+        let text = std::fs::read_to_string(self.file(experiment, at)).ok()?;
+        let point: Point = serde_json::from_str(&text).ok()?;
+        (point.at == *at).then_some(point)
     }
 
     /// Keeps a point: wholly or not at all.

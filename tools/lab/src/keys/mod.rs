@@ -1,41 +1,61 @@
 //! Keys of runners: axes, held values and series, for plan checks.
 //!
-//! Plans are checked against it when they are read, before anything is measured.
+//! Plans are checked against `runners.yaml` when they are read, before anything is measured.
 
-mod table;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub use table::{Given, RUNNERS};
-
 use crate::experiments::plan::{How, Kind, Series, Wrong};
 use crate::experiments::{Experiment, Scalar};
+use serde::Deserialize;
 use sluice::config::suggest::closest;
+use std::sync::LazyLock;
+
+/// All runners.
+static RUNNERS: LazyLock<Vec<Runner>> = LazyLock::new(|| {
+    /// The other keys are anchors.
+    #[derive(Deserialize)]
+    struct File {
+        runners: Vec<Runner>,
+    }
+    let file: Result<File, _> = serde_saphyr::from_str(include_str!("../../runners.yaml"));
+    file.expect("a file of the house").runners
+});
 
 /// Who measures, as plans see it.
-pub struct Runner {
+#[derive(Deserialize)]
+struct Runner {
     /// As plans name it.
-    pub name: &'static str,
+    name: String,
     /// All that it looks at.
-    keys: &'static [Key],
+    keys: Vec<Key>,
     /// Of each pair one is needed, of those that are not needed by themselves.
-    either: &'static [[&'static str; 2]],
-    series: &'static [Given],
-    curves: &'static [&'static str],
+    #[serde(default)]
+    either: Vec<[String; 2]>,
+    series: Vec<Given>,
+    #[serde(default)]
+    curves: Vec<String>,
 }
 
+/// A series: its name, its unit, and how it comes about.
+type Given = (String, String, How);
+
 /// What a runner looks at.
-pub struct Key {
-    name: &'static str,
-    allowed: Allowed,
-    is_needed: bool,
+#[derive(Deserialize)]
+struct Key {
+    name: String,
+    takes: Allowed,
+    #[serde(default)]
+    needed: bool,
 }
 
 /// Values of a key.
-pub enum Allowed {
-    Names(&'static [&'static str]),
-    Numbers(&'static [f64]),
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Allowed {
+    Names(Vec<String>),
+    Numbers(Vec<f64>),
     /// From, and to.
     Number(f64, f64),
     /// The same without fractions.
@@ -47,7 +67,7 @@ pub enum Allowed {
 impl Allowed {
     fn has(&self, value: &Scalar) -> bool {
         match (self, value) {
-            (Self::Names(names), Scalar::Text(text)) => names.contains(&text.as_str()),
+            (Self::Names(names), Scalar::Text(text)) => names.contains(text),
             (Self::Numbers(numbers), Scalar::Number(number)) => numbers.contains(number),
             (Self::Number(from, to), Scalar::Number(n)) => (*from..=*to).contains(n),
             (Self::Whole(from, to), Scalar::Number(n)) => {
@@ -70,9 +90,9 @@ impl Allowed {
     }
 
     /// The name that was meant, perhaps.
-    fn meant(&self, value: &Scalar) -> Option<&'static str> {
+    fn meant(&self, value: &Scalar) -> Option<&str> {
         match (self, value) {
-            (Self::Names(names), Scalar::Text(text)) => meant(text, names),
+            (Self::Names(names), Scalar::Text(text)) => meant(text, &refs(names)),
             _ => None,
         }
     }
@@ -111,7 +131,7 @@ pub fn fits(experiment: &Experiment) -> Result<Vec<Series>, Wrong> {
 
 fn runner(experiment: &Experiment) -> Result<&'static Runner, Wrong> {
     let asked = experiment.runner.as_deref().unwrap_or_default();
-    let known: Vec<&str> = RUNNERS.iter().map(|runner| runner.name).collect();
+    let known: Vec<&str> = RUNNERS.iter().map(|runner| &runner.name[..]).collect();
     let found = RUNNERS.iter().find(|runner| runner.name == asked);
     found.ok_or_else(|| {
         let what = unknown("runner", asked, &known);
@@ -123,7 +143,7 @@ impl Runner {
     fn key(&self, name: &str, near: &[&str]) -> Result<&Key, Wrong> {
         let found = self.keys.iter().find(|key| key.name == name);
         found.ok_or_else(|| {
-            let known: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
+            let known: Vec<&str> = self.keys.iter().map(|key| &key.name[..]).collect();
             let what = unknown("key", name, &known);
             Wrong::at(near, format!("runner '{}': {what}", self.name))
         })
@@ -136,15 +156,15 @@ impl Runner {
             let what = format!("runner '{}' {what}", self.name);
             Err(Wrong::at(&["runner:"], what))
         };
-        for key in self.keys.iter().filter(|key| key.is_needed) {
-            if !has(key.name) {
-                let (name, says) = (key.name, key.allowed.says());
+        for key in self.keys.iter().filter(|key| key.needed) {
+            if !has(&key.name) {
+                let (name, says) = (&key.name, key.takes.says());
                 return wrong(format!(
                     "needs '{name}' ({says}), as an axis or under `held`"
                 ));
             }
         }
-        for [one, other] in self.either {
+        for [one, other] in &self.either {
             if !has(one) && !has(other) {
                 return wrong(format!(
                     "needs '{one}' or '{other}', as an axis or under `held`"
@@ -171,7 +191,7 @@ impl Runner {
 
     /// Series and curves that are asked for and that it does not have.
     fn measures(&self, experiment: &Experiment) -> Result<(), Wrong> {
-        let known: Vec<&str> = self.series.iter().map(|(name, ..)| *name).collect();
+        let known: Vec<&str> = self.series.iter().map(|given| &given.0[..]).collect();
         for series in &experiment.series {
             let name = format!("name: {}", series.name);
             let near = ["series:", &name];
@@ -180,15 +200,15 @@ impl Runner {
                 return wrong(unknown("series", &series.name, &known));
             };
             if *how != series.how {
-                let (name, says) = (&series.name, said(*how));
+                let (name, says) = (&series.name, how.says().replace(' ', "_"));
                 return wrong(format!("'{name}': expected how: {says}"));
             }
         }
         let of_points = |kind: Kind| matches!(kind, Kind::Timeline | Kind::Distribution);
         for plot in experiment.plots.iter().filter(|plot| of_points(plot.kind)) {
-            let lost = plot.y.iter().find(|y| !self.curves.contains(&y.as_str()));
+            let lost = plot.y.iter().find(|y| !self.curves.contains(y));
             if let Some(y) = lost {
-                let what = unknown("curve", y, self.curves);
+                let what = unknown("curve", y, &refs(&self.curves));
                 let what = format!("plot '{}': runner '{}': {what}", plot.name, self.name);
                 let name = format!("name: {}", plot.name);
                 return Err(Wrong::at(&["plots:", &name], what));
@@ -199,9 +219,9 @@ impl Runner {
 
     fn gives(&self) -> Vec<Series> {
         let series = |(name, unit, how): &Given| Series {
-            name: (*name).to_owned(),
+            name: name.clone(),
             says: name.replace('_', " "),
-            unit: (*unit).to_owned(),
+            unit: unit.clone(),
             how: *how,
         };
         self.series.iter().map(series).collect()
@@ -210,15 +230,15 @@ impl Runner {
 
 impl Key {
     fn takes(&self, value: &Scalar, near: &[&str]) -> Result<(), Wrong> {
-        if self.allowed.has(value) {
+        if self.takes.has(value) {
             return Ok(());
         }
-        let name = self.name;
-        let meant = match self.allowed.meant(value) {
+        let name = &self.name;
+        let meant = match self.takes.meant(value) {
             Some(meant) => format!(" (did you mean {}?)", quoted(meant)),
             None => String::new(),
         };
-        let (got, expected) = (quoted(&value.to_string()), self.allowed.says());
+        let (got, expected) = (quoted(&value.to_string()), self.takes.says());
         let what = format!("{name}: got {got}{meant}; expected {expected}");
         Err(Wrong::at(near, what))
     }
@@ -231,7 +251,7 @@ fn values<'e>(experiment: &'e Experiment, name: &str) -> Vec<&'e Scalar> {
     axis.into_iter().flatten().chain(held).collect()
 }
 
-fn unknown(kind: &str, got: &str, known: &[&'static str]) -> String {
+fn unknown(kind: &str, got: &str, known: &[&str]) -> String {
     let meant = match meant(got, known) {
         Some(name) => format!(" (did you mean '{name}'?)"),
         None => String::new(),
@@ -243,18 +263,14 @@ fn unknown(kind: &str, got: &str, known: &[&'static str]) -> String {
     format!("unknown {kind} '{got}'{meant}; expected {expected}")
 }
 
-/// A slip of letters, or of their case.
-fn meant(got: &str, known: &[&'static str]) -> Option<&'static str> {
-    let same = known.iter().find(|name| name.eq_ignore_ascii_case(got));
-    same.copied().or_else(|| closest(got, known))
+fn refs(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
-fn said(how: How) -> &'static str {
-    match how {
-        How::Measured => "measured",
-        How::Modelled => "modelled",
-        How::VirtualTime => "virtual_time",
-    }
+/// A slip of letters, or of their case.
+fn meant<'k>(got: &str, known: &[&'k str]) -> Option<&'k str> {
+    let same = known.iter().find(|name| name.eq_ignore_ascii_case(got));
+    same.copied().or_else(|| closest(got, known))
 }
 
 /// As it has to be written: numbers and plain words as they are.

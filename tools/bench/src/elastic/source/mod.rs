@@ -1,23 +1,23 @@
 //! Benchmark ports of one worker: a source for half of all packets, and a sink.
 
-mod flows;
 mod make;
-mod port;
-mod sink;
-
-pub use flows::Flows;
 
 use super::nic_model::{HOLDS, Slots, Steering};
 use super::packet_template::PacketTemplate;
-use super::watch::Watch;
-use crate::path::topology;
+use super::watch::{Stamp, Watch};
+use crate::path::topology::{self, N3, N6};
 use crate::path::traffic::Flow;
-use flows::FlowSets;
-use sink::Sink;
+use make::FlowSets;
+use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
-use sluice_port::{Packet, PortInfo};
+use sluice_port::{
+    Burst, LinkState, Packet, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress,
+};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub use make::Flows;
 
 /// Packets that come together where each must not cost more than at full load.
 const TOGETHER: u64 = 32;
@@ -192,4 +192,144 @@ impl<P: Packet> Source<P> {
 
 fn add(counter: &AtomicU64, n: u64) {
     counter.store(counter.load(Relaxed) + n, Relaxed);
+}
+
+impl<P: Packet> PortIo for Source<P> {
+    type Packet = P;
+
+    fn ports(&self) -> &[PortInfo] {
+        &self.infos
+    }
+
+    fn rx(&mut self, port: PortId, queue: QueueId, burst: &mut Burst<P>, max: usize) -> usize {
+        let Some((queue, direction)) = place(port, queue) else {
+            return 0;
+        };
+        let max = max.min(burst.remaining());
+        let n = self.slots.take(queue, direction, max, |packet| {
+            if let Err(packet) = burst.push(packet) {
+                packet.free();
+            }
+        });
+        self.polled += n as u64;
+        n
+    }
+
+    fn take_rx(&mut self, port: PortId, queue: QueueId) -> bool {
+        place(port, queue).is_some_and(|(queue, direction)| self.slots.adopt(queue, direction))
+    }
+
+    fn leave_rx(&mut self, port: PortId, queue: QueueId) {
+        if let Some((queue, direction)) = place(port, queue) {
+            self.slots.leave(queue, direction);
+        }
+    }
+
+    fn tx(&mut self, _: PortId, _: QueueId, burst: &mut Burst<P>) -> usize {
+        let n = burst.len();
+        let now_ns = clock::monotonic_ns();
+        self.sink.take(&self.flows, burst, now_ns);
+        self.spent_ns += clock::monotonic_ns() - now_ns;
+        n
+    }
+
+    /// What is accepted has left.
+    fn tx_progress(&mut self, _: PortId, _: QueueId) -> Option<TxProgress> {
+        None
+    }
+
+    fn alloc(&mut self) -> Option<P> {
+        None
+    }
+
+    fn stats(&mut self, _: PortId) -> Option<PortStats> {
+        None
+    }
+
+    fn link(&mut self, _: PortId) -> LinkState {
+        LinkState::Up
+    }
+}
+
+/// Where the card has the packets of a port's queue: queue and direction.
+fn place(port: PortId, queue: QueueId) -> Option<(usize, usize)> {
+    let direction = [N3, N6].iter().position(|of| *of == port)?;
+    (queue.0 < 2).then_some((queue.0.into(), direction))
+}
+
+/// The sink looks at all packets, or at one in so many where throughput is measured.
+const LOOK: u64 = 64;
+/// Latencies written down at the most.
+const SAMPLES: usize = 4 << 20;
+
+/// The sink of a worker.
+pub(super) struct Sink {
+    worker: usize,
+    watch: Arc<Watch>,
+    /// It looks at one packet in so many.
+    look: u64,
+    left: u64,
+    samples: Vec<u32>,
+}
+
+impl Sink {
+    /// It looks at all packets.
+    pub fn new(worker: usize, watch: Arc<Watch>) -> Self {
+        Self {
+            worker,
+            watch,
+            look: 1,
+            left: 0,
+            samples: touched(SAMPLES),
+        }
+    }
+
+    /// From now on it looks at as many packets as this pace lets it.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.look = match pace {
+            Pace::Bursts(_) => LOOK,
+            _ => 1,
+        };
+    }
+
+    /// From now on it looks at as few packets as at full load.
+    pub fn look_at_few(&mut self) {
+        self.look = LOOK;
+    }
+
+    /// Takes the latencies written down, in nanoseconds.
+    pub fn take_samples(&mut self) -> Vec<u32> {
+        let taken = self.samples.clone();
+        self.samples.clear();
+        taken
+    }
+
+    /// Packets of these flows leave.
+    pub fn take<P: Packet>(&mut self, flows: &[Flow], burst: &mut Burst<P>, now_ns: u64) {
+        let sampling = self.watch.is_sampling();
+        for packet in burst.as_mut_slice() {
+            self.left += 1;
+            if !self.left.is_multiple_of(self.look) {
+                continue;
+            }
+            let Some(stamp) = Stamp::read(packet.data()) else {
+                continue;
+            };
+            let flow = flows.get(stamp.flow as usize / 2);
+            let shard = flow.map_or(u32::MAX, |flow| flow.ue % SHARDS);
+            let took_ns = self.watch.left(self.worker, stamp, shard, now_ns);
+            if sampling && self.samples.len() < SAMPLES {
+                self.samples.push(took_ns.min(u32::MAX.into()) as u32);
+            }
+        }
+        add(&self.watch.eyes[self.worker].left, burst.len() as u64);
+        burst.free();
+    }
+}
+
+/// An empty vector whose memory is there: no packet waits until the kernel gives it.
+fn touched(capacity: usize) -> Vec<u32> {
+    let mut touched = vec![1; capacity];
+    touched.clear();
+    touched
 }

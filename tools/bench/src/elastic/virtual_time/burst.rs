@@ -2,128 +2,138 @@
 //! scaling.
 
 use super::costs::Measured;
-use super::nic_model::Card;
-use super::offered_load::Offer;
-use super::traffic::Traffic;
+use super::traffic::{Card, Traffic};
 use super::workers::Workers;
-use super::{MS, Model, world};
+use super::{MS, world};
+use crate::elastic::models::Model;
 use sluice_control::scaling::Sizes;
 use sluice_control::scaling::policy::{Bounds, Cycles};
 use sluice_control::scaling::scaler::Scaler;
 use sluice_datapath::limits::{BURST, HANDOVER_RING, SHARDS};
 
-/// UEs of a shard; one in [`HEAVY`] becomes heavy.
+/// UEs of a shard.
 const UES: u64 = 24;
-const HEAVY: u64 = 5;
-const BEFORE_NS: f64 = 15.0 * MS;
-const BURST_NS: f64 = 40.0 * MS;
-const LEVELLED_BY_NS: f64 = 10.0 * MS;
-const LOSS_LOOK_NS: f64 = 0.1 * MS;
+/// The scaling has a turn so often, and losses are looked for.
+const LOOK_NS: f64 = 0.1 * MS;
 
-/// What became of a burst: when the last packet was lost, what was lost, how many shards moved, and what left
-/// behind it of what was offered.
-pub(super) struct Levelled {
-    pub ms: Option<f64>,
-    pub dropped: u64,
-    pub missed: u64,
-    pub moves: u64,
-    pub to_offered: f64,
+/// Packets in a nanosecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// To each queue that is polled, of all UEs.
+    pub even: f64,
+    /// In a burst besides, of heavy UEs of one worker.
+    pub on_top: f64,
 }
 
-/// One burst, 15 ms after the beginning.
-pub(super) fn burst(
-    measured: &Measured,
-    model: Model,
-    workers: usize,
-    offer: Offer,
-    seed: u64,
-    scaling: bool,
-) -> Levelled {
-    let (mut all, mut traffic) = world(measured, model, workers, seed);
-    let mut scaler = scaler(&all, workers);
-    traffic
-        .feeds
-        .iter_mut()
-        .for_each(|f| f.set(offer.even, 0.0, 0.0));
-    let mut card = Card::of(workers);
-    let (mut lost, mut last_loss_ns) = (0, 0.0);
-    let (mut now_ns, mut executed) = (0.0, 0);
-    let end_ns = BEFORE_NS + BURST_NS;
-    while now_ns < end_ns {
-        if now_ns >= BEFORE_NS && traffic.feeds[0].heavy.is_empty() {
-            become_heavy(&mut traffic, model, workers, offer, now_ns, seed);
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    pub model: Model,
+    /// How many there are, and how many of them poll.
+    pub workers: [usize; 2],
+    pub offer: Offer,
+    /// Which share of the UEs of the first worker that owns any becomes heavy, and when.
+    pub share_of_ues: f64,
+    pub begins_ns: f64,
+    /// Sessions move by the load.
+    pub levels: bool,
+    pub seed: u64,
+}
+
+/// How far it is.
+pub struct Course {
+    scene: Scene,
+    pub all: Workers,
+    pub traffic: Traffic,
+    pub now_ns: f64,
+    /// The daemon's, of workers that neither come nor go.
+    scaler: Scaler,
+    card: Card,
+    bursts: bool,
+}
+
+impl Course {
+    /// Nothing came yet.
+    pub fn new(measured: &Measured, scene: Scene) -> Self {
+        let [workers, pollers] = scene.workers;
+        let (mut all, mut traffic) = world(measured, scene.model, scene.workers, scene.seed);
+        if scene.model == Model::Pipeline {
+            all.pollers = pollers;
         }
-        if now_ns < BEFORE_NS + LEVELLED_BY_NS {
-            executed = all.executed;
+        for feed in &mut traffic.feeds {
+            feed.set(scene.offer.even, 0.0, 0.0);
         }
-        now_ns += LOSS_LOOK_NS;
-        all.run(now_ns, usize::MAX, &mut traffic);
-        if scaling {
-            scaler.turn(now_ns as u64, &mut all);
+        let owners = workers - all.pollers;
+        let bounds = Bounds {
+            least: owners,
+            most: owners,
+        };
+        let sizes = Sizes {
+            burst: BURST as u64,
+            rings: (HANDOVER_RING * (workers - 1)) as u64,
+        };
+        let policy = Box::new(Cycles::default());
+        Self {
+            scaler: Scaler::new(policy, bounds, sizes, &all, 0),
+            card: Card::of(owners),
+            scene,
+            all,
+            traffic,
+            now_ns: 0.0,
+            bursts: false,
         }
-        if scaling && model == Model::RunToCompletion {
-            card.follow(&all, &mut traffic, now_ns);
-        }
-        if all.missed + all.dropped > lost && now_ns > BEFORE_NS {
-            last_loss_ns = now_ns - BEFORE_NS;
-        }
-        lost = all.missed + all.dropped;
     }
-    let offered = offer.of_all(workers) * (BURST_NS - LEVELLED_BY_NS);
-    Levelled {
-        ms: (last_loss_ns < BURST_NS - LEVELLED_BY_NS).then_some(last_loss_ns / MS),
-        dropped: all.dropped,
-        missed: all.missed,
-        moves: scaler.counts().1,
-        to_offered: (all.executed - executed) as f64 / offered,
+
+    /// Goes on until the next look.
+    pub fn step(&mut self) {
+        if self.now_ns >= self.scene.begins_ns && !self.bursts {
+            self.bursts = true;
+            self.become_heavy();
+        }
+        self.now_ns += LOOK_NS;
+        self.all.run(self.now_ns, usize::MAX, &mut self.traffic);
+        if self.scene.levels {
+            self.scaler.turn(self.now_ns as u64, &mut self.all);
+            if self.scene.model == Model::RunToCompletion {
+                self.card.follow(&self.all, &mut self.traffic, self.now_ns);
+            }
+        }
     }
-}
 
-/// As the daemon's, of workers that neither come nor go.
-fn scaler(all: &Workers, workers: usize) -> Scaler {
-    let bounds = Bounds {
-        least: workers,
-        most: workers,
-    };
-    let sizes = Sizes {
-        burst: BURST as u64,
-        rings: (HANDOVER_RING * (workers - 1)) as u64,
-    };
-    let policy = Box::new(Cycles::default());
-    Scaler::new(policy, bounds, sizes, all, 0)
-}
-
-/// Where the card knows the shards the packets of heavy UEs come to the queue of worker 0, otherwise
-/// to all.
-fn become_heavy(
-    traffic: &mut Traffic,
-    model: Model,
-    workers: usize,
-    offer: Offer,
-    now_ns: f64,
-    seed: u64,
-) {
-    let heavy = heavy_shards(workers, seed);
-    let queues = match model {
-        Model::RunToCompletion => 1,
-        _ => workers,
-    };
-    for feed in &mut traffic.feeds[..queues] {
-        let on_top = offer.on_top / queues as f64;
-        let rate = offer.even + on_top;
-        feed.heavy.clone_from(&heavy);
-        feed.set(rate, on_top / rate, now_ns);
+    /// Moves that the scaling made.
+    pub fn moves(&self) -> u64 {
+        self.scaler.counts().1
     }
-}
 
-/// A fifth of the UEs of worker 0, each by lot: the shard of each.
-fn heavy_shards(workers: usize, seed: u64) -> Vec<u16> {
-    let is_heavy =
-        |ue: u64| (ue + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 < (1 << 32) / HEAVY;
-    let of_worker = (0..SHARDS as u16).filter(|s| usize::from(*s) % workers == 0);
-    of_worker
-        .flat_map(|shard| (0..UES).map(move |ue| (shard, u64::from(shard) * UES + ue)))
-        .filter(|(_, ue)| is_heavy(*ue))
-        .map(|(shard, _)| shard)
-        .collect()
+    /// Where the card knows the shards the packets of heavy UEs come to the queue of worker 0, otherwise
+    /// to all that are polled.
+    fn become_heavy(&mut self) {
+        let heavy = self.heavy_shards();
+        let Offer { even, on_top } = self.scene.offer;
+        let queues = match self.scene.model {
+            Model::RunToCompletion => 1,
+            _ => self.scene.workers[1],
+        };
+        for feed in &mut self.traffic.feeds[..queues] {
+            let on_top = on_top / queues as f64;
+            let rate = even + on_top;
+            feed.heavy.clone_from(&heavy);
+            feed.set(rate, on_top / rate.max(f64::MIN_POSITIVE), self.now_ns);
+        }
+    }
+
+    /// Some of the first owner's UEs, each by lot: the shard of each.
+    fn heavy_shards(&self) -> Vec<u16> {
+        let owners = self.scene.workers[0] - self.all.pollers;
+        let is_heavy = |ue: u64| {
+            let lot = (ue + self.scene.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            (lot as f64) < self.scene.share_of_ues * 4_294_967_296.0
+        };
+        let of_worker = (0..SHARDS as u16).filter(|s| usize::from(*s) % owners == 0);
+        of_worker
+            .flat_map(|shard| (0..UES).map(move |ue| (shard, u64::from(shard) * UES + ue)))
+            .filter(|(_, ue)| is_heavy(*ue))
+            .map(|(shard, _)| shard)
+            .collect()
+    }
 }

@@ -1,9 +1,10 @@
-//! Simulated heavy hitters, and how scaling levels them.
+//! Simulated heavy hitters: the least burst that overloads a worker, and how scaling levels it.
 
-use super::Model;
-use super::burst::{Levelled, burst};
+use super::burst::{Course, Offer, Scene};
 use super::costs::Measured;
-use super::offered_load::Offer;
+use super::{MS, pollers};
+use crate::elastic::models::Model;
+use crate::report::{join, spread};
 use crate::stats::{Summary, round};
 use serde_json::{Value, json};
 
@@ -11,6 +12,71 @@ use serde_json::{Value, json};
 const OVERLOAD: u64 = 10_000;
 /// Bursts for each number of workers.
 const BURSTS: u64 = 5;
+/// The share of a worker's UEs that become heavy.
+const HEAVY: f64 = 0.2;
+const BEFORE_NS: f64 = 15.0 * MS;
+const BURST_NS: f64 = 40.0 * MS;
+const LEVELLED_BY_NS: f64 = 10.0 * MS;
+
+/// As with the real workers: shares of what one worker is able to.
+const EVEN: f64 = 0.4;
+const ON_TOP: f64 = 0.75;
+/// Where all poll for all, a worker has less to do than its UEs' packets alone: for it to be
+/// overloaded before all of them are, more has to come on top of less.
+const EVEN_MIXED: f64 = 0.25;
+/// Of what all workers are able to, that much is asked for at the most.
+const OF_ALL: f64 = 0.85;
+
+/// What became of a burst: when the last packet was lost, what was lost, how many shards moved, and what left
+/// behind it of what was offered.
+struct Levelled {
+    ms: Option<f64>,
+    dropped: u64,
+    missed: u64,
+    moves: u64,
+    to_offered: f64,
+}
+
+impl Offer {
+    /// If one worker is able to so many.
+    fn usual(able: f64) -> Self {
+        Self {
+            even: EVEN * able,
+            on_top: ON_TOP * able,
+        }
+    }
+
+    /// Some, smallest first.
+    fn all(model: Model, workers: usize, able: f64) -> Vec<Self> {
+        match model {
+            Model::Mixed => {
+                let even = EVEN_MIXED * able;
+                let most = (OF_ALL - EVEN_MIXED) * workers as f64;
+                let steps =
+                    (0..=20).map(|step| ON_TOP + f64::from(step) / 20.0 * (most - ON_TOP).max(0.0));
+                let on_top = steps.filter(|on_top| *on_top <= most + 0.001);
+                on_top
+                    .map(|on_top| Self {
+                        even,
+                        on_top: on_top * able,
+                    })
+                    .collect()
+            }
+            _ => {
+                let factors = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0];
+                let all = factors.map(|factor| Self::usual(factor * able)).into_iter();
+                // Beyond what all are able to, nobody can level it.
+                let most = able * workers as f64;
+                all.filter(|offer| offer.of_all(workers) <= most).collect()
+            }
+        }
+    }
+
+    /// Of all UEs together in a burst.
+    fn of_all(&self, workers: usize) -> f64 {
+        self.even * workers as f64 + self.on_top
+    }
+}
 
 /// Several bursts, all alike but for the lots.
 pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps: f64) -> Value {
@@ -19,15 +85,12 @@ pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps
     let bursts = (1..=BURSTS).map(|seed| burst(measured, model, workers, offer, seed, true));
     let bursts: Vec<Levelled> = bursts.collect();
     let levelled = Summary::of(bursts.iter().filter_map(|b| b.ms));
-    json!({
+    let figures = json!({
         "name": format!("elastic/virtual/heavy/{}", model.name()),
         "virtual": true,
         "workers": workers,
         "bursts": bursts.len(),
         "not_levelled": bursts.iter().filter(|b| b.ms.is_none()).count(),
-        "levelled_ms_min": round(levelled.min),
-        "levelled_ms_median": round(levelled.median),
-        "levelled_ms_max": round(levelled.max),
         "lost": bursts.iter().map(|b| b.dropped).sum::<u64>(),
         "missed_by_card": bursts.iter().map(|b| b.missed).sum::<u64>(),
         "offered_mpps": round(offered_mpps),
@@ -37,7 +100,8 @@ pub(super) fn heavy(measured: &Measured, model: Model, workers: usize, able_mpps
         "lost_without_scaling": lost_alone,
         "moves_median": Summary::of(bursts.iter().map(|b| b.moves as f64)).median,
         "throughput_to_offered_min": round(Summary::of(bursts.iter().map(|b| b.to_offered)).min),
-    })
+    });
+    join(figures, spread("levelled_ms", levelled))
 }
 
 /// The least burst of these at which the worker with heavy UEs loses packets if nobody helps it, and
@@ -50,6 +114,47 @@ fn overload(measured: &Measured, model: Model, workers: usize, able: f64) -> (Of
     let mut offers = Offer::all(model, workers, able).into_iter().map(alone);
     let found = offers.find(|(_, lost)| *lost > OVERLOAD);
     found.unwrap_or((Offer::usual(able), 0))
+}
+
+/// One burst, 15 ms after the beginning.
+fn burst(
+    measured: &Measured,
+    model: Model,
+    workers: usize,
+    offer: Offer,
+    seed: u64,
+    levels: bool,
+) -> Levelled {
+    let scene = Scene {
+        model,
+        workers: [workers, pollers(model, workers, measured)],
+        offer,
+        share_of_ues: HEAVY,
+        begins_ns: BEFORE_NS,
+        levels,
+        seed,
+    };
+    let mut course = Course::new(measured, scene);
+    let (mut lost, mut last_loss_ns, mut executed) = (0, 0.0, 0);
+    while course.now_ns < BEFORE_NS + BURST_NS {
+        if course.now_ns < BEFORE_NS + LEVELLED_BY_NS {
+            executed = course.all.executed;
+        }
+        course.step();
+        let gone = course.all.missed + course.all.dropped;
+        if gone > lost && course.now_ns > BEFORE_NS {
+            last_loss_ns = course.now_ns - BEFORE_NS;
+        }
+        lost = gone;
+    }
+    let offered = offer.of_all(workers) * (BURST_NS - LEVELLED_BY_NS);
+    Levelled {
+        ms: (last_loss_ns < BURST_NS - LEVELLED_BY_NS).then_some(last_loss_ns / MS),
+        dropped: course.all.dropped,
+        missed: course.all.missed,
+        moves: course.moves(),
+        to_offered: (course.all.executed - executed) as f64 / offered,
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +212,18 @@ mod tests {
                     "{workers} workers: {ms} ms, {} moves",
                     burst.moves
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn no_burst_asks_for_more_than_all_are_able_to() {
+        for model in Model::ALL {
+            for workers in [2, 4, 16] {
+                let all = Offer::all(model, workers, 0.02);
+                assert!(!all.is_empty());
+                let most = 0.02 * workers as f64;
+                assert!(all.iter().all(|offer| offer.of_all(workers) <= most + 1e-9));
             }
         }
     }

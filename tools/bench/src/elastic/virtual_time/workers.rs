@@ -49,6 +49,8 @@ pub struct Workers {
     idle_ns: f64,
     workers: Vec<SimWorker>,
     owners: Vec<WorkerId>,
+    /// So many of them poll and own nothing: the control core sees those behind them.
+    pub pollers: usize,
     heat: Vec<u64>,
     /// Moves under way: when they take effect.
     moving: VecDeque<(f64, u16, WorkerId)>,
@@ -75,6 +77,7 @@ impl Workers {
             costs,
             workers: (0..workers).map(|_| worker()).collect(),
             owners: (0..SHARDS).map(|s| WorkerId::at(owner(s))).collect(),
+            pollers: 0,
             // Every shard has sessions that were heard of.
             heat: vec![1; SHARDS as usize],
             moving: VecDeque::new(),
@@ -226,7 +229,8 @@ impl ScaledWorkers for Workers {
             waiting: waiting(w),
             ..Reading::default()
         };
-        self.workers.iter().map(reading).collect()
+        let owners = self.workers.iter().skip(self.pollers);
+        owners.map(reading).collect()
     }
 
     fn heat(&self) -> Vec<u64> {
@@ -235,13 +239,14 @@ impl ScaledWorkers for Workers {
 
     fn owner(&self, shard: ShardId) -> WorkerId {
         let moving = self.moving.iter().rev().find(|(_, s, _)| *s == shard.0);
-        moving.map_or(self.owners[usize::from(shard.0)], |(.., to)| *to)
+        let owner = moving.map_or(self.owners[usize::from(shard.0)], |(.., to)| *to);
+        WorkerId::at(owner.index() - self.pollers)
     }
 
     fn owned(&self) -> Vec<u32> {
         let mut owned = vec![0; self.workers.len()];
         self.owners.iter().for_each(|w| owned[usize::from(*w)] += 1);
-        owned
+        owned.split_off(self.pollers)
     }
 
     fn is_moving(&self) -> bool {
@@ -263,6 +268,7 @@ impl ScaledWorkers for Workers {
         let took_ns = &self.costs.moves_ns;
         let took_ns = took_ns.get(lot % took_ns.len().max(1)).copied();
         let at_ns = last_ns + took_ns.filter(|_| begins).unwrap_or_default();
+        let to = WorkerId::at(to.index() + self.pollers);
         self.moving.push_back((at_ns, shard.0, to));
     }
 }

@@ -19,8 +19,8 @@ impl Wrong {
         Self { what, near }
     }
 
-    fn new(near: &str, what: String) -> Option<Self> {
-        Some(Self::at(&[near], what))
+    fn new<T>(near: &str, what: String) -> Result<T, Self> {
+        Err(Self::at(&[near], what))
     }
 
     /// The line, from 1, as far as the way to it is found.
@@ -54,7 +54,7 @@ fn named(name: &str) -> String {
 }
 
 /// The first problem, if any.
-pub fn problem(experiment: &Experiment) -> Option<Wrong> {
+pub fn sound(experiment: &Experiment) -> Result<(), Wrong> {
     let name = &experiment.name;
     let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(is_fine) {
@@ -66,12 +66,12 @@ pub fn problem(experiment: &Experiment) -> Option<Wrong> {
             let what = "status: not_yet needs a line under `cannot` that says why".to_owned();
             Wrong::new("status:", what)
         }
-        Status::NotYet => None,
+        Status::NotYet => Ok(()),
         Status::Runs => runs(experiment),
     }
 }
 
-fn runs(experiment: &Experiment) -> Option<Wrong> {
+fn runs(experiment: &Experiment) -> Result<(), Wrong> {
     if experiment.runner.is_none() {
         let what = "an experiment that runs needs a `runner`".to_owned();
         return Wrong::new("status:", what);
@@ -93,14 +93,15 @@ fn runs(experiment: &Experiment) -> Option<Wrong> {
             return Wrong::new("quick:", what);
         }
     }
-    let expectations = &experiment.expectations;
-    expectations
+    let mut expectations = experiment.expectations.iter();
+    expectations.try_for_each(|e| expectation(experiment, e))?;
+    experiment
+        .plots
         .iter()
-        .find_map(|e| expectation(experiment, e))
-        .or_else(|| experiment.plots.iter().find_map(|p| plot(experiment, p)))
+        .try_for_each(|p| plot(experiment, p))
 }
 
-fn expectation(experiment: &Experiment, expectation: &Expectation) -> Option<Wrong> {
+fn expectation(experiment: &Experiment, expectation: &Expectation) -> Result<(), Wrong> {
     let name = &expectation.name;
     if expectation.at_least.is_none() && expectation.at_most.is_none() {
         let what = format!("expectation '{name}': needs `at_least` or `at_most`");
@@ -121,19 +122,16 @@ fn expectation(experiment: &Experiment, expectation: &Expectation) -> Option<Wro
         if experiment.series(series).is_none() {
             return Wrong::new(&named(name), unknown(experiment, name, series));
         }
-        let wrong = places(experiment, name, at);
-        if wrong.is_some() {
-            return wrong;
+        places(experiment, name, at)?;
+    }
+    let mut axes = expectation.for_each.iter();
+    match axes.find(|axis| experiment.axis(axis).is_none()) {
+        None => Ok(()),
+        Some(axis) => {
+            let what = format!("expectation '{name}': there is no axis '{axis}'");
+            Wrong::new(&named(name), what)
         }
     }
-    let lost = expectation
-        .for_each
-        .iter()
-        .find(|axis| experiment.axis(axis).is_none());
-    lost.and_then(|axis| {
-        let what = format!("expectation '{name}': there is no axis '{axis}'");
-        Wrong::new(&named(name), what)
-    })
 }
 
 fn unknown(experiment: &Experiment, name: &str, series: &str) -> String {
@@ -142,11 +140,11 @@ fn unknown(experiment: &Experiment, name: &str, series: &str) -> String {
     format!("'{name}': there is no series '{series}'; expected one of {known}")
 }
 
-fn places(experiment: &Experiment, name: &str, at: &At) -> Option<Wrong> {
-    at.iter().find_map(|(axis, value)| {
+fn places(experiment: &Experiment, name: &str, at: &At) -> Result<(), Wrong> {
+    at.iter().try_for_each(|(axis, value)| {
         let known = experiment.axis(axis);
         if known.is_some_and(|axis| axis.values.contains(value)) {
-            return None;
+            return Ok(());
         }
         let what = match known {
             None => format!("'{name}': there is no axis '{axis}'"),
@@ -156,7 +154,7 @@ fn places(experiment: &Experiment, name: &str, at: &At) -> Option<Wrong> {
     })
 }
 
-fn plot(experiment: &Experiment, plot: &Plot) -> Option<Wrong> {
+fn plot(experiment: &Experiment, plot: &Plot) -> Result<(), Wrong> {
     let name = &plot.name;
     if plot.y.is_empty() {
         return Wrong::new(&named(name), format!("plot '{name}': `y` is empty"));
@@ -169,12 +167,10 @@ fn plot(experiment: &Experiment, plot: &Plot) -> Option<Wrong> {
         );
     }
     if matches!(plot.kind, Kind::Timeline | Kind::Distribution) {
-        let fine = plot.y_says.len() == plot.y.len();
         let what = format!("plot '{name}': `y_says` needs a line for each of `y`");
-        return if fine {
-            None
-        } else {
-            Wrong::new(&named(name), what)
+        return match plot.y_says.len() == plot.y.len() {
+            true => Ok(()),
+            false => Wrong::new(&named(name), what),
         };
     }
     if experiment.axis(&plot.x).is_none() {

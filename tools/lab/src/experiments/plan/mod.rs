@@ -1,16 +1,15 @@
 //! Experiment plans: axes, held values, measured series, published findings, expectations.
 
 mod check;
-mod embedded;
 mod read;
-
-pub use check::Wrong;
-pub use embedded::{embedded, embedded_files};
-pub use read::{Bad, Fits, from_folder, from_text};
 
 use crate::experiments::point::{At, Scalar};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use check::Wrong;
+pub use read::{Bad, Fits, from_folder, from_text};
+pub use read::{embedded, embedded_files};
 
 /// One file of `lab/experiments/plans`, or of a folder of the user's.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -1,4 +1,5 @@
-//! Plan parser: YAML to a checked [`Experiment`], with errors by file and line.
+//! Plan parser: YAML to a checked [`Experiment`], with errors by file and line; and the plans that are
+//! built into the program.
 
 use super::{Experiment, Series, Wrong, check};
 use std::path::{Path, PathBuf};
@@ -35,9 +36,7 @@ pub fn from_text(file: &str, text: &str, fits: Fits<'_>) -> Result<Experiment, B
         line: wrong.line_of(text),
         what: wrong.what,
     };
-    if let Some(wrong) = check::problem(&experiment) {
-        return Err(bad(wrong));
-    }
+    check::sound(&experiment).map_err(bad)?;
     if experiment.runs() {
         experiment.gives = fits(&experiment).map_err(bad)?;
     }
@@ -77,4 +76,46 @@ pub fn from_folder(folder: &Path, fits: Fits<'_>) -> Result<Vec<Experiment>, Bad
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../plans/", $name))),)*]
+    };
+}
+
+/// File names and texts, in the order in which they run.
+const FILES: &[(&str, &str)] = files![
+    "a-remove.yaml",
+    "a-add.yaml",
+    "a-placement.yaml",
+    "a-translation.yaml",
+    "b-payload.yaml",
+    "b-sessions.yaml",
+    "b-cores.yaml",
+    "b-skew.yaml",
+    "b-scaling.yaml",
+    "b-housekeeping.yaml",
+    "c-steering.yaml",
+    "c-scaleout.yaml",
+    "c-heavy-hitters.yaml",
+    "c-pfcp.yaml",
+    "c-shaping.yaml",
+    "c-dpoffload.yaml",
+    "c-cpoffload.yaml",
+    "d-profiles.yaml",
+    "e-core.yaml",
+];
+
+/// File names and texts of the experiments that come with the program.
+pub fn embedded_files() -> &'static [(&'static str, &'static str)] {
+    FILES
+}
+
+/// The experiments that come with the program, in the order in which they run.
+pub fn embedded(fits: Fits<'_>) -> Result<Vec<Experiment>, Bad> {
+    FILES
+        .iter()
+        .map(|(file, text)| from_text(file, text, fits))
+        .collect()
 }

@@ -5,8 +5,7 @@
 
 use super::Blot;
 use super::figure::{Figure, Panel};
-use super::lines::{draw_bars, draw_curve, draw_legend};
-use super::marks::{draw_marks, rows};
+use super::lines::{draw_bars, draw_curve, draw_legend, draw_marks, rows};
 use super::ticks::Scale;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};

@@ -1,8 +1,9 @@
 //! The figure model: curves, panels, axes.
 
 use crate::experiments::plan::{Experiment, Kind, Plot};
-use crate::experiments::point::{At, Mark, Scalar, Summary};
+use crate::experiments::point::{At, Mark, Scalar};
 use crate::experiments::store::Point;
+use sluice_bench::stats::Summary;
 
 /// A picture.
 #[derive(Clone, PartialEq, Debug)]
@@ -141,7 +142,7 @@ fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) ->
                 let curve = point.measured.curves.get(y).into_iter().flatten();
                 places.extend(curve.map(|[x, y]| CurvePoint {
                     x: *x,
-                    y: alone(*y),
+                    y: Summary::of([*y]),
                 }));
             }
             Kind::Curves | Kind::Bars => {
@@ -164,15 +165,6 @@ fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) ->
     places.retain(|p| !(plot.log_x && p.x <= 0.0 || plot.log_y && p.y.min <= 0.0));
     places.sort_by(|a, b| a.x.total_cmp(&b.x));
     places
-}
-
-fn alone(value: f64) -> Summary {
-    Summary {
-        min: value,
-        median: value,
-        max: value,
-        repeats: 1,
-    }
 }
 
 fn with_unit(says: &str, unit: &str) -> String {

@@ -3,8 +3,8 @@
 use super::{ReportInput, Run, State};
 use crate::experiments::expect::{ExpectationResult, Verdict};
 use crate::experiments::plan::How;
-use crate::experiments::point::Summary;
 use serde_json::Value;
+use sluice_bench::stats::Summary;
 use std::fmt::Write;
 
 /// Style sheet of the report, which is one file that needs no other.
@@ -74,21 +74,20 @@ fn heading(run: &Run, all: &[ReportInput]) -> String {
 }
 
 fn overview(all: &[ReportInput]) -> String {
-    let mut rows = String::new();
-    for told in all {
+    let rows = all.iter().map(|told| {
         let plan = &told.experiment;
-        let _ = write!(
-            rows,
-            "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td></tr>",
+        format!(
+            "<td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td>",
             plan.name,
             escape(&plan.paper.system),
             escape(&plan.title),
             outcome(told),
-        );
-    }
-    format!(
-        "<h3>All experiments</h3><table><tr><th>name</th><th>system</th><th>what</th>\
-         <th>expectations</th></tr>{rows}</table>\n"
+        )
+    });
+    table(
+        "All experiments",
+        &["name", "system", "what", "expectations"],
+        rows,
     )
 }
 
@@ -171,51 +170,43 @@ fn list(title: &str, lines: &[String]) -> String {
     format!("<h3>{title}</h3><ul>{lines}</ul>")
 }
 
-fn theirs(told: &ReportInput) -> String {
-    let rows: String = told
-        .experiment
-        .theirs
+/// A table with a title, unless it has no rows.
+fn table(title: &str, heads: &[&str], rows: impl Iterator<Item = String>) -> String {
+    let rows: String = rows.map(|cells| format!("<tr>{cells}</tr>")).collect();
+    let heads: String = heads
         .iter()
-        .map(|t| {
-            let cells = [&t.says, &t.value, &t.stands].map(|cell| escape(cell));
-            format!(
-                "<tr><td>{}</td><td>{}</td><td><small>{}</small></td></tr>",
-                cells[0], cells[1], cells[2]
-            )
-        })
+        .map(|head| format!("<th>{head}</th>"))
         .collect();
     match rows.is_empty() {
         true => rows,
-        false => format!(
-            "<h3>Theirs</h3><table><tr><th>what</th><th>figure</th><th>where</th></tr>{rows}</table>"
-        ),
+        false => format!("<h3>{title}</h3><table><tr>{heads}</tr>{rows}</table>\n"),
     }
 }
 
+fn theirs(told: &ReportInput) -> String {
+    let rows = told.experiment.theirs.iter().map(|t| {
+        let [says, value, stands] = [&t.says, &t.value, &t.stands].map(|cell| escape(cell));
+        format!("<td>{says}</td><td>{value}</td><td><small>{stands}</small></td>")
+    });
+    table("Theirs", &["what", "figure", "where"], rows)
+}
+
 fn verdicts(all: &[Verdict]) -> String {
-    let rows: String = all
-        .iter()
-        .map(|v| {
-            let ours = v.ours.map_or("-".to_owned(), number);
-            format!(
-                "<tr><td>{}<br><small>{}</small></td><td class=\"n\">{}</td><td class=\"n\">{ours}</td>\
-                 <td class=\"n\">{}</td><td>{}</td><td><small>{}</small></td></tr>",
-                escape(&v.says),
-                escape(&v.name),
-                escape(v.theirs.as_deref().unwrap_or("-")),
-                escape(&v.expected),
-                said(v.outcome, ""),
-                escape(&v.note),
-            )
-        })
-        .collect();
-    match rows.is_empty() {
-        true => rows,
-        false => format!(
-            "<h3>Theirs, ours, and what is expected: ratios</h3><table><tr><th>what</th><th>theirs</th>\
-             <th>ours</th><th>expected</th><th></th><th></th></tr>{rows}</table>"
-        ),
-    }
+    let rows = all.iter().map(|v| {
+        let ours = v.ours.map_or("-".to_owned(), number);
+        format!(
+            "<td>{}<br><small>{}</small></td><td class=\"n\">{}</td><td class=\"n\">{ours}</td>\
+             <td class=\"n\">{}</td><td>{}</td><td><small>{}</small></td>",
+            escape(&v.says),
+            escape(&v.name),
+            escape(v.theirs.as_deref().unwrap_or("-")),
+            escape(&v.expected),
+            said(v.outcome, ""),
+            escape(&v.note),
+        )
+    });
+    let title = "Theirs, ours, and what is expected: ratios";
+    table(title, &["what", "theirs", "ours", "expected", "", ""], rows)
 }
 
 fn held(told: &ReportInput) -> String {

@@ -6,7 +6,7 @@ mod told;
 
 use crate::experiments::plan::{Experiment, Series, Wrong, from_text};
 use crate::experiments::point::Measured;
-use crate::experiments::run::{Course, Job, Problem, Progress, Ran, Runner};
+use crate::experiments::run::{Course, Job, Problem, Ran, Runner};
 use crate::experiments::store::{Made, Store};
 use std::cell::Cell;
 use std::time::Duration;
@@ -68,10 +68,6 @@ impl Toy {
 }
 
 impl Runner for Toy {
-    fn knows(&self, runner: &str) -> bool {
-        runner == "toy"
-    }
-
     fn measure(&mut self, job: &Job<'_>) -> Result<Measured, Problem> {
         if self.measured == self.end_after {
             self.stop.set(true);
@@ -102,15 +98,6 @@ fn anything(_: &Experiment) -> Result<Vec<Series>, Wrong> {
     Ok(vec![])
 }
 
-#[derive(Default)]
-struct Said(Vec<String>);
-
-impl Progress for Said {
-    fn say(&mut self, line: &str) {
-        self.0.push(line.to_owned());
-    }
-}
-
 fn made() -> Made {
     Made {
         experiment: String::new(),
@@ -134,19 +121,20 @@ fn run_again(
     let stop = toy.stop.clone();
     stop.set(false);
     let stop = move || stop.get();
-    let mut said = Said::default();
+    let mut said = vec![];
+    let mut say = |line: &str| said.push(line.to_owned());
     let mut course = Course {
         store,
         made,
         stop: &stop,
-        progress: &mut said,
+        progress: &mut say,
         again_disturbed,
         left: 0,
         done: (0, Duration::ZERO),
     };
     course.left = course.missing(experiment);
     let ran = course.run(experiment, toy).unwrap();
-    (ran, said.0)
+    (ran, said)
 }
 
 fn toy_plan() -> Experiment {

@@ -21,12 +21,8 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
     );
     let experiment = toy_plan();
     let failed = Ran {
-        points: vec![],
-        kept: 0,
         failed: vec![(At::new(), "it burnt".to_owned())],
-        missing: vec![],
-        interrupted: false,
-        lacking: false,
+        ..Ran::default()
     };
     let partly = ReportInput::of(&experiment, Some(&failed));
     assert_eq!((partly.state, partly.failing().len()), (State::Partly, 2));
@@ -52,12 +48,9 @@ fn what_cannot_be_run_yet_never_passes_and_failures_are_told() {
 fn the_report_says_how_the_run_is_repeated_and_what_nobody_judged() {
     let experiment = toy_plan();
     let cut = Ran {
-        points: vec![],
-        kept: 0,
-        failed: vec![],
         missing: experiment.points(false),
         interrupted: true,
-        lacking: false,
+        ..Ran::default()
     };
     let told = ReportInput::of(&experiment, Some(&cut));
     assert_eq!((told.failing().len(), told.not_judged().len()), (0, 2));
