@@ -125,6 +125,10 @@ fn with_servers(
     stage
         .screen
         .step("nginx and iperf3 in the data network, gNBs, SMF");
+    stage
+        .topology
+        .start_ipv6()
+        .in_step("IPv6 of the data network")?;
     let iperf_servers = plan::iperf_ues(stage.args.ues);
     let servers = Servers::start(&stage.topology.dn, stage.work, iperf_servers, stage.stop)
         .in_step("servers of the data network")?;

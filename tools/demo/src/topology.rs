@@ -55,6 +55,20 @@ impl Topology {
         })
     }
 
+    /// Gives the data network IPv6, now that the UPF hears what its kernel says of that: else the two
+    /// would disagree about the packets of N6.
+    pub(super) fn start_ipv6(&self) -> Result<(), HostError> {
+        let end = self.n6.a();
+        end.add_ipv6_address(plan::N6_SERVER_V6, plan::LINK_PREFIX_V6)?;
+        self.dn.ip_batch(&format!(
+            "-6 route add {}/{} via {} dev n6 mtu {}\n",
+            plan::UE_PREFIXES,
+            plan::UE_PREFIXES_PREFIX,
+            plan::N6_UPF_V6,
+            plan::UE_MTU
+        ))
+    }
+
     /// Takes everything down that is still there and tells what could not be.
     pub(super) fn delete(mut self) -> Result<(), DemoError> {
         let links = [&mut self.n3, &mut self.n4, &mut self.n6];
@@ -99,15 +113,6 @@ fn n6(dn: &Ns, upf: &Ns) -> Result<Veth, HostError> {
         plan::UE_POOL,
         plan::UE_POOL_PREFIX,
         plan::N6_UPF,
-        plan::UE_MTU
-    ))?;
-    let end = veth.a();
-    end.add_ipv6_address(plan::N6_SERVER_V6, plan::LINK_PREFIX_V6)?;
-    dn.ip_batch(&format!(
-        "-6 route add {}/{} via {} dev n6 mtu {}\n",
-        plan::UE_PREFIXES,
-        plan::UE_PREFIXES_PREFIX,
-        plan::N6_UPF_V6,
         plan::UE_MTU
     ))?;
     Ok(veth)

@@ -13,6 +13,8 @@ use crate::upf::Ctl;
 
 /// The UPF's name for packets of a UE's own link that it drops.
 const LINK_LOCAL: &str = "link_local";
+/// And for frames to another MAC address, such as those of multicast.
+const NOT_OURS: &str = "not_our_mac";
 
 /// Every packet is accounted for, and none got lost unseen.
 pub(crate) fn account(
@@ -24,6 +26,7 @@ pub(crate) fn account(
 ) -> Result<(), DemoError> {
     let ledger = ctl.ledger()?;
     expect_link_local(ran, report)?;
+    expect_listener_reports(stage, report)?;
     let unexpected = more(&ledger.dropped, &report.expected_drops);
     report.loss.upf_drops = unexpected.values().sum();
     report.checks.equal(
@@ -60,6 +63,36 @@ fn expect_link_local(ran: &Ran, report: &mut Report) -> Result<(), DemoError> {
             .or_default() += dropped;
     }
     Ok(())
+}
+
+/// The data network's kernel tells routers of its multicast groups (RFC 3810), which ours does not
+/// hear.
+fn expect_listener_reports(stage: &DemoContext<'_>, report: &mut Report) -> Result<(), DemoError> {
+    let path = format!(
+        "/proc/thread-self/net/dev_snmp6/{}",
+        stage.topology.n6.a().name()
+    );
+    let read = stage.topology.dn.run(|| std::fs::read_to_string(&path))?;
+    let text = read.map_err(DemoError::io(format!("read {path}")))?;
+    let reports = listener_reports(&text);
+    if reports > 0 {
+        *report
+            .expected_drops
+            .entry(NOT_OURS.to_owned())
+            .or_default() += reports;
+    }
+    Ok(())
+}
+
+/// Rows are a name and a number.
+fn listener_reports(text: &str) -> u64 {
+    let rows = text
+        .lines()
+        .filter_map(|row| row.split_once(char::is_whitespace));
+    let reports = rows.filter(|(name, _)| *name == "Icmp6OutMLDv2Reports");
+    reports
+        .filter_map(|(_, number)| number.trim().parse::<u64>().ok())
+        .sum()
 }
 
 /// What tshark says.
@@ -178,6 +211,13 @@ pub(super) fn listed(drops: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listener_reports_are_found_by_their_name() {
+        let text = "Icmp6OutMsgs   9\nIcmp6OutMLDv2Reports            \t4\nIcmp6OutType143 4\n";
+        assert_eq!(listener_reports(text), 4);
+        assert_eq!(listener_reports(""), 0);
+    }
 
     #[test]
     fn only_new_drops_are_more() {

@@ -110,7 +110,7 @@ fn what_the_inner_packet_says_of_its_length_must_be_true() {
     frame[GTP_U + 16 + 3] -= 1;
     refresh_checksum(&mut frame[GTP_U + 16..GTP_U + 36]);
     look(&mut headers, &frame);
-    assert_eq!(headers.first_wrong, ["G-PDU 1: inner IPv4 length"]);
+    assert_eq!(headers.first_wrong, ["G-PDU 1: inner IP length"]);
 }
 
 #[test]

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod common;
+mod ipv6;
 mod signalling;
 mod traffic;

@@ -147,7 +147,10 @@ fn slips_are_told_with_line_key_and_what_was_meant() {
             "check: {gnbs: gnb1, ping_lost: 0}",
             ["steps[0].check.ping_lost", "told for all gNBs"],
         ),
-        ("ping: {}", ["steps[0].ping.to: missing", "an IPv4 address"]),
+        (
+            "ping: {}",
+            ["steps[0].ping.to: missing", "an address such as 198.18.6.2"],
+        ),
         (
             "handover: {to: gnb9}",
             ["steps[0].handover.to: got 'gnb9'", "gnb1 ... gnb2"],
@@ -191,8 +194,30 @@ fn what_does_not_fit_together_is_refused() {
         problem(&text).contains("no room for 12 addresses"),
         "{text}"
     );
+    let text = with_step("end:").replace("count: 12", "count: 12, pdu_type: ipv4v6");
+    assert!(problem(&text).contains("ues.prefix: missing"), "{text}");
+    let text = with_step("end:").replace("address: 10.60.0.2", "pdu_type: ipv6");
+    assert!(problem(&text).contains("ues.prefix: missing"), "{text}");
+    let text = with_step("end:").replace("address: 10.60.0.2", "mtu: 1400");
+    assert!(problem(&text).contains("ues.address: missing"), "{text}");
     let text = with_step("handover: {}").replace("count: 2, ", "");
     assert!(problem(&text).contains("there is one gNB"), "{text}");
+}
+
+#[test]
+fn addresses_of_ues_count_up_in_both_families() {
+    let ues = "pdu_type: ipv4v6, address: 10.60.0.2, prefix: '2001:db8:60:ff::/64'";
+    let text = with_step("end:").replace("address: 10.60.0.2", ues);
+    let scenario = accepted(&text).scenario;
+    let third = scenario.ues[0].addresses_of(2);
+    assert_eq!(
+        third.ipv4().map(|a| a.to_string()).as_deref(),
+        Some("10.60.0.4")
+    );
+    let ipv6 = third.ipv6().map(|a| a.to_string());
+    assert_eq!(ipv6.as_deref(), Some("2001:db8:60:101::102"));
+    let text = text.replace("/64", "/56");
+    assert!(problem(&text).contains("an IPv6 prefix of 64 bits"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! address they name.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -13,7 +13,9 @@ use sluice_host::udp::{BATCH_MAX, RecvBatch, SendBatch, UdpSocket};
 use sluice_wire::gtpu::{
     self, GPdu, Message, PduType, ShortContainer, g_pdu_header_with_container,
 };
+use sluice_wire::icmpv6::{Discovery, ON_LINK_HOP_LIMIT, PrefixInformation, RouterAdvertisement};
 use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::ipv6::{Ipv6, Ipv6Header, Protocol};
 
 #[derive(Clone, Copy)]
 struct Route {
@@ -36,6 +38,10 @@ pub struct Seen {
 #[derive(Default)]
 struct Shared {
     routes: HashMap<Ipv4Addr, Route>,
+    /// By the prefix, upper 64 bits.
+    routes_ipv6: HashMap<u64, Route>,
+    /// By the UPF's TEID.
+    prefixes: HashMap<Teid, u64>,
     seen: Seen,
 }
 
@@ -79,6 +85,14 @@ impl Upf {
             .expect("lock")
             .routes
             .insert(ue, Route { gnb, teid, qfi });
+    }
+
+    /// The session of the UPF's TEID has this prefix: Router Solicitations are answered with it, and
+    /// what is for it goes to `gnb`.
+    pub fn route_ipv6(&self, ours: Teid, prefix: u64, gnb: Ipv4Addr, teid: Teid, qfi: Qfi) {
+        let mut shared = self.shared.lock().expect("lock");
+        shared.prefixes.insert(ours, prefix);
+        shared.routes_ipv6.insert(prefix, Route { gnb, teid, qfi });
     }
 
     /// Sends bytes to UDP port 2152 of a gNB.
@@ -148,10 +162,66 @@ fn forward(
         .entry((from, g_pdu.teid.get(), qfi))
         .or_default();
     *count = (count.0 + 1, count.1 + packet.len() as u64);
+    if packet[0] >> 4 == 6 {
+        return forward_ipv6(shared, g_pdu.teid, packet, outgoing);
+    }
     let octets = packet[16..20].first_chunk::<4>().expect("four");
-    let Some(route) = shared.routes.get(&Ipv4Addr::from(*octets)) else {
+    if let Some(route) = shared.routes.get(&Ipv4Addr::from(*octets)) {
+        push(*route, packet, outgoing);
+    }
+}
+
+/// A Router Solicitation is answered, what else is of the link ends here.
+fn forward_ipv6(shared: &Shared, ours: Teid, packet: &[u8], outgoing: &mut SendBatch) {
+    let ip = Ipv6::parse(packet).expect("IPv6");
+    if !ip.source().is_unicast_link_local() {
+        if let Some(route) = shared.routes_ipv6.get(&ip.destination_prefix()) {
+            push(*route, packet, outgoing);
+        }
         return;
+    }
+    let asks = matches!(Discovery::parse(&ip), Ok(Discovery::RouterSolicitation(_)));
+    let session = shared.prefixes.get(&ours).filter(|_| asks);
+    if let Some(prefix) = session {
+        assert_eq!(ip.hop_limit(), ON_LINK_HOP_LIMIT);
+        let advertisement = advertisement(*prefix, ip.source());
+        push(shared.routes_ipv6[prefix], &advertisement, outgoing);
+    }
+}
+
+fn advertisement(prefix: u64, to: Ipv6Addr) -> Vec<u8> {
+    let source = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+    let advertisement = RouterAdvertisement {
+        hop_limit: 64,
+        managed: false,
+        other: false,
+        router_lifetime_s: 1800,
+        reachable_time_ms: 0,
+        retrans_timer_ms: 0,
+        source_mac: None,
+        prefix: Some(PrefixInformation {
+            prefix,
+            on_link: false,
+            autonomous: true,
+            valid_lifetime_s: 86_400,
+            preferred_lifetime_s: 86_400,
+        }),
+        mtu: Some(1400),
+        rdnss: &[],
+        rdnss_lifetime_s: 0,
     };
+    let mut message = [0; 128];
+    let length = advertisement.write(&mut message, source, to).expect("room");
+    let header = Ipv6Header {
+        hop_limit: ON_LINK_HOP_LIMIT,
+        ..Ipv6Header::new(Protocol::ICMPV6, source, to)
+    };
+    let mut packet = header.to_bytes(length).expect("short").to_vec();
+    packet.extend_from_slice(&message[..length]);
+    packet
+}
+
+fn push(route: Route, packet: &[u8], outgoing: &mut SendBatch) {
     let container = ShortContainer::downlink(route.qfi, false);
     let header = g_pdu_header_with_container(route.teid, container, packet.len()).expect("short");
     let slot = outgoing.slot().expect("as many as came in");
