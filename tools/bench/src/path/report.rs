@@ -44,6 +44,18 @@ impl Outcome {
         self.figures.path.median / self.figures.limit.median
     }
 
+    /// The same without what source and sink take, which is in both.
+    pub fn net_ratio(&self) -> Option<f64> {
+        let Figures {
+            path,
+            limit,
+            source,
+            ..
+        } = &self.figures;
+        let limit = limit.median - source.median;
+        (limit > 0.0).then(|| (path.median - source.median) / limit)
+    }
+
     fn bytes(&self) -> Option<f64> {
         (self.sessions >= SESSIONS_FOR_MEMORY).then_some(self.memory.per_session.round())
     }
@@ -63,6 +75,7 @@ impl Outcome {
             "limit_mpps_median": round(1000.0 / limit.median),
             "limit_stage_packets": limit_stage,
             "ratio_to_limit": round(self.ratio()),
+            "net_ratio_to_limit": self.net_ratio().map(round),
             "source_ns_median": round(source.median),
             "bytes_per_session": self.bytes(),
             "n4_cache_bytes": self.memory.n4_cache,
@@ -247,12 +260,14 @@ pub fn to_table(results: &Results) -> String {
             between(path, 1),
             format!("{:.1}", limit.median),
             format!("{:.2}", o.ratio()),
+            o.net_ratio()
+                .map_or("-".to_owned(), |net| format!("{net:.2}")),
             o.bytes().map_or("-".to_owned(), |b| b.to_string()),
             o.huge_pages.name().to_owned(),
         ];
         (cells, o.conditions.line())
     };
-    let heads = "|sessions|Mpps|ns/packet (min-max)|limit ns|ratio|B/session|pages";
+    let heads = "|sessions|Mpps|ns/packet (min-max)|limit ns|ratio|net|B/session|pages";
     let mut text = table(heads, results.outcomes.iter().map(row));
     text.extend(results.latencies.iter().map(latency_lines));
     text.extend(results.observed.iter().map(observed_line));

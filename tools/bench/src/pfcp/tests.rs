@@ -90,13 +90,18 @@ fn an_open_loop_sends_each_request_when_it_is_due() {
     let (mut world, _) = world(&pool);
     let (mut door, mut wire) = RingDoor::pair(world.smf());
     world.populate(&mut door, &mut wire).unwrap();
-    let (mut script, mut log) = (Script::default(), Log::new(4));
-    script.mixed(&mut world.subscribers, 4);
     let pace = Pace::Open(1e9 / f64::from(EACH_NS));
-    let ends = (&mut door, &mut wire);
-    world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
-    let quickest_ns = log.rtt_ns.iter().min().unwrap();
-    assert!(*quickest_ns < EACH_NS / 2, "{quickest_ns}");
+    // A thread that waits for its CPU sends late: on a busy machine that says nothing of the loop.
+    let quickest_ns = (0..20).map(|_| {
+        let (mut script, mut log) = (Script::default(), Log::new(4));
+        script.mixed(&mut world.subscribers, 4);
+        let ends = (&mut door, &mut wire);
+        world.lap(ends, &script, pace, Loop::N4, &mut log).unwrap();
+        world.judge(&script, &log).unwrap();
+        *log.rtt_ns.iter().min().unwrap()
+    });
+    let is_prompt = |rtt_ns: u32| rtt_ns < EACH_NS / 2;
+    assert!(quickest_ns.into_iter().any(is_prompt));
 }
 
 #[test]
