@@ -62,8 +62,7 @@ mod tests {
     fn the_longest_prefix_wins_and_a_link_before_a_route() {
         let prefix = |text: &str, len| PrefixIpv6::new(text.parse().unwrap(), len).unwrap();
         let address = |text: &str| text.parse::<core::net::Ipv6Addr>().unwrap().to_bits();
-        let mut egress = Egress::default();
-        egress.ipv6 = EgressIpv6 {
+        let ipv6 = EgressIpv6 {
             connected: vec![(prefix("2001:db8:1::", 64), InterfaceId(3))],
             neighbours: [(address("2001:db8:1::9"), NextHopId(5))].into(),
             routes: vec![
@@ -73,7 +72,10 @@ mod tests {
             ],
             own: vec![(address("2001:db8:1::1"), InterfaceId(3))],
         };
-        let lpm = LpmIpv6::of(&egress);
+        let lpm = LpmIpv6::of(&Egress {
+            ipv6,
+            ..Egress::default()
+        });
         let route = |text: &str| lpm.route(address(text));
         assert_eq!(route("2001:db8:2::1"), Route::Via(NextHopId(1)));
         assert_eq!(route("2001:db8:1::1"), Route::Own(InterfaceId(3)));

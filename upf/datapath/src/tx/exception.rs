@@ -125,7 +125,10 @@ impl<I: PortIo> Path<'_, I> {
     }
 
     /// Everything but the Ethernet header, whatever the way out is like.
-    #[allow(clippy::result_large_err, reason = "a box would take memory on the packet path")]
+    #[allow(
+        clippy::result_large_err,
+        reason = "a box would take memory on the packet path"
+    )]
     fn prepare(
         &mut self,
         packet: &mut I::Packet,

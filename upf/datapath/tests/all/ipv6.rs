@@ -174,11 +174,11 @@ fn a_router_solicitation_goes_to_the_control_core_with_the_prefix() {
             s.teid.get(),
             &packet(from, ALL_ROUTERS, Protocol::ICMPV6, &solicitation),
         );
-        let asked = kit.punted.iter().filter_map(|m| match m {
+        let mut asked = kit.punted.iter().rev().filter_map(|m| match m {
             ToControl::RouterSolicitation(p, prefix) => Some((p.data().to_vec(), *prefix)),
             _ => None,
         });
-        let (solicited, prefix) = asked.last().expect("it arrives");
+        let (solicited, prefix) = asked.next().expect("it arrives");
         assert_eq!(
             (Ipv6::parse(&solicited).unwrap().source(), prefix),
             (from, UE_PREFIX)
