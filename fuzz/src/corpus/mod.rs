@@ -5,7 +5,6 @@
 
 mod config;
 mod control;
-mod flow_description;
 mod frames;
 mod gtpu;
 mod n4;
@@ -46,7 +45,7 @@ pub fn generated(target: &str) -> Vec<Entry> {
         "n4_endpoint" => n4::scripts(),
         "packet_path" => path::scripts(),
         "config" => config::files(),
-        "flow_description" => flow_description::texts(),
+        "flow_description" => config::flow_descriptions(),
         "session_machine" => session::scripts(),
         "control_core" => control::scripts(),
         _ => Vec::new(),

@@ -16,7 +16,7 @@ use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
 use crate::meta::{Entry, Meta};
 use crate::rings::WorkerRings;
-use crate::rx::icmpv6::is_router_solicitation;
+use crate::rx::parse::is_router_solicitation;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock, Flags};
 use crate::stage_timer::{Stage, StageTimer};

@@ -5,5 +5,4 @@ pub(crate) mod dispatch;
 pub(crate) mod fragments;
 pub mod gtpu;
 pub(crate) mod header_match;
-pub(crate) mod icmpv6;
 pub mod parse;

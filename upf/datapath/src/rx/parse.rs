@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::ids::EntryId;
 use crate::meta::{Entry, Meta, NO_QFI};
-use crate::rx::{gtpu, icmpv6};
+use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
 use sluice_wire::eth::{EtherType, MacAddr};
@@ -134,7 +134,7 @@ fn ipv6_group(
 ) -> Result<Class, DropReason> {
     let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
     let ip = Ipv6::parse(packet).map_err(broken_ipv6)?;
-    let is_asked = !interface.addresses_ipv6.is_empty() && icmpv6::is_neighbour_discovery(&ip);
+    let is_asked = !interface.addresses_ipv6.is_empty() && is_neighbour_discovery(&ip);
     match is_asked {
         true => Ok(Class::Control(id)),
         false => Err(DropReason::NotOurMac),
@@ -238,4 +238,25 @@ fn undamaged(ip: &Ipv4<'_>, udp: &Udp<'_>) -> Result<(), DropReason> {
 fn allowed(interface: &Interface, src: u32) -> bool {
     let list = &interface.allowed_peers;
     list.is_empty() || list.iter().any(|p| p.contains(src))
+}
+
+/// Router Solicitation (RFC 4861, 4.1).
+const ROUTER_SOLICITATION: u8 = 133;
+/// Redirect, the last of neighbour discovery (RFC 4861, 4.5).
+const REDIRECT: u8 = 137;
+
+fn icmpv6_type(ip: &Ipv6<'_>) -> Option<u8> {
+    let upper = ip.upper_layer();
+    let is_icmpv6 = upper.protocol == Protocol::ICMPV6 && !upper.is_later_fragment;
+    upper.payload.first().copied().filter(|_| is_icmpv6)
+}
+
+/// True for a UE's question for a router.
+pub fn is_router_solicitation(packet: &[u8]) -> bool {
+    Ipv6::parse(packet).is_ok_and(|ip| icmpv6_type(&ip) == Some(ROUTER_SOLICITATION))
+}
+
+/// True for messages between neighbours on a link.
+pub fn is_neighbour_discovery(ip: &Ipv6<'_>) -> bool {
+    icmpv6_type(ip).is_some_and(|kind| (ROUTER_SOLICITATION..=REDIRECT).contains(&kind))
 }

@@ -2,7 +2,6 @@
 
 mod endpoint;
 mod far;
-mod filter;
 mod id_list;
 mod pdr;
 mod qer;
@@ -16,9 +15,8 @@ use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, Report
 
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, RemoteTunnel};
-pub use filter::Filter;
 pub use id_list::IdList;
-pub use pdr::{LocalTunnel, Pdr};
+pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, UeAddresses, UeMatch};
 

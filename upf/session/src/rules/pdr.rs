@@ -1,9 +1,10 @@
 //! Packet Detection Rules.
 
-use super::{Filter, IdList, Key, UeMatch};
+use super::{Families, IdList, Key, UeMatch};
 use crate::names::NameId;
 use crate::network::Side;
 use core::net::Ipv4Addr;
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_wire::ids::{FarId, PdrId};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
@@ -37,6 +38,26 @@ pub struct Pdr {
     pub qers: IdList<QERS_PER_PDR>,
     /// Its URRs.
     pub urrs: IdList<URRS_PER_PDR>,
+}
+
+/// What a PDR's SDF filters let through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filter {
+    /// Packets of these families.
+    pub families: Families,
+    /// Of these, packets that meet one filter of the run.
+    pub run: FilterRun,
+    /// Of these, packets of the UE's link alone: from or to link-local addresses, or to groups.
+    pub is_link: bool,
+}
+
+impl Filter {
+    /// Everything.
+    pub const ALL: Self = Self {
+        families: Families::BOTH,
+        run: FilterRun::NONE,
+        is_link: false,
+    };
 }
 
 /// A tunnel endpoint of ours.

@@ -3,12 +3,12 @@
 
 use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
-use crate::features::Features;
 use crate::frames;
 use crate::refusal;
 use crate::run::{Falsify, Names};
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
+use crate::world::Features;
 use sluice_twin::{Outcome, SessionId, Side, Twin, TwinConfig};
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::Writer;

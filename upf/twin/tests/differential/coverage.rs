@@ -1,7 +1,7 @@
 //! Coverage: what a run of many cases must have drawn, and what must have become of it.
 
-use crate::features::Features;
 use crate::spec::*;
+use crate::world::Features;
 use std::collections::BTreeMap;
 
 /// How often things were drawn, or happened.

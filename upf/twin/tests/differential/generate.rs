@@ -7,9 +7,9 @@ mod ipv6;
 mod packet;
 mod session;
 
-use crate::features::Features;
 use crate::rng::Rng;
 use crate::spec::{Case, Change, Entry, PacketSpec, Rules, Slot, Step, UeSpec};
+use crate::world::Features;
 use std::collections::BTreeMap;
 
 /// A case for a seed.

@@ -11,7 +11,6 @@ mod alone;
 mod compare;
 mod coverage;
 mod encode;
-mod features;
 mod frames;
 mod generate;
 mod real;
@@ -25,13 +24,13 @@ mod world;
 mod wrong;
 
 use coverage::Counts;
-use features::{Features, SERVED};
 use real::Model;
 use rng::Rng;
 use run::{Falsify, Honest, Pair};
 use spec::Case;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use world::{Features, SERVED};
 
 /// Cases of one seed and number of workers; four such runs make a test run.
 const CASES: u64 = 40_000;

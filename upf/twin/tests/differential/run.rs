@@ -3,13 +3,13 @@
 use crate::compare::{Difference, Flows, name, same_books, same_reports};
 use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
-use crate::features::Features;
 use crate::frames::{self, Lookup};
 use crate::real::{Model, Real};
 use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
+use crate::world::Features;
 use sluice_twin::{Modified, Outcome, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;

@@ -10,9 +10,31 @@
 //! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
 //! 2001:db8:64::1/64 without one.
 
-use crate::features::Features;
 use sluice_twin::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What cases are made of beside IPv4 and PDRs that tell flows by QFI alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Features {
+    /// Sessions with a prefix, and IPv6 packets.
+    pub ipv6: bool,
+    /// SDF filters that single out flows, and those for IPv6.
+    pub filters: bool,
+}
+
+impl Features {
+    /// What the twin interprets.
+    pub const ALL: Self = Self {
+        ipv6: true,
+        filters: true,
+    };
+}
+
+/// What the session machine and the packet path do by now: this is the place to switch a part on.
+pub const SERVED: Features = Features {
+    ipv6: true,
+    filters: true,
+};
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub const N9: Ipv4Addr = Ipv4Addr::new(192, 0, 3, 1);
