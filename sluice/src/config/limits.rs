@@ -5,6 +5,7 @@
 use super::fields::{At, Fields};
 use super::kind::{Kind, auto_or, number};
 use sluice_datapath::limits::SHARDS;
+use sluice_datapath::session::flow_filter::FILTERS_MAX;
 
 /// Most tunnel endpoints: five check bits are left in a TEID.
 const TUNNEL_ENDPOINTS_MAX: u32 = 1 << 26;
@@ -15,6 +16,9 @@ const TUNNEL_ENDPOINTS_MAX: u32 = 1 << 26;
 const TEIDS_OF_SHARD_MIN: u32 = 16;
 /// The same of foreign lines and of rule blocks: four sessions with two of each.
 const OTHERS_OF_SHARD_MIN: u32 = 8;
+
+/// Flow filters unless the file says otherwise: 4 MiB.
+const FLOW_FILTERS: u32 = 65_536;
 
 /// How much there is room for.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub struct Limits {
     pub foreign_lines: At<u32>,
     /// Blocks of eight rules, for sessions with more than a default flow.
     pub rule_blocks: At<u32>,
+    /// Flow filters, for PDRs with SDF filters; equal ones are one.
+    pub flow_filters: At<u32>,
 }
 
 impl Limits {
@@ -43,6 +49,11 @@ impl Limits {
             "auto",
             &auto_or(number(1, 1 << 28, "blocks")),
         );
+        let filters = fields.or(
+            "flow_filters",
+            "auto",
+            &auto_or(number(0, FILTERS_MAX as u32, "filters")),
+        );
         let n = sessions.value;
         let twice = n.saturating_mul(2);
         Self {
@@ -56,6 +67,8 @@ impl Limits {
             foreign_lines: or(foreign, twice.max(OTHERS_OF_SHARD_MIN * SHARDS)),
             // One for each session on average.
             rule_blocks: or(blocks, n.max(OTHERS_OF_SHARD_MIN * SHARDS)),
+            // Most SMFs give all subscribers the same few.
+            flow_filters: or(filters, FLOW_FILTERS),
         }
     }
 }

@@ -119,6 +119,7 @@ impl UpfConfig {
                 "tunnel_endpoints": self.limits.tunnel_endpoints.value,
                 "foreign_lines": self.limits.foreign_lines.value,
                 "rule_blocks": self.limits.rule_blocks.value,
+                "flow_filters": self.limits.flow_filters.value,
             },
             "memory": {
                 "rules_mb": self.rule_memory_mb(),

@@ -257,6 +257,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         mbr_zero: config.n4.mbr_zero,
         unserved: config.n4.unserved,
         peer_loss_keep_s: config.n4.peer_loss_keep_s,
+        flow_filters: config.limits.flow_filters.value as usize,
         transactions: RESERVED * config.placement.workers.len(),
         ..defaults
     };

@@ -39,6 +39,7 @@ fn in_use(page: &mut Page, s: &Snapshot) {
         ("pool_lines", i.pool_lines),
         ("foreign_lines", i.foreign_lines),
         ("rule_blocks", i.blocks),
+        ("flow_filters", i.flow_filters),
         ("meters", i.meters),
         ("peers", i.peers),
     ];
