@@ -252,7 +252,6 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Ses
         ue_prefix: if which & 0x20 == 0 { 0 } else { 0x0045 << 48 },
         head: Head { flags, ..head },
         body,
-        ..SessionEntry::default()
     }
     .at_local(u8::from(!tunnel));
     // Blocks belong to the shard of one line only.
