@@ -1,7 +1,7 @@
 //! Grants and refusals of both sides, and what a refusal says.
 
 use crate::compare::Difference;
-use crate::spec::{Change, Rules};
+use crate::spec::{Change, PdrSpec, Rules, TeidSpec, UeSpec};
 use sluice_twin::Refused;
 use sluice_wire::pfcp::value::OffendingIe;
 use sluice_wire::pfcp::{Cause, IeType};
@@ -61,18 +61,39 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     }
 }
 
-/// The rules without what is known to be wrong.
-pub fn repaired_rules(rules: &Rules) -> Rules {
+/// The rules without what is known to be wrong: without the PDRs that have it, and without the addresses and
+/// filters of these PDRs, whose other faults stay.
+pub fn repaired_rules(rules: &Rules) -> [Rules; 2] {
     let mut rules = rules.clone();
     rules.pdn_type = None;
+    let mut cleared = rules.clone();
     rules.pdrs.retain(|p| !p.is_wrong);
-    rules
+    cleared
+        .pdrs
+        .iter_mut()
+        .filter(|p| p.is_wrong)
+        .for_each(clear);
+    [rules, cleared]
 }
 
-/// The change without the PDRs that it creates or updates: they may name addresses and filters.
-pub fn repaired_change(change: &Change) -> Change {
-    let mut change = change.clone();
+/// The same of a change; what it updates may name filters, too.
+pub fn repaired_change(change: &Change) -> [Change; 2] {
+    let (mut change, mut cleared) = (change.clone(), change.clone());
     change.create.pdrs.clear();
     change.pdrs.clear();
-    change
+    cleared.create.pdrs.iter_mut().for_each(clear);
+    for edit in &mut cleared.pdrs {
+        if let Some((_, _, filters)) = &mut edit.flow {
+            filters.clear();
+        }
+    }
+    [change, cleared]
+}
+
+fn clear(pdr: &mut PdrSpec) {
+    // Without a tunnel it would have no entry, which is a fault of its own.
+    if pdr.f_teid != TeidSpec::None {
+        pdr.ue = UeSpec::default();
+    }
+    pdr.filters.clear();
 }

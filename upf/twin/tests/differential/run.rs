@@ -143,17 +143,17 @@ impl Pair {
         falsify.establishment(&mut request);
         let agreed = self.twin.establish(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        let without_it = || {
-            let rules = repaired_rules(rules);
+        let is_refused = |rules: &Rules| {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionEstablishmentRequest::default();
-            let written = establishment(&mut out, cp_seid, &rules);
+            let written = establishment(&mut out, cp_seid, rules);
             written.expect("less than before");
             read_establishment(&mut request, out.written());
             let repaired = before.clone().establish(id, &request, &[], wall);
             matches!(repaired, Err(Refused::Request { .. }))
         };
+        let without_it = || repaired_rules(rules).iter().any(is_refused);
         self.agree(said, &agreed, without_it)?;
         if said.cause.is_acceptance() {
             self.sessions.insert(slot, id);
@@ -206,17 +206,17 @@ impl Pair {
         let before = self.twin.clone();
         let modified = self.twin.modify(id, &request, &answer.created_pdr, wall);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
-        let without_it = || {
-            let change = repaired_change(change);
+        let is_refused = |change: &Change| {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionModificationRequest::default();
-            let written = modification(&mut out, &change, &known);
+            let written = modification(&mut out, change, &known);
             written.expect("less than before");
             read_modification(&mut request, out.written());
             let repaired = before.clone().modify(id, &request, &[], wall);
             matches!(repaired, Err(Refused::Request { .. }))
         };
+        let without_it = || repaired_change(change).iter().any(is_refused);
         self.agree(said, &modified.clone().map(drop), without_it)?;
         let Modified {
             mut reports,
