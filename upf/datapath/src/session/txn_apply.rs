@@ -174,9 +174,24 @@ impl<I: PortIo> Path<'_, I> {
                 teid: head.teid,
             })
         };
-        let Some(mut number) = line.block() else {
-            return marker(line.head, &line.body);
-        };
+        // Rules of the UE's link come before the entry's own.
+        let link_rules = line.head.flags.has(Flags::LINK_RULES);
+        let link_rules = link_rules.then_some(BlockId(line.head.teid));
+        match line.block() {
+            Some(chain) => self.next_in(chain, marker),
+            None => link_rules
+                .and_then(|chain| self.next_in(chain, marker))
+                .or_else(|| marker(line.head, &line.body)),
+        }
+    }
+
+    /// The first of the rules in a chain of blocks that says where it goes on.
+    fn next_in(
+        &self,
+        chain: BlockId,
+        marker: impl Fn(Head, &Body) -> Option<EndMarker>,
+    ) -> Option<EndMarker> {
+        let mut number = chain;
         for _ in 0..BLOCK_CHAIN {
             let block = self.state.ext(number.0)?;
             let mut rules = block.rules.iter().take(block.rules_len as usize);
