@@ -1,23 +1,25 @@
 //! Messages that SMFs of others sent, replayed as they were recorded.
 //!
-//! `SLUICE_INTEROP` names a directory with a file for each core: a message a line, its name and its octets
-//! in hexadecimal. UP SEIDs stand in them as another UPF gave them, and are replaced.
+//! They are not part of the repository: they lie in `shared/interop` in a folder above, a file for each core, a
+//! message a line, its name and its octets in hexadecimal. UP SEIDs stand in them as another UPF gave them, and are replaced.
 
 use super::bench::*;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, ie};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The N3 address at which the UPF that was recorded had its F-TEIDs.
 const RECORDED_N3: [u8; 4] = [10, 100, 3, 1];
 const SMF: core::net::Ipv4Addr = core::net::Ipv4Addr::new(10, 100, 4, 2);
 
 fn messages(file: &str) -> Option<Vec<(String, Vec<u8>)>> {
-    let Some(directory) = std::env::var_os("SLUICE_INTEROP") else {
-        println!("skipped: needs SLUICE_INTEROP, a directory of recorded messages");
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut folders = above.map(|folder| folder.join("shared/interop"));
+    let Some(folder) = folders.find(|folder| folder.is_dir()) else {
+        println!("skipped: no shared/interop beside the repository");
         return None;
     };
-    let text = std::fs::read_to_string(PathBuf::from(directory).join(file)).unwrap();
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let messages = lines.map(|line| {
         let (name, octets) = line.rsplit_once(' ').unwrap();
