@@ -1,6 +1,6 @@
 //! Sharded tables, each shard with one owner that may write.
 //!
-//! Two arenas belong together: the *lines*, one element per slot, and the
+//! Two arenas belong together: the *entries*, one element per slot, and the
 //! *extension blocks*. Element `i` of either belongs to shard
 //! `i & (shards - 1)`. A worker holds an [`Owned`], the set of shards that it
 //! owns, which is its only way to an element. To move a shard, its owner
@@ -28,14 +28,14 @@
 //! let token = owned.release(ShardId(0)).unwrap();
 //! let second = token.clone();
 //! ```
-//! A line cannot outlive the right to it:
+//! An entry cannot outlive the right to it:
 //! ```compile_fail
 //! # use sluice_mem::{arena::Arena, shard::{self, ShardCount, ShardId}};
 //! # let arena = || Arena::<u64>::new("doc", 8).unwrap();
 //! # let mut owned = shard::create(arena(), arena(), ShardCount::DEFAULT);
-//! let line = owned.line_mut(0).unwrap();
+//! let entry = owned.entry_mut(0).unwrap();
 //! let token = owned.release(ShardId(0)).unwrap();
-//! *line += 1;
+//! *entry += 1;
 //! ```
 
 use core::fmt;
@@ -51,13 +51,13 @@ mod count;
 pub use count::{BadShardCount, ShardCount, ShardId};
 
 /// Divides the two arenas into shards, all owned by the one returned.
-pub fn create<L, X>(lines: Arena<L>, exts: Arena<X>, shards: ShardCount) -> Owned<L, X>
+pub fn create<L, X>(entries: Arena<L>, exts: Arena<X>, shards: ShardCount) -> Owned<L, X>
 where
     L: Zeroable + Send,
     X: Zeroable + Send,
 {
     let mut owned = Owned::over(Arc::new(Set {
-        lines,
+        entries,
         exts,
         shards,
     }));
@@ -67,12 +67,12 @@ where
     owned
 }
 
-/// The shards that one worker owns, and through them its lines and extension
+/// The shards that one worker owns, and through them its entries and extension
 /// blocks.
 pub struct Owned<L: Zeroable, X: Zeroable> {
-    lines: NonNull<L>,
+    entries: NonNull<L>,
     exts: NonNull<X>,
-    lines_len: u32,
+    entries_len: u32,
     exts_len: u32,
     shards: ShardCount,
     /// One bit for each shard.
@@ -101,10 +101,10 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
         self.shards
     }
 
-    /// Lines in the arena, of all owners.
+    /// Entries in the arena, of all owners.
     #[inline(always)]
-    pub fn line_count(&self) -> u32 {
-        self.lines_len
+    pub fn entry_count(&self) -> u32 {
+        self.entries_len
     }
 
     /// Extension blocks in the arena, of all owners.
@@ -115,9 +115,9 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
 
     /// The two arenas, to ask for their memory.
     pub fn memory(&self) -> [(crate::arena::Backing, usize); 2] {
-        let Set { lines, exts, .. } = &*self.set;
+        let Set { entries, exts, .. } = &*self.set;
         [
-            (lines.backing(), lines.bytes()),
+            (entries.backing(), entries.bytes()),
             (exts.backing(), exts.bytes()),
         ]
     }
@@ -138,76 +138,76 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
         self.bits.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Line `index`, or none if it is out of range or its shard not owned here.
+    /// Entry `index`, or none if it is out of range or its shard not owned here.
     #[inline(always)]
-    pub fn line_mut(&mut self, index: u32) -> Option<&mut L> {
+    pub fn entry_mut(&mut self, index: u32) -> Option<&mut L> {
         // SAFETY: in range and owned, so nobody else can hold a reference to
         // it, and `&mut self` keeps this owner from lending it twice.
-        self.may_reach_line(index)
-            .then(|| unsafe { self.lines.add(index as usize).as_mut() })
+        self.may_reach_entry(index)
+            .then(|| unsafe { self.entries.add(index as usize).as_mut() })
     }
 
     /// Extension block `index`, or none if it is out of range or its shard not
     /// owned here.
     #[inline(always)]
     pub fn ext_mut(&mut self, index: u32) -> Option<&mut X> {
-        // SAFETY: as in `line_mut`.
+        // SAFETY: as in `entry_mut`.
         self.may_reach_ext(index)
             .then(|| unsafe { self.exts.add(index as usize).as_mut() })
     }
 
-    /// A line together with an extension block (of the same shard or another),
+    /// An entry together with an extension block (of the same shard or another),
     /// or none if either is out of range or not owned here.
     #[inline(always)]
-    pub fn line_and_ext_mut(&mut self, line: u32, ext: u32) -> Option<(&mut L, &mut X)> {
-        if !(self.may_reach_line(line) && self.may_reach_ext(ext)) {
+    pub fn entry_and_ext_mut(&mut self, entry: u32, ext: u32) -> Option<(&mut L, &mut X)> {
+        if !(self.may_reach_entry(entry) && self.may_reach_ext(ext)) {
             return None;
         }
-        // SAFETY: as in `line_mut`; the two lie in different arenas.
+        // SAFETY: as in `entry_mut`; the two lie in different arenas.
         Some(unsafe {
             (
-                self.lines.add(line as usize).as_mut(),
+                self.entries.add(entry as usize).as_mut(),
                 self.exts.add(ext as usize).as_mut(),
             )
         })
     }
 
-    /// Line `index` to be read, on the terms of [`Self::line_mut`].
+    /// Entry `index` to be read, on the terms of [`Self::entry_mut`].
     #[inline(always)]
-    pub fn line(&self, index: u32) -> Option<&L> {
-        // SAFETY: as in `line_mut`; `&self` keeps this owner from writing.
-        self.may_reach_line(index)
-            .then(|| unsafe { self.lines.add(index as usize).as_ref() })
+    pub fn entry(&self, index: u32) -> Option<&L> {
+        // SAFETY: as in `entry_mut`; `&self` keeps this owner from writing.
+        self.may_reach_entry(index)
+            .then(|| unsafe { self.entries.add(index as usize).as_ref() })
     }
 
     /// Extension block `index` to be read, on the terms of [`Self::ext_mut`].
     #[inline(always)]
     pub fn ext(&self, index: u32) -> Option<&X> {
-        // SAFETY: as in `line`.
+        // SAFETY: as in `entry`.
         self.may_reach_ext(index)
             .then(|| unsafe { self.exts.add(index as usize).as_ref() })
     }
 
-    /// Brings line `index` into the cache, all of it, to be written. No owner is
+    /// Brings entry `index` into the cache, all of it, to be written. No owner is
     /// asked for, since a hint changes nothing; out of range it does nothing.
     #[inline(always)]
-    pub fn prefetch_line(&self, index: u32) {
-        if index < self.lines_len {
-            let line = self.lines.as_ptr().wrapping_add(index as usize);
-            prefetch::hint_write_all(line.cast(), size_of::<L>());
+    pub fn prefetch_entry(&self, index: u32) {
+        if index < self.entries_len {
+            let entry = self.entries.as_ptr().wrapping_add(index as usize);
+            prefetch::hint_write_all(entry.cast(), size_of::<L>());
         }
     }
 
-    /// As [`Self::prefetch_line`], for a line that will only be read.
+    /// As [`Self::prefetch_entry`], for an entry that will only be read.
     #[inline(always)]
-    pub fn prefetch_line_read(&self, index: u32) {
-        if index < self.lines_len {
-            let line = self.lines.as_ptr().wrapping_add(index as usize);
-            prefetch::hint_read_all(line.cast(), size_of::<L>());
+    pub fn prefetch_entry_read(&self, index: u32) {
+        if index < self.entries_len {
+            let entry = self.entries.as_ptr().wrapping_add(index as usize);
+            prefetch::hint_read_all(entry.cast(), size_of::<L>());
         }
     }
 
-    /// As [`Self::prefetch_line`], for an extension block.
+    /// As [`Self::prefetch_entry`], for an extension block.
     #[inline(always)]
     pub fn prefetch_ext(&self, index: u32) {
         if index < self.exts_len {
@@ -244,9 +244,9 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
 
     fn over(set: Arc<Set<L, X>>) -> Self {
         Self {
-            lines: set.lines.base(),
+            entries: set.entries.base(),
             exts: set.exts.base(),
-            lines_len: set.lines.len(),
+            entries_len: set.entries.len(),
             exts_len: set.exts.len(),
             shards: set.shards,
             bits: vec![0; set.shards.get().div_ceil(64) as usize].into(),
@@ -260,8 +260,8 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
     }
 
     #[inline(always)]
-    fn may_reach_line(&self, index: u32) -> bool {
-        index < self.lines_len && self.owns_index(index)
+    fn may_reach_entry(&self, index: u32) -> bool {
+        index < self.entries_len && self.owns_index(index)
     }
 
     #[inline(always)]
@@ -315,7 +315,7 @@ impl<L: Zeroable, X: Zeroable> fmt::Debug for ShardOwner<L, X> {
 /// The arenas that belong together. Nobody borrows from it: elements are
 /// reached through the owners' pointers.
 struct Set<L: Zeroable, X: Zeroable> {
-    lines: Arena<L>,
+    entries: Arena<L>,
     exts: Arena<X>,
     shards: ShardCount,
 }

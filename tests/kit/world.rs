@@ -286,7 +286,7 @@ impl World {
         assert!(up.query(up_seid.0, 1, &mut out));
         self.settle();
         let view = self.upf.core.up.session(up_seid.0).expect("the session");
-        [view.line.uplink, view.line.downlink].map(|usage| (usage.bytes, usage.packets))
+        [view.summary.uplink, view.summary.downlink].map(|usage| (usage.bytes, usage.packets))
     }
 
     /// All log lines so far.

@@ -164,10 +164,12 @@ impl Rig {
         usage
     }
 
-    /// Takes the usage of all lines and rules.
+    /// Takes the usage of all entries and rules.
     pub fn take_all_usage(&mut self) -> Vec<Usage> {
-        let lines = self.places.lines.clone().into_iter();
-        let mut ops: Vec<Op> = lines.map(|at| Op::TakeLine { at: EntryId(at) }).collect();
+        let entries = self.places.entries.clone().into_iter();
+        let mut ops: Vec<Op> = entries
+            .map(|at| Op::TakeEntry { at: EntryId(at) })
+            .collect();
         for block in &self.places.blocks {
             ops.extend((0..8).map(|at| Op::TakeRule {
                 block: BlockId(*block),
@@ -182,7 +184,7 @@ impl Rig {
     fn apply(&mut self, ops: Vec<Op>, markers: &[[u8; 2]]) -> Vec<Usage> {
         self.next_txn += 1;
         let at = match &ops[0] {
-            Op::Line { at, .. } | Op::TakeLine { at } => at.0,
+            Op::Entry { at, .. } | Op::TakeEntry { at } => at.0,
             Op::Rule { block, .. } | Op::TakeRule { block, .. } | Op::Chain { block, .. } => {
                 block.0
             }

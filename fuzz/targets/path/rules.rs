@@ -21,9 +21,9 @@ pub(super) const FOREIGN_TEID: u32 = 0x0000_0777;
 /// The check bits of all TEIDs of the rig.
 const CHECK: u32 = 5;
 
-/// Lines that sessions have here, and the extension blocks of `UE_WITH_BLOCKS`.
+/// Entries that sessions have here, and the extension blocks of `UE_WITH_BLOCKS`.
 pub(super) struct Places {
-    pub lines: Vec<u32>,
+    pub entries: Vec<u32>,
     pub blocks: Vec<u32>,
 }
 
@@ -35,39 +35,39 @@ pub(super) fn sessions(layout: &Layout, foreign: &mut ExactWriter) -> (Places, V
     let other = UE_WITH_BLOCKS % shards;
     let relay = 20;
     let (foreign_first, _) = layout.foreign();
-    let foreign_lines = [foreign_first + 30, foreign_first + 31];
-    let downlink = |ue| layout.pool_line(instance, ue).expect("it is in the pool");
+    let foreign_entries = [foreign_first + 30, foreign_first + 31];
+    let downlink = |ue| layout.pool_entry(instance, ue).expect("it is in the pool");
     let teid = |slot| layout.teid(slot, CHECK).expect("a slot").get();
     let blocks = vec![other + shards, other + 2 * shards];
     let mut ops = vec![
-        line(slot, up(teid(slot), UE)),
-        line(downlink(UE).0, down(UE, GNB_PEER)),
-        line(relay, relayed(teid(relay))),
-        line(foreign_lines[0], up(FOREIGN_TEID, FOREIGN_UE)),
-        line(foreign_lines[1], down(FOREIGN_UE, SILENT_PEER)),
-        line(other, extended(up(teid(other), UE_WITH_BLOCKS), blocks[0])),
-        line(downlink(UE_WITH_BLOCKS).0, down(UE_WITH_BLOCKS, GNB_PEER)),
+        entry(slot, up(teid(slot), UE)),
+        entry(downlink(UE).0, down(UE, GNB_PEER)),
+        entry(relay, relayed(teid(relay))),
+        entry(foreign_entries[0], up(FOREIGN_TEID, FOREIGN_UE)),
+        entry(foreign_entries[1], down(FOREIGN_UE, SILENT_PEER)),
+        entry(other, extended(up(teid(other), UE_WITH_BLOCKS), blocks[0])),
+        entry(downlink(UE_WITH_BLOCKS).0, down(UE_WITH_BLOCKS, GNB_PEER)),
     ];
     ops.extend(chain(&blocks));
     let keys = [
-        (ExactKey::teid(0, FOREIGN_TEID), foreign_lines[0]),
-        (ExactKey::ue(1, FOREIGN_UE), foreign_lines[1]),
+        (ExactKey::teid(0, FOREIGN_TEID), foreign_entries[0]),
+        (ExactKey::ue(1, FOREIGN_UE), foreign_entries[1]),
     ];
-    for (key, line) in keys {
+    for (key, entry) in keys {
         foreign
-            .insert(key, EntryId(line))
+            .insert(key, EntryId(entry))
             .expect("the table is empty");
     }
-    let lines = ops.iter().filter_map(|op| match op {
-        Op::Line { at, .. } => Some(at.0),
+    let entries = ops.iter().filter_map(|op| match op {
+        Op::Entry { at, .. } => Some(at.0),
         _ => None,
     });
-    let lines = lines.collect();
-    (Places { lines, blocks }, ops)
+    let entries = entries.collect();
+    (Places { entries, blocks }, ops)
 }
 
-fn line(at: u32, image: SessionEntry) -> Op {
-    Op::Line {
+fn entry(at: u32, image: SessionEntry) -> Op {
+    Op::Entry {
         at: EntryId(at),
         image,
         clocks: [Clock::Full; 2],
@@ -131,10 +131,10 @@ fn into(peer: u16) -> Body {
     Body::to_peer(PeerId(peer))
 }
 
-fn extended(mut line: SessionEntry, block: u32) -> SessionEntry {
-    line.head.flags = line.head.flags.with(Flags::EXTENDED);
-    line.head.teid = block;
-    line
+fn extended(mut entry: SessionEntry, block: u32) -> SessionEntry {
+    entry.head.flags = entry.head.flags.with(Flags::EXTENDED);
+    entry.head.teid = block;
+    entry
 }
 
 /// Two blocks with one rule each: QFI 9 policed, then everything.
@@ -180,11 +180,11 @@ fn link(block: u32, next: u32, rules_len: u8) -> Op {
     }
 }
 
-/// The operation that six octets ask for: on a line or block of the sessions, with flags, peers
-/// and rates of any value. Each line keeps its identity, or is left vacant.
+/// The operation that six octets ask for: on an entry or block of the sessions, with flags, peers
+/// and rates of any value. Each entry keeps its identity, or is left vacant.
 pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
     let [kind, which, flags, low, peer, rate] = octets;
-    let at = places.lines[usize::from(which) % places.lines.len()];
+    let at = places.entries[usize::from(which) % places.entries.len()];
     let block = places.blocks[usize::from(which) % places.blocks.len()];
     let body = Body {
         rate0: some_rate(rate & 15),
@@ -199,8 +199,8 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
         body,
     );
     match kind % 7 {
-        0 => Op::TakeLine { at: EntryId(at) },
-        1 => line(at, some_line(at, which, image.head, body, places)),
+        0 => Op::TakeEntry { at: EntryId(at) },
+        1 => entry(at, some_entry(at, which, image.head, body, places)),
         2 => Op::Rule {
             block: BlockId(block),
             at: low % 9,
@@ -215,7 +215,7 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
             places.blocks[usize::from(peer) % places.blocks.len()],
             low,
         ),
-        5 => line(at, SessionEntry::default()),
+        5 => entry(at, SessionEntry::default()),
         _ => Op::Bucket {
             at: BucketRef::new(BlockId(block), low & 7),
             image: SharedBucket::new(some_rate(rate)),
@@ -225,19 +225,19 @@ pub(super) fn operation(octets: [u8; 6], places: &Places) -> Op {
 }
 
 /// Of whatever is named, be it there or not.
-fn some_clock(which: u8, line: u32, block: u32) -> Clock {
+fn some_clock(which: u8, entry: u32, block: u32) -> Clock {
     match which & 3 {
         0 => Clock::Full,
-        1 => Clock::Line(line, which >> 2),
+        1 => Clock::Entry(entry, which >> 2),
         _ => Clock::Shared(BucketRef::new(BlockId(block), which >> 2 & 7)),
     }
 }
 
 /// Keys are the TEID or address that leads there, so that packets still arrive.
-fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> SessionEntry {
+fn some_entry(at: u32, which: u8, head: Head, body: Body, places: &Places) -> SessionEntry {
     let shards = sluice_datapath::limits::SHARDS;
     let own = 1 << 31 | CHECK << 12 | at;
-    let (key, tunnel) = match usize::from(which) % places.lines.len() {
+    let (key, tunnel) = match usize::from(which) % places.entries.len() {
         0 | 2 | 5 => (own, true),
         1 => (UE, false),
         3 => (FOREIGN_TEID, true),
@@ -254,7 +254,7 @@ fn some_line(at: u32, which: u8, head: Head, body: Body, places: &Places) -> Ses
         body,
     }
     .at_local(u8::from(!tunnel));
-    // Blocks belong to the shard of one line only.
+    // Blocks belong to the shard of one entry only.
     match which & 0x40 != 0 && at % shards == places.blocks[0] % shards {
         true => extended(plain, places.blocks[0]),
         false => plain,

@@ -1,4 +1,4 @@
-//! What the packet path would make of transactions: a model of its lines and blocks.
+//! What the packet path would make of transactions: a model of its entries and blocks.
 
 use sluice_datapath::ids::{BlockId, EntryId};
 use sluice_datapath::limits::{BLOCK_RULES, SHARDS};
@@ -8,11 +8,11 @@ use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use std::collections::BTreeMap;
 
-/// Lines and rules that are not vacant.
+/// Entries and rules that are not vacant.
 pub(super) struct Model {
     layout: Layout,
     blocks: u32,
-    lines: BTreeMap<u32, SessionEntry>,
+    entries: BTreeMap<u32, SessionEntry>,
     rules: BTreeMap<(u32, u8), ()>,
 }
 
@@ -21,7 +21,7 @@ impl Model {
         Self {
             layout,
             blocks,
-            lines: BTreeMap::new(),
+            entries: BTreeMap::new(),
             rules: BTreeMap::new(),
         }
     }
@@ -47,13 +47,13 @@ impl Model {
 
     fn apply_op(&mut self, op: &Op, shard: u32) {
         match op {
-            Op::Line { at, image, .. } => {
-                self.check_line(at.0, shard);
-                self.set_line(at.0, image);
+            Op::Entry { at, image, .. } => {
+                self.check_entry(at.0, shard);
+                self.set_entry(at.0, image);
             }
-            Op::TakeLine { at } => {
-                self.check_line(at.0, shard);
-                assert!(self.lines.contains_key(&at.0), "usage of a vacant line");
+            Op::TakeEntry { at } => {
+                self.check_entry(at.0, shard);
+                assert!(self.entries.contains_key(&at.0), "usage of a vacant entry");
             }
             Op::Rule { block, at, image } => {
                 self.check_block(block.0, shard);
@@ -89,9 +89,9 @@ impl Model {
         }
     }
 
-    fn set_line(&mut self, at: u32, image: &SessionEntry) {
+    fn set_entry(&mut self, at: u32, image: &SessionEntry) {
         if image.key == 0 {
-            self.lines.remove(&at);
+            self.entries.remove(&at);
             return;
         }
         let tunnel = image.head.flags.has(Flags::TUNNEL);
@@ -100,17 +100,17 @@ impl Model {
             .up_teid(image.key)
             .filter(|_| tunnel && at < self.layout.endpoints())
         {
-            assert_eq!(own, EntryId(at), "our own TEID leads to its line");
+            assert_eq!(own, EntryId(at), "our own TEID leads to its entry");
         }
         if let Some(block) = image.block() {
             self.check_block(block.0, at % SHARDS);
         }
-        self.lines.insert(at, *image);
+        self.entries.insert(at, *image);
     }
 
-    fn check_line(&self, at: u32, shard: u32) {
-        assert!((at as usize) < self.layout.lines(), "line {at}");
-        assert_eq!(at % SHARDS, shard, "line {at} is of another shard");
+    fn check_entry(&self, at: u32, shard: u32) {
+        assert!((at as usize) < self.layout.entries(), "entry {at}");
+        assert_eq!(at % SHARDS, shard, "entry {at} is of another shard");
     }
 
     fn check_block(&self, block: u32, shard: u32) {
@@ -120,7 +120,7 @@ impl Model {
 
     /// Nothing is left.
     pub fn check_empty(&self) {
-        assert!(self.lines.is_empty(), "lines {:?}", self.lines);
+        assert!(self.entries.is_empty(), "entries {:?}", self.entries);
         assert!(self.rules.is_empty(), "rules {:?}", self.rules);
     }
 }

@@ -13,15 +13,15 @@ fn the_first_owner_reaches_every_element_and_none_beyond() {
     let mut owned = tables(100, 50, 16);
     assert_eq!((owned.owned_count(), owned.owned().count()), (16, 16));
     for i in 0..100 {
-        owned.line_mut(i).unwrap()[0] = u64::from(i);
+        owned.entry_mut(i).unwrap()[0] = u64::from(i);
     }
     *owned.ext_mut(49).unwrap() = 5;
-    assert!((0..100).all(|i| owned.line(i).unwrap()[0] == u64::from(i)));
+    assert!((0..100).all(|i| owned.entry(i).unwrap()[0] == u64::from(i)));
     assert_eq!(owned.ext(49), Some(&5));
-    assert!(owned.line_mut(100).is_none() && owned.line(u32::MAX).is_none());
+    assert!(owned.entry_mut(100).is_none() && owned.entry(u32::MAX).is_none());
     assert!(owned.ext_mut(50).is_none());
-    owned.prefetch_line(99);
-    owned.prefetch_line_read(u32::MAX);
+    owned.prefetch_entry(99);
+    owned.prefetch_entry_read(u32::MAX);
     owned.prefetch_ext(50);
 }
 
@@ -29,17 +29,17 @@ fn the_first_owner_reaches_every_element_and_none_beyond() {
 fn a_shard_can_be_reached_by_one_owner_at_a_time() {
     let mut a = tables(64, 64, 16);
     let mut b = a.none_like();
-    assert!((0..64).all(|i| b.line_mut(i).is_none() && b.ext_mut(i).is_none()));
+    assert!((0..64).all(|i| b.entry_mut(i).is_none() && b.ext_mut(i).is_none()));
     let token = a.release(ShardId(3)).unwrap();
     assert_eq!(token.shard(), ShardId(3));
     assert!(a.release(ShardId(3)).is_none(), "only once");
     for i in 0..64 {
-        assert_eq!(a.line_mut(i).is_some(), i % 16 != 3);
+        assert_eq!(a.entry_mut(i).is_some(), i % 16 != 3);
         assert_eq!(a.ext_mut(i).is_some(), i % 16 != 3);
-        assert!(b.line_mut(i).is_none(), "the token is still on its way");
+        assert!(b.entry_mut(i).is_none(), "the token is still on its way");
     }
     b.accept(token).unwrap();
-    assert!((0..64).all(|i| b.line_mut(i).is_some() == (i % 16 == 3)));
+    assert!((0..64).all(|i| b.entry_mut(i).is_some() == (i % 16 == 3)));
     assert_eq!(b.owned().collect::<Vec<_>>(), [ShardId(3)]);
     assert!(b.owns(ShardId(3)) && !a.owns(ShardId(3)) && !b.owns(ShardId(19)));
 }
@@ -57,12 +57,12 @@ fn tokens_of_other_tables_are_refused() {
 #[test]
 fn a_line_and_an_extension_are_lent_together_only_if_both_are_owned() {
     let mut a = tables(16, 16, 4);
-    let (line, ext) = a.line_and_ext_mut(5, 6).unwrap();
+    let (line, ext) = a.entry_and_ext_mut(5, 6).unwrap();
     (line[0], *ext) = (1, 2);
-    assert_eq!((a.line(5).unwrap()[0], a.ext(6)), (1, Some(&2)));
+    assert_eq!((a.entry(5).unwrap()[0], a.ext(6)), (1, Some(&2)));
     let _gone = a.release(ShardId(2)).unwrap();
-    assert!(a.line_and_ext_mut(5, 6).is_none() && a.line_and_ext_mut(6, 5).is_none());
-    assert!(a.line_and_ext_mut(5, 16).is_none());
+    assert!(a.entry_and_ext_mut(5, 6).is_none() && a.entry_and_ext_mut(6, 5).is_none());
+    assert!(a.entry_and_ext_mut(5, 16).is_none());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn what_one_thread_wrote_the_next_owner_reads() {
         scope.spawn(move || {
             for shard in ShardCount::new(8).unwrap().all() {
                 (0..64).for_each(|i| {
-                    if let Some(line) = a.line_mut(i) {
+                    if let Some(line) = a.entry_mut(i) {
                         line[1] += 1;
                     }
                 });
@@ -103,7 +103,7 @@ fn what_one_thread_wrote_the_next_owner_reads() {
                 from_a.drain(8).for_each(|token| {
                     let shard = token.shard();
                     b.accept(token).unwrap();
-                    let line = b.line_mut(u32::from(shard.0)).unwrap();
+                    let line = b.entry_mut(u32::from(shard.0)).unwrap();
                     assert_eq!(line[1], u64::from(shard.0) + 1);
                 });
                 std::thread::yield_now();

@@ -28,7 +28,7 @@ pub struct Limits {
     /// Own TEIDs; a power of two.
     pub tunnel_endpoints: At<u32>,
     /// Lines for TEIDs that SMFs choose and UE addresses outside all pools.
-    pub foreign_lines: At<u32>,
+    pub foreign_entries: At<u32>,
     /// Blocks of eight rules, for sessions with more than a default flow.
     pub rule_blocks: At<u32>,
     /// Flow filters, for PDRs with SDF filters; equal ones are one.
@@ -40,7 +40,7 @@ impl Limits {
         let sessions = fields.or("sessions", "131072", &number(1u32, 1 << 24, "sessions"));
         let endpoints = fields.or("tunnel_endpoints", "auto", &auto_or(power_of_two()));
         let foreign = fields.or(
-            "foreign_lines",
+            "foreign_entries",
             "auto",
             &auto_or(number(0, 1 << 28, "lines")),
         );
@@ -64,7 +64,7 @@ impl Limits {
                 twice.next_power_of_two().max(TEIDS_OF_SHARD_MIN * SHARDS),
             ),
             // A TEID and an address for each session.
-            foreign_lines: or(foreign, twice.max(OTHERS_OF_SHARD_MIN * SHARDS)),
+            foreign_entries: or(foreign, twice.max(OTHERS_OF_SHARD_MIN * SHARDS)),
             // One for each session on average.
             rule_blocks: or(blocks, n.max(OTHERS_OF_SHARD_MIN * SHARDS)),
             // Most SMFs give all subscribers the same few.

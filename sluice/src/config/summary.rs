@@ -64,7 +64,7 @@ impl UpfConfig {
             "  room        {} sessions, {} tunnel endpoints, {} foreign lines, {} rule blocks",
             limits.sessions.value,
             limits.tunnel_endpoints.value,
-            limits.foreign_lines.value,
+            limits.foreign_entries.value,
             limits.rule_blocks.value,
         )?;
         writeln!(
@@ -117,7 +117,7 @@ impl UpfConfig {
             "limits": {
                 "sessions": self.limits.sessions.value,
                 "tunnel_endpoints": self.limits.tunnel_endpoints.value,
-                "foreign_lines": self.limits.foreign_lines.value,
+                "foreign_entries": self.limits.foreign_entries.value,
                 "rule_blocks": self.limits.rule_blocks.value,
                 "flow_filters": self.limits.flow_filters.value,
             },
@@ -141,11 +141,11 @@ impl UpfConfig {
         places
     }
 
-    /// Memory of lines and blocks in MiB; it is touched as sessions need it.
+    /// Memory of entries and blocks in MiB; it is touched as sessions need it.
     fn rule_memory_mb(&self) -> u64 {
-        let lines = self.layout().map_or(0, |layout| layout.lines());
+        let entries = self.layout().map_or(0, |layout| layout.entries());
         let blocks = self.limits.numbered_blocks() as usize;
-        ((lines * size_of::<SessionEntry>() + blocks * size_of::<ExtBlock>()) as u64)
+        ((entries * size_of::<SessionEntry>() + blocks * size_of::<ExtBlock>()) as u64)
             .div_ceil(1 << 20)
     }
 }

@@ -31,7 +31,7 @@ pub const BLOCK_CHAIN: usize = 4;
 pub const RULE_QERS: usize = 4;
 
 /// Operations of one transaction: the largest session (32 PDRs in each direction, each its own
-/// line, with their blocks and buckets) replaced in one message.
+/// entry, with their blocks and buckets) replaced in one message.
 pub const TXN_OPS: usize = 192;
 
 /// Usage records of one transaction: one for each rule that the operations touch.

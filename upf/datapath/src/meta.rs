@@ -4,7 +4,7 @@ use crate::ids::{EntryId, InterfaceId};
 
 /// How a packet came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entry {
+pub enum Arrival {
     /// As a G-PDU.
     Tunnel,
     /// As an End Marker: no packet, but the word that none follows in this tunnel.
@@ -15,7 +15,7 @@ pub enum Entry {
     PlainIpv6,
 }
 
-impl Entry {
+impl Arrival {
     /// True if it came in a tunnel.
     #[inline(always)]
     pub const fn is_tunnelled(self) -> bool {
@@ -31,8 +31,8 @@ pub const NO_QFI: u8 = 0xff;
 pub struct Meta {
     /// TEID or UE address that the packet is placed by, host order; of IPv6 the prefix's upper half.
     pub key: u32,
-    /// Its line, once placed.
-    pub line: EntryId,
+    /// Its entry, once placed.
+    pub entry: EntryId,
     /// Outer source, host order (tunnel only); of a plain IPv6 packet the prefix's lower half.
     pub outer_src: u32,
     /// From the first byte of the frame to the inner IP packet.
@@ -46,7 +46,7 @@ pub struct Meta {
     /// Number of the local tunnel address, or of the network instance of a plain packet.
     pub local: u8,
     /// How it came in.
-    pub entry: Entry,
+    pub arrival: Arrival,
     /// It came in the shape that nearly all packets have (`crate::rx::header_match`).
     pub fast_path: bool,
     /// Number of the tracing that the worker had who parsed it; 0: it followed nothing.
@@ -70,7 +70,7 @@ impl Meta {
             key: (prefix >> 32) as u32,
             outer_src: prefix as u32,
             local: instance,
-            entry: Entry::PlainIpv6,
+            arrival: Arrival::PlainIpv6,
             ..Self::NONE
         }
     }
@@ -78,14 +78,14 @@ impl Meta {
     /// Of no packet.
     pub const NONE: Self = Self {
         key: 0,
-        line: EntryId(0),
+        entry: EntryId(0),
         outer_src: 0,
         inner_at: 0,
         inner_len: 0,
         qfi: NO_QFI,
         interface: InterfaceId(0),
         local: 0,
-        entry: Entry::Plain,
+        arrival: Arrival::Plain,
         fast_path: false,
         traced: 0,
     };

@@ -228,7 +228,7 @@ impl<I: PortIo> Worker<I> {
     #[cold]
     fn send_to_ue(&mut self, packet: I::Packet, meta: Meta, now_ns: u64) {
         self.stats.created.add(1);
-        if self.owners.of_index(meta.line.0) != self.id {
+        if self.owners.of_index(meta.entry.0) != self.id {
             return self.dispatch(packet, Class::User(meta), PortId(0), now_ns);
         }
         match self.batch.mine.push(packet) {
@@ -257,9 +257,9 @@ impl<I: PortIo> Worker<I> {
             let Some(meta) = metas.get(self.sampled % metas.len()) else {
                 return;
             };
-            // An unknown TEID has a line beyond all.
-            let heat = self.stats.heat.get((meta.line.0 % SHARDS) as usize);
-            if let Some(heat) = heat.filter(|_| meta.line.0 < self.state.line_count()) {
+            // An unknown TEID has an entry beyond all.
+            let heat = self.stats.heat.get((meta.entry.0 % SHARDS) as usize);
+            if let Some(heat) = heat.filter(|_| meta.entry.0 < self.state.entry_count()) {
                 heat.add(metas.len() as u64);
             }
         }

@@ -11,7 +11,7 @@ pub struct Config {
     pub sessions: usize,
     /// Extension blocks of the path's arena.
     pub blocks: u32,
-    /// Where the path's lines lie.
+    /// Where the path's entries lie.
     pub layout: Layout,
     /// Our N4 address, for the UP F-SEID.
     pub n4_address: Ipv4Addr,

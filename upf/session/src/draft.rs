@@ -246,13 +246,13 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
 /// What the session takes and gives back by a change is its own, or is gone.
 pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange, now_s: u32) {
     let resources = &mut sessions.resources;
-    // A prefix that comes with the message is a key of every line there was.
+    // A prefix that comes with the message is a key of every entry there was.
     let ue = match change.new.ue.families().is_none() {
         true => change.old.ue,
         false => change.new.ue,
     };
-    for line in released::gone_lines(&change.old, &change.new) {
-        resources.release(line, &ue, now_s);
+    for entry in released::gone_entries(&change.old, &change.new) {
+        resources.release(entry, &ue, now_s);
     }
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);

@@ -13,9 +13,9 @@ use sluice_n4::{Association, AssociationId};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::value::{ApplyAction, BitRate, Gate, GateStatus};
 
-/// A session in one line.
+/// A session in brief.
 #[derive(Clone, Debug, Serialize)]
-pub struct SessionLine {
+pub struct SessionSummary {
     /// UP SEID; as text for JSON, whose readers round numbers of more than 53 bits (RFC 8259, 6).
     #[serde(serialize_with = "seid_in_hex")]
     pub seid: u64,
@@ -47,7 +47,7 @@ pub struct SessionLine {
 pub struct SessionView {
     /// In short.
     #[serde(flatten)]
-    pub line: SessionLine,
+    pub summary: SessionSummary,
     /// MSISDN of the User ID, empty if not told.
     pub msisdn: String,
     /// PDRs in order of precedence.
@@ -188,8 +188,8 @@ impl UpFunction {
         self.node.sessions.resources.in_use()
     }
 
-    /// All sessions, a line each.
-    pub fn sessions(&self) -> Vec<SessionLine> {
+    /// All sessions, each in brief.
+    pub fn sessions(&self) -> Vec<SessionSummary> {
         let mut rules = Box::<Rules>::default();
         let ids = self.node.endpoint.associations().map(|(id, _)| id);
         let all = ids.flat_map(|id| self.node.sessions.store.of(id));
@@ -197,7 +197,7 @@ impl UpFunction {
             self.node.sessions.store.load(name, &mut rules);
             let user = self.node.sessions.store.user(name);
             let usage = self.node.sessions.store.usage(name);
-            session_line(name, &session, &user, &rules, usage)
+            session_summary(name, &session, &user, &rules, usage)
         })
         .collect()
     }
@@ -212,7 +212,7 @@ impl UpFunction {
         let usage = self.node.sessions.store.usage(name);
         rules.pdrs.sort_by_key(|p| (p.precedence, p.id));
         Some(SessionView {
-            line: session_line(name, &session, &user, &rules, usage),
+            summary: session_summary(name, &session, &user, &rules, usage),
             msisdn: user.msisdn.to_string(),
             pdr: rules
                 .pdrs
@@ -351,15 +351,15 @@ fn teid_in_hex<S: Serializer>(teid: &Option<u32>, to: S) -> Result<S::Ok, S::Err
     }
 }
 
-fn session_line(
+fn session_summary(
     name: SessionRef,
     session: &Session,
     user: &User,
     rules: &Rules,
     [uplink, downlink]: [Usage; 2],
-) -> SessionLine {
+) -> SessionSummary {
     let ipv4 = session.cp.ipv4.map(IpAddr::V4);
-    SessionLine {
+    SessionSummary {
         seid: name.seid().0,
         cp_seid: session.cp.seid.0,
         cp_address: ipv4.or(session.cp.ipv6.map(IpAddr::V6)),

@@ -14,7 +14,7 @@
 //!   actions are refused: they belong to features that are not advertised.
 //! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
 //!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
-//!   are admitted with their F-TEID and shown, but have no line on the path: who sends to that
+//!   are admitted with their F-TEID and shown, but have no entry on the path: who sends to that
 //!   F-TEID gets an Error Indication. FARs whose Destination Interface is the CP function drop
 //!   under a reason of their own (`n4u_absent`).
 //! - PDRs whose SDF filters are for an address family of which the UE has no address are admitted and
@@ -92,7 +92,9 @@ pub use config::{Config, MbrZero, Unserved};
 pub use events::SessionEvent;
 pub use features::UP_FUNCTION_FEATURES;
 pub use function::UpFunction;
-pub use inspect::{AssociationView, FarView, PdrView, QerView, SessionLine, SessionView, UrrView};
+pub use inspect::{
+    AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,
+};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
 pub use resources::InUse;

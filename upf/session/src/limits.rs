@@ -15,7 +15,7 @@ pub const QERS: usize = wire::QERS_PER_MESSAGE;
 /// URRs of one session: what one deletion response can report.
 pub const URRS: usize = wire::USAGE_REPORTS_PER_MESSAGE;
 
-/// Lines of one session, and groups of blocks that only hold buckets.
+/// Entries of one session, and groups of blocks that only hold buckets.
 pub const ENDPOINTS: usize = PDRS + SPARES;
 
 /// Blocks of one session that only hold shared buckets: 32 QERs in two directions, 8 in a block.

@@ -10,7 +10,7 @@
 //! | sessions by CP F-SEID (`store::index`) | association and CP F-SEID | highest of their mark |
 //! | sessions by a peer's tunnel (`remote_fteid_index`) | the tunnel's address and TEID | highest of its mark |
 //! | transactions under way (`pending`) | the transaction's name, and so its shard | lowest of the shard |
-//! | TEID slots, lines, blocks (`slot_allocator`), last TEIDs and pool lines (`resources`) | the place, and so its shard | lowest of the shard |
+//! | TEID slots, entries, blocks (`slot_allocator`), last TEIDs and pool entries (`resources`) | the place, and so its shard | lowest of the shard |
 
 use crate::hash_index::HashIndex;
 use sluice_mem::prefetch;

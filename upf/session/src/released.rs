@@ -3,9 +3,9 @@
 use crate::rules::{Endpoint, Key, RemoteTunnel, Rules};
 
 /// Entries that are no longer needed.
-pub fn gone_lines<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
-    let lines = old.endpoints.iter().filter(|e| e.key != Key::Spare);
-    lines.filter(|e| new.endpoint(e.key).is_none())
+pub fn gone_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = old.endpoints.iter().filter(|e| e.key != Key::Spare);
+    entries.filter(|e| new.endpoint(e.key).is_none())
 }
 
 /// Blocks that are no longer needed.

@@ -39,8 +39,8 @@ pub struct TracedSession {
     pub seid: Seid,
     /// What its packets are placed by.
     pub keys: Vec<trace::Key>,
-    /// Its lines.
-    pub lines: Vec<EntryId>,
+    /// Its entries.
+    pub entries: Vec<EntryId>,
 }
 
 /// The rules that a packet met, by their names.
@@ -88,18 +88,21 @@ impl UpFunction {
         };
         is_sought.then(|| TracedSession {
             seid: name.seid(),
-            keys: rules.lines().flat_map(|e| keys(e.key, &rules.ue)).collect(),
-            lines: rules.lines().map(|e| e.line).collect(),
+            keys: rules
+                .entries()
+                .flat_map(|e| keys(e.key, &rules.ue))
+                .collect(),
+            entries: rules.entries().map(|e| e.entry).collect(),
         })
     }
 
-    /// The names of a rule of a session: the line's own, or one in an extension block.
-    pub fn rule_names(&self, seid: Seid, line: EntryId, at: Option<At>) -> Option<RuleNames> {
+    /// The names of a rule of a session: the entry's own, or one in an extension block.
+    pub fn rule_names(&self, seid: Seid, entry: EntryId, at: Option<At>) -> Option<RuleNames> {
         let name = SessionRef::from_seid(seid);
         self.node.sessions.store.get(name)?;
         let mut rules = Box::<Rules>::default();
         self.node.sessions.store.load(name, &mut rules);
-        let endpoint = *rules.lines().find(|e| e.line == line)?;
+        let endpoint = *rules.entries().find(|e| e.entry == entry)?;
         let place = match at {
             None => 0,
             Some(at) => {

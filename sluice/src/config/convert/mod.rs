@@ -247,7 +247,7 @@ impl UpfConfig {
         Layout::new(
             limits.tunnel_endpoints.value,
             &self.path_pools(),
-            limits.foreign_lines.value,
+            limits.foreign_entries.value,
         )
     }
 

@@ -147,10 +147,10 @@ fn the_n4_endpoint_gets_names_timers_and_limits() {
 #[test]
 fn the_path_gets_a_layout_of_the_configured_size() {
     let limits =
-        "limits: {sessions: 3000, rule_blocks: 10, foreign_lines: 0}\nworkers: {count: 2}\n";
+        "limits: {sessions: 3000, rule_blocks: 10, foreign_entries: 0}\nworkers: {count: 2}\n";
     let plan = accepted(&format!("{limits}{SHORT}")).config.plan().unwrap();
     assert_eq!(plan.layout.endpoints(), 65_536);
-    assert_eq!(plan.layout.lines(), 65_536 + 65_536);
+    assert_eq!(plan.layout.entries(), 65_536 + 65_536);
     assert_eq!((plan.blocks, plan.workers), (4096, 2));
     let plan = accepted(&format!("limits: {{sessions: 100000}}\n{SHORT}"))
         .config

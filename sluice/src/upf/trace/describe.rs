@@ -5,7 +5,7 @@ use sluice_control::directory::Directory;
 use sluice_datapath::drop::DropReason;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::meta::{Entry, Meta, NO_QFI};
+use sluice_datapath::meta::{Arrival, Meta, NO_QFI};
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::trace::{Came, Fate, Record, RuleSeen, Snap};
 use sluice_host::clock;
@@ -93,27 +93,27 @@ impl Scene<'_> {
             "interface".into(),
             json!(self.interfaces.name(meta.interface)),
         );
-        match meta.entry {
-            Entry::Plain => {
+        match meta.arrival {
+            Arrival::Plain => {
                 step.insert("ue".into(), json!(Ipv4Addr::from(meta.key)));
             }
-            Entry::PlainIpv6 => {
+            Arrival::PlainIpv6 => {
                 step.insert("ue".into(), json!(prefix_text(meta.prefix())));
             }
-            Entry::Tunnel | Entry::EndMarker => {
+            Arrival::Tunnel | Arrival::EndMarker => {
                 step.insert("teid".into(), json!(hexadecimal(meta.key)));
                 step.insert("from".into(), json!(Ipv4Addr::from(meta.outer_src)));
             }
         }
-        if meta.entry == Entry::EndMarker {
+        if meta.arrival == Arrival::EndMarker {
             step.insert("end_marker".into(), json!(true));
         }
         if meta.qfi != NO_QFI {
             step.insert("qfi".into(), json!(meta.qfi));
         }
         // What no table knows has a line beyond all.
-        if meta.line != EntryId(u32::MAX) {
-            step.insert("shard".into(), json!(meta.line.0 % SHARDS));
+        if meta.entry != EntryId(u32::MAX) {
+            step.insert("shard".into(), json!(meta.entry.0 % SHARDS));
         }
     }
 

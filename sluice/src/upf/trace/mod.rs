@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// through in 4,000 turns. So sessions that come or change are noticed while packets are followed.
 const PLACES_PER_TURN: u32 = 256;
 /// Lines whose sessions are known, for the names of the rules; a peer may have more.
-const LINES_MAX: usize = 65_536;
+const ENTRIES_MAX: usize = 65_536;
 /// How long the last packet's last steps are waited for.
 const LAST_STEPS: Duration = Duration::from_millis(50);
 /// Packets that are on their way between two workers, or wait for their next hop.
@@ -57,7 +57,7 @@ struct Running {
 /// A packet whose way is not over.
 struct Open {
     packet: u64,
-    line: Option<EntryId>,
+    entry: Option<EntryId>,
     frame: Option<Snap>,
     waits: bool,
 }
@@ -153,9 +153,9 @@ impl Running {
             if matches!(self.sought, TraceTarget::Ue(_) | TraceTarget::UePrefix(_)) {
                 self.found.extend(session.keys);
             }
-            for line in session.lines {
-                if self.sessions.len() < LINES_MAX || self.sessions.contains_key(&line) {
-                    self.sessions.insert(line, session.seid);
+            for entry in session.entries {
+                if self.sessions.len() < ENTRIES_MAX || self.sessions.contains_key(&entry) {
+                    self.sessions.insert(entry, session.seid);
                 }
             }
         }
@@ -223,13 +223,13 @@ impl Running {
 
     /// The number of a packet that was seen before.
     fn name(&mut self, record: &Record) -> Option<u64> {
-        let line = record.meta.map(|meta| meta.line);
+        let entry = record.meta.map(|meta| meta.entry);
         let at = match record.came {
             Came::Workers => self
                 .open
                 .iter()
                 .position(|o| o.frame == record.received && !o.waits),
-            Came::Waited => self.open.iter().position(|o| o.line == line && o.waits),
+            Came::Waited => self.open.iter().position(|o| o.entry == entry && o.waits),
             // A further piece of the packet at hand.
             _ if record.received.is_none() && record.sent.is_some() && record.meta.is_some() => {
                 return Some(self.packets);
@@ -249,7 +249,7 @@ impl Running {
         }
         self.open.push_back(Open {
             packet,
-            line: record.meta.map(|meta| meta.line),
+            entry: record.meta.map(|meta| meta.entry),
             frame: record.received.clone(),
             waits,
         });
@@ -262,11 +262,11 @@ impl Running {
         core: &Core<P>,
         ports: &[String],
     ) -> Value {
-        let line = record.meta.map(|meta| meta.line);
-        let seid = line.and_then(|line| self.sessions.get(&line).copied());
+        let entry = record.meta.map(|meta| meta.entry);
+        let seid = entry.and_then(|entry| self.sessions.get(&entry).copied());
         let names = record.rule.zip(seid);
         let names: Option<RuleNames> =
-            names.and_then(|(rule, seid)| core.up.rule_names(seid, rule.line, rule.at));
+            names.and_then(|(rule, seid)| core.up.rule_names(seid, rule.entry, rule.at));
         let scene = Scene {
             ports,
             interfaces: &core.control.directory,

@@ -151,7 +151,7 @@ impl Control {
         let mut packet = [0; HEADER_LEN + MESSAGE_MAX];
         let len = self.write_advertisement(&mut packet, prefix, source, to)?;
         let meta = Meta {
-            line: entry,
+            entry,
             inner_len: u16::try_from(len).ok()?,
             interface: id,
             ..Meta::to_prefix(prefix, instance.0)

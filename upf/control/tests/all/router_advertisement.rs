@@ -4,7 +4,7 @@ use crate::control::*;
 use crate::ipv6::*;
 use sluice_control::config::RouterAdvertisementConfig;
 use sluice_control::signalling::Control;
-use sluice_datapath::meta::{Entry, Meta};
+use sluice_datapath::meta::{Arrival, Meta};
 use std::net::Ipv6Addr;
 
 const UE_LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0x77);
@@ -64,10 +64,10 @@ fn a_ue_that_asks_for_a_router_is_told_its_prefix_as_the_rfcs_write_it() {
     ];
     assert_eq!(message, expected.concat());
     assert_eq!(
-        (meta.entry, meta.prefix(), meta.local),
-        (Entry::PlainIpv6, UE_PREFIX, 1)
+        (meta.arrival, meta.prefix(), meta.local),
+        (Arrival::PlainIpv6, UE_PREFIX, 1)
     );
-    assert_eq!((meta.line, meta.inner_at), (ENTRY, 0));
+    assert_eq!((meta.entry, meta.inner_at), (ENTRY, 0));
     assert_eq!(usize::from(meta.inner_len), packet.len());
     assert_eq!(meta.qfi, Meta::NONE.qfi);
     assert_eq!(control.counters().router_advertisements, 1);

@@ -37,14 +37,14 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     if !(1..=WORKERS).contains(&n) {
         return Err(PlanError::Workers(n));
     }
-    let lines = Arena::new("sluice-lines", plan.layout.lines())?;
+    let entries = Arena::new("sluice-entries", plan.layout.entries())?;
     let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
-    let mut states = deal(shard::create(lines, blocks, ShardCount::DEFAULT), n);
+    let mut states = deal(shard::create(entries, blocks, ShardCount::DEFAULT), n);
     let owners = OwnerTable::dealt(n);
     // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
-    let (_, foreign_lines) = plan.layout.foreign();
-    let in_pools = plan.layout.lines() - plan.layout.endpoints() as usize;
-    let (foreign, foreign_reader) = exact_match::table(foreign_lines as usize + in_pools)?;
+    let (_, foreign_entries) = plan.layout.foreign();
+    let in_pools = plan.layout.entries() - plan.layout.endpoints() as usize;
+    let (foreign, foreign_reader) = exact_match::table(foreign_entries as usize + in_pools)?;
     let mut tables = Published::new(Tables::default());
     let mut mesh = mesh(n);
     let mut seeds = Vec::with_capacity(n);

@@ -8,7 +8,7 @@ use sluice_mem::arena::ArenaError;
 /// What a path is made for.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where lines lie.
+    /// Where entries lie.
     pub layout: Layout,
     /// Extension blocks; block 0 of the arena is never used.
     pub blocks: u32,

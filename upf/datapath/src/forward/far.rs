@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::forward::outer_header_creation::Tunnel;
 use crate::forward::outer_header_removal::is_link_destination;
-use crate::meta::Entry;
+use crate::meta::Arrival;
 use crate::session::rule::{Body, Flags, Head};
 use crate::tables::{EgressId, PeerId};
 use core::net::Ipv6Addr;
@@ -65,8 +65,8 @@ pub fn exit(head: Head, body: &Body) -> ForwardTo {
 /// True where the packet goes from tunnel to tunnel: on an N9 relay, which joins two tunnels of
 /// one link, and where data is forwarded from gNB to gNB.
 #[inline(always)]
-pub fn relays(entry: Entry, head: Head) -> bool {
-    entry == Entry::Tunnel && makes_tunnel(head)
+pub fn relays(arrival: Arrival, head: Head) -> bool {
+    arrival == Arrival::Tunnel && makes_tunnel(head)
 }
 
 /// Counts the hop where the packet is routed: between N3 and N6, not on a relay, and not of what was made

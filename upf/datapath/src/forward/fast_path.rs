@@ -11,7 +11,7 @@ use crate::forward::outer_header_removal;
 use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
 use crate::forward::urr;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Flags, Head};
@@ -86,17 +86,17 @@ impl<I: PortIo> Path<'_, I> {
         if inner[ipv4::VERSION_IHL] != VERSION_4_NO_OPTIONS {
             return self.fast_path_ipv6(packet, meta);
         }
-        let line = self.state.line_mut(meta.line.0)?;
-        if line.key != meta.key || line.local() != meta.local {
+        let entry = self.state.entry_mut(meta.entry.0)?;
+        if entry.key != meta.key || entry.local() != meta.local {
             return None;
         }
-        let (adjacency, outer) = match meta.entry {
-            Entry::Tunnel => (uplink(line, meta, inner, self.tables)?, None),
-            Entry::Plain => {
-                let (adjacency, outer) = downlink(line, meta, data, self.tables)?;
+        let (adjacency, outer) = match meta.arrival {
+            Arrival::Tunnel => (uplink(entry, meta, inner, self.tables)?, None),
+            Arrival::Plain => {
+                let (adjacency, outer) = downlink(entry, meta, data, self.tables)?;
                 (adjacency, Some(outer))
             }
-            Entry::EndMarker | Entry::PlainIpv6 => return None,
+            Arrival::EndMarker | Arrival::PlainIpv6 => return None,
         };
         let len = usize::from(meta.inner_len);
         let outer_len = outer.as_ref().map_or(0, Outer::len);
@@ -104,21 +104,21 @@ impl<I: PortIo> Path<'_, I> {
             return None;
         }
         let bytes = u32::from(meta.inner_len);
-        let (tat0, tat1) = match qer::rates(&line.body, self.now_ns, bytes) {
+        let (tat0, tat1) = match qer::rates(&entry.body, self.now_ns, bytes) {
             Ok(clocks) => clocks,
             Err(reason) => return Some(Err(reason)),
         };
         let frame = packet
             .reframe(from, len, adjacency.header_len() + outer_len)
             .ok()?;
-        (line.body.tat0, line.body.tat1) = (tat0, tat1);
-        urr::charge(&mut line.body, bytes);
+        (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
+        urr::charge(&mut entry.body, bytes);
         if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
             // It lives: its TTL was looked at.
             let _ = decrement_ttl(inner);
         }
         let charge = UsageRef {
-            line: meta.line,
+            entry: meta.entry,
             at: None,
             len: bytes,
         };
@@ -130,7 +130,7 @@ impl<I: PortIo> Path<'_, I> {
 /// The inner packet is sound and the UE's, and its route is known.
 #[inline(always)]
 fn uplink(
-    line: &SessionEntry,
+    entry: &SessionEntry,
     meta: &Meta,
     inner: &[u8; 20],
     tables: &Tables,
@@ -141,49 +141,49 @@ fn uplink(
         be32(inner, ipv4::DESTINATION),
     );
     let sound = total == meta.inner_len && sums_up(inner);
-    let is_anybodys = line.ue_ip == 0 && line.ue_prefix == 0;
-    let of_ue = line.head.flags.has(Flags::FROM_UE) && line.ue_ip == source && source != 0;
+    let is_anybodys = entry.ue_ip == 0 && entry.ue_prefix == 0;
+    let of_ue = entry.head.flags.has(Flags::FROM_UE) && entry.ue_ip == source && source != 0;
     let of_ue = of_ue || is_anybodys;
-    if !line.head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(line.head, meta) {
+    if !entry.head.flags.agree(UPLINK_IPV4) || !sound || !of_ue || !matches(entry.head, meta) {
         return None;
     }
-    tables.adjacency_to(line.body.egress(), destination)
+    tables.adjacency_to(entry.body.egress(), destination)
 }
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
 fn downlink(
-    line: &SessionEntry,
+    entry: &SessionEntry,
     meta: &Meta,
     inner: &[u8],
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
-    if !line.head.flags.agree(DOWNLINK_IPV4) {
+    if !entry.head.flags.agree(DOWNLINK_IPV4) {
         return None;
     }
     let flow_hash = outer_header_removal::flow_hash_of_plain(inner, meta.inner_len);
-    tunnel(line, (flow_hash, inner[ipv4::TOS]), tables)
+    tunnel(entry, (flow_hash, inner[ipv4::TOS]), tables)
 }
 
 /// The way into the tunnel of an entry's rule.
 #[inline(always)]
 pub(super) fn tunnel(
-    line: &SessionEntry,
+    entry: &SessionEntry,
     (flow_hash, inner_tos): (u32, u8),
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
-    let front = tables.tunnel_adjacency(line.body.peer())?;
-    let marks = line.head.flags.has(Flags::MARK_QFI);
+    let front = tables.tunnel_adjacency(entry.body.peer())?;
+    let marks = entry.head.flags.has(Flags::MARK_QFI);
     let from = FromInner {
         flow_hash,
-        tos: (tables.dscp).outer(marks.then_some(line.head.qfi_mark), inner_tos),
+        tos: (tables.dscp).outer(marks.then_some(entry.head.qfi_mark), inner_tos),
     };
     let outer = Outer {
         constant: front.outer,
-        fields: outer_header_creation::fields(Teid::new(line.head.teid)?, from),
+        fields: outer_header_creation::fields(Teid::new(entry.head.teid)?, from),
         container: match marks {
             true => Some(ShortContainer::downlink(
-                Qfi::new(line.head.qfi_mark)?,
+                Qfi::new(entry.head.qfi_mark)?,
                 false,
             )),
             false => None,

@@ -6,7 +6,7 @@ use crate::forward::outer_header_removal::{Destination, flow_hash_of_ipv6};
 use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
 use crate::forward::urr;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
 use crate::tables::{Route, Tables};
@@ -24,22 +24,22 @@ impl<I: PortIo> Path<'_, I> {
         packet: &mut I::Packet,
         meta: &Meta,
     ) -> Option<Result<TxDecision, DropReason>> {
-        let line = self.state.line_mut(meta.line.0)?;
+        let entry = self.state.entry_mut(meta.entry.0)?;
         let from = usize::from(meta.inner_at);
         let carried = packet
             .data()
             .get(from..from + usize::from(meta.inner_len))?;
         let inner = Ipv6::parse(carried).ok()?;
-        if line.local() != meta.local || inner.hop_limit() <= 1 {
+        if entry.local() != meta.local || inner.hop_limit() <= 1 {
             return None;
         }
-        let (adjacency, outer) = match meta.entry {
-            Entry::Tunnel => (uplink(line, meta, &inner, self.tables)?, None),
-            Entry::PlainIpv6 => {
-                let (adjacency, outer) = downlink(line, meta, &inner, self.tables)?;
+        let (adjacency, outer) = match meta.arrival {
+            Arrival::Tunnel => (uplink(entry, meta, &inner, self.tables)?, None),
+            Arrival::PlainIpv6 => {
+                let (adjacency, outer) = downlink(entry, meta, &inner, self.tables)?;
                 (adjacency, Some(outer))
             }
-            Entry::Plain | Entry::EndMarker => return None,
+            Arrival::Plain | Arrival::EndMarker => return None,
         };
         let len = inner.total_len();
         let outer_len = outer.as_ref().map_or(0, Outer::len);
@@ -47,21 +47,21 @@ impl<I: PortIo> Path<'_, I> {
             return None;
         }
         let bytes = len as u32;
-        let (tat0, tat1) = match qer::rates(&line.body, self.now_ns, bytes) {
+        let (tat0, tat1) = match qer::rates(&entry.body, self.now_ns, bytes) {
             Ok(clocks) => clocks,
             Err(reason) => return Some(Err(reason)),
         };
         let frame = packet
             .reframe(from, len, adjacency.header_len() + outer_len)
             .ok()?;
-        (line.body.tat0, line.body.tat1) = (tat0, tat1);
-        urr::charge(&mut line.body, bytes);
+        (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
+        urr::charge(&mut entry.body, bytes);
         if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
             // It lives: its hop limit was looked at.
             let _ = decrement_hop_limit(inner);
         }
         let charge = UsageRef {
-            line: meta.line,
+            entry: meta.entry,
             at: None,
             len: bytes,
         };
@@ -73,19 +73,19 @@ impl<I: PortIo> Path<'_, I> {
 /// The inner packet is the UE's, stays on no link, and its route is known.
 #[inline(always)]
 fn uplink(
-    line: &SessionEntry,
+    entry: &SessionEntry,
     meta: &Meta,
     inner: &Ipv6<'_>,
     tables: &Tables,
 ) -> Option<Adjacency> {
-    let is_ues = line.ue_prefix != 0 && inner.source_prefix() == line.ue_prefix;
-    let of_rule = line.head.flags.agree(UPLINK_IPV6) && matches(line.head, meta);
-    let of_ue = line.head.flags.has(Flags::FROM_UE) && is_ues && line.key == meta.key;
+    let is_ues = entry.ue_prefix != 0 && inner.source_prefix() == entry.ue_prefix;
+    let of_rule = entry.head.flags.agree(UPLINK_IPV6) && matches(entry.head, meta);
+    let of_ue = entry.head.flags.has(Flags::FROM_UE) && is_ues && entry.key == meta.key;
     if !of_rule || !of_ue || stays(inner.destination_prefix()) {
         return None;
     }
     let to = Destination::Ipv6(inner.destination().to_bits());
-    match tables.route_to(line.body.egress(), to)? {
+    match tables.route_to(entry.body.egress(), to)? {
         Route::Via(hop) => tables.next_hops.adjacency(hop),
         _ => None,
     }
@@ -94,17 +94,17 @@ fn uplink(
 /// The peer is known, and what the outer header says.
 #[inline(always)]
 fn downlink(
-    line: &SessionEntry,
+    entry: &SessionEntry,
     meta: &Meta,
     inner: &Ipv6<'_>,
     tables: &Tables,
 ) -> Option<(Adjacency, Outer)> {
-    let is_ues = line.ue_prefix != 0 && line.ue_prefix == meta.prefix();
-    if !is_ues || !line.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
+    let is_ues = entry.ue_prefix != 0 && entry.ue_prefix == meta.prefix();
+    if !is_ues || !entry.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
         return None;
     }
     tunnel(
-        line,
+        entry,
         (flow_hash_of_ipv6(inner), inner.traffic_class()),
         tables,
     )

@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::forward::marking;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
 use core::net::{IpAddr, Ipv6Addr};
@@ -50,19 +50,19 @@ pub struct Inner {
 pub fn remove<P: Packet>(
     packet: &mut P,
     meta: &Meta,
-    line: &SessionEntry,
+    entry: &SessionEntry,
 ) -> Result<Inner, DropReason> {
-    let outer_ecn = match meta.entry {
-        Entry::Tunnel => marking::outer_ecn(packet.data()),
+    let outer_ecn = match meta.arrival {
+        Arrival::Tunnel => marking::outer_ecn(packet.data()),
         _ => 0,
     };
     packet
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
-    let inner = match meta.entry {
-        Entry::Tunnel | Entry::EndMarker => tunnelled(packet.data(), meta, line)?,
-        Entry::Plain => inner_of(&plain(packet.data())?),
-        Entry::PlainIpv6 => inner_of_ipv6(&Ipv6::parse(packet.data()).map_err(broken_ipv6)?),
+    let inner = match meta.arrival {
+        Arrival::Tunnel | Arrival::EndMarker => tunnelled(packet.data(), meta, entry)?,
+        Arrival::Plain => inner_of(&plain(packet.data())?),
+        Arrival::PlainIpv6 => inner_of_ipv6(&Ipv6::parse(packet.data()).map_err(broken_ipv6)?),
     };
     if packet.len() > inner.len as usize {
         packet.truncate(inner.len as usize);
@@ -72,35 +72,35 @@ pub fn remove<P: Packet>(
 }
 
 #[inline(always)]
-fn tunnelled(data: &[u8], meta: &Meta, line: &SessionEntry) -> Result<Inner, DropReason> {
+fn tunnelled(data: &[u8], meta: &Meta, entry: &SessionEntry) -> Result<Inner, DropReason> {
     let carried = data
         .get(..usize::from(meta.inner_len))
         .ok_or(DropReason::InnerLength)?;
     if is_ipv6(carried) {
-        return tunnelled_ipv6(carried, line);
+        return tunnelled_ipv6(carried, entry);
     }
     let ip = Ipv4::parse(carried).map_err(broken)?;
-    let flags = line.head.flags;
-    let sends = flags.has(Flags::FROM_UE) && ip.source_u32() == line.ue_ip;
-    let gets = || flags.has(Flags::TO_UE) && ip.destination_u32() == line.ue_ip;
+    let flags = entry.head.flags;
+    let sends = flags.has(Flags::FROM_UE) && ip.source_u32() == entry.ue_ip;
+    let gets = || flags.has(Flags::TO_UE) && ip.destination_u32() == entry.ue_ip;
     // A session of a prefix alone has no IPv4 packets; 0 is nobody's address.
-    let is_anybodys = line.ue_ip == 0 && line.ue_prefix == 0;
-    if !is_anybodys && (line.ue_ip == 0 || !sends && !gets()) {
+    let is_anybodys = entry.ue_ip == 0 && entry.ue_prefix == 0;
+    if !is_anybodys && (entry.ue_ip == 0 || !sends && !gets()) {
         return Err(not_of_ue(flags));
     }
     Ok(inner_of(&ip))
 }
 
 #[inline(never)]
-fn tunnelled_ipv6(carried: &[u8], line: &SessionEntry) -> Result<Inner, DropReason> {
+fn tunnelled_ipv6(carried: &[u8], entry: &SessionEntry) -> Result<Inner, DropReason> {
     let ip = Ipv6::parse(carried).map_err(broken_ipv6)?;
-    let flags = line.head.flags;
-    let prefix = line.ue_prefix;
+    let flags = entry.head.flags;
+    let prefix = entry.ue_prefix;
     // A UE with a prefix has an address on its link besides (RFC 4862, 5.3), and hears groups there.
     let is_own = ip.source_prefix() == prefix || is_link_source(ip.source());
     let is_for = ip.destination_prefix() == prefix || is_link_destination(ip.destination());
     let belongs = flags.has(Flags::FROM_UE) && is_own || flags.has(Flags::TO_UE) && is_for;
-    let is_anybodys = line.ue_ip == 0 && prefix == 0;
+    let is_anybodys = entry.ue_ip == 0 && prefix == 0;
     if !is_anybodys && (prefix == 0 || !belongs) {
         return Err(not_of_ue(flags));
     }

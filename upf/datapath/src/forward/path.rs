@@ -14,7 +14,7 @@ use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
 use crate::session::entry::SessionEntry;
@@ -70,7 +70,7 @@ impl From<DropReason> for End {
 }
 
 impl<'a, I: PortIo> Path<'a, I> {
-    /// Everything from *session* to *transmit*, for packets whose lines are ours.
+    /// Everything from *session* to *transmit*, for packets whose entries are ours.
     pub fn execute(&mut self, batch: &mut Batch<I::Packet>) {
         let n = batch.metas.len();
         self.run(batch);
@@ -117,8 +117,8 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[inline(always)]
     fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
-        let entry = self.state.line(meta.line.0);
-        let entry = entry.ok_or(rules::missing(meta.entry))?;
+        let entry = self.state.entry(meta.entry.0);
+        let entry = entry.ok_or(rules::missing(meta.arrival))?;
         rules::check(entry, meta)?;
         let inner = outer_header_removal::remove(packet, meta, entry)?;
         let draw = Draw {
@@ -131,14 +131,14 @@ impl<'a, I: PortIo> Path<'a, I> {
         }
         let (head, body, at) = rules::apply(self.state, meta, &detect, Some(draw))?;
         let charge = UsageRef {
-            line: meta.line,
+            entry: meta.entry,
             at,
             len: inner.len,
         };
         let Some((interface, mac)) = route::known(head, body, inner, tables) else {
             return Err(End::Detour(far::exit(head, body), charge));
         };
-        let relays = far::relays(meta.entry, head);
+        let relays = far::relays(meta.arrival, head);
         if relays && extension_headers::keeps(head, meta) {
             return Err(End::Detour(far::exit(head, body), charge));
         }
@@ -159,7 +159,9 @@ impl<'a, I: PortIo> Path<'a, I> {
     #[cold]
     fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
-            End::Drop(_) if meta.entry == Entry::EndMarker => self.pass_end_marker(packet, meta),
+            End::Drop(_) if meta.arrival == Arrival::EndMarker => {
+                self.pass_end_marker(packet, meta)
+            }
             End::Drop(reason) => {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
@@ -244,7 +246,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) -> Result<(), End> {
     let flags = rules::detected(state, meta, detect)?.flags;
     let goes_on = flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER));
-    let is_tunnelled = meta.entry == Entry::Tunnel;
+    let is_tunnelled = meta.arrival == Arrival::Tunnel;
     // From a data network nothing comes to a UE's link: that was made here.
     let is_advertisement =
         || Ipv6::parse(inner).is_ok_and(|ip| is_link_destination(ip.destination()));
@@ -262,8 +264,8 @@ fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) 
 fn with_body(state: &mut State, charge: &UsageRef, f: impl FnOnce(&mut Body)) {
     match charge.at {
         None => {
-            if let Some(line) = state.line_mut(charge.line.0) {
-                f(&mut line.body);
+            if let Some(entry) = state.entry_mut(charge.entry.0) {
+                f(&mut entry.body);
             }
         }
         Some(at) => {

@@ -11,7 +11,7 @@ use crate::session::rule::{ExtBlock, Flags, Head};
 use core::num::NonZeroU32;
 use sluice_wire::ipv6::is_ipv6;
 
-/// Where a rule of an extended line stands.
+/// Where a rule of an extended entry stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(NonZeroU32);
 
@@ -61,10 +61,15 @@ pub enum FlowOf<'p> {
 impl<'p> Detect<'p> {
     /// Of a packet whose inner packet was checked.
     #[inline(always)]
-    pub fn of(meta: &Meta, line: &SessionEntry, inner: &'p [u8], filters: &'p FlowFilters) -> Self {
+    pub fn of(
+        meta: &Meta,
+        entry: &SessionEntry,
+        inner: &'p [u8],
+        filters: &'p FlowFilters,
+    ) -> Self {
         Self {
             qfi: meta.qfi,
-            is_from_ue: line.head.flags.has(Flags::FROM_UE),
+            is_from_ue: entry.head.flags.has(Flags::FROM_UE),
             flow: FlowOf::Packet(inner),
             filters,
         }
@@ -101,7 +106,7 @@ impl<'p> Detect<'p> {
     }
 }
 
-/// A line's only rule.
+/// An entry's only rule.
 #[inline(always)]
 pub fn only(head: Head, detect: &Detect<'_>) -> Result<(), DropReason> {
     if matches(head, detect) {

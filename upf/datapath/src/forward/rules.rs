@@ -5,12 +5,12 @@ use crate::forward::far;
 use crate::forward::pdr::{self, At, Detect};
 use crate::forward::qer;
 use crate::ids::BlockId;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock, Flags, Head};
 use sluice_mem::shard::Owned;
 
-/// The lines and blocks that a worker may write.
+/// The entries and blocks that a worker may write.
 pub(crate) type State = Owned<SessionEntry, ExtBlock>;
 
 /// What a packet draws from the token buckets: its length, now. A packet that waited drew it before.
@@ -31,7 +31,7 @@ pub(crate) fn apply<'s>(
     detect: &Detect<'_>,
     draw: Option<Draw>,
 ) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
-    let entry = state.line(meta.line.0).ok_or(missing(meta.entry))?;
+    let entry = state.entry(meta.entry.0).ok_or(missing(meta.arrival))?;
     if let Some(chain) = entry.block() {
         let (head, at) = extended(state, chain, detect, draw)?;
         return Ok((head, counters(state, at)?, Some(at)));
@@ -45,7 +45,7 @@ pub(crate) fn apply<'s>(
             Err(reason) => return Err(reason),
         }
     }
-    let entry = state.line_mut(meta.line.0).ok_or(DropReason::Internal)?;
+    let entry = state.entry_mut(meta.entry.0).ok_or(DropReason::Internal)?;
     pdr::only(entry.head, detect)?;
     qer::gate(entry.head)?;
     far::decide(entry.head)?;
@@ -62,7 +62,7 @@ pub(crate) fn detected(
     meta: &Meta,
     detect: &Detect<'_>,
 ) -> Result<Head, DropReason> {
-    let entry = state.line(meta.line.0).ok_or(missing(meta.entry))?;
+    let entry = state.entry(meta.entry.0).ok_or(missing(meta.arrival))?;
     let in_chain = |chain| {
         let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
         let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
@@ -111,24 +111,24 @@ pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReaso
 /// instance. So nobody reaches a tunnel by another interface than its own, where other peers are
 /// allowed. An End Marker is no packet: it never passes, and is seen to apart.
 #[inline(always)]
-pub fn check(line: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
-    let tunnel = meta.entry == Entry::Tunnel;
-    let same = match meta.entry {
-        Entry::PlainIpv6 => line.ue_prefix == meta.prefix() && line.ue_prefix != 0,
-        _ => line.key == meta.key,
+pub fn check(entry: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
+    let tunnel = meta.arrival == Arrival::Tunnel;
+    let same = match meta.arrival {
+        Arrival::PlainIpv6 => entry.ue_prefix == meta.prefix() && entry.ue_prefix != 0,
+        _ => entry.key == meta.key,
     };
-    let same = same && line.local() == meta.local;
-    if !same || line.head.flags.has(Flags::TUNNEL) != tunnel {
-        return Err(missing(meta.entry));
+    let same = same && entry.local() == meta.local;
+    if !same || entry.head.flags.has(Flags::TUNNEL) != tunnel {
+        return Err(missing(meta.arrival));
     }
     Ok(())
 }
 
 /// The reason for a packet whose identifier belongs to no session.
 #[inline(always)]
-pub fn missing(entry: Entry) -> DropReason {
-    match entry {
-        Entry::Tunnel | Entry::EndMarker => DropReason::UnknownTeid,
-        Entry::Plain | Entry::PlainIpv6 => DropReason::UnknownUe,
+pub fn missing(arrival: Arrival) -> DropReason {
+    match arrival {
+        Arrival::Tunnel | Arrival::EndMarker => DropReason::UnknownTeid,
+        Arrival::Plain | Arrival::PlainIpv6 => DropReason::UnknownUe,
     }
 }

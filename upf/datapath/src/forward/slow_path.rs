@@ -4,7 +4,7 @@
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
 use crate::forward::slow_reason::SlowReason;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
@@ -18,35 +18,35 @@ impl<I: PortIo> Path<'_, I> {
     /// Why the fast path did not take a packet.
     #[cold]
     pub(super) fn slow_reason(&self, packet: &I::Packet, meta: &Meta) -> SlowReason {
-        if !meta.fast_path || meta.entry == Entry::EndMarker {
+        if !meta.fast_path || meta.arrival == Arrival::EndMarker {
             return SlowReason::Headers;
         }
-        let line = self.state.line(meta.line.0);
-        let same = |line: &&SessionEntry| match meta.entry {
-            Entry::PlainIpv6 => line.ue_prefix == meta.prefix() && line.local() == meta.local,
-            _ => line.key == meta.key && line.local() == meta.local,
+        let entry = self.state.entry(meta.entry.0);
+        let same = |entry: &&SessionEntry| match meta.arrival {
+            Arrival::PlainIpv6 => entry.ue_prefix == meta.prefix() && entry.local() == meta.local,
+            _ => entry.key == meta.key && entry.local() == meta.local,
         };
-        let Some(line) = line.filter(same) else {
+        let Some(entry) = entry.filter(same) else {
             return SlowReason::NoSession;
         };
-        let flags = line.head.flags;
+        let flags = entry.head.flags;
         if flags.has(Flags::EXTENDED) {
             return SlowReason::SeveralRules;
         }
-        let is_tunnel = meta.entry == Entry::Tunnel;
-        let other_qfi = flags.has(Flags::MATCH_QFI) && line.head.qfi_match != meta.qfi;
+        let is_tunnel = meta.arrival == Arrival::Tunnel;
+        let other_qfi = flags.has(Flags::MATCH_QFI) && entry.head.qfi_match != meta.qfi;
         let forwards = flags.has(Flags::FORWARD) && !flags.has(Flags::GATE_CLOSED);
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }
         let data = packet.data().get(usize::from(meta.inner_at)..);
         if data.is_some_and(is_ipv6) {
-            return self.slow_reason_ipv6(data.unwrap_or_default(), line, meta);
+            return self.slow_reason_ipv6(data.unwrap_or_default(), entry, meta);
         }
         let Some(inner) = data.and_then(|data| data.first_chunk::<20>()) else {
             return SlowReason::Inner;
         };
-        let is_ues = !is_tunnel || line.ue_ip == 0 || line.ue_ip == be32(inner, ipv4::SOURCE);
+        let is_ues = !is_tunnel || entry.ue_ip == 0 || entry.ue_ip == be32(inner, ipv4::SOURCE);
         let is_sound = inner[ipv4::VERSION_IHL] == VERSION_4_NO_OPTIONS
             && be16(inner, ipv4::TOTAL_LEN) == meta.inner_len
             && sums_up(inner);
@@ -59,11 +59,11 @@ impl<I: PortIo> Path<'_, I> {
         let (adjacency, outer_len) = match is_tunnel {
             true => (
                 self.tables
-                    .adjacency_to(line.body.egress(), be32(inner, ipv4::DESTINATION)),
+                    .adjacency_to(entry.body.egress(), be32(inner, ipv4::DESTINATION)),
                 0,
             ),
             false => {
-                let peer = self.tables.tunnel_adjacency(line.body.peer());
+                let peer = self.tables.tunnel_adjacency(entry.body.peer());
                 let container = if flags.has(Flags::MARK_QFI) { 8 } else { 0 };
                 (peer.map(|peer| peer.adjacency), 36 + container)
             }
@@ -76,15 +76,15 @@ impl<I: PortIo> Path<'_, I> {
     }
 
     /// The same of an inner IPv6 packet whose rule forwards.
-    fn slow_reason_ipv6(&self, data: &[u8], line: &SessionEntry, meta: &Meta) -> SlowReason {
+    fn slow_reason_ipv6(&self, data: &[u8], entry: &SessionEntry, meta: &Meta) -> SlowReason {
         let Ok(ip) = Ipv6::parse(data) else {
             return SlowReason::Inner;
         };
-        let is_tunnel = meta.entry == Entry::Tunnel;
+        let is_tunnel = meta.arrival == Arrival::Tunnel;
         let is_passed_on = !ip.destination().is_multicast()
             && !ip.destination().is_unicast_link_local()
             && !ip.source().is_unicast_link_local();
-        let is_ues = line.ue_prefix != 0 && (!is_tunnel || ip.source_prefix() == line.ue_prefix);
+        let is_ues = entry.ue_prefix != 0 && (!is_tunnel || ip.source_prefix() == entry.ue_prefix);
         if !is_passed_on || !is_ues {
             return SlowReason::Inner;
         }
@@ -93,17 +93,17 @@ impl<I: PortIo> Path<'_, I> {
         }
         let to = Destination::Ipv6(ip.destination().to_bits());
         let (hop, outer_len) = match is_tunnel {
-            true => match self.tables.route_to(line.body.egress(), to) {
+            true => match self.tables.route_to(entry.body.egress(), to) {
                 Some(Route::Via(hop)) => (Some(hop), 0),
                 _ => (None, 0),
             },
             false => {
-                let container = if line.head.flags.has(Flags::MARK_QFI) {
+                let container = if entry.head.flags.has(Flags::MARK_QFI) {
                     8
                 } else {
                     0
                 };
-                let peer = self.tables.peers.get(line.body.peer());
+                let peer = self.tables.peers.get(entry.body.peer());
                 (peer.map(|peer| peer.next_hop), 36 + container)
             }
         };

@@ -2,7 +2,7 @@
 //! many readers.
 //!
 //! Open addressing over pairs of atomics. A reader may see an entry a moment early or late; that
-//! does no harm, because the owner of the line checks the identity again.
+//! does no harm, because the owner of the entry checks the identity again.
 
 use crate::ids::EntryId;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -65,7 +65,7 @@ zeroable_struct! {
     #[repr(C)]
     struct Entry {
         key: AtomicU64,
-        line: AtomicU64,
+        entry: AtomicU64,
     }
 }
 
@@ -162,11 +162,11 @@ impl ExactReader {
         !none && self.get(key).is_some()
     }
 
-    /// The line of `key`.
+    /// The entry of `key`.
     #[inline]
     pub fn get(&self, key: ExactKey) -> Option<EntryId> {
         let entry = self.0.find(key.0)?;
-        Some(EntryId(entry.line.load(Ordering::Acquire) as u32))
+        Some(EntryId(entry.entry.load(Ordering::Acquire) as u32))
     }
 }
 
@@ -176,15 +176,15 @@ impl ExactWriter {
         ExactReader(self.0.clone())
     }
 
-    /// Map `key` to `line`, replacing what was there.
-    pub fn insert(&mut self, key: ExactKey, line: EntryId) -> Result<(), ExactTableFull> {
+    /// Maps `key` to an entry, replacing what was there.
+    pub fn insert(&mut self, key: ExactKey, to: EntryId) -> Result<(), ExactTableFull> {
         if let Some(entry) = self.0.find(key.0) {
-            entry.line.store(u64::from(line.0), Ordering::Release);
+            entry.entry.store(u64::from(to.0), Ordering::Release);
             return Ok(());
         }
         let free = |e: &&Entry| matches!(e.key.load(Ordering::Relaxed), EMPTY | TOMB);
         let entry = self.0.probe(key.0).find(free).ok_or(ExactTableFull)?;
-        entry.line.store(u64::from(line.0), Ordering::Relaxed);
+        entry.entry.store(u64::from(to.0), Ordering::Relaxed);
         entry.key.store(key.0, Ordering::Release);
         self.count(key, 1);
         Ok(())
@@ -287,11 +287,11 @@ mod tests {
         fn behaves_like_a_map(ops in prop::collection::vec((any::<bool>(), 1u32..64, any::<u32>()), 1..400)) {
             let (mut w, r) = table(64).unwrap();
             let mut model = HashMap::new();
-            for (add, teid, line) in ops {
+            for (add, teid, entry) in ops {
                 let key = ExactKey::teid(3, teid);
                 if add {
-                    w.insert(key, EntryId(line)).unwrap();
-                    model.insert(teid, line);
+                    w.insert(key, EntryId(entry)).unwrap();
+                    model.insert(teid, entry);
                 } else {
                     prop_assert_eq!(w.remove(key), model.remove(&teid).is_some());
                 }

@@ -3,7 +3,7 @@
 //! ```text
 //! 0 ........ endpoints-1 | pool 0 | pool 1 | ... | foreign
 //! ```
-//! Element i belongs to shard `i mod SHARDS`. A pool begins at a line that is congruent to its
+//! Element i belongs to shard `i mod SHARDS`. A pool begins at an entry that is congruent to its
 //! first address, so the shard of a UE is the low bits of its address, which a NIC can mask out;
 //! the allocator picks TEID slots of the same shard.
 
@@ -43,13 +43,13 @@ impl Pool {
     }
 }
 
-/// A pool and its first line.
+/// A pool and its first entry.
 #[derive(Clone, Copy, Debug)]
 struct PlacedPool {
     instance: InstanceId,
     base: u32,
     mask: u32,
-    first_line: u32,
+    first_entry: u32,
 }
 
 /// What cannot be laid out.
@@ -61,7 +61,7 @@ pub enum LayoutError {
     Pool(Pool),
     /// Two pools of one network instance share addresses.
     Overlap(Pool, Pool),
-    /// More lines than 32 bits number.
+    /// More entries than 32 bits number.
     TooLarge,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for LayoutError {
                 "pools {}/{} and {}/{} overlap in one network instance",
                 a.base, a.prefix_len, b.base, b.prefix_len
             ),
-            Self::TooLarge => f.write_str("more than 2^32 lines"),
+            Self::TooLarge => f.write_str("more than 2^32 entries"),
         }
     }
 }
@@ -100,7 +100,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `endpoints` own tunnel endpoints, the pools, and `foreign` lines for TEIDs and addresses
+    /// `endpoints` own tunnel endpoints, the pools, and `foreign` entries for TEIDs and addresses
     /// that others chose outside all pools (rounded up to whole rounds of shards).
     pub fn new(endpoints: u32, pools: &[Pool], foreign: u32) -> Result<Self, LayoutError> {
         if !endpoints.is_power_of_two() || !(SHARDS..=1 << 26).contains(&endpoints) {
@@ -116,7 +116,7 @@ impl Layout {
                 instance: p.instance,
                 base,
                 mask: p.mask(),
-                first_line: u32::try_from(first).map_err(|_| LayoutError::TooLarge)?,
+                first_entry: u32::try_from(first).map_err(|_| LayoutError::TooLarge)?,
             });
             next = round_up(first + u64::from(p.addresses()));
         }
@@ -133,8 +133,8 @@ impl Layout {
         })
     }
 
-    /// All lines.
-    pub fn lines(&self) -> usize {
+    /// All entries.
+    pub fn entries(&self) -> usize {
         self.foreign_first as usize + self.foreign_len as usize
     }
 
@@ -143,7 +143,7 @@ impl Layout {
         1 << self.slot_bits
     }
 
-    /// First line and number of the lines for CP-chosen identifiers.
+    /// First entry and number of the entries for CP-chosen identifiers.
     pub fn foreign(&self) -> (u32, u32) {
         (self.foreign_first, self.foreign_len)
     }
@@ -161,7 +161,7 @@ impl Layout {
             .flatten()
     }
 
-    /// The line of a TEID, if it has the form of our own.
+    /// The entry of a TEID, if it has the form of our own.
     #[inline]
     pub fn up_teid(&self, teid: u32) -> Option<EntryId> {
         (teid & UP_TEID_BIT != 0).then_some(EntryId(teid & ((1 << self.slot_bits) - 1)))
@@ -188,13 +188,13 @@ impl Layout {
         })
     }
 
-    /// The line of a UE address inside a configured pool.
+    /// The entry of a UE address inside a configured pool.
     #[inline]
-    pub fn pool_line(&self, instance: InstanceId, address: u32) -> Option<EntryId> {
+    pub fn pool_entry(&self, instance: InstanceId, address: u32) -> Option<EntryId> {
         self.pools
             .iter()
             .find(|p| p.instance == instance && address & p.mask == p.base)
-            .map(|p| EntryId(p.first_line + (address - p.base)))
+            .map(|p| EntryId(p.first_entry + (address - p.base)))
     }
 }
 
@@ -214,8 +214,8 @@ fn check_pools(pools: &[Pool]) -> Result<(), LayoutError> {
     Ok(())
 }
 
-fn round_up(lines: u64) -> u64 {
-    lines.next_multiple_of(u64::from(SHARDS))
+fn round_up(entries: u64) -> u64 {
+    entries.next_multiple_of(u64::from(SHARDS))
 }
 
 #[cfg(test)]
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shard_of_a_pool_line_is_the_low_bits_of_the_address() {
+    fn the_shard_of_a_pool_entry_is_the_low_bits_of_the_address() {
         let layout = Layout::new(
             4096,
             &[pool([10, 45, 3, 0], 24), pool([10, 60, 0, 0], 16)],
@@ -240,12 +240,12 @@ mod tests {
         .unwrap();
         for a in [[10, 45, 3, 7], [10, 60, 200, 1]] {
             let a = u32::from_be_bytes(a);
-            let line = layout.pool_line(InstanceId(1), a).unwrap();
-            assert_eq!(line.0 % SHARDS, a % SHARDS);
-            assert!(line.index() < layout.lines());
+            let entry = layout.pool_entry(InstanceId(1), a).unwrap();
+            assert_eq!(entry.0 % SHARDS, a % SHARDS);
+            assert!(entry.index() < layout.entries());
         }
-        assert_eq!(layout.pool_line(InstanceId(0), 0x0a3c_0001), None);
-        assert_eq!(layout.pool_line(InstanceId(1), 0x0b3c_0001), None);
+        assert_eq!(layout.pool_entry(InstanceId(0), 0x0a3c_0001), None);
+        assert_eq!(layout.pool_entry(InstanceId(1), 0x0b3c_0001), None);
     }
 
     #[test]
@@ -272,15 +272,15 @@ mod tests {
     }
 
     #[test]
-    fn pools_do_not_share_lines() {
+    fn pools_do_not_share_entries() {
         let layout = Layout::new(
             4096,
             &[pool([10, 45, 3, 0], 24), pool([10, 45, 4, 0], 24)],
             5000,
         )
         .unwrap();
-        let last = layout.pool_line(InstanceId(1), 0x0a2d_03ff).unwrap();
-        let first = layout.pool_line(InstanceId(1), 0x0a2d_0400).unwrap();
+        let last = layout.pool_entry(InstanceId(1), 0x0a2d_03ff).unwrap();
+        let first = layout.pool_entry(InstanceId(1), 0x0a2d_0400).unwrap();
         assert!(first > last);
         assert_eq!(layout.foreign().1, 8192);
     }

@@ -6,7 +6,7 @@ use crate::drop::DropReason;
 use crate::ids::EntryId;
 use crate::lookup::exact_match::{ExactKey, ExactReader};
 use crate::lookup::layout::{InstanceId, Layout};
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 
 /// The tables that place packets.
 #[derive(Clone)]
@@ -20,43 +20,43 @@ pub struct SessionLookup {
 /// Fetches what [`place`] will look at, where that is a table.
 #[inline]
 pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
-    let is_arithmetic = match meta.entry {
-        Entry::Tunnel | Entry::EndMarker => {
+    let is_arithmetic = match meta.arrival {
+        Arrival::Tunnel | Arrival::EndMarker => {
             places.layout.up_teid(meta.key).is_some() && !places.foreign.has_cp_teid_in_up_range()
         }
-        Entry::Plain => {
+        Arrival::Plain => {
             let instance = InstanceId(meta.local);
-            places.layout.pool_line(instance, meta.key).is_some()
+            places.layout.pool_entry(instance, meta.key).is_some()
         }
-        Entry::PlainIpv6 => false,
+        Arrival::PlainIpv6 => false,
     };
     if !is_arithmetic {
-        places.foreign.prefetch(match meta.entry {
-            Entry::Plain => ExactKey::ue(meta.local, meta.key),
-            Entry::PlainIpv6 => ExactKey::ue_prefix(meta.local, meta.prefix()),
+        places.foreign.prefetch(match meta.arrival {
+            Arrival::Plain => ExactKey::ue(meta.local, meta.key),
+            Arrival::PlainIpv6 => ExactKey::ue_prefix(meta.local, meta.prefix()),
             _ => ExactKey::teid(meta.local, meta.key),
         });
     }
 }
 
-/// Sets `meta.line`, or says that nothing can have this identifier.
+/// Sets `meta.entry`, or says that nothing can have this identifier.
 #[inline]
 pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> {
-    let line = match meta.entry {
-        Entry::Tunnel | Entry::EndMarker => by_teid(meta, places),
-        Entry::Plain => by_ue_address(meta, places),
-        Entry::PlainIpv6 => by_ue_prefix(meta, places),
+    let entry = match meta.arrival {
+        Arrival::Tunnel | Arrival::EndMarker => by_teid(meta, places),
+        Arrival::Plain => by_ue_address(meta, places),
+        Arrival::PlainIpv6 => by_ue_prefix(meta, places),
     };
-    meta.line = line?;
+    meta.entry = entry?;
     Ok(())
 }
 
 #[inline]
 fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
-    if let Some(line) = places.layout.up_teid(meta.key)
+    if let Some(entry) = places.layout.up_teid(meta.key)
         && !places.foreign.has_cp_teid_in_up_range()
     {
-        return Ok(line);
+        return Ok(entry);
     }
     foreign_teid(meta.local, meta.key, places)
 }
@@ -74,8 +74,8 @@ fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<EntryId, 
 #[inline]
 fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
     let instance = InstanceId(meta.local);
-    match places.layout.pool_line(instance, meta.key) {
-        Some(line) => Ok(line),
+    match places.layout.pool_entry(instance, meta.key) {
+        Some(entry) => Ok(entry),
         None => foreign_ue(instance, meta.key, places),
     }
 }

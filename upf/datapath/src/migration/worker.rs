@@ -96,7 +96,7 @@ impl<I: PortIo> Worker<I> {
         match message {
             Handover::Packet(packet, meta) => {
                 self.stats.handed_in.add(1);
-                let owned = self.state.owns(self.state.shard_of(meta.line.0));
+                let owned = self.state.owns(self.state.shard_of(meta.entry.0));
                 if self.moves.is_quiet() && owned {
                     self.add(packet, meta);
                 } else {
@@ -127,7 +127,7 @@ impl<I: PortIo> Worker<I> {
     fn add(&mut self, packet: I::Packet, meta: Meta) {
         match self.batch.mine.push(packet) {
             Ok(()) => {
-                self.state.prefetch_line(meta.line.0);
+                self.state.prefetch_entry(meta.entry.0);
                 self.batch.metas.push(meta);
             }
             Err(packet) => self.refuse(packet, DropReason::HandoverFull),
@@ -138,7 +138,7 @@ impl<I: PortIo> Worker<I> {
     fn take_moving(&mut self, from: WorkerId, packet: I::Packet, meta: Meta, owned: bool) {
         match self
             .moves
-            .way(self.state.shard_of(meta.line.0), from, owned)
+            .way(self.state.shard_of(meta.entry.0), from, owned)
         {
             Disposition::Execute => self.add(packet, meta),
             Disposition::Hold => self.hold_for_move(from, packet, meta),
@@ -149,7 +149,7 @@ impl<I: PortIo> Worker<I> {
     /// Keeps a packet until its shard is here.
     #[cold]
     pub(crate) fn hold_for_move(&mut self, from: WorkerId, packet: I::Packet, meta: Meta) {
-        let shard = self.state.shard_of(meta.line.0);
+        let shard = self.state.shard_of(meta.entry.0);
         if let Err((packet, _)) = self.moves.hold(shard, from, (packet, meta)) {
             self.refuse(packet, DropReason::HandoverFull);
         }
@@ -212,7 +212,7 @@ impl<I: PortIo> Worker<I> {
         }
         self.moves.gave(shard);
         let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {
-            state.shard_of(waiting.ready.meta.line.0) == shard
+            state.shard_of(waiting.ready.meta.entry.0) == shard
         };
         while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
             self.pass_waiting(to, waiting);

@@ -22,7 +22,7 @@ const PREFETCH_AHEAD: usize = 8;
 /// packet it covers a miss, and one of the page table.
 const KEY_PREFETCH_AHEAD: usize = 16;
 
-/// The line of a TEID that no table knows: execution finds no line there and answers the peer.
+/// The entry of a TEID that no table knows: execution finds no entry there and answers the peer.
 const NO_ENTRY: u32 = u32::MAX;
 
 /// Packets that were received together, and what is made of them.
@@ -146,13 +146,13 @@ impl<P: Packet> Classifier<'_, P> {
     #[inline(always)]
     fn keep(&mut self, at: usize, mut meta: Meta) {
         match session_lookup::place(&mut meta, self.places) {
-            Ok(()) if self.owners.of_index(meta.line.0) == self.id => {
-                self.state.prefetch_line(meta.line.0);
+            Ok(()) if self.owners.of_index(meta.entry.0) == self.id => {
+                self.state.prefetch_entry(meta.entry.0);
                 self.metas.push(meta);
             }
             Ok(()) => self.add_exception(at, Class::User(meta)),
             Err(DropReason::UnknownTeid) => {
-                meta.line = EntryId(NO_ENTRY);
+                meta.entry = EntryId(NO_ENTRY);
                 self.metas.push(meta);
             }
             Err(reason) => self.add_exception(at, Class::Drop(reason)),

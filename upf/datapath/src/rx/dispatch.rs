@@ -103,7 +103,7 @@ impl<I: PortIo> Worker<I> {
 
     #[inline]
     fn hand_over(&mut self, packet: I::Packet, meta: Meta) {
-        match self.owners.of_index(meta.line.0) {
+        match self.owners.of_index(meta.entry.0) {
             ON_HOLD => self.hold_for_move(self.id, packet, meta),
             owner => self.pass_to(owner, packet, meta),
         }

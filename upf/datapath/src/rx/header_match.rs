@@ -6,7 +6,7 @@
 //! reason for each drop. So a shape may say no too often, never yes too often.
 
 use crate::ids::{EntryId, InterfaceId};
-use crate::meta::{Entry, Meta, NO_QFI};
+use crate::meta::{Arrival, Meta, NO_QFI};
 use crate::topology::{Interface, Prefix};
 use core::net::Ipv6Addr;
 use sluice_wire::checksum::Sum;
@@ -174,14 +174,14 @@ impl HeaderMatch {
         }
         Some(Meta {
             key: be32(window, AT + TEID_AT),
-            line: EntryId(0),
+            entry: EntryId(0),
             outer_src,
             inner_at: (AT + outer_len) as u16,
             inner_len: total - outer_len as u16,
             qfi,
             interface: self.interface,
             local: self.local,
-            entry: Entry::Tunnel,
+            arrival: Arrival::Tunnel,
             fast_path: true,
             traced: 0,
         })
@@ -200,14 +200,14 @@ impl HeaderMatch {
         }
         Some(Meta {
             key: dst,
-            line: EntryId(0),
+            entry: EntryId(0),
             outer_src: 0,
             inner_at: AT as u16,
             inner_len: total,
             qfi: NO_QFI,
             interface: self.interface,
             local: self.local,
-            entry: Entry::Plain,
+            arrival: Arrival::Plain,
             fast_path: true,
             traced: 0,
         })

@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::ids::EntryId;
-use crate::meta::{Entry, Meta, NO_QFI};
+use crate::meta::{Arrival, Meta, NO_QFI};
 use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
@@ -89,14 +89,14 @@ fn ipv4(
     let instance = interface.instance.ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
         key: dst,
-        line: EntryId(0),
+        entry: EntryId(0),
         outer_src: 0,
         inner_at: at as u16,
         inner_len: ip.total_len(),
         qfi: NO_QFI,
         interface: id,
         local: instance.0,
-        entry: Entry::Plain,
+        arrival: Arrival::Plain,
         fast_path: false,
         traced: 0,
     }))
@@ -192,21 +192,21 @@ fn to_tunnel(
     if udp.checksum().is_some() && interface.verifies_udp {
         undamaged(ip, &udp)?;
     }
-    let (pdu, entry) = match gtpu::parse(udp.payload())? {
-        gtpu::Message::Pdu(pdu) => (pdu, Entry::Tunnel),
-        gtpu::Message::EndMarker(pdu) => (pdu, Entry::EndMarker),
+    let (pdu, arrival) = match gtpu::parse(udp.payload())? {
+        gtpu::Message::Pdu(pdu) => (pdu, Arrival::Tunnel),
+        gtpu::Message::EndMarker(pdu) => (pdu, Arrival::EndMarker),
         gtpu::Message::Signalling => return Ok(Class::Control(id)),
     };
     Ok(Class::User(Meta {
         key: pdu.teid,
-        line: EntryId(0),
+        entry: EntryId(0),
         outer_src: ip.source_u32(),
         inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
         inner_len: pdu.payload_len,
         qfi: pdu.qfi,
         interface: id,
         local,
-        entry,
+        arrival,
         fast_path: false,
         traced: 0,
     }))

@@ -7,7 +7,7 @@ use sluice_mem::zeroable_struct;
 zeroable_struct! {
     /// One tunnel endpoint or one UE. All zero is vacant.
     ///
-    /// The line answers three questions at once: is this still the endpoint that the packet was
+    /// The entry answers three questions at once: is this still the endpoint that the packet was
     /// placed for (`key`, `ue_prefix`, `local`), may it come from there (`ue_ip`, `ue_prefix`), and what
     /// happens to it.
     #[derive(Clone, Copy, Default, Debug)]

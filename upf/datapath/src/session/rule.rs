@@ -16,7 +16,7 @@ zeroable_struct! {
 }
 
 impl Flags {
-    /// The line holds no rule but the number of its extension block.
+    /// The entry holds no rule but the number of its extension block.
     pub const EXTENDED: Self = Self { bits: 1 };
     /// FAR: forward. Without it the packet is dropped as `FarDrop`.
     pub const FORWARD: Self = Self { bits: 1 << 1 };
@@ -33,11 +33,11 @@ impl Flags {
     /// The packet goes away from the UE: the container written is the uplink one (an I-UPF's N9
     /// towards the anchor).
     pub const UPLINK: Self = Self { bits: 1 << 7 };
-    /// The line is entered by TEID; otherwise by UE address.
+    /// The entry is entered by TEID; otherwise by UE address.
     pub const TUNNEL: Self = Self { bits: 1 << 8 };
-    /// Packets of the line come from the UE: the inner source must be `ue_ip`.
+    /// Packets of the entry come from the UE: the inner source must be `ue_ip`.
     pub const FROM_UE: Self = Self { bits: 1 << 9 };
-    /// Packets of the line go to the UE: the inner destination must be `ue_ip`. With `FROM_UE`
+    /// Packets of the entry go to the UE: the inner destination must be `ue_ip`. With `FROM_UE`
     /// one of both is enough: forwarding from gNB to gNB has no direction.
     pub const TO_UE: Self = Self { bits: 1 << 11 };
     /// FAR: to the CP function by N4-u. Without `FORWARD` nothing leads there, and the packet is dropped as
@@ -105,7 +105,7 @@ zeroable_struct! {
 
 zeroable_struct! {
     /// The rest of a rule with its usage and its own two buckets: 40 bytes, so that with the 24
-    /// bytes of a line's identity and head one cache line holds all.
+    /// bytes of an entry's identity and head one cache line holds all.
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C)]
     pub struct Body {

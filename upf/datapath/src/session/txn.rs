@@ -18,8 +18,8 @@ pub enum Clock {
     /// From nowhere: the bucket is new, and full.
     #[default]
     Full,
-    /// From a line's own bucket, 0 or 1.
-    Line(u32, u8),
+    /// From an entry's own bucket, 0 or 1.
+    Entry(u32, u8),
     /// From a shared bucket.
     Shared(BucketRef),
 }
@@ -27,18 +27,18 @@ pub enum Clock {
 /// One change.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Replace a line. Its usage is taken.
-    Line {
-        /// Which line.
+    /// Replace an entry. Its usage is taken.
+    Entry {
+        /// Which entry.
         at: EntryId,
         /// What it becomes; counters and clocks in it are ignored.
         image: SessionEntry,
         /// Where its two buckets stood before the transaction.
         clocks: [Clock; 2],
     },
-    /// Take the usage of a line and leave it as it is.
-    TakeLine {
-        /// Which line.
+    /// Take the usage of an entry and leave it as it is.
+    TakeEntry {
+        /// Which entry.
         at: EntryId,
     },
     /// Replace a rule of an extension block; its usage is taken.

@@ -9,7 +9,7 @@ use crate::forward::rules;
 use crate::ids::BlockId;
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use crate::session::token_bucket::Tat;
@@ -65,13 +65,13 @@ impl<I: PortIo> Path<'_, I> {
     /// records keep their order even then.
     fn apply(&mut self, op: &Op) -> Option<Usage> {
         match op {
-            Op::Line { at, image, .. } => {
-                let line = self.state.line_mut(at.0);
-                Some(line.map_or_else(Usage::default, |l| replace_line(l, image)))
+            Op::Entry { at, image, .. } => {
+                let entry = self.state.entry_mut(at.0);
+                Some(entry.map_or_else(Usage::default, |l| replace_entry(l, image)))
             }
-            Op::TakeLine { at } => {
-                let line = self.state.line_mut(at.0);
-                Some(line.map_or_else(Usage::default, |l| take(&mut l.body)))
+            Op::TakeEntry { at } => {
+                let entry = self.state.entry_mut(at.0);
+                Some(entry.map_or_else(Usage::default, |l| take(&mut l.body)))
             }
             Op::Rule { block, at, image } => {
                 let rule = self.rule(*block, *at);
@@ -107,7 +107,7 @@ impl<I: PortIo> Path<'_, I> {
 
     fn read_clocks(&mut self, op: &mut Op) {
         match op {
-            Op::Line { image, clocks, .. } => {
+            Op::Entry { image, clocks, .. } => {
                 (image.body.tat0, image.body.tat1) = (self.clock(clocks[0]), self.clock(clocks[1]));
             }
             Op::Bucket { image, clock, .. } => image.tat = self.clock(*clock),
@@ -118,8 +118,8 @@ impl<I: PortIo> Path<'_, I> {
     fn clock(&mut self, of: Clock) -> Tat {
         let tat = match of {
             Clock::Full => None,
-            Clock::Line(at, 0) => self.state.line(at).map(|l| l.body.tat0),
-            Clock::Line(at, _) => self.state.line(at).map(|l| l.body.tat1),
+            Clock::Entry(at, 0) => self.state.entry(at).map(|l| l.body.tat0),
+            Clock::Entry(at, _) => self.state.entry(at).map(|l| l.body.tat1),
             Clock::Shared(at) => self.bucket(at).map(|b| b.tat),
         };
         tat.unwrap_or_default()
@@ -162,11 +162,11 @@ impl<I: PortIo> Path<'_, I> {
     /// The tunnel into which the packets of a tunnel go, by the first rule that says so.
     fn next_tunnel(&self, meta: &Meta) -> Option<EndMarker> {
         let of_packets = Meta {
-            entry: Entry::Tunnel,
+            arrival: Arrival::Tunnel,
             ..*meta
         };
-        let line = self.state.line(meta.line.0)?;
-        rules::check(line, &of_packets).ok()?;
+        let entry = self.state.entry(meta.entry.0)?;
+        rules::check(entry, &of_packets).ok()?;
         let marker = |head: Head, body: &Body| {
             let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
             sends.then_some(EndMarker {
@@ -175,13 +175,13 @@ impl<I: PortIo> Path<'_, I> {
             })
         };
         // Rules of the UE's link come before the entry's own.
-        let link_rules = line.head.flags.has(Flags::LINK_RULES);
-        let link_rules = link_rules.then_some(BlockId(line.head.teid));
-        match line.block() {
+        let link_rules = entry.head.flags.has(Flags::LINK_RULES);
+        let link_rules = link_rules.then_some(BlockId(entry.head.teid));
+        match entry.block() {
             Some(chain) => self.next_in(chain, marker),
             None => link_rules
                 .and_then(|chain| self.next_in(chain, marker))
-                .or_else(|| marker(line.head, &line.body)),
+                .or_else(|| marker(entry.head, &entry.body)),
         }
     }
 
@@ -255,9 +255,9 @@ impl<I: PortIo> Path<'_, I> {
     }
 }
 
-fn replace_line(line: &mut SessionEntry, image: &SessionEntry) -> Usage {
-    let old = core::mem::replace(line, *image);
-    line.body.usage.clear();
+fn replace_entry(entry: &mut SessionEntry, image: &SessionEntry) -> Usage {
+    let old = core::mem::replace(entry, *image);
+    entry.body.usage.clear();
     taken(&old.body)
 }
 

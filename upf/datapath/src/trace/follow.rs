@@ -81,7 +81,7 @@ impl<I: PortIo> Worker<I> {
         let mut record = self.tracer.open(now_ns, meta, packet.data());
         let (before, held) = (CounterDelta::of(&self.stats), self.stats.held.get());
         self.dispatch(packet, class, port, now_ns);
-        let to = meta.map(|meta| self.owners.of_index(meta.line.0));
+        let to = meta.map(|meta| self.owners.of_index(meta.entry.0));
         record.fate = if let Some(reason) = before.dropped_since(&self.stats) {
             Fate::Dropped(reason)
         } else if self.stats.handed_out.get() != before.handed_out {

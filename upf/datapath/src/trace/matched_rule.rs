@@ -13,25 +13,25 @@ use sluice_port::PortIo;
 impl<I: PortIo> Path<'_, I> {
     /// The rule that a packet meets, asked once more and apart from the stages.
     pub(super) fn rule_seen(&self, meta: &Meta, flow: FlowOf<'_>) -> Option<RuleSeen> {
-        let line = self.state.line(meta.line.0)?;
-        rules::check(line, meta).ok()?;
+        let entry = self.state.entry(meta.entry.0)?;
+        rules::check(entry, meta).ok()?;
         let detect = Detect {
             flow,
-            ..Detect::of(meta, line, &[], &self.tables.filters)
+            ..Detect::of(meta, entry, &[], &self.tables.filters)
         };
         let seen = |head: Head, body: &Body, at, is_limited| {
             let peer = self.tables.peers.get(body.peer());
             let peer = peer.filter(|_| far::makes_tunnel(head));
             RuleSeen {
-                line: meta.line,
+                entry: meta.entry,
                 at,
                 head,
                 is_limited,
                 tunnel: peer.map(|peer| (peer.address, head.teid)),
             }
         };
-        let link_rules = line.head.flags.has(Flags::LINK_RULES) && detect.is_on_link();
-        let link_rules = link_rules.then_some(BlockId(line.head.teid));
+        let link_rules = entry.head.flags.has(Flags::LINK_RULES) && detect.is_on_link();
+        let link_rules = link_rules.then_some(BlockId(entry.head.teid));
         let first = |chain| pdr::first(chain, &detect, |number| self.state.ext(number.0)).ok();
         let in_block = |at: At| {
             let rule = self.state.ext(at.block().0)?.rules.get(at.rule())?;
@@ -41,12 +41,12 @@ impl<I: PortIo> Path<'_, I> {
         if let Some(at) = link_rules.and_then(first) {
             return in_block(at);
         }
-        match line.block() {
+        match entry.block() {
             None => {
-                pdr::only(line.head, &detect).ok()?;
-                let rates = [line.body.rate0, line.body.rate1];
+                pdr::only(entry.head, &detect).ok()?;
+                let rates = [entry.body.rate0, entry.body.rate1];
                 let is_limited = rates.iter().any(|rate| rate.is_limited());
-                Some(seen(line.head, &line.body, None, is_limited))
+                Some(seen(entry.head, &entry.body, None, is_limited))
             }
             Some(chain) => in_block(first(chain)?),
         }

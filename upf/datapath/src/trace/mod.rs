@@ -153,8 +153,8 @@ pub enum Fate {
 /// A compiled rule as the packet met it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RuleSeen {
-    /// Its line.
-    pub line: EntryId,
+    /// Its entry.
+    pub entry: EntryId,
     /// Its place in an extension block, if it is there.
     pub at: Option<At>,
     /// Its decisions.

@@ -4,7 +4,7 @@ use super::frame_ends::FrameEnds;
 use super::{Came, Fate, Filter, Key, Record, Snap, Tracing};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use core::net::Ipv4Addr;
 
 /// A worker's eye.
@@ -109,10 +109,10 @@ impl WorkerTrace {
             return false;
         };
         let filter = &tracing.filter;
-        let plain = !meta.entry.is_tunnelled();
+        let plain = !meta.arrival.is_tunnelled();
         let is = |key: &Key| match key {
-            Key::Ue(address) => meta.entry == Entry::Plain && u32::from(*address) == meta.key,
-            Key::UePrefix(prefix) => meta.entry == Entry::PlainIpv6 && *prefix == meta.prefix(),
+            Key::Ue(address) => meta.arrival == Arrival::Plain && u32::from(*address) == meta.key,
+            Key::UePrefix(prefix) => meta.arrival == Arrival::PlainIpv6 && *prefix == meta.prefix(),
             Key::Teid { local, teid } => !plain && (*local, *teid) == (meta.local, meta.key),
         };
         let sends = |peer: Ipv4Addr| !plain && u32::from(peer) == meta.outer_src;

@@ -10,7 +10,7 @@ use crate::forward::path::Path;
 use crate::forward::pdr::{Detect, FlowOf};
 use crate::forward::rules;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
-use crate::meta::{Entry, Meta};
+use crate::meta::{Arrival, Meta};
 use crate::session::rule::Flags;
 use crate::tables::InterfaceId;
 use crate::tx::arp_queue::PendingTx;
@@ -55,7 +55,7 @@ impl<I: PortIo> Path<'_, I> {
     #[inline]
     pub fn refused(&mut self, reason: DropReason, meta: &Meta) {
         self.stats.count_drop(reason);
-        if reason == DropReason::UnknownTeid && meta.entry == Entry::Tunnel {
+        if reason == DropReason::UnknownTeid && meta.arrival == Arrival::Tunnel {
             self.indicate(meta);
         }
     }
@@ -106,7 +106,9 @@ impl<I: PortIo> Path<'_, I> {
         meta: &Meta,
     ) {
         let kept = match exit {
-            ForwardTo::Tunnel(tunnel, _) if meta.entry == Entry::Tunnel && tunnel.qfi.is_none() => {
+            ForwardTo::Tunnel(tunnel, _)
+                if meta.arrival == Arrival::Tunnel && tunnel.qfi.is_none() =>
+            {
                 extension_headers::extensions(&mut packet, meta)
             }
             _ => ExtHeaders::new(),
@@ -139,8 +141,8 @@ impl<I: PortIo> Path<'_, I> {
     ) -> Result<PendingTx, OutputError> {
         let (dst, dont_fragment) = ends_at(packet.data())?;
         let flow = Flow::of(packet.data());
-        let line = self.state.line(meta.line.0);
-        let is_from_ue = line.is_some_and(|line| line.head.flags.has(Flags::FROM_UE));
+        let entry = self.state.entry(meta.entry.0);
+        let is_from_ue = entry.is_some_and(|entry| entry.head.flags.has(Flags::FROM_UE));
         let hop = route::find(&exit, dst, self.tables);
         let ready = |hop| PendingTx {
             exit,
@@ -155,7 +157,7 @@ impl<I: PortIo> Path<'_, I> {
         if let Ok(hop @ Hop::Own(_)) = hop {
             return Ok(ready(hop));
         }
-        let relays = meta.entry == Entry::Tunnel && matches!(exit, ForwardTo::Tunnel(..));
+        let relays = meta.arrival == Arrival::Tunnel && matches!(exit, ForwardTo::Tunnel(..));
         far::hop(packet, relays).map_err(|_| OutputError::TtlExceeded)?;
         let hop = hop?;
         let ready = ready(hop);
@@ -195,8 +197,8 @@ impl<I: PortIo> Path<'_, I> {
     pub fn solicited(&mut self, packet: I::Packet, meta: &Meta) {
         let prefix = self
             .state
-            .line(meta.line.0)
-            .map_or(0, |line| line.ue_prefix);
+            .entry(meta.entry.0)
+            .map_or(0, |entry| entry.ue_prefix);
         let solicitation = ToControl::RouterSolicitation(packet, prefix);
         match self.rings.to_control.push(solicitation) {
             Ok(()) => self.stats.to_control.add(1),
@@ -232,7 +234,7 @@ impl<I: PortIo> Path<'_, I> {
     fn apply_rules_again(&mut self, ready: &PendingTx) -> Result<UsageRef, DropReason> {
         let gone = DropReason::SessionChanged;
         let meta = &ready.meta;
-        let entry = self.state.line(meta.line.0).ok_or(gone)?;
+        let entry = self.state.entry(meta.entry.0).ok_or(gone)?;
         rules::check(entry, meta).map_err(|_| gone)?;
         let detect = Detect {
             qfi: meta.qfi,

@@ -16,9 +16,9 @@ use sluice_wire::layout::eth;
 /// Whose usage a packet counts on: 12 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UsageRef {
-    /// The line.
-    pub line: EntryId,
-    /// The rule of an extension block, or none for the line's own.
+    /// The entry.
+    pub entry: EntryId,
+    /// The rule of an extension block, or none for the entry's own.
     pub at: Option<At>,
     /// Inner bytes.
     pub len: u32,
@@ -27,7 +27,7 @@ pub struct UsageRef {
 impl UsageRef {
     /// Nobody's.
     pub const NONE: Self = Self {
-        line: EntryId(u32::MAX),
+        entry: EntryId(u32::MAX),
         at: None,
         len: 0,
     };

@@ -34,8 +34,8 @@ fn uplink_leaves_plain_with_one_hop_less() {
     let usage = kit.apply(
         s.ul,
         &[
-            Op::TakeLine { at: EntryId(s.ul) },
-            Op::TakeLine { at: EntryId(s.dl) },
+            Op::TakeEntry { at: EntryId(s.ul) },
+            Op::TakeEntry { at: EntryId(s.dl) },
         ],
         &[],
     );
@@ -66,7 +66,7 @@ fn downlink_leaves_in_the_tunnel_with_its_qfi() {
     assert_eq!(pdu.pdu_type, Some(PduType::Downlink));
     let inner = pdu.payload(udp.payload()).unwrap();
     assert_eq!(inner[20..], packet[20..]);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeEntry { at: EntryId(s.dl) }], &[]);
     assert_eq!(usage[0].bytes, packet.len() as u64);
     kit.close();
 }
@@ -85,7 +85,7 @@ fn ethernet_padding_is_no_part_of_the_packet() {
     kit.n6.inject(&short);
     kit.settle();
     assert_eq!(output(&kit.n3)[0].len(), 14 + 44 + 28);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeEntry { at: EntryId(s.dl) }], &[]);
     assert_eq!(usage[0].bytes, 28);
     kit.close();
 }
@@ -191,58 +191,58 @@ fn gates_rates_and_the_far_stop_packets_without_charging_them() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     let inner = udp_packet(UE, SERVER, (1, 2), &[0; 972]);
-    let mut line = uplink(s.teid);
-    line.head.flags = line.head.flags.with(Flags::GATE_CLOSED);
-    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    let mut entry = uplink(s.teid);
+    entry.head.flags = entry.head.flags.with(Flags::GATE_CLOSED);
+    kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::GateClosed), 1);
 
-    let mut line = uplink(s.teid);
-    line.head.flags = Flags::TUNNEL
+    let mut entry = uplink(s.teid);
+    entry.head.flags = Flags::TUNNEL
         .with(Flags::UPLINK)
         .with(Flags::FROM_UE)
         .with(Flags::REMOVE_OUTER);
-    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
 
-    line.head.flags = line.head.flags.with(Flags::TO_CP);
-    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    entry.head.flags = entry.head.flags.with(Flags::TO_CP);
+    kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     kit.gnb_sends(s.teid.get(), &inner);
     assert_eq!(kit.dropped(DropReason::N4uAbsent), 1);
     assert_eq!(kit.dropped(DropReason::FarDrop), 1);
 
     // 8 Mbit/s: the bucket holds 100 ms, 100,000 bytes, a hundred packets.
-    let mut line = uplink(s.teid);
-    line.body.rate1 = Rate::from_bps(8_000_000).unwrap();
-    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    let mut entry = uplink(s.teid);
+    entry.body.rate1 = Rate::from_bps(8_000_000).unwrap();
+    kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     for _ in 0..120 {
         kit.gnb_sends(s.teid.get(), &inner);
     }
     let policed = kit.dropped(DropReason::MbrExceeded);
     assert!((18..=20).contains(&policed), "{policed}");
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 120 - policed);
     assert_eq!(output(&kit.n6).len() as u64, 120 - policed);
     kit.close();
 }
 
 #[test]
-fn a_changed_line_returns_its_usage_and_keeps_its_bucket_where_asked() {
+fn a_changed_entry_returns_its_usage_and_keeps_its_bucket_where_asked() {
     let mut kit = Kit::new();
     let s = kit.default_session();
     let inner = udp_packet(UE, SERVER, (1, 2), &[0; 972]);
-    let mut line = uplink(s.teid);
-    line.body.rate0 = Rate::from_bps(8_000_000).unwrap();
-    kit.apply(s.ul, &[set(s.ul, line)], &[]);
+    let mut entry = uplink(s.teid);
+    entry.body.rate0 = Rate::from_bps(8_000_000).unwrap();
+    kit.apply(s.ul, &[set(s.ul, entry)], &[]);
     for _ in 0..120 {
         kit.gnb_sends(s.teid.get(), &inner);
     }
     let before = kit.dropped(DropReason::MbrExceeded);
-    let again = Op::Line {
+    let again = Op::Entry {
         at: EntryId(s.ul),
-        image: line,
-        clocks: [Clock::Line(s.ul, 0), Clock::Full],
+        image: entry,
+        clocks: [Clock::Entry(s.ul, 0), Clock::Full],
     };
     let usage = kit.apply(s.ul, &[again], &[]);
     assert_eq!(usage[0].packets, 120 - before);
@@ -284,7 +284,7 @@ fn an_unresolved_next_hop_holds_packets_in_order_and_bounded() {
         .map(|f| u16::from_be_bytes([f[34], f[35]]))
         .collect();
     assert_eq!(ports, (0..256).collect::<Vec<_>>());
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 256);
     kit.close();
 }
@@ -300,7 +300,7 @@ fn a_next_hop_that_never_answers_costs_the_packet_and_no_usage() {
     kit.now_ns += 4_000_000_000;
     kit.settle();
     assert_eq!(kit.dropped(DropReason::NextHopUnresolved), 1);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage, [Usage::default()]);
     kit.close();
 }
@@ -345,7 +345,7 @@ fn a_full_transmit_queue_gives_the_usage_back() {
     kit.settle();
     let lost = kit.dropped(DropReason::TransmitFull);
     assert!(lost >= 10, "{lost}");
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 20 - lost);
     kit.close();
 }
@@ -386,7 +386,7 @@ fn another_workers_packets_are_handed_over_and_come_out_once() {
     }
     assert_eq!(output(&kit.n6).len(), 10);
     assert_eq!(kit.control.stats()[2].handed_in.get(), 10);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     assert_eq!(usage[0].packets, 10);
     kit.close();
 }

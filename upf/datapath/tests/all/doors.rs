@@ -96,7 +96,7 @@ fn a_ues_packet_to_our_address_arrives_and_counts() {
         unreachable!()
     };
     sluice_port::Packet::free(packet);
-    let usage = kit.apply(s.ul, &[Op::TakeLine { at: EntryId(s.ul) }], &[]);
+    let usage = kit.apply(s.ul, &[Op::TakeEntry { at: EntryId(s.ul) }], &[]);
     let one = Usage {
         bytes: to_us.len() as u64,
         packets: 1,

@@ -142,7 +142,7 @@ fn downlink_that_may_be_cut_is_cut_and_each_piece_fits() {
         rejoined[at..at + inner.payload().len()].copy_from_slice(inner.payload());
     }
     assert_eq!(rejoined, packet[20..]);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeEntry { at: EntryId(s.dl) }], &[]);
     assert_eq!(
         (usage[0].bytes, usage[0].packets),
         (1500, 1),
@@ -169,7 +169,7 @@ fn a_cut_packet_whose_last_piece_does_not_leave_is_not_counted() {
     kit.net.advance_to(kit.now_ns + 1_000);
     kit.workers[0].turn(kit.now_ns + 1_000);
     assert_eq!(kit.dropped(DropReason::TransmitFull), 1);
-    let usage = kit.apply(s.dl, &[Op::TakeLine { at: EntryId(s.dl) }], &[]);
+    let usage = kit.apply(s.dl, &[Op::TakeEntry { at: EntryId(s.dl) }], &[]);
     assert_eq!((usage[0].bytes, usage[0].packets), (0, 0));
     kit.close();
 }

@@ -97,7 +97,7 @@ fn both_families_of_a_ue_take_the_fast_path_both_ways() {
     kit.dn_sends(&udp_packet(SERVER, UE, (2, 1), b"four"));
     assert_eq!((output(&kit.n6).len(), output(&kit.n3).len()), (1, 1));
     assert_eq!(slow_packets(&kit), 0);
-    let takes = [s.ul, s.dl].map(|at| Op::TakeLine { at: EntryId(at) });
+    let takes = [s.ul, s.dl].map(|at| Op::TakeEntry { at: EntryId(at) });
     let both = Usage {
         bytes: inner.len() as u64 + 32,
         packets: 2,
@@ -199,12 +199,12 @@ fn the_cp_function_may_answer_a_ue_on_its_link() {
     up.head.teid = 0x5e5e;
     up.body = Body::to_peer(PeerId(0));
     let mut from_cp = relay_entry(Teid::new(77).unwrap());
-    let line = kit.layout.foreign().0 + s.ul;
+    let entry = kit.layout.foreign().0 + s.ul;
     kit.foreign
-        .insert(ExactKey::teid(0, 77), EntryId(line))
+        .insert(ExactKey::teid(0, 77), EntryId(entry))
         .unwrap();
     from_cp.head.teid = GNB_TEID;
-    kit.apply(s.ul, &[set(s.ul, up), set(line, from_cp)], &[]);
+    kit.apply(s.ul, &[set(s.ul, up), set(entry, from_cp)], &[]);
     let solicitation = packet(
         LINK_LOCAL,
         ALL_ROUTERS,
@@ -294,17 +294,17 @@ fn a_prefix_without_ipv4_is_found_by_the_whole_prefix() {
     let mut kit = Kit::new();
     let slot = (UE_PREFIX as u32) % SHARDS;
     let (first, _) = kit.layout.foreign();
-    let line = first + slot;
+    let entry = first + slot;
     let teid = kit.layout.teid(slot, 5).unwrap();
     let (mut up, mut down) = (uplink(teid), downlink());
     (up.ue_prefix, up.ue_ip) = (UE_PREFIX, 0);
     (down.ue_prefix, down.ue_ip, down.key) = (UE_PREFIX, 0, 0);
-    kit.apply(slot, &[set(slot, up), set(line, down)], &[]);
+    kit.apply(slot, &[set(slot, up), set(entry, down)], &[]);
     let key = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX);
-    kit.foreign.insert(key, EntryId(line)).unwrap();
+    kit.foreign.insert(key, EntryId(entry)).unwrap();
     // A key that errs leads to an entry of another prefix.
     let other = ExactKey::ue_prefix(INTERNET.0, UE_PREFIX + 1);
-    kit.foreign.insert(other, EntryId(line)).unwrap();
+    kit.foreign.insert(other, EntryId(entry)).unwrap();
     dn_sends(&mut kit, &udp(SERVER_IPV6, UE_IPV6));
     kit.gnb_sends(teid.get(), &udp(UE_IPV6, SERVER_IPV6));
     assert_eq!((output(&kit.n3).len(), output(&kit.n6).len()), (1, 1));

@@ -17,7 +17,7 @@ use sluice_wire::ids::{Qfi, Teid};
 use sluice_wire::ipv4::Ipv4;
 use sluice_wire::udp::Udp;
 
-/// A downlink line that is entered by TEID and leads into the gNB's tunnel.
+/// A downlink entry that is entered by TEID and leads into the gNB's tunnel.
 fn relayed(teid: Teid) -> SessionEntry {
     let flags = [
         Flags::TUNNEL,
@@ -42,9 +42,9 @@ fn relayed(teid: Teid) -> SessionEntry {
 fn session(kit: &mut Kit, change: impl FnOnce(&mut SessionEntry)) -> (Teid, u32) {
     let slot = u32::from(UE) % 4096;
     let teid = kit.layout.teid(slot, 5).unwrap();
-    let mut line = relayed(teid);
-    change(&mut line);
-    kit.apply(slot, &[set(slot, line)], &[]);
+    let mut entry = relayed(teid);
+    change(&mut entry);
+    kit.apply(slot, &[set(slot, entry)], &[]);
     (teid, slot)
 }
 
@@ -84,7 +84,7 @@ fn a_relayed_packet_keeps_its_container_and_its_hop_count() {
     assert_eq!(pdu.teid.get(), GNB_TEID);
     assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
     assert_eq!(pdu.payload(&gtpu).unwrap(), inner);
-    let usage = kit.apply(slot, &[Op::TakeLine { at: EntryId(slot) }], &[]);
+    let usage = kit.apply(slot, &[Op::TakeEntry { at: EntryId(slot) }], &[]);
     assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
     kit.close();
 }
@@ -92,9 +92,9 @@ fn a_relayed_packet_keeps_its_container_and_its_hop_count() {
 #[test]
 fn a_qer_marks_a_relayed_packet_anew() {
     let mut kit = Kit::new();
-    let (teid, _) = session(&mut kit, |line| {
-        line.head.flags = line.head.flags.with(Flags::MARK_QFI);
-        line.head.qfi_mark = 9;
+    let (teid, _) = session(&mut kit, |entry| {
+        entry.head.flags = entry.head.flags.with(Flags::MARK_QFI);
+        entry.head.qfi_mark = 9;
     });
     let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
     kit.n3.inject(&from_anchor(teid, &inner));
@@ -121,7 +121,7 @@ fn a_big_relayed_packet_is_cut_and_every_piece_has_the_container() {
         let pdu = GPdu::parse(&gtpu).unwrap();
         assert_eq!(pdu.container(&gtpu).unwrap(), Some(full_container()));
     }
-    let usage = kit.apply(slot, &[Op::TakeLine { at: EntryId(slot) }], &[]);
+    let usage = kit.apply(slot, &[Op::TakeEntry { at: EntryId(slot) }], &[]);
     assert_eq!((usage[0].bytes, usage[0].packets), (inner.len() as u64, 1));
     kit.close();
 }
@@ -141,8 +141,8 @@ fn what_comes_from_another_upf_must_be_for_the_ue() {
 #[test]
 fn what_gnbs_forward_to_each_other_may_go_either_way() {
     let mut kit = Kit::new();
-    let (teid, _) = session(&mut kit, |line| {
-        line.head.flags = line.head.flags.with(Flags::FROM_UE);
+    let (teid, _) = session(&mut kit, |entry| {
+        entry.head.flags = entry.head.flags.with(Flags::FROM_UE);
     });
     let stranger = [10, 45, 0, 8].into();
     for (from, to) in [(SERVER, UE), (UE, SERVER), (SERVER, stranger)] {

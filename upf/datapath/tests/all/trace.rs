@@ -66,7 +66,7 @@ fn downlink_packet(to: Ipv4Addr) -> Vec<u8> {
 fn other_session(kit: &mut Kit) -> u32 {
     let slot = u32::from(OTHER_UE) % SHARDS;
     let teid = kit.layout.teid(slot, 5).unwrap();
-    let at = kit.layout.pool_line(INTERNET, OTHER_UE.into()).unwrap();
+    let at = kit.layout.pool_entry(INTERNET, OTHER_UE.into()).unwrap();
     let (mut up, mut down) = (uplink(teid), downlink());
     up.ue_ip = OTHER_UE.into();
     (down.key, down.ue_ip) = (OTHER_UE.into(), OTHER_UE.into());
@@ -115,7 +115,7 @@ fn a_ue_is_followed_both_ways_and_others_are_not() {
     assert_eq!(sent(downlink).frame.bytes[..], out_n3[0][..]);
     let rule = downlink.rule.unwrap();
     assert_eq!(
-        (rule.line, rule.at, rule.tunnel),
+        (rule.entry, rule.at, rule.tunnel),
         (EntryId(s.dl), None, Some((GNB, GNB_TEID)))
     );
     assert!(rule.head.flags.has(Flags::FORWARD) && !rule.is_limited);
@@ -140,9 +140,9 @@ fn every_verdict_is_told() {
     };
     let whole = uplink(s.teid);
     let with = |flags| {
-        let mut line = whole;
-        line.head.flags = flags;
-        line
+        let mut entry = whole;
+        entry.head.flags = flags;
+        entry
     };
     let flags = whole.head.flags;
     let rule = fate_of(
@@ -179,7 +179,7 @@ fn every_verdict_is_told() {
 }
 
 #[test]
-fn what_never_gets_a_line_is_followed_too() {
+fn what_never_gets_an_entry_is_followed_too() {
     let mut kit = Kit::new();
     let nobody = Ipv4Addr::new(10, 46, 0, 1);
     follow(

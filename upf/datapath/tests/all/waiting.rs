@@ -31,8 +31,8 @@ fn answer(kit: &mut Kit) -> Vec<Vec<u8>> {
     output(&kit.n6)
 }
 
-fn taken(kit: &mut Kit, line: u32) -> Usage {
-    kit.apply(line, &[Op::TakeLine { at: EntryId(line) }], &[])[0]
+fn taken(kit: &mut Kit, entry: u32) -> Usage {
+    kit.apply(entry, &[Op::TakeEntry { at: EntryId(entry) }], &[])[0]
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn usage_goes_to_the_session_as_it_is_then() {
 }
 
 #[test]
-fn the_next_user_of_a_line_is_not_charged_for_the_last_ones_packets() {
+fn the_next_user_of_an_entry_is_not_charged_for_the_last_ones_packets() {
     let (mut kit, s) = one_waits(b"x");
     let next = kit.layout.teid(s.ul, 6).unwrap();
     kit.apply(s.ul, &[set(s.ul, SessionEntry::default())], &[]);

@@ -17,7 +17,7 @@ impl<N: Network> Admission<'_, N> {
     /// Lays the draft out. What the session no longer needs drops out of the draft and is given
     /// back when the draft is committed.
     pub fn place(&mut self) -> Result<(), Refusal> {
-        self.drop_unused_lines();
+        self.drop_unused_entries();
         for at in 0..self.draft.endpoints.len() {
             self.place_blocks(at)?;
         }
@@ -34,7 +34,7 @@ impl<N: Network> Admission<'_, N> {
         Ok(())
     }
 
-    fn drop_unused_lines(&mut self) {
+    fn drop_unused_entries(&mut self) {
         let pdrs = &self.draft.pdrs;
         // A PDR that never matches keeps its F-TEID: the CP function was told of it.
         self.draft

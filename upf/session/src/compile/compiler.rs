@@ -71,8 +71,8 @@ impl Compiler {
     ) -> Result<(), TooComplex> {
         let update = FarUpdate { old, new };
         let changed = |endpoint: &Endpoint| update.differ_behind(endpoint);
-        self.before.render_lines(old, changed)?;
-        self.after.render_lines(new, changed)?;
+        self.before.render_entries(old, changed)?;
+        self.after.render_entries(new, changed)?;
         Ok(into.write(&self.before, &self.after, Wanted::None)?)
     }
 

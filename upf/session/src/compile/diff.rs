@@ -57,28 +57,28 @@ impl Delta<'_> {
         self.rules(old, new, wanted)?;
         self.chains(old, new)?;
         self.buckets(old, new)?;
-        self.lines(old, new, wanted)
+        self.entries(old, new, wanted)
     }
 
-    fn lines(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
-        for line in &new.lines {
-            let before = old.lines.iter().find(|l| l.at == line.at);
+    fn entries(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
+        for entry in &new.entries {
+            let before = old.entries.iter().find(|l| l.at == entry.at);
             match before {
-                Some(before) if same_line(before, line) => {
-                    self.keep_line(before, line, wanted)?;
+                Some(before) if same_entry(before, entry) => {
+                    self.keep_entry(before, entry, wanted)?;
                 }
                 _ => {
-                    let clocks = line
+                    let clocks = entry
                         .qers
                         .map(|of| of.map_or(Clock::Full, |of| clock(old, of)));
                     let credit = before.and_then(|b| b.credit);
-                    self.put_line(EntryId(line.at.0), line.line, clocks, credit)?;
+                    self.put_entry(EntryId(entry.at.0), entry.entry, clocks, credit)?;
                 }
             }
         }
-        for gone in &old.lines {
-            if !new.lines.iter().any(|l| l.at == gone.at) {
-                self.put_line(
+        for gone in &old.entries {
+            if !new.entries.iter().any(|l| l.at == gone.at) {
+                self.put_entry(
                     EntryId(gone.at.0),
                     SessionEntry::default(),
                     [Clock::Full; 2],
@@ -89,29 +89,29 @@ impl Delta<'_> {
         Ok(())
     }
 
-    fn keep_line(
+    fn keep_entry(
         &mut self,
         before: &EntryImage,
-        line: &EntryImage,
+        entry: &EntryImage,
         wanted: Wanted<'_>,
     ) -> Result<(), TooMany> {
         let Some(credit) = before.credit else {
             return Ok(());
         };
-        if wanted.wants(&credit) || line.credit != before.credit {
-            self.take(Op::TakeLine { at: line.at }, Some(credit))?;
+        if wanted.wants(&credit) || entry.credit != before.credit {
+            self.take(Op::TakeEntry { at: entry.at }, Some(credit))?;
         }
         Ok(())
     }
 
-    fn put_line(
+    fn put_entry(
         &mut self,
         at: EntryId,
         image: SessionEntry,
         clocks: [Clock; 2],
         credit: Option<Credit>,
     ) -> Result<(), TooMany> {
-        self.take(Op::Line { at, image, clocks }, credit)
+        self.take(Op::Entry { at, image, clocks }, credit)
     }
 
     fn rules(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
@@ -208,30 +208,30 @@ impl Delta<'_> {
     }
 }
 
-/// Where the bucket of a QER stood before: in a line, in a block, or nowhere.
+/// Where the bucket of a QER stood before: in an entry, in a block, or nowhere.
 fn clock(old: &Image, of: Limiter) -> Clock {
     let shared = old.buckets.iter().find(|b| of.goes_on_from(&b.of));
     if let Some(bucket) = shared {
         return Clock::Shared(bucket.at);
     }
-    let own = old.lines.iter().find_map(|line| {
-        let mut qers = line.qers.iter().flatten();
-        // The first stands first; a line with one bucket has it in the first place.
+    let own = old.entries.iter().find_map(|entry| {
+        let mut qers = entry.qers.iter().flatten();
+        // The first stands first; an entry with one bucket has it in the first place.
         let place = qers.position(|q| of.goes_on_from(q))?;
-        Some(Clock::Line(line.at.0, place as u8))
+        Some(Clock::Entry(entry.at.0, place as u8))
     });
     own.unwrap_or(Clock::Full)
 }
 
-fn same_line(a: &EntryImage, b: &EntryImage) -> bool {
+fn same_entry(a: &EntryImage, b: &EntryImage) -> bool {
     let identity = |l: &SessionEntry| (l.key, l.local(), l.ue_ip, l.ue_prefix, l.head);
     let goes_on = |(old, new): (&Option<Limiter>, &Option<Limiter>)| match (old, new) {
         (Some(old), Some(new)) => new.goes_on_from(old),
         (old, new) => old == new,
     };
     a.qers.iter().zip(&b.qers).all(goes_on)
-        && identity(&a.line) == identity(&b.line)
-        && same_body(&a.line.body, &b.line.body)
+        && identity(&a.entry) == identity(&b.entry)
+        && same_body(&a.entry.body, &b.entry.body)
         && a.credit.is_some() == b.credit.is_some()
 }
 

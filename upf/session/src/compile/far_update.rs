@@ -1,5 +1,5 @@
 //! Updates of FARs alone, the most common modification: a UE goes idle, comes back, moves to
-//! another gNB. Lines, blocks and buckets stay where they are, and only lines whose packets take a
+//! another gNB. Entries, blocks and buckets stay where they are, and only entries whose packets take a
 //! changed FAR are rendered.
 
 use crate::admission::Admission;
@@ -78,7 +78,7 @@ impl<N: Network> Admission<'_, N> {
             new: self.draft,
         };
         for pdr in self.draft.pdrs.iter().filter(|p| ways.differ(p.far)) {
-            self.check_line(pdr)?;
+            self.check_entry(pdr)?;
         }
         for at in 0..self.draft.fars.len() {
             if self.draft.fars.get(at) != installed.fars.get(at) {

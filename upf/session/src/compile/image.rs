@@ -19,13 +19,13 @@ pub struct Credit {
     pub meters: IdList<URRS_PER_PDR>,
 }
 
-/// A line and whose usage it holds; `None` where its rules stand in blocks.
+/// An entry and whose usage it holds; `None` where its rules stand in blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryImage {
-    /// Which line.
+    /// Which entry.
     pub at: EntryId,
     /// What stands in it.
-    pub line: SessionEntry,
+    pub entry: SessionEntry,
     /// Whose usage it holds.
     pub credit: Option<Credit>,
     /// The QERs of its two buckets.
@@ -95,8 +95,8 @@ impl BucketImage {
 /// All that a session has in the path's arenas.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    /// Lines.
-    pub lines: ArrayVec<EntryImage, ENDPOINTS>,
+    /// Entries.
+    pub entries: ArrayVec<EntryImage, ENDPOINTS>,
     /// Rules in blocks.
     pub rules: ArrayVec<RuleImage, RULES>,
     /// Heads of blocks.

@@ -1,4 +1,4 @@
-//! Rule compiler: place (which lines, blocks and buckets), render (what stands in them), diff (the
+//! Rule compiler: place (which entries, blocks and buckets), render (what stands in them), diff (the
 //! operations from one rendering to the next).
 
 pub mod allocate;
@@ -16,10 +16,10 @@ use arrayvec::ArrayVec;
 use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS};
 use sluice_wire::limits::QERS_PER_PDR;
 
-/// Rules that one line can chain.
+/// Rules that one entry can chain.
 pub const LINE_RULES: usize = BLOCK_RULES * BLOCK_CHAIN;
 
-/// One compiled rule of a line: a PDR, and the QFI that it matches, if it matches one.
+/// One compiled rule of an entry: a PDR, and the QFI that it matches, if it matches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'r> {
     /// The PDR.
@@ -36,7 +36,7 @@ impl<'r> Member<'r> {
     }
 }
 
-/// The compiled rules of a line in the order in which they are tried.
+/// The compiled rules of an entry in the order in which they are tried.
 pub type Members<'r> = ArrayVec<Member<'r>, RULES>;
 
 impl Rules {
@@ -99,8 +99,8 @@ impl Rules {
         limits(qer, uplink) && self.pdrs.iter().filter(uses).any(in_block)
     }
 
-    /// The endpoints that are lines.
-    pub fn lines(&self) -> impl Iterator<Item = &Endpoint> {
+    /// The endpoints that are entries.
+    pub fn entries(&self) -> impl Iterator<Item = &Endpoint> {
         self.endpoints.iter().filter(|e| e.key != Key::Spare)
     }
 

@@ -29,7 +29,7 @@ impl Image {
 
     /// Empties it.
     pub fn clear(&mut self) {
-        self.lines.clear();
+        self.entries.clear();
         self.rules.clear();
         self.chains.clear();
         self.buckets.clear();
@@ -37,31 +37,31 @@ impl Image {
 
     /// Operations that it takes to remove all of it.
     pub fn len(&self) -> usize {
-        self.lines.len() + self.rules.len() + self.chains.len() + self.buckets.len()
+        self.entries.len() + self.rules.len() + self.chains.len() + self.buckets.len()
     }
 
     /// Renders the rules.
     pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
-        self.render_lines(rules, |_| true)?;
+        self.render_entries(rules, |_| true)?;
         self.render_buckets(rules)
     }
 
-    /// Renders what it takes to clear all that the rules have: of a line without blocks where it is and
+    /// Renders what it takes to clear all that the rules have: of an entry without blocks where it is and
     /// whose usage it holds.
     pub fn render_to_clear(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         self.clear();
-        for endpoint in rules.lines() {
+        for endpoint in rules.entries() {
             match rules.first_member(endpoint.key) {
                 Some(first) if !endpoint.has_blocks() => {
                     let image = EntryImage {
-                        at: endpoint.line,
-                        line: SessionEntry::default(),
+                        at: endpoint.entry,
+                        entry: SessionEntry::default(),
                         credit: Some(credit(rules, first.pdr)),
                         qers: [None; 2],
                     };
-                    self.lines.try_push(image).map_err(|_| TooLarge)?;
+                    self.entries.try_push(image).map_err(|_| TooLarge)?;
                 }
-                _ => self.render_line(rules, endpoint)?,
+                _ => self.render_entry(rules, endpoint)?,
             }
         }
         self.render_buckets(rules)
@@ -82,26 +82,26 @@ impl Image {
         Ok(())
     }
 
-    /// Renders some of the lines, and no shared buckets.
-    pub fn render_lines(
+    /// Renders some of the entries, and no shared buckets.
+    pub fn render_entries(
         &mut self,
         rules: &Rules,
         wanted: impl Fn(&Endpoint) -> bool,
     ) -> Result<(), TooLarge> {
         self.clear();
-        for endpoint in rules.lines().filter(|e| wanted(e)) {
-            self.render_line(rules, endpoint)?;
+        for endpoint in rules.entries().filter(|e| wanted(e)) {
+            self.render_entry(rules, endpoint)?;
         }
         Ok(())
     }
 
-    fn render_line(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+    fn render_entry(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
         let Some(first) = &rules.entry_member(endpoint) else {
             return self.render_blind(rules, endpoint);
         };
         let mut image = EntryImage {
-            at: endpoint.line,
-            line: entry(rules, endpoint, first.pdr),
+            at: endpoint.entry,
+            entry: entry(rules, endpoint, first.pdr),
             credit: None,
             qers: [None; 2],
         };
@@ -114,46 +114,46 @@ impl Image {
                 true => Flags::LINK_RULES,
                 false => Flags::EXTENDED,
             };
-            let head = &mut image.line.head;
+            let head = &mut image.entry.head;
             (head.flags, head.teid) = (head.flags.with(mark), block);
             self.render_chain(rules, endpoint, &rules.chained(endpoint))?;
         }
-        self.lines.try_push(image).map_err(|_| TooLarge)
+        self.entries.try_push(image).map_err(|_| TooLarge)
     }
 
-    /// The rule that stands in the line itself.
+    /// The rule that stands in the entry itself.
     fn put_own_rule(&self, rules: &Rules, member: &Member<'_>, image: &mut EntryImage) {
         let pdr = member.pdr;
         let limiters = rules.limiters(pdr);
         let uplink = rules.is_uplink(pdr);
         let qers = [0, 1].map(|i| rules.qer(*limiters.as_slice().get(i)?));
         image.qers = qers.map(|q| q.map(|q| limiter(q, uplink)));
-        let local = image.line.local();
-        image.line.head = self.head(rules, member, image.line.head.flags);
-        image.line.body = body(rules, pdr);
-        image.line = image.line.at_local(local);
+        let local = image.entry.local();
+        image.entry.head = self.head(rules, member, image.entry.head.flags);
+        image.entry.body = body(rules, pdr);
+        image.entry = image.entry.at_local(local);
         let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
-        (image.line.body.rate0, image.line.body.rate1) = (rates[0], rates[1]);
+        (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
         image.credit = Some(credit(rules, pdr));
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
-    /// chain, block 0. Without the line the peer would be told that there is no such tunnel, as it
+    /// chain, block 0. Without the entry the peer would be told that there is no such tunnel, as it
     /// is where the PDRs are for packets of the CP function.
     fn render_blind(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
         let of_path = |p: &&Pdr| p.key() == Some(endpoint.key) && !p.is_from_cp();
         let Some(pdr) = rules.pdrs.iter().find(of_path) else {
             return Ok(());
         };
-        let mut line = entry(rules, endpoint, pdr);
-        line.head.flags = line.head.flags.with(Flags::EXTENDED);
+        let mut entry = entry(rules, endpoint, pdr);
+        entry.head.flags = entry.head.flags.with(Flags::EXTENDED);
         let image = EntryImage {
-            at: endpoint.line,
-            line,
+            at: endpoint.entry,
+            entry,
             credit: None,
             qers: [None; 2],
         };
-        self.lines.try_push(image).map_err(|_| TooLarge)
+        self.entries.try_push(image).map_err(|_| TooLarge)
     }
 
     fn render_chain(
@@ -252,7 +252,7 @@ impl Image {
     }
 }
 
-/// What a line says of itself, whatever its rules.
+/// What an entry says of itself, whatever its rules.
 fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
     let (key, local, tunnel) = match endpoint.key {
         Key::Tunnel { local, teid } => (teid, local, true),

@@ -13,7 +13,7 @@ impl<N: Network> Admission<'_, N> {
     pub fn resolve(&mut self) -> Result<(), Refusal> {
         for pdr in &self.draft.pdrs {
             self.check_references(pdr)?;
-            self.check_line(pdr)?;
+            self.check_entry(pdr)?;
         }
         if let Some(pdr) = self.draft.overlimited() {
             return Err(Refusal::full(
@@ -51,8 +51,8 @@ impl<N: Network> Admission<'_, N> {
         Ok(())
     }
 
-    /// What shares a line must agree on what the line holds once: side and UE address.
-    pub fn check_line(&self, pdr: &Pdr) -> Result<(), Refusal> {
+    /// What shares an entry must agree on what the entry holds once: side and UE address.
+    pub fn check_entry(&self, pdr: &Pdr) -> Result<(), Refusal> {
         let rule = refusal::pdr(pdr.id);
         let Some(key) = pdr.key() else {
             return Err(Refusal::rule(rule, IeType::PDI));

@@ -83,7 +83,7 @@ pub fn answer<E: Effects>(
     });
 }
 
-/// Removes a session; the transaction clears its lines. It cannot fail: what was admitted fits one
+/// Removes a session; the transaction clears its entries. It cannot fail: what was admitted fits one
 /// transaction.
 pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Session) -> Launch {
     let mut change = sessions.take_change();

@@ -12,7 +12,7 @@ use sluice_datapath::tables::PeerId;
 pub(super) enum Claim {
     /// With the TEID that it was last given out under.
     Slot(TakenSlot, u32),
-    Line(TakenSlot),
+    Entry(TakenSlot),
     Block(TakenSlot),
     Pool(u32),
     Key(ExactKey),

@@ -5,15 +5,15 @@ use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::lookup::exact_match::ExactKey;
 
-/// A group of blocks without a line.
+/// A group of blocks without an entry.
 pub fn spare() -> Endpoint {
     endpoint(Key::Spare, 0, Origin::None)
 }
 
-pub(super) fn endpoint(key: Key, line: u32, origin: Origin) -> Endpoint {
+pub(super) fn endpoint(key: Key, entry: u32, origin: Origin) -> Endpoint {
     Endpoint {
         key,
-        line: EntryId(line),
+        entry: EntryId(entry),
         origin,
         blocks: [0; BLOCK_CHAIN],
         link_rules: false,

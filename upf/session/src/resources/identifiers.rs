@@ -38,7 +38,7 @@ impl Resources {
     }
 
     /// A TEID that the CP function names: our own slot if it has that form and is free, else a
-    /// CP-chosen line.
+    /// CP-chosen entry.
     pub fn named_teid(
         &mut self,
         shard: u32,
@@ -65,12 +65,16 @@ impl Resources {
                 return Ok(slot_endpoint(local, teid, slot.0));
             }
         }
-        let line = self.foreign_line(shard, ExactKey::teid(local, teid), now_s, claims)?;
-        Ok(endpoint(Key::Tunnel { local, teid }, line, Origin::Foreign))
+        let entry = self.foreign_entry(shard, ExactKey::teid(local, teid), now_s, claims)?;
+        Ok(endpoint(
+            Key::Tunnel { local, teid },
+            entry,
+            Origin::Foreign,
+        ))
     }
 
-    /// The line of a session's UE addresses in a network instance.
-    pub fn ue_line(
+    /// The entry of a session's UE addresses in a network instance.
+    pub fn ue_entry(
         &mut self,
         shard: u32,
         instance: u8,
@@ -80,50 +84,50 @@ impl Resources {
     ) -> Result<Endpoint, Denied> {
         let key = Key::Ue { instance };
         let endpoint = match ue.ipv4.map(u32::from) {
-            None => endpoint(key, self.line(shard, now_s, claims)?, Origin::Foreign),
+            None => endpoint(key, self.entry(shard, now_s, claims)?, Origin::Foreign),
             Some(address) if address % SHARDS != shard => return Err(Denied::OtherShard),
-            Some(address) => match self.layout.pool_line(InstanceId(instance), address) {
-                Some(line) => endpoint(key, self.pool_line(line, claims)?, Origin::Pool),
+            Some(address) => match self.layout.pool_entry(InstanceId(instance), address) {
+                Some(entry) => endpoint(key, self.pool_entry(entry, claims)?, Origin::Pool),
                 None => {
                     let foreign = ExactKey::ue(instance, address);
-                    let line = self.foreign_line(shard, foreign, now_s, claims)?;
-                    endpoint(key, line, Origin::Foreign)
+                    let entry = self.foreign_entry(shard, foreign, now_s, claims)?;
+                    endpoint(key, entry, Origin::Foreign)
                 }
             },
         };
         if let Some(prefix) = ue.prefix {
-            self.prefix_key(instance, prefix, endpoint.line, claims)?;
+            self.prefix_key(instance, prefix, endpoint.entry, claims)?;
         }
         Ok(endpoint)
     }
 
-    /// The key by which packets to a UE's IPv6 prefix find a line.
+    /// The key by which packets to a UE's IPv6 prefix find an entry.
     pub fn prefix_key(
         &mut self,
         instance: u8,
         prefix: NonZeroU64,
-        line: EntryId,
+        entry: EntryId,
         claims: &mut Claims,
     ) -> Result<(), Denied> {
         let key = ExactKey::ue_prefix(instance, prefix.get());
         if self.known.knows(key) {
             return Err(Denied::InUse);
         }
-        self.key(key, line, claims)
+        self.key(key, entry, claims)
     }
 
-    fn pool_line(&mut self, line: EntryId, claims: &mut Claims) -> Result<u32, Denied> {
-        if self.pool.set(line.0).ok_or(Denied::Exhausted)? {
+    fn pool_entry(&mut self, entry: EntryId, claims: &mut Claims) -> Result<u32, Denied> {
+        if self.pool.set(entry.0).ok_or(Denied::Exhausted)? {
             return Err(Denied::InUse);
         }
-        claims.push(Claim::Pool(line.0)).map_err(|full| {
-            self.pool.clear(line.0);
+        claims.push(Claim::Pool(entry.0)).map_err(|full| {
+            self.pool.clear(entry.0);
             Denied::from(full)
         })?;
-        Ok(line.0)
+        Ok(entry.0)
     }
 
-    fn foreign_line(
+    fn foreign_entry(
         &mut self,
         shard: u32,
         key: ExactKey,
@@ -133,19 +137,19 @@ impl Resources {
         if self.known.knows(key) {
             return Err(Denied::InUse);
         }
-        let line = self.line(shard, now_s, claims)?;
-        self.key(key, EntryId(line), claims)?;
-        Ok(line)
+        let entry = self.entry(shard, now_s, claims)?;
+        self.key(key, EntryId(entry), claims)?;
+        Ok(entry)
     }
 
-    fn line(&mut self, shard: u32, now_s: u32, claims: &mut Claims) -> Result<u32, Denied> {
-        let taken = self.lines.take(shard, now_s).ok_or(Denied::Exhausted)?;
-        claims.push(Claim::Line(taken)).map_err(Denied::from)?;
+    fn entry(&mut self, shard: u32, now_s: u32, claims: &mut Claims) -> Result<u32, Denied> {
+        let taken = self.entries.take(shard, now_s).ok_or(Denied::Exhausted)?;
+        claims.push(Claim::Entry(taken)).map_err(Denied::from)?;
         Ok(taken.place())
     }
 
-    fn key(&mut self, key: ExactKey, line: EntryId, claims: &mut Claims) -> Result<(), Denied> {
-        let placed = self.foreign.insert(key, line);
+    fn key(&mut self, key: ExactKey, entry: EntryId, claims: &mut Claims) -> Result<(), Denied> {
+        let placed = self.foreign.insert(key, entry);
         placed.map_err(|_| Denied::Exhausted)?;
         claims.push(Claim::Key(key)).map_err(|full| {
             self.foreign.remove(key);

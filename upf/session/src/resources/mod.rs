@@ -27,18 +27,18 @@ pub use endpoint::spare;
 
 /// The allocators.
 pub struct Resources {
-    /// Where lines lie.
+    /// Where entries lie.
     pub layout: Layout,
     /// Usage of all URRs.
     pub meters: Slab<Meter>,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
     slots: SlotAllocator,
-    lines: SlotAllocator,
+    entries: SlotAllocator,
     blocks: SlotAllocator,
     /// By slot: the last TEID that it was given out under.
     teids: PartitionedVec<u32>,
-    /// One bit for each line: a pool line that is taken.
+    /// One bit for each entry: a pool entry that is taken.
     pool: PartitionedBits,
     foreign: ExactWriter,
     known: ExactReader,
@@ -55,9 +55,9 @@ pub struct Exhausted;
 pub enum Denied {
     /// Another session has it.
     InUse,
-    /// Its line belongs to another shard than the session.
+    /// Its entry belongs to another shard than the session.
     OtherShard,
-    /// No line is left.
+    /// No entry is left.
     Exhausted,
 }
 
@@ -72,10 +72,10 @@ impl From<Exhausted> for Denied {
 pub struct InUse {
     /// TEIDs of ours.
     pub teids: usize,
-    /// Lines of UE addresses in pools.
-    pub pool_lines: usize,
-    /// Lines of TEIDs and addresses that others chose.
-    pub foreign_lines: usize,
+    /// Entries of UE addresses in pools.
+    pub pool_entries: usize,
+    /// Entries of TEIDs and addresses that others chose.
+    pub foreign_entries: usize,
     /// Extension blocks.
     pub blocks: usize,
     /// Usage meters.
@@ -99,10 +99,10 @@ impl Resources {
         let (first, len) = layout.foreign();
         Self {
             slots: SlotAllocator::new(0, layout.endpoints(), TEID_REST_S, false),
-            lines: SlotAllocator::new(first, len, 0, false),
+            entries: SlotAllocator::new(first, len, 0, false),
             blocks: SlotAllocator::new(0, blocks, 0, true),
             teids: PartitionedVec::new(&0, layout.endpoints() as usize),
-            pool: PartitionedBits::new(layout.lines()),
+            pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
             filters,
             known: foreign.reader(),
@@ -122,8 +122,8 @@ impl Resources {
     pub fn in_use(&self) -> InUse {
         InUse {
             teids: self.slots.used(),
-            pool_lines: self.pool.count(),
-            foreign_lines: self.lines.used(),
+            pool_entries: self.pool.count(),
+            foreign_entries: self.entries.used(),
             blocks: self.blocks.used(),
             meters: self.meters.used(),
             peers: self.peers_held,

@@ -15,16 +15,16 @@ impl Resources {
         net.release_peer(peer);
     }
 
-    /// Gives a line of a session with these UE addresses back, and its keys. Its blocks go one by one.
+    /// Gives an entry of a session with these UE addresses back, and its keys. Its blocks go one by one.
     pub fn release(&mut self, endpoint: &Endpoint, ue: &UeAddresses, now_s: u32) {
-        let line = endpoint.line;
+        let entry = endpoint.entry;
         for key in exact_keys(endpoint, ue) {
             self.foreign.remove(key);
         }
         match endpoint.origin {
-            Origin::Slot => self.slots.give(line.0, now_s),
-            Origin::Pool => self.pool.clear(line.0),
-            Origin::Foreign => self.lines.give(line.0, now_s),
+            Origin::Slot => self.slots.give(entry.0, now_s),
+            Origin::Pool => self.pool.clear(entry.0),
+            Origin::Foreign => self.entries.give(entry.0, now_s),
             Origin::None => {}
         }
     }
@@ -42,9 +42,9 @@ impl Resources {
                     self.set_teid(taken.place(), last);
                     self.slots.untake(taken);
                 }
-                Claim::Line(taken) => self.lines.untake(taken),
+                Claim::Entry(taken) => self.entries.untake(taken),
                 Claim::Block(taken) => self.blocks.untake(taken),
-                Claim::Pool(line) => self.pool.clear(line),
+                Claim::Pool(entry) => self.pool.clear(entry),
                 Claim::Key(key) => {
                     self.foreign.remove(key);
                 }
@@ -70,8 +70,8 @@ impl Resources {
     pub fn prefetch_release(&self, endpoint: &Endpoint, ue: &UeAddresses) {
         exact_keys(endpoint, ue).for_each(|key| self.known.prefetch(key));
         match endpoint.origin {
-            Origin::Slot => self.slots.prefetch(endpoint.line.0),
-            Origin::Foreign => self.lines.prefetch(endpoint.line.0),
+            Origin::Slot => self.slots.prefetch(endpoint.entry.0),
+            Origin::Foreign => self.entries.prefetch(endpoint.entry.0),
             Origin::Pool | Origin::None => {}
         }
     }

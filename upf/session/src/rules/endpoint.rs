@@ -3,7 +3,7 @@
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_CHAIN;
 
-/// By what packets find a line.
+/// By what packets find an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Key {
     /// A TEID at a local address.
@@ -22,32 +22,32 @@ pub enum Key {
     Spare,
 }
 
-/// Where a line comes from, and so where it goes back to.
+/// Where an entry comes from, and so where it goes back to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// A TEID slot of ours.
     Slot,
     /// A configured pool of UE addresses.
     Pool,
-    /// The lines for what others chose.
+    /// The entries for what others chose.
     Foreign,
-    /// It is no line.
+    /// It is no entry.
     None,
 }
 
-/// A line of the session with its extension blocks.
+/// An entry of the session with its extension blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Endpoint {
     /// By what packets find it.
     pub key: Key,
-    /// The line.
-    pub line: EntryId,
-    /// Where the line comes from.
+    /// The entry.
+    pub entry: EntryId,
+    /// Where the entry comes from.
     pub origin: Origin,
     /// Extension blocks in order, 0 for none.
     pub blocks: [u32; BLOCK_CHAIN],
     /// The blocks hold rules for packets of the UE's link alone; the rule for all others stands in the
-    /// line.
+    /// entry.
     pub link_rules: bool,
 }
 

@@ -48,7 +48,7 @@ pub struct Rules {
     pub qers: ArrayVec<Qer, QERS>,
     /// URRs in no order.
     pub urrs: ArrayVec<Urr, URRS>,
-    /// Lines and blocks.
+    /// Entries and blocks.
     pub endpoints: ArrayVec<Endpoint, ENDPOINTS>,
 }
 
@@ -68,7 +68,7 @@ impl Rules {
         self.urrs.iter().find(|u| u.id.0 == id)
     }
 
-    /// The line of this key.
+    /// The entry of this key.
     pub fn endpoint(&self, key: Key) -> Option<&Endpoint> {
         self.endpoints.iter().find(|e| e.key == key)
     }

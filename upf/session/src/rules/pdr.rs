@@ -82,7 +82,7 @@ impl Pdr {
         self.source == Side::Control
     }
 
-    /// The line by which its packets enter.
+    /// The entry by which its packets enter.
     pub fn key(&self) -> Option<Key> {
         match (self.tunnel, self.ue) {
             (Some(t), _) => Some(Key::Tunnel {

@@ -18,7 +18,7 @@ pub struct Session {
     pub association: AssociationId,
     /// The session at the CP function.
     pub cp: CpSession,
-    /// Where all its lines and blocks lie.
+    /// Where all its entries and blocks lie.
     pub shard: u16,
     /// The path has carried its establishment out.
     pub stands: bool,
@@ -44,7 +44,7 @@ pub struct NewSession {
     pub association: AssociationId,
     /// The session at the CP function.
     pub cp: CpSession,
-    /// Where all its lines and blocks lie.
+    /// Where all its entries and blocks lie.
     pub shard: u32,
     /// Upper half of the UP SEID, not 0.
     pub check: u32,
@@ -67,15 +67,15 @@ pub struct Head {
     pub cp_ipv4: u32,
     /// Hash of the request that established it.
     pub request: u64,
-    /// First line of its record.
+    /// First cache line of its record.
     pub record_at: u32,
     /// The session before it in its list.
     pub previous: u32,
     /// The session behind it in its list.
     pub next: u32,
-    /// Where all its lines and blocks lie.
+    /// Where all its entries and blocks lie.
     pub shard: u16,
-    /// Lines of its record.
+    /// Cache lines of its record.
     pub record_lines: u8,
     /// What is true of it.
     pub state: SessionFlags,

@@ -102,7 +102,7 @@ impl Store {
         self.heads.used()
     }
 
-    /// Lines that the records of all sessions take.
+    /// Entries that the records of all sessions take.
     #[cfg(test)]
     pub fn record_lines(&self) -> usize {
         self.records.used()

@@ -166,7 +166,7 @@ fn a_message_of_a_known_kind_takes_no_memory() {
     for i in 0..lives {
         let taken = life(&mut bench, (i % 250) as u8 + 2, &mut sink);
         assert_eq!(taken, 0, "life {i}");
-        // Lines rest before they are used again.
+        // Entries rest before they are used again.
         bench.now_s += 1;
     }
 }

@@ -386,18 +386,18 @@ impl Bench {
         assert_eq!(verdict.frames, self.spoken.len() as u64);
     }
 
-    /// Nothing is given out and every line and block is zero. Ends the bench.
+    /// Nothing is given out and every entry and block is zero. Ends the bench.
     pub fn assert_vacant(self) {
         assert_eq!(self.up.in_use(), Default::default());
         assert_eq!((self.net.holds(), self.up.under_way()), (0, 0));
         assert_eq!(self.up.node.sessions.remotes.len(), 0);
         assert_eq!(self.up.session_count(), 0);
         let state = self.worker.stop();
-        for at in 0..state.line_count() {
-            let line = state.line(at).unwrap();
-            assert!(line.is_vacant(), "line {at}");
-            assert_eq!((line.ue_ip, line.local()), (0, 0), "line {at}");
-            assert_eq!(line.head, Default::default(), "line {at}");
+        for at in 0..state.entry_count() {
+            let entry = state.entry(at).unwrap();
+            assert!(entry.is_vacant(), "entry {at}");
+            assert_eq!((entry.ue_ip, entry.local()), (0, 0), "entry {at}");
+            assert_eq!(entry.head, Default::default(), "entry {at}");
         }
         for at in 0..state.ext_count() {
             let block = state.ext(at).unwrap();

@@ -12,13 +12,13 @@ use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
 use sluice_wire::pfcp::message::SessionModificationRequest;
 use sluice_wire::pfcp::value::*;
 
-fn lines(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
+fn entries(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
-    let lines = ops.iter().map(|op| match op {
-        Op::Line { at, image, clocks } => (*at, *image, *clocks),
+    let entries = ops.iter().map(|op| match op {
+        Op::Entry { at, image, clocks } => (*at, *image, *clocks),
         other => panic!("{other:?}"),
     });
-    lines.collect()
+    entries.collect()
 }
 
 fn update_far(id: u32, action: ApplyAction) -> SessionModificationRequest<'static> {
@@ -49,7 +49,7 @@ fn handover(teid: u32, gnb: Ipv4Addr, end_marker: bool) -> SessionModificationRe
 
 /// With its user, a URR and the QERs of flow and session.
 #[test]
-fn a_default_session_is_kept_in_three_lines_at_the_most() {
+fn a_default_session_is_kept_in_three_cache_lines_at_the_most() {
     let mut bench = Bench::new();
     let mut request = default_session(UE, 77);
     request
@@ -71,7 +71,7 @@ fn a_default_session_is_kept_in_three_lines_at_the_most() {
 }
 
 #[test]
-fn a_default_session_becomes_two_lines_of_one_shard() {
+fn a_default_session_becomes_two_entries_of_one_shard() {
     let mut bench = Bench::new();
     let done = bench.establish(CP, &default_session(UE, 77));
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
@@ -81,10 +81,10 @@ fn a_default_session_becomes_two_lines_of_one_shard() {
     let slot = bench.layout.up_teid(teid).expect("a TEID of our form");
     let shard = u32::from(UE) % 4096;
     assert_eq!(slot.0 % 4096, shard);
-    let lines = lines(&mut bench);
-    assert_eq!(lines.len(), 2);
-    let up = lines.iter().find(|l| l.0 == slot).unwrap().1;
-    let down = lines.iter().find(|l| l.0 != slot).unwrap();
+    let entries = entries(&mut bench);
+    assert_eq!(entries.len(), 2);
+    let up = entries.iter().find(|l| l.0 == slot).unwrap().1;
+    let down = entries.iter().find(|l| l.0 != slot).unwrap();
     assert_eq!(down.0.0 % 4096, shard);
     let down = down.1;
     assert_eq!((up.key, up.ue_ip), (teid, u32::from(UE)));
@@ -134,21 +134,21 @@ fn the_response_waits_for_the_path() {
 }
 
 #[test]
-fn a_session_goes_idle_and_comes_back_by_one_line_each() {
+fn a_session_goes_idle_and_comes_back_by_one_entry_each() {
     let mut bench = Bench::new();
     let seid = bench.establish(CP, &default_session(UE, 1)).seid;
     bench.ops.clear();
     let idle = update_far(2, ApplyAction::BUFF | ApplyAction::NOCP);
     assert_eq!(bench.modify(CP, seid, &idle).cause, Cause::REQUEST_ACCEPTED);
-    let changed = lines(&mut bench);
-    assert_eq!(changed.len(), 1, "the uplink line is not touched");
+    let changed = entries(&mut bench);
+    assert_eq!(changed.len(), 1, "the uplink entry is not touched");
     assert!(!changed[0].1.head.flags.has(Flags::FORWARD));
     assert_eq!(bench.net.holds(), 1, "the gNB stays known");
     let back = bench.modify(CP, seid, &update_far(2, ApplyAction::FORW));
     assert_eq!(back.cause, Cause::REQUEST_ACCEPTED);
-    let changed = lines(&mut bench);
+    let changed = entries(&mut bench);
     assert_eq!((changed.len(), changed[0].1.head.teid), (1, 0xd007));
-    let kept = [Clock::Line(changed[0].0.0, 0), Clock::Full];
+    let kept = [Clock::Entry(changed[0].0.0, 0), Clock::Full];
     assert_eq!(changed[0].2, kept, "the QER keeps its fill");
     bench.delete(CP, seid);
     bench.assert_vacant();
@@ -197,7 +197,7 @@ fn the_gnb_may_be_told_later() {
         .unwrap();
     parameters.outer_header_creation = Some(Edit::Remove);
     assert_eq!(bench.modify(CP, seid, &tell).cause, Cause::REQUEST_ACCEPTED);
-    let changed = lines(&mut bench);
+    let changed = entries(&mut bench);
     assert!(
         !changed[0].1.head.flags.has(Flags::FORWARD),
         "nowhere to send to"
@@ -245,7 +245,7 @@ fn a_restored_session_gets_its_teid_back() {
     let done = bench.establish(CP, &request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     assert_eq!(bench.up.in_use().teids, 1);
-    assert_eq!(bench.up.in_use().foreign_lines, 0);
+    assert_eq!(bench.up.in_use().foreign_entries, 0);
     request.cp_f_seid = FSeid::v4(Seid(3), CP);
     let again = bench.establish(CP, &request);
     assert_eq!(again.cause, Cause::RULE_CREATION_MODIFICATION_FAILURE);
@@ -254,16 +254,16 @@ fn a_restored_session_gets_its_teid_back() {
 }
 
 #[test]
-fn a_teid_and_an_address_of_others_choice_take_foreign_lines() {
+fn a_teid_and_an_address_of_others_choice_take_foreign_entries() {
     let mut bench = Bench::new();
     let mut request = default_session(Ipv4Addr::new(172, 16, 3, 4), 1);
     let f_teid = FTeid::v4(Teid::new(5).unwrap(), N3);
     request.create_pdr[0].pdi.local_f_teid = Some(f_teid);
     let done = bench.establish(CP, &request);
     assert_eq!((done.cause, done.teids.len()), (Cause::REQUEST_ACCEPTED, 0));
-    assert_eq!(bench.up.in_use().foreign_lines, 2);
+    assert_eq!(bench.up.in_use().foreign_entries, 2);
     let shard = (16 << 16 | 3 << 8 | 4) % 4096;
-    assert!(lines(&mut bench).iter().all(|l| l.0.0 % 4096 == shard));
+    assert!(entries(&mut bench).iter().all(|l| l.0.0 % 4096 == shard));
     let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(
         notices

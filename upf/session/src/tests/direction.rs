@@ -14,14 +14,14 @@ use sluice_wire::pfcp::value::*;
 
 type Change = SessionModificationRequest<'static>;
 
-/// The lines that were written, and where their buckets go on from.
+/// The entries that were written, and where their buckets go on from.
 fn written(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
-    let lines = ops.iter().filter_map(|op| match op {
-        Op::Line { at, image, clocks } => Some((*at, *image, *clocks)),
+    let entries = ops.iter().filter_map(|op| match op {
+        Op::Entry { at, image, clocks } => Some((*at, *image, *clocks)),
         _ => None,
     });
-    lines.collect()
+    entries.collect()
 }
 
 /// Indirect forwarding: PDR 3 from the source gNB, FAR 3 to the target gNB.
@@ -43,18 +43,18 @@ fn data_forwarded_from_gnb_to_gnb_is_downlink_and_checked_at_either_end() {
     bench.ops.clear();
     let done = bench.modify(CP, seid, &forwarding());
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
-    let lines = written(&mut bench);
+    let entries = written(&mut bench);
     let teids = |l: &&(EntryId, SessionEntry, _)| l.1.head.teid == 0xeeee;
     // QER 1's downlink rate is now shared with the session's downlink, so the rule is in a block.
-    assert!(!lines.iter().any(|l| teids(&l)));
-    let (_, line, _) = lines
+    assert!(!entries.iter().any(|l| teids(&l)));
+    let (_, entry, _) = entries
         .iter()
         .find(|l| l.1.head.flags.has(Flags::FROM_UE))
         .unwrap();
-    let flags = line.head.flags;
+    let flags = entry.head.flags;
     assert!(flags.has(Flags::TO_UE) && flags.has(Flags::EXTENDED));
     assert!(!flags.has(Flags::UPLINK));
-    assert_eq!(line.ue_ip, u32::from(UE));
+    assert_eq!(entry.ue_ip, u32::from(UE));
     bench.traffic = Usage {
         bytes: 100,
         packets: 1,
@@ -77,13 +77,13 @@ fn an_uplink_tunnel_checks_the_source_alone_and_n9_from_the_core_the_destination
     });
     n9.outer_header_removal = Some(OuterHeaderRemoval::GTPU_UDP_IP);
     assert_eq!(bench.establish(CP, &request).cause, Cause::REQUEST_ACCEPTED);
-    let lines = written(&mut bench);
+    let entries = written(&mut bench);
     let ends = |l: &(EntryId, SessionEntry, _)| {
         let flags = l.1.head.flags;
         (flags.has(Flags::FROM_UE), flags.has(Flags::TO_UE))
     };
-    let up = lines.iter().find(|l| l.1.head.flags.has(Flags::UPLINK));
-    let down = lines.iter().find(|l| !l.1.head.flags.has(Flags::UPLINK));
+    let up = entries.iter().find(|l| l.1.head.flags.has(Flags::UPLINK));
+    let down = entries.iter().find(|l| !l.1.head.flags.has(Flags::UPLINK));
     assert_eq!(ends(up.unwrap()), (true, false));
     assert_eq!(ends(down.unwrap()), (false, true));
     assert_eq!(
@@ -135,13 +135,13 @@ fn a_bucket_stays_as_full_as_it_is_when_it_moves_to_a_block_and_back() {
         _ => None,
     });
     let (bucket, clock) = moved.expect("a shared bucket");
-    assert_eq!(clock, Clock::Line(down.0, 0));
+    assert_eq!(clock, Clock::Entry(down.0, 0));
     bench.ops.clear();
     let mut change = Change::default();
     change.remove_pdr.push(RemovePdr { pdr_id: PdrId(3) });
     bench.modify(CP, seid, &change);
-    let lines = written(&mut bench);
-    let back = lines.iter().find(|l| l.0 == down).unwrap();
+    let entries = written(&mut bench);
+    let back = entries.iter().find(|l| l.0 == down).unwrap();
     assert_eq!(back.2, [Clock::Shared(bucket), Clock::Full]);
     bench.delete(CP, seid);
     bench.assert_vacant();
@@ -162,9 +162,9 @@ fn a_qer_of_the_same_name_that_replaces_another_begins_full() {
         bench.modify(CP, seid, &change).cause,
         Cause::REQUEST_ACCEPTED
     );
-    let lines = written(&mut bench);
-    assert_eq!(lines.len(), 2, "both directions begin anew");
-    assert!(lines.iter().all(|l| l.2 == [Clock::Full; 2]));
+    let entries = written(&mut bench);
+    assert_eq!(entries.len(), 2, "both directions begin anew");
+    assert!(entries.iter().all(|l| l.2 == [Clock::Full; 2]));
     // From the next message on it is as old as any.
     let mut change = Change::default();
     change.update_far.push(UpdateFar {
@@ -173,6 +173,6 @@ fn a_qer_of_the_same_name_that_replaces_another_begins_full() {
         ..Default::default()
     });
     bench.modify(CP, seid, &change);
-    let lines = written(&mut bench);
-    assert_eq!(lines[0].2, [Clock::Line(lines[0].0.0, 0), Clock::Full]);
+    let entries = written(&mut bench);
+    assert_eq!(entries[0].2, [Clock::Entry(entries[0].0.0, 0), Clock::Full]);
 }

@@ -199,8 +199,11 @@ fn views_show_rules_as_they_were_provisioned() {
     });
     let done = bench.establish(CP, &request);
     let view = bench.up.session(done.seid.0).unwrap();
-    assert_eq!(view.line.imsi, "001010234567890");
-    assert_eq!((view.line.cp_seid, view.line.ue_address), (77, Some(UE)));
+    assert_eq!(view.summary.imsi, "001010234567890");
+    assert_eq!(
+        (view.summary.cp_seid, view.summary.ue_address),
+        (77, Some(UE))
+    );
     assert_eq!(view.pdr[0].teid, Some(done.teids[0].1));
     assert_eq!(view.pdr[1].network_instance.as_deref(), Some("internet"));
     assert_eq!(

@@ -47,24 +47,27 @@ fn with_solicitation() -> SessionEstablishmentRequest<'static> {
 fn rules_for_the_link_leave_the_usual_packets_their_entry() {
     let mut bench = Bench::new();
     let seid = establish(&mut bench, &with_solicitation());
-    let line = tunnel(&bench);
-    assert!(line.head.flags.has(Flags::LINK_RULES.with(Flags::FORWARD)));
-    assert!(!line.head.flags.has(Flags::EXTENDED));
-    assert!(line.body.rate0.is_limited(), "its rate stands in the entry");
+    let entry = tunnel(&bench);
+    assert!(entry.head.flags.has(Flags::LINK_RULES.with(Flags::FORWARD)));
+    assert!(!entry.head.flags.has(Flags::EXTENDED));
+    assert!(
+        entry.body.rate0.is_limited(),
+        "its rate stands in the entry"
+    );
     let rules = rules(&bench);
     assert_eq!(rules.len(), 1);
     assert!(rules[0].head.flags.has(Flags::TO_CP));
-    let of = |at| bench.up.rule_names(seid, line_of(&bench), at).unwrap().pdr;
-    let block = BlockId(line.head.teid);
+    let of = |at| bench.up.rule_names(seid, entry_of(&bench), at).unwrap().pdr;
+    let block = BlockId(entry.head.teid);
     let first = At::new(block, 0);
     assert_eq!((of(None), of(first)), (1, 4));
     bench.delete(CP, seid);
     bench.assert_vacant();
 }
 
-fn line_of(bench: &Bench) -> EntryId {
+fn entry_of(bench: &Bench) -> EntryId {
     let at = bench.ops.iter().find_map(|op| match op {
-        Op::Line { at, image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*at),
+        Op::Entry { at, image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*at),
         _ => None,
     });
     at.unwrap()

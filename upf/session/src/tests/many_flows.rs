@@ -65,7 +65,7 @@ fn one_choose_id_is_one_tunnel_with_a_chain_of_rules() {
         .ops
         .iter()
         .filter(|op| matches!(op, Op::Bucket { .. }));
-    assert_eq!(buckets.count(), 2, "the downlink has its rate in its line");
+    assert_eq!(buckets.count(), 2, "the downlink has its rate in its entry");
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }
@@ -98,13 +98,13 @@ fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
         Op::Rule { block, at, .. } => At::new(*block, (*at).into()),
         _ => None,
     });
-    let names = |line, at| bench.up.rule_names(done.seid, line, at);
+    let names = |entry, at| bench.up.rule_names(done.seid, entry, at);
     let [extended, plain] = [true, false].map(|extended| {
-        let line = bench.ops.iter().find_map(|op| match op {
-            Op::Line { at, image, .. } if image.block().is_some() == extended => Some(*at),
+        let entry = bench.ops.iter().find_map(|op| match op {
+            Op::Entry { at, image, .. } if image.block().is_some() == extended => Some(*at),
             _ => None,
         });
-        line.unwrap()
+        entry.unwrap()
     });
     // PDR 3 is tried first.
     let pdrs: Vec<_> = chained
@@ -117,7 +117,7 @@ fn who_follows_a_ue_finds_its_session_and_the_names_of_its_rules() {
 }
 
 #[test]
-fn the_last_rule_of_a_chain_goes_back_into_the_line() {
+fn the_last_rule_of_a_chain_goes_back_into_the_entry() {
     let mut bench = Bench::new();
     let done = bench.establish(CP, &two_flows());
     let mut change = Change::default();
@@ -202,7 +202,7 @@ fn an_update_without_entry_keeps_the_tunnel() {
         bench.modify(CP, done.seid, &change).cause,
         Cause::REQUEST_ACCEPTED
     );
-    let [Op::Line { image, .. }] = bench.ops.as_slice() else {
+    let [Op::Entry { image, .. }] = bench.ops.as_slice() else {
         panic!("{:?}", bench.ops);
     };
     assert_eq!((image.key, image.head.qfi_match), (done.teids[0].1, 4));

@@ -1,5 +1,5 @@
 //! Random sequences of requests leak nothing: when all sessions are gone, every allocator is
-//! full again and every line and block is zero; and a refused request changes nothing.
+//! full again and every entry and block is zero; and a refused request changes nothing.
 
 use super::bench::*;
 use core::net::{Ipv4Addr, Ipv6Addr};

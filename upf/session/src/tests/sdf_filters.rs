@@ -38,7 +38,7 @@ pub fn rules(bench: &Bench) -> Vec<Rule> {
 
 pub fn tunnel(bench: &Bench) -> SessionEntry {
     let tunnel = bench.ops.iter().rev().find_map(|op| match op {
-        Op::Line { image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*image),
+        Op::Entry { image, .. } if image.head.flags.has(Flags::TUNNEL) => Some(*image),
         _ => None,
     });
     tunnel.unwrap()

@@ -12,20 +12,20 @@ use sluice_wire::pfcp::message::SessionModificationRequest as Change;
 use sluice_wire::pfcp::value::*;
 use sluice_wire::pfcp::{Cause, IeType};
 
-/// The lines that stand after the session was established.
-fn lines(bench: &Bench) -> Vec<SessionEntry> {
-    let lines = bench.ops.iter().filter_map(|op| match op {
-        Op::Line { image, .. } => Some(*image),
+/// The entries that stand after the session was established.
+fn entries(bench: &Bench) -> Vec<SessionEntry> {
+    let entries = bench.ops.iter().filter_map(|op| match op {
+        Op::Entry { image, .. } => Some(*image),
         _ => None,
     });
-    lines.collect()
+    entries.collect()
 }
 
-/// The line of the default session's downlink.
+/// The entry of the default session's downlink.
 fn downlink(bench: &Bench) -> SessionEntry {
-    let lines = lines(bench);
-    let line = lines.iter().find(|line| line.key == u32::from(UE));
-    *line.expect("a line for the UE's address")
+    let entries = entries(bench);
+    let entry = entries.iter().find(|entry| entry.key == u32::from(UE));
+    *entry.expect("an entry for the UE's address")
 }
 
 fn admitted(bench: &mut Bench, request: &SessionEstablishmentRequest<'_>) -> Established {
@@ -54,7 +54,7 @@ fn a_rate_of_zero_is_no_limit_or_a_closed_gate_as_configured() {
         let done = admitted(&mut bench, &default_session(UE, 1));
         bench.ops.clear();
         bench.modify(CP, done.seid, &zero_uplink_rate());
-        let [Op::Line { image, .. }] = bench.ops.as_slice() else {
+        let [Op::Entry { image, .. }] = bench.ops.as_slice() else {
             panic!("{:?}", bench.ops);
         };
         let flags = image.head.flags;
@@ -97,14 +97,14 @@ fn the_n6_lan_is_n6_where_it_is_not_configured() {
     let parameters = request.create_far[0].forwarding_parameters.as_mut();
     parameters.unwrap().destination_interface = DestinationInterface::SGI_LAN_N6_LAN;
     admitted(&mut bench, &request);
-    let up = lines(&bench)
+    let up = entries(&bench)
         .into_iter()
         .find(|l| l.head.flags.has(Flags::UPLINK));
     assert_eq!(up.unwrap().body.egress(), EGRESS);
 }
 
 #[test]
-fn rules_for_packets_of_the_cp_function_are_kept_without_a_line() {
+fn rules_for_packets_of_the_cp_function_are_kept_without_an_entry() {
     let mut bench = Bench::new();
     let mut request = default_session(UE, 1);
     let mut from_cp = uplink_pdr(3, 2);
@@ -114,8 +114,8 @@ fn rules_for_packets_of_the_cp_function_are_kept_without_a_line() {
     let teid = done.teids.iter().find(|(pdr, _)| *pdr == 3);
     let teid = teid.expect("it has its F-TEID all the same").1;
     assert_eq!(bench.up.in_use().teids, 2);
-    assert_eq!(lines(&bench).len(), 2);
-    assert!(lines(&bench).iter().all(|line| line.key != teid));
+    assert_eq!(entries(&bench).len(), 2);
+    assert!(entries(&bench).iter().all(|entry| entry.key != teid));
     let view = bench.up.session(done.seid.0).unwrap();
     let pdr = view.pdr.iter().find(|pdr| pdr.id == 3).unwrap();
     assert_eq!((pdr.teid, pdr.source, pdr.live), (Some(teid), "cp", false));
@@ -132,7 +132,7 @@ fn packets_to_the_cp_function_are_dropped_under_their_own_reason() {
     parameters.unwrap().destination_interface = DestinationInterface::CP_FUNCTION;
     request.create_far[0] = far;
     let done = admitted(&mut bench, &request);
-    let up = lines(&bench)
+    let up = entries(&bench)
         .into_iter()
         .find(|l| l.head.flags.has(Flags::UPLINK));
     let flags = up.unwrap().head.flags;

@@ -27,17 +27,17 @@ fn both(prefix: u64) -> UeIpAddress {
     }
 }
 
-/// The lines that were written, those that vacate one left out.
-fn lines(bench: &Bench) -> Vec<SessionEntry> {
-    let lines = bench.ops.iter().filter_map(|op| match op {
-        Op::Line { image, .. } if !image.is_vacant() => Some(*image),
+/// The entries that were written, those that vacate one left out.
+fn entries(bench: &Bench) -> Vec<SessionEntry> {
+    let entries = bench.ops.iter().filter_map(|op| match op {
+        Op::Entry { image, .. } if !image.is_vacant() => Some(*image),
         _ => None,
     });
-    lines.collect()
+    entries.collect()
 }
 
-fn family(line: &SessionEntry) -> (bool, bool) {
-    let has = |flag| line.head.flags.has(flag);
+fn family(entry: &SessionEntry) -> (bool, bool) {
+    let has = |flag| entry.head.flags.has(flag);
     (has(Flags::MATCH_IPV4), has(Flags::MATCH_IPV6))
 }
 
@@ -49,19 +49,22 @@ fn both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address() {
     request.pdn_type = Some(PdnType::IPV4V6);
     let done = bench.establish(CP, &request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
-    let lines = lines(&bench);
-    assert_eq!(lines.len(), 2);
-    for line in &lines {
-        assert_eq!((line.ue_ip, line.ue_prefix), (UE.into(), PREFIX));
-        assert_eq!(family(line), (false, false), "it names all that there is");
+    let entries = entries(&bench);
+    assert_eq!(entries.len(), 2);
+    for entry in &entries {
+        assert_eq!((entry.ue_ip, entry.ue_prefix), (UE.into(), PREFIX));
+        assert_eq!(family(entry), (false, false), "it names all that there is");
     }
-    assert!(lines.iter().any(|line| line.key == u32::from(UE)));
+    assert!(entries.iter().any(|entry| entry.key == u32::from(UE)));
     let used = bench.up.in_use();
-    assert_eq!((used.pool_lines, used.foreign_lines), (1, 0));
+    assert_eq!((used.pool_entries, used.foreign_entries), (1, 0));
     let view = bench.up.session(done.seid.0).unwrap();
-    assert_eq!(u32::from(view.line.shard), u32::from(UE) % 4096);
-    assert_eq!(view.line.ue_address, Some(UE));
-    assert_eq!(view.line.ue_prefix.as_deref(), Some("2001:db8:cafe:1::/64"));
+    assert_eq!(u32::from(view.summary.shard), u32::from(UE) % 4096);
+    assert_eq!(view.summary.ue_address, Some(UE));
+    assert_eq!(
+        view.summary.ue_prefix.as_deref(),
+        Some("2001:db8:cafe:1::/64")
+    );
     let of_ue = bench
         .up
         .seid_of_ue(Ipv6Addr::from(u128::from(PREFIX) << 64 | 77));
@@ -82,15 +85,15 @@ fn a_prefix_alone_is_at_home_in_its_own_shard() {
     request.pdn_type = Some(PdnType::IPV6);
     let done = bench.establish(CP, &request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
-    for line in lines(&bench) {
-        assert_eq!((line.ue_ip, line.ue_prefix), (0, PREFIX));
-        let is_tunnel = line.head.flags.has(Flags::TUNNEL);
-        assert_eq!(line.key == 0, !is_tunnel);
+    for entry in entries(&bench) {
+        assert_eq!((entry.ue_ip, entry.ue_prefix), (0, PREFIX));
+        let is_tunnel = entry.head.flags.has(Flags::TUNNEL);
+        assert_eq!(entry.key == 0, !is_tunnel);
     }
     let used = bench.up.in_use();
-    assert_eq!((used.pool_lines, used.foreign_lines), (0, 1));
+    assert_eq!((used.pool_entries, used.foreign_entries), (0, 1));
     let view = bench.up.session(done.seid.0).unwrap();
-    assert_eq!(u64::from(view.line.shard), PREFIX % 4096);
+    assert_eq!(u64::from(view.summary.shard), PREFIX % 4096);
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }
@@ -102,10 +105,10 @@ fn a_pdi_of_one_family_matches_that_family() {
     request.create_pdr[0].pdi.ue_ip_address[0] = v6(PREFIX);
     let done = bench.establish(CP, &request);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
-    let lines = lines(&bench);
-    for line in &lines {
-        let is_tunnel = line.head.flags.has(Flags::TUNNEL);
-        assert_eq!(family(line), (!is_tunnel, is_tunnel));
+    let entries = entries(&bench);
+    for entry in &entries {
+        let is_tunnel = entry.head.flags.has(Flags::TUNNEL);
+        assert_eq!(family(entry), (!is_tunnel, is_tunnel));
     }
     // A PDI that names no address is of both.
     let mut change = SessionModificationRequest::default();
@@ -147,12 +150,12 @@ fn a_prefix_may_come_later_and_an_ipv4_address_may_not() {
     bench.ops.clear();
     let later = bench.modify(CP, seid, &updated(both(PREFIX)));
     assert_eq!(later.cause, Cause::REQUEST_ACCEPTED);
-    let after = lines(&bench);
+    let after = entries(&bench);
     assert_eq!(after.len(), 2, "entry and tunnel know of it");
-    for line in &after {
-        let is_tunnel = line.head.flags.has(Flags::TUNNEL);
-        assert_eq!(line.ue_prefix, PREFIX);
-        assert_eq!(family(line), (is_tunnel, false), "PDR 1 names IPv4");
+    for entry in &after {
+        let is_tunnel = entry.head.flags.has(Flags::TUNNEL);
+        assert_eq!(entry.ue_prefix, PREFIX);
+        assert_eq!(family(entry), (is_tunnel, false), "PDR 1 names IPv4");
     }
     let said = |done: Modified| (done.cause, done.offending, done.failed);
     let refused = (
@@ -221,7 +224,7 @@ fn a_downlink_pdr_without_address_is_behind_the_ues_entry() {
     let done = bench.modify(CP, seid, &change);
     assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     let after = bench.up.in_use();
-    assert_eq!((after.pool_lines, after.blocks), (1, before.blocks + 1));
+    assert_eq!((after.pool_entries, after.blocks), (1, before.blocks + 1));
     let view = bench.up.session(seid.0).unwrap();
     assert_eq!(
         view.pdr[0].filters,

@@ -79,7 +79,7 @@ fn a_query_takes_usage_and_leaves_the_rules_alone() {
     assert_eq!((reports[1].sequence, reports[1].downlink), (1, 100));
     let view = bench.up.session(seid.0).unwrap();
     assert_eq!(
-        (view.line.uplink.bytes, view.line.downlink.bytes),
+        (view.summary.uplink.bytes, view.summary.downlink.bytes),
         (100, 200)
     );
     bench.delete(CP, seid);
@@ -169,6 +169,9 @@ fn an_operators_query_brings_the_totals() {
     bench.settle();
     let notices: Vec<_> = std::iter::from_fn(|| bench.up.next_event()).collect();
     assert!(notices.contains(&crate::SessionEvent::Queried(42)));
-    assert_eq!(bench.up.session(seid.0).unwrap().line.downlink.packets, 2);
+    assert_eq!(
+        bench.up.session(seid.0).unwrap().summary.downlink.packets,
+        2
+    );
     assert!(!bench.up.query(seid.0 + 1, 43, &mut bench.out));
 }

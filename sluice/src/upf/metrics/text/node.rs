@@ -36,8 +36,8 @@ fn in_use(page: &mut Page, s: &Snapshot) {
     let i = &s.in_use;
     let resources = [
         ("teids", i.teids),
-        ("pool_lines", i.pool_lines),
-        ("foreign_lines", i.foreign_lines),
+        ("pool_entries", i.pool_entries),
+        ("foreign_entries", i.foreign_entries),
         ("rule_blocks", i.blocks),
         ("flow_filters", i.flow_filters),
         ("meters", i.meters),

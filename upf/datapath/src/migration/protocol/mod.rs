@@ -18,7 +18,7 @@
 //! of the same thing: the owner is told to [`expect`](Moves::expect) the new producer, whose packets
 //! wait until a switch comes from the old one, behind its last packet.
 //!
-//! Nothing here knows rings, packets or lines, so the model check (`model`) explores exactly this
+//! Nothing here knows rings, packets or entries, so the model check (`model`) explores exactly this
 //! code.
 
 pub(crate) mod hold;

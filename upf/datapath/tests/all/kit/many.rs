@@ -100,7 +100,11 @@ impl World {
         let address = address(ue);
         let slot = u32::from(address) % SHARDS;
         let teid = self.kit.layout.teid(slot, 5).unwrap();
-        let dl = self.kit.layout.pool_line(INTERNET, address.into()).unwrap();
+        let dl = self
+            .kit
+            .layout
+            .pool_entry(INTERNET, address.into())
+            .unwrap();
         let ul = SessionEntry {
             ue_ip: address.into(),
             ..uplink(teid)

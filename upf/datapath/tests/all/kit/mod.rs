@@ -170,7 +170,7 @@ impl Kit {
     pub fn default_session(&mut self) -> Session {
         let slot = u32::from(UE) % SHARDS;
         let teid = self.layout.teid(slot, 5).unwrap();
-        let dl = self.layout.pool_line(INTERNET, u32::from(UE)).unwrap();
+        let dl = self.layout.pool_entry(INTERNET, u32::from(UE)).unwrap();
         let s = Session {
             teid,
             ul: slot,
@@ -228,7 +228,7 @@ pub struct Session {
 }
 
 pub fn set(at: u32, image: SessionEntry) -> Op {
-    Op::Line {
+    Op::Entry {
         at: EntryId(at),
         image,
         clocks: [Clock::Full; 2],

@@ -70,7 +70,7 @@ impl<N: Network> Admission<'_, N> {
             let claims = &mut *self.claims;
             let key = self
                 .resources
-                .prefix_key(instance, prefix, endpoint.line, claims);
+                .prefix_key(instance, prefix, endpoint.entry, claims);
             key.map_err(|denied| denial(rule, IeType::UE_IP_ADDRESS, denied))?;
         }
         Ok(())
@@ -94,7 +94,7 @@ impl<N: Network> Admission<'_, N> {
             let (ue, claims) = (&self.draft.ue, &mut *self.claims);
             let endpoint = self
                 .resources
-                .ue_line(self.shard, instance, ue, self.now_s, claims)
+                .ue_entry(self.shard, instance, ue, self.now_s, claims)
                 .map_err(|denied| denial(rule, IeType::UE_IP_ADDRESS, denied))?;
             let full = Refusal::full(Some(rule), Some(IeType::UE_IP_ADDRESS));
             self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;

@@ -65,13 +65,13 @@ impl RuleDecoder {
             2 => Origin::Foreign,
             _ => Origin::None,
         };
-        let line = eye.u32();
+        let entry = eye.u32();
         let mut blocks = [0; BLOCK_CHAIN];
         let len = usize::from((bits & !ENDPOINT_LINK_RULES) >> ENDPOINT_BLOCKS);
         blocks.iter_mut().take(len).for_each(|b| *b = eye.u32());
         Endpoint {
             key,
-            line: EntryId(line),
+            entry: EntryId(entry),
             origin,
             blocks,
             link_rules: bits & ENDPOINT_LINK_RULES != 0,

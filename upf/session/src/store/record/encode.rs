@@ -56,7 +56,7 @@ impl RuleEncoder<'_> {
                 pen.u8(instance);
             }
         }
-        pen.u32(endpoint.line.0);
+        pen.u32(endpoint.entry.0);
         let blocks = endpoint.blocks();
         blocks.for_each(|block| pen.u32(block));
     }

@@ -198,7 +198,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     let origins = vec![Origin::Slot, Origin::Pool, Origin::Foreign, Origin::None];
     let blocks = prop::collection::vec(1..u32::MAX, 0..=BLOCK_CHAIN);
     let rest = (prop::sample::select(origins), blocks, any::<bool>());
-    (key, any::<u32>(), rest).prop_map(|(key, line, (origin, list, link_rules))| {
+    (key, any::<u32>(), rest).prop_map(|(key, entry, (origin, list, link_rules))| {
         let mut blocks = [0; BLOCK_CHAIN];
         blocks
             .iter_mut()
@@ -206,7 +206,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
             .for_each(|(b, block)| *b = block);
         Endpoint {
             key,
-            line: EntryId(line),
+            entry: EntryId(entry),
             origin,
             blocks,
             link_rules,
