@@ -63,6 +63,17 @@ impl Meta {
         (self.key as u64) << 32 | self.outer_src as u64
     }
 
+    /// A plain IPv4 packet to an address, in host order, in a network instance; not placed yet.
+    #[inline(always)]
+    pub const fn to_address(address: u32, instance: u8) -> Self {
+        Self {
+            key: address,
+            local: instance,
+            arrival: Arrival::Plain,
+            ..Self::NONE
+        }
+    }
+
     /// A plain IPv6 packet to an address with this prefix in a network instance; not placed yet.
     #[inline(always)]
     pub const fn to_prefix(prefix: u64, instance: u8) -> Self {

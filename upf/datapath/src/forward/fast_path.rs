@@ -64,7 +64,7 @@ pub(super) struct Outer {
 impl Outer {
     /// Octets of the header.
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self.container {
             Some(_) => OUTER_IPV4_LEN,
             None => OUTER_IPV4_PLAIN_LEN,
@@ -90,41 +90,60 @@ impl<I: PortIo> Path<'_, I> {
         if entry.key != meta.key || entry.local() != meta.local {
             return None;
         }
-        let (adjacency, outer) = match meta.arrival {
-            Arrival::Tunnel => (uplink(entry, meta, inner, self.tables)?, None),
-            Arrival::Plain => {
-                let (adjacency, outer) = downlink(entry, meta, data, self.tables)?;
-                (adjacency, Some(outer))
-            }
-            Arrival::EndMarker | Arrival::PlainIpv6 => return None,
-        };
-        let len = usize::from(meta.inner_len);
-        let outer_len = outer.as_ref().map_or(0, Outer::len);
-        if len + outer_len > usize::from(adjacency.mtu()) || inner[ipv4::TTL] <= 1 {
+        if inner[ipv4::TTL] <= 1 {
             return None;
         }
-        let bytes = u32::from(meta.inner_len);
-        let (tat0, tat1) = match qer::rates(&entry.body, self.now_ns, bytes) {
-            Ok(clocks) => clocks,
-            Err(reason) => return Some(Err(reason)),
+        let way = match meta.arrival {
+            Arrival::Tunnel => (uplink(entry, meta, inner, self.tables)?, None),
+            Arrival::Plain => downlink(entry, meta, data, self.tables)?,
+            Arrival::EndMarker | Arrival::PlainIpv6 => return None,
         };
-        let frame = packet
-            .reframe(from, len, adjacency.header_len() + outer_len)
-            .ok()?;
-        (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
-        urr::charge(&mut entry.body, bytes);
-        if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
-            // It lives: its TTL was looked at.
-            let _ = decrement_ttl(inner);
-        }
-        let charge = UsageRef {
-            entry: meta.entry,
-            at: None,
-            len: bytes,
-        };
-        let tx_buffer = usize::from(adjacency.tx_buffer());
-        Some(Ok(TxDecision { tx_buffer, charge }))
+        // It lives: its TTL was looked at.
+        let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);
+        leave(packet, entry, meta, way, self.now_ns, age)
     }
+}
+
+/// What is before a packet: the next hop's frame header, and of a tunnel the outer header.
+pub(super) type Way = (Adjacency, Option<Outer>);
+
+/// The end of both fast ways: if the packet fits its link it pays its bit rates, gets its headers and is
+/// counted; `age` takes one from what it has to live. None if it is too long, and then nothing was done.
+#[inline(always)]
+pub(super) fn leave<P: Packet>(
+    packet: &mut P,
+    entry: &mut SessionEntry,
+    meta: &Meta,
+    (adjacency, outer): Way,
+    now_ns: u64,
+    age: impl FnOnce(&mut [u8]),
+) -> Option<Result<TxDecision, DropReason>> {
+    let len = usize::from(meta.inner_len);
+    let outer_len = outer.as_ref().map_or(0, Outer::len);
+    if len + outer_len > usize::from(adjacency.mtu()) {
+        return None;
+    }
+    let bytes = u32::from(meta.inner_len);
+    let (tat0, tat1) = match qer::rates(&entry.body, now_ns, bytes) {
+        Ok(clocks) => clocks,
+        Err(reason) => return Some(Err(reason)),
+    };
+    let headers = adjacency.header_len() + outer_len;
+    let frame = packet
+        .reframe(usize::from(meta.inner_at), len, headers)
+        .ok()?;
+    (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
+    urr::charge(&mut entry.body, bytes);
+    if let Some(inner) = write(frame, adjacency, outer, len) {
+        age(inner);
+    }
+    let charge = UsageRef {
+        entry: meta.entry,
+        at: None,
+        len: bytes,
+    };
+    let tx_buffer = usize::from(adjacency.tx_buffer());
+    Some(Ok(TxDecision { tx_buffer, charge }))
 }
 
 /// The inner packet is sound and the UE's, and its route is known.
@@ -157,7 +176,7 @@ fn downlink(
     meta: &Meta,
     inner: &[u8],
     tables: &Tables,
-) -> Option<(Adjacency, Outer)> {
+) -> Option<Way> {
     if !entry.head.flags.agree(DOWNLINK_IPV4) {
         return None;
     }
@@ -171,7 +190,7 @@ pub(super) fn tunnel(
     entry: &SessionEntry,
     (flow_hash, inner_tos): (u32, u8),
     tables: &Tables,
-) -> Option<(Adjacency, Outer)> {
+) -> Option<Way> {
     let front = tables.tunnel_adjacency(entry.body.peer())?;
     let marks = entry.head.flags.has(Flags::MARK_QFI);
     let from = FromInner {
@@ -189,7 +208,7 @@ pub(super) fn tunnel(
             false => None,
         },
     };
-    Some((front.adjacency, outer))
+    Some((front.adjacency, Some(outer)))
 }
 
 /// The QFI is the rule's.
@@ -200,7 +219,7 @@ pub(super) fn matches(head: Head, meta: &Meta) -> bool {
 
 /// The headers; gives the inner packet behind them. Lengths were seen to before, so nothing is left out.
 #[inline(always)]
-pub(super) fn write(
+fn write(
     frame: &mut [u8],
     adjacency: Adjacency,
     outer: Option<Outer>,

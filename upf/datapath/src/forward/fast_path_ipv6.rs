@@ -1,17 +1,14 @@
 //! Fast path for inner IPv6: as for IPv4, all is looked at first, then all is written.
 
 use crate::drop::DropReason;
-use crate::forward::fast_path::{DOWNLINK_IPV6, Outer, UPLINK_IPV6, matches, tunnel, write};
+use crate::forward::fast_path::{DOWNLINK_IPV6, UPLINK_IPV6, Way, leave, matches, tunnel};
 use crate::forward::outer_header_removal::{Destination, flow_hash_of_ipv6};
 use crate::forward::path::{Path, TxDecision};
-use crate::forward::qer;
-use crate::forward::urr;
 use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
 use crate::tables::{Route, Tables};
 use crate::tx::adjacency::Adjacency;
-use crate::tx::transmit::UsageRef;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::ipv6::{Ipv6, decrement_hop_limit};
 
@@ -33,40 +30,19 @@ impl<I: PortIo> Path<'_, I> {
         if entry.local() != meta.local || inner.hop_limit() <= 1 {
             return None;
         }
-        let (adjacency, outer) = match meta.arrival {
+        let way = match meta.arrival {
             Arrival::Tunnel => (uplink(entry, meta, &inner, self.tables)?, None),
-            Arrival::PlainIpv6 => {
-                let (adjacency, outer) = downlink(entry, meta, &inner, self.tables)?;
-                (adjacency, Some(outer))
-            }
+            Arrival::PlainIpv6 => downlink(entry, meta, &inner, self.tables)?,
             Arrival::Plain | Arrival::EndMarker => return None,
         };
-        let len = inner.total_len();
-        let outer_len = outer.as_ref().map_or(0, Outer::len);
-        if len + outer_len > usize::from(adjacency.mtu()) {
-            return None;
-        }
-        let bytes = len as u32;
-        let (tat0, tat1) = match qer::rates(&entry.body, self.now_ns, bytes) {
-            Ok(clocks) => clocks,
-            Err(reason) => return Some(Err(reason)),
+        // What lies behind the packet, as the padding of a short frame does, is not its own.
+        let meta = Meta {
+            inner_len: u16::try_from(inner.total_len()).ok()?,
+            ..*meta
         };
-        let frame = packet
-            .reframe(from, len, adjacency.header_len() + outer_len)
-            .ok()?;
-        (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
-        urr::charge(&mut entry.body, bytes);
-        if let Some(inner) = write(frame, adjacency, outer, len).and_then(|i| i.first_chunk_mut()) {
-            // It lives: its hop limit was looked at.
-            let _ = decrement_hop_limit(inner);
-        }
-        let charge = UsageRef {
-            entry: meta.entry,
-            at: None,
-            len: bytes,
-        };
-        let tx_buffer = usize::from(adjacency.tx_buffer());
-        Some(Ok(TxDecision { tx_buffer, charge }))
+        // It lives: its hop limit was looked at.
+        let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_hop_limit);
+        leave(packet, entry, &meta, way, self.now_ns, age)
     }
 }
 
@@ -98,7 +74,7 @@ fn downlink(
     meta: &Meta,
     inner: &Ipv6<'_>,
     tables: &Tables,
-) -> Option<(Adjacency, Outer)> {
+) -> Option<Way> {
     let is_ues = entry.ue_prefix != 0 && entry.ue_prefix == meta.prefix();
     if !is_ues || !entry.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
         return None;

@@ -1,8 +1,7 @@
 //! Parse: frame class, and packet metadata of user traffic.
 
 use crate::drop::DropReason;
-use crate::ids::EntryId;
-use crate::meta::{Arrival, Meta, NO_QFI};
+use crate::meta::{Arrival, Meta};
 use crate::rx::gtpu;
 use crate::tables::{Interface, InterfaceId, Tables};
 use sluice_port::PortId;
@@ -88,17 +87,10 @@ fn ipv4(
     }
     let instance = interface.instance.ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
-        key: dst,
-        entry: EntryId(0),
-        outer_src: 0,
         inner_at: at as u16,
         inner_len: ip.total_len(),
-        qfi: NO_QFI,
         interface: id,
-        local: instance.0,
-        arrival: Arrival::Plain,
-        fast_path: false,
-        traced: 0,
+        ..Meta::to_address(dst, instance.0)
     }))
 }
 
@@ -108,8 +100,7 @@ fn ipv6(
     id: InterfaceId,
     interface: &Interface,
 ) -> Result<Class, DropReason> {
-    let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
-    let ip = Ipv6::parse(packet).map_err(broken_ipv6)?;
+    let ip = whole_ipv6(frame, at)?;
     let dst = ip.destination();
     let is_ours = interface.addresses_ipv6.contains(&dst);
     if is_ours || dst.is_multicast() || dst.is_unicast_link_local() {
@@ -132,13 +123,18 @@ fn ipv6_group(
     id: InterfaceId,
     interface: &Interface,
 ) -> Result<Class, DropReason> {
-    let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
-    let ip = Ipv6::parse(packet).map_err(broken_ipv6)?;
+    let ip = whole_ipv6(frame, at)?;
     let is_asked = !interface.addresses_ipv6.is_empty() && is_neighbour_discovery(&ip);
     match is_asked {
         true => Ok(Class::Control(id)),
         false => Err(DropReason::NotOurMac),
     }
+}
+
+#[inline]
+fn whole_ipv6(frame: &[u8], at: usize) -> Result<Ipv6<'_>, DropReason> {
+    let packet = frame.get(at..).ok_or(DropReason::Ipv6Header)?;
+    Ipv6::parse(packet).map_err(broken_ipv6)
 }
 
 #[cold]
@@ -199,7 +195,6 @@ fn to_tunnel(
     };
     Ok(Class::User(Meta {
         key: pdu.teid,
-        entry: EntryId(0),
         outer_src: ip.source_u32(),
         inner_at: (at + ip.header_len() + udp::HEADER_LEN) as u16 + pdu.payload_at,
         inner_len: pdu.payload_len,
@@ -207,8 +202,7 @@ fn to_tunnel(
         interface: id,
         local,
         arrival,
-        fast_path: false,
-        traced: 0,
+        ..Meta::NONE
     }))
 }
 
