@@ -9,16 +9,16 @@
 
 mod build;
 
+pub use crate::icmp_common::{Echo, EchoKind, HEADER_LEN};
 pub use build::{
-    EchoKind, TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
+    TimeExceeded, Unreachable, may_answer_with_error, turn_into_reply,
     write_destination_unreachable, write_echo, write_time_exceeded,
 };
 
 use crate::checksum::Sum;
+use crate::icmp_common::Fields;
 use core::fmt;
 
-/// Octets before the data.
-pub const HEADER_LEN: usize = 8;
 /// The most octets of a packet that an error quotes: 576 in all, IPv4 and ICMP header included
 /// (RFC 1812, 4.3.2.3).
 pub const MAX_QUOTE_LEN: usize = 576 - crate::ipv4::HEADER_LEN - HEADER_LEN;
@@ -57,17 +57,6 @@ impl fmt::Display for IcmpError {
 }
 
 impl core::error::Error for IcmpError {}
-
-/// Identifier, sequence number and data of an echo message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Echo<'a> {
-    /// Names the asking process; what NAPT translates instead of a port (RFC 3022, 2.2).
-    pub identifier: u16,
-    /// Counts the requests.
-    pub sequence: u16,
-    /// Returned unchanged by the reply.
-    pub data: &'a [u8],
-}
 
 /// What an ICMP message says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,10 +113,7 @@ impl<'a> Message<'a> {
 
 /// A message as it lies in its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Icmp<'a> {
-    header: &'a [u8; HEADER_LEN],
-    body: &'a [u8],
-}
+pub struct Icmp<'a>(Fields<'a>);
 
 impl<'a> Icmp<'a> {
     /// Reads a message, the whole payload of its IPv4 packet, and verifies its checksum.
@@ -135,41 +121,35 @@ impl<'a> Icmp<'a> {
     /// # Errors
     /// [`IcmpError`] if it is too short or damaged.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, IcmpError> {
-        let (header, body) = bytes.split_first_chunk().ok_or(IcmpError::Truncated)?;
+        let fields = Fields::split(bytes).ok_or(IcmpError::Truncated)?;
         if !Sum::of(bytes).verifies() {
             return Err(IcmpError::Checksum);
         }
-        Ok(Self { header, body })
+        Ok(Self(fields))
     }
 
     /// The type octet.
     pub const fn kind(&self) -> u8 {
-        self.header[0]
+        self.0.kind()
     }
 
     /// The code octet.
     pub const fn code(&self) -> u8 {
-        self.header[1]
+        self.0.code()
     }
 
     /// The message by its type.
     pub fn message(&self) -> Message<'a> {
-        let [kind, code, _, _, a, b, c, d] = *self.header;
-        let (upper, lower) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        let echo = Echo {
-            identifier: upper,
-            sequence: lower,
-            data: self.body,
-        };
-        let original = self.body;
-        match kind {
-            ECHO_REQUEST => Message::EchoRequest(echo),
-            ECHO_REPLY => Message::EchoReply(echo),
+        let (code, original) = (self.code(), self.0.body);
+        match self.kind() {
+            ECHO_REQUEST => Message::EchoRequest(self.0.echo()),
+            ECHO_REPLY => Message::EchoReply(self.0.echo()),
             DESTINATION_UNREACHABLE => {
-                let next_hop_mtu = if code == 4 { lower } else { 0 };
+                let [_, _, m0, m1] = self.0.word();
+                let next_hop_mtu = if code == 4 { [m0, m1] } else { [0; 2] };
                 Message::DestinationUnreachable {
                     code,
-                    next_hop_mtu,
+                    next_hop_mtu: u16::from_be_bytes(next_hop_mtu),
                     original,
                 }
             }

@@ -20,13 +20,12 @@ pub use discovery::{
 pub use option::{DiscoveryOption, DiscoveryOptions, OptionError};
 pub use router::{MAX_RDNSS, PrefixInformation, RouterAdvertisement};
 
-pub use crate::icmp::{Echo, EchoKind};
+pub use crate::icmp_common::{Echo, EchoKind, HEADER_LEN};
 
+use crate::icmp_common::Fields;
 use crate::ipv6::{Ipv6, MIN_MTU, Protocol, pseudo_header_sum};
 use core::fmt;
 
-/// Octets before the data.
-pub const HEADER_LEN: usize = 8;
 /// The most octets of a packet that an error quotes: 1280 in all, IPv6 and ICMPv6 header included
 /// (RFC 4443, 2.4 (c)).
 pub const MAX_QUOTE_LEN: usize = MIN_MTU - crate::ipv6::HEADER_LEN - HEADER_LEN;
@@ -139,10 +138,7 @@ impl<'a> Message<'a> {
 
 /// A message as it lies in its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Icmpv6<'a> {
-    header: &'a [u8; HEADER_LEN],
-    body: &'a [u8],
-}
+pub struct Icmpv6<'a>(Fields<'a>);
 
 impl<'a> Icmpv6<'a> {
     /// Reads the message in a packet, behind its extension headers, and verifies its checksum.
@@ -158,48 +154,41 @@ impl<'a> Icmpv6<'a> {
             return Err(Icmpv6Error::Fragment);
         }
         let bytes = upper.payload;
-        let (header, body) = bytes.split_first_chunk().ok_or(Icmpv6Error::Truncated)?;
+        let fields = Fields::split(bytes).ok_or(Icmpv6Error::Truncated)?;
         let (source, destination) = (packet.source(), packet.destination());
         let sum = pseudo_header_sum(source, destination, upper.protocol, bytes.len() as u32);
         if !sum.add_bytes(bytes).verifies() {
             return Err(Icmpv6Error::Checksum);
         }
-        Ok(Self { header, body })
+        Ok(Self(fields))
     }
 
     /// The type octet.
     pub const fn kind(&self) -> u8 {
-        self.header[0]
+        self.0.kind()
     }
 
     /// The code octet.
     pub const fn code(&self) -> u8 {
-        self.header[1]
+        self.0.code()
     }
 
     /// What follows the first 8 octets.
     pub const fn body(&self) -> &'a [u8] {
-        self.body
+        self.0.body
     }
 
     /// The four octets between checksum and body.
     const fn word(&self) -> [u8; 4] {
-        let [_, _, _, _, word @ ..] = *self.header;
-        word
+        self.0.word()
     }
 
     /// The message by its type.
     pub fn message(&self) -> Message<'a> {
-        let (kind, code, original) = (self.kind(), self.code(), self.body);
-        let [i0, i1, s0, s1] = self.word();
-        let echo = Echo {
-            identifier: u16::from_be_bytes([i0, i1]),
-            sequence: u16::from_be_bytes([s0, s1]),
-            data: self.body,
-        };
-        match kind {
-            ECHO_REQUEST => Message::EchoRequest(echo),
-            ECHO_REPLY => Message::EchoReply(echo),
+        let (code, original) = (self.code(), self.0.body);
+        match self.kind() {
+            ECHO_REQUEST => Message::EchoRequest(self.0.echo()),
+            ECHO_REPLY => Message::EchoReply(self.0.echo()),
             DESTINATION_UNREACHABLE => Message::DestinationUnreachable { code, original },
             PACKET_TOO_BIG => Message::PacketTooBig {
                 mtu: u32::from_be_bytes(self.word()),

@@ -12,6 +12,7 @@ pub mod eth;
 pub mod flow_description;
 pub mod gtpu;
 pub mod icmp;
+mod icmp_common;
 pub mod icmpv6;
 pub mod ids;
 pub mod ipv4;

@@ -1,21 +1,13 @@
 //! Building ICMP messages.
 
 use super::{
-    DESTINATION_UNREACHABLE, ECHO_REPLY, ECHO_REQUEST, Echo, HEADER_LEN, MAX_QUOTE_LEN,
+    DESTINATION_UNREACHABLE, ECHO_REPLY, ECHO_REQUEST, Echo, EchoKind, HEADER_LEN, MAX_QUOTE_LEN,
     TIME_EXCEEDED, is_error,
 };
-use crate::checksum::{Sum, update_u16};
+use crate::checksum::Sum;
+use crate::icmp_common;
 use crate::ipv4::{Ipv4, Protocol};
 use crate::udp::not_zero;
-
-/// Which of the two echo messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EchoKind {
-    /// Answer, please.
-    Request,
-    /// The answer.
-    Reply,
-}
 
 /// Why a packet could not be delivered (RFC 792; RFC 1812, 5.2.7.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,9 +44,7 @@ pub fn write_echo(out: &mut [u8], kind: EchoKind, echo: &Echo<'_>) -> Option<usi
         EchoKind::Request => ECHO_REQUEST,
         EchoKind::Reply => ECHO_REPLY,
     };
-    let [i0, i1] = echo.identifier.to_be_bytes();
-    let [s0, s1] = echo.sequence.to_be_bytes();
-    write(out, [kind, 0, 0, 0, i0, i1, s0, s1], echo.data)
+    write(out, echo.header(kind), echo.data)
 }
 
 /// Turns an echo request, in place, into the reply to it; `false`, and nothing changed, if
@@ -64,18 +54,7 @@ pub fn write_echo(out: &mut [u8], kind: EchoKind, echo: &Echo<'_>) -> Option<usi
 /// comes out 0 it is written in its other notation, ffff: they differ only in a message of nothing
 /// but zeros, whose checksum is ffff (RFC 1624, 3).
 pub fn turn_into_reply(message: &mut [u8]) -> bool {
-    let Some(header) = message.first_chunk_mut::<HEADER_LEN>() else {
-        return false;
-    };
-    if header[0] != ECHO_REQUEST {
-        return false;
-    }
-    let old = u16::from_be_bytes([header[0], header[1]]);
-    header[0] = ECHO_REPLY;
-    let new = u16::from_be_bytes([header[0], header[1]]);
-    let checksum = update_u16(u16::from_be_bytes([header[2], header[3]]), old, new);
-    [header[2], header[3]] = not_zero(checksum).to_be_bytes();
-    true
+    icmp_common::turn_into_reply(message, [ECHO_REQUEST, ECHO_REPLY], not_zero)
 }
 
 /// Writes Destination Unreachable about `original`, an IPv4 packet, of which it quotes at most

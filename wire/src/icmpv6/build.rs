@@ -4,8 +4,9 @@ use super::{
     DESTINATION_UNREACHABLE, ECHO_REPLY, ECHO_REQUEST, Echo, EchoKind, HEADER_LEN, MAX_QUOTE_LEN,
     PACKET_TOO_BIG, REDIRECT, TIME_EXCEEDED, is_error,
 };
-use crate::checksum::update_u16;
+use crate::icmp_common;
 use crate::ipv6::{Ipv6, Protocol, pseudo_header_sum};
+use core::convert::identity;
 use core::net::Ipv6Addr;
 
 /// The errors that a router reports to the sender of a packet (RFC 4443, 3).
@@ -54,10 +55,8 @@ pub fn write_echo(
         EchoKind::Request => ECHO_REQUEST,
         EchoKind::Reply => ECHO_REPLY,
     };
-    let [i0, i1] = echo.identifier.to_be_bytes();
-    let [s0, s1] = echo.sequence.to_be_bytes();
     let mut out = Out::new(out);
-    out.put(&[kind, 0, 0, 0, i0, i1, s0, s1])?;
+    out.put(&echo.header(kind))?;
     out.put(echo.data)?;
     out.finish(source, destination)
 }
@@ -85,18 +84,7 @@ pub fn write_error(
 /// The checksum is mended for addresses that change places, which leaves their sum alone; so a
 /// damaged request stays damaged. A reply to a group has another source, and is written anew.
 pub fn turn_into_reply(message: &mut [u8]) -> bool {
-    let Some(header) = message.first_chunk_mut::<HEADER_LEN>() else {
-        return false;
-    };
-    if header[0] != ECHO_REQUEST {
-        return false;
-    }
-    let old = u16::from_be_bytes([header[0], header[1]]);
-    header[0] = ECHO_REPLY;
-    let new = u16::from_be_bytes([header[0], header[1]]);
-    let checksum = update_u16(u16::from_be_bytes([header[2], header[3]]), old, new);
-    [header[2], header[3]] = checksum.to_be_bytes();
-    true
+    icmp_common::turn_into_reply(message, [ECHO_REQUEST, ECHO_REPLY], identity)
 }
 
 /// Whether `error` about `packet` may be sent at all (RFC 4443, 2.4 (e)): not about ICMPv6 errors and

@@ -171,12 +171,7 @@ fn uplink(
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink(
-    entry: &SessionEntry,
-    meta: &Meta,
-    inner: &[u8],
-    tables: &Tables,
-) -> Option<Way> {
+fn downlink(entry: &SessionEntry, meta: &Meta, inner: &[u8], tables: &Tables) -> Option<Way> {
     if !entry.head.flags.agree(DOWNLINK_IPV4) {
         return None;
     }

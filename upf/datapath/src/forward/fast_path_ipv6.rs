@@ -69,12 +69,7 @@ fn uplink(
 
 /// The peer is known, and what the outer header says.
 #[inline(always)]
-fn downlink(
-    entry: &SessionEntry,
-    meta: &Meta,
-    inner: &Ipv6<'_>,
-    tables: &Tables,
-) -> Option<Way> {
+fn downlink(entry: &SessionEntry, meta: &Meta, inner: &Ipv6<'_>, tables: &Tables) -> Option<Way> {
     let is_ues = entry.ue_prefix != 0 && entry.ue_prefix == meta.prefix();
     if !is_ues || !entry.head.flags.agree(DOWNLINK_IPV6) || stays(inner.source_prefix()) {
         return None;
