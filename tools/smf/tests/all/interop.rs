@@ -1,12 +1,10 @@
-//! Dialects beside what the live SMFs sent, IE by IE.
-//!
-//! The octets of live SMFs are not part of the repository; they lie beside it in
-//! `shared/interop`, in a folder above. SEIDs, TEIDs, addresses and digits of subscribers are not compared.
+//! Dialects beside what the live SMFs sent, IE by IE; SEIDs, TEIDs, addresses and digits of subscribers are not
+//! compared.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::recorded::recorded;
 use crate::common::{N3, SMF, gnb, tunnel};
 use sluice_smf::encode::{encode_deletion, encode_establishment, encode_modification};
 use sluice_smf::{
@@ -19,25 +17,6 @@ use sluice_wire::pfcp::value::{BitRate, SNssai};
 
 const UE: Ipv4Addr = Ipv4Addr::new(10, 45, 0, 50);
 const UE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xcafe, 1, 0, 0, 0, 2);
-
-/// Messages of a file by their names; `None` where the files are not there.
-fn live(file: &str) -> Option<Vec<(String, Vec<u8>)>> {
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut folders = above.map(|folder| folder.join("shared/interop"));
-    let Some(folder) = folders.find(|folder| folder.is_dir()) else {
-        println!("skipped: no shared/interop beside the repository");
-        return None;
-    };
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let messages = lines.map(|line| {
-        let (name, hex) = line.rsplit_once(' ').unwrap();
-        let octets = (0..hex.len()).step_by(2);
-        let octets = octets.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
-        (name.to_owned(), octets.collect())
-    });
-    Some(messages.collect())
-}
 
 /// Header and IEs, one a line: depth, type, length, and the value as far as it is compared.
 fn lines(message: &[u8]) -> Vec<String> {
@@ -163,7 +142,7 @@ fn same(live: &[u8], ours: &[u8], what: &str) {
 
 #[test]
 fn open5gs_dialect_attaches_ipv4_as_open5gs_does() {
-    let Some(live) = live("open5gs-ipv4.txt") else {
+    let Some(live) = recorded("open5gs-ipv4.txt") else {
         return;
     };
     let (dialect, plan) = (Dialect::Open5gs, plan(UeAddresses::V4(UE)));
@@ -186,7 +165,7 @@ fn open5gs_dialect_attaches_ipv4_as_open5gs_does() {
 
 #[test]
 fn open5gs_dialect_names_ipv6_prefixes_as_open5gs_does() {
-    let Some(live) = live("open5gs-ipv4v6.txt") else {
+    let Some(live) = recorded("open5gs-ipv4v6.txt") else {
         return;
     };
     let all = [
@@ -211,7 +190,7 @@ fn open5gs_dialect_names_ipv6_prefixes_as_open5gs_does() {
 
 #[test]
 fn open5gs_dialect_adds_a_dedicated_flow_as_open5gs_does() {
-    let Some(live) = live("open5gs-flow.txt") else {
+    let Some(live) = recorded("open5gs-flow.txt") else {
         return;
     };
     let mut plan = plan(UeAddresses::V4(UE));
@@ -252,7 +231,7 @@ fn default_subscriber() -> Flow {
 
 #[test]
 fn free5gc_dialect_speaks_as_free5gc_does_with_and_without_urrs_and_filter() {
-    let Some(live) = live("free5gc.txt") else {
+    let Some(live) = recorded("free5gc.txt") else {
         return;
     };
     for (measured, filtered) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -1,6 +1,7 @@
 //! Responses to packets for Sluice's own addresses: ARP, ICMP echo, and IPv6 and GTP-U signalling further
 //! on.
 
+use super::way_back::{Arrived, From};
 use super::{Control, Event};
 use crate::frame::{self, Flow, Frames};
 use core::net::Ipv4Addr;
@@ -19,45 +20,12 @@ use sluice_wire::udp::Udp;
 /// Longest ICMP error: header and 576 bytes in all (RFC 1812, 4.3.2.3).
 const ICMP_ERROR_MAX: usize = 600;
 
-/// A packet to one of our addresses and whom to answer.
-pub(super) struct Arrived<'a> {
-    pub id: InterfaceId,
-    pub interface: &'a Interface,
-    pub from: From,
-    pub ip: Ipv4<'a>,
-    /// The packet that `ip` is a view of, without padding.
-    pub packet: &'a [u8],
-}
-
-/// Where a packet came from.
-#[derive(Clone, Copy)]
-pub(super) enum From {
-    /// A station on the link.
-    Link(MacAddr),
-    /// A UE, through its session.
-    Ue,
-}
-
-impl Arrived<'_> {
-    /// The way back. To a UE it leads through the path, as if the data network had answered.
-    pub fn back(&self) -> Flow {
-        let mac = match self.from {
-            From::Link(mac) => mac,
-            From::Ue => MacAddr(self.interface.mac),
-        };
-        Flow {
-            mac,
-            source: self.ip.destination(),
-            destination: self.ip.source(),
-        }
-    }
-
-    /// Sends an answer back.
-    pub fn send(&self, frame: &[u8], out: &mut impl Frames) {
-        match self.from {
-            From::Link(_) => out.transmit(self.id, frame),
-            From::Ue => out.receive(self.interface.port, frame),
-        }
+/// The way back of an answer.
+pub(super) fn back(arrived: &Arrived<'_, Ipv4<'_>>) -> Flow {
+    Flow {
+        mac: arrived.mac(),
+        source: arrived.ip.destination(),
+        destination: arrived.ip.source(),
     }
 }
 
@@ -201,7 +169,11 @@ impl Control {
             .any(|p| p.contains(u32::from(address)))
     }
 
-    fn icmp_echo(&mut self, arrived: &Arrived<'_>, out: &mut impl Frames) -> Option<Event> {
+    fn icmp_echo(
+        &mut self,
+        arrived: &Arrived<'_, Ipv4<'_>>,
+        out: &mut impl Frames,
+    ) -> Option<Event> {
         let mut message = frame::Frame::new();
         if Icmp::parse(arrived.ip.payload()).is_err() {
             return self.ignore();
@@ -211,7 +183,7 @@ impl Control {
         {
             return self.ignore();
         }
-        let frame = frame::ipv4(arrived.interface, &arrived.back(), Protocol::ICMP, &message);
+        let frame = frame::ipv4(arrived.interface, &back(arrived), Protocol::ICMP, &message);
         if let Some(frame) = frame {
             self.counters.icmp_echo_replies += 1;
             arrived.send(&frame, out);
@@ -223,7 +195,7 @@ impl Control {
     pub(super) fn unreachable(
         &mut self,
         now_ns: u64,
-        arrived: &Arrived<'_>,
+        arrived: &Arrived<'_, Ipv4<'_>>,
         reason: Unreachable,
         out: &mut impl Frames,
     ) {
@@ -238,7 +210,7 @@ impl Control {
         let mut message = [0; ICMP_ERROR_MAX];
         let written = write_destination_unreachable(&mut message, reason, arrived.packet);
         let frame = written.and_then(|len| {
-            let flow = arrived.back();
+            let flow = back(arrived);
             frame::ipv4(
                 arrived.interface,
                 &flow,
@@ -293,34 +265,16 @@ impl Control {
         message: &[u8],
         out: &mut impl Frames,
     ) -> Option<()> {
-        if let Some(id) = self.ue_side(to) {
-            let interface = self.interface(id)?;
-            let source = *interface.addresses.first()?;
-            let flow = Flow {
-                mac: MacAddr(interface.mac),
-                source,
-                destination: to,
-            };
-            let frame = frame::ipv4(&interface, &flow, Protocol::ICMP, message)?;
-            self.counters.icmp_errors += 1;
-            out.receive(interface.port, &frame);
-            return Some(());
-        }
-        let (id, station) = self.directory.plain_towards(to.into())?;
-        let interface = self.interface(id)?;
-        let Some(mac) = self.directory.neighbours.mac(id, station) else {
-            let question = self.directory.want(id, station, now_ns)?;
-            self.ask(question, out);
-            return None;
-        };
+        let ue_side = self.ue_side(to);
+        let (id, interface, way) = self.way_to_sender(now_ns, to.into(), ue_side, out)?;
         let flow = Flow {
-            mac,
+            mac: way.mac(&interface),
             source: *interface.addresses.first()?,
             destination: to,
         };
         let frame = frame::ipv4(&interface, &flow, Protocol::ICMP, message)?;
         self.counters.icmp_errors += 1;
-        out.transmit(id, &frame);
+        way.send(id, &interface, &frame, out);
         Some(())
     }
 

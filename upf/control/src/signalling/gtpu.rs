@@ -1,6 +1,7 @@
 //! GTP-U signalling (TS 29.281, clauses 7.2 and 7.3) at our own addresses.
 
-use super::answer::Arrived;
+use super::answer::back;
+use super::way_back::Arrived;
 use super::{Control, Event};
 use crate::frame::{self, Flow, Frames};
 use core::net::IpAddr;
@@ -12,13 +13,14 @@ use sluice_wire::gtpu::{
 };
 use sluice_wire::icmp::Unreachable;
 use sluice_wire::ids::Teid;
+use sluice_wire::ipv4::Ipv4;
 use sluice_wire::udp::{Udp, UdpHeader};
 
 impl Control {
     pub(super) fn udp(
         &mut self,
         now_ns: u64,
-        arrived: &Arrived<'_>,
+        arrived: &Arrived<'_, Ipv4<'_>>,
         udp: &Udp<'_>,
         out: &mut impl Frames,
     ) -> Option<Event> {
@@ -53,7 +55,7 @@ impl Control {
     fn gtpu(
         &mut self,
         now_ns: u64,
-        arrived: &Arrived<'_>,
+        arrived: &Arrived<'_, Ipv4<'_>>,
         udp: &Udp<'_>,
         message: &Message<'_>,
         out: &mut impl Frames,
@@ -82,7 +84,11 @@ impl Control {
 
     /// Taken seriously only from the peer that the tunnel leads to: the address inside must be
     /// the one that it came from.
-    fn indicated(&mut self, arrived: &Arrived<'_>, indication: &ErrorIndication) -> Option<Event> {
+    fn indicated(
+        &mut self,
+        arrived: &Arrived<'_, Ipv4<'_>>,
+        indication: &ErrorIndication,
+    ) -> Option<Event> {
         let peer = arrived.ip.source();
         let teid = Teid::new(indication.teid);
         match teid {
@@ -97,12 +103,18 @@ impl Control {
         }
     }
 
-    fn reply(&self, arrived: &Arrived<'_>, port: u16, payload: &[u8], out: &mut impl Frames) {
+    fn reply(
+        &self,
+        arrived: &Arrived<'_, Ipv4<'_>>,
+        port: u16,
+        payload: &[u8],
+        out: &mut impl Frames,
+    ) {
         let ports = UdpHeader {
             source_port: PORT,
             destination_port: port,
         };
-        if let Some(frame) = frame::udp(arrived.interface, &arrived.back(), ports, payload) {
+        if let Some(frame) = frame::udp(arrived.interface, &back(arrived), ports, payload) {
             arrived.send(&frame, out);
         }
     }
@@ -119,11 +131,7 @@ impl Control {
         let station = self
             .directory
             .station_towards(notice.interface, notice.peer.into())?;
-        let Some(mac) = self.directory.neighbours.mac(notice.interface, station) else {
-            let question = self.directory.want(notice.interface, station, now_ns)?;
-            self.ask(question, out);
-            return None;
-        };
+        let mac = self.mac_or_ask(now_ns, notice.interface, station, out)?;
         let indication = ErrorIndication {
             teid: notice.teid,
             peer: IpAddr::V4(notice.local),

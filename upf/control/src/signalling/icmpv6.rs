@@ -1,6 +1,6 @@
 //! ICMPv6 (RFC 4443) at our own addresses: echo, and errors for UEs and towards the data network.
 
-use super::answer::From;
+use super::way_back::{Arrived, From};
 use super::{Control, PrefixOwners};
 use crate::frame::{self, FlowIpv6, Frames};
 use core::net::Ipv6Addr;
@@ -16,41 +16,19 @@ use sluice_wire::ipv6::{Ipv6, MIN_MTU, Protocol, pseudo_header_sum};
 /// Hop limit of what may leave the link.
 const HOP_LIMIT: u8 = 64;
 
-/// A packet to one of our addresses and whom to answer.
-struct Arrived<'a> {
-    id: InterfaceId,
-    interface: &'a Interface,
-    from: From,
-    ip: Ipv6<'a>,
-    /// The packet that `ip` is a view of, without padding.
-    packet: &'a [u8],
-}
-
-impl Arrived<'_> {
-    /// The way back. To a UE it leads through the path, as if the data network had answered.
-    fn back(&self) -> FlowIpv6 {
-        let mac = match self.from {
-            From::Link(mac) => mac,
-            From::Ue => MacAddr(self.interface.mac),
-        };
-        FlowIpv6 {
-            mac,
-            source: self.ip.destination(),
-            destination: self.ip.source(),
-            hop_limit: HOP_LIMIT,
-        }
-    }
-
-    /// Sends an ICMPv6 message back; false if it is too long.
-    fn send(&self, message: &[u8], out: &mut impl Frames) -> bool {
-        let frame = frame::icmpv6(self.interface, &self.back(), message);
-        match (&frame, self.from) {
-            (Some(frame), From::Link(_)) => out.transmit(self.id, frame),
-            (Some(frame), From::Ue) => out.receive(self.interface.port, frame),
-            (None, _) => {}
-        }
-        frame.is_some()
-    }
+/// Sends an ICMPv6 message back; false if it is too long.
+fn send(arrived: &Arrived<'_, Ipv6<'_>>, message: &[u8], out: &mut impl Frames) -> bool {
+    let back = FlowIpv6 {
+        mac: arrived.mac(),
+        source: arrived.ip.destination(),
+        destination: arrived.ip.source(),
+        hop_limit: HOP_LIMIT,
+    };
+    let frame = frame::icmpv6(arrived.interface, &back, message);
+    frame.is_some_and(|frame| {
+        arrived.send(&frame, out);
+        true
+    })
 }
 
 fn whole<'a>(bytes: &'a [u8], ip: &Ipv6<'_>) -> &'a [u8] {
@@ -107,7 +85,12 @@ impl Control {
         self.answer_at_own_address(now_ns, &arrived, out);
     }
 
-    fn answer_at_own_address(&mut self, now_ns: u64, arrived: &Arrived<'_>, out: &mut impl Frames) {
+    fn answer_at_own_address(
+        &mut self,
+        now_ns: u64,
+        arrived: &Arrived<'_, Ipv6<'_>>,
+        out: &mut impl Frames,
+    ) {
         let (source, destination) = (arrived.ip.source(), arrived.ip.destination());
         let own = &arrived.interface.addresses_ipv6;
         let is_answerable = own.contains(&destination)
@@ -127,20 +110,25 @@ impl Control {
         }
     }
 
-    fn echo_ipv6(&mut self, arrived: &Arrived<'_>, out: &mut impl Frames) {
+    fn echo_ipv6(&mut self, arrived: &Arrived<'_, Ipv6<'_>>, out: &mut impl Frames) {
         let mut message = frame::Frame::new();
         // Behind extension headers, which the answer does not repeat.
         let request = arrived.ip.upper_layer().payload;
         let fits = message.try_extend_from_slice(request).is_ok();
         let is_reply = fits && turn_into_reply(&mut message);
-        match is_reply && arrived.send(&message, out) {
+        match is_reply && send(arrived, &message, out) {
             true => self.counters.icmpv6_echo_replies += 1,
             false => self.counters.ignored += 1,
         }
     }
 
     /// Nothing listens at our addresses: neither TCP nor UDP (RFC 4443, 3.1).
-    fn unreachable_ipv6(&mut self, now_ns: u64, arrived: &Arrived<'_>, out: &mut impl Frames) {
+    fn unreachable_ipv6(
+        &mut self,
+        now_ns: u64,
+        arrived: &Arrived<'_, Ipv6<'_>>,
+        out: &mut impl Frames,
+    ) {
         let error = ErrorMessage::PortUnreachable;
         if !may_answer_with_error(&arrived.ip, error) {
             self.counters.ignored += 1;
@@ -154,7 +142,7 @@ impl Control {
         let (from, to) = (arrived.ip.destination(), arrived.ip.source());
         let written = write_error(&mut message, from, to, error, arrived.packet);
         if let Some(message) = written.and_then(|len| message.get(..len))
-            && arrived.send(message, out)
+            && send(arrived, message, out)
         {
             self.counters.icmpv6_errors += 1;
         }
@@ -191,46 +179,15 @@ impl Control {
             return;
         }
         let original = whole(inner, &ip);
-        match self.ue_side_ipv6(source, owners) {
-            Some(id) => self.send_error_to_ue(id, source, error, original, out),
-            None => self.send_error_to_network(now_ns, source, error, original, out),
-        };
-    }
-
-    fn send_error_to_ue(
-        &mut self,
-        id: InterfaceId,
-        to: Ipv6Addr,
-        error: ErrorMessage,
-        original: &[u8],
-        out: &mut impl Frames,
-    ) -> Option<()> {
-        let interface = self.interface(id)?;
-        let frame = error_frame(&interface, MacAddr(interface.mac), to, error, original)?;
-        self.counters.icmpv6_errors += 1;
-        out.receive(interface.port, &frame);
-        Some(())
-    }
-
-    fn send_error_to_network(
-        &mut self,
-        now_ns: u64,
-        to: Ipv6Addr,
-        error: ErrorMessage,
-        original: &[u8],
-        out: &mut impl Frames,
-    ) -> Option<()> {
-        let (id, station) = self.directory.plain_towards(to.into())?;
-        let interface = self.interface(id)?;
-        let Some(mac) = self.directory.neighbours.mac(id, station) else {
-            let question = self.directory.want(id, station, now_ns)?;
-            self.ask(question, out);
-            return None;
-        };
-        let frame = error_frame(&interface, mac, to, error, original)?;
-        self.counters.icmpv6_errors += 1;
-        out.transmit(id, &frame);
-        Some(())
+        let ue_side = self.ue_side_ipv6(source, owners);
+        let way = self.way_to_sender(now_ns, source.into(), ue_side, out);
+        if let Some((id, interface, way)) = way
+            && let Some(frame) =
+                error_frame(&interface, way.mac(&interface), source, error, original)
+        {
+            self.counters.icmpv6_errors += 1;
+            way.send(id, &interface, &frame, out);
+        }
     }
 
     /// The plain interface behind which the path finds the UE with this address.

@@ -8,6 +8,7 @@ mod gtpu;
 mod icmpv6;
 mod rate;
 mod router_advertisement;
+mod way_back;
 
 use crate::config::ControlConfig;
 use crate::directory::{Directory, DirectoryError};

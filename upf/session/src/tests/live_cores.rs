@@ -1,34 +1,16 @@
-//! Messages that SMFs of others sent, replayed as they were recorded.
-//!
-//! They are not part of the repository: they lie in `shared/interop` in a folder above, a file for each core, a
-//! message a line, its name and its octets in hexadecimal. UP SEIDs stand in them as another UPF gave them, and are replaced.
+//! Messages that SMFs of others sent, replayed as they were recorded; UP SEIDs stand in them as another UPF gave
+//! them, and are replaced.
+
+#[path = "../../../../tools/smf/tests/all/common/recorded.rs"]
+mod recorded;
 
 use super::bench::*;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::{Cause, Header, IeType, MessageType, ie};
-use std::path::Path;
 
 /// The N3 address at which the UPF that was recorded had its F-TEIDs.
 const RECORDED_N3: [u8; 4] = [10, 100, 3, 1];
 const SMF: core::net::Ipv4Addr = core::net::Ipv4Addr::new(10, 100, 4, 2);
-
-fn messages(file: &str) -> Option<Vec<(String, Vec<u8>)>> {
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut folders = above.map(|folder| folder.join("shared/interop"));
-    let Some(folder) = folders.find(|folder| folder.is_dir()) else {
-        println!("skipped: no shared/interop beside the repository");
-        return None;
-    };
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let messages = lines.map(|line| {
-        let (name, octets) = line.rsplit_once(' ').unwrap();
-        let pairs = octets.as_bytes().chunks(2);
-        let octet = |pair| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
-        (name.to_owned(), at_our_n3(pairs.map(octet).collect()))
-    });
-    Some(messages.collect())
-}
 
 fn at_our_n3(mut message: Vec<u8>) -> Vec<u8> {
     let places = message.windows(4).enumerate();
@@ -41,11 +23,13 @@ fn at_our_n3(mut message: Vec<u8>) -> Vec<u8> {
 
 /// Sends all messages but those that are `passed` over; all must be accepted.
 fn replay(file: &str, passed: impl Fn(&str) -> bool) {
-    let Some(messages) = messages(file) else {
+    let Some(messages) = recorded::recorded(file) else {
         return;
     };
+    let messages = messages.into_iter().filter(|(name, _)| !passed(name));
     let (mut bench, mut seid) = (Bench::new(), [0; 8]);
-    for (name, mut message) in messages.into_iter().filter(|(name, _)| !passed(name)) {
+    for (name, message) in messages {
+        let mut message = at_our_n3(message);
         let kind = Header::parse(&message).unwrap().0.message_type;
         let names_session = [
             MessageType::SESSION_MODIFICATION_REQUEST,

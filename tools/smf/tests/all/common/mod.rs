@@ -5,6 +5,7 @@
 pub mod net;
 pub mod outline;
 pub mod pcap;
+pub mod recorded;
 pub mod upf;
 
 use std::net::Ipv4Addr;

@@ -1,0 +1,93 @@
+//! Ways of answers and ICMP errors: back to a station of the link, or through the path to a UE.
+
+use super::Control;
+use crate::frame::Frames;
+use core::net::IpAddr;
+use sluice_datapath::tables::{Interface, InterfaceId};
+use sluice_wire::eth::MacAddr;
+
+/// Where a packet came from, and its answer goes to.
+#[derive(Clone, Copy)]
+pub(super) enum From {
+    /// A station on the link.
+    Link(MacAddr),
+    /// A UE, through its session.
+    Ue,
+}
+
+impl From {
+    /// Destination of the answer's frame. To a UE it leads through the path, as if the data network had
+    /// answered.
+    pub fn mac(self, interface: &Interface) -> MacAddr {
+        match self {
+            Self::Link(mac) => mac,
+            Self::Ue => MacAddr(interface.mac),
+        }
+    }
+
+    /// Sends a frame of this interface that way.
+    pub fn send(self, id: InterfaceId, interface: &Interface, frame: &[u8], out: &mut impl Frames) {
+        match self {
+            Self::Link(_) => out.transmit(id, frame),
+            Self::Ue => out.receive(interface.port, frame),
+        }
+    }
+}
+
+/// A packet to one of our addresses, as a view of its family's type, and whom to answer.
+pub(super) struct Arrived<'a, Ip> {
+    pub id: InterfaceId,
+    pub interface: &'a Interface,
+    pub from: From,
+    pub ip: Ip,
+    /// The packet that `ip` is a view of, without padding.
+    pub packet: &'a [u8],
+}
+
+impl<Ip> Arrived<'_, Ip> {
+    /// Destination of the answer's frame.
+    pub fn mac(&self) -> MacAddr {
+        self.from.mac(self.interface)
+    }
+
+    /// Sends an answer back.
+    pub fn send(&self, frame: &[u8], out: &mut impl Frames) {
+        self.from.send(self.id, self.interface, frame, out);
+    }
+}
+
+impl Control {
+    /// The way of an ICMP error to a packet's sender: a UE behind `ue_side`, else the data network by its
+    /// next hop, which is asked for if it is not known.
+    pub(super) fn way_to_sender(
+        &mut self,
+        now_ns: u64,
+        sender: IpAddr,
+        ue_side: Option<InterfaceId>,
+        out: &mut impl Frames,
+    ) -> Option<(InterfaceId, Interface, From)> {
+        if let Some(id) = ue_side {
+            return Some((id, self.interface(id)?, From::Ue));
+        }
+        let (id, station) = self.directory.plain_towards(sender)?;
+        let interface = self.interface(id)?;
+        let mac = self.mac_or_ask(now_ns, id, station, out)?;
+        Some((id, interface, From::Link(mac)))
+    }
+
+    /// The MAC address of a station on the link; none if it is not known, and then it is asked for.
+    pub(super) fn mac_or_ask(
+        &mut self,
+        now_ns: u64,
+        id: InterfaceId,
+        station: IpAddr,
+        out: &mut impl Frames,
+    ) -> Option<MacAddr> {
+        let mac = self.directory.neighbours.mac(id, station);
+        if mac.is_none() {
+            let question = self.directory.want(id, station, now_ns)?;
+            self.ask(question, out);
+        }
+        mac
+    }
+}
