@@ -230,6 +230,7 @@ impl Rig {
                         packet.free();
                     }
                     ToControl::Resolve(_)
+                    | ToControl::Bell(_)
                     | ToControl::UnknownTeid(_)
                     | ToControl::Moved(_)
                     | ToControl::Expecting(_)

@@ -79,7 +79,7 @@ fn head(flags: &[Flags]) -> Head {
     Head {
         flags,
         qfi_match: 9,
-        qfi_mark: 9,
+        mark_and_notify: 9,
         teid: 0x0d01,
     }
 }
@@ -277,7 +277,7 @@ fn some_head(flags: u8, low: u8) -> Head {
     Head {
         flags,
         qfi_match: low & 63,
-        qfi_mark: low >> 2,
+        mark_and_notify: low >> 2,
         teid: u32::from(low),
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+pub mod bells;
 pub mod builder;
 mod burst_array;
 pub mod control;

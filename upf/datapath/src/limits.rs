@@ -44,6 +44,11 @@ pub const TXN_END_MARKERS: usize = 8;
 /// `ControlQueueFull`: a flood of signalling must not hold packets back.
 pub const CONTROL_RING: usize = 4096;
 
+/// Bells that wait at a worker for room in that ring: as many as the ring has places, so that a control core
+/// that is away for as long again as it takes to fill the ring misses none. What finds the list full rings with
+/// its next packet. 16 bytes each: 64 KiB for a worker.
+pub const LATE_BELLS: usize = CONTROL_RING;
+
 /// Places in the ring of PFCP packets to the control core, beside the other so that a storm of
 /// requests holds back no ARP: at 2 us a request, 1024 are 2 ms of work; what comes on top is
 /// dropped as `N4QueueFull`, and its sender repeats it.

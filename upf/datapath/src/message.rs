@@ -1,5 +1,6 @@
 //! Messages between workers and the control core.
 
+use crate::bells::Bell;
 use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
@@ -74,6 +75,8 @@ pub enum ToControl<P> {
     FromUe(P, InterfaceId),
     /// A UE's Router Solicitation, and its session's IPv6 prefix.
     RouterSolicitation(P, u64),
+    /// A session has something to report.
+    Bell(Bell),
     /// A next hop has to be found.
     Resolve(Resolve),
     /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).

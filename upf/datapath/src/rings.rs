@@ -1,5 +1,6 @@
 //! Rings of a worker: from and to the control core, and the other workers.
 
+use crate::bells::{Bell, LateBells};
 use crate::ids::{InterfaceId, WorkerId};
 use crate::message::{Handover, ToControl, ToWorker};
 use crate::ring_backlog::RingBacklog;
@@ -19,6 +20,8 @@ pub struct WorkerRings<P> {
     pub to_workers: RingBacklog<P>,
     /// From each other worker; `None` at one's own place.
     pub from_workers: Vec<Option<Consumer<Handover<P>>>>,
+    /// What the ring to the control core had no room for.
+    pub(crate) late_bells: LateBells,
     /// Of every worker, and behind them the control core's.
     pub wakes: Arc<[Wake]>,
 }
@@ -61,6 +64,20 @@ impl<P> WorkerRings<P> {
             }
         });
         late
+    }
+
+    /// Tells the control core that a session has something to report. False if it cannot be told or noted now.
+    #[cold]
+    pub(crate) fn ring_bell(&mut self, bell: Bell) -> bool {
+        let rung = self.late_bells.ring(&mut self.to_control, bell);
+        self.wake_control();
+        rung
+    }
+
+    /// Bells that found the ring full ring as far as there is room by now.
+    #[cold]
+    pub(crate) fn flush_bells(&mut self) {
+        self.late_bells.flush(&mut self.to_control);
     }
 
     /// Wakes the control core if it sleeps.

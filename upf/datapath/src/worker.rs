@@ -126,6 +126,9 @@ impl<I: PortIo> Worker<I> {
         if self.rings.to_workers.late() > 0 {
             work += self.rings.flush_late();
         }
+        if !self.rings.late_bells.is_empty() {
+            self.rings.flush_bells();
+        }
         if !self.giving.is_empty() {
             work += self.give_shards(now_ns);
         }
@@ -155,7 +158,8 @@ impl<I: PortIo> Worker<I> {
     /// has a time.
     pub fn is_parked(&self) -> bool {
         let nothing_held = self.held.is_empty() && self.reassembler.is_empty();
-        let nothing_held = nothing_held && self.rings.to_workers.late() == 0;
+        let nothing_late = self.rings.to_workers.late() == 0 && self.rings.late_bells.is_empty();
+        let nothing_held = nothing_held && nothing_late;
         self.polled.is_empty() && self.giving.is_empty() && nothing_held
     }
 

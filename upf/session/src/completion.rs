@@ -66,6 +66,7 @@ fn finish<N: Network, E: Effects>(
         Answer::None => {}
         Answer::Established(reply) => {
             node.sessions.store.set_stands(record.session);
+            node.sessions.reports.enqueue(record.session);
             establishment::answer(node, at, record.session, reply, &record.created, out);
         }
         Answer::Modified(reply, reference) => {

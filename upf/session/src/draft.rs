@@ -240,6 +240,7 @@ pub fn commit(sessions: &mut Sessions, name: SessionRef, drafted: Drafted, now_s
 fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
+    new.fars.iter_mut().for_each(|far| far.is_updated = false);
     assert_eq!(*sessions.rules(name), new);
 }
 
@@ -270,6 +271,10 @@ fn settle_tunnels(sessions: &mut Sessions, name: SessionRef, change: &mut RuleCh
     let RuleChange {
         old, new, claims, ..
     } = change;
+    let resources = &mut sessions.resources;
+    for endpoint in new.reporting_entries() {
+        resources.reports(endpoint.entry, name.at);
+    }
     for (sends, tunnel) in released::tunnels(old, new) {
         match sends {
             true => sessions.remotes.add(tunnel, name.at),

@@ -6,12 +6,15 @@ use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
+use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
     association, association_release, deletion, establishment, modification, report,
 };
+use crate::report_queue::ReportCounters;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
+use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::InstanceId;
@@ -72,7 +75,7 @@ impl UpFunction {
                     request_arrived(&mut self.node, at, request, net, out)
                 }
                 Input::Response(response) => {
-                    association::answered(&mut self.node.sessions, &response)
+                    association::answered(&mut self.node.sessions, at, &response)
                 }
             }
             association::events(&mut self.node, at);
@@ -106,6 +109,7 @@ impl UpFunction {
         self.node.endpoint.tick(now, out);
         association::events(&mut self.node, at);
         association::give_up_silent_peers(&mut self.node.sessions, now);
+        self.node.sessions.reports.end_delays(now);
         end_sessions(&mut self.node, at, net, out);
     }
 
@@ -113,7 +117,8 @@ impl UpFunction {
     pub fn next_deadline(&self) -> Option<Instant> {
         let associations = self.node.sessions.associations.iter();
         let gives_up = associations.filter_map(|a| a.gives_up).min();
-        [self.node.endpoint.next_deadline(), gives_up]
+        let delayed = self.node.sessions.reports.next_deadline();
+        [self.node.endpoint.next_deadline(), gives_up, delayed]
             .into_iter()
             .flatten()
             .min()
@@ -135,7 +140,25 @@ impl UpFunction {
         out: &mut E,
     ) {
         let at = Moment { now, wall };
-        report::error_indication(&mut self.node, at, peer, teid, out);
+        error_indication::arrived(&mut self.node.sessions, peer, teid);
+        report::send_due(&mut self.node, at, out);
+    }
+
+    /// A worker has found something that a session has to report.
+    pub fn bell<E: Effects>(&mut self, now: Instant, wall: NtpTime, bell: &Bell, out: &mut E) {
+        let at = Moment { now, wall };
+        let sessions = &mut self.node.sessions;
+        match bell.cause {
+            BellCause::DownlinkData { at: rule, dscp } => {
+                downlink_data::arrived(sessions, at, bell.entry, rule, dscp);
+            }
+        }
+        report::send_due(&mut self.node, at, out);
+    }
+
+    /// What was reported to CP functions, and what waits.
+    pub fn reports(&self) -> ReportCounters {
+        self.node.sessions.reports.counters()
     }
 
     /// Sets up the association with the CP function at `to`, until it is there and again when it
@@ -293,12 +316,13 @@ fn refuse_unsupported<E: Effects>(
 }
 
 /// Sessions end one after the other: those that nobody can name any more, and those of
-/// associations on their way to their release.
+/// associations on their way to their release. Then what the others have to report leaves.
 #[inline]
 fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
     if node.sessions.store.has_doomed() || node.sessions.has_releases {
         end_some(node, at, net, out);
     }
+    report::send_due(node, at, out);
 }
 
 #[cold]

@@ -10,8 +10,9 @@
 //! Choices where the TS leaves one, or where this UP function does less than it could:
 //! - Apply Action BUFF: nothing is buffered yet. Every SMF sets it when a UE goes idle, and no
 //!   feature bit tells that a UPF does not buffer, so the FAR is admitted; its packets are
-//!   dropped and counted as the FAR's, and no Downlink Data Report is made. DUPL and all other
-//!   actions are refused: they belong to features that are not advertised.
+//!   dropped and counted as the FAR's. With NOCP the CP function hears of the first one of each QoS
+//!   flow, until the FAR is updated. DUPL and all other actions are refused: they belong to features that
+//!   are not advertised.
 //! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
 //!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
 //!   are admitted with their F-TEID and shown, but have no entry on the path: who sends to that
@@ -78,6 +79,7 @@ mod refusal_causes;
 mod released;
 mod remarks;
 mod remote_fteid_index;
+mod report_queue;
 mod resources;
 mod rules;
 mod sdf;
@@ -97,6 +99,7 @@ pub use inspect::{
 };
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
+pub use report_queue::ReportCounters;
 pub use resources::InUse;
 pub use sessions::Effects;
 pub use trace_target::{RuleNames, TraceTarget, TracedSession};

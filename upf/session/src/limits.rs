@@ -49,6 +49,20 @@ pub const NAME_LEN: usize = 255;
 /// millisecond or so, so a hundred thousand sessions take two seconds.
 pub const FINAL_REPORTS: usize = 64;
 
+/// Session Report Requests of one association under way at a time: at a round trip of a millisecond they carry
+/// 64,000 sessions a second, and a CP function that comes back is not met by all of them at once.
+pub const REPORTS_UNDER_WAY: usize = 64;
+
+/// QoS flows that one Downlink Data Report names: as many as the message has room for.
+pub const FLOWS_PER_REPORT: usize = wire::PDRS_PER_DOWNLINK_DATA_REPORT;
+
+/// Answers in a row that know no session with which it ends here.
+pub const UNKNOWN_ANSWERS: u8 = 3;
+
+/// From such an answer to the next report of that session: a CP function that is being restored has a moment
+/// to find it.
+pub const UNKNOWN_RETRY_MS: u64 = 1_000;
+
 /// Sessions that one Error Indication is reported for: a TEID that a gNB gave again after a start
 /// belongs to two. Of more sessions the rest is reported with the peer's next indication.
 pub const REPORTS_PER_INDICATION: usize = 64;

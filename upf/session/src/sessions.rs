@@ -12,9 +12,11 @@ use crate::names::Names;
 use crate::pending::PendingTable;
 use crate::random::Random;
 use crate::remote_fteid_index::RemoteFteidIndex;
+use crate::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
 use crate::store::{Session, SessionRef, Store};
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::session::txn::Txn;
@@ -86,6 +88,8 @@ pub struct Sessions {
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
     pub remotes: RemoteFteidIndex,
+    /// What they have to report.
+    pub reports: ReportQueue,
     /// By place of the association.
     pub associations: Vec<AssociationMemory>,
     /// Not later than the first [`AssociationMemory::gives_up`].
@@ -122,6 +126,7 @@ impl Sessions {
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
+            reports: ReportQueue::new(config.sessions, associations),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,
             compiler: Compiler::new(config.mbr_zero),
@@ -172,6 +177,12 @@ impl Sessions {
         let name = SessionRef::from_seid(request.header().seid?);
         let session = self.store.get(name)?;
         (session.association == request.association).then_some((name, session))
+    }
+
+    /// The session whose rules stand in an entry, if they report.
+    pub fn session_of_entry(&self, entry: EntryId) -> Option<SessionRef> {
+        let at = self.resources.session_of(entry)?;
+        self.store.named(at)
     }
 
     /// The rules of a session that is there.

@@ -153,7 +153,7 @@ impl Scene<'_> {
             );
         }
         if flags.has(Flags::MARK_QFI) {
-            told.insert("qfi".into(), json!(rule.head.qfi_mark));
+            told.insert("qfi".into(), json!(rule.head.qfi_mark()));
         }
         Value::Object(told)
     }

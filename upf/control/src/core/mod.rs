@@ -287,6 +287,14 @@ impl<P: Packet> Core<P> {
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
+            ToControl::Bell(bell) => {
+                let mut out = Sink {
+                    around,
+                    n4: &mut self.n4,
+                    ready: &mut self.ready,
+                };
+                self.up.bell(time.now, time.wall, &bell, &mut out);
+            }
             ToControl::FromUe(packet, interface) => {
                 self.control
                     .from_ue(now_ns, interface, packet.data(), &mut frames);

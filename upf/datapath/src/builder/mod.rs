@@ -3,6 +3,7 @@
 mod plan;
 mod worker_builder;
 
+use crate::bells::LateBells;
 use crate::control::ControlEnd;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
@@ -77,6 +78,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
                 n4,
                 to_workers: RingBacklog::new(to_workers),
                 from_workers,
+                late_bells: LateBells::default(),
                 wakes: wakes.clone(),
             },
             stats: stats.clone(),

@@ -1,8 +1,9 @@
-//! FAR: forward or drop, and the destination.
+//! FAR: forward, hold or drop, and the destination.
 
 use crate::drop::DropReason;
 use crate::forward::outer_header_creation::Tunnel;
 use crate::forward::outer_header_removal::is_link_destination;
+use crate::forward::pdr::At;
 use crate::meta::Arrival;
 use crate::session::rule::{Body, Flags, Head};
 use crate::tables::{EgressId, PeerId};
@@ -20,22 +21,40 @@ pub enum ForwardTo {
     Plain(EgressId),
 }
 
-/// What the FAR says (TS 29.244, 5.2.3).
+/// Why a rule lets a packet not pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It is dropped.
+    Drop(DropReason),
+    /// It is held (BUFF): by the entry's own rule, or by one of an extension block.
+    Hold(Option<At>),
+}
+
+impl From<DropReason> for Stop {
+    fn from(reason: DropReason) -> Self {
+        Self::Drop(reason)
+    }
+}
+
+/// What the FAR of a rule says (TS 29.244, 5.2.3). `at` is where it stands if it is not the entry's own.
 #[inline(always)]
-pub fn decide(head: Head) -> Result<(), DropReason> {
+pub fn decide(head: Head, at: Option<At>) -> Result<(), Stop> {
     if !head.flags.has(Flags::FORWARD) {
-        return Err(ends(head));
+        return Err(stops(head, at));
     }
     Ok(())
 }
 
-/// Why a packet that is not forwarded ends.
+/// What becomes of a packet that is not forwarded.
 #[cold]
-fn ends(head: Head) -> DropReason {
-    match head.flags.has(Flags::TO_CP) {
+fn stops(head: Head, at: Option<At>) -> Stop {
+    if head.flags.has(Flags::HOLD) {
+        return Stop::Hold(at);
+    }
+    Stop::Drop(match head.flags.has(Flags::TO_CP) {
         true => DropReason::N4uAbsent,
         false => DropReason::FarDrop,
-    }
+    })
 }
 
 /// True if the packet gets an outer header.
@@ -49,7 +68,7 @@ pub fn makes_tunnel(head: Head) -> bool {
 pub fn tunnel(head: Head) -> Tunnel {
     Tunnel {
         teid: head.teid,
-        qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark),
+        qfi: head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark()),
         uplink: head.flags.has(Flags::UPLINK),
     }
 }

@@ -42,6 +42,7 @@ const DOWNLINK: [Flags; 2] = {
 const EVER: Flags = Flags::EXTENDED
     .with(Flags::FORWARD)
     .with(Flags::GATE_CLOSED)
+    .with(Flags::HOLD)
     .with(Flags::TUNNEL);
 
 /// The same flags where packets of a family are not the rule's.
@@ -190,14 +191,14 @@ pub(super) fn tunnel(
     let marks = entry.head.flags.has(Flags::MARK_QFI);
     let from = FromInner {
         flow_hash,
-        tos: (tables.dscp).outer(marks.then_some(entry.head.qfi_mark), inner_tos),
+        tos: (tables.dscp).outer(marks.then_some(entry.head.qfi_mark()), inner_tos),
     };
     let outer = Outer {
         constant: front.outer,
         fields: outer_header_creation::fields(Teid::new(entry.head.teid)?, from),
         container: match marks {
             true => Some(ShortContainer::downlink(
-                Qfi::new(entry.head.qfi_mark)?,
+                Qfi::new(entry.head.qfi_mark())?,
                 false,
             )),
             false => None,

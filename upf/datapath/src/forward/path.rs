@@ -6,10 +6,10 @@
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
-use crate::forward::far::{self, ForwardTo};
+use crate::forward::far::{self, ForwardTo, Stop};
 use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal::{self, is_link_destination};
-use crate::forward::pdr::Detect;
+use crate::forward::pdr::{At, Detect};
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
 use crate::ledger::WorkerStats;
@@ -56,11 +56,22 @@ enum End {
     Drop(DropReason),
     /// Dropped for its TTL, and the sender is told by ICMP.
     TtlExceeded,
+    /// It is held (BUFF), by the entry's own rule or one of a block.
+    Hold(Option<At>),
     /// A UE asks for a router.
     Solicited,
     /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
     /// keeps extension headers.
     Detour(ForwardTo, UsageRef),
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Drop(reason) => Self::Drop(reason),
+            Stop::Hold(at) => Self::Hold(at),
+        }
+    }
 }
 
 impl From<DropReason> for End {
@@ -166,6 +177,7 @@ impl<'a, I: PortIo> Path<'a, I> {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
             }
+            End::Hold(at) => self.hold(packet, meta, at),
             End::Solicited => self.solicited(packet, meta),
             End::TtlExceeded => {
                 self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);

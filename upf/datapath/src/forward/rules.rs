@@ -1,7 +1,7 @@
 //! Session rules: session, PDR, QERs and FAR of a packet, found alike for those that pass and those that waited.
 
 use crate::drop::DropReason;
-use crate::forward::far;
+use crate::forward::far::{self, Stop};
 use crate::forward::pdr::{self, At, Detect};
 use crate::forward::qer;
 use crate::ids::BlockId;
@@ -30,7 +30,7 @@ pub(crate) fn apply<'s>(
     meta: &Meta,
     detect: &Detect<'_>,
     draw: Option<Draw>,
-) -> Result<(Head, &'s mut Body, Option<At>), DropReason> {
+) -> Result<(Head, &'s mut Body, Option<At>), Stop> {
     let entry = state.entry(meta.entry.0).ok_or(missing(meta.arrival))?;
     if let Some(chain) = entry.block() {
         let (head, at) = extended(state, chain, detect, draw)?;
@@ -41,14 +41,14 @@ pub(crate) fn apply<'s>(
         match extended(state, chain, detect, draw) {
             Ok((head, at)) => return Ok((head, counters(state, at)?, Some(at))),
             // None of the rules for such packets: the entry's own, as for any other.
-            Err(DropReason::NoPdr) => {}
-            Err(reason) => return Err(reason),
+            Err(Stop::Drop(DropReason::NoPdr)) => {}
+            Err(stop) => return Err(stop),
         }
     }
     let entry = state.entry_mut(meta.entry.0).ok_or(DropReason::Internal)?;
     pdr::only(entry.head, detect)?;
     qer::gate(entry.head)?;
-    far::decide(entry.head)?;
+    far::decide(entry.head, None)?;
     if let Some(Draw { now_ns, len }) = draw {
         qer::police(&mut entry.body, now_ns, len)?;
     }
@@ -88,12 +88,12 @@ fn extended(
     chain: BlockId,
     detect: &Detect<'_>,
     draw: Option<Draw>,
-) -> Result<(Head, At), DropReason> {
+) -> Result<(Head, At), Stop> {
     let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
     let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
     let rule = block.rules[at.rule()];
     qer::gate(rule.head)?;
-    far::decide(rule.head)?;
+    far::decide(rule.head, Some(at))?;
     if let Some(Draw { now_ns, len }) = draw {
         qer::police_shared(state, &rule.buckets, now_ns, len)?;
     }

@@ -35,7 +35,10 @@ impl<I: PortIo> Path<'_, I> {
         }
         let is_tunnel = meta.arrival == Arrival::Tunnel;
         let other_qfi = flags.has(Flags::MATCH_QFI) && entry.head.qfi_match != meta.qfi;
-        let forwards = flags.has(Flags::FORWARD) && !flags.has(Flags::GATE_CLOSED);
+        let forwards = flags.agree([
+            Flags::FORWARD.with(Flags::GATE_CLOSED).with(Flags::HOLD),
+            Flags::FORWARD,
+        ]);
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }

@@ -50,6 +50,9 @@ impl Flags {
     /// Rules that only link-local and multicast packets can match stand in the extension block that
     /// `teid` names; all others take the entry's own rule, which makes no outer header.
     pub const LINK_RULES: Self = Self { bits: 1 << 14 };
+    /// FAR: hold. Where `FORWARD` is set as well, packets that were held before are on their way out, and new
+    /// ones go behind them.
+    pub const HOLD: Self = Self { bits: 1 << 15 };
 
     /// No bit.
     pub const fn none() -> Self {
@@ -96,10 +99,42 @@ zeroable_struct! {
         pub flags: Flags,
         /// The QFI to match where `MATCH_QFI`.
         pub qfi_match: u8,
-        /// The QFI to write where `MARK_QFI`.
-        pub qfi_mark: u8,
+        /// The QFI to write where `MARK_QFI`; above it, whether the control core is to hear of the next packet.
+        pub mark_and_notify: u8,
         /// TEID that the outer header carries, or the number of an extension block.
         pub teid: u32,
+    }
+}
+
+impl Head {
+    /// Bits of the QFI in `mark_and_notify`.
+    const QFI: u8 = 0x3f;
+    /// Bit of `mark_and_notify`: the control core is to hear of the next packet.
+    pub const NOTIFY: u8 = 0x80;
+
+    /// The QFI to write where `MARK_QFI`.
+    #[inline(always)]
+    pub const fn qfi_mark(self) -> u8 {
+        self.mark_and_notify & Self::QFI
+    }
+
+    /// The same, and whether the control core is to hear of the next packet.
+    #[must_use]
+    pub const fn notifying(self, on: bool) -> Self {
+        let mark_and_notify = match on {
+            true => self.mark_and_notify | Self::NOTIFY,
+            false => self.mark_and_notify & !Self::NOTIFY,
+        };
+        Self {
+            mark_and_notify,
+            ..self
+        }
+    }
+
+    /// True if the control core is to hear of the next packet.
+    #[inline]
+    pub const fn notifies(self) -> bool {
+        self.mark_and_notify & Self::NOTIFY != 0
     }
 }
 

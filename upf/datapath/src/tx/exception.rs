@@ -2,7 +2,7 @@
 
 use crate::drop::DropReason;
 use crate::forward::extension_headers::{self, ExtHeaders};
-use crate::forward::far::{self, ForwardTo};
+use crate::forward::far::{self, ForwardTo, Stop};
 use crate::forward::flow::Flow;
 use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal::Destination;
@@ -242,7 +242,12 @@ impl<I: PortIo> Path<'_, I> {
             flow: FlowOf::Read(&ready.flow),
             filters: &self.tables.filters,
         };
-        let (head, body, at) = rules::apply(self.state, meta, &detect, None)?;
+        let applied = rules::apply(self.state, meta, &detect, None);
+        let (head, body, at) = applied.map_err(|stop| match stop {
+            Stop::Drop(reason) => reason,
+            // It had paid and waits for its next hop: it is not held a second time.
+            Stop::Hold(_) => gone,
+        })?;
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.
             true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),

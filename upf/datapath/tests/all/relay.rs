@@ -94,7 +94,7 @@ fn a_qer_marks_a_relayed_packet_anew() {
     let mut kit = Kit::new();
     let (teid, _) = session(&mut kit, |entry| {
         entry.head.flags = entry.head.flags.with(Flags::MARK_QFI);
-        entry.head.qfi_mark = 9;
+        entry.head.mark_and_notify = 9;
     });
     let inner = udp_packet(SERVER, UE, (80, 4000), b"hello");
     kit.n3.inject(&from_anchor(teid, &inner));

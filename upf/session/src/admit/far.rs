@@ -4,7 +4,7 @@ use super::first_present;
 use crate::admission::{Admission, side};
 use crate::network::{Network, Side};
 use crate::refusal::{self, Refusal, RuleId};
-use crate::rules::{Action, Far, Forwarding, RemoteTunnel};
+use crate::rules::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::group::{
     CreateFar, ForwardingParameters, RemoveFar, UpdateFar, UpdateForwardingParameters,
@@ -50,7 +50,9 @@ impl<N: Network> Admission<'_, N> {
             forwarding,
             peer: None,
             egress: None,
-            reported: false,
+            indicated: Indicated::No,
+            paged: 0,
+            is_updated: false,
         };
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_FAR));
         self.draft.fars.try_push(far).map_err(|_| full)
@@ -70,6 +72,8 @@ impl<N: Network> Admission<'_, N> {
         if let Some(apply) = ie.apply_action {
             (far.action, far.flags) = (action(rule, apply)?, apply.flags());
         }
+        // Any update ends the episode in which a flow is told of once (5.2.3.1).
+        (far.paged, far.is_updated) = (0, true);
         if let Some(parameters) = parameters(ie) {
             far.forwarding = match self.updated_forwarding(rule, parameters, old.forwarding) {
                 Ok(updated) => Some(updated),
@@ -113,7 +117,7 @@ impl<N: Network> Admission<'_, N> {
         ie: &UpdateFar<'_>,
     ) -> Result<(), Refusal> {
         if far.tunnel() != old.tunnel() || far.action != old.action {
-            far.reported = false;
+            far.indicated = Indicated::No;
         }
         let flags = parameters(ie).and_then(|p| p.pfcpsmreq_flags);
         let flags = flags.unwrap_or_default();

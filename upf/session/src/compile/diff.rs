@@ -64,7 +64,7 @@ impl Delta<'_> {
         for entry in &new.entries {
             let before = old.entries.iter().find(|l| l.at == entry.at);
             match before {
-                Some(before) if same_entry(before, entry) => {
+                Some(before) if same_entry(before, entry) && !entry.is_rewritten => {
                     self.keep_entry(before, entry, wanted)?;
                 }
                 _ => {
@@ -120,7 +120,7 @@ impl Delta<'_> {
             let (block, place) = at(rule);
             let before = old.rules.iter().find(|r| at(r) == at(rule));
             match before {
-                Some(before) if same_rule(&before.rule, &rule.rule) => {
+                Some(before) if same_rule(&before.rule, &rule.rule) && !rule.is_rewritten => {
                     if wanted.wants(&before.credit) || rule.credit != before.credit {
                         let op = Op::TakeRule { block, at: place };
                         self.take(op, Some(before.credit))?;

@@ -30,6 +30,8 @@ pub struct EntryImage {
     pub credit: Option<Credit>,
     /// The QERs of its two buckets.
     pub qers: [Option<Limiter>; 2],
+    /// It is written even if nothing of it changes: the worker has taken its mark away.
+    pub is_rewritten: bool,
 }
 
 /// Whose bucket it is.
@@ -61,6 +63,8 @@ pub struct RuleImage {
     pub rule: Rule,
     /// Whose usage it holds.
     pub credit: Credit,
+    /// It is written even if nothing of it changes.
+    pub is_rewritten: bool,
 }
 
 /// The head of a block.

@@ -58,6 +58,7 @@ impl Image {
                         entry: SessionEntry::default(),
                         credit: Some(credit(rules, first.pdr)),
                         qers: [None; 2],
+                        is_rewritten: false,
                     };
                     self.entries.try_push(image).map_err(|_| TooLarge)?;
                 }
@@ -104,6 +105,7 @@ impl Image {
             entry: entry(rules, endpoint, first.pdr),
             credit: None,
             qers: [None; 2],
+            is_rewritten: false,
         };
         let block = endpoint.blocks[0];
         if block == 0 || endpoint.link_rules {
@@ -135,6 +137,7 @@ impl Image {
         let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
         (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
         image.credit = Some(credit(rules, pdr));
+        image.is_rewritten = is_rewritten(rules, pdr);
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
@@ -152,6 +155,7 @@ impl Image {
             entry,
             credit: None,
             qers: [None; 2],
+            is_rewritten: false,
         };
         self.entries.try_push(image).map_err(|_| TooLarge)
     }
@@ -178,6 +182,7 @@ impl Image {
                     at,
                     rule: self.shared_rule(rules, member),
                     credit: credit(rules, member.pdr),
+                    is_rewritten: is_rewritten(rules, member.pdr),
                 };
                 self.rules.try_push(image).map_err(|_| TooLarge)?;
             }
@@ -211,6 +216,7 @@ impl Image {
         let qers = || pdr.qers.as_slice().iter().filter_map(|id| rules.qer(*id));
         let closed = qers().any(|q| self.is_closed(q, rules.is_uplink(pdr)));
         let mark = qfi(qers()).filter(|_| tunnel);
+        let holds = far.is_some_and(|f| f.action == Action::Buffer);
         let of_family = rules.families_of(pdr);
         let is_narrowed = of_family != rules.families();
         let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
@@ -218,6 +224,7 @@ impl Image {
             flags: flags
                 .with_if(Flags::FORWARD, forwards)
                 .with_if(Flags::TO_CP, to_cp)
+                .with_if(Flags::HOLD, holds)
                 .with_if(Flags::REMOVE_OUTER, pdr.removes_outer)
                 .with_if(Flags::CREATE_OUTER, tunnel)
                 .with_if(Flags::GATE_CLOSED, closed)
@@ -232,12 +239,13 @@ impl Image {
                 )
                 .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
             qfi_match: member.qfi.unwrap_or(0),
-            qfi_mark: mark.unwrap_or(0),
+            mark_and_notify: mark.unwrap_or(0),
             teid: far
                 .filter(|_| tunnel)
                 .and_then(Far::tunnel)
                 .map_or(0, |t| t.teid),
         }
+        .notifying(far.is_some_and(Far::notifies))
     }
 
     /// A gate that is closed, or a rate at which nothing passes.
@@ -250,6 +258,12 @@ impl Image {
         let nothing = self.mbr_zero == MbrZero::Closed && rate_kbps(qer, uplink) == Some(0);
         gate == Gate::Closed || nothing
     }
+}
+
+/// An update of a FAR that notifies sets the mark again, whatever else it changes (TS 29.244, 5.2.3.1).
+fn is_rewritten(rules: &Rules, pdr: &Pdr) -> bool {
+    let far = rules.far(pdr.far);
+    far.is_some_and(|far| far.is_updated && far.notifies())
 }
 
 /// What an entry says of itself, whatever its rules.
@@ -279,6 +293,12 @@ fn entry(rules: &Rules, endpoint: &Endpoint, pdr: &Pdr) -> SessionEntry {
         ..SessionEntry::default()
     }
     .at_local(local)
+}
+
+/// The QFI of a PDR's packets, if its QERs tell one.
+pub fn qfi_of(rules: &Rules, pdr: &Pdr) -> Option<u8> {
+    let ids = pdr.qers.as_slice().iter();
+    qfi(ids.filter_map(|id| rules.qer(*id)))
 }
 
 /// The QFI that packets are marked with: the first of a flow, else 0 if a QER says so.

@@ -36,13 +36,13 @@ pub fn events(node: &mut Node, at: Moment) {
 }
 
 /// A response to a request of ours.
-pub fn answered(sessions: &mut Sessions, response: &Response<'_>) {
+pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
     match response.tag {
         association_release::TAG => {
             let cause = report::cause(response);
             association_release::report_ended(sessions, response.association, cause);
         }
-        _ => report::answered(sessions, response),
+        _ => report::answered(sessions, at, response),
     }
 }
 
@@ -87,12 +87,8 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
         Event::RequestFailed {
             association, tag, ..
         } => {
-            report::failed(
-                sessions,
-                association,
-                SessionRef::from_seid(Seid(tag)),
-                None,
-            );
+            let name = SessionRef::from_seid(Seid(tag));
+            report::not_answered(sessions, association, name);
         }
         Event::TakenOver {
             association,
@@ -149,6 +145,7 @@ fn restarted(sessions: &mut Sessions, association: AssociationId, ends: impl Fn(
 
 fn lost(sessions: &mut Sessions, at: Moment, association: AssociationId) {
     let keep_s = sessions.config.peer_loss_keep_s;
+    sessions.reports.set_silent(association, true);
     if let Some(memory) = sessions.memory(association) {
         let deadline = at.now.plus_ms(u64::from(keep_s) * 1000);
         memory.gives_up = Some(deadline);
@@ -158,6 +155,7 @@ fn lost(sessions: &mut Sessions, at: Moment, association: AssociationId) {
 }
 
 fn answers_again(sessions: &mut Sessions, association: AssociationId) {
+    sessions.reports.set_silent(association, false);
     if let Some(memory) = sessions.memory(association) {
         memory.gives_up = None;
     }

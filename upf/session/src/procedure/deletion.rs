@@ -114,5 +114,6 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     draft::settle(sessions, name, &mut change, at.seconds());
     sessions.give_change(change);
     sessions.store.remove(name);
+    sessions.reports.forget(name);
     launch
 }

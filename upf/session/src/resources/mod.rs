@@ -16,6 +16,7 @@ use crate::rules::UeAddresses;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::Layout;
@@ -38,6 +39,8 @@ pub struct Resources {
     blocks: SlotAllocator,
     /// By slot: the last TEID that it was given out under.
     teids: PartitionedVec<u32>,
+    /// By entry: the place of its session and 1, where its rules have something to report; touched for those alone.
+    sessions: PartitionedVec<u32>,
     /// One bit for each entry: a pool entry that is taken.
     pool: PartitionedBits,
     foreign: ExactWriter,
@@ -102,6 +105,7 @@ impl Resources {
             entries: SlotAllocator::new(first, len, 0, false),
             blocks: SlotAllocator::new(0, blocks, 0, true),
             teids: PartitionedVec::new(&0, layout.endpoints() as usize),
+            sessions: PartitionedVec::new(&0, layout.entries()),
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
             filters,
@@ -167,6 +171,18 @@ impl Resources {
     pub fn peer_held(&mut self, peer: PeerId, claims: &mut Claims) -> Result<(), Exhausted> {
         self.peers_held += 1;
         claims.push(Claim::Peer(peer))
+    }
+
+    /// The place of the session whose rules stand in an entry, as far as they [report](Self::reports).
+    pub fn session_of(&self, entry: EntryId) -> Option<u32> {
+        self.sessions.get(entry.0)?.checked_sub(1)
+    }
+
+    /// The rules in an entry report: the session in this place is found by it from now on.
+    pub fn reports(&mut self, entry: EntryId, session: u32) {
+        if let Some(place) = self.sessions.get_mut(entry.0) {
+            *place = session + 1;
+        }
     }
 
     fn set_teid(&mut self, slot: u32, teid: u32) {

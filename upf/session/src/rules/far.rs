@@ -5,6 +5,7 @@ use crate::network::Side;
 use core::net::Ipv4Addr;
 use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_wire::ids::FarId;
+use sluice_wire::pfcp::value::ApplyAction;
 
 /// What a FAR does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +14,7 @@ pub enum Action {
     Drop,
     /// FORW.
     Forward,
-    /// BUFF. Nothing is buffered yet: the packets are dropped, and counted as the FAR's.
+    /// BUFF: packets are held.
     Buffer,
 }
 
@@ -32,8 +33,27 @@ pub struct Far {
     pub peer: Option<PeerId>,
     /// The way out without outer header.
     pub egress: Option<EgressId>,
-    /// The peer's Error Indication was reported and the FAR not changed since.
-    pub reported: bool,
+    /// Whether the CP function knows of the peer's Error Indication.
+    pub indicated: Indicated,
+    /// QoS flows whose packets were reported and the FAR not updated since, a bit for each QFI; 0 is of those
+    /// without.
+    pub paged: u64,
+    /// The message at hand updates it: what stands on the path is written anew.
+    pub is_updated: bool,
+}
+
+/// How far the report of an Error Indication about a FAR's tunnel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Indicated {
+    /// There was none since the FAR was changed, or its report was refused.
+    #[default]
+    No,
+    /// A report is due.
+    Due,
+    /// It is under way.
+    Sent,
+    /// The CP function has taken it: more indications say nothing new.
+    Told,
 }
 
 /// Forwarding Parameters.
@@ -64,6 +84,11 @@ pub struct RemoteTunnel {
 }
 
 impl Far {
+    /// True if the CP function wants to hear of the first packet.
+    pub fn notifies(&self) -> bool {
+        self.action == Action::Buffer && self.flags & ApplyAction::NOCP.flags() != 0
+    }
+
     /// The peer's tunnel, if packets go into one.
     pub fn tunnel(&self) -> Option<RemoteTunnel> {
         self.forwarding.and_then(|f| f.tunnel)

@@ -14,7 +14,7 @@ use sluice_wire::ids::{FarId, UrrId};
 use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, ReportingTriggers};
 
 pub use endpoint::{Endpoint, Key, Origin};
-pub use far::{Action, Far, Forwarding, RemoteTunnel};
+pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
@@ -71,6 +71,16 @@ impl Rules {
     /// The entry of this key.
     pub fn endpoint(&self, key: Key) -> Option<&Endpoint> {
         self.endpoints.iter().find(|e| e.key == key)
+    }
+
+    /// The entries with rules of which the CP function wants to hear.
+    pub fn reporting_entries(&self) -> impl Iterator<Item = &Endpoint> {
+        let is_any = self.fars.iter().any(Far::notifies);
+        let all = self.endpoints.iter().filter(move |_| is_any);
+        all.filter(|endpoint| {
+            let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
+            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies))
+        })
     }
 
     /// True for packets on their way from the UE, false for those to it. Source Interface Access

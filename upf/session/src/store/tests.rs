@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::network::Side;
-use crate::rules::{Action, Forwarding};
+use crate::rules::{Action, Forwarding, Indicated};
 use crate::rules::{Far, RemoteTunnel};
 use sluice_datapath::ids::PeerId;
 use sluice_n4::AssociationId;
@@ -61,7 +61,9 @@ fn rules(fars: u32) -> Rules {
         }),
         peer: Some(PeerId(1)),
         egress: None,
-        reported: false,
+        indicated: Indicated::No,
+        paged: 0,
+        is_updated: false,
     }));
     rules
 }

@@ -106,7 +106,7 @@ fn a_default_session_becomes_two_entries_of_one_shard() {
         down_flags.into_iter().fold(Flags::none(), Flags::with)
     );
     assert_eq!(
-        (down.key, down.head.qfi_mark, down.head.teid),
+        (down.key, down.head.qfi_mark(), down.head.teid),
         (u32::from(UE), 9, 0xd007)
     );
     assert!(up.body.rate0.is_limited() && !up.body.rate1.is_limited());

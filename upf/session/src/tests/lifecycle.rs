@@ -115,21 +115,7 @@ fn an_error_indication_is_reported_once_and_only_from_the_tunnels_peer() {
         error_reports(&mut bench, GNB, 0xd007).is_empty(),
         "one episode, one report"
     );
-    // A CP function that has lost the session: it ends here too.
-    let response = SessionReportResponse {
-        cause: Cause::SESSION_CONTEXT_NOT_FOUND,
-        ..Default::default()
-    };
-    let answer = Header {
-        message_type: MessageType::SESSION_REPORT_RESPONSE,
-        seid: Some(seid),
-        ..header
-    };
-    let mut bytes = vec![0; 200];
-    let len = sluice_wire::pfcp::write_message(&mut bytes, &answer, |w| response.emit(w)).unwrap();
-    bench.put(CP, &bytes[..len]);
-    bench.settle();
-    assert_eq!(bench.up.session_count(), 0);
+    bench.delete(CP, seid);
     bench.assert_vacant();
 }
 

@@ -14,6 +14,7 @@ mod many_flows;
 mod oracle;
 mod property;
 mod refusals;
+mod reports;
 pub mod requests;
 mod sdf_filters;
 mod tolerance;

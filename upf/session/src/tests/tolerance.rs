@@ -85,7 +85,7 @@ fn packets_are_marked_with_the_first_qfi_that_is_not_zero() {
         request.create_pdr[1].qer_id.push(QerId(2));
         admitted(&mut bench, &request);
         let head = downlink(&bench).head;
-        let marks = head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark);
+        let marks = head.flags.has(Flags::MARK_QFI).then_some(head.qfi_mark());
         assert_eq!(marks, mark, "{told:?}");
     }
 }

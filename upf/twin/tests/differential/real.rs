@@ -333,6 +333,10 @@ impl Real {
                 self.up.complete(now, wall, txn, net, &mut self.sink);
             }
             ToControl::Packet(packet, _) => packet.free(),
+            ToControl::Bell(bell) => {
+                let (now, wall) = (Instant(self.now_ns), self.wall());
+                self.up.bell(now, wall, &bell, &mut self.sink);
+            }
             ToControl::FromUe(packet, _) => {
                 self.arrived.push(packet.data().to_vec());
                 packet.free();

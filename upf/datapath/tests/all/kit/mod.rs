@@ -277,7 +277,7 @@ pub fn downlink() -> SessionEntry {
         head: Head {
             flags,
             qfi_match: 0,
-            qfi_mark: 9,
+            mark_and_notify: 9,
             teid: GNB_TEID,
         },
         body: Body::to_peer(PeerId(0)),

@@ -7,8 +7,8 @@ use crate::limits::ENDPOINTS;
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Families, Far, Filter, Forwarding, IdList, Key, LocalTunnel, Origin, Pdr,
-    Qer, RemoteTunnel, UeMatch, Urr,
+    Action, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key, LocalTunnel,
+    Origin, Pdr, Qer, RemoteTunnel, UeMatch, Urr,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -145,7 +145,14 @@ impl RuleDecoder {
             }),
             peer: has(FAR_PEER).then(|| PeerId(eye.u16())),
             egress: has(FAR_EGRESS).then(|| EgressId(eye.u16())),
-            reported: has(FAR_REPORTED),
+            indicated: match bits >> FAR_INDICATED & 3 {
+                0 => Indicated::No,
+                1 => Indicated::Due,
+                2 => Indicated::Sent,
+                _ => Indicated::Told,
+            },
+            paged: if has(FAR_PAGED) { eye.u64() } else { 0 },
+            is_updated: false,
         }
     }
 

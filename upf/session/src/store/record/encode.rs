@@ -135,7 +135,8 @@ impl RuleEncoder<'_> {
             | bit(FAR_TUNNEL, far.tunnel().is_some())
             | bit(FAR_PEER, far.peer.is_some())
             | bit(FAR_EGRESS, far.egress.is_some())
-            | bit(FAR_REPORTED, far.reported);
+            | (far.indicated as u16) << FAR_INDICATED
+            | bit(FAR_PAGED, far.paged != 0);
         self.id(pen, far.id.0);
         pen.u16(bits);
         pen.u16(far.flags);
@@ -151,6 +152,9 @@ impl RuleEncoder<'_> {
         }
         if let Some(egress) = far.egress {
             pen.u16(egress.0);
+        }
+        if far.paged != 0 {
+            pen.u64(far.paged);
         }
     }
 

@@ -121,6 +121,12 @@ fn far() -> impl Strategy<Value = Far> {
         tunnel,
     });
     let ways = prop::option::of(any::<u16>());
+    let indicated = prop::sample::select(vec![
+        Indicated::No,
+        Indicated::Due,
+        Indicated::Sent,
+        Indicated::Told,
+    ]);
     (
         id(),
         action,
@@ -128,17 +134,20 @@ fn far() -> impl Strategy<Value = Far> {
         prop::option::of(forwarding),
         ways.clone(),
         ways,
-        any::<bool>(),
+        indicated,
+        prop_oneof![Just(0), any::<u64>()],
     )
         .prop_map(
-            |(id, action, flags, forwarding, peer, egress, reported)| Far {
+            |(id, action, flags, forwarding, peer, egress, indicated, paged)| Far {
                 id: FarId(id),
                 action,
                 flags,
                 forwarding,
                 peer: peer.map(PeerId),
                 egress: egress.map(EgressId),
-                reported,
+                indicated,
+                paged,
+                is_updated: false,
             },
         )
 }

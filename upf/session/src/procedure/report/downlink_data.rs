@@ -1,0 +1,95 @@
+//! Packets for an idle UE as a reason to report (Downlink Data Report; TS 29.244, 5.2.4, 7.5.8.2): one report
+//! for each QoS flow, until the FAR is updated.
+
+use crate::compile::render::qfi_of;
+use crate::procedure::put;
+use crate::report_queue::{PagedFlow, Reasons, ReportContents};
+use crate::rules::{Endpoint, Pdr, Rules};
+use crate::sessions::{Moment, Sessions};
+use sluice_datapath::forward::pdr::At;
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::limits::BLOCK_RULES;
+use sluice_wire::ids::Qfi;
+use sluice_wire::pfcp::value::DownlinkDataServiceInformation;
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+/// A packet met a rule that notifies.
+pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option<At>, dscp: u8) {
+    let Some(name) = sessions.session_of_entry(entry) else {
+        return;
+    };
+    let Some(session) = sessions.store.get(name) else {
+        return;
+    };
+    let mut change = sessions.take_change();
+    let rules = &mut change.old;
+    sessions.store.load(name, rules);
+    if let Some((pdr, flow)) = flow_of(rules, entry, rule) {
+        let far = rules.fars.iter_mut().find(|far| far.id == pdr.far);
+        // The rules may have changed since, and the flow may have been told of by another PDR.
+        if let Some(far) = far.filter(|far| far.notifies() && far.paged & flow == 0) {
+            far.paged |= flow;
+            // Where there is no room for one word more the flow is told of once more at the most.
+            if sessions.store.has_room(Some(name), rules) {
+                sessions.store.put(name, rules);
+            }
+            let _ = at;
+            (sessions.reports).add(name, session.association, Reasons::DOWNLINK_DATA, None);
+            (sessions.reports).add_flow(name, PagedFlow { pdr: pdr.id, dscp });
+        }
+    }
+    sessions.give_change(change);
+}
+
+/// The PDR that stands there, and the bit of its QoS flow.
+fn flow_of(rules: &Rules, entry: EntryId, rule: Option<At>) -> Option<(Pdr, u64)> {
+    let endpoint = rules.entries().find(|e| e.entry == entry)?;
+    let pdr = pdr_at(rules, endpoint, rule)?;
+    let qfi = qfi_of(rules, &pdr).unwrap_or(0);
+    Some((pdr, 1 << (qfi & Qfi::MAX)))
+}
+
+fn pdr_at(rules: &Rules, endpoint: &Endpoint, rule: Option<At>) -> Option<Pdr> {
+    let Some(at) = rule else {
+        return rules.entry_member(endpoint).map(|member| *member.pdr);
+    };
+    let block = endpoint.blocks().position(|block| block == at.block().0)?;
+    let members = rules.chained(endpoint);
+    let member = members.get(block * BLOCK_RULES + at.rule())?;
+    Some(*member.pdr)
+}
+
+/// True if some flow's packets still wait to be told of.
+pub fn is_due(rules: &Rules, due: &ReportContents) -> bool {
+    flows(rules, due).next().is_some()
+}
+
+/// The flows whose FARs still want to be told of.
+fn flows<'r>(
+    rules: &'r Rules,
+    due: &'r ReportContents,
+) -> impl Iterator<Item = (&'r PagedFlow, &'r Pdr)> {
+    due.flows.iter().filter_map(|flow| {
+        let pdr = rules.pdrs.iter().find(|pdr| pdr.id == flow.pdr)?;
+        let far = rules.far(pdr.far)?;
+        far.notifies().then_some((flow, pdr))
+    })
+}
+
+/// PDR IDs, and then for each of them what its packet was: paging policy (DSCP) and QoS flow.
+pub fn write(rules: &Rules, due: &ReportContents, w: &mut Writer<'_>) -> Result<(), Full> {
+    w.ie(IeType::DOWNLINK_DATA_REPORT, |w| {
+        for (flow, _) in flows(rules, due) {
+            put(w, IeType::PDR_ID, &flow.pdr)?;
+        }
+        for (flow, pdr) in flows(rules, due) {
+            let information = DownlinkDataServiceInformation {
+                paging_policy_indication: Some(flow.dscp),
+                qfi: qfi_of(rules, pdr).and_then(Qfi::new),
+            };
+            let ie = IeType::DOWNLINK_DATA_SERVICE_INFORMATION;
+            put(w, ie, &information)?;
+        }
+        Ok(())
+    })
+}

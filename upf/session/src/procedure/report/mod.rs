@@ -1,0 +1,171 @@
+//! PFCP Session Report (TS 29.244, 6.3.5, 7.5.8, 7.5.9): what is due is sent, and what is answered.
+//!
+//! Who finds a reason puts the session into the [queue](crate::report_queue); here its report is written with
+//! all that is due by then. A session has one report under way at the most.
+
+pub mod downlink_data;
+pub mod error_indication;
+
+use crate::events::SessionEvent;
+use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
+use crate::procedure::put;
+use crate::report_queue::Reasons;
+use crate::rules::Indicated;
+use crate::sessions::{Effects, Node};
+use crate::sessions::{Moment, Sessions};
+use crate::store::{CpSession, SessionRef};
+use core::net::{IpAddr, SocketAddr};
+use sluice_n4::{AssociationId, Request, RequestError, Response};
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::message::SessionReportResponse;
+use sluice_wire::pfcp::value::ReportType;
+use sluice_wire::pfcp::{Cause, Full, IeType, MessageType, Writer};
+
+/// Sends the reports that are due, as far as there is room for them.
+#[inline]
+pub fn send_due<E: Effects>(node: &mut Node, at: Moment, out: &mut E) {
+    while let Some((name, association)) = node.sessions.reports.next() {
+        send(node, at, (name, association), out);
+    }
+}
+
+#[cold]
+fn send<E: Effects>(
+    node: &mut Node,
+    at: Moment,
+    (name, association): (SessionRef, AssociationId),
+    out: &mut E,
+) {
+    let Node {
+        endpoint, sessions, ..
+    } = node;
+    let Some(session) = sessions.store.get(name) else {
+        return sessions.reports.nothing_to_tell(name);
+    };
+    // What comes before the establishment is answered is told when it is: the CP function knows no session yet.
+    if !session.stands {
+        return;
+    }
+    let reasons = still_due(sessions, name);
+    let peer = endpoint.association(association);
+    let (Some(peer), false) = (peer, reasons.is_none()) else {
+        return sessions.reports.nothing_to_tell(name);
+    };
+    let request = Request {
+        association,
+        to: cp_station(session.cp, peer.primary()),
+        tag: name.seid().0,
+        message_type: MessageType::SESSION_REPORT_REQUEST,
+        seid: Some(session.cp.seid),
+    };
+    let sent = endpoint.request(at.now, request, out, |w| write(sessions, name, reasons, w));
+    match sent {
+        Ok(_) => {
+            error_indication::mark(sessions, name, Indicated::Due, Indicated::Sent);
+            sessions.reports.sent(name);
+        }
+        Err(RequestError::Refused(_)) => sessions.reports.pause(name),
+        Err(_) => sessions.reports.nothing_to_tell(name),
+    }
+}
+
+/// The reasons that hold still: the CP function may have changed the rules meanwhile.
+fn still_due(sessions: &mut Sessions, name: SessionRef) -> Reasons {
+    let due = sessions.reports.due(name).cloned().unwrap_or_default();
+    let rules = sessions.rules(name);
+    let mut holds = Reasons::default();
+    if due.reasons.has(Reasons::DOWNLINK_DATA) && downlink_data::is_due(rules, &due) {
+        holds = holds.with(Reasons::DOWNLINK_DATA);
+    }
+    let mut fars = rules.fars.iter();
+    if due.reasons.has(Reasons::ERROR_INDICATION) && fars.any(|f| f.indicated == Indicated::Due) {
+        holds = holds.with(Reasons::ERROR_INDICATION);
+    }
+    holds
+}
+
+/// The IEs in the order of Table 7.5.8-1.
+fn write(
+    sessions: &mut Sessions,
+    name: SessionRef,
+    reasons: Reasons,
+    w: &mut Writer<'_>,
+) -> Result<(), Full> {
+    let due = sessions.reports.due(name).cloned().unwrap_or_default();
+    let rules = sessions.rules(name);
+    let told = [
+        (Reasons::DOWNLINK_DATA, ReportType::DLDR),
+        (Reasons::ERROR_INDICATION, ReportType::ERIR),
+    ];
+    let told = told.into_iter().filter(|(reason, _)| reasons.has(*reason));
+    let report_type = told.fold(ReportType::default(), |all, (_, kind)| all.union(kind));
+    put(w, IeType::REPORT_TYPE, &report_type)?;
+    if reasons.has(Reasons::DOWNLINK_DATA) {
+        downlink_data::write(rules, &due, w)?;
+    }
+    if reasons.has(Reasons::ERROR_INDICATION) {
+        error_indication::write(rules, w)?;
+    }
+    Ok(())
+}
+
+/// The cause that a response to a report tells, if it can be read.
+pub fn cause(response: &Response<'_>) -> Option<Cause> {
+    let response = SessionReportResponse::parse(response.body).ok()?;
+    Some(response.cause)
+}
+
+/// A response to a report. A CP function that does not know the session, several times in a row, has lost it:
+/// it goes here too (TS 23.527, 4.3; TS 29.244, 6.3.5). Any other refusal stands: the reasons are given up.
+pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
+    let name = SessionRef::from_seid(Seid(response.tag));
+    let association = response.association;
+    let cause = cause(response);
+    match cause {
+        Some(cause) if cause.is_acceptance() => {
+            error_indication::mark(sessions, name, Indicated::Sent, Indicated::Told);
+            sessions.reports.answered(association, name);
+        }
+        Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(sessions, at, association, name),
+        cause => {
+            error_indication::mark(sessions, name, Indicated::Sent, Indicated::No);
+            sessions.reports.answered(association, name);
+            sessions.tell(SessionEvent::ReportFailed(association, cause));
+        }
+    }
+}
+
+fn unknown(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {
+    let times = sessions.reports.unknown(name);
+    let retry = at.now.plus_ms(UNKNOWN_RETRY_MS);
+    returned(sessions, association, name, Some(retry));
+    let session = sessions.store.get(name);
+    if times >= UNKNOWN_ANSWERS && session.is_some_and(|s| s.association == association) {
+        sessions.store.doom_one(name.at);
+    }
+}
+
+/// A report was not answered: it is due again.
+pub fn not_answered(sessions: &mut Sessions, association: AssociationId, name: SessionRef) {
+    returned(sessions, association, name, None);
+    sessions.tell(SessionEvent::ReportFailed(association, None));
+}
+
+fn returned(
+    sessions: &mut Sessions,
+    association: AssociationId,
+    name: SessionRef,
+    not_before: Option<sluice_n4::Instant>,
+) {
+    error_indication::mark(sessions, name, Indicated::Sent, Indicated::Due);
+    sessions.reports.returned(association, name, not_before);
+}
+
+/// Where requests about a session go if not to the peer's `primary` address: to the address of the
+/// CP F-SEID (5.6.2), at the port that the peer uses.
+pub fn cp_station(cp: CpSession, primary: SocketAddr) -> Option<SocketAddr> {
+    let ipv4 = cp.ipv4.map(IpAddr::V4);
+    let address = ipv4.or(cp.ipv6.map(IpAddr::V6));
+    let elsewhere = address.filter(|a| *a != primary.ip());
+    elsewhere.map(|a| SocketAddr::new(a, primary.port()))
+}
