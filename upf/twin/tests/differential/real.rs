@@ -25,9 +25,11 @@ use sluice_session::{Config, Effects, InUse, MbrZero, UpFunction};
 use sluice_twin::{self as twin, Link, Notice, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::ids::Seid;
-use sluice_wire::pfcp::message::AssociationSetupRequest;
-use sluice_wire::pfcp::value::NtpTime;
-use sluice_wire::pfcp::{Full, Header, MessageType, SequenceNumber, Writer, write_message};
+use sluice_wire::pfcp::message::{
+    AssociationSetupRequest, SessionReportRequest, SessionReportResponse,
+};
+use sluice_wire::pfcp::value::{NtpTime, ReportType};
+use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer, write_message};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
@@ -232,7 +234,44 @@ impl Real {
         let bytes = &self.buffer[..len];
         self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
         self.settle();
-        self.sink.datagrams.pop()
+        let is_answer = |bytes: &Vec<u8>| {
+            let header = Header::parse(bytes).map(|(header, _)| header);
+            header.is_ok_and(|h| h.sequence == sequence && !h.message_type.is_request())
+        };
+        let answer = self.sink.datagrams.iter().position(is_answer);
+        let answer = answer.map(|at| self.sink.datagrams.swap_remove(at));
+        self.sink.datagrams.clear();
+        answer
+    }
+
+    /// The CP function takes every Session Report Request that was sent. Gives how many there were.
+    fn take_reports(&mut self) -> usize {
+        let is_report = |bytes: &mut Vec<u8>| {
+            let header = Header::parse(bytes).map(|(header, _)| header);
+            header.is_ok_and(|h| h.message_type == MessageType::SESSION_REPORT_REQUEST)
+        };
+        let reports: Vec<_> = self.sink.datagrams.extract_if(.., is_report).collect();
+        for report in &reports {
+            let (header, body) = Header::parse(report).expect("a message");
+            let request = SessionReportRequest::parse(body).expect("a sound report");
+            assert!(request.report_type == ReportType::DLDR, "no other reason");
+            let header = Header {
+                message_type: MessageType::SESSION_REPORT_RESPONSE,
+                seid: Some(Seid(0)),
+                ..header
+            };
+            let response = SessionReportResponse {
+                cause: Cause::REQUEST_ACCEPTED,
+                ..SessionReportResponse::default()
+            };
+            let len = write_message(&mut self.buffer, &header, |w| response.emit(w));
+            let bytes = &self.buffer[..len.expect("a small message")];
+            let peer = SocketAddr::from((crate::encode::CP, 8805));
+            let (now, wall) = (Instant(self.now_ns), self.wall());
+            let net = &mut self.control.directory;
+            self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
+        }
+        reports.len()
     }
 
     /// What happened since the last look.
@@ -318,6 +357,7 @@ impl Real {
                 work += 1;
                 self.message(message);
             }
+            work += self.take_reports();
             if work == 0 {
                 return;
             }
