@@ -166,14 +166,66 @@ fn tests_that_the_documents_name_exist() {
         .iter()
         .map(|file| fs::read_to_string(file).unwrap_or_default())
         .collect();
-    let text = fs::read_to_string(root().join("docs/what-crashed-others.md"));
-    let text = text.expect("the list of what crashed others");
-    let named: Vec<&str> = test_names(&text).collect();
-    assert!(named.len() > 20, "{named:?}");
-    let lost = named
-        .iter()
-        .filter(|name| !code.contains(&format!("fn {name}(")));
-    assert_eq!(lost.count(), 0, "of {named:?}");
+    for (document, fewest) in [
+        ("docs/what-crashed-others.md", 20),
+        ("docs/operator/n4.md", 200),
+    ] {
+        let text = fs::read_to_string(root().join(document)).expect(document);
+        let named: Vec<&str> = test_names(&text).collect();
+        assert!(named.len() > fewest, "{document}: {named:?}");
+        let is_lost = |name: &&&str| !code.contains(&format!("fn {name}("));
+        let lost: Vec<_> = named.iter().filter(is_lost).collect();
+        assert!(
+            lost.is_empty(),
+            "{document}: no tests of these names: {lost:?}"
+        );
+    }
+}
+
+/// Groups of IEs that no table of `docs/operator/n4.md` is about: they are refused, ignored or never sent as a
+/// whole, or repeat a part of another.
+const WITHOUT_N4_TABLE: &[&str] = &[
+    "CreateTrafficEndpoint",
+    "CreatedTrafficEndpoint",
+    "DuplicatingParameters",
+    "NodeReportResponse",
+    "PartialFailureInformation",
+    "PeerUpRestartReport",
+    "PfdManagementResponse",
+    "RemoveTrafficEndpoint",
+    "SessionDeletionRequest",
+    "SessionEstablishmentHead",
+    "SessionModificationHead",
+    "SessionSetDeletionResponse",
+    "UeIpAddressPoolInformation",
+    "UpdateDuplicatingParameters",
+    "UpdateTrafficEndpoint",
+    "UpdatedPdr",
+    "UserPlanePathFailureReport",
+    "UserPlanePathRecoveryReport",
+    "VersionNotSupportedResponse",
+];
+
+#[test]
+fn every_group_that_the_codec_reads_has_a_table_of_what_is_served() {
+    let text = |folder: &str| -> String {
+        let files = files(&root().join(folder), &["rs"]).into_iter();
+        files
+            .map(|file| fs::read_to_string(file).expect("a text"))
+            .collect()
+    };
+    let codec = text("wire/src/pfcp/group") + &text("wire/src/pfcp/message");
+    let tables = text("upf/session/src/conformance");
+    let mut groups: Vec<_> = codec
+        .split("pub struct ")
+        .skip(1)
+        .filter_map(|rest| rest.split([' ', '<']).next())
+        .collect();
+    groups.sort_unstable();
+    assert!(groups.len() > 50, "{groups:?}");
+    let has_table = |group: &&&str| tables.contains(&format!("    {group} \""));
+    let without: Vec<_> = groups.iter().filter(|g| !has_table(g)).copied().collect();
+    assert_eq!(without, WITHOUT_N4_TABLE);
 }
 
 /// A test command that finds nothing passes, and proves nothing.

@@ -1,5 +1,7 @@
 //! `sluice reference`: the operator's reference pages, made from the code; `docs/operator/` has the same.
 
+mod n4;
+
 use crate::cli::Cli;
 use crate::cli::args::{ReferenceArgs, ReferencePage};
 use crate::exit::Exit;
@@ -24,6 +26,7 @@ pub fn page(page: ReferencePage) -> String {
         ReferencePage::Refusals => refusals(),
         ReferencePage::Metrics => metrics_page(),
         ReferencePage::Ctl => ctl(),
+        ReferencePage::N4 => n4::page(),
     }
 }
 
@@ -135,6 +138,7 @@ mod tests {
             (ReferencePage::Refusals, "refusals.md"),
             (ReferencePage::Metrics, "metrics.md"),
             (ReferencePage::Ctl, "ctl.md"),
+            (ReferencePage::N4, "n4.md"),
         ];
         for (name, file) in pages {
             let (path, made) = (folder.join(file), page(name));

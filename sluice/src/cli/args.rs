@@ -81,6 +81,8 @@ pub enum ReferencePage {
     Metrics,
     /// Every question to a running UPF
     Ctl,
+    /// Every message, IE and feature bit of N4: enforced, refused or ignored
+    N4,
 }
 
 /// `sluice completion`

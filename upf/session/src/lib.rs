@@ -56,9 +56,9 @@ mod admit;
 mod compile;
 mod completion;
 mod config;
+pub mod conformance;
 mod draft;
 mod events;
-mod features;
 mod filter_text;
 mod flow_filter_runs;
 mod function;
@@ -91,8 +91,8 @@ mod trace_target;
 mod usage;
 
 pub use config::{Config, MbrZero, Unserved};
+pub use conformance::UP_FUNCTION_FEATURES;
 pub use events::SessionEvent;
-pub use features::UP_FUNCTION_FEATURES;
 pub use function::UpFunction;
 pub use inspect::{
     AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,

@@ -55,6 +55,9 @@ macro_rules! ie_table {
         }
 
         impl<'a> $name $(<$lt>)? {
+            /// The IEs that are read and written, in the order of the TS.
+            pub const IES: &'static [$crate::pfcp::IeType] = &[$($crate::pfcp::IeType::$ie),*];
+
             /// Reads the IEs of this message or group. Large messages are copied on return;
             /// where that counts, use `parse_into`.
             pub fn parse(body: &'a [u8]) -> Result<Self, $crate::pfcp::Reject> {

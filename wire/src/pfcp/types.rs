@@ -14,6 +14,9 @@ macro_rules! message_types {
                 pub const $constant: Self = Self($number);
             )*
 
+            /// All types that have a name here.
+            pub const ALL: &'static [Self] = &[$(Self($number)),*];
+
             /// The name that the TS gives this type.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {

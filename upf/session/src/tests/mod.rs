@@ -4,6 +4,7 @@
 mod allocations;
 mod association_release;
 pub mod bench;
+mod conformance;
 mod default_session;
 mod direction;
 mod duplicate_establishment;

@@ -21,6 +21,9 @@ macro_rules! bit_set {
         impl $name {
             $($(#[$flag_meta])* pub const $flag: Self = Self(1 << $bit);)*
 
+            /// Every flag that has a name.
+            pub const ALL: Self = Self($(Self::$flag.0 |)* 0);
+
             /// No flag set.
             pub const NONE: Self = Self(0);
 

@@ -1,0 +1,98 @@
+//! UP Function Features (TS 29.244, 8.2.25), announced and not announced.
+
+use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
+
+/// The features that are announced.
+pub const UP_FUNCTION_FEATURES: Up =
+    Up(Up::FTUP.0 | Up::EMPU.0 | Up::MNOP.0 | Up::BUNDL.0 | Up::EPFAR.0);
+
+/// A feature, what is said of it, and the test that proves one that is announced.
+#[derive(Clone, Copy, Debug)]
+pub struct FeatureRow {
+    /// The bit.
+    pub bit: Up,
+    /// Its name in the TS.
+    pub name: &'static str,
+    /// What is served, or why it is not announced.
+    pub note: &'static str,
+    /// The test of an announced one.
+    pub test: &'static str,
+}
+
+impl FeatureRow {
+    /// True if the bit is set in what we tell.
+    pub const fn is_announced(&self) -> bool {
+        UP_FUNCTION_FEATURES.contains(self.bit)
+    }
+}
+
+macro_rules! features {
+    ($($bit:ident $note:literal $($test:ident)?;)*) => {
+        &[$(FeatureRow {
+            bit: Up::$bit,
+            name: stringify!($bit),
+            note: $note,
+            test: concat!("" $(, stringify!($test))?),
+        }),*]
+    };
+}
+
+/// A row for every bit, in the order of the TS.
+pub const fn features() -> &'static [FeatureRow] {
+    features! {
+        BUCP "downlink data is not handed to the CP function for buffering";
+        DDND "nothing is buffered yet";
+        DLBD "nothing is buffered yet";
+        TRST "no traffic steering";
+        FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
+        PFDM "no applications are known";
+        HEEU "no header enrichment";
+        TREU "no redirection";
+        EMPU "SNDEM puts an End Marker behind the last packet into the old tunnel" the_end_marker_leaves_before_anything_takes_the_new_path;
+        PDIU "PDIs state F-TEID and UE address themselves";
+        UDBC "nothing is buffered yet";
+        QUOAC "URRs with quotas are refused";
+        TRACE "trace sessions are not made";
+        FRRT "framed routes are refused";
+        PFDE "no applications are known";
+        EPFAR "the last usage of every session is reported ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
+        DPDRA "a PDR with an (in)activation time is refused";
+        ADPDP "no predefined rules are known";
+        UEIP "UE addresses come from the CP function";
+        SSET "a session stays with the association that established it";
+        MNOP "packets are counted and reported where a URR asks" deletion_reports_every_urr_once;
+        MTE "PDIs state F-TEID and UE address themselves";
+        BUNDL "bundled messages are taken apart before they are handled" follow_on_separates_the_messages;
+        GCOM "no 5G VN groups";
+        MPAS "one association for each CP function";
+        RTTL "no redundant transmission";
+        VTIME "URRs with quotas are refused";
+        NORP "reports come at a query and at the end";
+        IPTV "no multicast";
+        IP6PL "IPv6 prefixes have 64 bits";
+        TSCU "no time sensitive communication";
+        MPTCP "no access traffic steering";
+        ATSSS_LL "no access traffic steering";
+        QFQM "no QoS monitoring";
+        GPQM "no QoS monitoring";
+        MT_EDT "nothing is buffered yet";
+        CIOT "no packet rates";
+        ETHAR "no Ethernet sessions";
+        DDDS "nothing is buffered yet";
+        RDS "no reliable data service";
+        RTTWP "no round trip times are measured";
+        QUASF "URRs with quotas are refused";
+        NSPOC "the pause of charging is not notified";
+        L2TP "no L2TP";
+        UPBER "uplink is not buffered";
+        RESPS "a session stays with the association that established it";
+        IPREP "no replacement of addresses";
+        DNSTS "no DNS traffic steering";
+        DRQOS "no QoS monitoring";
+        MBSN4 "no multicast";
+        PSUPRM "resources are not managed by slice";
+        EPPPI "nothing is buffered yet";
+        RATP "no redirection";
+        UPIDP "no user plane identity";
+    }
+}

@@ -1,0 +1,56 @@
+//! IEs of session and node reports.
+
+use super::{Row, Status, Table, ie_tables, status};
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::*;
+use sluice_wire::pfcp::message::*;
+
+ie_tables! {
+    SessionReportRequest "Session Report Request (7.5.8)" {
+        REPORT_TYPE sent "ERIR; USAR ahead of an association release" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
+        DOWNLINK_DATA_REPORT unsent "nothing is buffered yet";
+        USAGE_REPORT_IN_SESSION_REPORT_REQUEST sent "ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
+        ERROR_INDICATION_REPORT sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
+        LOAD_CONTROL_INFORMATION unsent "";
+        OVERLOAD_CONTROL_INFORMATION unsent "";
+        ADDITIONAL_USAGE_REPORTS_INFORMATION unsent "";
+        PFCPSRREQ_FLAGS sent "PSDBU: the session has ended here" an_announced_release_brings_the_last_usage_of_each_session;
+        F_SEID unsent "SSET is not set";
+        PACKET_RATE_STATUS_REPORT unsent "CIOT is not set";
+        SESSION_REPORT unsent "no SRR is served";
+    }
+    ErrorIndicationReport "Error Indication Report (Table 7.5.8.4-1)" {
+        F_TEID sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
+    }
+    DownlinkDataReport "Downlink Data Report (Table 7.5.8.2-1)" {
+        PDR_ID unsent "nothing is buffered yet";
+        DOWNLINK_DATA_SERVICE_INFORMATION unsent "nothing is buffered yet";
+        DL_DATA_PACKETS_SIZE unsent "MT-EDT is not set";
+        DATA_STATUS unsent "DDDS is not set";
+    }
+    SessionReportResponse "Session Report Response (7.5.9)" {
+        CAUSE enforced "65 ends the session; others let the report be made again" a_report_without_an_answer_is_given_up_and_told;
+        OFFENDING_IE ignored "stands in the log with the cause" a_report_without_an_answer_is_given_up_and_told;
+        UPDATE_BAR_IN_SESSION_REPORT_RESPONSE ignored "nothing is buffered" the_tables_say_what_responses_ignore;
+        PFCPSRRSP_FLAGS ignored "DROBU: nothing is buffered" the_tables_say_what_responses_ignore;
+        F_SEID ignored "SSET is not set" the_tables_say_what_responses_ignore;
+        F_TEID ignored "SSET is not set" the_tables_say_what_responses_ignore;
+        ALTERNATIVE_SMF_IP_ADDRESS ignored "SSET is not set" the_tables_say_what_responses_ignore;
+    }
+    UpdateBarInSessionReportResponse "Update BAR (Table 7.5.9.2-1)" {
+        BAR_ID ignored "nothing is buffered" the_tables_say_what_responses_ignore;
+        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set" the_tables_say_what_responses_ignore;
+        DL_BUFFERING_DURATION ignored "DLBD is not set" the_tables_say_what_responses_ignore;
+        DL_BUFFERING_SUGGESTED_PACKET_COUNT ignored "nothing is buffered" the_tables_say_what_responses_ignore;
+        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set" the_tables_say_what_responses_ignore;
+    }
+    NodeReportRequest "Node Report Request (7.4.5.1)" {
+        NODE_ID unsent "no node reports yet";
+        NODE_REPORT_TYPE unsent "no node reports yet";
+        USER_PLANE_PATH_FAILURE_REPORT unsent "paths are not supervised yet";
+        USER_PLANE_PATH_RECOVERY_REPORT unsent "paths are not supervised yet";
+        CLOCK_DRIFT_REPORT unsent "TSCU is not set";
+        GTPU_PATH_QOS_REPORT unsent "GPQM is not set";
+        PEER_UP_RESTART_REPORT unsent "of peers that are UP functions";
+    }
+}

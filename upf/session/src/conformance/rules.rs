@@ -1,0 +1,163 @@
+//! IEs of PDRs, FARs, QERs, BARs and traffic endpoints.
+
+use super::{Row, Status, Table, ie_tables, status};
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::*;
+
+ie_tables! {
+    CreatePdr "Create PDR (7.5.2.2)" {
+        PDR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
+        PRECEDENCE enforced "lower first, then the lower PDR ID" precedence_decides_between_filters_that_match;
+        PDI enforced "" a_default_session_becomes_two_entries_of_one_shard;
+        OUTER_HEADER_REMOVAL enforced "GTP-U/UDP/IPv4, GTP-U/UDP/IP" uplink_leaves_plain_with_one_hop_less;
+        OUTER_HEADER_REMOVAL refused(73) "others; or missing in a PDR of a tunnel that forwards" an_establishment_that_cannot_be_served_is_refused_by_name;
+        FAR_ID enforced "" a_default_session_becomes_two_entries_of_one_shard;
+        FAR_ID refused(67) "missing" an_establishment_that_cannot_be_served_is_refused_by_name;
+        FAR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
+        URR_ID enforced "" deletion_reports_every_urr_once;
+        URR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
+        QER_ID enforced "up to four with rates" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged;
+        QER_ID refused(73) "unknown; 75 with more than four rates" an_establishment_that_cannot_be_served_is_refused_by_name;
+        ACTIVATE_PREDEFINED_RULES refused(80) "";
+        ACTIVATION_TIME refused(73) "";
+        DEACTIVATION_TIME refused(73) "";
+        MAR_ID refused(73) "";
+        PACKET_REPLICATION_AND_DETECTION_CARRY_ON_INFORMATION refused(73) "";
+        UE_IP_ADDRESS_POOL_IDENTITY ignored "UEIP is not set: the CP function chooses the address";
+    }
+    Pdi "PDI (Table 7.5.2.2-2)" {
+        SOURCE_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN; CP function without a way" the_n6_lan_is_n6_as_a_source_too;
+        SOURCE_INTERFACE refused(73) "5G VN internal; 69 for a value that is none" an_establishment_that_cannot_be_served_is_refused_by_name;
+        F_TEID enforced "CHOOSE and CHOOSE ID; or the CP function's choice at an address of ours" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
+        F_TEID refused(73) "IPv6; not ours; missing in a PDR from Access; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
+        NETWORK_INSTANCE enforced "one of upf.yaml" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
+        NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
+        UE_IP_ADDRESS enforced "IPv4, an IPv6 prefix of 64 bits, or both" both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address;
+        UE_IP_ADDRESS refused(73) "another session's; CHOOSE; another prefix length" an_establishment_that_cannot_be_served_is_refused_by_name;
+        TRAFFIC_ENDPOINT_ID refused(73) "";
+        SDF_FILTER enforced "`permit out`, ToS, SPI, flow label, filter ID" one_of_several_filters_is_enough;
+        SDF_FILTER refused(73) "what says more; a filter ID that no PDR of the session has" an_establishment_that_cannot_be_served_is_refused_by_name;
+        APPLICATION_ID refused(81) "";
+        ETHERNET_PDU_SESSION_INFORMATION refused(73) "";
+        ETHERNET_PACKET_FILTER refused(73) "";
+        QFI enforced "packets of one of these flows match" several_qfis_in_a_pdi_are_several_rules;
+        FRAMED_ROUTE refused(73) "";
+        FRAMED_ROUTING ignored "FRRT is not set; routes are refused";
+        FRAMED_IPV6_ROUTE refused(73) "";
+        TGPP_INTERFACE_TYPE ignored "tells charging and the like (5.20)";
+    }
+    UpdatePdr "Update PDR (7.5.4.2)" {
+        PDR_ID enforced "" an_update_without_entry_keeps_the_tunnel;
+        OUTER_HEADER_REMOVAL enforced "" a_pdi_is_replaced_with_its_filters;
+        PRECEDENCE enforced "" a_pdi_is_replaced_with_its_filters;
+        PDI enforced "replaces the former one" a_pdi_is_replaced_with_its_filters;
+        FAR_ID enforced "" a_far_that_turns_round_turns_the_direction;
+        URR_ID enforced "a list replaces the former one" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
+        QER_ID enforced "a list replaces the former one" a_bucket_stays_as_full_as_it_is_when_it_moves_to_a_block_and_back;
+        ACTIVATE_PREDEFINED_RULES refused(80) "";
+        DEACTIVATE_PREDEFINED_RULES refused(80) "Offending IE is Activate Predefined Rules" messages_of_features_that_are_not_advertised_are_refused;
+        ACTIVATION_TIME refused(73) "";
+        DEACTIVATION_TIME refused(73) "";
+    }
+    RemovePdr "Remove PDR (7.5.4.6)" {
+        PDR_ID enforced "" the_last_rule_of_a_chain_goes_back_into_the_entry;
+    }
+    CreateFar "Create FAR (7.5.2.3)" {
+        FAR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
+        APPLY_ACTION enforced "DROP, FORW; BUFF and NOCP drop: nothing is buffered yet" gates_rates_and_the_far_stop_packets_without_charging_them;
+        APPLY_ACTION refused(73) "DUPL, IPMA, IPMD, DFRT, EDRT, BDPN, DDPN, FSSM, MBSU; several at once" an_establishment_that_cannot_be_served_is_refused_by_name;
+        FORWARDING_PARAMETERS enforced "where the FAR forwards" a_far_that_drops_ignores_where_to;
+        DUPLICATING_PARAMETERS refused(73) "";
+        BAR_ID ignored "nothing is buffered";
+        REDUNDANT_TRANSMISSION_FORWARDING_PARAMETERS refused(73) "";
+    }
+    ForwardingParameters "Forwarding Parameters (Table 7.5.2.3-2)" {
+        DESTINATION_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN; CP function: packets are dropped" the_n6_lan_is_n6_where_it_is_not_configured;
+        DESTINATION_INTERFACE refused(73) "LI function, 5G VN internal; 69 for a value that is none" an_establishment_that_cannot_be_served_is_refused_by_name;
+        NETWORK_INSTANCE enforced "" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
+        NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
+        REDIRECT_INFORMATION refused(73) "";
+        OUTER_HEADER_CREATION enforced "GTP-U/UDP/IPv4; of both families IPv4" of_a_dual_stack_gnb_the_ipv4_address_is_taken;
+        OUTER_HEADER_CREATION refused(73) "others; an address that is no station's" an_establishment_that_cannot_be_served_is_refused_by_name;
+        TRANSPORT_LEVEL_MARKING refused(73) "";
+        FORWARDING_POLICY refused(70) "";
+        HEADER_ENRICHMENT refused(73) "";
+        TRAFFIC_ENDPOINT_ID refused(73) "";
+        PROXYING refused(73) "";
+        TGPP_INTERFACE_TYPE ignored "tells charging and the like (5.20)";
+        DATA_NETWORK_ACCESS_IDENTIFIER ignored "the Network Instance tells where to (Table 7.5.2.3-2)";
+    }
+    UpdateFar "Update FAR (7.5.4.3)" {
+        FAR_ID enforced "" a_session_goes_idle_and_comes_back_by_one_entry_each;
+        APPLY_ACTION enforced "as in Create FAR" a_session_goes_idle_and_comes_back_by_one_entry_each;
+        UPDATE_FORWARDING_PARAMETERS enforced "" a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel;
+        FORWARDING_PARAMETERS enforced "in place of the former, as SD-Core sends it" an_update_far_may_have_its_parameters_under_the_type_of_create_far;
+        UPDATE_DUPLICATING_PARAMETERS refused(73) "";
+        BAR_ID ignored "nothing is buffered";
+    }
+    UpdateForwardingParameters "Update Forwarding Parameters (Table 7.5.4.3-2)" {
+        DESTINATION_INTERFACE enforced "" a_far_that_turns_round_turns_the_direction;
+        NETWORK_INSTANCE enforced "" a_far_that_drops_ignores_where_to;
+        REDIRECT_INFORMATION refused(73) "";
+        OUTER_HEADER_CREATION enforced "" the_gnb_may_be_told_later;
+        TRANSPORT_LEVEL_MARKING refused(73) "";
+        FORWARDING_POLICY refused(70) "";
+        HEADER_ENRICHMENT refused(73) "";
+        PFCPSMREQ_FLAGS enforced "SNDEM: an End Marker ends the old tunnel" a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel;
+        TRAFFIC_ENDPOINT_ID refused(73) "";
+        TGPP_INTERFACE_TYPE ignored "tells charging and the like (5.20)";
+        DATA_NETWORK_ACCESS_IDENTIFIER ignored "the Network Instance tells where to";
+    }
+    RemoveFar "Remove FAR (7.5.4.7)" {
+        FAR_ID enforced "" a_modification_is_refused_whole;
+    }
+    CreateQer "Create QER (7.5.2.5)" {
+        QER_ID enforced "" the_first_and_last_identifiers_are_ordinary;
+        QER_CORRELATION_ID refused(73) "";
+        GATE_STATUS enforced "" a_closed_gate_stops_one_direction_and_usage_counts_what_left;
+        MBR enforced "by policing; `n4.mbr_zero` says what 0 means" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged;
+        GBR ignored "admitted by the CP function; nothing is reserved (5.4.4)";
+        PACKET_RATE refused(73) "";
+        PACKET_RATE_STATUS refused(73) "";
+        DL_FLOW_LEVEL_MARKING refused(73) "";
+        QFI enforced "marks the PDU Session Container" downlink_leaves_in_the_tunnel_with_its_qfi;
+        RQI refused(73) "with RQI set" an_establishment_that_cannot_be_served_is_refused_by_name;
+        PAGING_POLICY_INDICATOR refused(73) "";
+        AVERAGING_WINDOW ignored "of a GBR, which is not supervised";
+        QER_CONTROL_INDICATIONS ignored "RCSR and MOED are of packet rates (8.2.174)";
+        QER_INDICATIONS refused(73) "with IQFIS set";
+    }
+    UpdateQer "Update QER (7.5.4.5)" {
+        QER_ID enforced "" a_rate_that_changes_touches_its_bucket_alone;
+        QER_CORRELATION_ID refused(73) "";
+        GATE_STATUS enforced "" a_closed_gate_stops_one_direction_and_usage_counts_what_left;
+        MBR enforced "" a_rate_that_changes_touches_its_bucket_alone;
+        GBR ignored "as in Create QER";
+        PACKET_RATE refused(73) "";
+        DL_FLOW_LEVEL_MARKING refused(73) "";
+        QFI enforced "" a_rate_that_changes_touches_its_bucket_alone;
+        RQI refused(73) "with RQI set" an_establishment_that_cannot_be_served_is_refused_by_name;
+        PAGING_POLICY_INDICATOR refused(73) "";
+        AVERAGING_WINDOW ignored "of a GBR, which is not supervised";
+        QER_CONTROL_INDICATIONS ignored "RCSR and MOED are of packet rates (8.2.174)";
+        QER_INDICATIONS refused(73) "with IQFIS set";
+    }
+    RemoveQer "Remove QER (7.5.4.9)" {
+        QER_ID enforced "" a_modification_is_refused_whole;
+    }
+    CreateBar "Create BAR (7.5.2.6)" {
+        BAR_ID ignored "nothing is buffered" the_first_and_last_identifiers_are_ordinary;
+        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
+        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
+        MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
+    }
+    UpdateBar "Update BAR (7.5.4.11)" {
+        BAR_ID ignored "nothing is buffered";
+        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
+        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
+        MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
+    }
+    RemoveBar "Remove BAR (7.5.4.12)" {
+        BAR_ID ignored "nothing is buffered";
+    }
+}

@@ -1,0 +1,103 @@
+//! IEs of URRs.
+
+use super::{Row, Status, Table, ie_tables, status};
+use sluice_wire::pfcp::IeType;
+use sluice_wire::pfcp::group::*;
+
+ie_tables! {
+    CreateUrr "Create URR (7.5.2.4)" {
+        URR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
+        MEASUREMENT_METHOD enforced "VOLUM" deletion_reports_every_urr_once;
+        MEASUREMENT_METHOD refused(73) "EVENT, or no VOLUM" an_establishment_that_cannot_be_served_is_refused_by_name;
+        REPORTING_TRIGGERS ignored "reports come at a query and at the end" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
+        REPORTING_TRIGGERS refused(73) "START and quotas; any with `n4.unserved: refuse`" an_establishment_that_cannot_be_served_is_refused_by_name;
+        MEASUREMENT_PERIOD ignored "reports come at a query and at the end";
+        VOLUME_THRESHOLD ignored "reports come at a query and at the end";
+        VOLUME_QUOTA refused(73) "";
+        EVENT_THRESHOLD ignored "events are not measured";
+        EVENT_QUOTA refused(73) "";
+        TIME_THRESHOLD ignored "reports come at a query and at the end";
+        TIME_QUOTA refused(73) "";
+        QUOTA_HOLDING_TIME refused(73) "";
+        DROPPED_DL_TRAFFIC_THRESHOLD ignored "reports come at a query and at the end";
+        QUOTA_VALIDITY_TIME refused(73) "";
+        MONITORING_TIME ignored "reports come at a query and at the end";
+        SUBSEQUENT_VOLUME_THRESHOLD ignored "reports come at a query and at the end";
+        SUBSEQUENT_TIME_THRESHOLD ignored "reports come at a query and at the end";
+        SUBSEQUENT_VOLUME_QUOTA refused(73) "";
+        SUBSEQUENT_TIME_QUOTA refused(73) "";
+        SUBSEQUENT_EVENT_THRESHOLD ignored "events are not measured";
+        SUBSEQUENT_EVENT_QUOTA refused(73) "";
+        INACTIVITY_DETECTION_TIME ignored "time is not measured";
+        LINKED_URR_ID ignored "the linked URR reports at a query and at the end";
+        MEASUREMENT_INFORMATION enforced "MNOP, INAM; MBQE is told as after QoS enforcement" inactive_measurement_adds_nothing_and_resumes;
+        TIME_QUOTA_MECHANISM ignored "time is not measured";
+        AGGREGATED_URRS ignored "of credit pools, whose quotas are refused";
+        FAR_ID ignored "of a quota's action; QUOAC is not set";
+        ETHERNET_INACTIVITY_TIMER ignored "of Ethernet sessions";
+        ADDITIONAL_MONITORING_TIME ignored "reports come at a query and at the end";
+        NUMBER_OF_REPORTS ignored "NORP is not set";
+        APPLICATION_ID ignored "of a quota's action; QUASF is not set";
+        SDF_FILTER ignored "of a quota's action; QUASF is not set";
+        USER_PLANE_INACTIVITY_TIMER ignored "reports come at a query and at the end";
+    }
+    UpdateUrr "Update URR (7.5.4.4)" {
+        URR_ID enforced "" inactive_measurement_adds_nothing_and_resumes;
+        MEASUREMENT_METHOD enforced "as in Create URR" inactive_measurement_adds_nothing_and_resumes;
+        REPORTING_TRIGGERS ignored "as in Create URR" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
+        MEASUREMENT_PERIOD ignored "reports come at a query and at the end";
+        VOLUME_THRESHOLD ignored "reports come at a query and at the end";
+        VOLUME_QUOTA refused(73) "";
+        TIME_THRESHOLD ignored "reports come at a query and at the end";
+        TIME_QUOTA refused(73) "";
+        EVENT_THRESHOLD ignored "events are not measured";
+        EVENT_QUOTA refused(73) "";
+        QUOTA_HOLDING_TIME refused(73) "";
+        DROPPED_DL_TRAFFIC_THRESHOLD ignored "reports come at a query and at the end";
+        QUOTA_VALIDITY_TIME refused(73) "";
+        MONITORING_TIME ignored "reports come at a query and at the end";
+        SUBSEQUENT_VOLUME_THRESHOLD ignored "reports come at a query and at the end";
+        SUBSEQUENT_TIME_THRESHOLD ignored "reports come at a query and at the end";
+        SUBSEQUENT_VOLUME_QUOTA refused(73) "";
+        SUBSEQUENT_TIME_QUOTA refused(73) "";
+        SUBSEQUENT_EVENT_THRESHOLD ignored "events are not measured";
+        SUBSEQUENT_EVENT_QUOTA refused(73) "";
+        INACTIVITY_DETECTION_TIME ignored "time is not measured";
+        LINKED_URR_ID ignored "as in Create URR";
+        MEASUREMENT_INFORMATION enforced "" inactive_measurement_adds_nothing_and_resumes;
+        TIME_QUOTA_MECHANISM ignored "time is not measured";
+        AGGREGATED_URRS ignored "of credit pools, whose quotas are refused";
+        FAR_ID ignored "of a quota's action; QUOAC is not set";
+        ETHERNET_INACTIVITY_TIMER ignored "of Ethernet sessions";
+        ADDITIONAL_MONITORING_TIME ignored "reports come at a query and at the end";
+        NUMBER_OF_REPORTS ignored "NORP is not set";
+        APPLICATION_ID ignored "of a quota's action; QUASF is not set";
+        SDF_FILTER ignored "of a quota's action; QUASF is not set";
+        USER_PLANE_INACTIVITY_TIMER ignored "reports come at a query and at the end";
+    }
+    RemoveUrr "Remove URR (7.5.4.8)" {
+        URR_ID enforced "" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
+    }
+    QueryUrr "Query URR (7.5.4.10)" {
+        URR_ID enforced "" a_query_takes_usage_and_leaves_the_rules_alone;
+        URR_ID refused(73) "unknown" a_modification_is_refused_whole;
+    }
+    UsageReport "Usage Report (7.5.5.2, 7.5.7.2, 7.5.8.3)" {
+        URR_ID sent "" deletion_reports_every_urr_once;
+        UR_SEQN sent "counts from 0, without a gap" a_query_takes_usage_and_leaves_the_rules_alone;
+        USAGE_REPORT_TRIGGER sent "IMMER, TERMR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
+        START_TIME sent "" deletion_reports_every_urr_once;
+        END_TIME sent "" deletion_reports_every_urr_once;
+        VOLUME_MEASUREMENT sent "packets, too, with MNOP" deletion_reports_every_urr_once;
+        DURATION_MEASUREMENT unsent "time is not measured";
+        APPLICATION_DETECTION_INFORMATION unsent "no applications";
+        UE_IP_ADDRESS unsent "no applications";
+        NETWORK_INSTANCE unsent "no applications";
+        TIME_OF_FIRST_PACKET unsent "";
+        TIME_OF_LAST_PACKET unsent "";
+        USAGE_INFORMATION sent "UAE with MBQE" deletion_reports_every_urr_once;
+        QUERY_URR_REFERENCE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
+        TIME_STAMP unsent "events are not measured";
+        ETHERNET_TRAFFIC_INFORMATION unsent "of Ethernet sessions";
+    }
+}
