@@ -7,8 +7,8 @@ use sluice_wire::pfcp::message::*;
 
 ie_tables! {
     SessionReportRequest "Session Report Request (7.5.8)" {
-        REPORT_TYPE sent "ERIR; USAR ahead of an association release" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
-        DOWNLINK_DATA_REPORT unsent "nothing is buffered yet";
+        REPORT_TYPE sent "DLDR, ERIR; USAR ahead of an association release" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
+        DOWNLINK_DATA_REPORT sent "the first packet of each QoS flow, until the FAR is updated" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         USAGE_REPORT_IN_SESSION_REPORT_REQUEST sent "ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         ERROR_INDICATION_REPORT sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
         LOAD_CONTROL_INFORMATION unsent "";
@@ -23,13 +23,13 @@ ie_tables! {
         F_TEID sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
     }
     DownlinkDataReport "Downlink Data Report (Table 7.5.8.2-1)" {
-        PDR_ID unsent "nothing is buffered yet";
-        DOWNLINK_DATA_SERVICE_INFORMATION unsent "nothing is buffered yet";
+        PDR_ID sent "" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
+        DOWNLINK_DATA_SERVICE_INFORMATION sent "QFI, and the DSCP as paging policy" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         DL_DATA_PACKETS_SIZE unsent "MT-EDT is not set";
         DATA_STATUS unsent "DDDS is not set";
     }
     SessionReportResponse "Session Report Response (7.5.9)" {
-        CAUSE enforced "65 ends the session; others let the report be made again" a_report_without_an_answer_is_given_up_and_told;
+        CAUSE enforced "65 for the third time ends the session; others let the report be made again" a_session_that_its_cp_function_knows_no_more_ends_with_the_third_answer;
         OFFENDING_IE ignored "stands in the log with the cause" a_report_without_an_answer_is_given_up_and_told;
         UPDATE_BAR_IN_SESSION_REPORT_RESPONSE ignored "nothing is buffered" the_tables_say_what_responses_ignore;
         PFCPSRRSP_FLAGS ignored "DROBU: nothing is buffered" the_tables_say_what_responses_ignore;

@@ -64,7 +64,7 @@ ie_tables! {
     }
     CreateFar "Create FAR (7.5.2.3)" {
         FAR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
-        APPLY_ACTION enforced "DROP, FORW; BUFF and NOCP drop: nothing is buffered yet" gates_rates_and_the_far_stop_packets_without_charging_them;
+        APPLY_ACTION enforced "DROP, FORW, NOCP; BUFF drops: nothing is buffered yet" gates_rates_and_the_far_stop_packets_without_charging_them;
         APPLY_ACTION refused(73) "DUPL, IPMA, IPMD, DFRT, EDRT, BDPN, DDPN, FSSM, MBSU; several at once" an_establishment_that_cannot_be_served_is_refused_by_name;
         FORWARDING_PARAMETERS enforced "where the FAR forwards" a_far_that_drops_ignores_where_to;
         DUPLICATING_PARAMETERS refused(73) "";
