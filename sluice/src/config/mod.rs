@@ -7,6 +7,7 @@
 mod check;
 mod convert;
 mod dpdk;
+mod echo;
 pub mod example;
 pub mod fields;
 mod interfaces;
@@ -33,6 +34,7 @@ pub mod yaml;
 
 pub use convert::{ConvertError, N4Start, OpenedPort};
 pub use dpdk::{Dpdk, HugePages};
+pub use echo::EchoRequests;
 pub use fields::At;
 pub use interfaces::{Interface, N4Address, N6, Neighbour, Route, Tunnel, TunnelKind};
 pub use ip::{Address, Prefix};
@@ -81,6 +83,8 @@ pub struct UpfConfig {
     pub router_advertisement: RouterAdvertisement,
     /// DSCP of outer headers; of QFIs that are not there 0.
     pub dscp: Vec<Marking>,
+    /// Echo Requests to tunnel peers.
+    pub echo: EchoRequests,
     /// Cores, as configured.
     pub workers: Workers,
     /// Cores, as found for this machine.
@@ -159,6 +163,7 @@ impl UpfConfig {
             fields.section("router_advertisement", RouterAdvertisement::read);
         let dscp = fields.sections("dscp", Marking::read);
         Marking::apart(&dscp, fields);
+        let echo = fields.section("echo", EchoRequests::read);
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
@@ -173,6 +178,7 @@ impl UpfConfig {
             pools,
             router_advertisement,
             dscp,
+            echo,
             workers,
             placement,
             limits,

@@ -110,6 +110,11 @@ impl UpfConfig {
             "dscp": Value::from_iter(self.dscp.iter().map(|marking| {
                 json!({ "qfi": marking.qfi.value, "dscp": marking.dscp })
             })),
+            "echo": {
+                "interval_s": self.echo.0.interval_s,
+                "t3_ms": self.echo.0.t3_ms,
+                "n3": self.echo.0.n3,
+            },
             "workers": {
                 "cores": self.placement.workers,
                 "housekeeping_core": self.placement.housekeeping,

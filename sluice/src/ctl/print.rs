@@ -13,7 +13,7 @@ pub fn text(question: &Question, answer: &Value) -> String {
         Question::Workers => workers(answer),
         Question::Drops => drops(answer),
         Question::Refusals => refusals(answer),
-        Question::Peers => ["associations", "gtpu_peers", "neighbours"]
+        Question::Peers => ["associations", "gtpu_peers", "gtpu_paths", "neighbours"]
             .map(|key| format!("{key}:\n{}", indented(&table(answer, key))))
             .join("\n"),
         Question::Rules { .. } => ["pdr", "far", "qer", "urr"]

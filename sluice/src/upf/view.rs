@@ -3,11 +3,13 @@
 use super::ctl::{Request, error};
 use super::links::Links;
 use super::load::Load;
+use super::n4::time;
 use super::refusals;
 use super::scaling::Scaling;
 use super::steering::{self, Steered};
 use serde_json::{Value, json};
 use sluice_control::core::Core;
+use sluice_control::paths::{Health, PathView};
 use sluice_datapath::ledger::Ledger;
 use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
@@ -179,10 +181,34 @@ fn peers(core: &Core<Mbuf>) -> Value {
             })
         })
         .collect();
+    let now_ns = time().now.0;
+    let paths: Vec<_> = directory
+        .paths()
+        .views()
+        .map(|path| path_view(&path, now_ns))
+        .collect();
     json!({
         "associations": core.up.associations(),
         "gtpu_peers": tunnels,
+        "gtpu_paths": paths,
         "neighbours": neighbours,
+    })
+}
+
+/// A path, and whether its peer answers Echo Requests.
+fn path_view(path: &PathView, now_ns: u64) -> Value {
+    let (state, failed_ns) = match path.health {
+        Health::Unknown => ("unknown", None),
+        Health::Answers => ("answers", None),
+        Health::Failed { since_ns } => ("failed", Some(now_ns.saturating_sub(since_ns))),
+    };
+    json!({
+        "address": path.ends.remote.to_string(),
+        "local": path.ends.local.to_string(),
+        "state": state,
+        "failed_for_s": failed_ns.map(|ns| ns / 1_000_000_000),
+        "round_trip_us": path.round_trip_ns.map(|ns| ns / 1000),
+        "used": path.is_used,
     })
 }
 
@@ -220,6 +246,8 @@ fn counters(core: &Core<Mbuf>) -> Value {
             "router_solicitations_limited": c.router_solicitations_limited,
             "gtpu_echo_responses": c.gtpu_echo_responses,
             "gtpu_echo_limited": c.gtpu_echo_limited,
+            "gtpu_echo_requests": c.gtpu_echo_requests,
+            "gtpu_echo_answers": c.gtpu_echo_answers,
             "error_indications_sent": c.error_indications_sent,
             "error_indications_received": c.error_indications_received,
             "end_markers": c.end_markers,

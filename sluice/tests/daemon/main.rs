@@ -13,6 +13,7 @@ mod metrics;
 mod moves;
 mod n4;
 mod observe;
+mod paths;
 mod peers;
 mod ports;
 mod ran;

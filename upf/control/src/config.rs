@@ -1,5 +1,6 @@
 //! Control core configuration: interfaces, roles, gateways.
 
+use crate::paths::EchoConfig;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
@@ -20,6 +21,8 @@ pub struct ControlConfig {
     pub router_advertisement: RouterAdvertisementConfig,
     /// DSCP of outer headers.
     pub dscp: DscpByQfi,
+    /// Echo Requests to tunnel peers.
+    pub echo: EchoConfig,
 }
 
 /// What Router Advertisements say (RFC 4861, 4.2) beside the session's prefix.

@@ -1,7 +1,7 @@
 //! Session events for the operator's log.
 
 use core::fmt;
-use core::net::SocketAddr;
+use core::net::{Ipv4Addr, SocketAddr};
 use sluice_n4::{AssociationId, DownReason};
 use sluice_wire::pfcp::Cause;
 
@@ -37,6 +37,12 @@ pub enum SessionEvent {
     TimerUnserved(AssociationId),
     /// It refused a Session Report Request, or did not answer (`None`).
     ReportFailed(AssociationId, Option<Cause>),
+    /// It refused a Node Report Request, or did not answer (`None`).
+    NodeReportFailed(AssociationId, Option<Cause>),
+    /// The tunnel peer at this address does not answer Echo Requests, one of so many.
+    PathsFailed(Ipv4Addr, usize),
+    /// It answers again, one of so many.
+    PathsRecovered(Ipv4Addr, usize),
     /// The caller's query with this token is done.
     Queried(u64),
 }
@@ -58,8 +64,9 @@ impl SessionEvent {
             | Self::ChoosesTeids(id)
             | Self::TriggersUnserved(id)
             | Self::TimerUnserved(id)
-            | Self::ReportFailed(id, _) => Some(*id),
-            Self::Queried(_) => None,
+            | Self::ReportFailed(id, _)
+            | Self::NodeReportFailed(id, _) => Some(*id),
+            Self::Queried(_) | Self::PathsFailed(..) | Self::PathsRecovered(..) => None,
         }
     }
 }
@@ -123,10 +130,22 @@ impl SessionEvent {
                 )
             }
             Self::Queried(token) => write!(f, "query {token} is done"),
+            Self::PathsFailed(first, 1) => {
+                write!(f, "GTP-U peer {first} does not answer Echo Requests")
+            }
+            Self::PathsFailed(first, n) => write!(
+                f,
+                "{n} GTP-U peers do not answer Echo Requests, {first} among them"
+            ),
+            Self::PathsRecovered(first, 1) => write!(f, "GTP-U peer {first} answers again"),
+            Self::PathsRecovered(first, n) => {
+                write!(f, "{n} GTP-U peers answer again, {first} among them")
+            }
             Self::ChoosesTeids(_)
             | Self::TriggersUnserved(_)
             | Self::TimerUnserved(_)
-            | Self::ReportFailed(..) => self.write_remark(&id, f),
+            | Self::ReportFailed(..)
+            | Self::NodeReportFailed(..) => self.write_remark(&id, f),
         }
     }
 
@@ -159,6 +178,14 @@ impl SessionEvent {
                     "the CP of N4 association {id} did not answer a session report"
                 )
             }
+            Self::NodeReportFailed(_, Some(cause)) => write!(
+                f,
+                "the CP of N4 association {id} refused a Node Report Request: {cause}"
+            ),
+            Self::NodeReportFailed(_, None) => write!(
+                f,
+                "the CP of N4 association {id} did not answer a Node Report Request"
+            ),
             _ => Ok(()),
         }
     }

@@ -4,11 +4,12 @@ use crate::completion;
 use crate::config::Config;
 use crate::events::SessionEvent;
 use crate::network::Network;
+use crate::path_reports::PathChange;
 use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
-    association, association_release, deletion, establishment, modification, report,
+    association, association_release, deletion, establishment, modification, node_report, report,
 };
 use crate::report_queue::ReportCounters;
 use crate::sessions::{Effects, Node};
@@ -80,6 +81,7 @@ impl UpFunction {
             }
             association::events(&mut self.node, at);
         }
+        node_report::tell_all(&mut self.node, at, out);
         end_sessions(&mut self.node, at, net, out);
     }
 
@@ -110,6 +112,7 @@ impl UpFunction {
         association::events(&mut self.node, at);
         association::give_up_silent_peers(&mut self.node.sessions, now);
         self.node.sessions.reports.end_delays(now);
+        node_report::tell_all(&mut self.node, at, out);
         end_sessions(&mut self.node, at, net, out);
     }
 
@@ -118,7 +121,9 @@ impl UpFunction {
         let associations = self.node.sessions.associations.iter();
         let gives_up = associations.filter_map(|a| a.gives_up).min();
         let delayed = self.node.sessions.reports.next_deadline();
-        [self.node.endpoint.next_deadline(), gives_up, delayed]
+        let node_report = self.node.sessions.paths.next_try;
+        let endpoint = self.node.endpoint.next_deadline();
+        [endpoint, gives_up, delayed, node_report]
             .into_iter()
             .flatten()
             .min()
@@ -159,6 +164,24 @@ impl UpFunction {
     /// What was reported to CP functions, and what waits.
     pub fn reports(&self) -> ReportCounters {
         self.node.sessions.reports.counters()
+    }
+
+    /// What became of paths to tunnel peers: CP functions are told by Node Reports (TS 23.527, 5.2).
+    pub fn paths_changed<E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        changes: &[PathChange],
+        out: &mut E,
+    ) {
+        let at = Moment { now, wall };
+        node_report::paths_changed(&mut self.node, at, changes, out);
+        association::events(&mut self.node, at);
+    }
+
+    /// Paths to tunnel peers that have failed.
+    pub fn failed_paths(&self) -> usize {
+        self.node.sessions.paths.failed_count()
     }
 
     /// Sets up the association with the CP function at `to`, until it is there and again when it

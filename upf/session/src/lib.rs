@@ -70,6 +70,7 @@ mod meter;
 mod names;
 pub mod network;
 pub mod partitions;
+mod path_reports;
 mod pending;
 mod prefetch;
 mod procedure;
@@ -97,6 +98,7 @@ pub use function::UpFunction;
 pub use inspect::{
     AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,
 };
+pub use path_reports::{PathChange, RemotePath};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
 pub use report_queue::ReportCounters;

@@ -62,6 +62,19 @@ pub const UNKNOWN_ANSWERS: u8 = 3;
 /// From such an answer to the next report of that session: a CP function that is being restored has a moment
 /// to find it.
 pub const UNKNOWN_RETRY_MS: u64 = 1_000;
+/// Paths to GTP-U peers of which something is to be told: as many as there may be peers, and as many again
+/// that did not answer and are in use no more.
+pub const PATHS: usize = 65_536;
+
+/// Paths that one Node Report Request tells of, of each kind: some 1,000 octets with an instance's name.
+pub const PATHS_PER_REPORT: usize = wire::PEERS_PER_PATH_REPORT;
+
+/// From a Node Report Request that was not answered to the next, at first. A CP function that is heard again
+/// after a silence is asked at once.
+pub const PATH_REPORT_AGAIN_MS: u64 = 30_000;
+
+/// How often that time doubles: 64 minutes at the most.
+pub const PATH_REPORT_DOUBLINGS: u32 = 7;
 
 /// Sessions that one Error Indication is reported for: a TEID that a gNB gave again after a start
 /// belongs to two. Of more sessions the rest is reported with the peer's next indication.

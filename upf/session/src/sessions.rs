@@ -9,6 +9,7 @@ use crate::flow_filter_runs::FlowFilterRuns;
 use crate::hash::Seeded;
 use crate::limits::URRS_PER_SESSION;
 use crate::names::Names;
+use crate::path_reports::PathReports;
 use crate::pending::PendingTable;
 use crate::random::Random;
 use crate::remote_fteid_index::RemoteFteidIndex;
@@ -90,6 +91,8 @@ pub struct Sessions {
     pub remotes: RemoteFteidIndex,
     /// What they have to report.
     pub reports: ReportQueue,
+    /// Paths to tunnel peers, and who has been told of them.
+    pub paths: PathReports,
     /// By place of the association.
     pub associations: Vec<AssociationMemory>,
     /// Not later than the first [`AssociationMemory::gives_up`].
@@ -127,6 +130,7 @@ impl Sessions {
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
             reports: ReportQueue::new(config.sessions, associations),
+            paths: PathReports::default(),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,
             compiler: Compiler::new(config.mbr_zero),

@@ -119,6 +119,7 @@ impl UpfConfig {
                 dns: self.router_advertisement.dns.clone(),
             },
             dscp: self.dscp_by_qfi(),
+            echo: self.echo.0,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Files that are refused, with the exact words that people see.
 
-use super::{SHORT, load, machine, short_with};
+use super::{SHORT, accepted, load, machine, short_with};
 use crate::config::UpfConfig;
 use std::path::Path;
 
@@ -146,7 +146,7 @@ fn slips_in_keys_are_guessed() {
         "pools:",
         "telemetry: 9100\npools:",
         "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
-         router_advertisement, dscp, workers, limits, metrics, control_socket, log",
+         router_advertisement, dscp, echo, workers, limits, metrics, control_socket, log",
     );
 }
 
@@ -506,6 +506,26 @@ fn smfs_that_we_call_may_talk_to_us() {
         ),
     ] {
         refuses(old, new, message);
+    }
+}
+
+#[test]
+fn echo_requests_are_no_more_frequent_than_allowed() {
+    for (keys, message) in [
+        (
+            "interval_s: 59",
+            "upf.yaml:9: echo.interval_s: got '59'; expected 0, or 60 to 86400 seconds",
+        ),
+        (
+            "interval_s: 60, t3_ms: 20000, n3: 4",
+            "upf.yaml:9: echo.interval_s: 60 s, but n3 x t3_ms is 80000 ms; \
+             expected at least n3 x t3_ms",
+        ),
+    ] {
+        refuses("pools:", &format!("echo: {{{keys}}}\npools:"), message);
+    }
+    for fine in ["interval_s: 0, t3_ms: 60000", "t3_ms: 12000", "n3: 20"] {
+        accepted(&short_with("pools:", &format!("echo: {{{fine}}}\npools:")));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::upf::links::{Links, State};
 use sluice_control::core::Core;
 use sluice_control::n4_port::PortN4Counters;
+use sluice_control::paths::PathCounts;
 use sluice_control::signalling::ControlCounters;
 use sluice_port::{PortId, PortStats};
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub associations: [usize; 2],
     /// Tunnel peers, and stations of which the MAC address is known or sought.
     pub gtpu_peers: usize,
+    /// Paths to them by whether they answer.
+    pub gtpu_paths: PathCounts,
     /// See there.
     pub neighbours: usize,
     /// N4: messages and events by name.
@@ -131,6 +134,7 @@ impl Snapshot {
             in_use: core.up.in_use(),
             associations: [endpoint.associations().count() - silent, silent],
             gtpu_peers: directory.peers().count(),
+            gtpu_paths: directory.paths().counts(),
             neighbours: directory.neighbours().count(),
             n4: endpoint.counters().iter().collect(),
             n4_causes: endpoint.counters().causes().collect(),

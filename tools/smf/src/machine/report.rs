@@ -1,6 +1,7 @@
 //! Session Reports and node-level requests from the UPF (TS 29.244, 6.2.9, 6.3.5), and our
 //! responses.
 
+use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use sluice_n4::{Instant, Outbox, SessionRequest};
@@ -50,10 +51,14 @@ pub struct SessionReport {
 }
 
 /// A Node Report Request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeReport {
     /// What is reported.
     pub report_type: NodeReportType,
+    /// IPv4 addresses of GTP-U peers that do not answer.
+    pub failed_peers: Vec<Ipv4Addr>,
+    /// Those that answer again.
+    pub recovered_peers: Vec<Ipv4Addr>,
 }
 
 /// Reports, the oldest first.
@@ -160,8 +165,7 @@ impl Machine {
         let mut report = NodeReportRequest::default();
         let cause = match report.parse_into(request.body) {
             Ok(()) => {
-                let report_type = report.node_report_type;
-                self.reports.keep(Report::Node(NodeReport { report_type }));
+                self.reports.keep(Report::Node(read_node_report(&report)));
                 Cause::REQUEST_ACCEPTED
             }
             Err(reject) => reject.cause,
@@ -176,6 +180,18 @@ impl Machine {
         let _ = self
             .endpoint
             .reply(now, request.reply, None, out, |w| answer.emit(w));
+    }
+}
+
+fn read_node_report(report: &NodeReportRequest<'_>) -> NodeReport {
+    let failed = report.user_plane_path_failure_report.iter();
+    let failed = failed.flat_map(|r| &r.remote_gtpu_peer);
+    let recovered = report.user_plane_path_recovery_report.iter();
+    let recovered = recovered.flat_map(|r| &r.remote_gtpu_peer);
+    NodeReport {
+        report_type: report.node_report_type,
+        failed_peers: failed.filter_map(|peer| peer.ipv4).collect(),
+        recovered_peers: recovered.filter_map(|peer| peer.ipv4).collect(),
     }
 }
 

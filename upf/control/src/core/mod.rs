@@ -165,12 +165,29 @@ impl<P: Packet> Core<P> {
         };
         let net = &mut self.control.directory;
         self.up.tick(time.now, time.wall, net, &mut out);
+        self.report_paths(time, around);
         self.publish();
         self.send_n4(time, around);
         taken
     }
 
-    /// Asks for neighbours again, and repeats advertisements to UEs. Call it a few times a second.
+    /// What became of paths to tunnel peers, for the CP functions.
+    fn report_paths<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
+        if !self.control.directory.paths.has_changes() {
+            return;
+        }
+        let changes = self.control.take_path_changes();
+        let mut out = Sink {
+            around,
+            n4: &mut self.n4,
+            ready: &mut self.ready,
+        };
+        self.up
+            .paths_changed(time.now, time.wall, &changes, &mut out);
+    }
+
+    /// Asks for neighbours again, repeats advertisements to UEs, and asks tunnel peers for echoes. Call it a
+    /// few times a second.
     pub fn tick_neighbours<S: Env<Packet = P>>(&mut self, time: Time, around: &mut S) {
         let mut frames = FrameSink {
             around,
@@ -179,6 +196,7 @@ impl<P: Packet> Core<P> {
         };
         self.control.tick(time.now.0, &self.up, &mut frames);
         self.n4.expire(time.now.0);
+        self.report_paths(time, around);
         self.publish();
         self.send_n4(time, around);
     }

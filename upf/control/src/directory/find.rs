@@ -1,6 +1,7 @@
 //! Interface look-up by Source or Destination Interface and Network Instance.
 
 use super::{Directory, Plain, Tunnels, same_name};
+use crate::paths::PathEnds;
 use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId, NO_NEXT_HOP, Peer, PeerId};
@@ -38,6 +39,7 @@ impl Directory {
             None => Some(NO_NEXT_HOP),
         };
         let hop = hop.ok_or(PeerError::Full)?;
+        self.paths.begin(PathEnds { local, remote });
         Ok(self.peers.add(Peer::new(remote, local, hop)))
     }
 }
@@ -86,10 +88,16 @@ impl Network for Directory {
     }
 
     fn release_peer(&mut self, peer: PeerId) {
-        let gone = self.peers.release(peer).map(|gone| gone.next_hop);
-        if let Some(hop) = gone.filter(|hop| *hop != NO_NEXT_HOP) {
-            self.neighbours.release(hop);
+        let Some(gone) = self.peers.release(peer) else {
+            return;
+        };
+        if gone.next_hop != NO_NEXT_HOP {
+            self.neighbours.release(gone.next_hop);
         }
+        self.paths.end(PathEnds {
+            local: gone.local,
+            remote: gone.address,
+        });
     }
 
     fn peer_address(&self, peer: PeerId) -> Option<Ipv4Addr> {

@@ -9,6 +9,7 @@ mod tables;
 
 use super::config::{InterfaceConfig, Role};
 use super::neighbours::{Neighbours, Question};
+use super::paths::Paths;
 use core::net::{IpAddr, Ipv4Addr};
 use peers::Peers;
 use sluice_datapath::lookup::layout::InstanceId;
@@ -57,6 +58,7 @@ pub struct Directory {
     egresses: Vec<EgressPlan>,
     gateways: HashMap<(InterfaceId, IpAddr), NextHopId>,
     peers: Peers,
+    pub(crate) paths: Paths,
     pub(crate) neighbours: Neighbours,
     /// No tables were taken yet.
     is_first: bool,
@@ -131,6 +133,19 @@ impl Directory {
     /// Tunnel peers in use, with the number of FARs that lead to each.
     pub fn peers(&self) -> impl Iterator<Item = (&Peer, u32)> {
         self.peers.iter()
+    }
+
+    /// Paths to tunnel peers, and whether these answer.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Side and network instance of a tunnel address, if it has one of each.
+    pub(crate) fn place_of(&self, local: Ipv4Addr) -> Option<(Side, Box<str>)> {
+        let mut there = self.tunnels.iter().filter(|t| t.endpoint.address == local);
+        let first = there.next()?;
+        let is_only = there.next().is_none();
+        is_only.then(|| (first.side, first.instance.as_str().into()))
     }
 
     /// All interfaces by their ids.

@@ -4,6 +4,7 @@ use super::peers::Peers;
 use super::{Directory, EgressPlan, Plain, Tunnels};
 use crate::config::{ControlConfig, InterfaceConfig, Role};
 use crate::neighbours::Neighbours;
+use crate::paths::Paths;
 use core::net::{IpAddr, Ipv4Addr};
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
@@ -52,6 +53,7 @@ impl Directory {
             egresses: Vec::new(),
             gateways: HashMap::new(),
             peers: Peers::default(),
+            paths: Paths::new(config.echo),
             neighbours: Neighbours::default(),
             is_first: true,
         };

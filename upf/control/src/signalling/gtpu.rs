@@ -70,6 +70,10 @@ impl Control {
                 self.reply(arrived, udp.source_port(), &echo_response(*sequence), out);
                 None
             }
+            Message::EchoResponse { sequence } => {
+                self.echo_answered(now_ns, arrived, *sequence);
+                None
+            }
             Message::ErrorIndication(indication) => self.indicated(arrived, indication),
             Message::EndMarker(_) => {
                 self.counters.end_markers += 1;

@@ -4,6 +4,7 @@
 
 mod answer;
 mod discovery;
+mod echo;
 mod gtpu;
 mod icmpv6;
 mod rate;
@@ -79,6 +80,10 @@ pub struct ControlCounters {
     pub gtpu_echo_limited: u64,
     /// GTP-U echo requests answered.
     pub gtpu_echo_responses: u64,
+    /// GTP-U echo requests sent.
+    pub gtpu_echo_requests: u64,
+    /// Answers to them.
+    pub gtpu_echo_answers: u64,
     /// Error Indications sent.
     pub error_indications_sent: u64,
     /// Error Indications received.
@@ -253,9 +258,11 @@ impl Control {
         }
     }
 
-    /// Repeats questions for stations, and advertisements to UEs. Call it a few times a second.
+    /// Repeats questions for stations, and advertisements to UEs, and asks tunnel peers for echoes. Call it a
+    /// few times a second.
     pub fn tick(&mut self, now_ns: u64, owners: &impl PrefixOwners, out: &mut impl Frames) {
         self.advertise_again(now_ns, owners, out);
+        self.send_echoes(now_ns, out);
         let mut questions = Vec::new();
         self.directory
             .neighbours

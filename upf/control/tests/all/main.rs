@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod control;
+mod echo;
 mod instances;
 mod ipv6;
 mod n4_port;

@@ -2,7 +2,7 @@
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
 use crate::events::SessionEvent;
-use crate::procedure::{association_release, report};
+use crate::procedure::{association_release, node_report, report};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
 use crate::store::{Session, SessionRef};
@@ -42,6 +42,7 @@ pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
             let cause = report::cause(response);
             association_release::report_ended(sessions, response.association, cause);
         }
+        node_report::TAG => node_report::answered(sessions, response),
         _ => report::answered(sessions, at, response),
     }
 }
@@ -50,6 +51,7 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
     match event {
         Event::AssociationUp { association, .. } => {
             answers_again(sessions, association);
+            sessions.paths.begin(association);
             sessions.tell(SessionEvent::Up(association));
         }
         Event::AssociationReplaced {
@@ -65,12 +67,14 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
             reason,
         } => {
             answers_again(sessions, association);
+            sessions.paths.end(association);
             let ended = sessions.store.doom(association, |_| true);
             sessions.tell(SessionEvent::Down(association, reason, ended));
         }
         Event::PeerLost { association } => lost(sessions, at, association),
         Event::PeerRecovered { association } => {
             answers_again(sessions, association);
+            sessions.paths.hasten(association);
             sessions.tell(SessionEvent::Recovered(association));
         }
         Event::GracefulPeriodOver { association } => {
@@ -84,6 +88,9 @@ fn handle(sessions: &mut Sessions, at: Moment, event: Event) {
         } if tag == association_release::TAG => {
             association_release::report_ended(sessions, association, None)
         }
+        Event::RequestFailed {
+            association, tag, ..
+        } if tag == node_report::TAG => node_report::failed(sessions, at.now, association),
         Event::RequestFailed {
             association, tag, ..
         } => {
@@ -139,6 +146,7 @@ fn restarted(sessions: &mut Sessions, association: AssociationId, ends: impl Fn(
     if let Some(memory) = sessions.memory(association) {
         memory.release = UsageBeforeRelease::None;
     }
+    sessions.paths.begin(association);
     let ended = sessions.store.doom(association, ends);
     sessions.tell(SessionEvent::Restarted(association, ended));
 }

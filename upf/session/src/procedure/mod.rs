@@ -7,6 +7,7 @@ pub mod deletion;
 pub mod duplicate_establishment;
 pub mod establishment;
 pub mod modification;
+pub mod node_report;
 pub mod report;
 
 use crate::pending::Created;

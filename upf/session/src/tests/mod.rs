@@ -12,6 +12,7 @@ mod lifecycle;
 mod link_rules;
 mod live_cores;
 mod many_flows;
+mod node_reports;
 mod oracle;
 mod property;
 mod refusals;

@@ -26,9 +26,27 @@ pub(super) fn node(page: &mut Page, s: &Snapshot) {
     in_use(page, s);
     page.gauge("sluice_gtpu_peers", "Peers that tunnels lead to.")
         .sample(&[], s.gtpu_peers);
+    gtpu_paths(page, s);
     page.gauge("sluice_neighbours", "Stations on our links.")
         .sample(&[], s.neighbours);
     control(page, s);
+}
+
+fn gtpu_paths(page: &mut Page, s: &Snapshot) {
+    let p = &s.gtpu_paths;
+    let help = "Paths to tunnel peers by whether these answer Echo Requests.";
+    let mut paths = page.gauge("sluice_gtpu_paths", help);
+    for (state, n) in [
+        ("unknown", p.unknown),
+        ("answers", p.answering),
+        ("failed", p.failed),
+    ] {
+        paths.sample(&[("state", &state)], n);
+    }
+    let help = "Paths to tunnel peers that failed, and that recovered.";
+    let mut changes = page.counter("sluice_gtpu_path_changes_total", help);
+    changes.sample(&[("change", &"failed")], p.failures);
+    changes.sample(&[("change", &"recovered")], p.recoveries);
 }
 
 fn in_use(page: &mut Page, s: &Snapshot) {
@@ -66,6 +84,8 @@ fn control(page: &mut Page, s: &Snapshot) {
         ),
         ("gtpu_echo_responses", c.gtpu_echo_responses),
         ("gtpu_echo_limited", c.gtpu_echo_limited),
+        ("gtpu_echo_requests", c.gtpu_echo_requests),
+        ("gtpu_echo_answers", c.gtpu_echo_answers),
         ("error_indications_sent", c.error_indications_sent),
         ("error_indications_received", c.error_indications_received),
         ("end_markers", c.end_markers),
