@@ -42,7 +42,7 @@ struct PathSet(Vec<u64>);
 impl PathSet {
     fn contains(&self, path: PathNumber) -> bool {
         let word = self.0.get(usize::from(path / 64));
-        word.is_some_and(|word| word >> (path % 64) & 1 == 1)
+        word.is_some_and(|word| (word >> (path % 64)) & 1 == 1)
     }
 
     fn set(&mut self, path: PathNumber, is_in: bool) {
@@ -62,7 +62,7 @@ impl PathSet {
         let words = 0..self.0.len().max(other.0.len());
         let words = words.map(move |at| (at, word(self, at) ^ word(other, at)));
         words.flat_map(|(at, word)| {
-            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
+            let bits = (0..64).filter(move |bit| (word >> bit) & 1 == 1);
             bits.map(move |bit| (at * 64 + bit) as PathNumber)
         })
     }

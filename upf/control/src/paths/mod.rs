@@ -382,7 +382,7 @@ impl Path {
 fn next_ns(config: EchoConfig, number: u32, first_ns: u64) -> u64 {
     let interval_ns = u64::from(config.interval_s) * 1000 * NS_PER_MS;
     let share = u64::from(number).wrapping_mul(SPREAD) >> 32;
-    let later_ns = ((interval_ns / 8) as u128 * u128::from(share) >> 32) as u64;
+    let later_ns = ((u128::from(interval_ns / 8) * u128::from(share)) >> 32) as u64;
     first_ns + interval_ns + later_ns
 }
 
