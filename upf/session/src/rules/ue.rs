@@ -19,7 +19,7 @@ impl Families {
 
     /// Those for which it is so.
     pub const fn of(ipv4: bool, ipv6: bool) -> Self {
-        Self(ipv4 as u8 * Self::IPV4.0 | ipv6 as u8 * Self::IPV6.0)
+        Self((ipv4 as u8 * Self::IPV4.0) | (ipv6 as u8 * Self::IPV6.0))
     }
 
     /// What is in both.
