@@ -83,6 +83,15 @@ impl Prefix {
         }
     }
 
+    /// Whether two prefixes share addresses.
+    pub fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::V4(a), Self::V4(b)) => a.meets(b),
+            (Self::V6(a), Self::V6(b)) => a.contains(b.base()) || b.contains(a.base()),
+            _ => false,
+        }
+    }
+
     /// Whether an address is of the same family.
     pub fn is_like(&self, address: IpAddr) -> bool {
         matches!(self, Self::V4(_)) == address.is_ipv4()

@@ -45,7 +45,7 @@ pub use machine::Machine;
 pub use marking::Marking;
 pub use metrics::Metrics;
 pub use n4::N4;
-pub use pools::Pool;
+pub use pools::{Allocation, Pool};
 pub use ports::{MTU_MAX, MTU_MIN, Port};
 pub use problem::{KnownKey, Problem, Refused};
 pub use router_advertisement::RouterAdvertisement;

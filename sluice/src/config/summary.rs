@@ -39,7 +39,12 @@ impl UpfConfig {
         }
         for pool in &self.pools {
             let name = &pool.network_instance.value;
-            writeln!(out, "  pool        {}: {}", name, pool.prefix.value)?;
+            let given = if pool.allocation.is_some() {
+                ", given by us"
+            } else {
+                ""
+            };
+            writeln!(out, "  pool        {}: {}{given}", name, pool.prefix.value)?;
         }
         if self.interfaces.iter().any(|i| i.ipv6().next().is_some()) {
             writeln!(
@@ -90,6 +95,7 @@ impl UpfConfig {
             json!({
                 "network_instance": pool.network_instance.value,
                 "prefix": pool.prefix.value.to_string(),
+                "allocate": pool.allocation.is_some(),
             })
         });
         json!({

@@ -258,6 +258,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         unserved: config.n4.unserved,
         peer_loss_keep_s: config.n4.peer_loss_keep_s,
         flow_filters: config.limits.flow_filters.value as usize,
+        allocation: config.allocation(),
         transactions: RESERVED * config.placement.workers.len(),
         ..defaults
     };

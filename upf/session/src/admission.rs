@@ -4,7 +4,7 @@ use crate::config::Unserved;
 use crate::limits::{FARS, PDRS, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
-use crate::pending::{Created, SessionRemarks};
+use crate::pending::{Created, CreatedPdr, SessionRemarks};
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};
@@ -12,6 +12,7 @@ use arrayvec::ArrayVec;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::EndMarker;
 use sluice_datapath::tables::PeerId;
+use sluice_wire::ids::PdrId;
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::{Name, NtpTime};
@@ -83,6 +84,14 @@ impl<N: Network> Admission<'_, N> {
     pub fn keep_name(&mut self, rule: RuleId, name: Option<&PlainName>) -> Result<NameId, Refusal> {
         let full = Refusal::full(Some(rule), Some(IeType::NETWORK_INSTANCE));
         name.map_or(Ok(NameId::NONE), |n| self.names.keep(n).ok_or(full))
+    }
+
+    /// What the response tells of a PDR; `None` if it tells of too many.
+    pub fn created_pdr(&mut self, id: PdrId) -> Option<&mut CreatedPdr> {
+        if self.created.last().is_none_or(|last| last.id != id) {
+            self.created.try_push(CreatedPdr::of(id)).ok()?;
+        }
+        self.created.last_mut()
     }
 
     /// Puts an end marker behind the last packet into a tunnel that a FAR leaves (SNDEM).

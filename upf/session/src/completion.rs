@@ -67,7 +67,8 @@ fn finish<N: Network, E: Effects>(
         Answer::Established(reply) => {
             node.sessions.store.set_stands(record.session);
             node.sessions.reports.enqueue(record.session);
-            establishment::answer(node, at, record.session, reply, &record.created, out);
+            let created = (&record.created, &record.ue);
+            establishment::answer(node, at, record.session, reply, created, out);
         }
         Answer::Modified(reply, reference) => {
             modification::answer(node, at, reply, *reference, &record, out);

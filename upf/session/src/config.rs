@@ -1,8 +1,8 @@
 //! Configuration of the session machine.
 
 use crate::limits::FLOW_FILTERS;
-use core::net::Ipv4Addr;
-use sluice_datapath::lookup::layout::Layout;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use sluice_datapath::lookup::layout::{InstanceId, Layout};
 
 /// How sessions are served, and how many.
 #[derive(Clone, Debug)]
@@ -29,8 +29,42 @@ pub struct Config {
     /// Flow filters that the SDF filters of all sessions may take; equal ones of several PDRs count once.
     /// More are refused with cause 75.
     pub flow_filters: usize,
+    /// UE addresses that this UP function gives; those of one family and network instance do not overlap.
+    pub allocation: Vec<AllocationPool>,
     /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
     pub seed: [u64; 2],
+}
+
+/// UE addresses of one network instance that this UP function gives when it is asked to (TS 29.244, 5.21.3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AllocationPool {
+    /// The network instance.
+    pub instance: InstanceId,
+    /// Which addresses.
+    pub addresses: PoolAddresses,
+    /// UE IP address Pool Identity (8.2.128), by which CP functions may ask for this pool.
+    pub identity: Option<String>,
+    /// Seconds that an address rests before it is given again.
+    pub rest_s: u32,
+}
+
+/// The addresses of a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PoolAddresses {
+    /// IPv4 addresses, one for each UE.
+    Ipv4 {
+        /// First address of the prefix.
+        base: Ipv4Addr,
+        /// Its length in bits, 8 to 32.
+        prefix_len: u8,
+    },
+    /// IPv6 prefixes, one of 64 bits for each UE.
+    Ipv6 {
+        /// First address of the prefix.
+        base: Ipv6Addr,
+        /// Its length in bits, 40 to 64.
+        prefix_len: u8,
+    },
 }
 
 /// What a Maximum Bitrate of 0 in one direction means.
@@ -75,6 +109,7 @@ impl Config {
             peer_loss_keep_s: 3600,
             transactions: sluice_datapath::limits::RESERVED,
             flow_filters: FLOW_FILTERS,
+            allocation: Vec::new(),
             seed,
         }
     }

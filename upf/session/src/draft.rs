@@ -157,6 +157,7 @@ fn fill<N: Network>(
             work.place()?;
         }
     }
+    drafted.launch.record.ue = drafted.change.new.ue;
     compile(sessions, drafted)?;
     match sessions.store.has_room(base.session, &drafted.change.new) {
         true => Ok(()),
@@ -254,6 +255,9 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     };
     for entry in released::gone_entries(&change.old, &change.new) {
         resources.release(entry, &ue, now_s);
+    }
+    if change.new.ue.families().is_none() {
+        resources.release_given(&change.old.ue, now_s);
     }
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);

@@ -2,6 +2,7 @@
 
 use crate::completion;
 use crate::config::Config;
+use crate::conformance;
 use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::path_reports::PathChange;
@@ -44,7 +45,7 @@ impl UpFunction {
     /// A UP function without associations. Its features are set here; `foreign` is the writer of
     /// the path's table of identifiers that others chose.
     pub fn new(config: Config, mut n4: sluice_n4::Config, foreign: ExactWriter) -> Self {
-        n4.features.up = Some(crate::UP_FUNCTION_FEATURES);
+        n4.features.up = Some(conformance::up_function_features(&config));
         // TS 29.244, 6.2.6.2.2: Session Retention Information is honoured.
         n4.retains_sessions = true;
         let associations = n4.limits.associations;

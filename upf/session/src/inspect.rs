@@ -233,7 +233,7 @@ impl UpFunction {
         let shard = match address {
             IpAddr::V4(ipv4) => home_shard(&UeAddresses {
                 ipv4: Some(ipv4),
-                prefix: None,
+                ..UeAddresses::default()
             }),
             IpAddr::V6(_) => None,
         };

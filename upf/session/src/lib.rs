@@ -24,6 +24,9 @@
 //!   or earlier in the message; each PDR keeps it for itself from then on (BID, 8.2.5).
 //! - UE addresses once told hold for as long as the session lives, also when no PDR repeats them. An IPv6
 //!   prefix has 64 bits; other lengths are refused, and no feature bit says otherwise (IP6PL, 5.21.1).
+//! - UE addresses of our choice (CHV4, CHV6) are chosen when the session is established, from the pools of the
+//!   network instance that a PDI of the data network's side names; one session has one of each family. A later
+//!   CHOOSE means that one.
 //! - A downlink PDI without F-TEID and UE IP Address means the session's UE addresses in its Network
 //!   Instance: Open5GS adds dedicated flows so.
 //! - Outer Header Creation with an IPv4 and an IPv6 address: IPv4 is taken (8.2.56).
@@ -91,7 +94,7 @@ mod store;
 mod trace_target;
 mod usage;
 
-pub use config::{Config, MbrZero, Unserved};
+pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, Unserved};
 pub use conformance::UP_FUNCTION_FEATURES;
 pub use events::SessionEvent;
 pub use function::UpFunction;

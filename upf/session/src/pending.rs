@@ -3,7 +3,7 @@
 use crate::compile::diff::Credits;
 use crate::limits::{FARS, PDRS, URRS};
 use crate::partitions::{PARTITIONS, Part};
-use crate::rules::LocalTunnel;
+use crate::rules::{Families, LocalTunnel, UeAddresses};
 use crate::store::{CpSession, SessionRef};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::flow_filter::FilterRun;
@@ -15,8 +15,30 @@ use sluice_wire::ids::{PdrId, Seid};
 use sluice_wire::limits::PDRS_PER_MESSAGE;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 
-/// F-TEIDs of the UP function's choice, by PDR.
-pub type Created = ArrayVec<(PdrId, LocalTunnel), PDRS_PER_MESSAGE>;
+/// What the UP function chose, by PDR.
+pub type Created = ArrayVec<CreatedPdr, PDRS_PER_MESSAGE>;
+
+/// What the UP function chose for a PDR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreatedPdr {
+    /// The PDR.
+    pub id: PdrId,
+    /// Its F-TEID.
+    pub tunnel: Option<LocalTunnel>,
+    /// Of which families the session's addresses are its UE IP Address.
+    pub ue: Families,
+}
+
+impl CreatedPdr {
+    /// For a PDR nothing was chosen yet.
+    pub fn of(id: PdrId) -> Self {
+        Self {
+            id,
+            tunnel: None,
+            ue: Families::NONE,
+        }
+    }
+}
 
 /// A transaction that is ready for the path.
 #[derive(Debug)]
@@ -42,8 +64,10 @@ pub struct Pending {
     pub queried: ArrayVec<u32, URRS>,
     /// Reports that the answer carries.
     pub due: ArrayVec<Due, URRS>,
-    /// F-TEIDs that the answer tells.
+    /// F-TEIDs and UE addresses that the answer tells.
     pub created: Created,
+    /// The session's UE addresses.
+    pub ue: UeAddresses,
     /// What the operator is told about the message.
     pub remarks: SessionRemarks,
     /// The answer.
@@ -207,6 +231,7 @@ impl PendingTable {
                 queried: ArrayVec::new(),
                 due: ArrayVec::new(),
                 created: Created::new(),
+                ue: UeAddresses::default(),
                 remarks: SessionRemarks::default(),
                 answer: Answer::None,
             }),
@@ -267,6 +292,7 @@ impl PendingTable {
         record.queried.clear();
         record.due.clear();
         record.created.clear();
+        record.ue = UeAddresses::default();
         record.remarks = SessionRemarks::default();
         record.answer = Answer::None;
         self.spare.push(record);

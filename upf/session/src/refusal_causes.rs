@@ -76,6 +76,11 @@ const CAUSES: &[(Cause, &str)] = &[
         "A PDR activates a predefined rule. None can be configured yet.",
     ),
     (
+        Cause::ALL_DYNAMIC_ADDRESSES_ARE_OCCUPIED,
+        "The SMF leaves the UE's address to us, and the pools of its network instance that say `allocate` have none \
+         left: make them larger, or `rest_s` shorter.",
+    ),
+    (
         Cause::UNKNOWN_APPLICATION_ID,
         "A PDI names an application. None can be configured yet.",
     ),

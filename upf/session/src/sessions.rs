@@ -125,7 +125,15 @@ impl Sessions {
         let filters = FlowFilterRuns::new(config.flow_filters, Seeded(config.seed[1]));
         Self {
             store: Store::new(config.sessions, associations, Seeded(config.seed[1])),
-            resources: Resources::new(layout, config.blocks, meters, filters, foreign, random),
+            resources: Resources::new(
+                layout,
+                config.blocks,
+                meters,
+                filters,
+                &config.allocation,
+                foreign,
+                random,
+            ),
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),

@@ -159,6 +159,17 @@ pub fn contains((base, len): AnyPrefix, address: IpAddr) -> bool {
     u32::from(len) <= same_bits
 }
 
+/// UE addresses that the UP function gives in a data network.
+#[derive(Clone, Debug)]
+pub struct AddressPool {
+    /// The data network.
+    pub place: InterfaceName,
+    /// IPv4 addresses, or IPv6 prefixes of 64 bits.
+    pub prefix: (IpAddr, u8),
+    /// How long one rests before it is given again.
+    pub rest_s: u32,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct TwinConfig {
@@ -168,6 +179,8 @@ pub struct TwinConfig {
     pub zero_rate_closes: bool,
     /// DSCP of outer headers, by QFI; of others 0.
     pub dscp: Vec<(u8, u8)>,
+    /// UE addresses that the UP function gives.
+    pub pools: Vec<AddressPool>,
 }
 
 impl TwinConfig {

@@ -27,6 +27,8 @@
 //!   the CP function match nothing, FARs to it drop.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
 //! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken.
+//! - UE addresses are chosen when a session is established, in the data network that the first PDI of its
+//!   own that asks means. Any free one will do.
 //! - IPv6 packets come in on every link. What is for a link-local address or a group there is for the
 //!   control core, whosever address it is.
 //! - A flow description that no packet can meet, for its ends are of two versions, is refused.
@@ -57,11 +59,12 @@ mod rules;
 mod sdf;
 mod twin;
 mod ue_addresses;
+mod up_address;
 mod up_fteid;
 mod usage;
 
 pub use admit::Refused;
-pub use config::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+pub use config::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
 pub use twin::{Modified, Twin};

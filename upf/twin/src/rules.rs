@@ -1,7 +1,7 @@
 //! Rules as received: nothing is compiled, merged or looked up in advance.
 
 use crate::bucket::Bucket;
-use crate::config::Side;
+use crate::config::{InterfaceName, Side};
 use crate::ip::Packet;
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
@@ -24,6 +24,9 @@ pub struct Session {
     pub filters: BTreeMap<u32, SdfFilter>,
     /// The UE's addresses as they were first told. They stay, even if no rule names them any more.
     pub told: UeAddresses,
+    /// Those that the UP function gave, in the data network of their pools.
+    pub given: UeAddresses,
+    pub given_in: Option<InterfaceName>,
 }
 
 impl Session {

@@ -9,12 +9,15 @@ use crate::outcome::{Drop, Outcome};
 use crate::parse::{self, Arrival};
 use crate::pdr_detection::{self, Sessions};
 use crate::rules::{Session, SessionId};
+use crate::ue_addresses::UePrefix;
+use crate::up_address::{self, Giving, Rested};
 use crate::up_fteid::Choices;
 use crate::usage::Urr;
-use sluice_wire::pfcp::group::{CreatedPdr, UsageReport};
+use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags, UsageReportTrigger};
 use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How long a packet waits for the MAC address of its next hop.
 const WAIT_NS: u64 = 3_000_000_000;
@@ -27,6 +30,8 @@ pub struct Twin {
     /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
     fragments: Fragments,
+    /// UE addresses that were given back.
+    rested: Rested,
 }
 
 /// What a modification brings about.
@@ -62,11 +67,18 @@ impl Twin {
         if self.sessions.contains_key(&id) {
             return Err(Refused::Answer(format!("session {id:#x} exists already")));
         }
+        let had = up_address::had(&self.config, &self.sessions);
+        let giving = self.giving(&had, created, wall);
+        let (given, given_in) = giving.chosen(&request.create_pdr)?;
         let mut choices = Choices::new(created, &self.sessions);
         let mut draft = Draft {
             config: &self.config,
             before: &Session::default(),
-            rules: Session::default(),
+            rules: Session {
+                given,
+                given_in,
+                ..Session::default()
+            },
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),
@@ -76,7 +88,9 @@ impl Twin {
         let rules = draft.rules;
         check(&self.config, &self.sessions, id, &rules)?;
         choices.check()?;
+        up_address::check_answer(&request.create_pdr, created, &rules.given)?;
         self.sessions.insert(id, rules);
+        self.note_rest(&had, wall);
         Ok(())
     }
 
@@ -109,9 +123,12 @@ impl Twin {
         let mut after = draft.rules;
         check(&self.config, &self.sessions, id, &after)?;
         choices.check()?;
+        up_address::check_answer(&request.create_pdr, created, &after.given)?;
         after.give_up_unused_buckets();
+        let had = up_address::had(&self.config, &self.sessions);
         let reports = reports(before, &mut after, removed, request, wall);
         self.sessions.insert(id, after);
+        self.note_rest(&had, wall);
         let (mut end_markers, mut left) = (Vec::new(), Vec::new());
         for marker in &markers {
             // A tunnel that several FARs leave ends once, by whatever name they call its interface.
@@ -143,12 +160,20 @@ impl Twin {
         id: SessionId,
         wall: NtpTime,
     ) -> Result<Vec<UsageReport<'static>>, Refused> {
+        let had = up_address::had(&self.config, &self.sessions);
         let Some(session) = self.sessions.remove(&id) else {
             return no("the session is unknown");
         };
+        self.note_rest(&had, wall);
         let urrs = session.urrs.into_values();
         let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
         Ok(last.collect())
+    }
+
+    /// Addresses that nobody has any more rest from now on.
+    fn note_rest(&mut self, before: &BTreeSet<(usize, IpAddr)>, now: NtpTime) {
+        let after = up_address::had(&self.config, &self.sessions);
+        self.rested.note(before, &after, now);
     }
 
     /// A frame that `port` received. Several outcomes where it leaves in pieces, or decides the
@@ -240,6 +265,38 @@ impl Twin {
     pub fn ue_prefix(&self, id: SessionId) -> Option<std::net::Ipv6Addr> {
         let prefix = self.sessions.get(&id)?.ue().prefix?;
         Some(prefix.address())
+    }
+
+    /// The IPv4 address and the prefix that a UP function may give to the PDRs of a request, as a session has them
+    /// or as they are free.
+    pub fn to_give(
+        &self,
+        id: SessionId,
+        pdrs: &[CreatePdr<'_>],
+        wall: NtpTime,
+    ) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
+        let had = up_address::had(&self.config, &self.sessions);
+        let free = || self.giving(&had, &[], wall).chosen(pdrs);
+        let ue = match self.sessions.get(&id) {
+            Some(session) => session.given,
+            None => free().map(|(ue, _)| ue).unwrap_or_default(),
+        };
+        (ue.ipv4, ue.prefix.map(UePrefix::address))
+    }
+
+    fn giving<'a>(
+        &'a self,
+        had: &'a BTreeSet<(usize, IpAddr)>,
+        created: &'a [CreatedPdr],
+        now: NtpTime,
+    ) -> Giving<'a> {
+        Giving {
+            config: &self.config,
+            had,
+            rested: &self.rested,
+            created,
+            now,
+        }
     }
 
     /// True if downlink packets of a session may come out of a tunnel as well as from a data

@@ -45,6 +45,12 @@ impl UeAddresses {
         }
     }
 
+    /// All of them; a prefix with nothing in its lower half.
+    pub fn all(&self) -> impl Iterator<Item = IpAddr> + use<> {
+        let prefix = self.prefix.map(|p| IpAddr::V6(p.address()));
+        self.ipv4.map(IpAddr::V4).into_iter().chain(prefix)
+    }
+
     /// True if one of them is the other's.
     pub fn share(&self, other: &Self) -> bool {
         let same_ipv4 = self.ipv4.is_some() && self.ipv4 == other.ipv4;

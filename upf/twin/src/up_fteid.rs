@@ -77,8 +77,8 @@ impl<'a> Choices<'a> {
     }
 
     fn given(&self, pdr: u16) -> Option<FTeid> {
-        let created = self.created.iter().find(|c| c.pdr_id.0 == pdr)?;
-        match created.local_f_teid.first()? {
+        let mut created = self.created.iter().filter(|c| c.pdr_id.0 == pdr);
+        match created.find_map(|c| c.local_f_teid.first())? {
             value::FTeid::Assigned {
                 teid,
                 ipv4: Some(address),

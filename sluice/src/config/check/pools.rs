@@ -1,7 +1,6 @@
 //! UE address pools: overlaps with each other and with interfaces.
 
 use super::super::UpfConfig;
-use super::super::interfaces::Interface;
 use super::super::problem::Report;
 
 /// Pools of one network instance share no address.
@@ -43,7 +42,7 @@ pub(super) fn interfaces(config: &UpfConfig, report: &mut Report) {
             let key = format!("pools[{i}].network_instance");
             report.problem(instance.line, key, what, expected);
         }
-        let addresses = config.interfaces.iter().flat_map(Interface::ipv4);
+        let addresses = config.interfaces.iter().flat_map(|i| &i.addresses);
         for address in addresses.filter(|a| a.value.subnet().meets(&pool.prefix.value)) {
             let what = format!(
                 "{} shares addresses with the subnet of {} (line {})",

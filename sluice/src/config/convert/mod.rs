@@ -4,7 +4,7 @@ mod dpdk;
 
 use super::interfaces::{Interface, Tunnel};
 use super::ip::Prefix;
-use super::{N6, UpfConfig};
+use super::{Allocation, N6, UpfConfig};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
@@ -15,6 +15,7 @@ use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;
 use sluice_session::network::Side;
+use sluice_session::{AllocationPool, PoolAddresses};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv6::MIN_MTU;
 use sluice_wire::pfcp::value::NtpTime;
@@ -283,14 +284,42 @@ impl UpfConfig {
     }
 
     fn path_pools(&self) -> Vec<Pool> {
-        let pools = self.pools.iter();
-        pools
-            .map(|pool| Pool {
+        let placed = self
+            .pools
+            .iter()
+            .filter_map(|pool| match pool.prefix.value {
+                Prefix::V4(prefix) => Some(Pool {
+                    instance: self.instance_id(&pool.network_instance.value),
+                    base: prefix.base(),
+                    prefix_len: prefix.prefix_len(),
+                }),
+                // Prefixes of UEs are found by a hash.
+                Prefix::V6(_) => None,
+            });
+        placed.collect()
+    }
+
+    /// UE addresses that the session machine gives.
+    pub fn allocation(&self) -> Vec<AllocationPool> {
+        let pools = self.pools.iter().filter_map(|pool| {
+            let Allocation { identity, rest_s } = pool.allocation.clone()?;
+            Some(AllocationPool {
                 instance: self.instance_id(&pool.network_instance.value),
-                base: pool.prefix.value.base(),
-                prefix_len: pool.prefix.value.prefix_len(),
+                addresses: match pool.prefix.value {
+                    Prefix::V4(prefix) => PoolAddresses::Ipv4 {
+                        base: prefix.base(),
+                        prefix_len: prefix.prefix_len(),
+                    },
+                    Prefix::V6(prefix) => PoolAddresses::Ipv6 {
+                        base: prefix.base(),
+                        prefix_len: prefix.prefix_len(),
+                    },
+                },
+                identity,
+                rest_s,
             })
-            .collect()
+        });
+        pools.collect()
     }
 
     /// The number of a data network's instance on the path.

@@ -11,6 +11,7 @@ use sluice_n4::{Features, NodeId, PeerPort};
 use sluice_port::PortId;
 use sluice_port_dpdk::Memory;
 use sluice_session::network::{Network, Side};
+use sluice_session::{AllocationPool, PoolAddresses};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::pfcp::value::NtpTime;
 use std::collections::HashMap;
@@ -331,4 +332,35 @@ fn ues_are_told_what_the_file_says_of_routers_and_servers() {
     let json = config.summary_json();
     assert_eq!(json["router_advertisement"]["lifetime_s"], 9000);
     assert_eq!(json["interfaces"][1]["addresses"][1], "2001:db8:6::2/64");
+}
+
+#[test]
+fn pools_for_allocation_go_to_the_session_machine() {
+    let text = SHORT.replace(
+        "prefix: 10.45.0.0/16",
+        "prefix: 10.45.0.0/16, allocate: true, identity: homes, rest_s: 7",
+    );
+    let of = |text: &str| accepted(text).config.allocation();
+    let ipv4 = AllocationPool {
+        instance: InstanceId(0),
+        addresses: PoolAddresses::Ipv4 {
+            base: [10, 45, 0, 0].into(),
+            prefix_len: 16,
+        },
+        identity: Some("homes".to_owned()),
+        rest_s: 7,
+    };
+    assert_eq!((of(SHORT), of(&text)), (vec![], vec![ipv4]));
+    let text = SHORT.replace(
+        "prefix: 10.45.0.0/16",
+        "prefix: '2001:db8:45::/48', allocate: true",
+    );
+    let config = accepted(&text).config;
+    let addresses = PoolAddresses::Ipv6 {
+        base: "2001:db8:45::".parse().unwrap(),
+        prefix_len: 48,
+    };
+    let pools = config.allocation();
+    assert_eq!((pools[0].addresses, pools[0].rest_s), (addresses, 120));
+    assert!(config.plan().is_ok(), "it takes no lines");
 }

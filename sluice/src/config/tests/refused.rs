@@ -71,7 +71,7 @@ fn wrong_values_are_refused_with_line_key_and_what_was_expected() {
             "10.45.0.0/16",
             "10.45.0.1/16",
             "upf.yaml:10: pools[0].prefix: got '10.45.0.1/16'; expected an IPv4 prefix of 8 to 32 \
-             bits without host bits, such as 10.45.0.0/16",
+             bits without host bits, such as 10.45.0.0/16, or an IPv6 prefix of 40 to 64 bits",
         ),
         (
             "n4:",

@@ -133,3 +133,31 @@ fn advertisements_say_what_ues_can_use() {
         "upf.yaml:9: router_advertisement.dns: 128 servers; expected at most 127"
     );
 }
+
+#[test]
+fn pools_say_what_of_them_is_given() {
+    let pool = "prefix: 10.45.0.0/16";
+    for (with, message) in [
+        (
+            "prefix: '2001:db8:45::/48'",
+            "pools[0].allocate: a pool of IPv6 prefixes is for nothing else; \
+             expected allocate: true",
+        ),
+        (
+            "prefix: 'fe80::/48', allocate: true",
+            "pools[0].prefix: got 'fe80::/48'; expected an IPv4 prefix of 8 to 32 bits without host \
+             bits, such as 10.45.0.0/16, or an IPv6 prefix of 40 to 64 bits",
+        ),
+        (
+            "prefix: 10.45.0.0/16, identity: homes",
+            "pools[0].identity: nothing of this pool is given by us; \
+             expected it beside allocate: true",
+        ),
+        (
+            "prefix: 10.45.0.0/16, allocate: true, rest_s: 86401",
+            "pools[0].rest_s: got '86401'; expected a whole number of seconds from 0 to 86400",
+        ),
+    ] {
+        refuses(pool, with, &format!("upf.yaml:10: {message}"));
+    }
+}

@@ -1,10 +1,22 @@
 //! UP Function Features (TS 29.244, 8.2.25), announced and not announced.
 
+use crate::config::Config;
 use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
 
 /// The features that are announced.
 pub const UP_FUNCTION_FEATURES: Up =
     Up(Up::FTUP.0 | Up::EMPU.0 | Up::MNOP.0 | Up::BUNDL.0 | Up::EPFAR.0);
+
+/// The features that are announced where upf.yaml asks for them.
+const CONFIGURED_FEATURES: Up = Up::UEIP;
+
+/// The features of a UP function that is configured so.
+pub fn up_function_features(config: &Config) -> Up {
+    match config.allocation.is_empty() {
+        true => UP_FUNCTION_FEATURES,
+        false => UP_FUNCTION_FEATURES | Up::UEIP,
+    }
+}
 
 /// A feature, what is said of it, and the test that proves one that is announced.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +32,9 @@ pub struct FeatureRow {
 }
 
 impl FeatureRow {
-    /// True if the bit is set in what we tell.
+    /// True if the bit is set in what we tell, if only where upf.yaml asks for it.
     pub const fn is_announced(&self) -> bool {
-        UP_FUNCTION_FEATURES.contains(self.bit)
+        Up(UP_FUNCTION_FEATURES.0 | CONFIGURED_FEATURES.0).contains(self.bit)
     }
 }
 
@@ -58,7 +70,7 @@ pub const fn features() -> &'static [FeatureRow] {
         EPFAR "the last usage of every session is reported ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         DPDRA "a PDR with an (in)activation time is refused";
         ADPDP "no predefined rules are known";
-        UEIP "UE addresses come from the CP function";
+        UEIP "set where a pool of upf.yaml says `allocate`: CHV4 and CHV6 are answered from it" the_feature_is_told_where_there_are_pools;
         SSET "a session stays with the association that established it";
         MNOP "packets are counted and reported where a URR asks" deletion_reports_every_urr_once;
         MTE "PDIs state F-TEID and UE address themselves";

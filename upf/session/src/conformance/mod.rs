@@ -24,7 +24,7 @@ mod rules;
 mod session;
 mod usage;
 
-pub use features::{FeatureRow, UP_FUNCTION_FEATURES, features};
+pub use features::{FeatureRow, UP_FUNCTION_FEATURES, features, up_function_features};
 pub use messages::{MessageRow, messages};
 
 use sluice_wire::pfcp::{Cause, IeType};

@@ -27,7 +27,7 @@ ie_tables! {
         ALTERNATIVE_SMF_IP_ADDRESS enforced "requests may come from there" ipv6_peers_and_further_addresses_are_known;
         SMF_SET_ID ignored "sessions stay with their association (SSET is not set, 5.22)";
         SESSION_RETENTION_INFORMATION enforced "these sessions are kept" a_new_association_set_up_ends_the_sessions_but_for_those_retained;
-        UE_IP_ADDRESS_POOL_INFORMATION ignored "of a CP function it says nothing (UEIP is not set)";
+        UE_IP_ADDRESS_POOL_INFORMATION ignored "of a CP function it says nothing";
         GTPU_PATH_QOS_CONTROL_INFORMATION ignored "GPQM is not set (5.24.5)";
         NF_INSTANCE_ID ignored "of a CP function it says nothing (Table 7.4.4.1-1)";
         PFCPASREQ_FLAGS ignored "UUPSI is of the UP function (8.2.168)";
@@ -45,7 +45,7 @@ ie_tables! {
         ALTERNATIVE_SMF_IP_ADDRESS enforced "of a CP function that we set up" ipv6_peers_and_further_addresses_are_known;
         SMF_SET_ID ignored "SSET is not set" the_up_function_may_set_up_too;
         PFCPASRSP_FLAGS sent "PSREI where sessions were retained" a_new_association_set_up_ends_the_sessions_but_for_those_retained;
-        UE_IP_ADDRESS_POOL_INFORMATION unsent "UEIP is not set";
+        UE_IP_ADDRESS_POOL_INFORMATION unsent "pools are known by their network instance and identity";
         NF_INSTANCE_ID unsent "of the 5GC's NRF, which is not asked";
     }
     AssociationUpdateRequest "Association Update Request (7.4.4.3)" {

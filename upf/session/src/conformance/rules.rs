@@ -23,7 +23,8 @@ ie_tables! {
         DEACTIVATION_TIME refused(73) "";
         MAR_ID refused(73) "";
         PACKET_REPLICATION_AND_DETECTION_CARRY_ON_INFORMATION refused(73) "";
-        UE_IP_ADDRESS_POOL_IDENTITY ignored "UEIP is not set: the CP function chooses the address";
+        UE_IP_ADDRESS_POOL_IDENTITY enforced "where the UE's address is left to us; it is not looked at otherwise" a_pool_may_be_asked_for_by_its_identity;
+        UE_IP_ADDRESS_POOL_IDENTITY refused(73) "none of the network instance's pools for the family" a_pool_may_be_asked_for_by_its_identity;
     }
     Pdi "PDI (Table 7.5.2.2-2)" {
         SOURCE_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN; CP function without a way" the_n6_lan_is_n6_as_a_source_too;
@@ -33,7 +34,9 @@ ie_tables! {
         NETWORK_INSTANCE enforced "one of upf.yaml" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
         UE_IP_ADDRESS enforced "IPv4, an IPv6 prefix of 64 bits, or both" both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address;
-        UE_IP_ADDRESS refused(73) "another session's; CHOOSE; another prefix length" an_establishment_that_cannot_be_served_is_refused_by_name;
+        UE_IP_ADDRESS enforced "CHV4, CHV6 where UEIP is set" every_pdr_that_asks_is_told_the_addresses_of_its_session_and_all_is_at_home_in_one_shard;
+        UE_IP_ADDRESS refused(79) "all addresses of the pools are given" a_pool_is_given_out_to_the_last_host_and_what_comes_back_rests;
+        UE_IP_ADDRESS refused(73) "another session's; CHOOSE without a pool; another prefix length" an_establishment_that_cannot_be_served_is_refused_by_name;
         TRAFFIC_ENDPOINT_ID refused(73) "";
         SDF_FILTER enforced "`permit out`, ToS, SPI, flow label, filter ID" one_of_several_filters_is_enough;
         SDF_FILTER refused(73) "what says more; a filter ID that no PDR of the session has" an_establishment_that_cannot_be_served_is_refused_by_name;

@@ -34,7 +34,7 @@ ie_tables! {
         CAUSE sent "" another_implementation_establishes_modifies_and_deletes_a_session;
         OFFENDING_IE sent "" an_establishment_that_cannot_be_served_is_refused_by_name;
         F_SEID sent "" another_implementation_establishes_modifies_and_deletes_a_session;
-        CREATED_PDR sent "F-TEIDs of our choice" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
+        CREATED_PDR sent "F-TEIDs and UE addresses of our choice" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         LOAD_CONTROL_INFORMATION unsent "";
         OVERLOAD_CONTROL_INFORMATION unsent "what is too much is refused with cause 74";
         FQ_CSID unsent "";
@@ -45,7 +45,7 @@ ie_tables! {
     CreatedPdr "Created PDR (Table 7.5.3.2-1)" {
         PDR_ID sent "" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         F_TEID sent "" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
-        UE_IP_ADDRESS unsent "UEIP is not set";
+        UE_IP_ADDRESS sent "of our choice" every_pdr_that_asks_is_told_the_addresses_of_its_session_and_all_is_at_home_in_one_shard;
     }
     SessionModificationRequest "Session Modification Request (7.5.4)" {
         F_SEID enforced "the session's new name at the CP function" a_session_that_has_ended_or_got_another_name_is_established_anew;

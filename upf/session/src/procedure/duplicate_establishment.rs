@@ -7,7 +7,9 @@
 //! function has forgotten the first session and asks for a new one.
 
 use crate::admit::each;
-use crate::pending::Created;
+use crate::admit::pdr::ue;
+use crate::pending::{Created, CreatedPdr};
+use crate::rules::{Families, UeAddresses};
 use crate::sessions::Sessions;
 use crate::store::{CpSession, Session, SessionRef};
 use sluice_n4::SessionRequest;
@@ -30,24 +32,36 @@ pub fn find(
     (session.request == request.fingerprint).then_some((name, session))
 }
 
-/// The F-TEIDs that were chosen for the PDRs of the request, as far as they still stand.
-pub fn created(sessions: &mut Sessions, session: SessionRef, body: &[u8]) -> Created {
+/// What was chosen for the PDRs of the request, as far as it still stands, and the session's UE addresses.
+pub fn created(
+    sessions: &mut Sessions,
+    session: SessionRef,
+    body: &[u8],
+) -> (Created, UeAddresses) {
     let mut created = Created::new();
-    let pdrs = &sessions.rules(session).pdrs;
+    let rules = &*sessions.rules(session);
     let read = each(
         &Body::new(body),
         IeType::CREATE_PDR,
         PDRS_PER_MESSAGE,
         |ie: &CreatePdr<'_>| {
+            let Some(pdr) = rules.pdrs.iter().find(|p| p.id == ie.pdr_id) else {
+                return Ok(());
+            };
             let asked = matches!(ie.pdi.local_f_teid, Some(FTeid::Choose { .. }));
-            let pdr = pdrs.iter().find(|p| asked && p.id == ie.pdr_id);
-            if let Some((id, tunnel)) = pdr.and_then(|p| Some((p.id, p.tunnel?))) {
+            let families = ie.pdi.ue_ip_address.iter().map(ue::asked_for);
+            let chosen = CreatedPdr {
+                id: pdr.id,
+                tunnel: pdr.tunnel.filter(|_| asked),
+                ue: families.fold(Families::NONE, Families::or),
+            };
+            if chosen != CreatedPdr::of(pdr.id) {
                 // There is a place for each PDR of a message.
-                let _ = created.try_push((id, tunnel));
+                let _ = created.try_push(chosen);
             }
             Ok(())
         },
     );
     debug_assert!(read.is_ok(), "the request was admitted before");
-    created
+    (created, rules.ue)
 }

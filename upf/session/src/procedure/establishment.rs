@@ -1,12 +1,11 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
 use crate::admission::Admission;
-use crate::admit::pdr::ue::addresses;
 use crate::admit::unserved;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
 use crate::pending::{Answer, Created, Launch, Reply};
-use crate::procedure::{association_release, duplicate_establishment};
+use crate::procedure::{association_release, duplicate_establishment, ue_addresses};
 use crate::procedure::{put, write_created};
 use crate::refusal::Refusal;
 use crate::remarks;
@@ -20,10 +19,8 @@ use sluice_n4::SessionRequest;
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionEstablishmentHead;
-use sluice_wire::pfcp::value::{
-    FSeid, PdnType, SessionEstablishmentRequestFlags, UeIpAddress, UserId,
-};
-use sluice_wire::pfcp::{Cause, IeType, Ies, Reject, ie};
+use sluice_wire::pfcp::value::{FSeid, PdnType, SessionEstablishmentRequestFlags, UserId};
+use sluice_wire::pfcp::{Cause, IeType, Reject, ie};
 
 /// Establishes a session, or says why not.
 pub fn establish<N: Network, E: Effects>(
@@ -50,7 +47,7 @@ pub fn establish<N: Network, E: Effects>(
                 to: request.reply,
                 cp_seid: session.cp.seid,
             };
-            answer(node, at, name, &reply, &created, out);
+            answer(node, at, name, &reply, (&created.0, &created.1), out);
         }
         return None;
     }
@@ -112,7 +109,7 @@ pub fn answer<E: Effects>(
     at: Moment,
     session: SessionRef,
     reply: &Reply,
-    created: &Created,
+    (created, ue): (&Created, &UeAddresses),
     out: &mut E,
 ) {
     let Node {
@@ -127,7 +124,7 @@ pub fn answer<E: Effects>(
         put(w, IeType::NODE_ID, &node_id.as_wire())?;
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         put(w, IeType::F_SEID, &up)?;
-        write_created(w, created)
+        write_created(w, created, ue)
     });
 }
 
@@ -149,7 +146,7 @@ fn create<N: Network>(
     let timer = head.user_plane_inactivity_timer.is_some();
     unserved::inactivity_timer(timer, sessions.config.unserved)?;
     let flags = head.pfcpsereq_flags.unwrap_or_default();
-    let ue = first_ue_addresses(body);
+    let ue = ue_addresses::of_new_session(sessions, at, body, net)?;
     let base = Base {
         session: None,
         shard: home_shard(&ue).unwrap_or_else(|| sessions.any_shard(at.seconds())),
@@ -184,34 +181,13 @@ fn create<N: Network>(
     Ok(launch)
 }
 
-/// The UE's IPv4 address in the first PDI that has one, with the first prefix up to there: they decide where
-/// the session lives. Whether they can be served is asked when their PDIs are read.
-fn first_ue_addresses(body: &[u8]) -> UeAddresses {
-    let inside = |value, ie_type| {
-        let ies = Ies::new(value).map_while(Result::ok);
-        ies.filter(move |ie| ie.ie_type == ie_type)
-            .map(|ie| ie.value)
-    };
-    let pdis = inside(body, IeType::CREATE_PDR).flat_map(|pdr| inside(pdr, IeType::PDI));
-    let told = pdis.flat_map(|pdi| inside(pdi, IeType::UE_IP_ADDRESS));
-    let told = told.filter_map(|value| addresses(&UeIpAddress::decode(value).ok()?));
-    let mut first = UeAddresses::default();
-    for UeAddresses { ipv4, prefix } in told {
-        first.prefix = first.prefix.or(prefix);
-        if ipv4.is_some() {
-            first.ipv4 = ipv4;
-            break;
-        }
-    }
-    first
-}
-
 fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Result<Scope, Refusal> {
     for rule in [IeType::CREATE_PDR, IeType::CREATE_FAR] {
         if !body.may_have(rule) {
             return Err(Reject::mandatory_missing(rule).into());
         }
     }
+    work.take_given()?;
     work.create_rules(body)?;
     Ok(Scope::Rules)
 }

@@ -9,11 +9,13 @@ pub mod establishment;
 pub mod modification;
 pub mod node_report;
 pub mod report;
+pub mod ue_addresses;
 
 use crate::pending::Created;
+use crate::rules::UeAddresses;
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::value::FTeid;
+use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// Writes one IE.
@@ -21,16 +23,29 @@ pub fn put<'v>(w: &mut Writer<'_>, ie: IeType, value: &impl Element<'v>) -> Resu
     w.ie(ie, |w| value.encode(w))
 }
 
-/// Created PDR with the F-TEIDs of our choice.
-pub fn write_created(w: &mut Writer<'_>, created: &Created) -> Result<(), Full> {
-    for (pdr_id, tunnel) in created {
-        let Some(teid) = Teid::new(tunnel.teid) else {
-            continue;
-        };
+/// Created PDR with the F-TEIDs and UE addresses of our choice.
+pub fn write_created(w: &mut Writer<'_>, created: &Created, ue: &UeAddresses) -> Result<(), Full> {
+    for pdr in created {
         w.ie(IeType::CREATED_PDR, |w| {
-            put(w, IeType::PDR_ID, pdr_id)?;
-            put(w, IeType::F_TEID, &FTeid::v4(teid, tunnel.address))
+            put(w, IeType::PDR_ID, &pdr.id)?;
+            if let Some(tunnel) = pdr.tunnel
+                && let Some(teid) = Teid::new(tunnel.teid)
+            {
+                put(w, IeType::F_TEID, &FTeid::v4(teid, tunnel.address))?;
+            }
+            match pdr.ue.is_none() {
+                true => Ok(()),
+                false => put(w, IeType::UE_IP_ADDRESS, &chosen_ue(&ue.of(pdr.ue))),
+            }
         })?;
     }
     Ok(())
+}
+
+fn chosen_ue(ue: &UeAddresses) -> UeIpAddress {
+    UeIpAddress {
+        ipv4: ue.ipv4,
+        ipv6: ue.prefix_address(),
+        ..UeIpAddress::default()
+    }
 }

@@ -91,7 +91,7 @@ pub fn answer<E: Effects>(
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
-        write_created(w, &record.created)?;
+        write_created(w, &record.created, &record.ue)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
         usage::write_reports(&mut sessions.resources, at, record, reference, ie, w)
     });

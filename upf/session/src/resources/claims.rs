@@ -1,6 +1,7 @@
 //! What one message took, to be given back if it is refused.
 
 use super::Exhausted;
+use super::address_pools::TakenAddress;
 use crate::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
 use sluice_datapath::lookup::exact_match::ExactKey;
@@ -19,10 +20,11 @@ pub(super) enum Claim {
     Peer(PeerId),
     Meter(u32),
     Run(FilterRun),
+    Address(TakenAddress),
 }
 
-/// Claims of one message: for each PDR an endpoint with foreign keys and blocks, and a run of filters, for
-/// each FAR a peer, for each URR a meter.
+/// Claims of one message: for each PDR an endpoint with foreign keys and blocks, addresses of pools, and a run of
+/// filters, for each FAR a peer, for each URR a meter.
 const CLAIMS: usize = 512;
 
 /// All that the message at hand took so far, to be given back if it is refused.

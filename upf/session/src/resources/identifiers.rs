@@ -1,9 +1,12 @@
 //! Allocation of packet identifiers: TEIDs and UE addresses, each with its session entry.
 
+use super::address_pools::{PoolAddress, PoolKey};
 use super::claims::{Claim, Claims};
 use super::endpoint::{endpoint, slot_endpoint};
-use super::{Denied, Exhausted, Resources};
-use crate::rules::{Endpoint, Key, Origin, UeAddresses};
+use super::release::pool_keys;
+use super::resting_numbers::Holder;
+use super::{Denied, Exhausted, NoAddress, Resources};
+use crate::rules::{Endpoint, Families, Key, Origin, UeAddresses};
 use core::num::NonZeroU64;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
@@ -82,6 +85,7 @@ impl Resources {
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
+        self.take_entry_of(instance, ue, Families::IPV4, claims)?;
         let key = Key::Ue { instance };
         let endpoint = match ue.ipv4.map(u32::from) {
             None => endpoint(key, self.entry(shard, now_s, claims)?, Origin::Foreign),
@@ -96,19 +100,85 @@ impl Resources {
             },
         };
         if let Some(prefix) = ue.prefix {
-            self.prefix_key(instance, prefix, endpoint.entry, claims)?;
+            self.prefix_key((instance, ue), prefix, endpoint.entry, claims)?;
         }
         Ok(endpoint)
+    }
+
+    /// Packets find an entry by a UE's address, unless another session was given it.
+    fn take_entry_of(
+        &mut self,
+        instance: u8,
+        ue: &UeAddresses,
+        families: Families,
+        claims: &mut Claims,
+    ) -> Result<(), Denied> {
+        for key in pool_keys(instance, ue, families) {
+            let is_own = ue.given.instance == instance && ue.given.families.has_all(families);
+            if !is_own && self.addresses.is_given(key) {
+                return Err(Denied::InUse);
+            }
+            self.addresses.take(key, Holder::Entry, claims)?;
+        }
+        Ok(())
+    }
+
+    /// Addresses of pools that a new session may be given: an IPv4 address, a prefix, or both. Nothing is taken yet.
+    /// What decides where the session lives is chosen where a TEID is left.
+    pub fn choose_addresses(
+        &self,
+        (instance, families): (u8, Families),
+        identities: &[&[u8]],
+        now_s: u32,
+    ) -> Result<UeAddresses, NoAddress> {
+        let mut ue = UeAddresses::default();
+        ue.given.families = families;
+        ue.given.instance = instance;
+        let has_teid = |address| {
+            let low = match address {
+                PoolAddress::Ipv4(address) => address,
+                PoolAddress::Ipv6(prefix) => prefix as u32,
+            };
+            self.has_teid(low % SHARDS, now_s)
+        };
+        let wants_ipv4 = families.has_all(Families::IPV4);
+        if wants_ipv4 {
+            let of = (instance, true);
+            let chosen = self.addresses.choose(of, identities, now_s, has_teid)?;
+            if let PoolAddress::Ipv4(address) = chosen {
+                ue.ipv4 = Some(address.into());
+            }
+        }
+        if families.has_all(Families::IPV6) {
+            let of = (instance, false);
+            let is_at_home = |address| wants_ipv4 || has_teid(address);
+            let chosen = self.addresses.choose(of, identities, now_s, is_at_home)?;
+            if let PoolAddress::Ipv6(prefix) = chosen {
+                ue.prefix = NonZeroU64::new(prefix);
+            }
+        }
+        Ok(ue)
+    }
+
+    /// A session is given what was chosen for it.
+    pub fn give_addresses(
+        &mut self,
+        ue: &UeAddresses,
+        claims: &mut Claims,
+    ) -> Result<(), Exhausted> {
+        let mut keys = pool_keys(ue.given.instance, ue, ue.given.families);
+        keys.try_for_each(|key: PoolKey| self.addresses.take(key, Holder::Session, claims))
     }
 
     /// The key by which packets to a UE's IPv6 prefix find an entry.
     pub fn prefix_key(
         &mut self,
-        instance: u8,
+        (instance, ue): (u8, &UeAddresses),
         prefix: NonZeroU64,
         entry: EntryId,
         claims: &mut Claims,
     ) -> Result<(), Denied> {
+        self.take_entry_of(instance, ue, Families::IPV6, claims)?;
         let key = ExactKey::ue_prefix(instance, prefix.get());
         if self.known.knows(key) {
             return Err(Denied::InUse);

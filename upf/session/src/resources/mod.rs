@@ -2,11 +2,14 @@
 //!
 //! What one message takes is listed (`claims`), so that a refused one leaves everything as it was.
 
+mod address_pools;
 mod claims;
 mod endpoint;
 mod identifiers;
 mod release;
+mod resting_numbers;
 
+use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
 use crate::limits::TEID_REST_S;
 use crate::meter::Meter;
@@ -23,6 +26,7 @@ use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::session::flow_filter::{FilterRun, FlowFilter};
 use sluice_datapath::tables::PeerId;
 
+pub use address_pools::{AddressPools, NoAddress};
 pub use claims::Claims;
 pub use endpoint::spare;
 
@@ -34,6 +38,8 @@ pub struct Resources {
     pub meters: Slab<Meter>,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
+    /// UE addresses that we give.
+    pub addresses: AddressPools,
     slots: SlotAllocator,
     entries: SlotAllocator,
     blocks: SlotAllocator,
@@ -87,6 +93,8 @@ pub struct InUse {
     pub peers: usize,
     /// Flow filters.
     pub flow_filters: usize,
+    /// UE addresses and prefixes of pools for allocation, whoever chose them.
+    pub allocated: usize,
 }
 
 impl Resources {
@@ -96,6 +104,7 @@ impl Resources {
         blocks: u32,
         meters: usize,
         filters: FlowFilterRuns,
+        pools: &[AllocationPool],
         foreign: ExactWriter,
         random: Random,
     ) -> Self {
@@ -109,6 +118,7 @@ impl Resources {
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
             filters,
+            addresses: AddressPools::new(pools),
             known: foreign.reader(),
             foreign,
             random,
@@ -132,6 +142,7 @@ impl Resources {
             meters: self.meters.used(),
             peers: self.peers_held,
             flow_filters: self.filters.used(),
+            allocated: self.addresses.used(),
         }
     }
 

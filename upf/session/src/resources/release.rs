@@ -2,10 +2,12 @@
 //! what the next message takes or releases.
 
 use super::Resources;
+use super::address_pools::PoolKey;
 use super::claims::{Claim, Claims};
 use super::endpoint::exact_keys;
+use super::resting_numbers::Holder;
 use crate::network::Network;
-use crate::rules::{Endpoint, Origin, UeAddresses};
+use crate::rules::{Endpoint, Families, Key, Origin, UeAddresses};
 use sluice_datapath::tables::PeerId;
 
 impl Resources {
@@ -21,11 +23,23 @@ impl Resources {
         for key in exact_keys(endpoint, ue) {
             self.foreign.remove(key);
         }
+        if let Key::Ue { instance } = endpoint.key {
+            for key in pool_keys(instance, ue, Families::BOTH) {
+                self.addresses.release(key, Holder::Entry, now_s);
+            }
+        }
         match endpoint.origin {
             Origin::Slot => self.slots.give(entry.0, now_s),
             Origin::Pool => self.pool.clear(entry.0),
             Origin::Foreign => self.entries.give(entry.0, now_s),
             Origin::None => {}
+        }
+    }
+
+    /// A session ends: the addresses that it was given rest from now on.
+    pub fn release_given(&mut self, ue: &UeAddresses, now_s: u32) {
+        for key in pool_keys(ue.given.instance, ue, ue.given.families) {
+            self.addresses.release(key, Holder::Session, now_s);
         }
     }
 
@@ -51,6 +65,7 @@ impl Resources {
                 Claim::Peer(peer) => self.release_peer(peer, net),
                 Claim::Meter(at) => self.meters.remove(at),
                 Claim::Run(run) => self.filters.release(run),
+                Claim::Address(taken) => self.addresses.untake(taken),
             }
         }
     }
@@ -75,4 +90,16 @@ impl Resources {
             Origin::Pool | Origin::None => {}
         }
     }
+}
+
+/// What pools know a UE's addresses of these families by.
+pub(super) fn pool_keys(
+    instance: u8,
+    ue: &UeAddresses,
+    families: Families,
+) -> impl Iterator<Item = PoolKey> + use<> {
+    let UeAddresses { ipv4, prefix, .. } = ue.of(families);
+    let ipv4 = ipv4.map(|address| PoolKey::ipv4(instance, address));
+    let ipv6 = prefix.map(|prefix| PoolKey::ipv6(instance, prefix.get()));
+    ipv4.into_iter().chain(ipv6)
 }

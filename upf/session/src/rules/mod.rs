@@ -18,7 +18,7 @@ pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
-pub use ue::{Families, UeAddresses, UeMatch};
+pub use ue::{Families, Given, UeAddresses, UeMatch};
 
 /// A Usage Reporting Rule.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -17,6 +17,11 @@ impl Families {
     /// Both.
     pub const BOTH: Self = Self(3);
 
+    /// Those for which it is so.
+    pub const fn of(ipv4: bool, ipv6: bool) -> Self {
+        Self((ipv4 as u8 * Self::IPV4.0) | (ipv6 as u8 * Self::IPV6.0))
+    }
+
     /// What is in both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -30,6 +35,16 @@ impl Families {
     /// These, or `other` where there are none.
     pub const fn or_if_none(self, other: Self) -> Self {
         if self.0 == 0 { other } else { self }
+    }
+
+    /// True if it has all of the other's.
+    pub const fn has_all(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Those that the other does not have.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// True if there are none.
@@ -55,14 +70,23 @@ pub struct UeAddresses {
     pub ipv4: Option<Ipv4Addr>,
     /// The upper half of its IPv6 addresses.
     pub prefix: Option<NonZeroU64>,
+    /// Which of them this UP function gave.
+    pub given: Given,
+}
+
+/// Addresses that this UP function gave to a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Given {
+    /// Of these families.
+    pub families: Families,
+    /// The network instance of their pools; 0 without any.
+    pub instance: u8,
 }
 
 impl UeAddresses {
     /// Which there are.
     pub const fn families(&self) -> Families {
-        let ipv4 = self.ipv4.is_some() as u8 * Families::IPV4.0;
-        let ipv6 = self.prefix.is_some() as u8 * Families::IPV6.0;
-        Families(ipv4 | ipv6)
+        Families::of(self.ipv4.is_some(), self.prefix.is_some())
     }
 
     /// The IPv4 address as the path has it; 0 is none.
@@ -81,6 +105,7 @@ impl UeAddresses {
         Self {
             ipv4: self.ipv4.filter(|_| has(Families::IPV4)),
             prefix: self.prefix.filter(|_| has(Families::IPV6)),
+            given: self.given,
         }
     }
 
@@ -95,10 +120,15 @@ impl UeAddresses {
         }
     }
 
+    /// The prefix with nothing behind it.
+    pub fn prefix_address(&self) -> Option<Ipv6Addr> {
+        let prefix = self.prefix?.get();
+        Some(Ipv6Addr::from(u128::from(prefix) << 64))
+    }
+
     /// The prefix as text.
     pub fn prefix_text(&self) -> Option<String> {
-        let prefix = self.prefix?.get();
-        Some(format!("{}/64", Ipv6Addr::from(u128::from(prefix) << 64)))
+        Some(format!("{}/64", self.prefix_address()?))
     }
 }
 

@@ -160,7 +160,8 @@ impl Bench {
         Self::made(|_| {}, requests)
     }
 
-    fn made(change: impl FnOnce(&mut Config), requests: usize) -> Self {
+    /// One configured so whose endpoint remembers so many requests.
+    pub fn made(change: impl FnOnce(&mut Config), requests: usize) -> Self {
         let pool = Pool {
             instance: InstanceId(1),
             base: Ipv4Addr::new(10, 45, 0, 0),
@@ -476,6 +477,6 @@ fn report(report: &sluice_wire::pfcp::group::UsageReport<'_>) -> Report {
 
 /// The TEIDs that a response tells, by PDR.
 fn created(pdrs: &[CreatedPdr]) -> Vec<(u16, u32)> {
-    let teid = |c: &CreatedPdr| c.local_f_teid[0].teid().unwrap().get();
-    pdrs.iter().map(|c| (c.pdr_id.0, teid(c))).collect()
+    let teid = |c: &CreatedPdr| Some((c.pdr_id.0, c.local_f_teid.first()?.teid()?.get()));
+    pdrs.iter().filter_map(teid).collect()
 }

@@ -1,6 +1,7 @@
 //! The session machine with a real packet path behind it: CP functions send bytes, transactions
 //! go through a worker and come back.
 
+mod address_allocation;
 mod allocations;
 mod association_release;
 pub mod bench;

@@ -4,6 +4,7 @@ use super::ue_address::check_ue;
 use super::{Refused, no, no_rule};
 use crate::config::{Side, TwinConfig};
 use crate::rules::{Filter, Pdr, Session, SessionId};
+use crate::up_address::is_anothers;
 use sluice_wire::pfcp::IeType;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,14 @@ pub fn check(
         let mut others = all.iter().filter(|(other, _)| **other != id);
         if others.any(|(_, other)| clashes(config, (rules, pdr), other)) {
             return no(format!("PDR {pdr_id} takes what another session has"));
+        }
+        let network = config.data_network(pdr.source, pdr.instance.as_deref());
+        let network = network.filter(|_| pdr.f_teid.is_none());
+        let mut others = all.iter().filter(|(other, _)| **other != id);
+        if let Some(network) = network
+            && others.any(|(_, other)| is_anothers(network, &rules.told, other))
+        {
+            return no(format!("PDR {pdr_id} takes what another session was given"));
         }
         let mut own = rules
             .pdrs

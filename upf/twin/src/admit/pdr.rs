@@ -92,7 +92,7 @@ impl Draft<'_, '_> {
             pdr.instance = old.instance.clone();
             return Ok(pdr);
         }
-        pdr.ue = ue_addresses(id, &pdi.ue_ip_address)?;
+        pdr.ue = ue_addresses(self, id, &pdi.ue_ip_address)?;
         pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
         pdr.choose_id = match &pdi.local_f_teid {
             Some(value::FTeid::Choose { choose_id, .. }) => *choose_id,

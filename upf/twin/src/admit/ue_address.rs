@@ -1,6 +1,6 @@
 //! Admission of UE addresses (TS 29.244, 8.2.62).
 
-use super::{Refused, no_rule};
+use super::{Draft, Refused, no_rule};
 use crate::rules::Session;
 use crate::ue_addresses::{UeAddresses, UePrefix};
 use sluice_wire::pfcp::IeType;
@@ -11,20 +11,29 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const PREFIX_LEN: u8 = 64;
 
 /// The addresses of a PDI: none, or one IE with either or both.
-pub fn ue_addresses(pdr: u16, ies: &[UeIpAddress]) -> Result<UeAddresses, Refused> {
+pub fn ue_addresses(
+    draft: &Draft<'_, '_>,
+    pdr: u16,
+    ies: &[UeIpAddress],
+) -> Result<UeAddresses, Refused> {
     let no = |why: &str| no_rule(IeType::UE_IP_ADDRESS, format!("PDR {pdr}: {why}"));
     let ue = match ies {
         [] => return Ok(UeAddresses::default()),
         [ue] => ue,
         _ => return no("several UE addresses"),
     };
-    if ue.choose_ipv4 || ue.choose_ipv6 {
-        return no("UE addresses are not chosen here");
+    let given = &draft.rules.given;
+    let lacks_ipv4 = ue.choose_ipv4 && given.ipv4.is_none();
+    if lacks_ipv4 || ue.choose_ipv6 && given.prefix.is_none() {
+        return no("an address to be chosen that the session was not given");
     }
-    if ue.ipv4.is_none() && ue.ipv6.is_none() {
+    let tells = ue.ipv4.is_some() || ue.ipv6.is_some();
+    if !(tells || ue.choose_ipv4 || ue.choose_ipv6) {
         return no("a UE address without an address");
     }
-    let has_other_length = ue.ipv6_prefix_length.is_some_and(|len| len != PREFIX_LEN);
+    let is_open = |len| ue.choose_ipv6 && len == 0;
+    let is_other = |len| len != PREFIX_LEN && !is_open(len);
+    let has_other_length = ue.ipv6_prefix_length.is_some_and(is_other);
     let is_delegated = ue.ipv6_prefix_delegation_bits.is_some_and(|bits| bits != 0);
     if has_other_length || is_delegated {
         return no("a prefix of another length");
@@ -32,9 +41,11 @@ pub fn ue_addresses(pdr: u16, ies: &[UeIpAddress]) -> Result<UeAddresses, Refuse
     if !ue.ipv4.is_none_or(is_host) || !ue.ipv6.is_none_or(is_host_prefix) {
         return no("no address of a host");
     }
+    let chosen_ipv4 = given.ipv4.filter(|_| ue.choose_ipv4);
+    let chosen_prefix = given.prefix.filter(|_| ue.choose_ipv6);
     Ok(UeAddresses {
-        ipv4: ue.ipv4,
-        prefix: ue.ipv6.map(UePrefix::of),
+        ipv4: ue.ipv4.or(chosen_ipv4),
+        prefix: ue.ipv6.map(UePrefix::of).or(chosen_prefix),
     })
 }
 

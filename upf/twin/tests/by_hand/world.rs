@@ -128,6 +128,7 @@ pub fn world() -> TwinConfig {
     TwinConfig {
         links: vec![n3, n6],
         zero_rate_closes: false,
+        pools: vec![],
         dscp: vec![],
     }
 }

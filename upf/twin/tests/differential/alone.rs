@@ -14,7 +14,7 @@ use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::Writer;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
-use sluice_wire::pfcp::value::{FTeid, NtpTime};
+use sluice_wire::pfcp::value::{FTeid, NtpTime, UeIpAddress};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -163,7 +163,7 @@ impl Alone<'_> {
 
     /// What the UP function answers: an F-TEID for each CHOOSE, one for each CHOOSE ID.
     fn created(&mut self, id: SessionId, pdrs: &[CreatePdr<'_>]) -> Vec<CreatedPdr> {
-        let mut all = Vec::new();
+        let mut all = self.given(id, pdrs);
         for pdr in pdrs {
             let Some(FTeid::Choose { choose_id, .. }) = pdr.pdi.local_f_teid else {
                 continue;
@@ -181,13 +181,34 @@ impl Alone<'_> {
                 Some(name) => *self.chosen.entry((id, name)).or_insert(new),
                 None => new,
             };
-            let mut created = CreatedPdr {
-                pdr_id: pdr.pdr_id,
-                ..CreatedPdr::default()
-            };
+            let mut created = created_of(pdr);
             created.local_f_teid.push(f_teid);
             all.push(created);
         }
         all
+    }
+
+    /// The addresses that it gives, in Created PDRs of their own.
+    fn given(&self, id: SessionId, pdrs: &[CreatePdr<'_>]) -> Vec<CreatedPdr> {
+        let (ipv4, ipv6) = self.twin.to_give(id, pdrs, NtpTime(9));
+        let given = pdrs.iter().filter_map(|pdr| {
+            let ue = pdr.pdi.ue_ip_address.first()?;
+            let given = UeIpAddress {
+                ipv4: ipv4.filter(|_| ue.choose_ipv4),
+                ipv6: ipv6.filter(|_| ue.choose_ipv6),
+                ..UeIpAddress::default()
+            };
+            let mut created = created_of(pdr);
+            created.ue_ip_address.push(given);
+            (given != UeIpAddress::default()).then_some(created)
+        });
+        given.collect()
+    }
+}
+
+fn created_of(pdr: &CreatePdr<'_>) -> CreatedPdr {
+    CreatedPdr {
+        pdr_id: pdr.pdr_id,
+        ..CreatedPdr::default()
     }
 }

@@ -1,8 +1,9 @@
 //! Coverage: what a run of many cases must have drawn, and what must have become of it.
 
 use crate::spec::*;
-use crate::world::Features;
+use crate::world::{Features, given_slot};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
@@ -85,6 +86,13 @@ const OF_FILTERS: [&str; 12] = [
     "drawn: filters in an update",
 ];
 
+const OF_GIVEN: [&str; 4] = [
+    "refused for want of an address",
+    "drawn: address of our choice",
+    "drawn: prefix of our choice",
+    "drawn: both of our choice",
+];
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -99,6 +107,9 @@ pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static s
     }
     if features.filters {
         all.extend(OF_FILTERS);
+    }
+    if features.given {
+        all.extend(OF_GIVEN);
     }
     all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
     all
@@ -115,6 +126,7 @@ pub fn count(counts: &mut Counts, step: &Step) {
                 .iter()
                 .for_each(|p| filters(&p.filters, &mut drawn));
             one_version(rules, &mut drawn);
+            drawn.extend(of_our_choice(rules));
         }
         Step::Modify(_, change) => {
             let mut created = change.create.pdrs.iter();
@@ -142,6 +154,19 @@ fn addresses(rules: &Rules) -> &'static str {
         (true, false) => "drawn: IPv4 address alone",
         (false, true) => "drawn: IPv6 prefix alone",
         (false, false) => "drawn: no address",
+    }
+}
+
+fn of_our_choice(rules: &Rules) -> Option<&'static str> {
+    let mut ues = rules.pdrs.iter().map(|p| p.ue);
+    let ipv4 = ues.clone().filter_map(|ue| ue.ipv4);
+    let ipv4 = ipv4.map(IpAddr::V4).any(|a| given_slot(a).is_some());
+    let ipv6 = ues.any(|ue| ue.ipv6.is_some_and(|a| given_slot(a.into()).is_some()));
+    match (ipv4, ipv6) {
+        (true, true) => Some("drawn: both of our choice"),
+        (true, false) => Some("drawn: address of our choice"),
+        (false, true) => Some("drawn: prefix of our choice"),
+        (false, false) => None,
     }
 }
 

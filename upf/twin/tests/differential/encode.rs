@@ -1,6 +1,7 @@
 //! From descriptions of rules to PFCP messages.
 
 use crate::spec::*;
+use crate::world::given_slot;
 use sluice_twin::Side;
 use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
 use sluice_wire::pfcp::element::Element;
@@ -150,6 +151,12 @@ fn ue_ip_address(pdr: &PdrSpec) -> Option<UeIpAddress> {
         ipv6,
         ..UeIpAddress::default()
     };
+    if ipv4.is_some_and(|a| given_slot(a.into()).is_some()) {
+        (ie.ipv4, ie.choose_ipv4) = (None, true);
+    }
+    if ipv6.is_some_and(|a| given_slot(a.into()).is_some()) {
+        (ie.ipv6, ie.choose_ipv6) = (None, true);
+    }
     match fault {
         UeFault::None if ipv4.is_none() && ipv6.is_none() => return None,
         UeFault::None => {}

@@ -1,7 +1,7 @@
 //! From descriptions of packets to frames.
 
 use crate::spec::*;
-use crate::world::{N3, N9};
+use crate::world::{N3, N9, given_slot};
 use sluice_twin::{Link, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,7 +16,10 @@ pub trait Lookup {
 /// The frames, one unless it is cut, and the port that receives them.
 pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u16, Vec<Vec<u8>>) {
     let (at, packet) = match spec.entry {
-        Entry::Plain { ue, link } => (link, inner(spec, spec.remote, ue)),
+        Entry::Plain { ue, link } => {
+            let known = given_slot(ue).map(|slot| lookup.ue(slot, ue));
+            (link, inner(spec, spec.remote, known.unwrap_or(ue)))
+        }
         Entry::Tunnel {
             slot,
             pdr,

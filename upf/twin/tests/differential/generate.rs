@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 
 /// A case for a seed.
 pub fn case(seed: u64, features: Features) -> Case {
+    let mut rng = Rng::new(seed);
     let mut generator = Generator {
-        rng: Rng::new(seed),
+        wants_addresses: features.given && rng.one_in(6),
+        rng,
         features,
         sessions: BTreeMap::new(),
     };
@@ -27,6 +29,8 @@ pub fn case(seed: u64, features: Features) -> Case {
 struct Generator {
     rng: Rng,
     features: Features,
+    /// Most sessions of the case ask for addresses, until there are none.
+    wants_addresses: bool,
     sessions: BTreeMap<Slot, Session>,
 }
 

@@ -21,8 +21,8 @@ use sluice_n4::{Instant, NodeId, Outbox};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_session::network::Side as NodeSide;
-use sluice_session::{Config, Effects, InUse, MbrZero, UpFunction};
-use sluice_twin::{self as twin, Link, Notice, Side, TwinConfig};
+use sluice_session::{AllocationPool, Config, Effects, InUse, MbrZero, PoolAddresses, UpFunction};
+use sluice_twin::{self as twin, AddressPool, Link, Notice, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::message::{
@@ -30,7 +30,7 @@ use sluice_wire::pfcp::message::{
 };
 use sluice_wire::pfcp::value::{NtpTime, ReportType};
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
 const START_NS: u64 = 1_000_000_000_000;
@@ -158,6 +158,7 @@ impl Real {
         let workers: Vec<_> = workers.collect();
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
         config.sessions = 1024;
+        config.allocation = world.pools.iter().map(allocation).collect();
         config.mbr_zero = match world.zero_rate_closes {
             true => MbrZero::Closed,
             false => MbrZero::Unlimited,
@@ -445,6 +446,19 @@ fn layout() -> Layout {
     };
     let pools = world::POOLS.map(pool);
     Layout::new(1 << 16, &pools, 4 * SHARDS).expect("a sound layout")
+}
+
+fn allocation(pool: &AddressPool) -> AllocationPool {
+    let (base, prefix_len) = pool.prefix;
+    AllocationPool {
+        instance: instance_id(&pool.place.instance),
+        addresses: match base {
+            IpAddr::V4(base) => PoolAddresses::Ipv4 { base, prefix_len },
+            IpAddr::V6(base) => PoolAddresses::Ipv6 { base, prefix_len },
+        },
+        identity: None,
+        rest_s: pool.rest_s,
+    }
 }
 
 fn instance_id(name: &str) -> InstanceId {

@@ -53,6 +53,14 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
         Err(Refused::Request { said, .. }) => *said,
         Err(Refused::Answer(_)) => None,
     };
+    if said
+        == Some((
+            Cause::ALL_DYNAMIC_ADDRESSES_ARE_OCCUPIED,
+            IeType::UE_IP_ADDRESS,
+        ))
+    {
+        return "refused for want of an address";
+    }
     match said.map(|(_, ie)| ie) {
         Some(IeType::SDF_FILTER) => "refused for an SDF filter",
         Some(IeType::UE_IP_ADDRESS) => "refused for a UE address",

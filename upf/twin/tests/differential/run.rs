@@ -303,6 +303,7 @@ impl Pair {
         let what = match said.offending_ie {
             Some(OffendingIe(IeType::QER_ID)) => "too many rates",
             Some(OffendingIe(IeType::SDF_FILTER)) => "too many flow filters",
+            Some(OffendingIe(IeType::UE_IP_ADDRESS)) => "no TEID where its address is at home",
             _ => return false,
         };
         let lacks = said.cause == Cause::NO_RESOURCES_AVAILABLE;
@@ -378,11 +379,15 @@ impl Lookup for Names<'_> {
             ipv6: Some(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xeee, 0, 0, 0, 0)),
             ..UeSpec::default()
         };
+        let is_told4 = |a: &Ipv4Addr| world::given_slot((*a).into()).is_none();
+        let is_told6 = |a: &Ipv6Addr| world::given_slot((*a).into()).is_none();
         let mut told = self.ues.get(&slot).copied().unwrap_or_default();
         // A prefix may have come later.
         let session = self.sessions.get(&slot);
         let later = session.and_then(|id| self.twin.ue_prefix(*id));
-        told.ipv6 = told.ipv6.or(later);
+        told.ipv6 = told.ipv6.filter(is_told6).or(later).or(told.ipv6);
+        let given = session.and_then(|id| self.twin.ue(*id));
+        told.ipv4 = told.ipv4.filter(is_told4).or(given).or(told.ipv4);
         let known = told.address(like).or(nobody.address(like));
         known.expect("nobody has both")
     }

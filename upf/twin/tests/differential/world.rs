@@ -10,7 +10,7 @@
 //! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
 //! 2001:db8:64::1/64 without one.
 
-use sluice_twin::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+use sluice_twin::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What cases are made of beside IPv4 and PDRs that tell flows by QFI alone.
@@ -20,6 +20,8 @@ pub struct Features {
     pub ipv6: bool,
     /// SDF filters that single out flows, and those for IPv6.
     pub filters: bool,
+    /// UE addresses that the UP function gives.
+    pub given: bool,
 }
 
 impl Features {
@@ -27,6 +29,7 @@ impl Features {
     pub const ALL: Self = Self {
         ipv6: true,
         filters: true,
+        given: true,
     };
 }
 
@@ -34,6 +37,7 @@ impl Features {
 pub const SERVED: Features = Features {
     ipv6: true,
     filters: true,
+    given: true,
 };
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -77,6 +81,52 @@ pub const POOLS: [(&str, Ipv4Addr, u8); 2] = [
     (IMS, Ipv4Addr::new(10, 46, 0, 0), 16),
 ];
 
+/// UE addresses that we give: few, so that they run out. Of `ims` there are none of IPv6.
+fn pools() -> Vec<AddressPool> {
+    let pool = |instance, prefix, rest_s| AddressPool {
+        place: place(Side::Core, instance),
+        prefix,
+        rest_s,
+    };
+    vec![
+        pool(INTERNET, (Ipv4Addr::new(10, 45, 0, 0).into(), 30), 4),
+        pool(
+            INTERNET,
+            (Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0, 0, 0, 0, 0).into(), 63),
+            20,
+        ),
+        pool(IMS, (Ipv4Addr::new(10, 46, 0, 1).into(), 32), 20),
+    ]
+}
+
+/// In place of an address: that which the session of a slot is given.
+pub const fn given_ipv4(slot: u8) -> Ipv4Addr {
+    Ipv4Addr::new(240, 0, 0, slot)
+}
+
+/// In place of a prefix: the same.
+pub const fn given_prefix(slot: u8) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xdb8, 0xffff, slot as u16, 0, 0, 0, 0)
+}
+
+/// The slot of a session whose given address is meant.
+pub fn given_slot(address: IpAddr) -> Option<u8> {
+    match address {
+        IpAddr::V4(address) => {
+            let [240, 0, 0, slot] = address.octets() else {
+                return None;
+            };
+            Some(slot)
+        }
+        IpAddr::V6(address) => {
+            let [0x2001, 0xdb8, 0xffff, slot, ..] = address.segments() else {
+                return None;
+            };
+            Some(slot as u8)
+        }
+    }
+}
+
 /// `zero_rate_closes` is one of the two readings of a maximum bit rate of 0.
 pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
     let mut links = vec![n3(), internet(), n9(), ims()];
@@ -91,6 +141,7 @@ pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
         links,
         zero_rate_closes,
         dscp: vec![(9, 46), (5, 26)],
+        pools: pools(),
     }
 }
 

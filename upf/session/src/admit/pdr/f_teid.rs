@@ -112,7 +112,7 @@ impl<N: Network> Admission<'_, N> {
                 tunnel
             }
         };
-        self.created.try_push((pdr, tunnel)).map_err(|_| full)?;
+        self.created_pdr(pdr).ok_or(full)?.tunnel = Some(tunnel);
         Ok(tunnel)
     }
 

@@ -48,7 +48,8 @@ impl<N: Network> Admission<'_, N> {
         if pdr.is_from_access() && pdr.tunnel.is_none() {
             return Err(Refusal::rule(rule, IeType::F_TEID));
         }
-        pdr.ue = self.ue(rule, &pdi.ue_ip_address, pdr, name.as_ref())?;
+        let told = (&pdi.ue_ip_address[..], old.is_none());
+        pdr.ue = self.ue(rule, told, pdr, name.as_ref())?;
         pdr.instance = self.keep_name(rule, name.as_ref())?;
         Ok(())
     }

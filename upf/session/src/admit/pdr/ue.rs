@@ -5,9 +5,10 @@ use crate::admission::Admission;
 use crate::names::PlainName;
 use crate::network::{Network, Side};
 use crate::refusal::{Refusal, RuleId};
-use crate::rules::{Families, Key, Pdr, UeAddresses, UeMatch};
+use crate::rules::{Families, Given, Key, Pdr, UeAddresses, UeMatch};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
+use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::UeIpAddress;
 
@@ -20,14 +21,17 @@ impl<N: Network> Admission<'_, N> {
     pub(super) fn ue(
         &mut self,
         rule: RuleId,
-        list: &[UeIpAddress],
+        (list, is_new): (&[UeIpAddress], bool),
         pdr: &Pdr,
         name: Option<&PlainName>,
     ) -> Result<Option<UeMatch>, Refusal> {
         let refused = Refusal::rule(rule, IeType::UE_IP_ADDRESS);
         let families = match list {
             [] => Families::NONE,
-            [ue] => self.told(rule, addresses(ue).ok_or(refused)?)?,
+            [ue] => {
+                let told = self.told(rule, addresses(ue).ok_or(refused)?)?;
+                told.or(self.chosen(rule, is_new.then_some(pdr.id), ue)?)
+            }
             _ => return Err(refused),
         };
         let named = |instance| UeMatch { families, instance };
@@ -61,16 +65,38 @@ impl<N: Network> Admission<'_, N> {
         Ok(told.families())
     }
 
+    /// CHOOSE: the addresses that the session was given when it was established.
+    fn chosen(
+        &mut self,
+        rule: RuleId,
+        created: Option<PdrId>,
+        ue: &UeIpAddress,
+    ) -> Result<Families, Refusal> {
+        let asked = asked_for(ue);
+        if asked.is_none() {
+            return Ok(asked);
+        }
+        let refused = Refusal::rule(rule, IeType::UE_IP_ADDRESS);
+        if !self.draft.ue.given.families.has_all(asked) {
+            return Err(refused);
+        }
+        if let Some(pdr) = created {
+            let full = Refusal::full(Some(rule), Some(IeType::UE_IP_ADDRESS));
+            self.created_pdr(pdr).ok_or(full)?.ue = asked;
+        }
+        Ok(asked)
+    }
+
     fn learn_prefix(&mut self, rule: RuleId, prefix: NonZeroU64) -> Result<(), Refusal> {
         self.draft.ue.prefix = Some(prefix);
         for endpoint in &self.draft.endpoints {
             let Key::Ue { instance } = endpoint.key else {
                 continue;
             };
-            let claims = &mut *self.claims;
+            let (of, claims) = ((instance, &self.draft.ue), &mut *self.claims);
             let key = self
                 .resources
-                .prefix_key(instance, prefix, endpoint.entry, claims);
+                .prefix_key(of, prefix, endpoint.entry, claims);
             key.map_err(|denied| denial(rule, IeType::UE_IP_ADDRESS, denied))?;
         }
         Ok(())
@@ -103,12 +129,26 @@ impl<N: Network> Admission<'_, N> {
     }
 }
 
-/// The addresses of a UE IP Address; `None` if this path does not serve it.
+/// Families whose address is left to us.
+pub fn asked_for(ue: &UeIpAddress) -> Families {
+    Families::of(ue.choose_ipv4, ue.choose_ipv6)
+}
+
+/// Families whose address is told.
+pub fn told_in(ue: &UeIpAddress) -> Families {
+    Families::of(ue.ipv4.is_some(), ue.ipv6.is_some())
+}
+
+/// True if this path serves a prefix of the length that is told, or wished for. Next to CHV6 a 0 leaves it to us.
+fn has_served_length(ue: &UeIpAddress) -> bool {
+    let is_open = ue.choose_ipv6 && ue.ipv6_prefix_length == Some(0);
+    is_open || ue.ipv6_prefix_bits() == PREFIX_BITS
+}
+
+/// The addresses that a UE IP Address tells; `None` if this path does not serve it.
 pub fn addresses(ue: &UeIpAddress) -> Option<UeAddresses> {
-    if ue.choose_ipv4 || ue.choose_ipv6 || (ue.ipv4, ue.ipv6) == (None, None) {
-        return None;
-    }
-    if ue.ipv6.is_some() && ue.ipv6_prefix_bits() != PREFIX_BITS {
+    let is_empty = (ue.ipv4, ue.ipv6) == (None, None) && asked_for(ue).is_none();
+    if is_empty || (ue.ipv6.is_some() || ue.choose_ipv6) && !has_served_length(ue) {
         return None;
     }
     Some(UeAddresses {
@@ -120,6 +160,7 @@ pub fn addresses(ue: &UeIpAddress) -> Option<UeAddresses> {
             Some(address) => Some(global_prefix(address)?),
             None => None,
         },
+        given: Given::default(),
     })
 }
 

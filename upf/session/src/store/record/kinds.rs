@@ -1,6 +1,6 @@
 //! Presence flags of a record's parts.
 
-use crate::rules::Rules;
+use crate::rules::{Given, Rules};
 use crate::store::user::User;
 
 /// The parts, one bit each.
@@ -19,6 +19,9 @@ impl Kinds {
     /// The UE's IPv6 prefix is known.
     pub const UE_PREFIX: Self = Self(1 << 4);
 
+    /// We gave one of them.
+    pub const GIVEN: Self = Self(1 << 5);
+
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
         Self(0)
@@ -27,6 +30,7 @@ impl Kinds {
             .with_if(Self::WIDE, is_wide(rules))
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
+            .with_if(Self::GIVEN, rules.ue.given != Given::default())
     }
 
     fn with_if(self, other: Self, on: bool) -> Self {

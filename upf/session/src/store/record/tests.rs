@@ -50,7 +50,13 @@ fn ue() -> impl Strategy<Value = UeMatch> {
 
 fn addresses() -> impl Strategy<Value = UeAddresses> {
     let prefix = any::<u64>().prop_map(NonZeroU64::new);
-    (prop::option::of(address()), prefix).prop_map(|(ipv4, prefix)| UeAddresses { ipv4, prefix })
+    let given = (families(), 0..3u8).prop_map(|(families, instance)| Given { families, instance });
+    let all = (prop::option::of(address()), prefix, given);
+    all.prop_map(|(ipv4, prefix, given)| UeAddresses {
+        ipv4,
+        prefix,
+        given,
+    })
 }
 
 fn filter() -> impl Strategy<Value = Filter> {

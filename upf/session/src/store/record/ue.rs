@@ -1,12 +1,12 @@
 //! UE addresses in a record, and what most PDRs say of them.
 
 use super::{Kinds, OctetReader, OctetWriter};
-use crate::rules::{Key, Pdr, Rules, UeAddresses, UeMatch};
+use crate::rules::{Families, Given, Key, Pdr, Rules, UeAddresses, UeMatch};
 use core::net::Ipv4Addr;
 use core::num::NonZeroU64;
 
 /// Octets at the most.
-pub const UE_MAX: usize = 4 + 8 + 1;
+pub const UE_MAX: usize = 4 + 8 + 1 + 2;
 
 /// The addresses, and the network instance of the first entry for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,7 +32,11 @@ impl RecordUe {
     }
 
     pub fn write(&self, pen: &mut OctetWriter<'_>) {
-        let UeAddresses { ipv4, prefix } = self.addresses;
+        let UeAddresses {
+            ipv4,
+            prefix,
+            given,
+        } = self.addresses;
         if let Some(address) = ipv4 {
             pen.u32(address.into());
         }
@@ -42,18 +46,27 @@ impl RecordUe {
         if ipv4.is_some() || prefix.is_some() {
             pen.u8(self.instance);
         }
+        if given != Given::default() {
+            pen.u8(given.families.bits());
+            pen.u8(given.instance);
+        }
     }
 
     pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
         let (has_ipv4, has_prefix) = (kinds.has(Kinds::UE_IPV4), kinds.has(Kinds::UE_PREFIX));
-        let addresses = UeAddresses {
+        let mut addresses = UeAddresses {
             ipv4: has_ipv4.then(|| Ipv4Addr::from(eye.u32())),
             prefix: match has_prefix {
                 true => NonZeroU64::new(eye.u64()),
                 false => None,
             },
+            given: Given::default(),
         };
         let instance = if has_ipv4 || has_prefix { eye.u8() } else { 0 };
+        if kinds.has(Kinds::GIVEN) {
+            addresses.given.families = Families::from_bits(eye.u8());
+            addresses.given.instance = eye.u8();
+        }
         Self {
             addresses,
             instance,

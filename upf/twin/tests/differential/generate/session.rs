@@ -49,7 +49,15 @@ impl Generator {
             _ if ims => Ipv4Addr::new(10, 46, own, low),
             _ => Ipv4Addr::new(10, 45, own, low),
         };
-        let prefix = self.prefix(own, low);
+        let mut prefix = self.prefix(own, low);
+        let is_given = self.wants_addresses && !self.rng.one_in(4);
+        let ipv4 = match is_given && !self.rng.one_in(4) {
+            true => given_ipv4(slot),
+            false => ipv4,
+        };
+        if is_given && !self.rng.one_in(4) {
+            prefix = given_prefix(slot);
+        }
         let kinds = match self.features.ipv6 {
             true => 5,
             false => 1,
