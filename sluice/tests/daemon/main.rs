@@ -13,6 +13,7 @@ mod metrics;
 mod moves;
 mod n4;
 mod observe;
+mod paging;
 mod peers;
 mod ports;
 mod ran;

@@ -168,6 +168,10 @@ pub struct TwinConfig {
     pub zero_rate_closes: bool,
     /// DSCP of outer headers, by QFI; of others 0.
     pub dscp: Vec<(u8, u8)>,
+    /// Packets of idle UEs that are held at one door (a tunnel, or a UE in a data network).
+    pub hold_packets: usize,
+    /// For how long, in nanoseconds.
+    pub hold_ns: u64,
 }
 
 impl TwinConfig {

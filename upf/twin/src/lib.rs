@@ -47,6 +47,7 @@ mod flow_description;
 mod forward;
 mod fragment;
 mod gtpu;
+mod hold;
 mod ip;
 mod ipv4;
 mod ipv6;
@@ -62,6 +63,7 @@ mod usage;
 
 pub use admit::Refused;
 pub use config::{InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
 pub use twin::{Modified, Twin};

@@ -129,6 +129,8 @@ pub fn world() -> TwinConfig {
         links: vec![n3, n6],
         zero_rate_closes: false,
         dscp: vec![],
+        hold_packets: 8,
+        hold_ns: 10_000_000_000,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 39] = [
+const OUTCOMES: [&str; 45] = [
     "granted",
     "refused",
     "sent",
@@ -47,6 +47,12 @@ const OUTCOMES: [&str; 39] = [
     "no_route",
     "next_hop_unresolved",
     "n4u_absent",
+    "held for a UE",
+    "hold_full",
+    "hold_expired",
+    "hold_discarded",
+    "drained",
+    "paged",
 ];
 
 const OF_IPV6: [&str; 18] = [
