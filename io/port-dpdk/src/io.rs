@@ -14,6 +14,7 @@ use crate::sys;
 #[derive(Debug)]
 pub struct DpdkIo {
     pool: MbufPool,
+    held: Option<MbufPool>,
     ports: Vec<Port>,
     infos: Vec<PortInfo>,
     rx: Vec<Vec<Option<RxQueue>>>,
@@ -33,11 +34,19 @@ impl DpdkIo {
         let tx = infos.iter().map(|info| none(info.tx_queues)).collect();
         Self {
             pool: pool.clone(),
+            held: None,
             ports: ports.to_vec(),
             infos,
             rx,
             tx,
         }
+    }
+
+    /// Packets to be kept for long come from this pool; without one there are none.
+    #[must_use]
+    pub fn with_held_pool(mut self, pool: &MbufPool) -> Self {
+        self.held = Some(pool.clone());
+        self
     }
 
     /// Takes a receive queue over.
@@ -162,6 +171,10 @@ impl PortIo for DpdkIo {
     #[inline]
     fn alloc(&mut self) -> Option<Mbuf> {
         self.pool.alloc()
+    }
+
+    fn alloc_held(&mut self) -> Option<Mbuf> {
+        self.held.as_ref()?.alloc()
     }
 
     fn stats(&mut self, port: PortId) -> Option<PortStats> {

@@ -28,6 +28,10 @@ pub const DATA_ROOM_HUGE_PAGES: u16 = 2048 + HEADROOM_BYTES;
 /// [`crate::register_thread`]).
 const CACHE_PACKETS: u32 = 512;
 
+/// The same of a pool whose packets are kept for long: they come one by one, and what lies in a thread's cache no
+/// other thread can have.
+const CACHE_KEPT: u32 = 8;
+
 /// How many packets there are, and how large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
@@ -76,6 +80,18 @@ impl MbufPool {
     /// # Errors
     /// When the buffer size is unusable or memory is short.
     pub fn create(eal: &Eal, config: PoolConfig) -> Result<Self, PoolError> {
+        Self::with_cache(eal, config, CACHE_PACKETS)
+    }
+
+    /// Creates a pool of packets that are kept for long.
+    ///
+    /// # Errors
+    /// When the buffer size is unusable or memory is short.
+    pub fn create_to_keep(eal: &Eal, config: PoolConfig) -> Result<Self, PoolError> {
+        Self::with_cache(eal, config, CACHE_KEPT)
+    }
+
+    fn with_cache(eal: &Eal, config: PoolConfig, cache: u32) -> Result<Self, PoolError> {
         let by_page = if eal.huge_pages() {
             DATA_ROOM_HUGE_PAGES
         } else {
@@ -85,7 +101,7 @@ impl MbufPool {
         if data_room_bytes < 2 * HEADROOM_BYTES {
             return Err(PoolError::DataRoom(data_room_bytes.into()));
         }
-        let pool = create_mempool(config, data_room_bytes)?;
+        let pool = create_mempool(config, data_room_bytes, cache)?;
         eal.register_pool(pool, config.packets);
         let packets = config.packets;
         let shared = Shared {
@@ -153,13 +169,14 @@ impl MbufPool {
 fn create_mempool(
     config: PoolConfig,
     data_room_bytes: u16,
+    cache: u32,
 ) -> Result<NonNull<sys::rte_mempool>, PoolError> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("sluice{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let name = CString::new(name).unwrap_or_default();
     let node = config.numa_node.map_or(-1, i32::from);
     // Eight threads' caches do not empty a small pool.
-    let cache = CACHE_PACKETS.min(config.packets / 8);
+    let cache = cache.min(config.packets / 8);
     // SAFETY: the name is a C string; the other arguments are plain values that DPDK checks.
     let pool = unsafe {
         sys::rte_pktmbuf_pool_create(

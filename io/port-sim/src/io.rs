@@ -14,6 +14,8 @@ pub struct SimIo {
     /// Index in the net of each port here.
     indices: Vec<usize>,
     pool: HeapPool,
+    /// Packets to be kept for long.
+    held: HeapPool,
 }
 
 impl SimIo {
@@ -30,8 +32,15 @@ impl SimIo {
             net,
             infos,
             indices,
+            held: pool.clone(),
             pool,
         }
+    }
+
+    /// Packets to be kept for long come from another pool; as long as this is not called, from the same.
+    pub fn with_held_pool(mut self, pool: HeapPool) -> Self {
+        self.held = pool;
+        self
     }
 
     /// The pool of this worker's packets.
@@ -91,6 +100,10 @@ impl PortIo for SimIo {
 
     fn alloc(&mut self) -> Option<HeapPacket> {
         self.pool.alloc()
+    }
+
+    fn alloc_held(&mut self) -> Option<HeapPacket> {
+        self.held.alloc()
     }
 
     fn stats(&mut self, port: PortId) -> Option<PortStats> {

@@ -127,6 +127,12 @@ pub trait PortIo: Send {
     /// pool is exhausted.
     fn alloc(&mut self) -> Option<Self::Packet>;
 
+    /// An empty packet of another pool than received packets come from, to be kept for long; none if that pool is
+    /// exhausted, or if there is none.
+    fn alloc_held(&mut self) -> Option<Self::Packet> {
+        None
+    }
+
     /// Frees the packets.
     fn free(&mut self, burst: Burst<Self::Packet>) {
         drop(burst);

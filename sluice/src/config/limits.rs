@@ -33,6 +33,12 @@ pub struct Limits {
     pub rule_blocks: At<u32>,
     /// Flow filters, for PDRs with SDF filters; equal ones are one.
     pub flow_filters: At<u32>,
+    /// Packets held for idle UEs, in all.
+    pub held_packets: At<u32>,
+    /// Of those, packets of one UE (one of its endpoints) where no BAR suggests otherwise.
+    pub held_packets_of_ue: At<u32>,
+    /// How long they are held, in seconds.
+    pub held_s: At<u32>,
 }
 
 impl Limits {
@@ -54,6 +60,9 @@ impl Limits {
             "auto",
             &auto_or(number(0, FILTERS_MAX as u32, "filters")),
         );
+        let held = fields.or("held_packets", "4096", &number(64u32, 1 << 24, "packets"));
+        let of_ue = fields.or("held_packets_of_ue", "32", &number(1u32, 65_535, "packets"));
+        let held_s = fields.or("held_s", "20", &number(1u32, 3600, "seconds"));
         let n = sessions.value;
         let twice = n.saturating_mul(2);
         Self {
@@ -69,6 +78,9 @@ impl Limits {
             rule_blocks: or(blocks, n.max(OTHERS_OF_SHARD_MIN * SHARDS)),
             // Most SMFs give all subscribers the same few.
             flow_filters: or(filters, FLOW_FILTERS),
+            held_packets: held,
+            held_packets_of_ue: of_ue,
+            held_s,
         }
     }
 }

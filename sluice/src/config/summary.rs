@@ -131,6 +131,9 @@ impl UpfConfig {
                 "foreign_entries": self.limits.foreign_entries.value,
                 "rule_blocks": self.limits.rule_blocks.value,
                 "flow_filters": self.limits.flow_filters.value,
+                "held_packets": self.limits.held_packets.value,
+                "held_packets_of_ue": self.limits.held_packets_of_ue.value,
+                "held_s": self.limits.held_s.value,
             },
             "memory": {
                 "rules_mb": self.rule_memory_mb(),

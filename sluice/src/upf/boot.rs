@@ -92,6 +92,8 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
     let pages = if eal.huge_pages() { "huge" } else { "normal" };
     tracing::info!("packet buffers are on {pages} pages");
+    let held = MbufPool::create_to_keep(&eal, config.held_pool());
+    let held = held.map_err(failed("making packet buffers for idle UEs"))?;
     let ports = ports::open(config, &pool)?;
     let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
@@ -113,8 +115,15 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         .iter()
         .map(|c| usize::from(*c))
         .collect();
-    let (workers, keeps_order) =
-        start_workers(config, &eal, &pool, &ports, seeds, &mut core, &cpus)?;
+    let (workers, keeps_order) = start_workers(
+        config,
+        &eal,
+        [&pool, &held],
+        &ports,
+        seeds,
+        &mut core,
+        &cpus,
+    )?;
     thread::pin(&[usize::from(config.placement.housekeeping)])
         .unwrap_or_else(|e| tracing::warn!("{e}"));
     let metrics = serve_metrics(config, &core)?;
@@ -288,7 +297,7 @@ fn random_seed() -> [u64; 2] {
 fn start_workers(
     config: &UpfConfig,
     eal: &Eal,
-    pool: &MbufPool,
+    [pool, held]: [&MbufPool; 2],
     ports: &[Port],
     seeds: Vec<WorkerBuilder<Mbuf>>,
     core: &mut Core<Mbuf>,
@@ -299,13 +308,15 @@ fn start_workers(
     let mut keeps_order = vec![true; ports.len()];
     for (seed, cpu) in seeds.into_iter().zip(cpus) {
         let id = usize::from(seed.id());
-        let (mut io, polled) = doors(pool, ports, id, count)?;
+        let (io, polled) = doors(pool, ports, id, count)?;
+        let mut io = io.with_held_pool(held);
         for (port, keeps) in keeps_order.iter_mut().enumerate() {
             *keeps &= io
                 .tx_progress(PortId(port as u16), QueueId(id as u16))
                 .is_some();
         }
         core.end_mut().polls(seed.id(), &polled);
+        let seed = seed.holding(config.hold_limits());
         let worker = seed.grow(io, polled, QueueId(id as u16));
         let pace = Pace {
             cpu: Some(*cpu),

@@ -10,7 +10,7 @@ use super::steering::{self, Steered};
 use serde_json::{Value, json};
 use sluice_control::core::Core;
 use sluice_control::paths::{Health, PathView};
-use sluice_datapath::ledger::Ledger;
+use sluice_datapath::ledger::{Ledger, WorkerStats};
 use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
 use std::net::IpAddr;
@@ -220,8 +220,24 @@ fn counters(core: &Core<Mbuf>) -> Value {
         .map(|(name, n)| (name.to_owned(), json!(n)))
         .collect();
     let port = core.n4_counters();
+    let reports = core.up.reports();
+    let held = |pick: fn(&WorkerStats) -> u64| -> u64 {
+        core.end().stats().iter().map(|worker| pick(worker)).sum()
+    };
     json!({
         "n4": n4,
+        "session_reports": {
+            "sent_downlink_data": reports.sent_downlink_data,
+            "sent_error_indication": reports.sent_error_indication,
+            "answered": reports.answered,
+            "returned": reports.failed,
+            "pending": reports.pending,
+            "under_way": reports.under_way,
+        },
+        "held_for_ues": {
+            "packets": held(|worker| worker.held_for_ues.get()),
+            "ues": held(|worker| worker.held_entries.get()),
+        },
         "n4_on_ports": {
             "received": port.received,
             "fragments": port.fragments,

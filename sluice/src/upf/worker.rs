@@ -119,7 +119,7 @@ impl Rest {
         if worker.is_parked() {
             worker.sleep(PARKED);
         } else {
-            worker.sleep(self.next);
+            worker.sleep(worker.may_sleep(began_ns, self.next));
             self.next = (self.next * 2).min(self.max);
         }
         stats.asleep_ns.add(clock::monotonic_ns() - began_ns);

@@ -14,6 +14,7 @@ mod moves;
 mod n4;
 mod observe;
 mod paths;
+mod paging;
 mod peers;
 mod ports;
 mod ran;

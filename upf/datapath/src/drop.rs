@@ -93,7 +93,7 @@ reasons! {
         "Compare QFI and filters of the session's PDRs (`sluice ctl rules SEID`) with what the UE sends (`sluice ctl trace`).",
     /// The FAR says drop.
     FarDrop = "far_drop",
-        "The SMF wants it so: a FAR that drops or buffers, as for an idle UE. Buffering is not served yet.",
+        "The SMF wants it so: a FAR that drops.",
     /// The gate of a QER is closed.
     GateClosed = "gate_closed",
         "The SMF has closed the gate of a QER: no credit, or not authorised.",
@@ -175,6 +175,15 @@ reasons! {
     /// 6040, 4.2): dropped, as the congested router would have.
     CongestionMarked = "congestion_marked",
         "A router between gNB and UPF is congested. Look for the link that marks packets.",
+    /// The packet is for an idle UE, and as many are held as may be, of its session or in all.
+    HoldFull = "hold_full",
+        "Many packets for a UE that is being paged, or many UEs at once: compare the held packets (`sluice ctl counters`) with `limits` in upf.yaml.",
+    /// The packet was held for an idle UE, and the UE did not come back in time.
+    HoldExpired = "hold_expired",
+        "The UE did not answer its paging, or the SMF did not activate the session. If it goes on, look whether Session Report Requests are answered (`sluice ctl counters`).",
+    /// The packet was held for an idle UE, and the SMF wanted it no more: the session ended, or DROBU was set.
+    HoldDiscarded = "hold_discarded",
+        "Normal when sessions end while their UE is idle, or when paging has failed.",
 }
 
 #[cfg(test)]

@@ -34,8 +34,12 @@ pub struct WorkerStats {
     pub handed_out: Counter,
     /// Packets taken from other workers.
     pub handed_in: Counter,
-    /// Packets held now (waiting for a next hop or for fragments).
+    /// Packets held now (waiting for a next hop, for fragments, or for an idle UE).
     pub held: Counter,
+    /// Of those, packets for idle UEs.
+    pub held_for_ues: Counter,
+    /// Entries with packets for idle UEs now.
+    pub held_entries: Counter,
     /// Transactions applied.
     pub transactions: Counter,
     /// Turns that found work.
@@ -84,6 +88,8 @@ impl Default for WorkerStats {
             handed_out: zero(),
             handed_in: zero(),
             held: zero(),
+            held_for_ues: zero(),
+            held_entries: zero(),
             transactions: zero(),
             busy_turns: zero(),
             idle_turns: zero(),

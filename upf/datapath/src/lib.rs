@@ -1,7 +1,8 @@
 //! The packet path: from received burst to wire, driven by compiled rules.
 //!
 //! Folders say what happens: a packet is received and parsed ([`rx`]), its session is looked up
-//! ([`lookup`]), its rules are executed ([`forward`]), it is sent ([`tx`]). [`session`] is what a worker keeps
+//! ([`lookup`]), its rules are executed ([`forward`]), it is sent ([`tx`]),
+//! or held for an idle UE ([`hold`]). [`session`] is what a worker keeps
 //! of each session and how transactions change it, [`migration`] moves shards, queues and steering between
 //! workers, [`trace`] follows packets. One turn of the loop is [`worker`].
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@ mod burst_array;
 pub mod control;
 pub mod drop;
 pub mod forward;
+pub mod hold;
 pub mod ids;
 pub mod ledger;
 pub mod limits;

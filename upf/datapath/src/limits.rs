@@ -31,8 +31,8 @@ pub const BLOCK_CHAIN: usize = 4;
 pub const RULE_QERS: usize = 4;
 
 /// Operations of one transaction: the largest session (32 PDRs in each direction, each its own
-/// entry, with their blocks and buckets) replaced in one message.
-pub const TXN_OPS: usize = 192;
+/// entry, with their blocks and buckets, and one direction's entries with held packets) replaced in one message.
+pub const TXN_OPS: usize = 224;
 
 /// Usage records of one transaction: one for each rule that the operations touch.
 pub const TXN_USAGES: usize = 192;
@@ -125,6 +125,26 @@ pub const NEIGHBOUR_WAIT_NS: u64 = 3_000_000_000;
 /// From one question for a next hop to the next, while packets come for it (RFC 1122, 2.3.2.1: at
 /// most one a second).
 pub const NEIGHBOUR_ASK_NS: u64 = 1_000_000_000;
+
+/// Packets that are held for idle UEs by default, of all sessions. A thousand UEs that are paged at a time have
+/// 4 packets each within the seconds that paging takes; 2 KiB each: 8 MiB.
+pub const HELD: u32 = 4_096;
+
+/// Of those, packets of one entry by default: the first window of a TCP connection (RFC 6928: 10 segments) for
+/// each of a few connections.
+pub const HELD_PER_ENTRY: u32 = 32;
+
+/// New packets of an entry that go behind held ones while these leave: some bursts, since a worker lets a
+/// quarter of one go in a turn.
+pub const HELD_BEHIND: u32 = 512;
+
+/// How long a packet is held by default: paging is tried several times, some seconds apart (TS 24.501, T3513),
+/// and what is later than this was repeated by its sender or is of no use.
+pub const HELD_NS: u64 = 20_000_000_000;
+
+/// Held packets that one worker lets go in a turn: a quarter of a burst, so that packets which pass meanwhile
+/// wait no longer than for another burst's quarter.
+pub const DRAINED_PER_TURN: usize = 32;
 
 /// Longest burst that a token bucket lets through at once, as time at its rate. 100 ms carries
 /// TCP's sawtooth at any rate (at 1 Mbit/s it is 8 packets, at 1 Gbit/s 12 MB).

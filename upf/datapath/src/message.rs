@@ -1,6 +1,7 @@
 //! Messages between workers and the control core.
 
 use crate::bells::Bell;
+use crate::hold::ShardHeld;
 use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
@@ -123,8 +124,11 @@ pub enum Handover<P> {
     Packet(P, Meta),
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
-    /// The right to write a shard.
-    Own(ShardOwner<SessionEntry, ExtBlock>),
+    /// The right to write a shard, and what its idle UEs have waiting.
+    Own(
+        ShardOwner<SessionEntry, ExtBlock>,
+        Option<Box<ShardHeld<P>>>,
+    ),
     /// A packet that waits for its next hop, of a shard that was given just before.
     Waiting(Box<WaitingPacket<P>>),
     /// A producer sends a shard's packets to their next owner from now on.
@@ -136,12 +140,15 @@ pub enum Handover<P> {
 }
 
 impl<P> Handover<P> {
-    /// The packet, if it carries one.
-    pub fn into_packet(self) -> Option<P> {
-        match self {
-            Self::Packet(packet, _) | Self::Fragment(packet, _) => Some(packet),
-            Self::Waiting(waiting) => Some(waiting.packet),
-            Self::Own(_) | Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => None,
-        }
+    /// The packets that it carries.
+    pub fn into_packets(self) -> impl Iterator<Item = P> {
+        let (one, held) = match self {
+            Self::Packet(packet, _) | Self::Fragment(packet, _) => (Some(packet), None),
+            Self::Waiting(waiting) => (Some(waiting.packet), None),
+            Self::Own(_, held) => (None, held),
+            Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => (None, None),
+        };
+        let held = held.into_iter().flat_map(|held| held.into_packets());
+        one.into_iter().chain(held)
     }
 }

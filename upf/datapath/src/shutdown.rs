@@ -22,6 +22,10 @@ impl<I: PortIo> Worker<I> {
             self.stats.count_drop(DropReason::Stopped);
             drain(waiting.packet);
         }
+        while let Some(held) = self.hold.next_of_any() {
+            self.stats.count_drop(DropReason::Stopped);
+            drain(held.packet);
+        }
         while let Some(frames) = self.reassembler.expire(u64::MAX) {
             for frame in frames {
                 self.stats.count_drop(DropReason::Stopped);
@@ -32,7 +36,7 @@ impl<I: PortIo> Worker<I> {
         for from in self.rings.from_workers.iter_mut().flatten() {
             while let Some(message) = from.pop() {
                 // A right to write that is on its way ends here, with the process.
-                if let Some(packet) = message.into_packet() {
+                for packet in message.into_packets() {
                     self.stats.handed_in.add(1);
                     self.stats.count_drop(DropReason::Stopped);
                     drain(packet);
@@ -40,7 +44,7 @@ impl<I: PortIo> Worker<I> {
             }
         }
         while let Some(message) = self.rings.to_workers.drain() {
-            if let Some(packet) = message.into_packet() {
+            for packet in message.into_packets() {
                 self.stats.handed_in.add(1);
                 self.stats.count_drop(DropReason::Stopped);
                 drain(packet);

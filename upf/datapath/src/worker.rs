@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::path::Path;
+use crate::hold::{HeldPackets, HoldLimits};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
@@ -53,6 +54,8 @@ pub struct Parts<I: PortIo> {
     pub rings: WorkerRings<I::Packet>,
     /// Its counters.
     pub stats: Arc<WorkerStats>,
+    /// How many packets it may hold for idle UEs.
+    pub hold: HoldLimits,
 }
 
 /// One worker of the packet path.
@@ -68,6 +71,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) stats: Arc<WorkerStats>,
     pub(crate) tx_buffers: Vec<TxBuffer<I::Packet>>,
     pub(crate) held: ArpQueue<I::Packet>,
+    pub(crate) hold: HeldPackets<I::Packet>,
     pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
     pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
@@ -105,6 +109,7 @@ impl<I: PortIo> Worker<I> {
             stats: parts.stats,
             tx_buffers,
             held: ArpQueue::new(),
+            hold: HeldPackets::new(parts.hold),
             reassembler: Reassembler::default(),
             batch: Batch::new(),
         }
@@ -136,6 +141,9 @@ impl<I: PortIo> Worker<I> {
             self.path_and_batch(now_ns).0.retry_held();
             self.count_held();
         }
+        if !self.hold.is_empty() {
+            work += self.look_after_held(now_ns);
+        }
         if !self.reassembler.is_empty() {
             self.expire_fragments(now_ns);
         }
@@ -157,7 +165,8 @@ impl<I: PortIo> Worker<I> {
     /// True if all that it waits for comes by its rings: it polls no queue and holds nothing that
     /// has a time.
     pub fn is_parked(&self) -> bool {
-        let nothing_held = self.held.is_empty() && self.reassembler.is_empty();
+        let nothing_held =
+            self.held.is_empty() && self.reassembler.is_empty() && self.hold.is_empty();
         let nothing_late = self.rings.to_workers.late() == 0 && self.rings.late_bells.is_empty();
         let nothing_held = nothing_held && nothing_late;
         self.polled.is_empty() && self.giving.is_empty() && nothing_held
@@ -277,6 +286,7 @@ impl<I: PortIo> Worker<I> {
             io: &mut self.io,
             tx_buffers: &mut self.tx_buffers,
             held: &mut self.held,
+            hold: &mut self.hold,
             rings: &mut self.rings,
             stats: &self.stats,
             probe: &mut self.probe,

@@ -304,7 +304,7 @@ impl UpFunction {
             action: match far.action {
                 Action::Drop => "drop",
                 Action::Forward => "forward",
-                Action::Buffer => "buffer (drops)",
+                Action::Buffer => "buffer",
             },
             apply_action: ApplyAction::new(far.flags).names().collect(),
             destination: far.forwarding.map(|f| side_name(f.side)),

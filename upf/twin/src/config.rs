@@ -181,6 +181,10 @@ pub struct TwinConfig {
     pub dscp: Vec<(u8, u8)>,
     /// UE addresses that the UP function gives.
     pub pools: Vec<AddressPool>,
+    /// Packets of idle UEs that are held at one door (a tunnel, or a UE in a data network).
+    pub hold_packets: usize,
+    /// For how long, in nanoseconds.
+    pub hold_ns: u64,
 }
 
 impl TwinConfig {

@@ -46,6 +46,9 @@ fn decide(
         return Ok(vec![outcome]);
     }
     gates(config, session, &pdr, uplink)?;
+    if session.fars[&pdr.far].buffers {
+        return Ok(vec![Outcome::Buffered]);
+    }
     let to = destination(&session.fars[&pdr.far])?.clone();
     rates(session, &pdr, uplink, packet.len(), now_ns)?;
     if is_own(config, &to, dst) {
@@ -107,7 +110,7 @@ fn decide(
 }
 
 /// What a packet is marked with.
-fn qfi(session: &Session, pdr: &Pdr) -> Option<u8> {
+pub fn qfi(session: &Session, pdr: &Pdr) -> Option<u8> {
     let qfis = pdr.qers.iter().filter_map(|q| session.qers[q].qfi);
     // 0 stands in some SMFs' session QERs; it gives way to the QFI of a flow.
     qfis.reduce(|first, next| if first == 0 { next } else { first })

@@ -49,6 +49,7 @@ mod flow_description;
 mod forward;
 mod fragment;
 mod gtpu;
+mod hold;
 mod ip;
 mod ipv4;
 mod ipv6;
@@ -65,6 +66,7 @@ mod usage;
 
 pub use admit::Refused;
 pub use config::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
 pub use twin::{Modified, Twin};

@@ -77,6 +77,12 @@ pub enum Drop {
     CongestionMarked,
     /// The FAR sends it to the CP function, where nothing leads.
     N4uAbsent,
+    /// It is for an idle UE, and as many are held as may be.
+    HoldFull,
+    /// It was held, and the UE did not come back in time.
+    HoldExpired,
+    /// It was held, and its tunnel or UE went.
+    HoldDiscarded,
 }
 
 impl Drop {
@@ -119,6 +125,9 @@ impl Drop {
             Self::LinkLocal => "link_local",
             Self::CongestionMarked => "congestion_marked",
             Self::N4uAbsent => "n4u_absent",
+            Self::HoldFull => "hold_full",
+            Self::HoldExpired => "hold_expired",
+            Self::HoldDiscarded => "hold_discarded",
         }
     }
 }
@@ -180,6 +189,8 @@ pub enum Outcome {
     RouterSolicitation(Vec<u8>),
     /// It waits for the MAC address of its next hop, or for other fragments.
     Held,
+    /// It is held for an idle UE.
+    Buffered,
     /// A fragment that waited became part of another packet.
     Merged,
 }

@@ -151,6 +151,12 @@ pub struct Far {
     pub forwards: bool,
     /// DROP: where to does not matter.
     pub drops: bool,
+    /// BUFF.
+    pub buffers: bool,
+    /// NOCP beside it.
+    pub notifies: bool,
+    /// QFIs of packets that were told of since the FAR was updated; 0: without.
+    pub told: Vec<u8>,
     pub forwarding: Option<Forwarding>,
 }
 

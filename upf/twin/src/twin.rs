@@ -5,6 +5,7 @@ use crate::config::TwinConfig;
 use crate::ecn;
 use crate::forward::{self, forward};
 use crate::fragment::{Fragments, Gathered};
+use crate::hold::{self, HeldFrame, Paged};
 use crate::outcome::{Drop, Outcome};
 use crate::parse::{self, Arrival};
 use crate::pdr_detection::{self, Sessions};
@@ -25,8 +26,11 @@ const WAIT_NS: u64 = 3_000_000_000;
 /// A UPF that takes its time.
 #[derive(Clone, Debug, Default)]
 pub struct Twin {
-    config: TwinConfig,
+    pub(crate) config: TwinConfig,
     sessions: Sessions,
+    /// Packets of idle UEs, oldest first.
+    pub(crate) holding: Vec<HeldFrame>,
+    pub(crate) paged: Vec<Paged>,
     /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
     fragments: Fragments,
@@ -41,6 +45,8 @@ pub struct Modified {
     pub reports: Vec<UsageReport<'static>>,
     /// End Markers that leave before anything takes the new path.
     pub end_markers: Vec<Outcome>,
+    /// What becomes of packets that were held.
+    pub released: Vec<Outcome>,
 }
 
 impl Twin {
@@ -103,7 +109,7 @@ impl Twin {
         id: SessionId,
         request: &SessionModificationRequest<'_>,
         created: &[CreatedPdr],
-        wall: NtpTime,
+        (now_ns, wall): (u64, NtpTime),
     ) -> Result<Modified, Refused> {
         let Some(before) = self.sessions.get(&id) else {
             return no("the session is unknown");
@@ -145,21 +151,23 @@ impl Twin {
                 Err(_) => {}
             }
         }
+        let released = self.read_again(now_ns, id);
         Ok(Modified {
             reports,
             end_markers,
+            released,
         })
     }
 
-    /// Session Deletion: the last usage of all URRs.
+    /// Session Deletion: the last usage of all URRs, and what becomes of packets that were held.
     ///
     /// # Errors
     /// [`Refused`] if there is no such session.
     pub fn delete(
         &mut self,
         id: SessionId,
-        wall: NtpTime,
-    ) -> Result<Vec<UsageReport<'static>>, Refused> {
+        (now_ns, wall): (u64, NtpTime),
+    ) -> Result<(Vec<UsageReport<'static>>, Vec<Outcome>), Refused> {
         let had = up_address::had(&self.config, &self.sessions);
         let Some(session) = self.sessions.remove(&id) else {
             return no("the session is unknown");
@@ -167,7 +175,8 @@ impl Twin {
         self.note_rest(&had, wall);
         let urrs = session.urrs.into_values();
         let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
-        Ok(last.collect())
+        let last = last.collect();
+        Ok((last, self.read_again(now_ns, id)))
     }
 
     /// Addresses that nobody has any more rest from now on.
@@ -179,6 +188,17 @@ impl Twin {
     /// A frame that `port` received. Several outcomes where it leaves in pieces, or decides the
     /// fate of fragments that waited.
     pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Vec<Outcome> {
+        self.execute(now_ns, port, frame, true)
+    }
+
+    /// The same of a packet that is new, or that was held before.
+    pub(crate) fn execute(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        frame: &[u8],
+        is_new: bool,
+    ) -> Vec<Outcome> {
         let detected = match parse::read(&self.config, port, frame) {
             Err(drop) => return vec![Outcome::Dropped(drop, None)],
             Ok(Arrival::Control) => return vec![Outcome::Control],
@@ -198,7 +218,7 @@ impl Twin {
             }
             Ok(Arrival::Tunnel(came)) => {
                 if let Some(told) = ecn::told_inside(frame, &came) {
-                    return self.packet(now_ns, port, &told);
+                    return self.execute(now_ns, port, &told, is_new);
                 }
                 pdr_detection::tunnelled(&self.config, &self.sessions, &came)
             }
@@ -212,6 +232,11 @@ impl Twin {
             return vec![Outcome::Dropped(Drop::NoPdr, None)];
         };
         let outcomes = forward(&self.config, session, &detected, now_ns);
+        if outcomes == [Outcome::Buffered] && is_new {
+            let door = hold::door(&self.config, session, &detected);
+            self.paged.extend(hold::first_of_flow(session, &detected));
+            return vec![self.hold(door, now_ns, port, frame)];
+        }
         let held = outcomes.iter().filter(|o| **o == Outcome::Held);
         self.waiting.extend(held.map(|_| now_ns + WAIT_NS));
         outcomes
@@ -237,12 +262,13 @@ impl Twin {
         self.waiting.retain(|until_ns| *until_ns > now_ns);
         let mut dropped = vec![Drop::NextHopUnresolved; before - self.waiting.len()];
         dropped.extend(vec![Drop::Reassembly; self.fragments.expire(now_ns)]);
+        dropped.extend(self.expire_held(now_ns));
         dropped
     }
 
-    /// Packets that wait for their next hop, and fragments.
+    /// Packets that wait for their next hop or for an idle UE, and fragments.
     pub fn held(&self) -> usize {
-        self.waiting.len() + self.fragments.held()
+        self.waiting.len() + self.fragments.held() + self.holding.len()
     }
 
     /// Sessions by their names.

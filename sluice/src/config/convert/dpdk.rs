@@ -4,6 +4,7 @@ use crate::config::Interface;
 use crate::config::UpfConfig;
 use crate::config::dpdk::{Dpdk, HugePages};
 use crate::config::ports::Port;
+use sluice_datapath::hold::HoldLimits;
 use sluice_port_dpdk::devargs::{self, PacketRings};
 use sluice_port_dpdk::{DATA_ROOM_HUGE_PAGES, EalConfig, Memory, PoolConfig, PortConfig};
 
@@ -35,6 +36,23 @@ impl UpfConfig {
             packets: self.dpdk.mbufs.value,
             data_room_bytes: self.dpdk.data_room_for(self.largest_mtu()),
             numa_node: None,
+        }
+    }
+
+    /// For the pool of packets that are held for idle UEs.
+    pub fn held_pool(&self) -> PoolConfig {
+        PoolConfig {
+            packets: self.limits.held_packets.value,
+            ..self.pool()
+        }
+    }
+
+    /// How many packets are held for idle UEs, and for how long.
+    pub fn hold_limits(&self) -> HoldLimits {
+        HoldLimits {
+            per_entry: self.limits.held_packets_of_ue.value,
+            packets: self.limits.held_packets.value,
+            wait_ns: u64::from(self.limits.held_s.value) * 1_000_000_000,
         }
     }
 
@@ -86,7 +104,8 @@ impl UpfConfig {
         // A buffer does not lie across the edge of a page, unless it is larger.
         let share = (PAGE_BYTES / buffer).max(1);
         let taken = buffer.max(PAGE_BYTES / share);
-        (taken * u64::from(self.dpdk.mbufs.value)).div_ceil(1 << 20)
+        (taken * u64::from(self.dpdk.mbufs.value + self.limits.held_packets.value))
+            .div_ceil(1 << 20)
     }
 
     fn largest_mtu(&self) -> u16 {

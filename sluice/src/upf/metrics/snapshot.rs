@@ -7,7 +7,7 @@ use sluice_control::paths::PathCounts;
 use sluice_control::signalling::ControlCounters;
 use sluice_port::{PortId, PortStats};
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
-use sluice_session::InUse;
+use sluice_session::{InUse, ReportCounters};
 use sluice_wire::pfcp::{Cause, MessageType};
 
 /// Counters and sizes; they are made into text elsewhere.
@@ -41,6 +41,8 @@ pub struct Snapshot {
     pub n4_causes: Vec<(MessageType, Cause, u64)>,
     /// N4 on ports.
     pub n4_ports: PortN4Counters,
+    /// Session reports.
+    pub reports: ReportCounters,
     /// Frames of the control core.
     pub control: ControlCounters,
     /// Frames that it could give to no worker.
@@ -139,6 +141,7 @@ impl Snapshot {
             n4: endpoint.counters().iter().collect(),
             n4_causes: endpoint.counters().causes().collect(),
             n4_ports: core.n4_counters(),
+            reports: core.up.reports(),
             control: core.control.counters(),
             lost_frames: core.lost_frames(),
             buffers: [pool.packets(), pool.available()],

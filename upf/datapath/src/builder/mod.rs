@@ -5,6 +5,7 @@ mod worker_builder;
 
 use crate::bells::LateBells;
 use crate::control::ControlEnd;
+use crate::hold::HoldLimits;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{
@@ -82,6 +83,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
                 wakes: wakes.clone(),
             },
             stats: stats.clone(),
+            hold: HoldLimits::default(),
         });
     }
     let end = ControlEnd::new(rings, owners, tables, stats, wakes);

@@ -1,5 +1,6 @@
 //! A worker before it has ports.
 
+use crate::hold::HoldLimits;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::lookup::owners::OwnerTable;
@@ -23,12 +24,19 @@ pub struct WorkerBuilder<P> {
     pub(super) owners: OwnerTable,
     pub(super) rings: WorkerRings<P>,
     pub(super) stats: Arc<WorkerStats>,
+    pub(super) hold: HoldLimits,
 }
 
 impl<P: Packet> WorkerBuilder<P> {
     /// Its number.
     pub fn id(&self) -> WorkerId {
         self.id
+    }
+
+    /// It holds so many packets for idle UEs.
+    pub fn holding(mut self, limits: HoldLimits) -> Self {
+        self.hold = limits;
+        self
     }
 
     /// The worker with its doors.
@@ -49,6 +57,7 @@ impl<P: Packet> WorkerBuilder<P> {
             owners: self.owners,
             rings: self.rings,
             stats: self.stats,
+            hold: self.hold,
         })
     }
 }

@@ -5,7 +5,6 @@ pub mod far;
 pub(crate) mod fast_path;
 mod fast_path_ipv6;
 pub mod flow;
-mod hold;
 pub mod marking;
 pub mod outer_header_creation;
 pub mod outer_header_removal;

@@ -12,6 +12,7 @@ use crate::forward::outer_header_removal::{self, is_link_destination};
 use crate::forward::pdr::{At, Detect};
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
+use crate::hold::HeldPackets;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
@@ -37,6 +38,7 @@ pub(crate) struct Path<'a, I: PortIo> {
     pub io: &'a mut I,
     pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
     pub held: &'a mut ArpQueue<I::Packet>,
+    pub hold: &'a mut HeldPackets<I::Packet>,
     pub rings: &'a mut WorkerRings<I::Packet>,
     pub stats: &'a WorkerStats,
     pub probe: &'a mut StageTimer,
@@ -51,7 +53,7 @@ pub(crate) struct TxDecision {
 }
 
 /// Why a packet does not leave at once.
-enum End {
+pub(crate) enum End {
     /// Dropped.
     Drop(DropReason),
     /// Dropped for its TTL, and the sender is told by ICMP.
@@ -115,6 +117,9 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// both find out would meet in memory.
     #[inline(never)]
     fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
+        if self.hold.is_draining(meta.entry) {
+            return self.go_behind(packet, meta);
+        }
         let reason = self.slow_reason(&packet, meta);
         self.stats.slow[reason as usize].add(1);
         match self.pass(&mut packet, meta) {
@@ -126,7 +131,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
     /// for the next.
     #[inline(always)]
-    fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
+    pub fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
         let tables = self.tables;
         let entry = self.state.entry(meta.entry.0);
         let entry = entry.ok_or(rules::missing(meta.arrival))?;
@@ -168,7 +173,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     /// What becomes of a packet that does not leave at once.
     #[cold]
-    fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
+    pub fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
             End::Drop(_) if meta.arrival == Arrival::EndMarker => {
                 self.pass_end_marker(packet, meta)

@@ -108,7 +108,14 @@ impl<I: PortIo> Worker<I> {
                 self.gather(frame, port, now_ns);
                 self.dispatch_received(self.batch.received_at, now_ns);
             }
-            Handover::Own(right) => self.take_over(from, right, now_ns),
+            Handover::Own(right, held) => {
+                if let Some(held) = held {
+                    self.stats.handed_in.add(held.len() as u64);
+                    self.hold.put_shard(*held);
+                    self.count_held();
+                }
+                self.take_over(from, right, now_ns);
+            }
             Handover::Switch(switch) => self.switch(switch, now_ns),
             Handover::Fence(fence) => self.fence(fence),
             Handover::TraceEnd => self.tracer.other_ended(),
@@ -208,7 +215,10 @@ impl<I: PortIo> Worker<I> {
     fn give(&mut self, giving: &ShardRelease) {
         let ShardRelease { shard, to, .. } = *giving;
         if let Some(right) = self.state.release(shard) {
-            self.send_token(to, Handover::Own(right));
+            let held = self.hold.take_shard(shard);
+            let packets = held.as_ref().map_or(0, |held| held.len());
+            self.stats.handed_out.add(packets as u64);
+            self.send_token(to, Handover::Own(right, held));
         }
         self.moves.gave(shard);
         let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {

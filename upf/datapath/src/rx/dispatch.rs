@@ -147,7 +147,7 @@ impl<I: PortIo> Worker<I> {
     /// What a ring gave back.
     #[cold]
     pub(crate) fn refuse_handover(&mut self, back: Handover<I::Packet>) {
-        if let Some(packet) = back.into_packet() {
+        for packet in back.into_packets() {
             self.refuse(packet, DropReason::HandoverFull);
         }
     }

@@ -102,7 +102,9 @@ impl<I: PortIo> Worker<I> {
     }
 
     pub(crate) fn count_held(&self) {
-        let held = self.held.len() + self.reassembler.held() + self.moves.held();
+        let held = self.held.len() + self.reassembler.held() + self.moves.held() + self.hold.len();
+        self.stats.held_for_ues.set(self.hold.len() as u64);
+        self.stats.held_entries.set(self.hold.entries() as u64);
         self.stats.held.set(held as u64);
     }
 }

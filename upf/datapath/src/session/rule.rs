@@ -66,6 +66,14 @@ impl Flags {
         }
     }
 
+    /// Those of `other` taken away.
+    #[inline]
+    pub const fn without(self, other: Self) -> Self {
+        Self {
+            bits: self.bits & !other.bits,
+        }
+    }
+
     /// `other` added where `on`.
     pub const fn with_if(self, other: Self, on: bool) -> Self {
         if on { self.with(other) } else { self }
@@ -172,6 +180,21 @@ impl Body {
             usage: UsageAndWay::new(peer.0),
             ..Self::default()
         }
+    }
+
+    /// A rule that holds packets of an entry, so many as a BAR suggests; 0: it suggests none. They stand in the place of
+    /// the way out, which such a rule has not.
+    pub fn to_hold(suggested: u8) -> Self {
+        Self {
+            usage: UsageAndWay::new(suggested.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Packets that a rule may hold; 0: as many as any.
+    #[inline]
+    pub fn suggested(&self) -> u16 {
+        self.usage.way()
     }
 
     /// Egress (network instance and interface) where no outer header is made.

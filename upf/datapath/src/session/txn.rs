@@ -24,6 +24,15 @@ pub enum Clock {
     Shared(BucketRef),
 }
 
+/// What becomes of held packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeldOrder {
+    /// They meet the rules anew, and new ones go behind them.
+    Again,
+    /// They are not wanted any more.
+    Discard,
+}
+
 /// One change.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
@@ -65,6 +74,13 @@ pub enum Op {
         next: BlockId,
         /// Rules in it.
         rules_len: u8,
+    },
+    /// The rules of an entry that held packets were written.
+    Held {
+        /// Which entry.
+        at: EntryId,
+        /// What becomes of its packets.
+        order: HeldOrder,
     },
     /// Set a shared bucket.
     Bucket {
@@ -155,6 +171,9 @@ impl Txn {
 impl Op {
     /// True for those that put a record into [`Txn::usage`].
     pub fn takes_usage(&self) -> bool {
-        !matches!(self, Self::Chain { .. } | Self::Bucket { .. })
+        !matches!(
+            self,
+            Self::Chain { .. } | Self::Bucket { .. } | Self::Held { .. }
+        )
     }
 }

@@ -13,7 +13,7 @@ use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use crate::session::token_bucket::Tat;
-use crate::session::txn::{Clock, EndMarker, Op, Txn, Usage};
+use crate::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
 use crate::tables::InterfaceId;
 use crate::tx::route;
 use crate::tx::transmit::{self, UsageRef};
@@ -41,6 +41,9 @@ impl<I: PortIo> Worker<I> {
             }
         }
         self.stats.transactions.add(1);
+        if self.stats.held_for_ues.get() != self.hold.len() as u64 {
+            self.count_held();
+        }
         let back = self.rings.to_control.push_reserved(ToControl::Done(txn));
         // The control core keeps no more transactions under way than places are reserved.
         debug_assert!(back.is_ok(), "no reserved place for a transaction");
@@ -67,7 +70,11 @@ impl<I: PortIo> Path<'_, I> {
         match op {
             Op::Entry { at, image, .. } => {
                 let entry = self.state.entry_mut(at.0);
-                Some(entry.map_or_else(Usage::default, |l| replace_entry(l, image)))
+                let taken = entry.map_or_else(Usage::default, |l| replace_entry(l, image));
+                if !self.hold.is_empty() {
+                    self.entry_written(*at);
+                }
+                Some(taken)
             }
             Op::TakeEntry { at } => {
                 let entry = self.state.entry_mut(at.0);
@@ -88,6 +95,13 @@ impl<I: PortIo> Path<'_, I> {
             } => {
                 if let Some(b) = self.state.ext_mut(block.0) {
                     (b.next, b.rules_len) = (*next, u32::from(*rules_len));
+                }
+                None
+            }
+            Op::Held { at, order } => {
+                match order {
+                    HeldOrder::Again => self.held_again(*at),
+                    HeldOrder::Discard => self.discard_held(*at),
                 }
                 None
             }

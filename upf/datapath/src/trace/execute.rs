@@ -39,7 +39,8 @@ impl<I: PortIo> Path<'_, I> {
 
     /// Executes a batch of one, whose record this is.
     pub(super) fn execute_followed(&mut self, batch: &mut Batch<I::Packet>, mut record: Record) {
-        let (before, held) = (CounterDelta::of(self.stats), self.held.len());
+        let before = CounterDelta::of(self.stats);
+        let held = self.held.len() + self.hold.len();
         self.run(batch);
         // All TX buffers were empty before: what lies there is what has become of the packet.
         let tx_buffers = self.tx_buffers.iter();
@@ -58,7 +59,7 @@ impl<I: PortIo> Path<'_, I> {
             Fate::Sent
         } else if self.stats.to_control.get() != before.to_control {
             Fate::ToControl
-        } else if self.held.len() > held {
+        } else if self.held.len() + self.hold.len() > held {
             Fate::Waits
         } else {
             Fate::Ended

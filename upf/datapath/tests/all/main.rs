@@ -7,6 +7,7 @@ mod doors;
 mod fast;
 mod filters;
 mod fragments;
+mod hold;
 mod ipv6;
 mod kit;
 mod moves;

@@ -52,7 +52,7 @@ impl<N: Network> Admission<'_, N> {
             egress: None,
             indicated: Indicated::No,
             paged: 0,
-            is_updated: false,
+            is_updated: true,
         };
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_FAR));
         self.draft.fars.try_push(far).map_err(|_| full)

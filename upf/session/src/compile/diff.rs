@@ -10,7 +10,7 @@ use sluice_datapath::ids::{BlockId, EntryId};
 use sluice_datapath::limits::{TXN_OPS, TXN_USAGES};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Rule, SharedBucket};
-use sluice_datapath::session::txn::{Clock, Op};
+use sluice_datapath::session::txn::{Clock, HeldOrder, Op};
 
 /// Operations of one transaction.
 pub type Ops = ArrayVec<Op, TXN_OPS>;
@@ -57,7 +57,19 @@ impl Delta<'_> {
         self.rules(old, new, wanted)?;
         self.chains(old, new)?;
         self.buckets(old, new)?;
-        self.entries(old, new, wanted)
+        self.entries(old, new, wanted)?;
+        self.held(old)
+    }
+
+    /// Behind all else: what was held meets the rules as they are now.
+    fn held(&mut self, old: &Image) -> Result<(), TooMany> {
+        let takes_only = |op: &Op| matches!(op, Op::TakeEntry { .. } | Op::TakeRule { .. });
+        if self.ops.iter().all(takes_only) {
+            return Ok(());
+        }
+        let order = HeldOrder::Again;
+        let mut all = old.holding.iter();
+        all.try_for_each(|at| self.push(Op::Held { at: *at, order }))
     }
 
     fn entries(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
@@ -120,7 +132,7 @@ impl Delta<'_> {
             let (block, place) = at(rule);
             let before = old.rules.iter().find(|r| at(r) == at(rule));
             match before {
-                Some(before) if same_rule(&before.rule, &rule.rule) && !rule.is_rewritten => {
+                Some(before) if same_rule(before, rule) && !rule.is_rewritten => {
                     if wanted.wants(&before.credit) || rule.credit != before.credit {
                         let op = Op::TakeRule { block, at: place };
                         self.take(op, Some(before.credit))?;
@@ -232,11 +244,14 @@ fn same_entry(a: &EntryImage, b: &EntryImage) -> bool {
     a.qers.iter().zip(&b.qers).all(goes_on)
         && identity(&a.entry) == identity(&b.entry)
         && same_body(&a.entry.body, &b.entry.body)
+        && a.notifies == b.notifies
         && a.credit.is_some() == b.credit.is_some()
 }
 
-fn same_rule(a: &Rule, b: &Rule) -> bool {
-    a.head == b.head
+fn same_rule(old: &RuleImage, new: &RuleImage) -> bool {
+    let (a, b) = (&old.rule, &new.rule);
+    old.notifies == new.notifies
+        && a.head == b.head
         && a.filters == b.filters
         && a.buckets == b.buckets
         && same_body(&a.body, &b.body)

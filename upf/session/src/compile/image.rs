@@ -8,6 +8,7 @@ use sluice_datapath::ids::{BlockId, EntryId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{BucketRef, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::Rate;
+use sluice_wire::ids::FarId;
 use sluice_wire::limits::URRS_PER_PDR;
 
 /// Whose usage a counter holds.
@@ -32,6 +33,8 @@ pub struct EntryImage {
     pub qers: [Option<Limiter>; 2],
     /// It is written even if nothing of it changes: the worker has taken its mark away.
     pub is_rewritten: bool,
+    /// The FAR of which the CP function wants to hear.
+    pub notifies: Option<FarId>,
 }
 
 /// Whose bucket it is.
@@ -65,6 +68,8 @@ pub struct RuleImage {
     pub credit: Credit,
     /// It is written even if nothing of it changes.
     pub is_rewritten: bool,
+    /// The FAR of which the CP function wants to hear.
+    pub notifies: Option<FarId>,
 }
 
 /// The head of a block.
@@ -103,6 +108,8 @@ pub struct Image {
     pub entries: ArrayVec<EntryImage, ENDPOINTS>,
     /// Rules in blocks.
     pub rules: ArrayVec<RuleImage, RULES>,
+    /// Of these entries, those that may hold packets.
+    pub holding: ArrayVec<EntryId, ENDPOINTS>,
     /// Heads of blocks.
     pub chains: ArrayVec<ChainImage, RULES>,
     /// Shared buckets.

@@ -11,7 +11,7 @@ pub mod render;
 pub mod resolve;
 
 use crate::limits::RULES;
-use crate::rules::{Endpoint, IdList, Key, Pdr, Qer, Rules};
+use crate::rules::{Action, Endpoint, IdList, Key, Pdr, Qer, Rules};
 use arrayvec::ArrayVec;
 use sluice_datapath::limits::{BLOCK_CHAIN, BLOCK_RULES, RULE_QERS};
 use sluice_wire::limits::QERS_PER_PDR;
@@ -59,6 +59,15 @@ impl Rules {
         }
         members.sort_by_key(|m| (m.pdr.precedence, m.pdr.id, m.qfi));
         members
+    }
+
+    /// True if some rule behind a key holds packets.
+    pub fn holds_behind(&self, key: Key) -> bool {
+        let mut behind = self.behind(key);
+        behind.any(|pdr| {
+            self.far(pdr.far)
+                .is_some_and(|far| far.action == Action::Buffer)
+        })
     }
 
     /// The QERs of a PDR that limit a rate in its direction.

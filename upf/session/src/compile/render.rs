@@ -30,6 +30,7 @@ impl Image {
     /// Empties it.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.holding.clear();
         self.rules.clear();
         self.chains.clear();
         self.buckets.clear();
@@ -37,7 +38,8 @@ impl Image {
 
     /// Operations that it takes to remove all of it.
     pub fn len(&self) -> usize {
-        self.entries.len() + self.rules.len() + self.chains.len() + self.buckets.len()
+        let held = self.holding.len();
+        self.entries.len() + held + self.rules.len() + self.chains.len() + self.buckets.len()
     }
 
     /// Renders the rules.
@@ -51,6 +53,7 @@ impl Image {
     pub fn render_to_clear(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         self.clear();
         for endpoint in rules.entries() {
+            self.note_holding(rules, endpoint)?;
             match rules.first_member(endpoint.key) {
                 Some(first) if !endpoint.has_blocks() => {
                     let image = EntryImage {
@@ -59,10 +62,11 @@ impl Image {
                         credit: Some(credit(rules, first.pdr)),
                         qers: [None; 2],
                         is_rewritten: false,
+                        notifies: None,
                     };
                     self.entries.try_push(image).map_err(|_| TooLarge)?;
                 }
-                _ => self.render_entry(rules, endpoint)?,
+                _ => self.render_entry_itself(rules, endpoint)?,
             }
         }
         self.render_buckets(rules)
@@ -97,6 +101,19 @@ impl Image {
     }
 
     fn render_entry(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        self.note_holding(rules, endpoint)?;
+        self.render_entry_itself(rules, endpoint)
+    }
+
+    /// Entries behind which some rule holds packets.
+    fn note_holding(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
+        match rules.holds_behind(endpoint.key) {
+            true => self.holding.try_push(endpoint.entry).map_err(|_| TooLarge),
+            false => Ok(()),
+        }
+    }
+
+    fn render_entry_itself(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
         let Some(first) = &rules.entry_member(endpoint) else {
             return self.render_blind(rules, endpoint);
         };
@@ -106,6 +123,7 @@ impl Image {
             credit: None,
             qers: [None; 2],
             is_rewritten: false,
+            notifies: None,
         };
         let block = endpoint.blocks[0];
         if block == 0 || endpoint.link_rules {
@@ -138,6 +156,7 @@ impl Image {
         (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
         image.credit = Some(credit(rules, pdr));
         image.is_rewritten = is_rewritten(rules, pdr);
+        image.notifies = notifying(rules, pdr).map(|far| far.id);
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
@@ -156,6 +175,7 @@ impl Image {
             credit: None,
             qers: [None; 2],
             is_rewritten: false,
+            notifies: None,
         };
         self.entries.try_push(image).map_err(|_| TooLarge)
     }
@@ -183,6 +203,7 @@ impl Image {
                     rule: self.shared_rule(rules, member),
                     credit: credit(rules, member.pdr),
                     is_rewritten: is_rewritten(rules, member.pdr),
+                    notifies: notifying(rules, member.pdr).map(|far| far.id),
                 };
                 self.rules.try_push(image).map_err(|_| TooLarge)?;
             }
@@ -239,13 +260,14 @@ impl Image {
                 )
                 .with_if(Flags::MATCH_QFI, member.qfi.is_some()),
             qfi_match: member.qfi.unwrap_or(0),
-            mark_and_notify: mark.unwrap_or(0),
+            // A rule that holds tells the flow that it reports, so that it is written anew with another.
+            mark_and_notify: mark.or(holds.then(|| qfi(qers())).flatten()).unwrap_or(0),
             teid: far
                 .filter(|_| tunnel)
                 .and_then(Far::tunnel)
                 .map_or(0, |t| t.teid),
         }
-        .notifying(far.is_some_and(Far::notifies))
+        .notifying(notifying(rules, pdr).is_some())
     }
 
     /// A gate that is closed, or a rate at which nothing passes.
@@ -262,8 +284,13 @@ impl Image {
 
 /// An update of a FAR that notifies sets the mark again, whatever else it changes (TS 29.244, 5.2.3.1).
 fn is_rewritten(rules: &Rules, pdr: &Pdr) -> bool {
-    let far = rules.far(pdr.far);
-    far.is_some_and(|far| far.is_updated && far.notifies())
+    notifying(rules, pdr).is_some_and(|far| far.is_updated)
+}
+
+/// The FAR of a PDR, if the CP function is to hear of its packets: downlink ones (NOCP, 8.2.26).
+fn notifying<'r>(rules: &'r Rules, pdr: &Pdr) -> Option<&'r Far> {
+    let far = rules.far(pdr.far).filter(|far| far.notifies());
+    far.filter(|_| !rules.is_uplink(pdr))
 }
 
 /// What an entry says of itself, whatever its rules.
@@ -312,10 +339,14 @@ fn is_to_cp(far: &Far) -> bool {
 }
 
 fn body(rules: &Rules, pdr: &Pdr) -> Body {
-    let far = rules.far(pdr.far).filter(|f| f.action == Action::Forward);
-    let Some(far) = far else {
+    let Some(far) = rules.far(pdr.far) else {
         return Body::default();
     };
+    match far.action {
+        Action::Drop => return Body::default(),
+        Action::Buffer => return Body::to_hold(0),
+        Action::Forward => {}
+    }
     match far.peer {
         Some(peer) => Body::to_peer(peer),
         None => Body::to_egress(far.egress.unwrap_or(EgressId(0))),

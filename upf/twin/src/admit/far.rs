@@ -21,6 +21,7 @@ pub struct EndMarker {
 impl Draft<'_, '_> {
     pub(super) fn create_far(&mut self, ie: &CreateFar<'_>) -> Result<(), Refused> {
         let (forwards, drops) = forwards(ie.apply_action)?;
+        let buffers = !forwards && !drops;
         let forwarding = match ie.forwarding_parameters.as_ref().map(parameters) {
             Some(Err(refused)) if !drops => return Err(refused),
             read => read.and_then(Result::ok),
@@ -28,6 +29,9 @@ impl Draft<'_, '_> {
         let far = Far {
             forwards,
             drops,
+            buffers,
+            notifies: buffers && ie.apply_action.flags() & ApplyAction::NOCP.flags() != 0,
+            told: Vec::new(),
             forwarding,
         };
         new("FAR", ie.far_id.0, self.rules.fars.insert(ie.far_id.0, far))
@@ -40,7 +44,11 @@ impl Draft<'_, '_> {
         let reached = (self.before.pdrs.values()).any(|p| self.before.reaches(p, ie.far_id.0));
         if let Some(apply) = ie.apply_action {
             (far.forwards, far.drops) = forwards(apply)?;
+            far.buffers = !far.forwards && !far.drops;
+            far.notifies = far.buffers && apply.flags() & ApplyAction::NOCP.flags() != 0;
         }
+        // Whatever it changes: what comes now is told of anew (5.2.3.1).
+        far.told.clear();
         // SD-Core's SMF sends them as Forwarding Parameters.
         let parameters = ie.update_forwarding_parameters.as_ref();
         if let Some(parameters) = parameters.or(ie.forwarding_parameters.as_ref()) {

@@ -120,7 +120,7 @@ fn a_prefix_may_come_later_an_ipv4_address_may_not() {
     let other = UeIpAddress::v6(address("2001:db8:45:8::"), true);
     let ipv4 = UeIpAddress::v4(UE, true);
     let mut twin = with(&request());
-    let modified = twin.modify(1, &another(prefix), &[], NOON);
+    let modified = twin.modify(1, &another(prefix), &[], (0, NOON));
     modified.expect("a prefix may come later");
     let down = on_n6(&ipv6(SERVER6, UE6, 17, &udp(80, 4000)));
     assert!(matches!(twin.packet(0, 1, &down)[..], [Outcome::Sent(_)]));
@@ -128,7 +128,7 @@ fn a_prefix_may_come_later_an_ipv4_address_may_not() {
     // It then stays, even when the PDR that named it goes.
     let mut change = another(other);
     change.remove_pdr.push(RemovePdr { pdr_id: PdrId(7) });
-    let modified = twin.modify(1, &change, &[], NOON);
+    let modified = twin.modify(1, &change, &[], (0, NOON));
     assert!(is_about_the_address(modified.map(drop)));
 
     let mut request = dual_request();
@@ -136,9 +136,9 @@ fn a_prefix_may_come_later_an_ipv4_address_may_not() {
         pdr.pdi.ue_ip_address[0].ipv4 = None;
     }
     let mut twin = with(&request);
-    let modified = twin.modify(1, &another(ipv4), &[], NOON);
+    let modified = twin.modify(1, &another(ipv4), &[], (0, NOON));
     assert!(is_about_the_address(modified.map(drop)));
-    let modified = twin.modify(1, &another(prefix), &[], NOON);
+    let modified = twin.modify(1, &another(prefix), &[], (0, NOON));
     modified.expect("it may be named again");
 }
 

@@ -181,15 +181,17 @@ fn a_bidirectional_filter_is_named_by_its_id() {
         // It goes with the last PDR that has it.
         let mut change = SessionModificationRequest::default();
         change.remove_pdr.push(RemovePdr { pdr_id: PdrId(3) });
-        twin.modify(1, &change, &[], NOON).expect("a sound change");
+        twin.modify(1, &change, &[], (0, NOON))
+            .expect("a sound change");
         assert!(down(&mut twin, &from_server(53)));
         let mut change = SessionModificationRequest::default();
         change.remove_pdr.push(RemovePdr { pdr_id: PdrId(4) });
-        twin.modify(1, &change, &[], NOON).expect("a sound change");
+        twin.modify(1, &change, &[], (0, NOON))
+            .expect("a sound change");
         let mut change = SessionModificationRequest::default();
         let pdr = session(&[(4, 1, &[named])]).create_pdr[2].clone();
         change.create_pdr.push(pdr);
-        let modified = twin.modify(1, &change, &[], NOON);
+        let modified = twin.modify(1, &change, &[], (0, NOON));
         assert!(is_about_the_filter(modified.map(drop)));
     }
 }
@@ -214,7 +216,8 @@ fn a_pdi_is_replaced_with_its_filters() {
     update.pdi = Some(pdi);
     let mut change = SessionModificationRequest::default();
     change.update_pdr.push(update);
-    twin.modify(1, &change, &[], NOON).expect("a sound change");
+    twin.modify(1, &change, &[], (0, NOON))
+        .expect("a sound change");
     assert!(!up(&mut twin, &to_server(53)) && up(&mut twin, &to_server(54)));
 }
 

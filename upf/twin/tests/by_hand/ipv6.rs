@@ -140,7 +140,7 @@ fn usage_and_rates_are_those_of_the_whole_packet() {
     assert_eq!(passed.count(), 60);
     assert_eq!(twin.packet(0, 0, &frame), dropped(Drop::MbrExceeded));
     twin.packet(0, 1, &hex(DOWNLINK));
-    let reports = twin.delete(1, NOON).expect("it is there");
+    let (reports, _) = twin.delete(1, (0, NOON)).expect("it is there");
     assert_eq!(reports[0].urr_id, UrrId(1));
     let volume = reports[0].volume_measurement.expect("it measures volume");
     assert_eq!((volume.uplink, volume.downlink), (Some(60 * 53), Some(53)));

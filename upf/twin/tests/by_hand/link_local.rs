@@ -21,7 +21,7 @@ fn a_router_solicitation_is_answered_elsewhere() {
         let outcomes = twin.packet(0, 0, &from_gnb(&packet));
         assert_eq!(outcomes, [Outcome::RouterSolicitation(packet)], "{source}");
     }
-    let reports = twin.delete(1, NOON).expect("it is there");
+    let (reports, _) = twin.delete(1, (0, NOON)).expect("it is there");
     let volume = reports[0].volume_measurement.expect("it measures volume");
     assert_eq!(volume.total, Some(0), "nothing left");
 }

@@ -112,11 +112,12 @@ fn a_closed_gate_stops_one_direction_and_usage_counts_what_left() {
         }),
         ..UpdateQer::default()
     });
-    twin.modify(1, &change, &[], NOON).expect("a sound change");
+    twin.modify(1, &change, &[], (0, NOON))
+        .expect("a sound change");
     let outcomes = twin.packet(0, 0, &hex(UPLINK));
     assert_eq!(outcomes, [Outcome::Dropped(Drop::GateClosed, None)]);
     twin.packet(0, 1, &hex(DOWNLINK));
-    let reports = twin.delete(1, NOON).expect("it is there");
+    let (reports, _) = twin.delete(1, (0, NOON)).expect("it is there");
     let volume = reports[0].volume_measurement.expect("it measures volume");
     let counted = (volume.total, volume.uplink, volume.downlink);
     assert_eq!(counted, (Some(99), Some(66), Some(33)));
@@ -137,7 +138,9 @@ fn a_hand_over_ends_the_old_tunnel_with_a_marker() {
         }),
         ..UpdateFar::default()
     });
-    let modified = twin.modify(1, &change, &[], NOON).expect("a sound change");
+    let modified = twin
+        .modify(1, &change, &[], (0, NOON))
+        .expect("a sound change");
     let marker = "020000000103 020000000003 0800 \
         45000024 00004000 4011b695 c0000201 c0000232 0000 0868 0010 0000 30fe0000 00000d01";
     let [Outcome::Sent(sent)] = &modified.end_markers[..] else {
@@ -157,7 +160,7 @@ fn a_refused_change_changes_nothing() {
     let mut change = SessionModificationRequest::default();
     change.remove_pdr.push(RemovePdr { pdr_id: PdrId(1) });
     change.remove_far.push(RemoveFar { far_id: FarId(2) });
-    let refused = twin.modify(1, &change, &[], NOON);
+    let refused = twin.modify(1, &change, &[], (0, NOON));
     assert!(
         matches!(refused, Err(Refused::Request { .. })),
         "PDR 2 needs FAR 2"

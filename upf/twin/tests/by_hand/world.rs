@@ -130,6 +130,8 @@ pub fn world() -> TwinConfig {
         zero_rate_closes: false,
         pools: vec![],
         dscp: vec![],
+        hold_packets: 8,
+        hold_ns: 10_000_000_000,
     }
 }
 

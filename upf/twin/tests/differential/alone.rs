@@ -64,7 +64,9 @@ pub fn events(
     }
     alone.step(&Step::Advance(100_000_000_000));
     for id in alone.sessions.values() {
-        let reports = alone.twin.delete(*id, NtpTime(9)).expect("it is there");
+        let deleted = alone.twin.delete(*id, (0, NtpTime(9)));
+        let (reports, released) = deleted.expect("it is there");
+        alone.events.push(Event::Outcomes(released));
         alone.events.push(Event::Reports(reports));
     }
     for event in &alone.events {
@@ -131,20 +133,31 @@ impl Alone<'_> {
         read_modification(&mut request, out.written());
         self.falsify.modification(&mut request);
         let created = self.created(id, &request.create_pdr);
-        let modified = self.twin.modify(id, &request, &created, NtpTime(9));
+        let modified = self
+            .twin
+            .modify(id, &request, &created, (self.now_ns, NtpTime(9)));
         let name = refusal::name(&modified.clone().map(drop));
         self.events.push(Event::Answer(name));
         let modified = modified.unwrap_or_default();
         self.events.push(Event::Reports(modified.reports));
         self.events.push(Event::Outcomes(modified.end_markers));
+        self.released(modified.released);
     }
 
     fn delete(&mut self, slot: Slot) {
         if let Some(id) = self.sessions.remove(&slot) {
-            let reports = self.twin.delete(id, NtpTime(9));
-            let reports = reports.expect("it is there");
+            let deleted = self.twin.delete(id, (self.now_ns, NtpTime(9)));
+            let (reports, released) = deleted.expect("it is there");
             self.events.push(Event::Reports(reports));
+            self.released(released);
         }
+    }
+
+    fn released(&mut self, released: Vec<Outcome>) {
+        if released.iter().any(|o| matches!(o, Outcome::Sent(_))) {
+            self.events.push(Event::Answer("drained"));
+        }
+        self.events.push(Event::Outcomes(released));
     }
 
     fn packet(&mut self, spec: &PacketSpec) {
@@ -157,6 +170,9 @@ impl Alone<'_> {
         for frame in frames {
             let mut outcomes = self.twin.packet(self.now_ns, port, &frame);
             self.falsify.outcomes(&mut outcomes);
+            let paged = self.twin.paged().len();
+            let paged = (0..paged).map(|_| Event::Answer("paged"));
+            self.events.extend(paged);
             self.events.push(Event::Outcomes(outcomes));
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::real::Seen;
 use crate::show;
-use sluice_twin::{Notice, Outcome, Sent};
+use sluice_twin::{Notice, Outcome, Paged, Sent};
 use sluice_wire::pfcp::group::UsageReport;
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,6 +18,7 @@ pub fn name(outcome: &Outcome) -> &'static str {
         Outcome::Arrived(_) => "arrived",
         Outcome::RouterSolicitation(_) => "router solicitation",
         Outcome::Held => "held",
+        Outcome::Buffered => "held for a UE",
         Outcome::Merged => "merged",
     }
 }
@@ -103,6 +104,22 @@ fn same_notices(seen: &[Notice], expected: &[Outcome]) -> Result<(), Difference>
     match left.first() {
         None => Ok(()),
         Some(notice) => Err(format!("the twin alone says {notice:?}")),
+    }
+}
+
+/// Downlink Data Reports: whose flow, by the SEID of the CP function, its PDR, DSCP and QFI.
+pub fn same_paged(
+    twin: &[(u64, Paged)],
+    real: &[(u64, u16, Option<u8>, Option<u8>)],
+) -> Result<(), Difference> {
+    let told = twin.iter();
+    let told = told.map(|(cp, told)| (*cp, told.pdr, Some(told.dscp), told.qfi));
+    let (mut twin, mut real): (Vec<_>, Vec<_>) = (told.collect(), real.to_vec());
+    twin.sort_unstable();
+    real.sort_unstable();
+    match twin == real {
+        true => Ok(()),
+        false => Err(format!("paged: really {real:?}, the twin says {twin:?}")),
     }
 }
 

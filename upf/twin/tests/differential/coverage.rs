@@ -8,7 +8,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 39] = [
+const OUTCOMES: [&str; 45] = [
     "granted",
     "refused",
     "sent",
@@ -48,6 +48,12 @@ const OUTCOMES: [&str; 39] = [
     "no_route",
     "next_hop_unresolved",
     "n4u_absent",
+    "held for a UE",
+    "hold_full",
+    "hold_expired",
+    "hold_discarded",
+    "drained",
+    "paged",
 ];
 
 const OF_IPV6: [&str; 18] = [

@@ -8,6 +8,7 @@ use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::hold::HoldLimits;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
@@ -95,6 +96,8 @@ pub struct Real {
     notices: Vec<Notice>,
     arrived: Vec<Vec<u8>>,
     solicitations: Vec<Vec<u8>>,
+    /// Downlink Data Reports: SEID of the CP function, PDR, DSCP, QFI.
+    paged: Vec<(u64, u16, Option<u8>, Option<u8>)>,
     ledger: Ledger,
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
@@ -153,6 +156,12 @@ impl Real {
             let id = seed.id();
             let polled = polled(usize::from(id), model, workers);
             end.polls(id, &polled);
+            let limits = HoldLimits {
+                per_entry: world.hold_packets as u32,
+                wait_ns: world.hold_ns,
+                ..HoldLimits::default()
+            };
+            let seed = seed.holding(limits);
             seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.0.into()))
         });
         let workers: Vec<_> = workers.collect();
@@ -183,6 +192,7 @@ impl Real {
             notices: Vec::new(),
             arrived: Vec::new(),
             solicitations: Vec::new(),
+            paged: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
@@ -255,7 +265,16 @@ impl Real {
         for report in &reports {
             let (header, body) = Header::parse(report).expect("a message");
             let request = SessionReportRequest::parse(body).expect("a sound report");
-            assert!(request.report_type == ReportType::DLDR, "no other reason");
+            assert_eq!(request.report_type, ReportType::DLDR, "no other reason");
+            let cp = header.seid.expect("of a session").0;
+            let data = request.downlink_data_report.expect("it is announced");
+            let (pdrs, told) = (&data.pdr_id, &data.downlink_data_service_information);
+            assert_eq!(pdrs.len(), told.len(), "each PDR is told of");
+            let flows = pdrs.iter().zip(told).map(|(pdr, told)| {
+                let qfi = told.qfi.map(|qfi| qfi.get());
+                (cp, pdr.0, told.paging_policy_indication, qfi)
+            });
+            self.paged.extend(flows);
             let header = Header {
                 message_type: MessageType::SESSION_REPORT_RESPONSE,
                 seid: Some(Seid(0)),
@@ -273,6 +292,11 @@ impl Real {
             self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
         }
         reports.len()
+    }
+
+    /// Flows that the CP function was told of since the last time.
+    pub fn take_paged(&mut self) -> Vec<(u64, u16, Option<u8>, Option<u8>)> {
+        std::mem::take(&mut self.paged)
     }
 
     /// What happened since the last look.

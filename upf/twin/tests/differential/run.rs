@@ -1,6 +1,6 @@
 //! One case on both sides, step by step, and what differs.
 
-use crate::compare::{Difference, Flows, name, same_books, same_reports};
+use crate::compare::{Difference, Flows, name, same_books, same_paged, same_reports};
 use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
 use crate::frames::{self, Lookup};
@@ -10,7 +10,7 @@ use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
 use crate::world::Features;
-use sluice_twin::{Modified, Outcome, Refused, SessionId, Twin, TwinConfig};
+use sluice_twin::{Modified, Outcome, Paged, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;
 use sluice_wire::pfcp::value::OffendingIe;
@@ -26,6 +26,10 @@ pub trait Falsify {
     fn modification(&mut self, _request: &mut SessionModificationRequest<'_>) {}
     /// Changes what the twin said of a frame.
     fn outcomes(&mut self, _outcomes: &mut Vec<Outcome>) {}
+    /// Changes what the twin says of packets that were held.
+    fn released(&mut self, _outcomes: &mut Vec<Outcome>) {}
+    /// Changes what the twin tells of idle UEs.
+    fn paged(&mut self, _paged: &mut Vec<Paged>) {}
     /// Changes what the twin reports.
     fn reports(&mut self, _reports: &mut Vec<UsageReport<'static>>) {}
 }
@@ -45,6 +49,8 @@ pub struct Pair {
     sessions: BTreeMap<Slot, SessionId>,
     ues: BTreeMap<Slot, UeSpec>,
     cp_seids: u64,
+    /// SEIDs of the CP function.
+    cps: BTreeMap<SessionId, u64>,
     flows: Flows,
     /// What happened, if it is to be told.
     pub diary: Option<Vec<String>>,
@@ -66,6 +72,7 @@ impl Pair {
             sessions: BTreeMap::new(),
             ues: BTreeMap::new(),
             cp_seids: 0,
+            cps: BTreeMap::new(),
             flows: Flows::default(),
             diary: None,
             forwarded: 0,
@@ -157,6 +164,7 @@ impl Pair {
         self.agree(said, &agreed, without_it)?;
         if said.cause.is_acceptance() {
             self.sessions.insert(slot, id);
+            self.cps.insert(id, cp_seid);
         }
         self.ues.insert(slot, ue_of(rules));
         self.compare(Vec::new())
@@ -204,7 +212,8 @@ impl Pair {
         let wall = self.real.wall();
         falsify.modification(&mut request);
         let before = self.twin.clone();
-        let modified = self.twin.modify(id, &request, &answer.created_pdr, wall);
+        let when = (self.real.now_ns(), wall);
+        let modified = self.twin.modify(id, &request, &answer.created_pdr, when);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
         let is_refused = |change: &Change| {
             let mut bytes = vec![0; 16_384];
@@ -213,7 +222,7 @@ impl Pair {
             let written = modification(&mut out, change, &known);
             written.expect("less than before");
             read_modification(&mut request, out.written());
-            let repaired = before.clone().modify(id, &request, &[], wall);
+            let repaired = before.clone().modify(id, &request, &[], when);
             matches!(repaired, Err(Refused::Request { .. }))
         };
         let without_it = || repaired_change(change).iter().any(is_refused);
@@ -221,10 +230,11 @@ impl Pair {
         let Modified {
             mut reports,
             end_markers,
+            released,
         } = modified.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
-        self.compare(end_markers)
+        self.released(end_markers, released, falsify)
     }
 
     fn delete(&mut self, slot: Slot, falsify: &mut dyn Falsify) -> Result<(), Difference> {
@@ -240,16 +250,30 @@ impl Pair {
         let mut answer = SessionDeletionResponse::default();
         answer.parse_into(body).map_err(unreadable)?;
         let wall = self.real.wall();
-        let reports = self.twin.delete(id, wall);
+        let deleted = self.twin.delete(id, (self.real.now_ns(), wall));
         let said = Said {
             cause: answer.cause,
             offending_ie: answer.offending_ie,
         };
-        self.agree(said, &reports.clone().map(drop), || false)?;
-        let mut reports = reports.unwrap_or_default();
+        self.agree(said, &deleted.clone().map(drop), || false)?;
+        let (mut reports, released) = deleted.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
-        self.compare(Vec::new())
+        self.released(Vec::new(), released, falsify)
+    }
+
+    /// What becomes of held packets when rules change, behind what was there to send before.
+    fn released(
+        &mut self,
+        mut first: Vec<Outcome>,
+        mut released: Vec<Outcome>,
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        falsify.released(&mut released);
+        let sent = released.iter().filter(|o| matches!(o, Outcome::Sent(_)));
+        *self.counts.entry("drained").or_default() += sent.count() as u64;
+        first.extend(released);
+        self.compare(first)
     }
 
     fn advance(&mut self, ns: u64) -> Result<(), Difference> {
@@ -295,7 +319,15 @@ impl Pair {
                 expected.extend(outcomes);
             }
         }
-        self.compare(expected)
+        self.compare(expected)?;
+        let mut paged = self.twin.paged();
+        falsify.paged(&mut paged);
+        *self.counts.entry("paged").or_default() += paged.len() as u64;
+        let paged: Vec<_> = paged
+            .into_iter()
+            .map(|told| (self.cps[&told.session], told))
+            .collect();
+        same_paged(&paged, &self.real.take_paged())
     }
 
     /// A PDR has place for so many rates and flow filters and no more; the twin knows no such limit.

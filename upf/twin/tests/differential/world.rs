@@ -142,6 +142,9 @@ pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
         zero_rate_closes,
         dscp: vec![(9, 46), (5, 26)],
         pools: pools(),
+        // Few and for a short time, so that both bounds are met.
+        hold_packets: 3,
+        hold_ns: 4_000_000_000,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Twins that are wrong on purpose, each in one small way.
 
 use crate::run::Falsify;
-use sluice_twin::{Drop, Notice, Outcome};
+use sluice_twin::{Drop, Notice, Outcome, Paged};
 use sluice_wire::pfcp::group::{CreatePdr, UsageReport};
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::SdfFilter;
@@ -11,7 +11,8 @@ type Named<T> = (&'static str, fn(&mut T));
 
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_outcomes: [Named<Outcome>; 8] = [
+    let of_outcomes: [Named<Outcome>; 9] = [
+        ("drops what is to be held", drops_held),
         ("counts no hop", counts_no_hop),
         ("writes another QFI", writes_another_qfi),
         ("writes the TEID with one bit wrong", writes_a_wrong_teid),
@@ -31,6 +32,19 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     let mut all: Vec<_> = outcomes.into_iter().chain(reports).collect();
     all.push(("swaps two frames", Box::new(Swaps)));
     all.push(("forgets a frame", Box::new(Forgets)));
+    all.push(("lets the last go first", Box::new(LastFirst)));
+    let of_pages: [(&'static str, Tells); 3] = [
+        ("tells of a flow once more", |all| {
+            all.extend(all.first().copied())
+        }),
+        ("tells another DSCP", |all| {
+            all.iter_mut().for_each(|told| told.dscp ^= 1)
+        }),
+        ("tells another PDR", |all| {
+            all.iter_mut().for_each(|told| told.pdr += 1)
+        }),
+    ];
+    all.extend(of_pages.map(|(name, f)| (name, Box::new(Pages(f)) as Box<dyn Falsify>)));
     all
 }
 
@@ -231,6 +245,31 @@ fn forgets_icmp(outcome: &mut Outcome) {
 fn drops_control(outcome: &mut Outcome) {
     if *outcome == Outcome::Control {
         *outcome = Outcome::Dropped(Drop::GtpuMessageType, None);
+    }
+}
+
+fn drops_held(outcome: &mut Outcome) {
+    if *outcome == Outcome::Buffered {
+        *outcome = Outcome::Dropped(Drop::FarDrop, None);
+    }
+}
+
+struct LastFirst;
+
+impl Falsify for LastFirst {
+    fn released(&mut self, outcomes: &mut Vec<Outcome>) {
+        outcomes.reverse();
+    }
+}
+
+/// How what is told of idle UEs is changed.
+type Tells = fn(&mut Vec<Paged>);
+
+struct Pages(Tells);
+
+impl Falsify for Pages {
+    fn paged(&mut self, paged: &mut Vec<Paged>) {
+        self.0(paged);
     }
 }
 

@@ -5,6 +5,7 @@ mod n4;
 mod node;
 mod page;
 mod ports;
+mod reports;
 mod stages;
 mod workers;
 
@@ -22,6 +23,7 @@ pub fn text(snapshot: &Snapshot, stats: &[Arc<WorkerStats>]) -> String {
     workers::workers(&mut page, snapshot, stats);
     stages::stages(&mut page, snapshot, stats);
     n4::n4(&mut page, snapshot);
+    reports::reports(&mut page, snapshot, stats);
     node::node(&mut page, snapshot);
     page.out
 }

@@ -96,6 +96,30 @@ impl World {
         (self.state >> 11) % n
     }
 
+    /// A UE goes idle: what comes for it is held.
+    pub fn idle(&mut self, ue: u32) {
+        self.set_downlink(ue, holding(self.downlink_of(ue), 0));
+    }
+
+    /// It is back.
+    pub fn activate(&mut self, ue: u32) {
+        self.set_downlink(ue, self.downlink_of(ue));
+    }
+
+    fn set_downlink(&mut self, ue: u32, image: SessionEntry) {
+        let entry = self.kit.layout.pool_entry(INTERNET, address(ue).into());
+        let entry = entry.unwrap().0;
+        let again = held(entry, HeldOrder::Again);
+        self.kit.send(entry, &[set(entry, image), again]);
+    }
+
+    fn downlink_of(&self, ue: u32) -> SessionEntry {
+        let mut down = downlink();
+        (down.key, down.ue_ip) = (address(ue).into(), address(ue).into());
+        down.head.teid = GNB_TEID + ue;
+        down
+    }
+
     fn establish(&mut self, ue: u32) {
         let address = address(ue);
         let slot = u32::from(address) % SHARDS;
@@ -109,9 +133,7 @@ impl World {
             ue_ip: address.into(),
             ..uplink(teid)
         };
-        let mut down = downlink();
-        (down.key, down.ue_ip) = (address.into(), address.into());
-        down.head.teid = GNB_TEID + ue;
+        let down = self.downlink_of(ue);
         self.kit.apply(slot, &[set(slot, ul), set(dl.0, down)], &[]);
     }
 

@@ -11,7 +11,7 @@ use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
-use sluice_datapath::session::txn::{Clock, EndMarker, Op, Txn, Usage};
+use sluice_datapath::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
 use sluice_datapath::tables::*;
 use sluice_datapath::tx::adjacency::Front;
 use sluice_datapath::worker::Worker;
@@ -21,7 +21,7 @@ use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, 
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{ShortContainer, g_pdu_header_with_container};
 use sluice_wire::ids::{Qfi, Teid};
-use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
 use sluice_wire::udp::UdpHeader;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -144,6 +144,24 @@ impl Kit {
             }
         }
         panic!("the path does not come to rest");
+    }
+
+    /// One turn of each worker, a little later.
+    pub fn turn(&mut self) {
+        self.now_ns += 1_000;
+        self.net.advance_to(self.now_ns);
+        let now_ns = self.now_ns;
+        self.workers.iter_mut().for_each(|w| {
+            w.turn(now_ns);
+        });
+    }
+
+    /// Sends a transaction and does not wait for it.
+    pub fn send(&mut self, shard: u32, ops: &[Op]) {
+        self.next_txn += 1;
+        let mut txn = Box::new(Txn::new(self.next_txn, ShardId((shard % SHARDS) as u16)));
+        txn.ops.try_extend_from_slice(ops).unwrap();
+        self.control.send(txn);
     }
 
     pub fn apply(&mut self, shard: u32, ops: &[Op], end_markers: &[EndMarker]) -> Vec<Usage> {
@@ -387,6 +405,38 @@ pub fn udp_packet(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8
     let ip = Ipv4Header::new(Protocol::UDP, src, dst);
     let ip = ip.to_bytes(8 + payload.len()).unwrap();
     [&ip[..], &udp, payload].concat()
+}
+
+/// The same IPv4 packet with another ToS octet.
+pub fn with_tos(packet: &[u8], tos: u8) -> Vec<u8> {
+    let ip = Ipv4::parse(packet).unwrap();
+    let mut header = Ipv4Header::new(ip.protocol(), ip.source(), ip.destination());
+    header.tos = tos;
+    let payload = &packet[20..];
+    [&header.to_bytes(payload.len()).unwrap()[..], payload].concat()
+}
+
+/// A downlink of a UE that holds packets, so many as are suggested, and rings for the first.
+pub fn holding(down: SessionEntry, suggested: u8) -> SessionEntry {
+    let head = Head {
+        flags: Flags::HOLD,
+        teid: 0,
+        ..down.head
+    };
+    let entry = SessionEntry {
+        head: head.notifying(true),
+        body: Body::to_hold(suggested),
+        ..down
+    };
+    entry.at_local(INTERNET.0)
+}
+
+/// What is held for an entry.
+pub fn held(entry: u32, order: HeldOrder) -> Op {
+    Op::Held {
+        at: EntryId(entry),
+        order,
+    }
 }
 
 pub fn gtpu_frame(gnb: Ipv4Addr, teid: u32, qfi: u8, inner: &[u8]) -> Vec<u8> {

@@ -1,0 +1,122 @@
+//! Packets of idle UEs (TS 29.244, 5.2.4): kept as frames, and read again from the beginning when rules change.
+
+use crate::config::TwinConfig;
+use crate::forward;
+use crate::outcome::{Drop, Outcome};
+use crate::pdr_detection::Detected;
+use crate::rules::{Session, SessionId};
+use crate::twin::Twin;
+
+/// Where a packet came in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Door {
+    session: SessionId,
+    place: String,
+}
+
+/// A packet that is held.
+#[derive(Clone, Debug)]
+pub struct HeldFrame {
+    door: Door,
+    port: u16,
+    frame: Vec<u8>,
+    until_ns: u64,
+}
+
+/// What the CP function is told of a QoS flow with packets for an idle UE.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Paged {
+    /// The session.
+    pub session: SessionId,
+    /// The PDR that the first packet matched.
+    pub pdr: u16,
+    /// Its DSCP.
+    pub dscp: u8,
+    /// Its QFI.
+    pub qfi: Option<u8>,
+}
+
+/// The door of a packet: its tunnel, or the data network that it came from.
+pub fn door(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> Door {
+    let pdr = &session.pdrs[&detected.pdr];
+    let network = config.data_network(pdr.source, pdr.instance.as_deref());
+    let place = match detected.tunnelled {
+        true => format!("{:?}", pdr.f_teid),
+        false => format!("{network:?}"),
+    };
+    Door {
+        session: detected.session,
+        place,
+    }
+}
+
+/// The first packet of a flow since its FAR was updated is told of, where the FAR says so: one to the UE.
+pub fn first_of_flow(session: &mut Session, detected: &Detected<'_>) -> Option<Paged> {
+    let pdr = session.pdrs[&detected.pdr].clone();
+    let qfi = forward::qfi(session, &pdr);
+    let is_downlink = !session.is_uplink(&pdr);
+    let far = session.fars.get_mut(&pdr.far)?;
+    let is_new = !far.told.contains(&qfi.unwrap_or(0));
+    if !far.notifies || !is_downlink || !is_new {
+        return None;
+    }
+    far.told.push(qfi.unwrap_or(0));
+    Some(Paged {
+        session: detected.session,
+        pdr: detected.pdr,
+        dscp: detected.packet.traffic_class() >> 2,
+        qfi: qfi.filter(|qfi| *qfi != 0),
+    })
+}
+
+impl Twin {
+    /// Keeps a packet, if there is room.
+    pub(crate) fn hold(&mut self, door: Door, now_ns: u64, port: u16, frame: &[u8]) -> Outcome {
+        let of_door = self.holding.iter().filter(|held| held.door == door);
+        if of_door.count() >= self.config.hold_packets {
+            return Outcome::Dropped(Drop::HoldFull, None);
+        }
+        self.holding.push(HeldFrame {
+            door,
+            port,
+            frame: frame.to_vec(),
+            until_ns: now_ns + self.config.hold_ns,
+        });
+        Outcome::Buffered
+    }
+
+    /// The rules of a session have changed, or it has gone: what it holds is read again.
+    pub(crate) fn read_again(&mut self, now_ns: u64, session: SessionId) -> Vec<Outcome> {
+        let all = std::mem::take(&mut self.holding);
+        let (meant, others) = all
+            .into_iter()
+            .partition(|held| held.door.session == session);
+        self.holding = others;
+        let mut outcomes = Vec::new();
+        let again: Vec<HeldFrame> = meant;
+        for held in again {
+            for outcome in self.execute(now_ns, held.port, &held.frame, false) {
+                match outcome {
+                    Outcome::Buffered => self.holding.push(held.clone()),
+                    Outcome::Dropped(Drop::UnknownTeid | Drop::UnknownUe, _) => {
+                        outcomes.push(Outcome::Dropped(Drop::HoldDiscarded, None));
+                    }
+                    other => outcomes.push(other),
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// What has waited too long.
+    pub(crate) fn expire_held(&mut self, now_ns: u64) -> Vec<Drop> {
+        let before = self.holding.len();
+        self.holding.retain(|held| held.until_ns > now_ns);
+        vec![Drop::HoldExpired; before - self.holding.len()]
+    }
+
+    /// What the CP function is told of idle UEs since the last time.
+    pub fn paged(&mut self) -> Vec<Paged> {
+        std::mem::take(&mut self.paged)
+    }
+}
