@@ -4,7 +4,7 @@
 use crate::machine;
 use crate::path::testbed::Failure;
 use crate::stats::{Summary, round};
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 

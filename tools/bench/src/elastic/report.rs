@@ -5,7 +5,7 @@ use super::measure::{PacketBalance, Pause};
 use super::models::ModelFigures;
 use crate::report::{join, object, spread, table};
 use crate::stats::{Summary, percentile, round};
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Value, json};
 use sluice_datapath::drop::DropReason;
 

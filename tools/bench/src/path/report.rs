@@ -9,7 +9,7 @@ use super::observe::{self, Observed};
 use super::traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 use crate::report::{Conditions, HugePages, between, join, object, of, spread, table};
 use crate::stats::{Summary, round};
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Value, json};
 
 /// What metrics may cost the path.

@@ -8,7 +8,7 @@ use super::testbed::Cpus;
 use crate::path::memory::Grown;
 use crate::report::{Conditions, between, join, object, spread, table};
 use crate::stats::round;
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Map, Value, json};
 
 /// At fewer sessions the fixed part of the memory would stand for them.

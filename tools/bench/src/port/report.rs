@@ -6,7 +6,7 @@ use super::{Cpus, apart_from_spread};
 use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
 use crate::report::{Conditions, HugePages, between, join, object, of, table};
 use crate::stats::round;
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Value, json};
 
 /// What the path over a port may cost, by the plain loop on the same port.
