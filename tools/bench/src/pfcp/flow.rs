@@ -37,6 +37,15 @@ pub const RATE_PER_S: f64 = 100_000.0;
 /// with each turn from idle to active, and a session has no endless room for them.
 const SECONDS: f64 = 0.2;
 
+/// What `sluice bench` asks.
+pub fn asked(reps: usize) -> FlowLoad {
+    FlowLoad {
+        rate_per_s: RATE_PER_S,
+        what: Loop::N4,
+        reps,
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct FlowFigures {

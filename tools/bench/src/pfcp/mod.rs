@@ -78,37 +78,35 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
     let [port, dpdk, socket, together] = cases(args);
-    if port.name.contains(&args.only) {
+    let is_asked = |case: &Case| case.name.contains(&args.only);
+    if is_asked(&port) {
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
     }
-    if dpdk.name.contains(&args.only) {
+    if is_asked(&dpdk) {
         let mut n4 = PortDoor(fresh());
         outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
-    for (case, datagrams) in [(socket, Datagrams::Apart), (together, Datagrams::Together)] {
-        if case.name.contains(&args.only) {
-            let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
-            outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
-        }
+    let sockets = [(socket, Datagrams::Apart), (together, Datagrams::Together)];
+    for (case, datagrams) in sockets.into_iter().filter(|(case, _)| is_asked(case)) {
+        let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
+        outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
     }
     let mut flow = None;
     if flow::NAME.contains(&args.only) {
         eprintln!("{}", flow::NAME);
         world.connect_all(&mut door, &mut wire)?;
-        let mut n4 = PortDoor(fresh());
-        let asked = flow::FlowLoad {
-            rate_per_s: flow::RATE_PER_S,
-            what: Loop::N4,
-            reps: args.reps.into(),
-        };
-        let figures = flow::measure(&mut world, (&mut n4, &mut n4_wire), asked)?;
+        let ends = (&mut PortDoor(fresh()), &mut n4_wire);
+        let figures = flow::measure(&mut world, ends, flow::asked(args.reps.into()))?;
         flow = Some(figures.outcome(args.sessions));
     }
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
     let counters = world.core.up.endpoint().counters();
-    let evicted_requests = counters.get(Counter::CacheEvictedRequests);
-    let evicted_responses = counters.get(Counter::CacheEvictedResponses);
+    let evicted = [
+        Counter::CacheEvictedRequests,
+        Counter::CacheEvictedResponses,
+    ];
+    let evicted = evicted.map(|counter| counters.get(counter));
     let memory = world.memory;
     let proven = world.subscribers.flows()?.len();
     let compared = world.prove()?;
@@ -124,8 +122,8 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
         "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
         "sessions_proven": proven,
         "packets_compared": compared,
-        "cache_evicted_requests": evicted_requests,
-        "cache_evicted_responses": evicted_responses,
+        "cache_evicted_requests": evicted[0],
+        "cache_evicted_responses": evicted[1],
         "results": Outcome::to_json(&outcomes),
     });
     let table = Outcome::table(HEADS, &outcomes);

@@ -390,7 +390,7 @@ impl Figures {
 }
 
 impl Free {
-    fn to_json(&self) -> Value {
+    fn to_json(self) -> Value {
         json!({
             "mpps": of(self.mpps),
             "busy_share": of(self.busy),
