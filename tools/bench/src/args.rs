@@ -3,7 +3,7 @@
 use super::path::peers::PEERS_MAX;
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
-use super::watch::run::RunArguments;
+use super::watch::history::RunArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

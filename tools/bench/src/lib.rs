@@ -17,8 +17,7 @@ pub mod watch;
 
 use args::{BenchArgs, BenchKind};
 use sluice::exit::Exit;
-use watch::run::RunArguments;
-use watch::{Failed, Measured, Watch, WatchArgs, command};
+use watch::{command, watched};
 
 /// Measures and reports. Progress goes to standard error.
 pub fn run(args: &BenchArgs) -> Exit {
@@ -29,28 +28,5 @@ pub fn run(args: &BenchArgs) -> Exit {
         BenchKind::Elastic(a) => watched(&a.watch, a.asked(), || elastic::run(a)),
         BenchKind::Peer(peer) => port::run_peer(peer),
         BenchKind::Compare(compare) => command::run(compare),
-    }
-}
-
-/// Measures, shows what came of it, and compares it with earlier runs if there is a history.
-fn watched(
-    args: &WatchArgs,
-    asked: RunArguments,
-    measure: impl FnOnce() -> Result<Measured, Failed>,
-) -> Exit {
-    let bench = asked.bench;
-    let told = |why: String, exit: Exit| {
-        eprintln!("sluice bench {bench}: {why}");
-        exit
-    };
-    let watch = match Watch::open(args) {
-        Ok(watch) => watch,
-        Err(why) => return told(why, Exit::Usage),
-    };
-    match measure() {
-        Ok(measured) => watch.end(asked, measured),
-        Err(Failed::Usage(why)) => told(why, Exit::Usage),
-        Err(Failed::Lacking(why)) => told(why, Exit::Lacking),
-        Err(Failed::Midway(why)) => told(why, Exit::Failed),
     }
 }

@@ -4,7 +4,7 @@
 use crate::machine;
 use crate::path::testbed::Failure;
 use crate::stats::{Summary, round};
-use crate::watch::series::Series;
+use crate::watch::history::Series;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -12,6 +12,34 @@ use std::time::Duration;
 const SPREAD_MAX: f64 = 0.2;
 /// Beyond this share of time for others the caches are theirs, too.
 const PREEMPTED_MAX: f64 = 0.05;
+
+/// What came of one case.
+#[derive(Clone, Default, Debug)]
+pub struct Outcome {
+    /// For scripts.
+    pub json: Value,
+    /// For people: cells of a table, if there is one, and whole lines below them.
+    pub cells: Vec<String>,
+    pub below: String,
+    /// What is kept and compared.
+    pub series: Vec<Series>,
+}
+
+impl Outcome {
+    /// All of them as rows of a table.
+    pub fn table(heads: &str, all: &[Self]) -> String {
+        let row = |one: &Self| (one.cells.clone(), one.below.clone());
+        table(heads, all.iter().map(row))
+    }
+
+    pub fn to_json(all: &[Self]) -> Value {
+        all.iter().map(|one| one.json.clone()).collect()
+    }
+
+    pub fn series(all: &[Self]) -> Vec<Series> {
+        all.iter().flat_map(|one| one.series.clone()).collect()
+    }
+}
 
 /// How long is measured.
 #[derive(Clone, Copy, Debug)]

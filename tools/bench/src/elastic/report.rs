@@ -5,8 +5,8 @@ use super::measure::{PacketBalance, Pause};
 use super::models::ModelFigures;
 use crate::report::{join, object, spread, table};
 use crate::stats::{Summary, percentile, round};
-use crate::watch::series::Series;
-use serde_json::{Value, json};
+use crate::watch::history::Series;
+use serde_json::{Map, Value, json};
 use sluice_datapath::drop::DropReason;
 
 /// All that was measured.
@@ -42,10 +42,10 @@ const PAUSE_BLOCKS: usize = 11;
 const SHARES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
 
 impl Outcome {
-    /// Pauses in microseconds, sorted: those that nothing disturbed, or all.
-    fn pauses_us(&self, all: bool) -> Vec<f64> {
+    /// Something of all moves, or of those that nothing disturbed, in microseconds and sorted.
+    fn moves_us(&self, all: bool, ns: fn(&Pause) -> u64) -> Vec<f64> {
         let counted = self.pauses.iter().filter(|p| all || !p.disturbed);
-        let mut us: Vec<f64> = counted.map(|p| p.ns as f64 / 1000.0).collect();
+        let mut us: Vec<f64> = counted.map(|p| ns(p) as f64 / 1000.0).collect();
         us.sort_by(f64::total_cmp);
         us
     }
@@ -59,39 +59,25 @@ impl Outcome {
             Series::ratio(name, "Mpps by the sources' alone", ratios).higher()
         };
         let mut all: Vec<Series> = self.models.iter().map(model).collect();
-        let quiet: Vec<f64> = self
-            .pauses
-            .iter()
-            .filter(|p| !p.disturbed)
-            .map(|p| p.ns as f64)
-            .collect();
-        let blocks = quiet.chunks(quiet.len().div_ceil(PAUSE_BLOCKS).max(1));
-        let medians = blocks.map(|ns| Summary::of(ns.iter().copied()).median / 1000.0);
+        let quiet = self.pauses.iter().filter(|p| !p.disturbed);
+        let quiet_us: Vec<f64> = quiet.map(|p| p.ns as f64 / 1000.0).collect();
+        let blocks = quiet_us.chunks(quiet_us.len().div_ceil(PAUSE_BLOCKS).max(1));
+        let medians = blocks.map(|us| Summary::of(us.iter().copied()).median);
         let name = format!("elastic/move/{sessions}/pause_p50");
         all.push(Series::shown(name, "us", medians));
         let levelled = self.fits.iter().filter(|burst| !burst.disturbed);
-        let levelled = levelled
-            .filter_map(|b| b.levelled_ns)
-            .map(|ns| ns as f64 / 1e6);
+        let levelled = levelled.filter_map(|b| Some(b.levelled_ns? as f64 / 1e6));
         let name = format!("elastic/heavy/{sessions}/levelled");
         all.push(Series::shown(name, "ms", levelled));
         all
     }
 
-    fn took_us(&self) -> Vec<f64> {
-        let counted = self.pauses.iter().filter(|p| !p.disturbed);
-        let mut us: Vec<f64> = counted.map(|p| p.took_ns as f64 / 1000.0).collect();
-        us.sort_by(f64::total_cmp);
-        us
-    }
-
     fn moves(&self) -> Value {
-        let drops = self
-            .drops
-            .iter()
-            .map(|(why, n)| (why.name().to_owned(), json!(n)));
-        let drops: serde_json::Map<_, _> = drops.collect();
-        let (quiet, all, took) = (self.pauses_us(false), self.pauses_us(true), self.took_us());
+        let drops = self.drops.iter();
+        let drops = drops.map(|(why, n)| (why.name().to_owned(), json!(n)));
+        let quiet = self.moves_us(false, |p| p.ns);
+        let all = self.moves_us(true, |p| p.ns);
+        let took = self.moves_us(false, |p| p.took_ns);
         let mut value = json!({
             "name": "elastic/move",
             "sessions": self.sessions,
@@ -100,14 +86,19 @@ impl Outcome {
             "rate_mpps": round(self.rate_mpps),
             "packets": self.balance.made,
             "lost": self.balance.lost,
-            "lost_because": drops,
+            "lost_because": drops.collect::<Map<_, _>>(),
             "reordered": self.balance.reordered,
             "missed_by_source": self.balance.missed,
         });
-        for (name, share) in SHARES {
-            value[format!("pause_us_{name}")] = json!(round(percentile(&quiet, share)));
-            value[format!("pause_all_us_{name}")] = json!(round(percentile(&all, share)));
-            value[format!("move_took_us_{name}")] = json!(round(percentile(&took, share)));
+        let kinds = [
+            ("pause_us", &quiet),
+            ("pause_all_us", &all),
+            ("move_took_us", &took),
+        ];
+        for (kind, us) in kinds {
+            for (name, share) in SHARES {
+                value[format!("{kind}_{name}")] = json!(round(percentile(us, share)));
+            }
         }
         value["pause_all_us_max"] = json!(round(all.last().copied().unwrap_or_default()));
         value
@@ -176,69 +167,75 @@ pub fn to_json(outcome: &Outcome) -> Value {
     object("elastic", rest)
 }
 
-/// As tables.
+/// Tables of results: heads, names and what is shown of each. A key that ends with `_us` stands for its shares,
+/// one that ends with `*` for its minimum, median and maximum.
+const TABLES: [(&str, &[&str], &[&str]); 4] = [
+    (
+        "two workers|Mpps|to RTC|sources|engine|to RTC|latency us p50, p99, p99.9",
+        &["elastic/rtc", "elastic/pipeline", "elastic/mixed"],
+        &[
+            "mpps_median",
+            "ratio_to_rtc",
+            "source_limit_mpps",
+            "engine_mpps",
+            "engine_ratio_to_rtc",
+            "latency_us",
+        ],
+    ),
+    (
+        "a worker's UEs heavy|bursts|disturbed|levelled ms min, med, max|in 10 ms|not|throughput to before",
+        &["elastic/heavy", "elastic/heavy_full"],
+        &[
+            "bursts",
+            "bursts_disturbed",
+            "levelled_ms*",
+            "levelled_in_time",
+            "not_levelled",
+            "throughput_to_before*",
+        ],
+    ),
+    (
+        "in virtual time|workers|Mpps|to RTC|latency us p50, p99, p99.9",
+        &[
+            "elastic/virtual/rtc",
+            "elastic/virtual/pipeline",
+            "elastic/virtual/mixed",
+        ],
+        &["workers", "mpps", "ratio_to_rtc", "latency_us"],
+    ),
+    (
+        "UEs heavy in virtual time|workers|levelled ms min, med, max|not|bursts|moves|lost without",
+        &["elastic/virtual/heavy/rtc", "elastic/virtual/heavy/mixed"],
+        &[
+            "workers",
+            "levelled_ms*",
+            "not_levelled",
+            "bursts",
+            "moves_median",
+            "lost_without_scaling",
+        ],
+    ),
+];
+
+/// As tables; virtual time goes by what turns of the real workers cost.
 pub fn to_table(outcome: &Outcome) -> String {
     let object = to_json(outcome);
     let all = object["results"].as_array().cloned().unwrap_or_default();
-    let named = |names: &[&str]| -> Vec<&Value> {
-        let mut found = vec![];
-        for name in names {
-            found.extend(all.iter().filter(|r| r["name"] == *name));
-        }
-        found
-    };
-    let keys = |result: &Value, keys: &[&str]| -> Vec<String> {
-        keys.iter().map(|key| show(&result[*key])).collect()
-    };
-    let mut text = moves(&object["results"][0]);
-    let heads = "two workers|Mpps|to RTC|sources|engine|to RTC|latency us p50, p99, p99.9";
-    let models = named(&["elastic/rtc", "elastic/pipeline", "elastic/mixed"]);
-    let rows = models.into_iter().map(|r| {
-        let (mpps, engine) = (["mpps_median", "ratio_to_rtc"], "engine_ratio_to_rtc");
-        let mut cells = keys(
-            r,
-            &["name", mpps[0], mpps[1], "source_limit_mpps", "engine_mpps"],
-        );
-        cells.extend([show(&r[engine]), shares(r, "latency_us").join(", ")]);
-        (cells, String::new())
-    });
-    text += &format!("\n{}", table(heads, rows));
-    let heads =
-        "a worker's UEs heavy|bursts|levelled ms min-med-max|in 10 ms|not|throughput to before";
-    let heavy = named(&["elastic/heavy", "elastic/heavy_full"]);
-    let rows = heavy.into_iter().map(|r| {
-        let cells = vec![
-            show(&r["name"]),
-            format!("{}-{}", r["bursts"], r["bursts_disturbed"]),
-            range(r, "levelled_ms"),
-            show(&r["levelled_in_time"]),
-            show(&r["not_levelled"]),
-            range(r, "throughput_to_before"),
-        ];
-        (cells, String::new())
-    });
-    text += &format!("\n{}", table(heads, rows));
-    text += "\nIn virtual time, by what turns of the real workers cost:\n";
-    let models = ["rtc", "pipeline", "mixed"].map(|model| format!("elastic/virtual/{model}"));
-    let heads = "|workers|Mpps|to RTC|latency us p50, p99, p99.9";
-    let rows = named(&models.each_ref().map(|name| &name[..]));
-    let rows = rows.into_iter().map(|r| {
-        let mut cells = keys(r, &["name", "workers", "mpps", "ratio_to_rtc"]);
-        cells.push(shares(r, "latency_us").join(", "));
-        (cells, String::new())
-    });
-    text += &table(heads, rows);
-    for r in named(&["elastic/virtual/heavy/rtc", "elastic/virtual/heavy/mixed"]) {
-        text += &format!(
-            "{:<30}{:>3} workers: levelled in {} ms, {} of {} not; {} moves; {} lost without\n",
-            show(&r["name"]),
-            show(&r["workers"]),
-            range(r, "levelled_ms"),
-            r["not_levelled"],
-            r["bursts"],
-            r["moves_median"],
-            r["lost_without_scaling"],
-        );
+    let mut text = moves(&all[0]);
+    for (heads, names, keys) in TABLES {
+        let named = names
+            .iter()
+            .flat_map(|name| all.iter().filter(move |r| r["name"] == **name));
+        let rows = named.map(|result| {
+            let shown = keys.iter().map(|key| cell(result, key));
+            (
+                std::iter::once(show(&result["name"]))
+                    .chain(shown)
+                    .collect(),
+                String::new(),
+            )
+        });
+        text += &format!("\n{}", table(heads, rows));
     }
     text
 }
@@ -249,10 +246,7 @@ fn moves(moves: &Value) -> String {
         ("pause, the disturbed included", "pause_all_us"),
         ("from the order to the last token", "move_took_us"),
     ];
-    let rows = rows.map(|(title, key)| {
-        let [p50, p99, p999] = shares(moves, key);
-        (vec![title.to_owned(), p50, p99, p999], String::new())
-    });
+    let rows = rows.map(|(title, key)| (vec![title.to_owned(), cell(moves, key)], String::new()));
     format!(
         "{} moves at {} Mpps: {} lost, {} reordered\n{}{} moves met a gap of more than 50 us and are left out \
          of the first and last line\n",
@@ -260,19 +254,21 @@ fn moves(moves: &Value) -> String {
         moves["rate_mpps"],
         moves["lost"],
         moves["reordered"],
-        table("microseconds|p50|p99|p99.9", rows),
+        table("microseconds|p50, p99, p99.9", rows),
         moves["moves_disturbed"],
     )
 }
 
-fn shares(value: &Value, key: &str) -> [String; 3] {
-    ["p50", "p99", "p999"].map(|share| show(&value[format!("{key}_{share}")]))
-}
-
-fn range(value: &Value, key: &str) -> String {
-    let ends = ["min", "median", "max"];
-    ends.map(|end| show(&value[format!("{key}_{end}")]))
-        .join(" ")
+fn cell(result: &Value, key: &str) -> String {
+    let joined = |ends: [&str; 3], key: &str| {
+        let ends = ends.map(|end| show(&result[format!("{key}_{end}")]));
+        ends.join(", ")
+    };
+    match key.strip_suffix('*') {
+        Some(key) => joined(["min", "median", "max"], key),
+        None if key.ends_with("_us") => joined(SHARES.map(|(name, _)| name), key),
+        None => show(&result[key]),
+    }
 }
 
 /// Nothing where nothing was measured.

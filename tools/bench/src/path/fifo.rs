@@ -5,7 +5,8 @@
 //! lie in the second-level cache, as after a NIC's DMA. The limit uses the very same FIFO.
 
 use super::arrivals::Arrivals;
-use super::traffic::{Direction, Flow, Frames, UplinkForm};
+use super::traffic::{Direction, Flow, Form, Frames};
+use serde::{Deserialize, Serialize};
 use sluice_port::{Burst, Packet};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub const PACKETS: usize = 2048;
 /// How many packets ahead of the receiver they are filled.
 const AHEAD: usize = 512;
 const MASK: usize = PACKETS - 1;
+/// What a wrong packet is shown of.
+const SHOWN_BYTES: usize = 128;
 /// In timed passes one packet in this many is compared; a power of two.
 const SAMPLE: usize = 64;
 
@@ -25,30 +28,56 @@ pub struct Fifo<P: Packet> {
     filled: usize,
     returned: usize,
     direction: Direction,
-    form: UplinkForm,
-    frames: Arc<Frames>,
+    /// Those of a flow are of each kind in turn.
+    frames: Vec<Arc<Frames>>,
     /// In the order in which they send.
     flows: Arc<[Flow]>,
-    next_in: usize,
-    next_out: usize,
+    next_in: Turn,
+    next_out: Turn,
     /// Room before the data of a packet that is filled.
     headroom: usize,
     /// When packets are due; otherwise they always are.
     arrivals: Option<Arrivals>,
     check: Check,
+    /// Packets come back as they were sent, not as they leave the path.
+    as_sent: bool,
     compared: u64,
     wrong: u64,
-    first_wrong: Option<(Flow, Vec<u8>)>,
+    first_wrong: Option<String>,
+}
+
+/// Whose turn it is: the flow, and how often all have had theirs.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    flow: usize,
+    pass: usize,
+}
+
+impl Turn {
+    #[inline(always)]
+    fn next(&mut self, flows: usize) {
+        self.flow += 1;
+        if self.flow == flows {
+            (self.flow, self.pass) = (0, self.pass + 1);
+        }
+    }
+
+    /// Neighbours have different kinds, and each flow another one in the next pass.
+    #[inline(always)]
+    fn of(self, frames: &[Arc<Frames>]) -> &Frames {
+        match frames {
+            [one] => one,
+            several => &several[(self.flow + self.pass) % several.len()],
+        }
+    }
 }
 
 /// How many of the returned packets are compared, all bytes of each.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Check {
-    /// All.
     Every,
     /// One in 64.
     Sampled,
-    /// None.
     Nothing,
 }
 
@@ -67,57 +96,61 @@ impl<P: Packet> Fifo<P> {
     /// A FIFO of [`PACKETS`] fresh packets without flows; `None` if there are fewer.
     pub fn new(
         direction: Direction,
-        frames: Arc<Frames>,
+        frames: Vec<Arc<Frames>>,
         fresh: &mut impl FnMut() -> Option<P>,
     ) -> Option<Self> {
-        let mut ring: Vec<Option<P>> = Vec::with_capacity(PACKETS);
-        let mut headroom = 0;
-        for _ in 0..PACKETS {
-            let mut packet = fresh()?;
-            packet.append(direction.input_len()).ok()?;
-            headroom = packet.headroom();
-            ring.push(Some(packet));
-        }
-        Some(Self {
-            ring: ring.try_into().ok()?,
+        let mut fifo = Self {
+            ring: Box::new([const { None }; PACKETS]),
             received: 0,
             filled: 0,
             returned: PACKETS,
             direction,
-            form: UplinkForm::Usual,
             frames,
             flows: Arc::default(),
-            next_in: 0,
-            next_out: 0,
-            headroom,
+            next_in: Turn::default(),
+            next_out: Turn::default(),
+            headroom: 0,
             arrivals: None,
             check: Check::Every,
+            as_sent: false,
             compared: 0,
             wrong: 0,
             first_wrong: None,
-        })
+        };
+        fifo.refill(fresh).then_some(fifo)
+    }
+
+    /// Begins anew, with fresh packets in the places of those that did not come back. False if there are fewer.
+    pub fn refill(&mut self, fresh: &mut impl FnMut() -> Option<P>) -> bool {
+        for place in self.ring.iter_mut().filter(|place| place.is_none()) {
+            let Some(packet) = fresh() else {
+                return false;
+            };
+            self.headroom = packet.headroom();
+            *place = Some(packet);
+        }
+        (self.received, self.filled, self.returned) = (0, 0, PACKETS);
+        (self.next_in, self.next_out) = Default::default();
+        (self.compared, self.wrong, self.first_wrong) = (0, 0, None);
+        true
     }
 
     /// From now on packets of these flows come in, one after the other. All packets must be here.
     pub fn set_flows(&mut self, flows: Arc<[Flow]>) {
         self.flows = flows;
         self.filled = self.received;
-        (self.next_in, self.next_out) = (0, 0);
+        (self.next_in, self.next_out) = Default::default();
     }
 
-    /// From now on uplink packets have this form. All packets must be here.
-    pub fn set_form(&mut self, form: UplinkForm) {
-        if self.direction == Direction::Downlink || form == self.form {
-            return;
-        }
-        self.form = form;
+    /// From now on packets are of these kinds in turn. All packets must be here.
+    pub fn set_frames(&mut self, frames: &[Arc<Frames>]) {
+        self.frames = frames.to_vec();
         (self.filled, self.next_in) = (self.received, self.next_out);
-        for packet in self.ring.iter_mut().flatten() {
-            restore(packet, self.headroom);
-            let more = form.input_len().saturating_sub(packet.len());
-            packet.truncate(form.input_len());
-            let _ = packet.append(more);
-        }
+    }
+
+    /// The form of the first kind.
+    pub fn form(&self) -> Form {
+        self.frames[0].form
     }
 
     /// From now on packets come when they are due, or always. Returns what was before.
@@ -125,9 +158,13 @@ impl<P: Packet> Fifo<P> {
         core::mem::replace(&mut self.arrivals, arrivals)
     }
 
-    /// Whether all packets are here.
-    pub fn is_at_rest(&self) -> bool {
-        self.returned - self.received == PACKETS
+    /// Packets that were received and did not come back yet.
+    pub fn under_way(&self) -> usize {
+        PACKETS + self.received - self.returned
+    }
+
+    pub fn received(&self) -> usize {
+        self.received
     }
 
     /// Adds up to `max` packets to `burst`.
@@ -162,7 +199,7 @@ impl<P: Packet> Fifo<P> {
             if self.returned & self.check.mask() == 0 {
                 self.compare(&packet);
             }
-            self.next_out = self.after(self.next_out);
+            self.next_out.next(self.flows.len());
             self.ring[self.returned & MASK] = Some(packet);
             self.returned += 1;
         }
@@ -179,58 +216,63 @@ impl<P: Packet> Fifo<P> {
         self.check = check;
     }
 
+    /// From now on packets must come back as they were sent, or as they leave the path.
+    pub fn expect_as_sent(&mut self, as_sent: bool) {
+        self.as_sent = as_sent;
+    }
+
+    /// Packets compared since the start, and how many of them were wrong.
+    pub fn compared(&self) -> (u64, u64) {
+        (self.compared, self.wrong)
+    }
+
+    /// The first that was wrong.
+    pub fn first_wrong(&self) -> Option<&String> {
+        self.first_wrong.as_ref()
+    }
+
     /// Packets compared since the start, or what was wrong with them.
     pub fn judge(&self) -> Result<u64, String> {
-        let missing = PACKETS - (self.returned - self.received);
-        if missing > 0 {
-            return Err(format!("{missing} packets did not come back"));
-        }
-        match &self.first_wrong {
-            None => Ok(self.compared),
-            Some((flow, bytes)) => Err(format!(
-                "{} of {} packets are wrong; the first, {:?} of {flow:x?}: {bytes:02x?}",
-                self.wrong, self.compared, self.direction
-            )),
+        match (self.under_way(), &self.first_wrong) {
+            (0, None) => Ok(self.compared),
+            (0, Some(first)) => {
+                let (wrong, compared) = (self.wrong, self.compared);
+                let what = format!("{wrong} of {compared} packets are wrong");
+                Err(format!("{what}; the first, {first}"))
+            }
+            (missing, _) => Err(format!("{missing} packets did not come back")),
         }
     }
 
     fn fill_up_to(&mut self, end: usize) {
         let end = end.min(self.returned);
         for at in self.filled..end {
-            let flow = &self.flows[self.next_in];
-            self.next_in = self.after(self.next_in);
+            let flow = &self.flows[self.next_in.flow];
+            let frames = self.next_in.of(&self.frames);
+            self.next_in.next(self.flows.len());
             if let Some(packet) = &mut self.ring[at & MASK] {
-                restore(packet, self.headroom);
-                let out = packet.data_mut();
-                match (self.direction, self.form) {
-                    (Direction::Downlink, _) | (_, UplinkForm::Usual) => {
-                        self.frames.fill(self.direction, flow, out);
-                    }
-                    (Direction::Uplink, form) => self.frames.fill_uplink(form, flow, out),
-                }
+                restore(packet, self.headroom, frames.form.input_len(self.direction));
+                frames.fill(self.direction, flow, packet.data_mut());
             }
         }
         self.filled = end.max(self.filled);
     }
 
-    #[inline(always)]
-    fn after(&self, flow: usize) -> usize {
-        let next = flow + 1;
-        if next == self.flows.len() { 0 } else { next }
-    }
-
     #[cold]
     fn compare(&mut self, packet: &P) {
-        let flow = &self.flows[self.next_out];
+        let flow = &self.flows[self.next_out.flow];
+        let frames = self.next_out.of(&self.frames);
         self.compared += 1;
-        let is_right = match self.direction {
-            Direction::Uplink => self.frames.is_right_uplink(self.form, flow, packet.data()),
-            Direction::Downlink => self.frames.is_right(self.direction, flow, packet.data()),
+        let is_right = match self.as_sent {
+            false => frames.is_right(self.direction, flow, packet.data()),
+            true => frames.is_sent(self.direction, flow, packet.data()),
         };
         if !is_right {
             self.wrong += 1;
-            let found = || (*flow, packet.data().to_vec());
-            self.first_wrong.get_or_insert_with(found);
+            let shown = &packet.data()[..packet.len().min(SHOWN_BYTES)];
+            let direction = self.direction;
+            let first = || format!("{direction:?} of {flow:x?}: {shown:02x?}");
+            self.first_wrong.get_or_insert_with(first);
         }
     }
 
@@ -242,13 +284,17 @@ impl<P: Packet> Fifo<P> {
     }
 }
 
-/// Undoes what the way of the packet did to its front. Its end stayed.
+/// Undoes what the way of the packet did to its front, and gives it the length of the next one.
 #[inline(always)]
-fn restore<P: Packet>(packet: &mut P, headroom: usize) {
+fn restore<P: Packet>(packet: &mut P, headroom: usize, len: usize) {
     let now = packet.headroom();
     if now > headroom {
         let _ = packet.push_front(now - headroom);
     } else {
-        let _ = packet.pull_front(headroom - now);
+        let _ = packet.pull_front((headroom - now).min(packet.len()));
+    }
+    if packet.len() != len {
+        packet.truncate(len);
+        let _ = packet.append(len - packet.len());
     }
 }

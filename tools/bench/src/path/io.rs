@@ -28,9 +28,9 @@ pub struct BenchIo<P: Packet> {
 pub type Pool<P> = Box<dyn FnMut() -> Option<P> + Send>;
 
 impl<P: Packet> BenchIo<P> {
-    /// Doors to FIFOs of packets of `alloc`, which look like `frames`.
+    /// Ports of FIFOs of packets of `alloc`, which look like `frames`.
     pub fn new(frames: Frames, alloc: &mut impl FnMut() -> Option<P>) -> Result<Self, Failure> {
-        let frames = Arc::new(frames);
+        let frames = vec![Arc::new(frames)];
         let mut fifo = |direction| {
             let fifo = Fifo::new(direction, frames.clone(), alloc);
             fifo.ok_or("no packet buffers for the memory source")

@@ -7,8 +7,10 @@ use super::fifo::Check;
 use super::measure::{self, Bench, STAGES};
 use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use crate::report::{Effort, HugePages};
-use crate::stats::Summary;
+use crate::report::{Conditions, Effort, HugePages, Outcome, join, of};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::{Value, json};
 use sluice_mem::ticks;
 use sluice_port::Packet;
 use std::time::{Duration, Instant};
@@ -17,53 +19,12 @@ use std::time::{Duration, Instant};
 pub const NAME: &str = "path/latency";
 /// Loads, in percent of what each can do at the most.
 pub const LOADS_PERCENT: [u32; 2] = [10, 80];
-/// Both directions.
-const BOTH: [Direction; 2] = [Direction::Uplink, Direction::Downlink];
+/// What the median of the path's times may be, by that of the limit's.
+const RATIO_GOAL: f64 = 2.0;
 /// Packets that the limit takes at a time, as many as the path.
 const STAGE: usize = STAGES[2];
 /// A full turn takes 15 us; who is away for longer than this has lost the CPU.
 const HICCUP_NS: f64 = 50_000.0;
-
-/// Times in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Times {
-    /// The median.
-    pub p50: Summary,
-    /// 99 of 100 are shorter.
-    pub p99: Summary,
-    /// 999 of 1000 are shorter.
-    pub p999: Summary,
-    /// Packets per second that came, in millions.
-    pub mpps: Summary,
-}
-
-/// Figures of one load.
-#[derive(Clone, Debug)]
-pub struct Latency {
-    /// Sessions.
-    pub sessions: u32,
-    /// Of what each can do at the most.
-    pub load_percent: u32,
-    /// The path's.
-    pub path: Times,
-    /// The limit's, at the same share of its own.
-    pub limit: Times,
-    /// Medians, the one by the other, by repetition.
-    pub ratio: Summary,
-    /// Medians and times that 99 of 100 stay below, the one by the other, by repetition.
-    pub ratios: [Vec<f64>; 2],
-    /// Repetitions.
-    pub reps: usize,
-    /// Share of the time in which others had the CPU.
-    pub preempted: f64,
-    /// Share of the time in which the loop was away from the clock for more than 50 us at a time:
-    /// packets due then came afterwards.
-    pub away: f64,
-    /// Packets under way then: they are not in the times.
-    pub untimed: u64,
-    /// What lies on huge pages.
-    pub huge_pages: HugePages,
-}
 
 /// Who turns.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,11 +33,15 @@ enum Who {
     Limit,
 }
 
-/// One repetition of one load: percentiles in nanoseconds.
+/// One repetition of one load.
 #[derive(Clone, Copy)]
 struct Lap {
+    /// The median, 99 and 99.9 %, in nanoseconds.
     percentiles: [f64; 3],
+    /// Packets that were under way when others had the CPU.
     untimed: u64,
+    /// How long the loop was away from the clock for more than 50 us at a time: packets due then came
+    /// afterwards.
     away_ns: f64,
     turned: measure::Lap,
 }
@@ -93,13 +58,13 @@ pub fn measure<P: Packet>(
     world: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
-) -> Result<Vec<Latency>, Failure> {
+) -> Result<Vec<Outcome>, Failure> {
     let ticks_per_ns = ticks_per_ns();
     let mut laps: Vec<[Vec<Lap>; 2]> = vec![Default::default(); LOADS_PERCENT.len()];
     let share = effort.each / 2;
     for rep in 0..=effort.reps {
         for (at, who) in [Who::Path, Who::Limit].into_iter().enumerate() {
-            world.open(&BOTH, Check::Sampled);
+            world.open(&Direction::BOTH, Check::Sampled);
             // Packets that are all due already: the clock is read as often, so that what it costs
             // is part of what can be done at the most.
             set_arrivals(world, (0.0, ticks_per_ns), 1);
@@ -117,50 +82,76 @@ pub fn measure<P: Packet>(
         }
         world.verdict()?;
     }
+    let sessions = world.flows.len() as u32;
     let loads = LOADS_PERCENT.into_iter().zip(&laps);
-    let sum_up = |(load_percent, [path, limit]): (u32, &[Vec<Lap>; 2])| {
-        let ratios = [0, 1].map(|at| -> Vec<f64> {
-            let pairs = path.iter().zip(limit);
-            pairs
-                .map(|(p, l)| p.percentiles[at] / l.percentiles[at])
-                .collect()
-        });
-        let both = || path.iter().chain(limit);
-        let sum = |of: fn(&Lap) -> f64| both().map(of).sum::<f64>();
-        Latency {
-            sessions: world.flows.len() as u32,
-            load_percent,
-            path: Times::of(path),
-            limit: Times::of(limit),
-            ratio: Summary::of(ratios[0].iter().copied()),
-            ratios,
-            reps: effort.reps,
-            preempted: 1.0 - sum(|lap| lap.turned.cpu_ns) / sum(|lap| lap.turned.wall_ns),
-            away: sum(|lap| lap.away_ns) / sum(|lap| lap.turned.wall_ns),
-            untimed: both().map(|lap| lap.untimed).sum(),
-            huge_pages,
-        }
-    };
-    Ok(loads.map(sum_up).collect())
+    Ok(loads
+        .map(|(load, laps)| outcome((load, sessions), laps, huge_pages))
+        .collect())
 }
 
-impl Latency {
-    /// Why the figures cannot be trusted, if so.
-    pub fn disturbed(&self) -> Option<String> {
-        let spread = self.path.p50.spread().max(self.limit.p50.spread());
-        disturbance(spread, self.preempted)
-    }
-}
-
-impl Times {
-    fn of(laps: &[Lap]) -> Self {
+fn outcome(
+    (load, sessions): (u32, u32),
+    [path, limit]: &[Vec<Lap>; 2],
+    huge_pages: HugePages,
+) -> Outcome {
+    let name = format!("{NAME}/{load}");
+    let times = |laps: &[Lap]| {
         let each = |at: usize| Summary::of(laps.iter().map(|lap| lap.percentiles[at]));
-        Self {
-            p50: each(0),
-            p99: each(1),
-            p999: each(2),
-            mpps: Summary::of(laps.iter().map(Lap::mpps)),
-        }
+        ([0, 1, 2].map(each), Summary::of(laps.iter().map(Lap::mpps)))
+    };
+    let ([ours, theirs], ratios) = ([path, limit].map(|laps| times(laps)), |at: usize| {
+        let pairs = path.iter().zip(limit);
+        let ratios = pairs.map(|(p, l)| p.percentiles[at] / l.percentiles[at]);
+        ratios.collect::<Vec<f64>>()
+    });
+    let both = || path.iter().chain(limit);
+    let sum = |of: fn(&Lap) -> f64| both().map(of).sum::<f64>();
+    let preempted = 1.0 - sum(|lap| lap.turned.cpu_ns) / sum(|lap| lap.turned.wall_ns);
+    let ratio = Summary::of(ratios(0));
+    let spread = ours.0[0].spread().max(theirs.0[0].spread());
+    let conditions = Conditions {
+        disturbed: disturbance(spread, preempted),
+        attempts: 1,
+        reps: path.len(),
+        preempted,
+    };
+    let keys = |([p50, p99, p999], mpps): ([Summary; 3], Summary)| -> Value {
+        json!({ "p50_ns": of(p50), "p99_ns": of(p99), "p99_9_ns": of(p999), "mpps": of(mpps) })
+    };
+    let json = json!({
+        "name": name,
+        "sessions": sessions,
+        "load_percent": load,
+        "path": keys(ours),
+        "limit": keys(theirs),
+        "p50_ratio_to_limit": of(ratio),
+        "p50_ratio_goal": RATIO_GOAL,
+        "away_share": round(sum(|lap| lap.away_ns) / sum(|lap| lap.turned.wall_ns)),
+        "packets_untimed": both().map(|lap| lap.untimed).sum::<u64>(),
+    });
+    let us = |percentiles: [Summary; 3]| {
+        let us = percentiles.map(|s| format!("{:.2}", s.median / 1000.0));
+        us.join("/")
+    };
+    let line = format!(
+        "{name:<18}{sessions:>10}  p50/p99/p99.9 us {}, limit {}, p50 ratio {:.2} ({:.2}-{:.2}) at {:.1} Mpps\n",
+        us(ours.0),
+        us(theirs.0),
+        ratio.median,
+        ratio.min,
+        ratio.max,
+        ours.1.median,
+    );
+    let series = [("p50", 0), ("p99", 1)].map(|(share, at)| {
+        let name = format!("{name}/{sessions}/{share}");
+        let series = Series::ratio(name, "ns by the limit's", ratios(at));
+        huge_pages.of(series.disturbed(disturbance(0.0, preempted)))
+    });
+    Outcome {
+        below: line + &conditions.line(),
+        json: join(join(json, conditions.to_json()), huge_pages.to_json()),
+        series: series.into(),
+        ..Outcome::default()
     }
 }
 
@@ -217,9 +208,7 @@ fn turn<P: Packet>(bench: &mut Bench, world: &mut Testbed<P>, who: Who) -> Resul
             world.turn();
             Ok(())
         }
-        Who::Limit => BOTH
-            .iter()
-            .try_for_each(|way| bench.limit(world, *way, STAGE)),
+        Who::Limit => bench.limit_all(world, &Direction::BOTH, STAGE),
     }
 }
 

@@ -1,17 +1,24 @@
 //! Timed repetitions: path, limit and source in turn.
 
+use super::disturbance;
 use super::fifo::Check;
 use super::limit;
+use super::memory::Grown;
 use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
-use super::traffic::{Direction, Frames, OUTER_LEN, UplinkForm};
-use crate::report::Effort;
-use crate::stats::Summary;
+use super::traffic::{Direction, Form, Frames, OUTER_LEN};
+use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, spread};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::json;
 use sluice_datapath::limits::SHARDS;
 use sluice_host::clock;
 use sluice_mem::arena::Arena;
 use sluice_port::{Burst, Packet};
 use std::time::{Duration, Instant};
+
+/// At fewer sessions the fixed part of the memory would stand for them.
+const SESSIONS_FOR_MEMORY: u32 = 100_000;
 
 /// Packets of each stage that the limit tries.
 pub const STAGES: [usize; 4] = [32, 64, 128, 256];
@@ -25,35 +32,35 @@ pub struct Case {
     pub name: &'static str,
     /// Where packets come in.
     pub directions: &'static [Direction],
-    /// Of the uplink.
-    pub form: UplinkForm,
+    pub form: Form,
     /// Which UPF.
     pub variant: Variant,
 }
 
 const UP: &[Direction] = &[Direction::Uplink];
 const DOWN: &[Direction] = &[Direction::Downlink];
-const BOTH: &[Direction] = &[Direction::Uplink, Direction::Downlink];
+const BOTH: &[Direction] = &Direction::BOTH;
 
-/// All of them.
-pub const CASES: [Case; 8] = {
-    use UplinkForm::{Bare, Checksum, LongChecksum, Usual};
-    [
-        case("path/ul/default", UP, Usual, Variant::Usual),
-        case("path/dl/default", DOWN, Usual, Variant::Usual),
-        case("path/mix/default", BOTH, Usual, Variant::Usual),
-        case("path/ul/checksum", UP, Checksum, Variant::Usual),
-        case("path/ul/checksum1400", UP, LongChecksum, Variant::Usual),
-        case("path/ul/no-psc", UP, Bare, Variant::Bare),
-        case("path/ul/foreign", UP, Usual, Variant::ForeignTeids),
-        case("path/ul/routes16", UP, Usual, Variant::Routes),
-    ]
-};
+pub const CASES: [Case; 8] = [
+    case("path/ul/default", UP, Form::USUAL, Variant::Usual),
+    case("path/dl/default", DOWN, Form::USUAL, Variant::Usual),
+    case("path/mix/default", BOTH, Form::USUAL, Variant::Usual),
+    case("path/ul/checksum", UP, Form::CHECKSUM, Variant::Usual),
+    case(
+        "path/ul/checksum1400",
+        UP,
+        Form::LONG_CHECKSUM,
+        Variant::Usual,
+    ),
+    case("path/ul/no-psc", UP, Form::BARE, Variant::Bare),
+    case("path/ul/foreign", UP, Form::USUAL, Variant::ForeignTeids),
+    case("path/ul/routes16", UP, Form::USUAL, Variant::Routes),
+];
 
 const fn case(
     name: &'static str,
     directions: &'static [Direction],
-    form: UplinkForm,
+    form: Form,
     variant: Variant,
 ) -> Case {
     Case {
@@ -120,7 +127,7 @@ impl Bench {
         let len = (2 * world.flows.len() as u32)
             .next_power_of_two()
             .max(SHARDS) as usize;
-        let frames = Frames::to(world.variant.servers());
+        let frames = Frames::new(Form::USUAL, world.variant.servers());
         let tables = |name, fronts, outer_len| -> Result<Tables, Failure> {
             Ok(Tables {
                 lines: Arena::new(name, len).map_err(|e| e.to_string())?,
@@ -188,14 +195,10 @@ impl Bench {
         let share = effort.each / STAGES.len() as u32;
         for rep in 0..=effort.reps {
             world.open(case.directions, Check::Sampled);
-            let mut laps = vec![lap(world, effort.each, |world| {
-                world.turn();
-                Ok(())
-            })?];
+            let mut laps = vec![path_lap(world, effort.each)?];
             for stage in STAGES {
                 laps.push(lap(world, share, |world| {
-                    let mut ways = case.directions.iter();
-                    ways.try_for_each(|way| self.limit(world, *way, stage))
+                    self.limit_all(world, case.directions, stage)
                 })?);
             }
             world.verdict()?;
@@ -217,8 +220,19 @@ impl Bench {
         Ok(sum_up(&path, &limits, &source))
     }
 
-    /// One turn of the limit.
-    pub fn limit<P: Packet>(
+    /// One turn of the limit in each of these directions.
+    pub fn limit_all<P: Packet>(
+        &mut self,
+        world: &mut Testbed<P>,
+        ways: &[Direction],
+        stage: usize,
+    ) -> Result<(), Failure> {
+        ways.iter()
+            .try_for_each(|way| self.limit(world, *way, stage))
+    }
+
+    #[inline(always)]
+    fn limit<P: Packet>(
         &mut self,
         world: &mut Testbed<P>,
         way: Direction,
@@ -248,11 +262,14 @@ fn turn_round<P: Packet>(world: &mut Testbed<P>, case: Case) {
 
 /// The path's time per packet, in whatever directions are open.
 pub fn ns_per_packet<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<f64, Failure> {
-    let lap = lap(world, time, |world| {
+    path_lap(world, time).map(|lap| lap.ns())
+}
+
+fn path_lap<P: Packet>(world: &mut Testbed<P>, time: Duration) -> Result<Lap, Failure> {
+    lap(world, time, |world| {
         world.turn();
         Ok(())
-    });
-    lap.map(|lap| lap.ns())
+    })
 }
 
 /// One repetition: the thread's CPU time, the time on the wall, and what came out.
@@ -314,5 +331,73 @@ fn sum_up(path: &[Lap], limits: &[Vec<Lap>], source: &[Lap]) -> Figures {
             .map(|(p, l)| p.ns() / l.ns())
             .collect(),
         preempted: 1.0 - cpu_ns / wall_ns,
+    }
+}
+
+/// Of a UPF with so many sessions: what its memory grew by, as far as that says something.
+pub fn bytes_per_session(sessions: u32, memory: &Grown) -> Option<f64> {
+    (sessions >= SESSIONS_FOR_MEMORY).then_some(memory.per_session.round())
+}
+
+/// Heads of the table.
+pub const HEADS: &str = "|sessions|Mpps|ns/packet (min-max)|limit ns|ratio|net|B/session|pages";
+
+impl Figures {
+    /// Why they cannot be trusted though they are ratios, if so.
+    fn series(&self, name: &str) -> Series {
+        let series = Series::ratio(name.to_owned(), "ns by the limit's", self.ratios.clone());
+        series.disturbed(disturbance(0.0, self.preempted))
+    }
+
+    /// What is told of a case; `compared` packets were compared.
+    pub fn outcome(
+        &self,
+        (name, sessions): (&str, u32),
+        conditions: &Conditions,
+        (memory, huge_pages): (&Grown, HugePages),
+        compared: u64,
+    ) -> Outcome {
+        let (path, limit, source) = (self.path, self.limit, self.source.median);
+        let ratio = path.median / limit.median;
+        // Without what source and sink take, which is in both.
+        let limit_net = limit.median - source;
+        let net = (limit_net > 0.0).then(|| (path.median - source) / limit_net);
+        let bytes = bytes_per_session(sessions, memory);
+        let figures = json!({
+            "name": name,
+            "sessions": sessions,
+            "mpps_median": round(1000.0 / path.median),
+            "limit_mpps_median": round(1000.0 / limit.median),
+            "limit_stage_packets": self.limit_stage,
+            "ratio_to_limit": round(ratio),
+            "net_ratio_to_limit": net.map(round),
+            "source_ns_median": round(source),
+            "bytes_per_session": bytes,
+            "n4_cache_bytes": memory.n4_cache,
+            "packets_compared": compared,
+        });
+        let more = [
+            spread("ns", path),
+            spread("limit_ns", limit),
+            conditions.to_json(),
+            huge_pages.to_json(),
+        ];
+        let cells = vec![
+            name.to_owned(),
+            sessions.to_string(),
+            format!("{:.1}", 1000.0 / path.median),
+            between(path, 1),
+            format!("{:.1}", limit.median),
+            format!("{ratio:.2}"),
+            net.map_or("-".to_owned(), |net| format!("{net:.2}")),
+            bytes.map_or("-".to_owned(), |b| b.to_string()),
+            huge_pages.name().to_owned(),
+        ];
+        Outcome {
+            json: more.into_iter().fold(figures, join),
+            cells,
+            below: conditions.line(),
+            series: vec![huge_pages.of(self.series(&format!("{name}/{sessions}")))],
+        }
     }
 }

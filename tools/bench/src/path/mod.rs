@@ -1,7 +1,7 @@
 //! `sluice bench path`: the packet path on one core, from memory to memory.
 //!
 //! [`testbed`](self) is a UPF with established sessions between two memory FIFOs; `measure` turns
-//! its worker's loop, and the limit's on the same FIFOs; `report` tells.
+//! its worker's loop, and the limit's on the same FIFOs.
 
 mod arrivals;
 pub(crate) mod fifo;
@@ -12,7 +12,6 @@ mod measure;
 pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
-mod report;
 pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
@@ -21,14 +20,17 @@ pub(crate) mod traffic;
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
 use crate::machine;
-use crate::report::{Effort, HugePages, Judged, apart, preemption, quietest};
+use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemption, quietest};
+use crate::watch::history::Series;
 use fifo::PACKETS;
-use measure::{Bench, CASES, Case, Figures};
-use report::{Outcome, Results};
+pub(crate) use measure::bytes_per_session;
+use measure::{Bench, CASES, Case, Figures, HEADS};
+use serde_json::json;
 use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
 use smf::Variant;
 use std::time::Duration;
 use testbed::{Failure, Testbed};
+use traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -43,22 +45,53 @@ const ATTEMPTS: usize = 3;
 const LIMIT_MPPS_MIN: f64 = 48.0;
 const MANY_SESSIONS: u32 = 1_000_000;
 
+/// All that was measured.
+#[derive(Default)]
+struct Results {
+    /// Times per packet.
+    cases: Vec<Outcome>,
+    /// Times from due to sent.
+    latencies: Vec<Outcome>,
+    /// What it costs to be looked at.
+    observed: Vec<Outcome>,
+    /// What sessions take, where it says something.
+    memory: Option<Series>,
+}
+
 /// Measures.
 pub fn run(args: &PathArgs) -> Result<Measured, Failed> {
     let cpu = args.cpu.map(usize::from);
     let dpdk = machine::dpdk(PACKET_MEMORY_MIB, 3 * PACKETS as u32, cpu);
     let (eal, pool) = dpdk.map_err(Failed::Lacking)?;
     let results = all(args, &eal, &pool).map_err(Failed::Midway)?;
+    let rest = json!({
+        "seconds_each": args.seconds,
+        "packet_bytes": { "inner": INNER_LEN, "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
+        "packets_in_flight": PACKETS,
+        "results": Outcome::to_json(&results.cases),
+        "latency": Outcome::to_json(&results.latencies),
+        "observed": Outcome::to_json(&results.observed),
+    });
+    let mut table = Outcome::table(HEADS, &results.cases);
+    let lines = results.latencies.iter().chain(&results.observed);
+    table.extend(lines.map(|one| &one.below[..]));
+    let all = [&results.cases, &results.latencies, &results.observed];
+    let mut series: Vec<Series> = all.iter().flat_map(|all| Outcome::series(all)).collect();
+    series.extend(results.memory);
     Ok(Measured {
-        json: report::to_json(&results, args.seconds),
-        table: report::to_table(&results),
-        series: results.series(),
+        json: object("path", rest),
+        table,
+        series,
         fault: None,
     })
 }
 
 fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
     let mut results = Results::default();
+    let effort = Effort {
+        reps: args.packets.reps.into(),
+        each: Duration::from_secs_f64(args.seconds),
+    };
     for &sessions in &args.packets.sessions {
         for variant in Variant::ALL {
             let wanted = |case: &Case| case.variant == variant && case.name.contains(&args.only);
@@ -68,26 +101,25 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
             if cases.is_empty() && !waits && !observes {
                 continue;
             }
-            let (mut world, mut bench, huge_pages) = proven(sessions, variant, eal, pool)?;
-            let effort = Effort {
-                reps: args.packets.reps.into(),
-                each: Duration::from_secs_f64(args.seconds),
-            };
+            let (mut world, mut bench, pages) = proven(sessions, variant, eal, pool)?;
             for case in cases {
-                results
-                    .outcomes
-                    .push(one(&mut bench, &mut world, case, effort, huge_pages)?);
+                let outcome = one(&mut bench, &mut world, case, effort, pages)?;
+                results.cases.push(outcome);
+                let bytes = bytes_per_session(sessions, &world.memory);
+                results.memory = results.memory.take().or_else(|| {
+                    let name = format!("path/bytes_per_session/{sessions}");
+                    Some(Series::shown(name, "octets", [bytes?]))
+                });
             }
             if waits {
                 eprintln!("{} with {sessions} sessions", latency::NAME);
-                let latencies = latency::measure(&mut bench, &mut world, effort, huge_pages)?;
+                let latencies = latency::measure(&mut bench, &mut world, effort, pages)?;
                 results.latencies.extend(latencies);
             }
             if observes {
                 eprintln!("{} with {sessions} sessions", observe::NAME);
-                results
-                    .observed
-                    .push(observe::measure(&mut world, effort, huge_pages)?);
+                let observed = observe::measure(&mut world, effort, pages)?;
+                results.observed.push(observed);
             }
             world.end();
         }
@@ -140,15 +172,8 @@ fn one(
         ns: figures.limit.median,
     };
     let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
-    Ok(Outcome {
-        name: case.name,
-        sessions,
-        conditions,
-        figures,
-        memory: world.memory,
-        compared: world.verdict()?,
-        huge_pages,
-    })
+    let (whose, of) = ((case.name, sessions), (&world.memory.clone(), huge_pages));
+    Ok(figures.outcome(whose, &conditions, of, world.verdict()?))
 }
 
 /// Why the figures cannot be trusted, if so.

@@ -4,8 +4,10 @@ use super::fifo::Check;
 use super::measure::ns_per_packet;
 use super::testbed::{Failure, Testbed};
 use super::traffic::Direction;
-use crate::report::{Effort, HugePages};
-use crate::stats::Summary;
+use crate::report::{Effort, HugePages, Outcome, join, spread};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::json;
 use sluice::upf::metrics::{Snapshot, text};
 use sluice_datapath::trace::{Filter, Key};
 use sluice_port::Packet;
@@ -15,48 +17,25 @@ use std::time::Duration;
 
 /// As results are named.
 pub const NAME: &str = "path/mix/observed";
+/// What metrics may cost the path.
+const PERCENT_MAX: f64 = 2.0;
 /// From one scrape to the next: Prometheus does so every 15 s, some every second.
 const SCRAPE_EVERY: Duration = Duration::from_millis(100);
-/// The ways of looking.
+/// Nobody looks; metrics are scraped; one UE is followed.
 const WAYS: usize = 3;
 /// One repetition's time is shared by turns, so that what the machine does beside hits all alike.
 const TURNS: u32 = 8;
-
-/// Times per packet in nanoseconds, and what looking costs, as a share of the path's.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// Sessions.
-    pub sessions: u32,
-    /// Nobody looks.
-    pub alone: Summary,
-    /// Metrics are scraped.
-    pub scraped: Summary,
-    /// One UE is followed.
-    pub traced: Summary,
-    /// What scraping adds, by repetition.
-    pub scraped_share: Summary,
-    /// What following adds, by repetition.
-    pub traced_share: Summary,
-    /// With, by without, by repetition: scraped and traced.
-    pub ratios: [Vec<f64>; 2],
-    /// Pages made, and packets followed.
-    pub pages: u64,
-    /// See there.
-    pub followed: u64,
-    /// What lies on huge pages.
-    pub huge_pages: HugePages,
-}
 
 /// Measures.
 pub fn measure<P: Packet>(
     world: &mut Testbed<P>,
     effort: Effort,
     huge_pages: HugePages,
-) -> Result<Observed, Failure> {
+) -> Result<Outcome, Failure> {
     let mut times: [Vec<f64>; WAYS] = Default::default();
     let (mut pages, mut followed) = (0, 0);
     let each = effort.each / TURNS;
-    world.open(&[Direction::Uplink, Direction::Downlink], Check::Sampled);
+    world.open(&Direction::BOTH, Check::Sampled);
     for rep in 0..=effort.reps {
         let mut sums = [0.0; WAYS];
         for turn in 0..TURNS as usize {
@@ -76,23 +55,45 @@ pub fn measure<P: Packet>(
         }
     }
     world.verdict()?;
-    let ratios = [1, 2].map(|way: usize| -> Vec<f64> {
+    let sessions = world.flows.len();
+    let ns = times
+        .each_ref()
+        .map(|ns| Summary::of(ns.iter().copied()).median);
+    // With, by without, by repetition.
+    let ratios = |way: usize| -> Vec<f64> {
         let pairs = times[way].iter().zip(&times[0]);
         pairs.map(|(with, without)| with / without).collect()
+    };
+    let percent = |way| Summary::of(ratios(way).iter().map(|ratio| (ratio - 1.0) * 100.0));
+    let [scraping, tracing] = [percent(1), percent(2)];
+    let json = json!({
+        "name": NAME,
+        "sessions": sessions,
+        "ns_median": round(ns[0]),
+        "ns_median_scraped": round(ns[1]),
+        "ns_median_traced": round(ns[2]),
+        "scraping_costs": spread("percent", scraping),
+        "tracing_costs": spread("percent", tracing),
+        "limit_percent": PERCENT_MAX,
+        "pages_made": pages,
+        "packets_followed": followed,
     });
-    let share = |way: usize| Summary::of(ratios[way - 1].iter().map(|ratio| ratio - 1.0));
-    let summary = |way: usize| Summary::of(times[way].iter().copied());
-    Ok(Observed {
-        sessions: world.flows.len() as u32,
-        alone: summary(0),
-        scraped: summary(1),
-        traced: summary(2),
-        scraped_share: share(1),
-        traced_share: share(2),
-        ratios,
-        pages,
-        followed,
-        huge_pages,
+    let cost = |s: Summary| format!("{:+.1} % ({:+.1} to {:+.1})", s.median, s.min, s.max);
+    let line = format!(
+        "{NAME:<18}{sessions:>10}  {:.1} ns; metrics scraped {}, one UE traced {}; {pages} pages, {followed} packets\n",
+        ns[0],
+        cost(scraping),
+        cost(tracing),
+    );
+    let series = [("scraped", 1), ("traced", 2)].map(|(who, way)| {
+        let name = format!("{NAME}/{sessions}/{who}");
+        huge_pages.of(Series::ratio(name, "ns by those without", ratios(way)))
+    });
+    Ok(Outcome {
+        json: join(json, huge_pages.to_json()),
+        below: line,
+        series: series.into(),
+        ..Outcome::default()
     })
 }
 

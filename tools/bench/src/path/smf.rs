@@ -2,7 +2,7 @@
 
 use super::peers::Servers;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
-use super::traffic::{Flow, UplinkForm};
+use super::traffic::{Flow, Form};
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
@@ -47,10 +47,10 @@ impl Variant {
     }
 
     /// What uplink frames look like.
-    pub fn form(self) -> UplinkForm {
+    pub fn form(self) -> Form {
         match self {
-            Self::Bare => UplinkForm::Bare,
-            Self::Usual | Self::ForeignTeids | Self::Routes => UplinkForm::Usual,
+            Self::Bare => Form::BARE,
+            Self::Usual | Self::ForeignTeids | Self::Routes => Form::USUAL,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::memory;
 use super::peers::{Peers, Servers};
 use super::smf::{Smf, Variant};
 use super::topology::{self, N3, N6};
-use super::traffic::{Direction, Flow, Frames, UplinkForm};
+use super::traffic::{Direction, Flow, Form, Frames};
 use crate::stats::Random;
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
@@ -126,10 +126,9 @@ impl<P: Packet> Testbed<P> {
         variant: Variant,
         mut alloc: impl FnMut() -> Option<P>,
     ) -> Result<Self, Failure> {
-        let io = BenchIo::new(Frames::to(variant.servers()), &mut alloc)?;
-        let mut world = Self::start(sessions, variant, io)?.filled();
-        world.set_form(variant.form());
-        Ok(world)
+        let frames = Frames::new(variant.form(), variant.servers());
+        let io = BenchIo::new(frames, &mut alloc)?;
+        Ok(Self::start(sessions, variant, io)?.filled())
     }
 
     /// Packets of all sessions come from now on.
@@ -141,7 +140,7 @@ impl<P: Packet> Testbed<P> {
 
     /// Sends the packets of all sessions through both directions and compares every byte.
     pub fn prove(&mut self) -> Result<u64, Failure> {
-        self.open(&[Direction::Uplink, Direction::Downlink], Check::Every);
+        self.open(&Direction::BOTH, Check::Every);
         let all = self.flows.len();
         let until = self.worker.io().fifos().map(|fifo| fifo.returned() + all);
         let fifos = |world: &mut Self| world.worker.io().fifos().map(|fifo| fifo.returned());
@@ -180,10 +179,13 @@ impl<P: Packet> Testbed<P> {
         }
     }
 
-    /// Uplink packets have this form from now on; all packets must be where they came from.
-    pub fn set_form(&mut self, form: UplinkForm) {
-        for fifo in self.worker.io().fifos() {
-            fifo.set_form(form);
+    /// Packets have this form from now on; all must be where they came from.
+    pub fn set_form(&mut self, form: Form) {
+        let [uplink, downlink] = self.worker.io().fifos();
+        if uplink.form() != form {
+            let frames = [Arc::new(Frames::new(form, self.variant.servers()))];
+            uplink.set_frames(&frames);
+            downlink.set_frames(&frames);
         }
     }
 

@@ -9,7 +9,7 @@ use sluice_port::{PortId, PortInfo};
 use sluice_session::network::Side;
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ids::Qfi;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The port towards the gNBs.
 pub const N3: PortId = PortId(0);
@@ -33,6 +33,8 @@ pub const GNBS: usize = 16;
 pub const UPF_N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// A server behind the gateway.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
+/// The same for IPv6.
+pub const SERVER_IPV6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0x80, 0, 0, 0, 0x50);
 /// First UE address of the pool, a /10: room for four million sessions.
 pub const POOL_BASE: Ipv4Addr = Ipv4Addr::new(10, 64, 0, 0);
 /// The session's QoS flow.
@@ -73,6 +75,13 @@ pub fn gnb_mac(gnb: usize) -> MacAddr {
 /// The UE address of session `index`.
 pub fn ue_address(index: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(POOL_BASE) + index)
+}
+
+/// An IPv6 address of the same UE: its /64 has a copy of the IPv4 address.
+pub fn ue_ipv6(ue: Ipv4Addr) -> Ipv6Addr {
+    let [a, b, c, d] = ue.octets();
+    let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    Ipv6Addr::new(0x2001, 0xdb8, high, low, 0, 0, 0, 1)
 }
 
 /// The gNB's TEID of session `index`.

@@ -8,7 +8,10 @@ use crate::path::fifo::Check;
 use crate::path::io::BenchIo;
 use crate::path::testbed::{Failure, shuffle};
 use crate::path::traffic::{Direction, Flow};
-use crate::stats::Summary;
+use crate::report::{Outcome, between, join, spread};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::json;
 use sluice_control::core::Env;
 use sluice_datapath::worker::Worker;
 use sluice_host::clock;
@@ -26,11 +29,22 @@ pub struct FlowLoad {
     pub reps: usize,
 }
 
+/// As the result is named.
+pub const NAME: &str = "pfcp/dpdk/flow";
 /// Modifications a second that slow the path by a tenth at the most.
 pub const RATE_PER_S: f64 = 100_000.0;
 /// A repetition takes so long, or less where there are few sessions: some dialects leave URRs behind
 /// with each turn from idle to active, and a session has no endless room for them.
 const SECONDS: f64 = 0.2;
+
+/// What `sluice bench` asks.
+pub fn asked(reps: usize) -> FlowLoad {
+    FlowLoad {
+        rate_per_s: RATE_PER_S,
+        what: Loop::N4,
+        reps,
+    }
+}
 
 /// What came of it.
 #[derive(Clone, Debug)]
@@ -54,9 +68,36 @@ pub struct FlowFigures {
 }
 
 impl FlowFigures {
-    /// How much slower the path is meanwhile.
-    pub fn slowdown(&self) -> f64 {
-        self.busy_ns.median / self.quiet_ns.median - 1.0
+    /// What is told of it with so many sessions.
+    pub fn outcome(&self, sessions: u32) -> Outcome {
+        // How much slower the path is meanwhile.
+        let slowdown = self.busy_ns.median / self.quiet_ns.median - 1.0;
+        let figures = json!({
+            "name": NAME,
+            "modifications_offered_per_s": RATE_PER_S,
+            "modifications_per_s_median": self.rate_per_s.median.round(),
+            "path_quiet_ns_median": round(self.quiet_ns.median),
+            "slowdown": round(slowdown),
+            "packets": self.packets,
+            "lost": self.lost,
+        });
+        let line = format!(
+            "{NAME}    {:.0} modifications/s beside {} packets: {} lost, {} ns a packet instead of {} ({:+.1} %)\n",
+            self.rate_per_s.median,
+            self.packets,
+            self.lost,
+            between(self.busy_ns, 0),
+            between(self.quiet_ns, 0),
+            slowdown * 100.0,
+        );
+        let unit = "worker's ns a packet by those without modifications";
+        let name = format!("{NAME}/{sessions}");
+        Outcome {
+            json: join(figures, spread("path_ns", self.busy_ns)),
+            below: line,
+            series: vec![Series::ratio(name, unit, self.ratios.clone())],
+            ..Outcome::default()
+        }
     }
 }
 
@@ -145,7 +186,7 @@ fn returned<P: Packet>(worker: &mut Worker<BenchIo<P>>) -> u64 {
 
 /// As many packets as come during the modifications, about.
 fn idle<P: Packet>(worker: &mut Worker<BenchIo<P>>, turns: &mut Turns, until_ns: u64) {
-    worker.io().open(&[Direction::Uplink, Direction::Downlink]);
+    worker.io().open(&Direction::BOTH);
     while turns.cpu_ns < until_ns {
         turns.turn(worker);
     }
@@ -168,7 +209,7 @@ fn open<P: Packet>(io: &mut BenchIo<P>, flows: Arc<[Flow]>) {
 fn close<P: Packet>(io: &mut BenchIo<P>) -> Result<u64, Failure> {
     let mut missing = 0;
     for fifo in io.fifos() {
-        missing += u64::from(!fifo.is_at_rest());
+        missing += u64::from(fifo.under_way() > 0);
         fifo.judge()?;
     }
     Ok(missing)

@@ -2,11 +2,16 @@
 
 use super::load::{Log, Pace, Wire};
 use super::n4_transport::Door;
+use super::preemption;
 use super::script::Script;
+use super::subscribers::Variety;
 use super::testbed::{Loop, Testbed};
 use super::turns::Spent;
 use crate::path::testbed::Failure;
-use crate::stats::Summary;
+use crate::report::{Conditions, Outcome, between, join, spread};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::{Map, json};
 use sluice_control::core::Env;
 use sluice_port::Packet;
 
@@ -27,54 +32,142 @@ pub struct Case {
     pub reps: usize,
 }
 
-/// Round trips, in microseconds.
+/// Round trips, in microseconds: the median, 99 of 100, the longest.
 #[derive(Clone, Copy, Debug)]
 pub struct Trips {
-    /// The median.
     pub p50: f64,
-    /// 99 of 100 are shorter.
     pub p99: f64,
-    /// The longest.
     pub max: f64,
 }
 
 /// All figures of a case.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Answers per second, closed loop.
+    /// Answers per second, closed loop; and those of the limit.
     pub rate_per_s: Summary,
-    /// The same of the limit.
-    pub limit_rate_per_s: Summary,
-    /// Time of the N4 thread for a message, nanoseconds; idle turns not counted.
+    limit_rate_per_s: Summary,
+    /// Time of the N4 thread for a message, nanoseconds, idle turns not counted; and that of the limit.
     pub busy_ns: Summary,
-    /// The same of the limit.
-    pub limit_busy_ns: Summary,
-    /// Time of the N4 thread for a message by that of the limit, by repetition.
-    pub ratios: Vec<f64>,
-    /// Answers per second, closed loop, by those of the limit, by repetition.
-    pub rate_ratios: Vec<f64>,
+    limit_busy_ns: Summary,
+    /// That time, and answers per second, by those of the limit, by repetition.
+    ratios: Vec<f64>,
+    rate_ratios: Vec<f64>,
     /// Medians of the round trips of the open loop in microseconds, by repetition.
-    pub open_p50_us: Vec<f64>,
+    open_p50_us: Vec<f64>,
     /// Share of its time in which the N4 thread had something to do, closed loop.
-    pub busy_share: Summary,
+    busy_share: Summary,
     /// Requests by busy turns of the N4 thread, closed loop.
-    pub per_turn: Summary,
-    /// Round trips of the closed loop, medians over the repetitions.
+    per_turn: Summary,
+    /// Medians over the repetitions: of the closed loop, of the open loop, and of one that waits when one of the
+    /// threads had no CPU.
     pub closed: Trips,
-    /// Round trips of the open loop, likewise.
     pub open: Trips,
-    /// Those of an open loop that waits when one of the threads had no CPU, likewise.
-    pub undisturbed: Trips,
+    undisturbed: Trips,
     /// Share of its requests that were not under way then.
-    pub undisturbed_share: Summary,
+    undisturbed_share: Summary,
     /// Answers per second in the open loop.
-    pub open_rate_per_s: Summary,
+    open_rate_per_s: Summary,
     /// Share of the time in which others had one of the two CPUs.
     pub preempted: f64,
-    /// Octets of a request.
-    pub request_octets: f64,
+    request_octets: f64,
     /// What part of the requests each kind is.
     pub shares: [(&'static str, f64); 5],
+}
+
+/// Heads of the table.
+pub const HEADS: &str =
+    "|sessions|messages/s (min-max)|ns/message (min-max)|limit ns|ratio|rtt us p50/p99 at rate";
+
+impl Figures {
+    /// What is told of a case with so many sessions.
+    pub fn outcome(
+        &self,
+        case: &Case,
+        (sessions, variety): (u32, Variety),
+        conditions: &Conditions,
+    ) -> Outcome {
+        let Self {
+            closed,
+            open,
+            undisturbed,
+            ..
+        } = self;
+        let (peers, ambrs) = variety.counts();
+        let ratio = self.busy_ns.median / self.limit_busy_ns.median;
+        let mix = self.shares.iter();
+        let mix = mix.map(|(name, share)| ((*name).to_owned(), json!(round(*share))));
+        let figures = json!({
+            "name": case.name,
+            "carried_by": case.carried_by,
+            "sessions": sessions,
+            "peers": peers,
+            "ambrs": ambrs,
+            "limit_messages_per_s_median": self.limit_rate_per_s.median.round(),
+            "n4_busy_share": round(self.busy_share.median),
+            "messages_per_turn": round(self.per_turn.median),
+            "limit_ns_median": round(self.limit_busy_ns.median),
+            "ratio_to_limit": round(ratio),
+            "window": case.window,
+            "closed_rtt_us_p50": round(closed.p50),
+            "closed_rtt_us_p99": round(closed.p99),
+            "rtt_us_p50": round(open.p50),
+            "rtt_us_p99": round(open.p99),
+            "rtt_us_max": round(open.max),
+            "rtt_undisturbed_us_p50": round(undisturbed.p50),
+            "rtt_undisturbed_us_p99": round(undisturbed.p99),
+            "rtt_undisturbed_us_max": round(undisturbed.max),
+            "rtt_undisturbed_share": round(self.undisturbed_share.median),
+            "rtt_offered_per_s": case.rate_per_s.round(),
+            "rtt_answered_per_s": self.open_rate_per_s.median.round(),
+            "messages_per_repetition": case.messages,
+            "request_bytes_mean": round(self.request_octets),
+            "mix": mix.collect::<Map<_, _>>(),
+        });
+        let more = [
+            spread("messages_per_s", self.rate_per_s),
+            spread("ns", self.busy_ns),
+            conditions.to_json(),
+        ];
+        let cells = vec![
+            case.name.to_owned(),
+            sessions.to_string(),
+            between(self.rate_per_s, 0),
+            between(self.busy_ns, 0),
+            format!("{:.0}", self.limit_busy_ns.median),
+            format!("{ratio:.2}"),
+            format!("{:.1}/{:.1} at {:.0}", open.p50, open.p99, case.rate_per_s),
+        ];
+        let undisturbed = format!(
+            "rtt us p50/p99/max {:.1}/{:.1}/{:.1} at {:.0} while both threads had their CPUs: {:.1} % of the requests",
+            undisturbed.p50,
+            undisturbed.p99,
+            undisturbed.max,
+            case.rate_per_s,
+            self.undisturbed_share.median * 100.0,
+        );
+        Outcome {
+            json: more.into_iter().fold(figures, join),
+            cells,
+            below: format!(
+                "  {}\n  {undisturbed}\n{}",
+                case.carried_by,
+                conditions.line()
+            ),
+            series: self.series(&format!("{}/{sessions}", case.name)),
+        }
+    }
+
+    fn series(&self, name: &str) -> Vec<Series> {
+        let of = |behind: &str| format!("{name}{behind}");
+        let (ratios, rates) = (self.ratios.clone(), self.rate_ratios.clone());
+        let all = [
+            Series::ratio(of(""), "ns a message by the limit's", ratios),
+            Series::ratio(of("/rate"), "messages/s by the limit's", rates).higher(),
+            Series::shown(of("/rtt_p50"), "us", self.open_p50_us.clone()),
+        ];
+        let disturbed = preemption(self.preempted);
+        all.map(|series| series.disturbed(disturbed.clone())).into()
+    }
 }
 
 #[derive(Default)]
@@ -106,28 +199,32 @@ pub fn measure<P: Packet>(
         shares = script.shares();
         let closed_pace = Pace::Closed(case.window);
         let limit = world.lap((door, wire), &script, closed_pace, Loop::Limit, &mut log)?;
-        let spent = world.lap((door, wire), &script, closed_pace, Loop::N4, &mut log)?;
-        world.judge(&script, &log)?;
-        let closed = (spent, trips(&mut log.rtt_ns));
-        laps.octets += script.octets();
-        laps.requests += script.len();
-        script.mixed(&mut world.subscribers, case.messages);
-        let pace = Pace::Open(case.rate_per_s);
-        let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
-        world.judge(&script, &log)?;
-        let open = (spent, trips(&mut log.rtt_ns));
-        script.mixed(&mut world.subscribers, case.messages);
-        let pace = Pace::Undisturbed(case.rate_per_s);
-        let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
-        world.judge(&script, &log)?;
+        let paces = [
+            closed_pace,
+            Pace::Open(case.rate_per_s),
+            Pace::Undisturbed(case.rate_per_s),
+        ];
+        let mut done = vec![];
+        for pace in paces {
+            // The closed loop asks what the limit was asked.
+            if pace != closed_pace {
+                script.mixed(&mut world.subscribers, case.messages);
+            }
+            let spent = world.lap((door, wire), &script, pace, Loop::N4, &mut log)?;
+            world.judge(&script, &log)?;
+            laps.octets += script.octets();
+            laps.requests += script.len();
+            done.push((spent, trips(&mut log.rtt_ns)));
+        }
         // The first one warms caches and tables up.
         if rep > 0 {
-            laps.limit.push(limit);
-            laps.closed.push(closed);
-            laps.open.push(open);
             let share = log.rtt_ns.len() as f64 / case.messages as f64;
             laps.undisturbed_shares.push(share);
-            laps.undisturbed.push((spent, trips(&mut log.rtt_ns)));
+            laps.limit.push(limit);
+            let all = [&mut laps.closed, &mut laps.open, &mut laps.undisturbed];
+            all.into_iter()
+                .zip(done)
+                .for_each(|(all, lap)| all.push(lap));
         }
     }
     Ok(sum_up(&laps, case, shares))

@@ -2,8 +2,7 @@
 //!
 //! `subscribers` are the sessions of five dialects and `script` a series of their requests, encoded
 //! before the clock runs; `load` sends it by one of the ways of `doors` when `clock` says so, `world`
-//! lets the measured loop take its `turns` meanwhile, `away` tells when that had no CPU, and `report`
-//! tells.
+//! lets the measured loop take its `turns` meanwhile.
 
 mod clock;
 pub mod flow;
@@ -12,7 +11,6 @@ pub mod load;
 pub mod measure;
 pub mod n4_transport;
 pub mod port;
-mod report;
 pub mod ring;
 pub mod script;
 pub mod subscribers;
@@ -20,17 +18,18 @@ pub mod testbed;
 mod turns;
 
 use super::args::PfcpArgs;
+use super::path::bytes_per_session;
 use super::path::fifo::PACKETS;
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
 use crate::machine;
-use crate::report::{self as common, Judged, apart, quietest};
+use crate::report::{self as common, Judged, Outcome, apart, object, quietest};
 use load::Wire;
-use measure::{Case, Figures, measure};
+use measure::{Case, Figures, HEADS, measure};
 use n4_transport::{Datagrams, Door, SocketWire};
 use port::PortDoor;
-use report::{Outcome, Run};
 use ring::RingDoor;
+use serde_json::{Value, json};
 use sluice_control::core::Env;
 use sluice_n4::counters::Counter;
 use sluice_port_dpdk::{Mbuf, MbufPool};
@@ -63,16 +62,10 @@ pub fn run(args: &PfcpArgs) -> Result<Measured, Failed> {
     let cpus = Cpus { n4, worker };
     let dpdk = machine::dpdk(PACKET_MEMORY_MIB, 5 * PACKETS as u32, Some(n4));
     let (_eal, pool) = dpdk.map_err(Failed::Lacking)?;
-    let (outcomes, run) = all(args, cpus, &pool).map_err(Failed::Midway)?;
-    Ok(Measured {
-        json: report::to_json(&outcomes, &run, args.sessions),
-        table: report::to_table(&outcomes, &run),
-        series: report::series(&outcomes, &run, args.sessions),
-        fault: None,
-    })
+    all(args, cpus, &pool).map_err(Failed::Midway)
 }
 
-fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Run), Failure> {
+fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure> {
     let mut outcomes = Vec::new();
     let variety = Variety::new(args.peers, args.ambrs);
     let fresh = || {
@@ -85,52 +78,68 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<(Vec<Outcome>, Ru
     eprintln!("establishing {} sessions", args.sessions);
     world.populate(&mut door, &mut wire)?;
     let [port, dpdk, socket, together] = cases(args);
-    if port.name.contains(&args.only) {
+    let is_asked = |case: &Case| case.name.contains(&args.only);
+    if is_asked(&port) {
         outcomes.push(one(&mut world, (&mut door, &mut wire), port)?);
     }
-    if dpdk.name.contains(&args.only) {
+    if is_asked(&dpdk) {
         let mut n4 = PortDoor(fresh());
         outcomes.push(one(&mut world, (&mut n4, &mut n4_wire), dpdk)?);
     }
-    for (case, datagrams) in [(socket, Datagrams::Apart), (together, Datagrams::Together)] {
-        if case.name.contains(&args.only) {
-            let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
-            outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
-        }
+    let sockets = [(socket, Datagrams::Apart), (together, Datagrams::Together)];
+    for (case, datagrams) in sockets.into_iter().filter(|(case, _)| is_asked(case)) {
+        let (mut n4, mut udp) = SocketWire::pair(pool.clone(), datagrams)?;
+        outcomes.push(one(&mut world, (&mut n4, &mut udp), case)?);
     }
     let mut flow = None;
-    if "pfcp/dpdk/flow".contains(&args.only) {
-        eprintln!("pfcp/dpdk/flow");
+    if flow::NAME.contains(&args.only) {
+        eprintln!("{}", flow::NAME);
         world.connect_all(&mut door, &mut wire)?;
-        let mut n4 = PortDoor(fresh());
-        flow = Some(flow::measure(
-            &mut world,
-            (&mut n4, &mut n4_wire),
-            flow::FlowLoad {
-                rate_per_s: flow::RATE_PER_S,
-                what: Loop::N4,
-                reps: args.reps.into(),
-            },
-        )?);
+        let ends = (&mut PortDoor(fresh()), &mut n4_wire);
+        let figures = flow::measure(&mut world, ends, flow::asked(args.reps.into()))?;
+        flow = Some(figures.outcome(args.sessions));
     }
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
     let counters = world.core.up.endpoint().counters();
+    let evicted = [
+        Counter::CacheEvictedRequests,
+        Counter::CacheEvictedResponses,
+    ];
+    let evicted = evicted.map(|counter| counters.get(counter));
     let memory = world.memory;
     let proven = world.subscribers.flows()?.len();
-    let run = Run {
-        cpus,
-        memory,
-        flow,
-        proven,
-        compared: world.prove()?,
-        evicted: [
-            Counter::CacheEvictedRequests,
-            Counter::CacheEvictedResponses,
-        ]
-        .map(|counter| counters.get(counter)),
-    };
-    Ok((outcomes, run))
+    let compared = world.prove()?;
+    let placement = format!(
+        "N4 loop alone on CPU {}; worker and generator in one thread on CPU {}",
+        cpus.n4, cpus.worker
+    );
+    let rest = json!({
+        "placement": placement,
+        "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
+        "bytes_per_session": bytes_per_session(args.sessions, &memory),
+        "n4_cache_bytes": memory.n4_cache,
+        "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
+        "sessions_proven": proven,
+        "packets_compared": compared,
+        "cache_evicted_requests": evicted[0],
+        "cache_evicted_responses": evicted[1],
+        "results": Outcome::to_json(&outcomes),
+    });
+    let table = Outcome::table(HEADS, &outcomes);
+    let flow_line = flow.as_ref().map_or("", |flow| &flow.below);
+    let (peers, ambrs) = variety.counts();
+    let table = format!(
+        "{table}{flow_line}{placement}\nsessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n\
+         {proven} sessions stood at the end; {compared} packets compared\n"
+    );
+    outcomes.extend(flow);
+    Ok(Measured {
+        json: object("pfcp", rest),
+        table,
+        series: Outcome::series(&outcomes),
+        fault: None,
+    })
 }
 
 /// What is measured, by the way that messages come. Sessions that are all alike are a case of their own.
@@ -194,13 +203,9 @@ fn one(
         }
     };
     let (figures, conditions) = quietest((ATTEMPTS, case.reps), measure, judge)?;
-    Ok(Outcome {
-        case,
-        sessions: world.subscribers.all.len() as u32,
-        variety: world.subscribers.variety,
-        conditions,
-        figures,
-    })
+    let all = &world.subscribers;
+    let of = (all.all.len() as u32, all.variety);
+    Ok(figures.outcome(&case, of, &conditions))
 }
 
 /// Others had the CPUs for too much of the time.

@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// Packets of each direction on their way at the most, fewer than the smallest ring holds.
-    pub fn window(self) -> u64 {
+    pub fn window(self) -> usize {
         match self {
             // 2048 places.
             Self::Memif => 1920,
@@ -151,7 +151,7 @@ fn ring(site: &Site) -> Result<Link, Failure> {
     };
     let near = doors(site.pool, &ports, [wire(0, 1), wire(2, 3)])?;
     let far = doors(site.pool, &ports, [wire(1, 0), wire(3, 2)])?;
-    let peer = Peer::new(far, site.flows.clone());
+    let peer = Peer::new(far, site.flows).ok_or("too few packets for the far end")?;
     Ok(Link {
         doors: when_up(near)?,
         far: RemoteEnd::thread(site.eal, peer, site.far_cpu)?,
@@ -172,12 +172,11 @@ fn doors(
 ) -> Result<WorkerPorts<DpdkIo>, Failure> {
     let mut io = DpdkIo::new(pool, ports);
     for wire in wires {
-        let rx = ports
-            .get(usize::from(wire.rx.0))
-            .and_then(|p| p.rx_queue(0));
-        let tx = ports
-            .get(usize::from(wire.tx.0))
-            .and_then(|p| p.tx_queue(0));
+        let [from, to] = [wire.rx, wire.tx].map(|id| ports.get(usize::from(id.0)));
+        let (rx, tx) = (
+            from.and_then(|p| p.rx_queue(0)),
+            to.and_then(|p| p.tx_queue(0)),
+        );
         let (rx, tx) = rx.zip(tx).ok_or("a port without a free queue")?;
         let attached = io.attach_rx(rx).is_ok() && io.attach_tx(tx).is_ok();
         if !attached {

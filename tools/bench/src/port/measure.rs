@@ -3,9 +3,13 @@
 use super::peer::{Answer, PacketBalance, Traffic, ended, since};
 use super::ports::Testbed;
 use super::remote_end::RemoteEnd;
+use super::{apart_from_spread, link::Kind};
+use crate::path::fifo::Check;
 use crate::path::testbed::Failure;
-use crate::report::Effort;
-use crate::stats::Summary;
+use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, of};
+use crate::stats::{Summary, round};
+use crate::watch::history::Series;
+use serde_json::{Value, json};
 use sluice_host::clock;
 use sluice_port::PortIo;
 use std::time::{Duration, Instant};
@@ -17,8 +21,6 @@ pub const STAGES: [usize; 4] = [32, 64, 128, 256];
 const FILL: Duration = Duration::from_micros(800);
 /// Turns between two looks at the clock.
 const TURNS: usize = 16;
-/// In timed passes one packet in so many is compared.
-const SAMPLE: u64 = 64;
 /// When nothing has moved for so long, packets are lost.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -33,19 +35,14 @@ pub struct Case {
 
 /// All of them.
 pub const CASES: [Case; 3] = [
-    Case {
-        name: "ul",
-        open: [true, false],
-    },
-    Case {
-        name: "dl",
-        open: [false, true],
-    },
-    Case {
-        name: "mix",
-        open: [true, true],
-    },
+    case("ul", [true, false]),
+    case("dl", [false, true]),
+    case("mix", [true, true]),
 ];
+
+const fn case(name: &'static str, open: [bool; 2]) -> Case {
+    Case { name, open }
+}
 
 /// Who turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +94,7 @@ pub struct Pair<'a, I: PortIo> {
     pub world: &'a mut Testbed<I>,
     pub far: &'a mut RemoteEnd,
     /// Packets of each direction under way at the most.
-    pub window: u64,
+    pub window: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -120,7 +117,7 @@ impl<I: PortIo> Pair<'_, I> {
     pub fn prove(&mut self) -> Result<u64, Failure> {
         let all = self.world.flows.len() as u64;
         let before = ended(&self.world.ledger());
-        let traffic = self.traffic([true, true], Answer::Path, (1, all));
+        let traffic = self.traffic([true, true], Answer::Path, (Check::Every, all as usize));
         self.far.start(traffic)?;
         let (mut last, mut seen) = (Instant::now(), 0);
         loop {
@@ -192,7 +189,7 @@ impl<I: PortIo> Pair<'_, I> {
             Loop::Path => Answer::Path,
             Loop::Io(_) => Answer::Same,
         };
-        let traffic = self.traffic(case.open, answer, (SAMPLE, u64::MAX));
+        let traffic = self.traffic(case.open, answer, (Check::Sampled, usize::MAX));
         self.far.start(traffic)?;
         let mut unsent = 0;
         let world = &mut *self.world;
@@ -220,11 +217,16 @@ impl<I: PortIo> Pair<'_, I> {
         }
     }
 
-    fn traffic(&self, open: [bool; 2], answer: Answer, (one_in, at_most): (u64, u64)) -> Traffic {
+    fn traffic(
+        &self,
+        open: [bool; 2],
+        answer: Answer,
+        (check, at_most): (Check, usize),
+    ) -> Traffic {
         Traffic {
             open,
             answer,
-            compare_one_in: one_in,
+            check,
             at_most,
             window: self.window,
         }
@@ -326,6 +328,81 @@ impl Free {
         Self {
             mpps: each(|lap| lap.packets as f64 / lap.wall_ns * 1000.0),
             busy: each(|lap| lap.busy_ns / lap.wall_ns),
+        }
+    }
+}
+
+/// What the path over a port may cost, by the plain loop on the same port.
+const RATIO_GOAL: f64 = 1.6;
+/// A side that is busy for more of the time is what limits both.
+const BUSY_MIN: f64 = 0.95;
+/// Heads of the table.
+pub const HEADS: &str =
+    "|sessions|ns/packet (min-max)|plain ns|ratio (min-max)|Mpps|lost|Mpps limited by";
+
+impl Figures {
+    /// What is told of a case; `proven` packets were compared before the clock ran: one of each session and
+    /// direction.
+    pub fn outcome(
+        &self,
+        (kind, case, sessions): (Kind, Case, u32),
+        conditions: &Conditions,
+        (proven, pages): (u64, HugePages),
+    ) -> Outcome {
+        let name = format!("{}/{}", kind.name(), case.name);
+        let series = Series::ratio(
+            format!("{name}/{sessions}"),
+            "ns by the plain loop's",
+            self.ratios.clone(),
+        );
+        let figures = json!({
+            "name": name,
+            "carried_by": kind.carried_by(),
+            "sessions": sessions,
+            "ns": of(self.path_ns),
+            "limit_ns": of(self.io_ns),
+            "limit_stage_packets": self.io_stage,
+            "ratio_to_limit": of(self.ratio),
+            "ratio_goal": RATIO_GOAL,
+            "packets_a_turn": round(self.fill),
+            "as_fast_as_both_can": { "path": self.path_free.to_json(), "limit": self.io_free.to_json() },
+            "packets": self.balance.to_json(proven),
+            "far_preempted_share": round(self.far_preempted),
+        });
+        let lost: u64 = self.balance.lost().iter().sum();
+        let cells = vec![
+            name,
+            sessions.to_string(),
+            between(self.path_ns, 1),
+            format!("{:.1}", self.io_ns.median),
+            between(self.ratio, 2),
+            format!("{:.2}", self.path_free.mpps.median),
+            lost.to_string(),
+            self.path_free.limited_by().to_owned(),
+        ];
+        Outcome {
+            json: join(join(figures, conditions.to_json()), pages.to_json()),
+            cells,
+            below: conditions.line(),
+            series: vec![pages.of(series).disturbed(apart_from_spread(self))],
+        }
+    }
+}
+
+impl Free {
+    fn to_json(self) -> Value {
+        json!({
+            "mpps": of(self.mpps),
+            "busy_share": of(self.busy),
+            "limited_by": self.limited_by(),
+        })
+    }
+
+    /// Which side is at its end.
+    fn limited_by(&self) -> &'static str {
+        match self.busy.median >= BUSY_MIN {
+            true => "the measured worker",
+            false => "the far end",
         }
     }
 }

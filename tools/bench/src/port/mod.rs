@@ -3,26 +3,26 @@
 //!
 //! `world` is a UPF with established sessions whose ports (`doors`) come and go; `link` makes a kind
 //! of port with the `far` end at work, which is a `peer` in another process or thread; `measure`
-//! turns path and plain loop, and `report` tells.
+//! turns path and plain loop.
 
 mod link;
 mod measure;
 mod peer;
 mod ports;
 mod remote_end;
-mod report;
 
 use super::args::{PeerArgs, PortArgs};
 use super::path::memory;
 use super::path::testbed::Failure;
 use super::watch::{Failed, Measured};
 use crate::machine;
-use crate::report::{Effort, HugePages, Judged, apart, preemption, quietest};
+use crate::path::traffic::{PLAIN_LEN, TUNNEL_LEN};
+use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemption, quietest};
 use link::{Kind, Link, Site};
-use measure::{CASES, Case, Figures, Pair};
+use measure::{CASES, Case, Figures, HEADS, Pair};
 use peer::Peer;
 use ports::{Testbed, WorkerPorts};
-use report::{Outcome, Result as Outcomes, Skipped};
+use serde_json::{Value, json};
 use sluice::exit::Exit;
 use sluice_port_dpdk::{DpdkIo, Eal, MbufPool};
 use std::time::Duration;
@@ -46,16 +46,41 @@ pub struct Cpus {
     pub far: usize,
 }
 
+/// All that was measured.
+#[derive(Default)]
+struct Results {
+    cases: Vec<Outcome>,
+    /// Kinds of links that this machine does not have: sessions, and why.
+    skipped: Vec<(Kind, u32, String)>,
+    /// Packets that were not what they should be.
+    fault: Option<String>,
+}
+
 /// Measures.
 pub fn run(args: &PortArgs) -> Result<Measured, Failed> {
     let cpus = cpus(args).map_err(Failed::Lacking)?;
     let (eal, pool) = start(Some(cpus.worker)).map_err(Failed::Lacking)?;
-    let outcomes = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
+    let results = all(args, cpus, &eal, &pool).map_err(Failed::Midway)?;
+    let skipped = results.skipped.iter();
+    let json = skipped.clone().map(|(kind, sessions, why)| {
+        json!({ "name": kind.name(), "sessions": sessions, "skipped_because": why })
+    });
+    let rest = json!({
+        "cpus": { "worker": cpus.worker, "far_end": cpus.far },
+        "seconds_each": args.seconds,
+        "packet_bytes": { "plain": PLAIN_LEN, "tunnel": TUNNEL_LEN },
+        "results": Outcome::to_json(&results.cases),
+        "skipped": json.collect::<Value>(),
+    });
+    let mut table = Outcome::table(HEADS, &results.cases);
+    table.extend(skipped.map(|(kind, sessions, why)| {
+        format!("{:<22}{sessions:>10}  skipped: {why}\n", kind.name())
+    }));
     Ok(Measured {
-        json: report::to_json(&outcomes, cpus, args.seconds),
-        table: report::to_table(&outcomes),
-        series: outcomes.measured.iter().map(Outcome::series).collect(),
-        fault: outcomes.measured.iter().find_map(Outcome::fault),
+        json: object("port", rest),
+        table,
+        series: Outcome::series(&results.cases),
+        fault: results.fault,
     })
 }
 
@@ -77,7 +102,8 @@ fn peer(args: &PeerArgs) -> Result<Peer<WorkerPorts<DpdkIo>>, Failure> {
     let devices = <&[String; 2]>::try_from(&args.devices[..]).map_err(|_| "two devices")?;
     let flows = remote_end::read_flows(&args.flows)?;
     let (_eal, pool) = start(args.cpu.map(usize::from))?;
-    Ok(Peer::new(link::direct_doors(&pool, devices)?, flows))
+    let peer = Peer::new(link::direct_doors(&pool, devices)?, &flows);
+    peer.ok_or_else(|| "too few packets".to_owned())
 }
 
 fn cpus(args: &PortArgs) -> Result<Cpus, Failure> {
@@ -95,8 +121,8 @@ fn start(cpu: Option<usize>) -> Result<(Eal, MbufPool), Failure> {
     machine::dpdk(PACKET_MEMORY_MIB, PACKETS, cpu)
 }
 
-fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcomes, Failure> {
-    let mut outcomes = Outcomes::default();
+fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> {
+    let mut results = Results::default();
     for &sessions in &args.packets.sessions {
         eprintln!("establishing {sessions} sessions");
         let mut world = Testbed::build(sessions)?;
@@ -116,20 +142,13 @@ fn all(args: &PortArgs, cpus: Cpus, eal: &Eal, pool: &MbufPool) -> Result<Outcom
             };
             eprintln!("{}: connecting", kind.name());
             match kind.connect(&site) {
-                Ok(link) => {
-                    let measured = on_link(args, &mut world, (kind, link), &cases);
-                    outcomes.measured.extend(measured?);
-                }
-                Err(why) => outcomes.skipped.push(Skipped {
-                    kind,
-                    sessions,
-                    why,
-                }),
+                Ok(link) => on_link(args, &mut world, (kind, link), &cases, &mut results)?,
+                Err(why) => results.skipped.push((kind, sessions, why)),
             }
         }
         world.stop();
     }
-    Ok(outcomes)
+    Ok(results)
 }
 
 /// All cases on one link.
@@ -138,7 +157,8 @@ fn on_link(
     world: &mut Testbed<DpdkIo>,
     (kind, mut link): (Kind, Link),
     cases: &[Case],
-) -> Result<Vec<Outcome>, Failure> {
+    results: &mut Results,
+) -> Result<(), Failure> {
     world.set_doors(link.doors);
     let mut pair = Pair {
         world,
@@ -158,27 +178,25 @@ fn on_link(
         reps: args.packets.reps.into(),
         each: Duration::from_secs_f64(args.seconds),
     };
-    let outcome = |case: &Case| {
+    let mut one = |case: &Case| {
         let sessions = pair.world.flows.len() as u32;
+        let name = format!("{}/{}", kind.name(), case.name);
         let measure = || {
-            eprintln!("{}/{} with {sessions} sessions", kind.name(), case.name);
+            eprintln!("{name} with {sessions} sessions");
             pair.measure(*case, effort)
         };
         let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
-        Ok(Outcome {
-            kind,
-            case: *case,
-            sessions,
-            conditions,
-            figures,
-            proven,
-            pages,
-        })
+        let fault = figures.balance.fault().map(|why| format!("{name}: {why}"));
+        results.fault = results.fault.take().or(fault);
+        let which = (kind, *case, sessions);
+        let outcome = figures.outcome(which, &conditions, (proven, pages));
+        results.cases.push(outcome);
+        Ok(())
     };
-    let outcomes = cases.iter().map(outcome).collect();
+    let done = cases.iter().try_for_each(&mut one);
     // Before the far end goes, for some drivers say goodbye to it.
     world.set_doors(WorkerPorts::closed());
-    outcomes
+    done
 }
 
 /// Whether the figures can be trusted.

@@ -1,16 +1,16 @@
 //! Traffic generator and sink at the remote end, and the balance of what they sent.
 
+use crate::path::fifo::{Check, Fifo};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use sluice_datapath::ledger::Ledger;
 use sluice_port::{Burst, Packet, PortId, PortIo, QueueId};
 use std::sync::Arc;
 
 /// Packets made or taken at a time.
 const BURST: usize = 64;
-/// What a wrong packet is shown of.
-const SHOWN_BYTES: usize = 128;
 
 /// What the far end is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,13 +28,12 @@ pub struct Traffic {
     pub open: [bool; 2],
     /// What becomes of the packets.
     pub answer: Answer,
-    /// One in so many that come back is compared, every byte of it.
-    pub compare_one_in: u64,
+    pub check: Check,
     /// Packets of each direction at the most.
-    pub at_most: u64,
+    pub at_most: usize,
     /// Packets of each direction on their way at a time: what the smallest ring between both
     /// holds, so that none is ever full and nobody has to drop.
-    pub window: u64,
+    pub window: usize,
 }
 
 /// What becomes of the packets.
@@ -53,11 +52,9 @@ pub struct Count {
     pub sent: u64,
     /// Packets that came back.
     pub returned: u64,
-    /// Of those, how many were compared.
+    /// Of those, how many were compared, and of these, how many were not what they should be.
     pub compared: u64,
-    /// Of those, how many were not what they should be.
     pub wrong: u64,
-    /// The first of those.
     pub first_wrong: Option<String>,
     /// CPU time of the far end by the time on the clock.
     pub cpu_share: f64,
@@ -71,84 +68,66 @@ impl Count {
         self.compared += other.compared;
         self.wrong += other.wrong;
         self.cpu_share = self.cpu_share.min(other.cpu_share);
-        if self.first_wrong.is_none() {
-            self.first_wrong.clone_from(&other.first_wrong);
-        }
+        self.first_wrong = self
+            .first_wrong
+            .take()
+            .or_else(|| other.first_wrong.clone());
     }
 }
 
 /// Source and sink.
 pub struct Peer<I: PortIo> {
     io: I,
-    frames: Frames,
-    flows: Arc<[Flow]>,
     lanes: [Lane<I::Packet>; 2],
     traffic: Option<Traffic>,
-    first_wrong: Option<String>,
-    spare: Burst<I::Packet>,
-    /// Room before the data of a fresh packet.
-    headroom: usize,
 }
 
 /// One direction.
 struct Lane<P: Packet> {
-    direction: Direction,
     sends_at: PortId,
     receives_at: PortId,
+    /// Where packets come from and go to.
+    fifo: Fifo<P>,
     /// Made, and not yet taken by the port.
     waiting: Burst<P>,
-    next_in: usize,
-    next_out: usize,
-    made: u64,
     sent: u64,
-    returned: u64,
-    compared: u64,
-    wrong: u64,
-}
-
-impl<P: Packet> Lane<P> {
-    fn new(direction: Direction) -> Self {
-        let (sends_at, receives_at) = match direction {
-            Direction::Uplink => (N3, N6),
-            Direction::Downlink => (N6, N3),
-        };
-        Self {
-            direction,
-            sends_at,
-            receives_at,
-            waiting: Burst::new(),
-            next_in: 0,
-            next_out: 0,
-            made: 0,
-            sent: 0,
-            returned: 0,
-            compared: 0,
-            wrong: 0,
-        }
-    }
 }
 
 impl<I: PortIo> Peer<I> {
-    /// At the far ends of N3 and N6, which are `io`'s first ports.
-    pub fn new(io: I, flows: Arc<[Flow]>) -> Self {
-        Self {
-            io,
-            frames: Frames::default(),
-            flows,
-            lanes: [Lane::new(Direction::Uplink), Lane::new(Direction::Downlink)],
+    /// At the far ends of N3 and N6, which are `io`'s first ports. None if there are too few packets.
+    pub fn new(mut io: I, flows: &Arc<[Flow]>) -> Option<Self> {
+        let frames = Arc::new(Frames::default());
+        let mut lane = |direction, sends_at, receives_at| {
+            let mut fifo = Fifo::new(direction, vec![frames.clone()], &mut || io.alloc())?;
+            fifo.set_flows(flows.clone());
+            Some(Lane {
+                sends_at,
+                receives_at,
+                fifo,
+                waiting: Burst::new(),
+                sent: 0,
+            })
+        };
+        Some(Self {
+            lanes: [
+                lane(Direction::Uplink, N3, N6)?,
+                lane(Direction::Downlink, N6, N3)?,
+            ],
             traffic: None,
-            first_wrong: None,
-            spare: Burst::new(),
-            headroom: 0,
-        }
+            io,
+        })
     }
 
     /// Sends from now on.
     pub fn start(&mut self, traffic: Traffic) {
-        for lane in &mut self.lanes {
-            *lane = Lane::new(lane.direction);
+        let Self { io, lanes, .. } = self;
+        for lane in lanes {
+            // What is missing for want of packets is not sent, and seen so.
+            lane.fifo.refill(&mut || io.alloc());
+            lane.fifo.set_check(traffic.check);
+            lane.fifo.expect_as_sent(traffic.answer == Answer::Same);
+            lane.sent = 0;
         }
-        self.first_wrong = None;
         self.traffic = Some(traffic);
     }
 
@@ -164,21 +143,28 @@ impl<I: PortIo> Peer<I> {
 
     /// Packets of the last order on their way.
     pub fn under_way(&self) -> u64 {
-        let under_way = |lane: &Lane<I::Packet>| lane.sent.saturating_sub(lane.returned);
-        self.lanes.iter().map(under_way).sum()
+        let Count { sent, returned, .. } = self.count();
+        sent.saturating_sub(returned)
     }
 
     /// What the last order has led to so far.
     pub fn count(&self) -> Count {
-        let sum = |of: fn(&Lane<I::Packet>) -> u64| self.lanes.iter().map(of).sum();
-        Count {
-            sent: sum(|lane| lane.sent),
-            returned: sum(|lane| lane.returned),
-            compared: sum(|lane| lane.compared),
-            wrong: sum(|lane| lane.wrong),
-            first_wrong: self.first_wrong.clone(),
+        let mut count = Count {
             cpu_share: 1.0,
+            ..Count::default()
+        };
+        for Lane { fifo, sent, .. } in &self.lanes {
+            let (compared, wrong) = fifo.compared();
+            count.add(&Count {
+                sent: *sent,
+                returned: fifo.returned() as u64,
+                compared,
+                wrong,
+                first_wrong: fifo.first_wrong().cloned(),
+                cpu_share: 1.0,
+            });
         }
+        count
     }
 
     /// Sends what may be sent and takes what has come. Returns how many packets came.
@@ -186,121 +172,41 @@ impl<I: PortIo> Peer<I> {
         let Some(traffic) = self.traffic else {
             return 0;
         };
-        let mut returned = 0;
-        for at in 0..self.lanes.len() {
-            if traffic.open[at] {
-                self.send(at, &traffic);
+        let (mut returned, mut burst) = (0, Burst::new());
+        for (lane, open) in self.lanes.iter_mut().zip(traffic.open) {
+            if open {
+                lane.send(&mut self.io, &traffic);
             }
-            returned += self.receive(at, &traffic);
+            returned += self.io.rx(lane.receives_at, QueueId(0), &mut burst, BURST);
+            // Of an order before, that were thought to be lost.
+            while burst.len() > lane.fifo.under_way() {
+                burst.pop().into_iter().for_each(Packet::free);
+            }
+            lane.fifo.give_back(&mut burst);
         }
         returned
     }
+}
 
-    fn send(&mut self, at: usize, traffic: &Traffic) {
-        let Self {
-            io,
-            frames,
-            flows,
-            lanes,
-            spare,
-            headroom,
-            ..
-        } = self;
-        let lane = &mut lanes[at];
-        let under_way = lane.made.saturating_sub(lane.returned);
-        let room = traffic.window.saturating_sub(under_way);
-        let left = traffic.at_most.saturating_sub(lane.made);
-        let free = BURST.saturating_sub(lane.waiting.len()) as u64;
-        for _ in 0..room.min(left).min(free) {
-            let fresh = || io.alloc().inspect(|fresh| *headroom = fresh.headroom());
-            let Some(mut packet) = spare.pop().or_else(fresh) else {
-                break;
-            };
-            if !resize(&mut packet, *headroom, lane.direction.input_len()) {
-                packet.free();
-                break;
-            }
-            let flow = &flows[lane.next_in];
-            frames.fill(lane.direction, flow, packet.data_mut());
-            lane.next_in = after(lane.next_in, flows.len());
-            lane.made += 1;
-            if let Err(packet) = lane.waiting.push(packet) {
-                packet.free();
-            }
-        }
-        if !lane.waiting.is_empty() {
-            lane.sent += io.tx(lane.sends_at, QueueId(0), &mut lane.waiting) as u64;
-        }
-    }
-
-    fn receive(&mut self, at: usize, traffic: &Traffic) -> usize {
-        let mut burst = Burst::new();
-        let from = self.lanes[at].receives_at;
-        let n = self.io.rx(from, QueueId(0), &mut burst, BURST);
-        for packet in burst.iter() {
-            let lane = &mut self.lanes[at];
-            let flow = self.flows[lane.next_out];
-            lane.next_out = after(lane.next_out, self.flows.len());
-            lane.returned += 1;
-            if lane.returned.is_multiple_of(traffic.compare_one_in) {
-                self.compare(at, &flow, packet, traffic.answer);
-            }
-        }
-        // They are used again, which is cheaper than to be freed and allocated.
-        while !self.spare.is_full()
-            && let Some(packet) = burst.pop()
-        {
-            if let Err(packet) = self.spare.push(packet) {
-                packet.free();
-            }
-        }
-        burst.free();
-        n
-    }
-
-    #[cold]
-    fn compare(&mut self, at: usize, flow: &Flow, packet: &I::Packet, answer: Answer) {
-        let lane = &mut self.lanes[at];
-        lane.compared += 1;
-        let data = packet.data();
-        let right = match answer {
-            Answer::Path => self.frames.is_right(lane.direction, flow, data),
-            Answer::Same => self.frames.is_sent(lane.direction, flow, data),
-        };
-        if !right {
-            lane.wrong += 1;
-            let shown = &data[..data.len().min(SHOWN_BYTES)];
-            let direction = lane.direction;
-            let text = || format!("{direction:?} of {flow:x?}: {shown:02x?}");
-            self.first_wrong.get_or_insert_with(text);
+impl<P: Packet> Lane<P> {
+    fn send(&mut self, io: &mut impl PortIo<Packet = P>, traffic: &Traffic) {
+        let room = traffic.window.saturating_sub(self.fifo.under_way());
+        let left = traffic.at_most.saturating_sub(self.fifo.received());
+        let free = BURST.saturating_sub(self.waiting.len());
+        self.fifo
+            .receive(&mut self.waiting, room.min(left).min(free));
+        if !self.waiting.is_empty() {
+            self.sent += io.tx(self.sends_at, QueueId(0), &mut self.waiting) as u64;
         }
     }
 }
 
 impl<I: PortIo> Drop for Peer<I> {
-    /// Packets have no destructor of their own; those in bursts are freed with them.
+    /// Packets have no destructor of their own.
     fn drop(&mut self) {
         self.stop();
+        self.lanes.iter_mut().for_each(|lane| lane.fifo.free());
     }
-}
-
-fn after(flow: usize, flows: usize) -> usize {
-    let next = flow + 1;
-    if next == flows { 0 } else { next }
-}
-
-/// Makes a packet that may have been another before as long as the next one, with the room of a
-/// fresh one before it.
-fn resize<P: Packet>(packet: &mut P, headroom: usize, len: usize) -> bool {
-    let now = packet.headroom();
-    let moved = if now > headroom {
-        packet.push_front(now - headroom).is_ok()
-    } else {
-        packet.pull_front(headroom - now).is_ok()
-    };
-    packet.truncate(len);
-    let missing = len.saturating_sub(packet.len());
-    moved && packet.append(missing).is_ok()
 }
 
 /// What became of all packets: of the path's, and of the plain loop's.
@@ -346,6 +252,38 @@ impl PacketBalance {
             return Some(format!("{wrong} of {compared} packets are wrong; {first}"));
         }
         (!self.ledger.balances()).then(|| format!("the ledger does not balance: {}", self.ledger))
+    }
+}
+
+impl PacketBalance {
+    /// For scripts; so many were compared before the clock ran.
+    pub fn to_json(&self, compared_before: u64) -> Value {
+        let [before, within, behind, limit] = self.lost();
+        let dropped = self.ledger.dropped.iter();
+        let dropped = dropped.map(|(reason, n)| (reason.name().to_owned(), json!(n)));
+        json!({
+            "path": {
+                "sent_by_the_far_end": self.path.sent,
+                "received": self.ledger.received,
+                "transmitted": self.ledger.transmitted,
+                "returned_to_the_far_end": self.path.returned,
+                "lost_before_the_path": before,
+                "lost_in_the_path": within,
+                "dropped": dropped.collect::<Map<_, _>>(),
+                "lost_behind_the_path": behind,
+                "compared": self.path.compared,
+                "wrong": self.path.wrong,
+            },
+            "limit": {
+                "sent_by_the_far_end": self.io.sent,
+                "returned_to_the_far_end": self.io.returned,
+                "lost": limit,
+                "not_taken_by_the_port": self.io_unsent,
+                "compared": self.io.compared,
+                "wrong": self.io.wrong,
+            },
+            "compared_before": compared_before,
+        })
     }
 }
 

@@ -3,13 +3,14 @@
 
 use super::peer::{Answer, PacketBalance, Peer, Traffic};
 use super::ports::{Testbed, Wire, WorkerPorts};
+use crate::path::fifo::Check;
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::{Direction, Flow, Frames};
 use sluice_port::{Packet, PortIo};
 use sluice_port_sim::{HeapPool, LinkConfig, SimIo, SimNet, SimPortConfig};
 
 const SESSIONS: u32 = 100;
-const PACKETS: u64 = 1_000;
+const PACKETS: usize = 1_000;
 
 /// A UPF and the far end of its ports.
 struct Scene {
@@ -31,7 +32,7 @@ impl Scene {
         let far = WorkerPorts::over(net.io(&[far_n3, far_n6], pool.clone()), direct);
         let mut world = Testbed::build(SESSIONS).unwrap();
         world.set_doors(near);
-        let peer = Peer::new(far, world.flows.clone());
+        let peer = Peer::new(far, &world.flows).unwrap();
         Self {
             net,
             pool,
@@ -76,7 +77,7 @@ fn traffic(open: [bool; 2], answer: Answer) -> Traffic {
     Traffic {
         open,
         answer,
-        compare_one_in: 1,
+        check: Check::Every,
         at_most: PACKETS,
         window: 200,
     }

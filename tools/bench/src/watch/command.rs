@@ -1,8 +1,8 @@
 //! `sluice bench compare`: comparison of stored runs.
 
 use super::compare::{Comparison, With, compare};
-use super::run::{self, History, Kept};
-use super::{damaged, exit, lines, report};
+use super::exit;
+use super::history::{History, Kept};
 use clap::Args;
 use serde_json::{Value, json};
 use sluice::exit::Exit;
@@ -48,40 +48,32 @@ pub fn run(args: &CompareArgs) -> Exit {
 
 fn told(args: &CompareArgs) -> Result<(String, Exit), String> {
     let path = &args.history;
-    let cannot = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+    let cannot = |why: &str| format!("{}: {why}", path.display());
     if !path.exists() {
         return Err(cannot(
-            &"there is no such file; expected what --history wrote",
+            "there is no such file; expected what --history wrote",
         ));
     }
-    let history = run::read(path).map_err(|why| cannot(&why))?;
-    eprint!("{}", damaged(path, &history));
+    let history = History::read(path).map_err(|why| cannot(&why.to_string()))?;
+    history.tell_damage(path);
     if history.kept.is_empty() {
-        return Err(cannot(
-            &"no line holds a run; expected what --history wrote",
-        ));
+        return Err(cannot("no line holds a run; expected what --history wrote"));
     }
     if args.list {
         return Ok((list(&history, args.json), Exit::Done));
     }
-    let with = With::parse(args.with.as_deref(), lines(&history));
-    let compared: Result<Vec<Comparison>, String> = looked_at(&history, args.run)?
-        .into_iter()
-        .map(|now| compare(&history.kept, now, &with))
-        .collect();
-    let compared = compared?;
+    let with = With::parse(args.with.as_deref(), history.lines());
+    let looked_at = looked_at(&history, args.run)?.into_iter();
+    let compared = looked_at.map(|now| compare(&history.kept, now, &with));
+    let compared = compared.collect::<Result<Vec<_>, _>>()?;
     let text = match args.json {
-        true => format!("{}\n", all_json(&compared, &history)),
-        false => compared
-            .iter()
-            .map(report::to_table)
-            .collect::<Vec<_>>()
-            .join("\n"),
+        true => format!("{}\n", to_json(&compared, &history)),
+        false => {
+            let tables: Vec<String> = compared.iter().map(Comparison::to_table).collect();
+            tables.join("\n")
+        }
     };
-    let failed = compared
-        .iter()
-        .any(|c| exit(c, args.warn_only) == Exit::Failed);
-    Ok((text, if failed { Exit::Failed } else { Exit::Done }))
+    Ok((text, exit(&compared, args.warn_only)))
 }
 
 /// That of a line, or the last of each benchmark.
@@ -96,42 +88,43 @@ fn looked_at(history: &History, line: Option<usize>) -> Result<Vec<&Kept>, Strin
 }
 
 fn list(history: &History, json: bool) -> String {
-    let run = |kept: &Kept| {
-        let fault = kept.run.fault.as_ref();
-        let disturbed = kept.run.series.iter().filter(|s| s.disturbed.is_some());
-        (fault.cloned(), kept.run.series.len(), disturbed.count())
+    let disturbed = |kept: &Kept| {
+        let series = kept.run.series.iter();
+        series.filter(|s| s.disturbed.is_some()).count()
     };
     if json {
         let each = history.kept.iter().map(|kept| {
-            let (fault, names, disturbed) = run(kept);
             json!({
                 "line": kept.line, "bench": kept.run.bench, "at": kept.run.at,
                 "version": kept.run.version, "commit": kept.run.commit,
                 "program": kept.run.program, "machine": kept.run.machine,
                 "arguments": kept.run.conditions, "selection": kept.run.selection,
-                "names": names, "disturbed": disturbed, "fault": fault,
+                "names": kept.run.series.len(), "disturbed": disturbed(kept),
+                "fault": kept.run.fault,
             })
         });
-        let damaged = report::damaged_json(&history.damaged);
-        let all = json!({ "runs": each.collect::<Value>(), "history_damaged": damaged });
-        return format!("{all}\n");
+        let runs = each.collect::<Value>();
+        return format!(
+            "{}\n",
+            json!({ "runs": runs, "history_damaged": history.damaged })
+        );
     }
     let line = |kept: &Kept| {
-        let (fault, names, disturbed) = run(kept);
+        let (names, disturbed) = (kept.run.series.len(), disturbed(kept));
+        let fault = kept.run.fault.as_ref();
         let fault = fault
             .map(|why| format!(", failed: {why}"))
             .unwrap_or_default();
-        let name = report::name_of(kept);
-        format!("{name}: {names} names, {disturbed} disturbed{fault}\n")
+        format!("{kept}: {names} names, {disturbed} disturbed{fault}\n")
     };
     history.kept.iter().map(line).collect()
 }
 
-fn all_json(compared: &[Comparison], history: &History) -> Value {
+fn to_json(compared: &[Comparison], history: &History) -> Value {
     let slower = compared.iter().flat_map(Comparison::slower);
     json!({
-        "slower": slower.map(|row| &row.name[..]).collect::<Vec<_>>(),
-        "comparisons": compared.iter().map(report::to_json).collect::<Vec<_>>(),
-        "history_damaged": report::damaged_json(&history.damaged),
+        "slower": slower.map(|row| &row.name).collect::<Vec<_>>(),
+        "comparisons": compared.iter().map(Comparison::to_json).collect::<Vec<_>>(),
+        "history_damaged": history.damaged,
     })
 }

@@ -1,30 +1,27 @@
-//! Regression detection. Runs are kept in a [file](mod@run), a line each, and each run is
+//! Regression detection. Runs are kept in a [file](history), a line each, and each run is
 //! [compared](mod@compare) with the last one made under the same conditions: name by name, by the
 //! ratio to the limit that each repetition measured beside it, with a [test](rank) that knows how
 //! much is chance and a [margin](verdict) for what is no difference worth telling.
 
 pub mod command;
 pub mod compare;
+pub mod history;
 pub mod rank;
-pub mod report;
-pub mod run;
-pub mod series;
+pub mod verdict;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use clap::Args;
 use compare::{Comparison, With, compare};
-use run::{History, Kept, Run, RunArguments};
-use serde_json::Value;
-use series::Series;
+use history::{History, Run, RunArguments, Series, append, open};
+use serde_json::{Value, json};
 use sluice::exit::Exit;
 use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
-pub mod verdict;
 
 /// What every benchmark that can be watched takes.
 #[derive(Clone, Debug, Default, Args)]
@@ -45,7 +42,6 @@ pub struct WatchArgs {
 
 /// The end of a benchmark.
 pub struct Measured {
-    /// One object.
     pub json: Value,
     /// The same for people.
     pub table: String,
@@ -65,101 +61,83 @@ pub enum Failed {
     Midway(String),
 }
 
-/// A history that is open for the next line.
-pub struct Watch<'a> {
-    args: &'a WatchArgs,
-    history: Option<(&'a Path, File)>,
-}
-
-impl<'a> Watch<'a> {
-    /// Before the measurement, so that a file that cannot be written is told at once.
-    pub fn open(args: &'a WatchArgs) -> Result<Self, String> {
-        let path = args.history.as_deref();
-        let open = |path: &'a Path| match run::open(path) {
-            Ok(file) => Ok((path, file)),
-            Err(why) => Err(cannot(path, &why)),
-        };
-        Ok(Self {
-            args,
-            history: path.map(open).transpose()?,
-        })
+/// Measures, shows what came of it, and keeps and compares it if there is a history. That is opened before,
+/// so that a file that cannot be written is told at once.
+pub fn watched(
+    args: &WatchArgs,
+    asked: RunArguments,
+    measure: impl FnOnce() -> Result<Measured, Failed>,
+) -> Exit {
+    let bench = asked.bench;
+    let told = |why: &str, exit: Exit| {
+        eprintln!("sluice bench {bench}: {why}");
+        exit
+    };
+    let history = args.history.as_deref();
+    let file = match history.map(|path| open(path).map_err(|why| cannot(path, &why))) {
+        Some(Err(why)) => return told(&why, Exit::Usage),
+        file => file.and_then(Result::ok),
+    };
+    let mut measured = match measure() {
+        Ok(measured) => measured,
+        Err(Failed::Usage(why)) => return told(&why, Exit::Usage),
+        Err(Failed::Lacking(why)) => return told(&why, Exit::Lacking),
+        Err(Failed::Midway(why)) => return told(&why, Exit::Failed),
+    };
+    let kept = match history.zip(file) {
+        None => Ok(Exit::Done),
+        Some((path, file)) => keep(path, file, asked, args, &mut measured),
+    };
+    match args.json {
+        true => println!("{}", measured.json),
+        false => print!("{}", measured.table),
     }
-
-    /// Shows what was measured, keeps it, and compares it.
-    pub fn end(self, asked: RunArguments, mut measured: Measured) -> Exit {
-        let bench = asked.bench;
-        let fault = measured.fault.clone();
-        let said = match self.history {
-            None => Ok(Exit::Done),
-            Some((path, file)) => {
-                let run = Run::now(asked, std::mem::take(&mut measured.series), fault);
-                kept(path, file, run, self.args, &mut measured)
-            }
-        };
-        match self.args.json {
-            true => println!("{}", measured.json),
-            false => print!("{}", measured.table),
-        }
-        if let Some(why) = measured.fault {
-            eprintln!("sluice bench {bench}: {why}");
-            return Exit::Failed;
-        }
-        said.unwrap_or_else(|why| {
-            eprintln!("sluice bench {bench}: {why}");
-            Exit::Usage
-        })
+    match (measured.fault, kept) {
+        (Some(why), _) => told(&why, Exit::Failed),
+        (None, Ok(exit)) => exit,
+        (None, Err(why)) => told(&why, Exit::Usage),
     }
 }
 
 /// Adds the run to the file, and what is said of it to what is shown. Figures that took minutes are
 /// shown even if the comparison asked for is not possible.
-fn kept(
+fn keep(
     path: &Path,
     mut file: File,
-    run: Run,
+    asked: RunArguments,
     args: &WatchArgs,
     measured: &mut Measured,
 ) -> Result<Exit, String> {
-    let history = run::append(&mut file, &run).and_then(|()| run::read(path));
+    let series = std::mem::take(&mut measured.series);
+    let run = Run::now(asked, series, measured.fault.clone());
+    let history = append(&mut file, &run).and_then(|()| History::read(path));
     let history = history.map_err(|why| cannot(path, &why))?;
-    eprint!("{}", damaged(path, &history));
-    measured.json["history_damaged"] = report::damaged_json(&history.damaged);
+    history.tell_damage(path);
+    measured.json["history_damaged"] = json!(history.damaged);
     // Somebody else's may stand behind it already.
-    let ours = |kept: &&Kept| kept.run.is_same(&run);
-    let now = history.kept.iter().rev().find(ours);
+    let now = history
+        .kept
+        .iter()
+        .rev()
+        .find(|kept| kept.run.is_same(&run));
     let now = now.ok_or_else(|| format!("{}: the run is not there", path.display()))?;
-    let comparison = compare(&history.kept, now, &with(args, &history))?;
-    measured.json["comparison"] = report::to_json(&comparison);
-    measured.table += &format!("\n{}", report::to_table(&comparison));
-    Ok(exit(&comparison, args.warn_only))
+    let with = With::parse(args.with.as_deref(), history.lines());
+    let comparison = compare(&history.kept, now, &with)?;
+    measured.json["comparison"] = comparison.to_json();
+    measured.table += &format!("\n{}", comparison.to_table());
+    Ok(exit(&[comparison], args.warn_only))
 }
 
-fn with(args: &WatchArgs, history: &History) -> With {
-    With::parse(args.with.as_deref(), lines(history))
-}
-
-/// How many lines the file has, at least.
-fn lines(history: &History) -> usize {
-    let kept = history.kept.last().map_or(0, |kept: &Kept| kept.line);
-    kept.max(history.damaged.last().map_or(0, |damaged| damaged.line))
-}
-
-fn exit(comparison: &Comparison, warn_only: bool) -> Exit {
-    match comparison.slower().next() {
+fn exit(compared: &[Comparison], warn_only: bool) -> Exit {
+    match compared.iter().flat_map(Comparison::slower).next() {
         Some(_) if !warn_only => Exit::Failed,
         _ => Exit::Done,
     }
 }
 
-fn damaged(path: &Path, history: &History) -> String {
-    report::damaged_lines(&path.display().to_string(), &history.damaged)
-}
-
 fn cannot(path: &Path, why: &std::io::Error) -> String {
-    format!(
-        "--history {}: {why}; expected a file that can be written",
-        path.display()
-    )
+    let path = path.display();
+    format!("--history {path}: {why}; expected a file that can be written")
 }
 
 /// A hash for comparing, not for keeping secrets.

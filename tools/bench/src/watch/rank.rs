@@ -6,6 +6,12 @@
 /// Together the samples may have so many values until counting gives way to the normal distribution.
 const COUNTED_MAX: usize = 100;
 
+/// Nothing can be said.
+const EVEN: Tails = Tails {
+    greater: 1.0,
+    less: 1.0,
+};
+
 /// How likely what was seen would be if both samples came from the same distribution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tails {
@@ -19,10 +25,7 @@ pub struct Tails {
 /// a NaN.
 pub fn compare(first: &[f64], second: &[f64]) -> Tails {
     if first.is_empty() || second.is_empty() {
-        return Tails {
-            greater: 1.0,
-            less: 1.0,
-        };
+        return EVEN;
     }
     let ranks = Ranks::of(first, second);
     match ranks.all.len() <= COUNTED_MAX {
@@ -41,15 +44,7 @@ pub fn least_p(first: usize, second: usize) -> f64 {
 pub fn outside(first: usize, second: usize, alpha: f64) -> Option<usize> {
     if first + second > COUNTED_MAX {
         let (mean, deviation) = moments(first, second);
-        let (mut low, mut high) = (0.0, mean);
-        for _ in 0..64 {
-            let middle = f64::midpoint(low, high);
-            match tail((mean - middle) / deviation) > alpha / 2.0 {
-                true => high = middle,
-                false => low = middle,
-            }
-        }
-        return Some(low as usize);
+        return Some((mean - quantile(alpha / 2.0) * deviation).max(0.0) as usize);
     }
     let ranks: Vec<usize> = (1..=first + second).collect();
     let dealt = deal(&ranks, first);
@@ -67,8 +62,21 @@ pub fn outside(first: usize, second: usize, alpha: f64) -> Option<usize> {
 }
 
 /// The normal distribution beyond `z`.
-pub fn tail(z: f64) -> f64 {
+fn tail(z: f64) -> f64 {
     libm::erfc(z / core::f64::consts::SQRT_2) / 2.0
+}
+
+/// What the normal distribution exceeds with this probability.
+pub fn quantile(p: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        match tail(middle) > p {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// Twice the ranks, so that those of ties, which share the mean of their places, are whole.
@@ -162,10 +170,7 @@ fn approximated(ranks: &Ranks) -> Tails {
     let spread = (all + 1.0) - ties.sum::<f64>() / (all * (all - 1.0));
     let deviation = (n * m / 12.0 * spread).sqrt();
     if deviation == 0.0 {
-        return Tails {
-            greater: 1.0,
-            less: 1.0,
-        };
+        return EVEN;
     }
     let beyond = |wins: f64| tail((wins - 0.5 - n * m / 2.0) / deviation);
     Tails {
@@ -270,5 +275,6 @@ mod tests {
         let (counted, reckoned) = (outside(50, 50, 0.05), outside(51, 50, 0.05));
         let apart = reckoned.unwrap() - counted.unwrap();
         assert!((0..=50).contains(&apart), "{counted:?} {reckoned:?}");
+        assert!((quantile(0.025) - 1.959_964).abs() < 1e-5);
     }
 }

@@ -1,10 +1,8 @@
 //! Made histories: what is promised of the comparison, tried a thousand times.
 
-use super::compare::{Comparison, Row, Said, With, compare};
-use super::report;
-use super::run::{FORMAT, Kept, Run, RunArguments};
-use super::series::Series;
-use super::verdict::{ALPHA, Verdict};
+use super::compare::{Comparison, Row, With, compare};
+use super::history::{FORMAT, Kept, Run, RunArguments, Series};
+use super::verdict::{ALPHA, Contrast, Verdict};
 use crate::stats::Random;
 use std::sync::LazyLock;
 
@@ -83,13 +81,17 @@ fn row(comparison: &Comparison, name: &str) -> Row {
     found.unwrap().clone()
 }
 
+fn differs(row: &Row) -> bool {
+    row.contrast.as_ref().is_some_and(Contrast::differs)
+}
+
 #[test]
 fn without_a_change_less_than_promised_is_called_slower_or_faster() {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let mut wrong = 0;
     for _ in 0..1_000 {
         let kept = history(["a", "b"].map(|program| run(&mut random, program, 1.0, REPS)));
-        wrong += usize::from(last(&kept).rows.iter().any(Row::differs));
+        wrong += usize::from(last(&kept).rows.iter().any(differs));
     }
     assert!(wrong as f64 <= 1_000.0 * ALPHA, "{wrong} of 1,000 runs");
 }
@@ -118,14 +120,14 @@ fn it_is_told_by_both_medians_and_what_chance_does() {
         run(&mut random, "b", 1.15, REPS),
     ]);
     let comparison = last(&kept);
-    let table = report::to_table(&comparison);
+    let table = comparison.to_table();
     let told = table.lines().last().unwrap();
     assert!(told.starts_with("slower: path/made/3: 1."), "{table}");
     assert!(
         told.contains(" then, 1.") && told.contains(", p "),
         "{told}"
     );
-    let json = report::to_json(&comparison);
+    let json = comparison.to_json();
     assert_eq!(json["slower"], serde_json::json!([name(3)]));
     let of = |key: &str| json["names"][3][key].as_f64().unwrap();
     assert!(
@@ -142,11 +144,11 @@ fn too_few_repetitions_are_said_to_be_too_few() {
     let mut random = Random::new(11);
     let kept = history([run(&mut random, "a", 1.0, 5), run(&mut random, "b", 1.3, 5)]);
     let comparison = last(&kept);
-    let Said::Judged(_, Verdict::CannotTell(Some(needed))) = row(&comparison, &name(3)).said else {
-        panic!("{comparison:?}");
-    };
+    let slow = row(&comparison, &name(3));
+    assert_eq!(slow.verdict, Verdict::CannotTell);
+    let needed = slow.contrast.unwrap().repetitions_needed.unwrap().unwrap();
     assert!((8..=40).contains(&needed), "{needed}");
-    assert!(report::to_table(&comparison).contains("cannot tell: about"));
+    assert!(comparison.to_table().contains("cannot tell: about"));
 }
 
 #[test]
@@ -181,7 +183,11 @@ fn other_machines_arguments_pages_and_failed_runs_are_not_compared_with() {
     let (count, line, why) = comparison.others.clone().unwrap();
     assert_eq!((count, line), (3, 3), "{why}");
     assert!(why.contains("failed: a packet was wrong"), "{why}");
-    assert!(report::to_table(&comparison).contains("no earlier run is comparable"));
+    assert!(
+        comparison
+            .to_table()
+            .contains("no earlier run is comparable")
+    );
     let asked = compare(&kept, &kept[4], &With::Line(1)).unwrap_err();
     assert!(
         asked.starts_with("line 1 is not comparable: machine: cpu"),
@@ -191,8 +197,8 @@ fn other_machines_arguments_pages_and_failed_runs_are_not_compared_with() {
     let mut pages = old;
     pages.series[3] = pages.series[3].clone().under("pages", "huge");
     let comparison = last(&history([pages, new]));
-    assert!(matches!(row(&comparison, &name(3)).said, Said::New(_)));
-    assert!(matches!(row(&comparison, &name(4)).said, Said::Judged(..)));
+    assert_eq!(row(&comparison, &name(3)).verdict, Verdict::New);
+    assert!(row(&comparison, &name(4)).contrast.is_some());
 }
 
 #[test]
@@ -207,12 +213,11 @@ fn names_that_come_and_go_are_told() {
     old.series
         .push(Series::shown("rtt".into(), "us", [4.0, 5.0]));
     let comparison = last(&history([old.clone(), new.clone()]));
-    assert!(matches!(row(&comparison, &name(5)).said, Said::New(_)));
-    assert!(matches!(row(&comparison, &name(8)).said, Said::Gone(_)));
-    let Said::Shown(then, now) = row(&comparison, "rtt").said else {
-        panic!("judged");
-    };
-    assert_eq!((then.median, now.median), (4.5, 1.5));
+    assert_eq!(row(&comparison, &name(5)).verdict, Verdict::New);
+    assert_eq!(row(&comparison, &name(8)).verdict, Verdict::Gone);
+    let rtt = row(&comparison, "rtt");
+    assert_eq!((rtt.verdict, rtt.contrast), (Verdict::Shown, None));
+    assert_eq!((rtt.median_then, rtt.median_now), (Some(4.5), Some(1.5)));
     // Whoever asked for fewer names misses none.
     new.selection = "only one".into();
     let comparison = last(&history([old, new]));
@@ -235,9 +240,9 @@ fn what_was_disturbed_is_no_baseline_and_does_not_count() {
     let slow = run(&mut random, "c", 1.8, REPS);
     let comparison = last(&history([disturbed, slow]));
     let told = row(&comparison, &name(3));
-    assert!(told.differs() && told.disturbed.unwrap().starts_with("then: "));
+    assert!(differs(&told) && told.disturbed.unwrap().starts_with("then: "));
     assert!(slower(&comparison).is_empty());
-    assert!(report::to_table(&comparison).contains("slower, but disturbed"));
+    assert!(comparison.to_table().contains("slower, but disturbed"));
     new.series[3].disturbed = Some("others had the CPU".into());
     assert!(slower(&last(&history([quiet, new]))).is_empty());
 }

@@ -1,8 +1,9 @@
-//! Verdict on one figure: slower, faster, no difference shown, or too little to tell.
+//! How two samples of one figure stand to each other, and the verdict on it.
 
-use super::rank::{self, Tails};
-use super::series::Series;
+use super::history::Series;
+use super::rank;
 use crate::stats::Summary;
+use serde::Serialize;
 
 /// In a run in which nothing became slower or faster, the probability that any name is called so is
 /// at most this, however many names there are.
@@ -19,38 +20,57 @@ const INTERVAL_ALPHA: f64 = 0.05;
 /// Who needs more samples than this is told that there are none that would do.
 const NEEDED_MAX: f64 = 1000.0;
 
-/// What is said of a figure.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// What is said of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Verdict {
     /// By more than the margin, and chance does not do this.
+    #[serde(rename = "slower")]
     Slower,
     /// The same, the other way.
+    #[serde(rename = "faster")]
     Faster,
     /// And a slowdown by [`WORTH`] would have been seen.
+    #[serde(rename = "no difference shown")]
     NoDifference,
-    /// Samples too few, or too far apart; so many of each run would do, if any number does.
-    CannotTell(Option<usize>),
+    /// Samples too few, or too far apart.
+    #[serde(rename = "cannot tell")]
+    CannotTell,
+    /// Both runs have it, but it was not divided by a limit.
+    #[serde(rename = "shown")]
+    Shown,
+    /// No comparable run has it.
+    #[serde(rename = "new")]
+    New,
+    /// The last comparable run with these arguments has it, this one has not.
+    #[serde(rename = "gone")]
+    Gone,
 }
 
-/// How two samples of the same figure stand to each other.
-#[derive(Clone, PartialEq, Debug)]
+/// Two samples of the same figure, both divided by a limit; as the JSON report has it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Contrast {
-    /// Of the earlier run, as it was recorded.
-    pub old: Summary,
-    /// Of the later one.
-    pub new: Summary,
-    /// The shift of costs by Hodges and Lehmann, as a share: 0.1 is 10 % slower.
-    pub change: f64,
+    /// The later median by the earlier one, as recorded.
+    pub ratio: f64,
+    /// The shift of costs by Hodges and Lehmann.
+    pub slower_by_percent: f64,
     /// An interval of 95 % around it; none if the samples are too few for one.
-    pub interval: Option<(f64, f64)>,
+    pub interval_percent: Option<[f64; 2]>,
     /// What had to be exceeded.
-    pub margin: f64,
-    /// That chance makes a difference beyond the margin, in either direction; of this name alone.
+    pub margin_percent: f64,
+    /// That chance makes a difference beyond the margin, in either direction, with all names of the run
+    /// taken together; until that is known, of this name alone.
     pub p: f64,
+    pub p_alone: f64,
+    /// Where nothing can be told: so many of each run would do, if any number does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetitions_needed: Option<Option<usize>>,
     /// Whether it is for the worse.
-    pub worse: bool,
+    #[serde(skip)]
+    worse: bool,
+    #[serde(skip)]
     samples: [usize; 2],
     /// How often a slowdown by [`WORTH`], less the margin, makes the later value the greater one.
+    #[serde(skip)]
     wins: f64,
 }
 
@@ -62,31 +82,36 @@ impl Contrast {
         let (was, is) = (old.costs(), new.costs());
         let moved = |by: f64| -> Vec<f64> { is.iter().map(|v| v + by).collect() };
         let beyond = margin.ln_1p();
-        let worse: Tails = rank::compare(&moved(-beyond), &was);
-        let better: Tails = rank::compare(&moved(beyond), &was);
+        let worse = rank::compare(&moved(-beyond), &was).greater;
+        let better = rank::compare(&moved(beyond), &was).less;
         let differences = differences(&is, &was);
-        let summary = |series: &Series| Summary::of(series.samples.iter().copied());
+        let median = |values: &[f64]| Summary::of(values.iter().copied()).median;
+        let percent = |log: f64| log.exp_m1() * 100.0;
+        let p = (2.0 * worse.min(better)).min(1.0);
+        // If the only difference between both samples were a shift by what is to be found.
+        let shift = (WORTH.max(2.0 * margin)).ln_1p() - beyond;
+        let apart = shift + median(&was) - median(&is);
+        let won = differences.iter().filter(|d| **d + apart > 0.0).count();
         Self {
-            old: summary(old),
-            new: summary(new),
-            change: Summary::of(differences.iter().copied()).median.exp_m1(),
-            interval: interval(&differences, [is.len(), was.len()]),
-            margin,
-            p: (2.0 * worse.greater.min(better.less)).min(1.0),
-            worse: worse.greater < better.less,
+            ratio: median(&new.samples) / median(&old.samples),
+            slower_by_percent: percent(median(&differences)),
+            interval_percent: interval(&differences, [is.len(), was.len()])
+                .map(|ends| ends.map(percent)),
+            margin_percent: margin * 100.0,
+            p,
+            p_alone: p,
+            repetitions_needed: None,
+            worse: worse < better,
             samples: [is.len(), was.len()],
-            wins: wins(&is, &was, (WORTH.max(2.0 * margin)).ln_1p() - beyond),
+            // One pair more, half won: none is ever sure to win.
+            wins: (won as f64 + 0.5) / (differences.len() as f64 + 1.0),
         }
     }
 
-    /// The later median by the earlier one, as recorded.
-    pub fn ratio(&self) -> f64 {
-        self.new.median / self.old.median
-    }
-
     /// `adjusted`: `p` when all names of the run are taken together; `names`: how many they are.
-    pub fn verdict(&self, adjusted: f64, names: usize) -> Verdict {
-        if adjusted <= ALPHA {
+    pub fn judge(&mut self, adjusted: f64, names: usize) -> Verdict {
+        self.p = adjusted;
+        if self.differs() {
             return match self.worse {
                 true => Verdict::Slower,
                 false => Verdict::Faster,
@@ -96,16 +121,24 @@ impl Contrast {
         let strict = ALPHA / names.max(1) as f64;
         let [is, was] = self.samples;
         let able = 2.0 * rank::least_p(is, was) <= strict;
-        let seen = self.interval.is_some_and(|(_, high)| high < WORTH);
-        match able && seen {
-            true => Verdict::NoDifference,
-            false => Verdict::CannotTell(self.needed(strict)),
+        let seen = self
+            .interval_percent
+            .is_some_and(|[_, high]| high < WORTH * 100.0);
+        if able && seen {
+            return Verdict::NoDifference;
         }
+        self.repetitions_needed = Some(self.needed(strict));
+        Verdict::CannotTell
+    }
+
+    /// Whether chance is ruled out, for the better or the worse.
+    pub fn differs(&self) -> bool {
+        self.p <= ALPHA
     }
 
     /// Samples of each run by which a slowdown that is worth it is found (Noether, 1987).
     fn needed(&self, alpha: f64) -> Option<usize> {
-        let reach = quantile(alpha / 2.0) + quantile(1.0 - POWER);
+        let reach = rank::quantile(alpha / 2.0) + rank::quantile(1.0 - POWER);
         let distance = self.wins - 0.5;
         let by_spread = reach * reach / (6.0 * distance * distance);
         let possible = (1..).find(|n| 2.0 * rank::least_p(*n, *n) <= alpha)?;
@@ -135,35 +168,11 @@ fn differences(is: &[f64], was: &[f64]) -> Vec<f64> {
     all
 }
 
-fn interval(differences: &[f64], [is, was]: [usize; 2]) -> Option<(f64, f64)> {
+fn interval(differences: &[f64], [is, was]: [usize; 2]) -> Option<[f64; 2]> {
     let outside = rank::outside(is, was, INTERVAL_ALPHA)?;
     let low = differences.get(outside)?;
     let high = differences.get(differences.len().checked_sub(outside + 1)?)?;
-    Some((low.exp_m1(), high.exp_m1()))
-}
-
-/// The share of pairs in which the later value is the greater one, if the only difference between
-/// both samples were a shift.
-fn wins(is: &[f64], was: &[f64], shift: f64) -> f64 {
-    let median = |values: &[f64]| Summary::of(values.iter().copied()).median;
-    let apart = shift + median(was) - median(is);
-    let pairs = differences(is, was);
-    let won = pairs.iter().filter(|d| **d + apart > 0.0).count();
-    // One pair more, half won: none is ever sure to win.
-    (won as f64 + 0.5) / (pairs.len() as f64 + 1.0)
-}
-
-/// What the normal distribution exceeds with this probability.
-fn quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..100 {
-        let middle = f64::midpoint(low, high);
-        match rank::tail(middle) > p {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    low
+    Some([*low, *high])
 }
 
 #[cfg(test)]
@@ -175,58 +184,56 @@ mod tests {
         Series::ratio("x".into(), "", each)
     }
 
+    /// The verdict of a name that stands alone.
+    fn alone(contrast: &mut Contrast) -> Verdict {
+        contrast.judge(contrast.p_alone, 1)
+    }
+
     #[test]
     fn what_is_beyond_the_margin_is_told_and_what_is_within_is_not() {
         let old = series(1.2, 0.03, 11);
         let of = |by: f64, noise| Contrast::of(&old, &series(1.2 * by, 0.03, 11), noise);
-        let slower = of(1.10, 0.0);
-        assert_eq!(slower.verdict(slower.p, 1), Verdict::Slower);
-        assert!((slower.change - 0.10).abs() < 0.01, "{slower:?}");
-        let (low, high) = slower.interval.unwrap();
-        assert!(low > 0.07 && high < 0.13 && low < slower.change && slower.change < high);
-        let faster = of(0.90, 0.0);
-        assert_eq!(faster.verdict(faster.p, 1), Verdict::Faster);
-        assert!(faster.p < 1e-5 && !faster.worse, "{faster:?}");
-        let within = of(1.02, 0.0);
+        let mut slower = of(1.10, 0.0);
+        assert_eq!(alone(&mut slower), Verdict::Slower);
+        let change = slower.slower_by_percent;
+        assert!((change - 10.0).abs() < 1.0, "{slower:?}");
+        let [low, high] = slower.interval_percent.unwrap();
+        assert!(low > 7.0 && high < 13.0 && low < change && change < high);
+        let mut faster = of(0.90, 0.0);
+        assert_eq!(alone(&mut faster), Verdict::Faster);
+        assert!(faster.p < 1e-5, "{faster:?}");
+        let mut within = of(1.02, 0.0);
         assert_eq!(within.p, 1.0);
-        assert_eq!(within.verdict(1.0, 20), Verdict::NoDifference);
+        assert_eq!(within.judge(1.0, 20), Verdict::NoDifference);
         // Runs of one program lay as far apart: nothing is told.
         let noisy = of(1.10, 0.12);
-        assert!(noisy.p > 0.9 && noisy.margin == 0.12, "{noisy:?}");
-    }
-
-    #[test]
-    fn a_rate_that_fell_is_a_slowdown() {
+        assert!(noisy.p > 0.9 && noisy.margin_percent == 12.0, "{noisy:?}");
+        // A rate that fell is a slowdown.
         let rate = |from| series(from, 0.02, 11).higher();
-        let contrast = Contrast::of(&rate(0.9), &rate(0.8), 0.0);
-        assert_eq!(contrast.verdict(contrast.p, 1), Verdict::Slower);
-        assert!((contrast.change - 0.125).abs() < 0.01, "{contrast:?}");
-        assert!((contrast.ratio() - 8.0 / 9.0).abs() < 0.01);
+        let mut fell = Contrast::of(&rate(0.9), &rate(0.8), 0.0);
+        assert_eq!(alone(&mut fell), Verdict::Slower);
+        assert!((fell.slower_by_percent - 12.5).abs() < 1.0, "{fell:?}");
+        assert!((fell.ratio - 8.0 / 9.0).abs() < 0.01);
     }
 
     #[test]
-    fn too_few_samples_are_said_to_be_so() {
-        let few = Contrast::of(&series(1.2, 0.02, 5), &series(1.32, 0.02, 5), 0.0);
+    fn too_few_samples_or_such_as_lie_far_apart_are_said_to_be_so() {
+        let needed = |mut contrast: Contrast, p: f64, names| {
+            assert_eq!(contrast.judge(p, names), Verdict::CannotTell);
+            contrast.repetitions_needed.unwrap()
+        };
+        let mut few = Contrast::of(&series(1.2, 0.02, 5), &series(1.32, 0.02, 5), 0.0);
         assert!((few.p - 2.0 / 252.0).abs() < 1e-12, "{}", few.p);
         // Alone it passes; among ten it cannot, whatever the samples are.
-        assert_eq!(few.verdict(few.p, 1), Verdict::Slower);
-        let Verdict::CannotTell(Some(needed)) = few.verdict(10.0 * few.p, 10) else {
-            panic!("{few:?}");
-        };
-        assert!((7..=20).contains(&needed), "{needed}");
-        let none = Contrast::of(&series(1.0, 0.0, 1), &series(2.0, 0.0, 1), 0.0);
-        assert!(none.interval.is_none() && none.p == 1.0, "{none:?}");
-        assert!(matches!(none.verdict(1.0, 1), Verdict::CannotTell(Some(_))));
-    }
-
-    #[test]
-    fn samples_far_apart_need_more_of_them() {
+        assert_eq!(alone(&mut few), Verdict::Slower);
+        let ten = needed(few.clone(), 10.0 * few.p, 10).unwrap();
+        assert!((7..=20).contains(&ten), "{ten}");
+        let one = Contrast::of(&series(1.0, 0.0, 1), &series(2.0, 0.0, 1), 0.0);
+        assert!(one.interval_percent.is_none() && one.p == 1.0, "{one:?}");
+        assert!(needed(one, 1.0, 1).is_some());
         let wild = Contrast::of(&series(1.0, 0.5, 11), &series(1.0, 0.5, 11), 0.0);
-        let Verdict::CannotTell(Some(needed)) = wild.verdict(wild.p, 8) else {
-            panic!("{wild:?}");
-        };
-        assert!((40..=400).contains(&needed), "{needed}");
-        assert!((quantile(0.025) - 1.959_964).abs() < 1e-5);
+        let more = needed(wild.clone(), wild.p, 8).unwrap();
+        assert!((40..=400).contains(&more), "{more}");
     }
 
     #[test]
@@ -234,13 +241,8 @@ mod tests {
         // Holm (1979), section 3: the smallest is multiplied by all, the next by one fewer.
         let adjusted = adjust(&[0.04, 0.01, 0.03, 0.005]);
         let want = [0.06, 0.03, 0.06, 0.02];
-        assert!(
-            adjusted
-                .iter()
-                .zip(want)
-                .all(|(a, w)| (a - w).abs() < 1e-12),
-            "{adjusted:?}"
-        );
+        let mut both = adjusted.iter().zip(want);
+        assert!(both.all(|(a, w)| (a - w).abs() < 1e-12), "{adjusted:?}");
         assert!(adjust(&[]).is_empty());
     }
 }

@@ -1,7 +1,8 @@
 //! Judgement of expectations: orderings and ratios within one run, never absolute figures.
 
 use crate::experiments::plan::{Condition, Expectation, Experiment, Over, Reduce, Select};
-use crate::experiments::point::{At, Scalar, show};
+use crate::experiments::plot::distinct;
+use crate::experiments::point::{At, Scalar, covers, show};
 use crate::experiments::store::Point;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +25,7 @@ pub enum ExpectationResult {
 /// An expectation, judged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The expectation's name.
     pub name: String,
-    /// In words.
     pub says: String,
     /// Whether it holds.
     pub passed: bool,
@@ -64,64 +63,65 @@ pub fn judge(experiment: &Experiment, points: &[Point], missing: &[At]) -> Vec<V
 
 /// Whether a point is one of those that an expectation looks at.
 fn decides(expectation: &Expectation, at: &At) -> bool {
-    let takes = |select: &Select| {
-        let mut wanted = select.at.iter();
-        wanted.all(|(axis, value)| at.get(axis) == Some(value))
-    };
-    let of =
-        |left: &Select, right: &Option<Select>| takes(left) || right.as_ref().is_some_and(takes);
-    let mut conditions = expectation.judged_if.iter();
-    of(&expectation.left, &expectation.right) || conditions.any(|c| of(&c.left, &c.right))
+    let takes = |select: &Select| covers(&select.at, at);
+    expectation.selects().any(takes)
 }
 
 /// The points that decide about expectations which do not hold.
 pub fn doubtful(experiment: &Experiment, points: &[Point]) -> Vec<At> {
-    let all = experiment.expectations.iter();
-    let failing = all.filter(|e| {
-        let verdict = one(e, points);
+    let fails = |expectation: &&Expectation| {
+        let verdict = one(expectation, points);
         verdict.outcome == ExpectationResult::Failed && verdict.ours.is_some()
-    });
-    let failing: Vec<&Expectation> = failing.collect();
+    };
+    let failing: Vec<&Expectation> = experiment.expectations.iter().filter(fails).collect();
     let decide = points.iter().map(|point| &point.at);
     let decide = decide.filter(|at| failing.iter().any(|e| decides(e, at)));
     decide.cloned().collect()
 }
 
 fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
-    let judged = (&expectation.left, expectation.right.as_ref());
-    let ratios = ratios(judged, &expectation.for_each, points);
-    let (ours, note, passed) = match ratios {
+    let Expectation {
+        left,
+        right,
+        for_each,
+        ..
+    } = expectation;
+    let (ours, mut note, holds) = match ratios((left, right), for_each, points) {
         Err(why) => (None, why, false),
         Ok(ratios) if ratios.is_empty() => (None, "nothing was measured".to_owned(), false),
         Ok(ratios) => decide(expectation, &ratios),
     };
     let deciding = || points.iter().filter(|p| decides(expectation, &p.at));
     let attempts = deciding().map(|p| p.attempts).max().unwrap_or(1);
-    let note = match attempts {
-        1 => note,
-        _ => format!(
-            "{note}{}measured {attempts} times",
-            if note.is_empty() { "" } else { "; " }
-        ),
-    };
-    let unfit = unfit(expectation, points);
-    let passed = passed && unfit.is_none();
-    let outcome = match passed {
-        false if unfit.is_some() => ExpectationResult::NotHere,
-        false => ExpectationResult::Failed,
-        true if deciding().all(|p| p.measured.disturbed.is_some()) => {
+    if attempts > 1 {
+        let apart = if note.is_empty() { "" } else { "; " };
+        note += &format!("{apart}measured {attempts} times");
+    }
+    let outcome = match unfit(expectation, points) {
+        Some(why) => {
+            note = why;
+            ExpectationResult::NotHere
+        }
+        None if !holds => ExpectationResult::Failed,
+        None if deciding().all(|p| p.measured.disturbed.is_some()) => {
             ExpectationResult::PassedDisturbed
         }
-        true => ExpectationResult::Passed,
+        None => ExpectationResult::Passed,
+    };
+    let expected = match (expectation.at_least, expectation.at_most) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!(">= {least}"),
+        (None, Some(most)) => format!("<= {most}"),
+        (None, None) => String::new(),
     };
     Verdict {
         name: expectation.name.clone(),
         says: expectation.says.clone(),
-        passed,
+        passed: holds && outcome != ExpectationResult::NotHere,
         outcome,
         ours,
-        note: unfit.unwrap_or(note),
-        expected: expected(expectation),
+        note,
+        expected,
         theirs: expectation.theirs.clone(),
     }
 }
@@ -129,30 +129,34 @@ fn one(expectation: &Expectation, points: &[Point]) -> Verdict {
 /// Why an expectation says nothing on this machine, if it does not.
 fn unfit(expectation: &Expectation, points: &[Point]) -> Option<String> {
     let fails = |c: &&Condition| {
-        let found = ratios((&c.left, c.right.as_ref()), &expectation.for_each, points);
-        let fits = |(_, ratio): &(At, f64)| within((c.at_least, c.at_most), *ratio);
+        let found = ratios((&c.left, &c.right), &expectation.for_each, points);
+        let fits = |(_, ratio): &(At, f64)| margin((c.at_least, c.at_most), *ratio) >= 0.0;
         !found.is_ok_and(|found| !found.is_empty() && found.iter().all(fits))
     };
     let condition = expectation.judged_if.iter().find(fails)?;
     Some(format!("not judged here: {}", condition.otherwise))
 }
 
+/// How far a ratio is inside of both limits; below 0 it is outside.
+fn margin((least, most): (Option<f64>, Option<f64>), ratio: f64) -> f64 {
+    let above = least.map_or(f64::INFINITY, |least| ratio - least);
+    let below = most.map_or(f64::INFINITY, |most| most - ratio);
+    above.min(below)
+}
+
+/// The ratio that counts, what is said of it, and whether it holds.
 fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, String, bool) {
-    let holds = |ratio| within((expectation.at_least, expectation.at_most), ratio);
-    // How far inside; the least is the worst.
-    let margin = |ratio: f64| {
-        let above = expectation.at_least.map_or(f64::INFINITY, |l| ratio - l);
-        let below = expectation.at_most.map_or(f64::INFINITY, |m| m - ratio);
-        above.min(below)
-    };
+    let margin = |ratio| margin((expectation.at_least, expectation.at_most), ratio);
     let mut sorted: Vec<&(At, f64)> = ratios.iter().collect();
     sorted.sort_by(|a, b| margin(a.1).total_cmp(&margin(b.1)));
-    let at = match expectation.over {
+    let (place, ratio) = sorted[match expectation.over {
         Over::Each => 0,
         Over::Median => sorted.len() / 2,
-    };
-    let (place, ratio) = sorted[at];
-    let held = ratios.iter().filter(|(_, ratio)| holds(*ratio)).count();
+    }];
+    let held = ratios
+        .iter()
+        .filter(|(_, ratio)| margin(*ratio) >= 0.0)
+        .count();
     let mut note = match (expectation.over, place.is_empty()) {
         (_, true) => String::new(),
         (Over::Each, false) => format!("the worst, at {}", show(place)),
@@ -161,21 +165,17 @@ fn decide(expectation: &Expectation, ratios: &[(At, f64)]) -> (Option<f64>, Stri
     if ratios.len() > 1 {
         note = format!("{note}; {held} of {} hold", ratios.len());
     }
-    (Some(*ratio), note, holds(*ratio))
+    (Some(*ratio), note, margin(*ratio) >= 0.0)
 }
 
-fn within((least, most): (Option<f64>, Option<f64>), ratio: f64) -> bool {
-    least.is_none_or(|least| ratio >= least) && most.is_none_or(|most| ratio <= most)
-}
-
-/// For each combination of values of these axes.
+/// For each combination of values of these axes that was measured.
 fn ratios(
-    (left, right): (&Select, Option<&Select>),
+    (left, right): (&Select, &Option<Select>),
     for_each: &[String],
     points: &[Point],
 ) -> Result<Vec<(At, f64)>, String> {
     let mut ratios = Vec::new();
-    for at in combinations(for_each, points) {
+    for at in distinct(points.iter().map(|point| point.at_axes(for_each))) {
         let Some(left) = pick(left, &at, points)? else {
             continue;
         };
@@ -193,42 +193,20 @@ fn ratios(
     Ok(ratios)
 }
 
-/// Those that were measured.
-fn combinations(axes: &[String], points: &[Point]) -> Vec<At> {
-    let mut all: Vec<At> = Vec::new();
-    for point in points {
-        let of = |axis: &String| Some((axis.clone(), point.at.get(axis)?.clone()));
-        let at: At = axes.iter().filter_map(of).collect();
-        if !all.contains(&at) {
-            all.push(at);
-        }
-    }
-    all
-}
-
 fn pick(select: &Select, at: &At, points: &[Point]) -> Result<Option<f64>, String> {
-    let fits = |point: &&Point| {
-        let wanted = select.at.iter().chain(at.iter().filter(|(axis, _)| {
-            // What the selection says itself comes first.
-            !select.at.contains_key(*axis)
-        }));
-        let mut wanted = wanted;
-        wanted.all(|(axis, value)| point.at.get(axis) == Some(value))
-    };
-    let mut found: Vec<(&At, f64)> = points
-        .iter()
-        .filter(fits)
-        .filter_map(|point| {
-            let value = point.measured.series.get(&select.series)?;
-            Some((&point.at, value.median))
-        })
-        .collect();
+    // What the selection says itself comes first.
+    let mut wanted = at.clone();
+    wanted.extend(select.at.clone());
+    let fitting = points.iter().filter(|point| covers(&wanted, &point.at));
+    let found = fitting.filter_map(|point| {
+        let value = point.measured.series.get(&select.series)?;
+        Some((&point.at, value.median))
+    });
+    let mut found: Vec<(&At, f64)> = found.collect();
     found.sort_by(|a, b| order(a.0, b.0));
-    let values = || found.iter().map(|(_, value)| *value);
-    Ok(match (select.reduce, &found[..]) {
-        (_, []) => None,
-        (_, [(_, one)]) => Some(*one),
-        (None, _) => {
+    let mut values = found.iter().map(|(_, value)| *value);
+    Ok(match (select.reduce, found.len()) {
+        (None, 2..) => {
             return Err(format!(
                 "{} points fit '{}' at {}: say `reduce`, or more of `where` and `for_each`",
                 found.len(),
@@ -236,11 +214,11 @@ fn pick(select: &Select, at: &At, points: &[Point]) -> Result<Option<f64>, Strin
                 show(at)
             ));
         }
-        (Some(Reduce::Min), _) => values().reduce(f64::min),
-        (Some(Reduce::Max), _) => values().reduce(f64::max),
-        (Some(Reduce::Mean), _) => Some(values().sum::<f64>() / found.len() as f64),
-        (Some(Reduce::First), _) => values().next(),
-        (Some(Reduce::Last), _) => values().next_back(),
+        (Some(Reduce::Min), _) => values.reduce(f64::min),
+        (Some(Reduce::Max), _) => values.reduce(f64::max),
+        (Some(Reduce::Mean), n) if n > 0 => Some(values.sum::<f64>() / n as f64),
+        (Some(Reduce::Last), _) => values.next_back(),
+        _ => values.next(),
     })
 }
 
@@ -249,16 +227,6 @@ fn order(a: &At, b: &At) -> std::cmp::Ordering {
         let of = |value: &Scalar| (value.number().unwrap_or(0.0), value.to_string());
         at.values().map(of).collect()
     };
-    key(a)
-        .partial_cmp(&key(b))
-        .unwrap_or(std::cmp::Ordering::Equal)
-}
-
-fn expected(expectation: &Expectation) -> String {
-    match (expectation.at_least, expectation.at_most) {
-        (Some(least), Some(most)) => format!("{least} to {most}"),
-        (Some(least), None) => format!(">= {least}"),
-        (None, Some(most)) => format!("<= {most}"),
-        (None, None) => String::new(),
-    }
+    let order = key(a).partial_cmp(&key(b));
+    order.unwrap_or(std::cmp::Ordering::Equal)
 }

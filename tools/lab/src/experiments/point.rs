@@ -45,6 +45,12 @@ impl fmt::Display for Scalar {
 /// A place on all axes, by the axis' name.
 pub type At = BTreeMap<String, Scalar>;
 
+/// Whether `at` has the values that are wanted, on their axes.
+pub fn covers(wanted: &At, at: &At) -> bool {
+    let mut wanted = wanted.iter();
+    wanted.all(|(axis, value)| at.get(axis) == Some(value))
+}
+
 /// As people read it: `model=rtc, payload=64`.
 pub fn show(at: &At) -> String {
     let parts = at.iter().map(|(axis, value)| format!("{axis}={value}"));
@@ -98,15 +104,9 @@ impl Measured {
                 repeats: all.clone().map(|s| s.repeats).sum(),
             };
         }
-        let disturbed: Vec<&String> = attempts
-            .iter()
-            .filter_map(|a| a.disturbed.as_ref())
-            .collect();
-        let most = 2 * disturbed.len() > attempts.len();
-        all.disturbed = disturbed
-            .first()
-            .filter(|_| most)
-            .map(|why| why.to_string());
+        let disturbed = attempts.iter().filter_map(|a| a.disturbed.as_ref());
+        let most = 2 * disturbed.clone().count() > attempts.len();
+        all.disturbed = disturbed.take(usize::from(most)).next().cloned();
         all
     }
 

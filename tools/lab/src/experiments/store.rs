@@ -28,16 +28,13 @@ pub struct Made {
 impl Made {
     /// Why this is not what `wanted` asks for.
     fn differs(&self, wanted: &Self) -> Option<&'static str> {
-        let checks = [
-            (
-                self.experiment != wanted.experiment,
-                "the experiment changed",
-            ),
-            (self.machine != wanted.machine, "it is another machine"),
-            (self.binary != wanted.binary, "it is another program"),
-            (self.quick != wanted.quick, "one of both is --quick"),
-        ];
-        checks.iter().find(|(other, _)| *other).map(|(_, why)| *why)
+        Some(match self {
+            _ if self.experiment != wanted.experiment => "the experiment changed",
+            _ if self.machine != wanted.machine => "it is another machine",
+            _ if self.binary != wanted.binary => "it is another program",
+            _ if self.quick != wanted.quick => "one of both is --quick",
+            _ => return None,
+        })
     }
 }
 
@@ -59,6 +56,14 @@ pub struct Point {
 
 fn once() -> usize {
     1
+}
+
+impl Point {
+    /// Where it is on these axes.
+    pub fn at_axes(&self, axes: &[String]) -> At {
+        let of = |axis: &String| Some((axis.clone(), self.at.get(axis)?.clone()));
+        axes.iter().filter_map(of).collect()
+    }
 }
 
 /// What a folder says of a point.
@@ -169,17 +174,14 @@ fn key(at: &At) -> String {
 /// A hash of what decides about figures: runner, axes, what is held. Words and limits may change.
 pub fn hash_of_plan(experiment: &Experiment) -> String {
     let series: Vec<&str> = experiment.series.iter().map(|s| s.name.as_str()).collect();
-    let decides = (
-        &experiment.runner,
-        &experiment.held,
-        &experiment.held_quick,
-        series,
-    );
-    hash_of(
-        serde_json::to_string(&decides)
-            .unwrap_or_default()
-            .as_bytes(),
-    )
+    let Experiment {
+        runner,
+        held,
+        held_quick,
+        ..
+    } = experiment;
+    let decides = serde_json::to_string(&(runner, held, held_quick, series));
+    hash_of(decides.unwrap_or_default().as_bytes())
 }
 
 /// Beside it first, then in its place: a reader sees the old one or the new one, whole.

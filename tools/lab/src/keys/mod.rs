@@ -6,10 +6,9 @@
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-use crate::experiments::plan::{How, Kind, Series, Wrong};
+use crate::experiments::plan::{How, Series, Wrong, meant, unknown};
 use crate::experiments::{Experiment, Scalar};
 use serde::Deserialize;
-use sluice::config::suggest::closest;
 use std::sync::LazyLock;
 
 /// All runners.
@@ -133,10 +132,7 @@ fn runner(experiment: &Experiment) -> Result<&'static Runner, Wrong> {
     let asked = experiment.runner.as_deref().unwrap_or_default();
     let known: Vec<&str> = RUNNERS.iter().map(|runner| &runner.name[..]).collect();
     let found = RUNNERS.iter().find(|runner| runner.name == asked);
-    found.ok_or_else(|| {
-        let what = unknown("runner", asked, &known);
-        Wrong::at(&["runner:"], what)
-    })
+    found.ok_or_else(|| Wrong::at(&["runner:"], unknown("runner", asked, &known)))
 }
 
 impl Runner {
@@ -156,20 +152,18 @@ impl Runner {
             let what = format!("runner '{}' {what}", self.name);
             Err(Wrong::at(&["runner:"], what))
         };
-        for key in self.keys.iter().filter(|key| key.needed) {
-            if !has(&key.name) {
-                let (name, says) = (&key.name, key.takes.says());
-                return wrong(format!(
-                    "needs '{name}' ({says}), as an axis or under `held`"
-                ));
-            }
+        let mut needed = self.keys.iter().filter(|key| key.needed);
+        if let Some(Key { name, takes, .. }) = needed.find(|key| !has(&key.name)) {
+            let says = takes.says();
+            return wrong(format!(
+                "needs '{name}' ({says}), as an axis or under `held`"
+            ));
         }
-        for [one, other] in &self.either {
-            if !has(one) && !has(other) {
-                return wrong(format!(
-                    "needs '{one}' or '{other}', as an axis or under `held`"
-                ));
-            }
+        let mut either = self.either.iter();
+        if let Some([one, other]) = either.find(|pair| !pair.iter().any(|name| has(name))) {
+            return wrong(format!(
+                "needs '{one}' or '{other}', as an axis or under `held`"
+            ));
         }
         if self.either.is_empty() {
             return Ok(());
@@ -204,8 +198,8 @@ impl Runner {
                 return wrong(format!("'{name}': expected how: {says}"));
             }
         }
-        let of_points = |kind: Kind| matches!(kind, Kind::Timeline | Kind::Distribution);
-        for plot in experiment.plots.iter().filter(|plot| of_points(plot.kind)) {
+        let plots = experiment.plots.iter();
+        for plot in plots.filter(|plot| plot.kind.has_curves()) {
             let lost = plot.y.iter().find(|y| !self.curves.contains(y));
             if let Some(y) = lost {
                 let what = unknown("curve", y, &refs(&self.curves));
@@ -251,26 +245,8 @@ fn values<'e>(experiment: &'e Experiment, name: &str) -> Vec<&'e Scalar> {
     axis.into_iter().flatten().chain(held).collect()
 }
 
-fn unknown(kind: &str, got: &str, known: &[&str]) -> String {
-    let meant = match meant(got, known) {
-        Some(name) => format!(" (did you mean '{name}'?)"),
-        None => String::new(),
-    };
-    let expected = match known {
-        [] => "none".to_owned(),
-        known => format!("one of {}", known.join(", ")),
-    };
-    format!("unknown {kind} '{got}'{meant}; expected {expected}")
-}
-
 fn refs(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
-}
-
-/// A slip of letters, or of their case.
-fn meant<'k>(got: &str, known: &[&'k str]) -> Option<&'k str> {
-    let same = known.iter().find(|name| name.eq_ignore_ascii_case(got));
-    same.copied().or_else(|| closest(got, known))
 }
 
 /// As it has to be written: numbers and plain words as they are.

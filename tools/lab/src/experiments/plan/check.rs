@@ -1,7 +1,8 @@
 //! Semantic checks of an experiment plan: unknown names, missing limits.
 
-use super::{Condition, Expectation, Experiment, Kind, Plot, Select, Status};
+use super::{Axis, Condition, Expectation, Experiment, Plot, Status};
 use crate::experiments::point::{At, Scalar};
+use sluice::config::suggest::closest;
 
 /// What is wrong in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,10 +18,6 @@ impl Wrong {
     pub fn at(near: &[&str], what: String) -> Self {
         let near = near.iter().map(|words| (*words).to_owned()).collect();
         Self { what, near }
-    }
-
-    fn new<T>(near: &str, what: String) -> Result<T, Self> {
-        Err(Self::at(&[near], what))
     }
 
     /// The line, from 1, as far as the way to it is found.
@@ -48,138 +45,153 @@ fn stands(words: &str, line: &str) -> bool {
     is_said && line.match_indices(words).any(|(at, _)| whole(at))
 }
 
-/// As it stands in a file.
-fn named(name: &str) -> String {
-    format!("name: {name}")
+/// What is said of a name that is none of those that are known: the one that was meant, perhaps, by a slip
+/// of letters or of their case.
+pub fn unknown(kind: &str, got: &str, known: &[&str]) -> String {
+    let meant = meant(got, known).map(|name| format!(" (did you mean '{name}'?)"));
+    let expected = match known {
+        [] => "none".to_owned(),
+        known => format!("one of {}", known.join(", ")),
+    };
+    let meant = meant.unwrap_or_default();
+    format!("unknown {kind} '{got}'{meant}; expected {expected}")
+}
+
+pub fn meant<'k>(got: &str, known: &[&'k str]) -> Option<&'k str> {
+    let same = known.iter().find(|name| name.eq_ignore_ascii_case(got));
+    same.copied().or_else(|| closest(got, known))
 }
 
 /// The first problem, if any.
 pub fn sound(experiment: &Experiment) -> Result<(), Wrong> {
+    let wrong = |near: &str, what: &str| Err(Wrong::at(&[near], what.to_owned()));
     let name = &experiment.name;
     let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(is_fine) {
         let what = format!("name: got '{name}'; expected lower-case letters, digits and '-'");
-        return Wrong::new("name:", what);
+        return wrong("name:", &what);
     }
     match experiment.status {
         Status::NotYet if experiment.cannot.is_empty() => {
-            let what = "status: not_yet needs a line under `cannot` that says why".to_owned();
-            Wrong::new("status:", what)
+            let what = "status: not_yet needs a line under `cannot` that says why";
+            return wrong("status:", what);
         }
-        Status::NotYet => Ok(()),
-        Status::Runs => runs(experiment),
+        Status::NotYet => return Ok(()),
+        Status::Runs => {}
     }
-}
-
-fn runs(experiment: &Experiment) -> Result<(), Wrong> {
     if experiment.runner.is_none() {
-        let what = "an experiment that runs needs a `runner`".to_owned();
-        return Wrong::new("status:", what);
+        return wrong("status:", "an experiment that runs needs a `runner`");
     }
     if experiment.series.is_empty() {
-        return Wrong::new("name:", "nothing is measured: `series` is empty".to_owned());
+        return wrong("name:", "nothing is measured: `series` is empty");
     }
-    for axis in &experiment.axes {
-        let is_number = |value: &Scalar| value.number().is_some();
-        let numbers = axis.values.iter().filter(|v| is_number(v)).count();
-        let all = axis.values.iter().chain(&axis.quick);
-        if numbers != 0 && !all.clone().all(is_number) || axis.values.is_empty() {
-            let what = format!("axis '{}': expected numbers or names, not both", axis.name);
-            return Wrong::new(&named(&axis.name), what);
-        }
-        let unknown = axis.quick.iter().find(|value| !axis.values.contains(value));
-        if let Some(value) = unknown {
-            let what = format!("axis '{}': quick has {value}, values have not", axis.name);
-            return Wrong::new("quick:", what);
-        }
+    experiment.axes.iter().try_for_each(axis)?;
+    for e in &experiment.expectations {
+        Part::of(experiment, "expectation", &e.name).expectation(e)?;
     }
-    let mut expectations = experiment.expectations.iter();
-    expectations.try_for_each(|e| expectation(experiment, e))?;
-    experiment
-        .plots
-        .iter()
-        .try_for_each(|p| plot(experiment, p))
+    for p in &experiment.plots {
+        Part::of(experiment, "plot", &p.name).plot(p)?;
+    }
+    Ok(())
 }
 
-fn expectation(experiment: &Experiment, expectation: &Expectation) -> Result<(), Wrong> {
-    let name = &expectation.name;
-    if expectation.at_least.is_none() && expectation.at_most.is_none() {
-        let what = format!("expectation '{name}': needs `at_least` or `at_most`");
-        return Wrong::new(&named(name), what);
+fn axis(axis: &Axis) -> Result<(), Wrong> {
+    let is_number = |value: &Scalar| value.number().is_some();
+    let mut all = axis.values.iter().chain(&axis.quick);
+    let numbers = axis.values.iter().any(is_number);
+    let name = &axis.name;
+    if axis.values.is_empty() || numbers && !all.all(is_number) {
+        let what = format!("axis '{name}': expected numbers or names, not both");
+        return Err(Wrong::at(&[&format!("name: {name}")], what));
     }
-    let conditions = &expectation.judged_if;
-    let boundless = |c: &Condition| c.at_least.is_none() && c.at_most.is_none();
-    if conditions.iter().any(boundless) {
-        let what = format!("expectation '{name}': `judged_if` needs `at_least` or `at_most`");
-        return Wrong::new(&named(name), what);
-    }
-    let of_conditions = conditions
-        .iter()
-        .flat_map(|c| std::iter::once(&c.left).chain(&c.right));
-    let selects = std::iter::once(&expectation.left).chain(&expectation.right);
-    let selects = selects.chain(of_conditions);
-    for Select { series, at, .. } in selects {
-        if experiment.series(series).is_none() {
-            return Wrong::new(&named(name), unknown(experiment, name, series));
-        }
-        places(experiment, name, at)?;
-    }
-    let mut axes = expectation.for_each.iter();
-    match axes.find(|axis| experiment.axis(axis).is_none()) {
+    match axis.quick.iter().find(|v| !axis.values.contains(v)) {
         None => Ok(()),
-        Some(axis) => {
-            let what = format!("expectation '{name}': there is no axis '{axis}'");
-            Wrong::new(&named(name), what)
+        Some(value) => {
+            let what = format!("axis '{name}': quick has {value}, values have not");
+            Err(Wrong::at(&["quick:"], what))
         }
     }
 }
 
-fn unknown(experiment: &Experiment, name: &str, series: &str) -> String {
-    let known: Vec<&str> = experiment.series.iter().map(|s| s.name.as_str()).collect();
-    let known = known.join(", ");
-    format!("'{name}': there is no series '{series}'; expected one of {known}")
+/// An expectation or a plot, which names series, axes and their values.
+struct Part<'a> {
+    experiment: &'a Experiment,
+    kind: &'static str,
+    name: &'a str,
 }
 
-fn places(experiment: &Experiment, name: &str, at: &At) -> Result<(), Wrong> {
-    at.iter().try_for_each(|(axis, value)| {
-        let known = experiment.axis(axis);
-        if known.is_some_and(|axis| axis.values.contains(value)) {
-            return Ok(());
+impl<'a> Part<'a> {
+    fn of(experiment: &'a Experiment, kind: &'static str, name: &'a str) -> Self {
+        Self {
+            experiment,
+            kind,
+            name,
         }
-        let what = match known {
-            None => format!("'{name}': there is no axis '{axis}'"),
-            Some(_) => format!("'{name}': axis '{axis}' has no value {value}"),
-        };
-        Wrong::new(&named(name), what)
-    })
-}
+    }
 
-fn plot(experiment: &Experiment, plot: &Plot) -> Result<(), Wrong> {
-    let name = &plot.name;
-    if plot.y.is_empty() {
-        return Wrong::new(&named(name), format!("plot '{name}': `y` is empty"));
+    fn wrong<T>(&self, what: &str) -> Result<T, Wrong> {
+        let Self { kind, name, .. } = self;
+        let what = format!("{kind} '{name}': {what}");
+        Err(Wrong::at(&[&format!("name: {name}")], what))
     }
-    let lost = plot.by.iter().find(|axis| experiment.axis(axis).is_none());
-    if let Some(axis) = lost {
-        return Wrong::new(
-            &named(name),
-            format!("plot '{name}': there is no axis '{axis}'"),
-        );
+
+    fn axis(&self, name: &str) -> Result<&'a Axis, Wrong> {
+        let axes = &self.experiment.axes;
+        let known: Vec<&str> = axes.iter().map(|axis| &axis.name[..]).collect();
+        let found = self.experiment.axis(name).map(Ok);
+        found.unwrap_or_else(|| self.wrong(&unknown("axis", name, &known)))
     }
-    if matches!(plot.kind, Kind::Timeline | Kind::Distribution) {
-        let what = format!("plot '{name}': `y_says` needs a line for each of `y`");
-        return match plot.y_says.len() == plot.y.len() {
+
+    fn axes(&self, names: &[String]) -> Result<(), Wrong> {
+        names.iter().try_for_each(|name| self.axis(name).map(drop))
+    }
+
+    fn series(&self, name: &str) -> Result<(), Wrong> {
+        let series = &self.experiment.series;
+        let known: Vec<&str> = series.iter().map(|series| &series.name[..]).collect();
+        match known.contains(&name) {
             true => Ok(()),
-            false => Wrong::new(&named(name), what),
-        };
+            false => self.wrong(&unknown("series", name, &known)),
+        }
     }
-    if experiment.axis(&plot.x).is_none() {
-        let what = format!("plot '{name}': there is no axis '{}'", plot.x);
-        return Wrong::new(&named(name), what);
+
+    fn places(&self, at: &At) -> Result<(), Wrong> {
+        at.iter().try_for_each(
+            |(axis, value)| match self.axis(axis)?.values.contains(value) {
+                true => Ok(()),
+                false => self.wrong(&format!("axis '{axis}' has no value {value}")),
+            },
+        )
     }
-    let unknown_series = plot.y.iter().find(|y| experiment.series(y).is_none());
-    if let Some(series) = unknown_series {
-        return Wrong::new(&named(name), unknown(experiment, name, series));
+
+    fn expectation(&self, expectation: &Expectation) -> Result<(), Wrong> {
+        if expectation.at_least.is_none() && expectation.at_most.is_none() {
+            return self.wrong("needs `at_least` or `at_most`");
+        }
+        let boundless = |c: &Condition| c.at_least.is_none() && c.at_most.is_none();
+        if expectation.judged_if.iter().any(boundless) {
+            return self.wrong("`judged_if` needs `at_least` or `at_most`");
+        }
+        for select in expectation.selects() {
+            self.series(&select.series)?;
+            self.places(&select.at)?;
+        }
+        self.axes(&expectation.for_each)
     }
-    places(experiment, name, &plot.at)
+
+    fn plot(&self, plot: &Plot) -> Result<(), Wrong> {
+        if plot.y.is_empty() {
+            return self.wrong("`y` is empty");
+        }
+        self.axes(&plot.by)?;
+        self.places(&plot.at)?;
+        if !plot.kind.has_curves() {
+            self.axis(&plot.x)?;
+            return plot.y.iter().try_for_each(|y| self.series(y));
+        }
+        match plot.y_says.len() == plot.y.len() {
+            true => Ok(()),
+            false => self.wrong("`y_says` needs a line for each of `y`"),
+        }
+    }
 }

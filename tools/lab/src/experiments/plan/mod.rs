@@ -7,7 +7,7 @@ use crate::experiments::point::{At, Scalar};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use check::Wrong;
+pub use check::{Wrong, meant, unknown};
 pub use read::{Bad, Fits, from_folder, from_text};
 pub use read::{embedded, embedded_files};
 
@@ -15,9 +15,7 @@ pub use read::{embedded, embedded_files};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// As in `sluice lab run NAME`.
     pub name: String,
-    /// What it is about, in one line.
     pub title: String,
     /// Where it comes from.
     pub paper: Paper,
@@ -29,13 +27,11 @@ pub struct Experiment {
     /// What is varied: all combinations are measured, the last axis fastest.
     #[serde(default)]
     pub axes: Vec<Axis>,
-    /// What is held.
     #[serde(default)]
     pub held: BTreeMap<String, Scalar>,
     /// What is held otherwise with `--quick`.
     #[serde(default)]
     pub held_quick: BTreeMap<String, Scalar>,
-    /// What is measured.
     #[serde(default)]
     pub series: Vec<Series>,
     /// The paper's figures.
@@ -44,7 +40,6 @@ pub struct Experiment {
     /// Orderings and ratios that have to hold.
     #[serde(default)]
     pub expectations: Vec<Expectation>,
-    /// What is drawn.
     #[serde(default)]
     pub plots: Vec<Plot>,
     /// What really carries the packets, and what is modelled or in virtual time.
@@ -64,7 +59,6 @@ pub struct Experiment {
 pub struct Paper {
     /// `A` to `E`, or a name of the user's.
     pub system: String,
-    /// Authors, year, title.
     pub reference: String,
     /// Which figure, table or section.
     pub figure: String,
@@ -74,7 +68,6 @@ pub struct Paper {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It can.
     Runs,
     /// It needs parts that do not exist; `cannot` says which. Never counted as passed.
     NotYet,
@@ -86,9 +79,7 @@ pub enum Status {
 pub struct Axis {
     /// As points and series name it.
     pub name: String,
-    /// What it is, for people.
     pub says: String,
-    /// Of its numbers.
     #[serde(default)]
     pub unit: String,
     /// All values, numbers or names.
@@ -104,9 +95,7 @@ pub struct Axis {
 pub struct Series {
     /// As results name it.
     pub name: String,
-    /// What it is, for people.
     pub says: String,
-    /// Of its numbers.
     #[serde(default)]
     pub unit: String,
     /// How it comes about.
@@ -140,7 +129,6 @@ impl How {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Theirs {
-    /// What it is.
     pub says: String,
     /// As printed, with its unit.
     pub value: String,
@@ -155,11 +143,9 @@ pub struct Theirs {
 pub struct Expectation {
     /// Short, for reports and scripts.
     pub name: String,
-    /// In words.
     pub says: String,
     /// What is judged.
     pub left: Select,
-    /// By what it is divided.
     #[serde(default)]
     pub right: Option<Select>,
     /// Judged for each combination of values of these axes.
@@ -168,10 +154,8 @@ pub struct Expectation {
     /// Whether each combination has to hold, or their median.
     #[serde(default)]
     pub over: Over,
-    /// The least that holds.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// The most that holds.
     #[serde(default)]
     pub at_most: Option<f64>,
     /// What has to be so on this machine, and in this run, for the expectation to say anything.
@@ -189,13 +173,11 @@ pub struct Expectation {
 pub struct Condition {
     /// What is looked at.
     pub left: Select,
-    /// By what it is divided.
     #[serde(default)]
     pub right: Option<Select>,
     /// The least with which the expectation is judged, for each of its combinations.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// The most.
     #[serde(default)]
     pub at_most: Option<f64>,
     /// Why it is not judged otherwise, in words.
@@ -206,7 +188,6 @@ pub struct Condition {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// All of them.
     #[default]
     Each,
     /// The one in the middle.
@@ -231,11 +212,8 @@ pub struct Select {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// The least.
     Min,
-    /// The greatest.
     Max,
-    /// Their mean.
     Mean,
     /// Of the least place on its axes.
     First,
@@ -251,7 +229,6 @@ pub struct Plot {
     pub name: String,
     /// Above it.
     pub title: String,
-    /// What kind.
     pub kind: Kind,
     /// The axis along x; of timelines and distributions: what stands there.
     pub x: String,
@@ -263,10 +240,8 @@ pub struct Plot {
     /// Only where these axes have these values.
     #[serde(default, rename = "where")]
     pub at: At,
-    /// Logarithmic x.
     #[serde(default)]
     pub log_x: bool,
-    /// Logarithmic y.
     #[serde(default)]
     pub log_y: bool,
     /// What stands at y, of timelines and distributions; one for each of `y`.
@@ -286,6 +261,23 @@ pub enum Kind {
     Timeline,
     /// The share of values below each.
     Distribution,
+}
+
+impl Kind {
+    /// Whether it shows curves that a point has, and no series.
+    pub fn has_curves(self) -> bool {
+        matches!(self, Self::Timeline | Self::Distribution)
+    }
+}
+
+impl Expectation {
+    /// All that it looks at.
+    pub fn selects(&self) -> impl Iterator<Item = &Select> {
+        let conditions = self.judged_if.iter();
+        let conditions = conditions.flat_map(|c| std::iter::once(&c.left).chain(&c.right));
+        let own = std::iter::once(&self.left).chain(&self.right);
+        own.chain(conditions)
+    }
 }
 
 impl Experiment {

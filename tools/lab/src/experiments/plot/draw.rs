@@ -1,185 +1,317 @@
-//! SVG rendering of a figure.
+//! SVG drawing of a figure.
 //!
 //! Labels stand outside of the curves: the title above, the legend at the right, moments of
 //! timelines in a strip of their own.
 
-use super::Blot;
-use super::figure::{Figure, Panel};
-use super::lines::{draw_bars, draw_curve, draw_legend, draw_marks, rows};
-use super::ticks::Scale;
-use plotters::coord::Shift;
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use super::figure::{Curve, Figure, Panel};
+use super::scale::Scale;
+use std::fmt::Write;
 
-const WIDTH: u32 = 960;
-const TITLE: u32 = 44;
-const PANEL: u32 = 318;
+const WIDTH: f64 = 960.0;
+const TITLE: f64 = 44.0;
+const PANEL: f64 = 318.0;
 /// What a panel shows, in a line of its own above it: words of any length fit there.
-const HEAD: u32 = 22;
-pub(super) const STRIP: u32 = 20;
-/// Between what stands at one panel's x and the next panel's words.
-const APART: u32 = 12;
+const HEAD: f64 = 22.0;
+/// A row of words for moments.
+const STRIP: f64 = 20.0;
+/// Moments whose words have a row each.
+const ROWS: usize = 4;
+/// From a panel's edges to its frame, where numbers stand at the left and below.
+const LEFT: f64 = 68.0;
+const RIGHT: f64 = 18.0;
+const BELOW: f64 = 58.0;
+/// Where titles begin.
+const MARGIN: f64 = 16.0;
 /// The font's size, and what a letter takes at the most, in pixels.
-pub(super) const FONT: u32 = 13;
-pub(super) const LETTER: u32 = 8;
+const FONT: f64 = 13.0;
+const LETTER: f64 = 8.0;
 const NUMBERS_X: usize = 12;
 const NUMBERS_Y: usize = 6;
-pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
-pub(super) const LIGHT: RGBColor = RGBColor(225, 225, 225);
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+/// Marks of curves at the same place stand so many pixels beside each other.
+const BESIDE: f64 = 5.0;
 
-/// An axis with numbers where we want them.
-pub(super) struct Axis {
-    from: f64,
-    to: f64,
-    at: Vec<f64>,
+/// Colours that people who see fewer of them can tell apart (Okabe and Ito).
+const COLOURS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000", "#8c8c3c",
+];
+/// Dash and gap in pixels of the first curve, the second, and so on: those drawn later let the earlier
+/// ones be seen. The first is whole.
+const DASHES: [&str; 4] = ["none", "10 7", "3 6", "16 12"];
+
+type Place = (f64, f64);
+
+fn colour(of: usize) -> &'static str {
+    COLOURS[of % COLOURS.len()]
 }
 
-impl Axis {
-    fn of(scale: &Scale) -> Self {
-        Self {
-            from: scale.from,
-            to: scale.to,
-            at: scale.at.clone(),
-        }
+/// A thick line in the colour of a curve.
+fn stroke(of: usize, width: u32) -> String {
+    format!(
+        "fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"",
+        colour(of)
+    )
+}
+
+fn dashed(of: usize) -> String {
+    let dashes = DASHES[of % DASHES.len()];
+    format!("{} stroke-dasharray=\"{dashes}\"", stroke(of, 2))
+}
+
+fn filled(of: usize) -> String {
+    format!("fill=\"{}\"", colour(of))
+}
+
+/// The corners of a curve's mark around its place: circle, triangle, square, diamond.
+fn mark(of: usize, (x, y): Place) -> Vec<Place> {
+    let around = |count: u32, turned: f64, far: f64| {
+        let at = move |n: u32| {
+            let angle = (turned + f64::from(n) / f64::from(count)) * std::f64::consts::TAU;
+            (x + far * angle.cos(), y + far * angle.sin())
+        };
+        (0..count).map(at).collect()
+    };
+    match of % 4 {
+        0 => around(16, 0.0, 4.5),
+        1 => around(3, -0.25, 6.5),
+        2 => around(4, 0.125, 6.0),
+        _ => around(4, -0.25, 6.5),
     }
 }
 
-impl Ranged for Axis {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
+/// The text of the picture.
+struct Svg(String);
 
-    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
-        let share = (value - self.from) / (self.to - self.from);
-        first + (share * f64::from(last - first)).round() as i32
+impl Svg {
+    fn shape(&mut self, kind: &str, points: &[Place], look: &str) {
+        let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points = points.collect::<Vec<_>>().join(" ");
+        let _ = writeln!(self.0, "<{kind} points=\"{points}\" {look}/>");
     }
 
-    fn key_points<H: KeyPointHint>(&self, hint: H) -> Vec<f64> {
-        // Small steps between are drawn as nothing.
-        if hint.weight().allow_light_points() {
-            vec![]
-        } else {
-            self.at.clone()
+    fn line(&mut self, points: &[Place], look: &str) {
+        self.shape("polyline", points, look);
+    }
+
+    fn area(&mut self, corners: &[Place], look: &str) {
+        self.shape("polygon", corners, look);
+    }
+
+    /// From the least to the greatest, with a stroke at each end.
+    fn spread(&mut self, x: f64, [low, high]: [f64; 2], look: &str) {
+        self.line(&[(x, low), (x, high)], look);
+        for y in [low, high] {
+            self.line(&[(x - 4.0, y), (x + 4.0, y)], look);
         }
     }
 
-    fn range(&self) -> std::ops::Range<f64> {
-        self.from..self.to
+    /// Around the height of its place; it begins there, ends there, or has its middle there.
+    fn text(&mut self, (x, y): Place, anchor: &str, words: &str) {
+        self.words((x, y), anchor, "", words);
+    }
+
+    fn words(&mut self, (x, y): Place, anchor: &str, look: &str, words: &str) {
+        let (y, words) = (y + 0.35 * FONT, crate::experiments::report::escape(words));
+        let _ = writeln!(
+            self.0,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {look}>{words}</text>"
+        );
     }
 }
 
 /// Draws it.
-pub fn svg(figure: &Figure) -> Result<String, Blot> {
-    let mut text = String::new();
-    let strip = STRIP * rows(figure);
-    let height = TITLE + strip + PANEL * figure.panels.len() as u32;
-    {
-        let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-        all(&root, figure, strip).map_err(|why| Blot::Refused(why.to_string()))?;
-        root.present()
-            .map_err(|why| Blot::Refused(why.to_string()))?;
+pub fn svg(figure: &Figure) -> String {
+    let strip = STRIP * rows(figure) as f64;
+    let height = TITLE + strip + PANEL * figure.panels.len() as f64;
+    let mut svg = Svg(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 \
+         {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"{FONT}\">\n<rect width=\"100%\" \
+         height=\"100%\" fill=\"#fff\"/>\n"
+    ));
+    let bold = "font-size=\"17\" font-weight=\"bold\"";
+    svg.words((MARGIN, TITLE / 2.0), "start", bold, &figure.title);
+    let longest = figure.legend.iter().map(String::len).max().unwrap_or(0);
+    let legend_width = match longest {
+        0 => MARGIN,
+        longest => (50.0 + LETTER * longest as f64).min(WIDTH / 3.0),
+    };
+    let right = WIDTH - legend_width;
+    let x = along(figure);
+    for (n, panel) in figure.panels.iter().enumerate() {
+        let top = TITLE + strip + PANEL * n as f64;
+        svg.text((MARGIN, top + HEAD / 2.0), "start", &panel.y_says);
+        let ys = panel.curves.iter().flat_map(|c| &c.places);
+        let ys: Vec<f64> = ys.flat_map(|place| [place.y.min, place.y.max]).collect();
+        let frame = Frame {
+            x: &x,
+            y: &Scale::of(&ys, panel.log_y, true, NUMBERS_Y),
+            xs: [LEFT, right - RIGHT],
+            ys: [top + HEAD + 10.0, top + PANEL - BELOW],
+        };
+        frame.axes(&mut svg, &figure.x_says);
+        frame.marks(&mut svg, figure, n == 0);
+        frame.curves(&mut svg, figure, panel);
     }
-    Ok(text)
+    legend(&mut svg, figure, (right, TITLE + strip));
+    svg.0 + "</svg>\n"
 }
 
-pub(super) type Done = Result<(), Box<dyn std::error::Error>>;
-
-fn all(root: &Area<'_>, figure: &Figure, strip: u32) -> Done {
-    root.fill(&WHITE)?;
-    let (title, rest) = root.split_vertically(TITLE);
-    let bold = ("sans-serif", FONT + 4).into_font().style(FontStyle::Bold);
-    let style = TextStyle::from(bold).pos(Pos::new(HPos::Left, VPos::Center));
-    title.draw(&Text::new(
-        figure.title.clone(),
-        (16, TITLE as i32 / 2),
-        style,
-    ))?;
-    let longest = figure.legend.iter().map(String::len).max().unwrap_or(0) as u32;
-    let legend_width = if longest == 0 {
-        16
-    } else {
-        50 + LETTER * longest
-    };
-    let (charts, legend) = rest.split_horizontally(WIDTH - legend_width.min(WIDTH / 3));
-    let (marks, charts) = charts.split_vertically(strip);
-    let xs = figure
-        .panels
-        .iter()
-        .flat_map(|p| &p.curves)
-        .flat_map(|c| &c.places);
-    let xs: Vec<f64> = xs.map(|place| place.x).collect();
-    let mut curves = figure.panels.iter().flat_map(|p| &p.curves);
-    let has_dots = curves.any(|curve| curve.dots);
-    let x = match figure.names.len() {
-        0 if has_dots => Scale::of(&xs, figure.log_x, false, NUMBERS_X).with_room(),
-        0 => Scale::of(&xs, figure.log_x, false, NUMBERS_X),
-        _ => Scale::of(&[0.0, 1.0], false, true, 2),
-    };
-    let areas = charts.split_evenly((figure.panels.len(), 1));
-    for (n, (area, panel)) in areas.iter().zip(&figure.panels).enumerate() {
-        // Words for moments stand once, above the first panel.
-        let words = (n == 0).then_some(&marks);
-        one(area, words, figure, panel, &x)?;
+/// The axis that all panels have.
+fn along(figure: &Figure) -> Scale {
+    if !figure.names.is_empty() {
+        return Scale::of_names(&figure.names);
     }
-    draw_legend(&legend, figure)
+    let curves = || figure.panels.iter().flat_map(|p| &p.curves);
+    let places = curves().flat_map(|c| &c.places);
+    let xs: Vec<f64> = places.map(|place| place.x).collect();
+    let scale = Scale::of(&xs, figure.log_x, false, NUMBERS_X);
+    match curves().any(|curve| curve.dots) {
+        true => scale.with_room(),
+        false => scale,
+    }
 }
 
-fn one(
-    area: &Area<'_>,
-    strip: Option<&Area<'_>>,
-    figure: &Figure,
-    panel: &Panel,
-    x: &Scale,
-) -> Done {
-    let ys = panel.curves.iter().flat_map(|c| &c.places);
-    let ys: Vec<f64> = ys.flat_map(|place| [place.y.min, place.y.max]).collect();
-    let y = Scale::of(&ys, panel.log_y, true, NUMBERS_Y);
-    let names = figure.names.len() as f64;
-    let along = match figure.names.is_empty() {
-        true => Axis::of(x),
-        false => Axis {
-            from: 0.0,
-            to: names,
-            at: (0..figure.names.len()).map(|n| n as f64 + 0.5).collect(),
-        },
-    };
-    let (head, area) = area.split_vertically(HEAD);
-    let says = TextStyle::from(("sans-serif", FONT).into_font());
-    let says = says.pos(Pos::new(HPos::Left, VPos::Center));
-    let place = (16, HEAD as i32 / 2);
-    head.draw(&Text::new(panel.y_says.clone(), place, says))?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin_left(10)
-        .margin_right(18)
-        .margin_top(10)
-        .margin_bottom(APART)
-        .x_label_area_size(46)
-        .y_label_area_size(58)
-        .build_cartesian_2d(along, Axis::of(&y))?;
-    let x_label = |at: &f64| match figure.names.get(*at as usize) {
-        Some(name) if !figure.names.is_empty() => name.clone(),
-        _ => x.label(*at),
-    };
-    let text = ("sans-serif", FONT).into_font();
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(LIGHT)
-        .axis_style(GREY)
-        .x_desc(figure.x_says.clone())
-        .x_label_formatter(&x_label)
-        .y_label_formatter(&|at| y.label(*at))
-        .label_style(text.clone())
-        .axis_desc_style(text)
-        .draw()?;
-    draw_marks(&mut chart, strip, figure, (x, &y))?;
-    for curve in &panel.curves {
-        match figure.names.is_empty() {
-            true => draw_curve(&mut chart, curve, figure.legend.len(), (x, &y))?,
-            false => draw_bars(&mut chart, curve, figure.legend.len(), &y)?,
+/// One pair of axes, and where its edges are.
+struct Frame<'a> {
+    x: &'a Scale,
+    y: &'a Scale,
+    xs: [f64; 2],
+    ys: [f64; 2],
+}
+
+impl Frame<'_> {
+    fn x(&self, place: f64) -> f64 {
+        let [left, right] = self.xs;
+        left + self.x.share(place) * (right - left)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let [top, bottom] = self.ys;
+        bottom - self.y.share(self.y.place(value)) * (bottom - top)
+    }
+
+    fn axes(&self, svg: &mut Svg, x_says: &str) {
+        let (light, grey) = ("stroke=\"#e1e1e1\"", "fill=\"none\" stroke=\"#6e6e6e\"");
+        let ([left, right], [top, bottom]) = (self.xs, self.ys);
+        for (at, label) in &self.x.labels {
+            let x = self.x(*at);
+            svg.line(&[(x, top), (x, bottom)], light);
+            svg.text((x, bottom + 14.0), "middle", label);
+        }
+        for (at, label) in &self.y.labels {
+            let y = bottom - self.y.share(*at) * (bottom - top);
+            svg.line(&[(left, y), (right, y)], light);
+            svg.text((left - 6.0, y), "end", label);
+        }
+        svg.line(&[(left, top), (left, bottom), (right, bottom)], grey);
+        let middle = f64::midpoint(left, right);
+        svg.text((middle, bottom + 36.0), "middle", x_says);
+    }
+
+    fn curves(&self, svg: &mut Svg, figure: &Figure, panel: &Panel) {
+        for curve in &panel.curves {
+            match figure.names.is_empty() {
+                true => self.curve(svg, curve, figure.legend.len()),
+                false => self.bars(svg, curve, figure.legend.len()),
+            }
         }
     }
-    Ok(())
+
+    /// One of `all`.
+    fn curve(&self, svg: &mut Svg, curve: &Curve, all: usize) {
+        let beside = match curve.dots {
+            true => BESIDE * (curve.of as f64 - (all as f64 - 1.0) / 2.0),
+            false => 0.0,
+        };
+        let places = curve.places.iter();
+        let x = |at: f64| self.x(self.x.place(at)) + beside;
+        let line: Vec<Place> = places
+            .clone()
+            .map(|p| (x(p.x), self.y(p.y.median)))
+            .collect();
+        svg.line(&line, &dashed(curve.of));
+        for (at, place) in line.into_iter().zip(places).filter(|_| curve.dots) {
+            let ends = [place.y.min, place.y.max].map(|y| self.y(y));
+            svg.spread(at.0, ends, &stroke(curve.of, 1));
+            svg.area(&mark(curve.of, at), &filled(curve.of));
+        }
+    }
+
+    /// Bars of one of `all` colours.
+    fn bars(&self, svg: &mut Svg, curve: &Curve, all: usize) {
+        let width = 0.7 / all.max(1) as f64;
+        let look = format!("{} fill-opacity=\"0.75\"", filled(curve.of));
+        let bottom = self.ys[1];
+        for place in &curve.places {
+            // In the middle of its share of the width.
+            let left = place.x + 0.15 + width * (curve.of as f64 + 0.05);
+            let [from, middle, to] = [0.0, 0.45, 0.9].map(|share| self.x(left + share * width));
+            let top = self.y(place.y.median);
+            svg.area(
+                &[(from, bottom), (from, top), (to, top), (to, bottom)],
+                &look,
+            );
+            let ends = [place.y.min, place.y.max].map(|y| self.y(y));
+            svg.spread(middle, ends, "stroke=\"#000\"");
+        }
+    }
+
+    /// Lines for moments and, where it is asked for, words above the frame.
+    fn marks(&self, svg: &mut Svg, figure: &Figure, with_words: bool) {
+        let row = |n: usize| TITLE + STRIP * (n as f64 + 0.5);
+        let (mut free, mut moments) = (f64::MIN, 0);
+        let seen = |at: f64| (0.0..=1.0).contains(&self.x.share(self.x.place(at)));
+        for mark in figure.marks.iter().filter(|mark| seen(mark.at)) {
+            let x = self.x(self.x.place(mark.at));
+            let line = self.ys.map(|y| (x, y));
+            let look = match mark.is_step {
+                true => "stroke=\"#999\" stroke-dasharray=\"2 5\"",
+                false => "stroke=\"#6e6e6e\"",
+            };
+            svg.line(&line, look);
+            let grey = "font-size=\"12\" fill=\"#6e6e6e\"";
+            match mark.is_step {
+                _ if !with_words => {}
+                // Steps that come too soon are drawn and not named.
+                true if x < free => {}
+                true => {
+                    svg.words((x + 3.0, row(rows(figure) - 1)), "start", grey, &mark.says);
+                    free = x + 8.0 + LETTER * mark.says.len() as f64;
+                }
+                false => {
+                    // Towards the side where there is more room.
+                    let (beside, anchor) = match x < f64::midpoint(self.xs[0], self.xs[1]) {
+                        true => (4.0, "start"),
+                        false => (-4.0, "end"),
+                    };
+                    let at = (x + beside, row(moments % ROWS));
+                    svg.words(at, anchor, grey, &mark.says);
+                    moments += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Rows of words above the panels: one for all steps, and one for each moment.
+fn rows(figure: &Figure) -> usize {
+    let steps = figure.marks.iter().filter(|mark| mark.is_step).count();
+    let moments = figure.marks.len() - steps;
+    steps.min(1) + moments.min(ROWS)
+}
+
+/// What the curves are called.
+fn legend(svg: &mut Svg, figure: &Figure, (left, top): Place) {
+    let has_bars = !figure.names.is_empty();
+    let mut curves = figure.panels.iter().flat_map(|p| &p.curves);
+    let has_dots = !has_bars && curves.any(|curve| curve.dots);
+    let named = figure.legend.iter().enumerate();
+    for (n, says) in named.filter(|(_, says)| !says.is_empty()) {
+        let y = top + 24.0 + 22.0 * n as f64;
+        let look = if has_bars { stroke(n, 6) } else { dashed(n) };
+        svg.line(&[(left + 4.0, y), (left + 34.0, y)], &look);
+        if has_dots {
+            svg.area(&mark(n, (left + 19.0, y)), &filled(n));
+        }
+        svg.text((left + 40.0, y), "start", says);
+    }
 }

@@ -1,20 +1,18 @@
 //! The figure model: curves, panels, axes.
 
 use crate::experiments::plan::{Experiment, Kind, Plot};
-use crate::experiments::point::{At, Mark, Scalar};
+use crate::experiments::point::{At, Mark, Scalar, covers};
 use crate::experiments::store::Point;
 use sluice_bench::stats::Summary;
 
 /// A picture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Above it.
     pub title: String,
     /// Below it, with the unit.
     pub x_says: String,
     /// Names along x instead of numbers.
     pub names: Vec<String>,
-    /// Logarithmic x.
     pub log_x: bool,
     /// One below the other.
     pub panels: Vec<Panel>,
@@ -27,11 +25,9 @@ pub struct Figure {
 /// One pair of axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Panel {
-    /// Beside it, with the unit.
+    /// Above it, with the unit.
     pub y_says: String,
-    /// Logarithmic y.
     pub log_y: bool,
-    /// What is in it.
     pub curves: Vec<Curve>,
 }
 
@@ -51,115 +47,96 @@ pub struct Curve {
 pub struct CurvePoint {
     /// A number, or the place among the names.
     pub x: f64,
-    /// What came out.
     pub y: Summary,
 }
 
 /// What a plot shows of these points; none if there is nothing to be shown.
 pub fn figure(experiment: &Experiment, plot: &Plot, points: &[Point]) -> Option<Figure> {
-    let fits = |point: &&Point| plot.at.iter().all(|(a, v)| point.at.get(a) == Some(v));
-    let points: Vec<&Point> = points.iter().filter(fits).collect();
-    let legend = legend(plot, &points);
-    let of_time = matches!(plot.kind, Kind::Timeline | Kind::Distribution);
-    let axis = experiment.axis(&plot.x);
+    let points: Vec<&Point> = points.iter().filter(|p| covers(&plot.at, &p.at)).collect();
+    let legend = distinct(points.iter().map(|point| point.at_axes(&plot.by)));
+    let values = points.iter().filter_map(|point| point.at.get(&plot.x));
     let names = match plot.kind {
-        Kind::Bars => names(plot, &points),
+        Kind::Bars => distinct(values.map(spaced)),
         _ => vec![],
     };
     let panel = |(at, y): (usize, &String)| Panel {
-        y_says: match of_time {
-            true => plot.y_says.get(at).cloned().unwrap_or_default(),
-            false => experiment
-                .series(y)
-                .map(|s| with_unit(&s.says, &s.unit))
-                .unwrap_or_default(),
+        y_says: match experiment.series(y).filter(|_| !plot.kind.has_curves()) {
+            Some(series) => with_unit(&series.says, &series.unit),
+            None => plot.y_says.get(at).cloned().unwrap_or_default(),
         },
         log_y: plot.log_y,
-        curves: (0..legend.len())
-            .map(|of| Curve {
+        curves: (0..)
+            .zip(&legend)
+            .map(|(of, at)| Curve {
                 of,
-                places: places(plot, y, &legend[of].0, &points, &names),
-                dots: !of_time,
+                places: places(plot, y, at, &points, &names),
+                dots: !plot.kind.has_curves(),
             })
             .filter(|curve| !curve.places.is_empty())
             .collect(),
     };
     let panels = plot.y.iter().enumerate().map(panel);
     let panels: Vec<Panel> = panels.filter(|p| !p.curves.is_empty()).collect();
-    let marks = match plot.kind {
-        Kind::Timeline => points
-            .iter()
-            .flat_map(|p| p.measured.marks.clone())
-            .collect(),
-        _ => vec![],
-    };
+    let timed = points.iter().filter(|_| plot.kind == Kind::Timeline);
+    let marks = timed.flat_map(|p| p.measured.marks.clone()).collect();
+    let axis = experiment.axis(&plot.x);
     (!panels.is_empty()).then(|| Figure {
         title: plot.title.clone(),
         x_says: axis.map_or(plot.x.clone(), |axis| with_unit(&axis.says, &axis.unit)),
         names,
         log_x: plot.log_x,
         panels,
-        legend: legend.into_iter().map(|(_, says)| says).collect(),
+        legend: legend.iter().map(|at| called(plot, at)).collect(),
         marks,
     })
 }
 
-/// The combinations of the axes that tell curves apart, and what they are called.
-fn legend(plot: &Plot, points: &[&Point]) -> Vec<(At, String)> {
-    let mut all: Vec<(At, String)> = vec![];
-    for point in points {
-        let of = |axis: &String| Some((axis.clone(), point.at.get(axis)?.clone()));
-        let at: At = plot.by.iter().filter_map(of).collect();
-        let says = plot.by.iter().filter_map(|axis| match at.get(axis)? {
-            Scalar::Number(number) => Some(format!("{number} {}", axis.replace('_', " "))),
-            Scalar::Text(text) => Some(text.replace('_', " ")),
-        });
-        let says = says.collect::<Vec<_>>().join(", ");
-        if !all.iter().any(|(known, _)| *known == at) {
-            all.push((at, says));
-        }
-    }
-    all
+/// What tells a curve from the others, in words.
+fn called(plot: &Plot, at: &At) -> String {
+    let says = plot.by.iter().filter_map(|axis| match at.get(axis)? {
+        Scalar::Number(number) => Some(format!("{number} {}", axis.replace('_', " "))),
+        text => Some(spaced(text)),
+    });
+    says.collect::<Vec<_>>().join(", ")
 }
 
-fn names(plot: &Plot, points: &[&Point]) -> Vec<String> {
-    let mut names: Vec<String> = vec![];
-    for value in points.iter().filter_map(|point| point.at.get(&plot.x)) {
-        let name = value.to_string().replace('_', " ");
-        if !names.contains(&name) {
-            names.push(name);
+fn spaced(value: &Scalar) -> String {
+    value.to_string().replace('_', " ")
+}
+
+/// Each once, in the order in which they come.
+pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut once: Vec<T> = vec![];
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
         }
     }
-    names
+    once
 }
 
 fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) -> Vec<CurvePoint> {
-    let is_of = |point: &&&Point| of.iter().all(|(a, v)| point.at.get(a) == Some(v));
     let mut places: Vec<CurvePoint> = vec![];
-    for point in points.iter().filter(is_of) {
-        match plot.kind {
-            Kind::Timeline | Kind::Distribution => {
-                let curve = point.measured.curves.get(y).into_iter().flatten();
-                places.extend(curve.map(|[x, y]| CurvePoint {
-                    x: *x,
-                    y: Summary::of([*y]),
-                }));
-            }
-            Kind::Curves | Kind::Bars => {
-                let value = point.at.get(&plot.x);
-                let name = || value.map(|v| v.to_string().replace('_', " "));
-                let x = match plot.kind {
-                    Kind::Curves => value.and_then(Scalar::number),
-                    _ => names
-                        .iter()
-                        .position(|n| Some(n) == name().as_ref())
-                        .map(|n| n as f64),
-                };
-                if let (Some(x), Some(y)) = (x, point.measured.series.get(y)) {
-                    places.push(CurvePoint { x, y: *y });
-                }
-            }
+    for point in points.iter().filter(|point| covers(of, &point.at)) {
+        if plot.kind.has_curves() {
+            let curve = point.measured.curves.get(y).into_iter().flatten();
+            places.extend(curve.map(|[x, y]| CurvePoint {
+                x: *x,
+                y: Summary::of([*y]),
+            }));
+            continue;
         }
+        let value = point.at.get(&plot.x);
+        let x = match plot.kind {
+            Kind::Curves => value.and_then(Scalar::number),
+            _ => {
+                let name = value.map(spaced);
+                let place = names.iter().position(|n| Some(n) == name.as_ref());
+                place.map(|n| n as f64)
+            }
+        };
+        let y = point.measured.series.get(y);
+        places.extend(x.zip(y).map(|(x, y)| CurvePoint { x, y: *y }));
     }
     // What cannot stand on a logarithmic axis is left out.
     places.retain(|p| !(plot.log_x && p.x <= 0.0 || plot.log_y && p.y.min <= 0.0));
@@ -167,7 +144,8 @@ fn places(plot: &Plot, y: &str, of: &At, points: &[&Point], names: &[String]) ->
     places
 }
 
-fn with_unit(says: &str, unit: &str) -> String {
+/// For people: what it is, and of which unit.
+pub fn with_unit(says: &str, unit: &str) -> String {
     match unit {
         "" => says.to_owned(),
         unit => format!("{says} ({unit})"),

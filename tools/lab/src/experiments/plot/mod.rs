@@ -3,15 +3,15 @@
 
 mod draw;
 mod figure;
-mod lines;
-mod ticks;
+mod scale;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 use std::sync::{Arc, OnceLock};
 
 pub use draw::svg;
-pub use figure::{Curve, CurvePoint, Figure, Panel, figure};
+pub use figure::{Figure, distinct, figure, with_unit};
+pub use scale::three_digits;
 
 /// A picture that could not be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -30,27 +30,18 @@ const SCALE: f32 = 1.5;
 /// The picture as a PNG file.
 pub fn png(svg: &str) -> Result<Vec<u8>, Blot> {
     let tree = tree(svg)?;
-    let size = tree.size();
-    let (width, height) = (
-        (size.width() * SCALE) as u32,
-        (size.height() * SCALE) as u32,
-    );
+    let [width, height] = [tree.size().width(), tree.size().height()].map(|n| (n * SCALE) as u32);
     let mut pixels = Pixmap::new(width, height).ok_or(Blot::Refused("no size".to_owned()))?;
-    resvg::render(
-        &tree,
-        Transform::from_scale(SCALE, SCALE),
-        &mut pixels.as_mut(),
-    );
-    pixels
-        .encode_png()
-        .map_err(|e| Blot::Refused(e.to_string()))
+    let scale = Transform::from_scale(SCALE, SCALE);
+    resvg::render(&tree, scale, &mut pixels.as_mut());
+    let encoded = pixels.encode_png();
+    encoded.map_err(|e| Blot::Refused(e.to_string()))
 }
 
 /// The picture as the library understands it.
 pub(crate) fn tree(svg: &str) -> Result<Tree, Blot> {
-    let fonts = fonts().ok_or(Blot::NoFont)?;
     let options = Options {
-        fontdb: fonts,
+        fontdb: fonts().ok_or(Blot::NoFont)?,
         ..Options::default()
     };
     Tree::from_str(svg, &options).map_err(|e| Blot::Refused(e.to_string()))
@@ -64,14 +55,10 @@ fn fonts() -> Option<Arc<fontdb::Database>> {
         all.load_system_fonts();
         let family = |face: &fontdb::FaceInfo| face.families.first().map(|f| f.0.clone());
         let wanted = ["DejaVu Sans", "Liberation Sans", "Noto Sans"];
-        let mut known: Vec<String> = all.faces().filter_map(family).collect();
-        known.sort_by_key(|name| {
-            wanted
-                .iter()
-                .position(|w| w == name)
-                .unwrap_or(wanted.len())
-        });
-        all.set_sans_serif_family(known.first()?);
+        let place = |name: &String| wanted.iter().position(|w| w == name);
+        let known = all.faces().filter_map(family);
+        let best = known.min_by_key(|name| place(name).unwrap_or(wanted.len()))?;
+        all.set_sans_serif_family(best);
         Some(Arc::new(all))
     };
     FONTS.get_or_init(load).clone()

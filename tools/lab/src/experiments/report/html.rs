@@ -3,27 +3,24 @@
 use super::{ReportInput, Run, State};
 use crate::experiments::expect::{ExpectationResult, Verdict};
 use crate::experiments::plan::How;
+use crate::experiments::plot::{three_digits, with_unit};
 use serde_json::Value;
 use sluice_bench::stats::Summary;
-use std::fmt::Write;
 
 /// Style sheet of the report, which is one file that needs no other.
 const CSS: &str = include_str!("style.css");
 
 /// The whole page.
 pub fn html(run: &Run, all: &[ReportInput]) -> String {
-    let mut page = format!(
+    let experiments: String = all.iter().map(|told| experiment(run, told)).collect();
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
          <title>Sluice lab</title><style>{CSS}</style></head><body>\n<h1>Sluice lab: the papers' \
-         experiments, repeated</h1>\n"
-    );
-    page += &heading(run, all);
-    page += &overview(all);
-    for told in all {
-        page += &experiment(run, told);
-    }
-    page + "</body></html>\n"
+         experiments, repeated</h1>\n{}{}{experiments}</body></html>\n",
+        heading(run, all),
+        overview(all),
+    )
 }
 
 fn heading(run: &Run, all: &[ReportInput]) -> String {
@@ -35,9 +32,8 @@ fn heading(run: &Run, all: &[ReportInput]) -> String {
         }
         false => "",
     };
-    let disturbed: usize = all.iter().map(ReportInput::disturbed).sum();
     let points: usize = all.iter().map(|told| told.points.len()).sum();
-    let disturbed = match disturbed {
+    let disturbed = match all.iter().map(ReportInput::disturbed).sum::<usize>() {
         0 => String::new(),
         n => format!(
             "<p class=\"warn\">{n} of {points} points were disturbed: something else had the CPUs \
@@ -46,56 +42,42 @@ fn heading(run: &Run, all: &[ReportInput]) -> String {
         ),
     };
     let facts = run.machine.as_object().into_iter().flatten();
-    let facts: String = facts
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            format!(
-                "<tr><th>{}</th><td>{}</td></tr>",
-                escape(&name.replace('_', " ")),
-                escape(&value)
-            )
-        })
-        .collect();
+    let facts = facts.filter(|(_, value)| !value.is_null());
+    let facts = facts.map(|(name, value)| match value {
+        Value::String(text) => (name.replace('_', " "), escape(text)),
+        other => (name.replace('_', " "), escape(&other.to_string())),
+    });
+    let made = [
+        ("command", format!("<code>{}</code>", escape(&run.command))),
+        ("when", escape(&run.date)),
+        ("version", escape(&run.version)),
+    ];
+    let made = made.map(|(name, value)| (name.to_owned(), value));
+    let row = |(name, value)| format!("<tr><th>{name}</th><td>{value}</td></tr>");
+    let rows: String = facts.chain(made).map(row).collect();
     format!(
         "<p>Figures of the papers come from network cards and machines that are not here: what can \
          be compared is a ratio, scheme against scheme within one run. Each experiment says what \
          was really measured, what is modelled, and what ran in virtual time.</p>{quick}{disturbed}\
-         <details open><summary>The machine, and how this was made</summary><table>{facts}\
-         <tr><th>command</th><td><code>{}</code></td></tr><tr><th>when</th><td>{}</td></tr>\
-         <tr><th>version</th><td>{}</td></tr></table></details>\n",
-        escape(&run.command),
-        escape(&run.date),
-        escape(&run.version),
+         <details open><summary>The machine, and how this was made</summary><table>{rows}</table></details>\n",
     )
 }
 
 fn overview(all: &[ReportInput]) -> String {
     let rows = all.iter().map(|told| {
-        let plan = &told.experiment;
-        format!(
-            "<td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td>",
-            plan.name,
-            escape(&plan.paper.system),
-            escape(&plan.title),
+        let name = &told.experiment.name;
+        vec![
+            format!("<a href=\"#{name}\">{name}</a>"),
+            escape(&told.experiment.paper.system),
+            escape(&told.experiment.title),
             outcome(told),
-        )
+        ]
     });
-    table(
-        "All experiments",
-        &["name", "system", "what", "expectations"],
-        rows,
-    )
+    let heads = ["name", "system", "what", "expectations"];
+    table("All experiments", heads, rows)
 }
 
 fn outcome(told: &ReportInput) -> String {
-    let of = |outcome| match told.of_outcome(outcome).len() {
-        0 => None,
-        n => Some(said(outcome, &format!("{n} "))),
-    };
     let order = [
         ExpectationResult::Failed,
         ExpectationResult::NotJudged,
@@ -103,13 +85,13 @@ fn outcome(told: &ReportInput) -> String {
         ExpectationResult::Passed,
         ExpectationResult::PassedDisturbed,
     ];
-    let counted: Vec<String> = order.into_iter().filter_map(of).collect();
-    let counted = counted.join(", ");
+    let counts = order.map(|outcome| (outcome, told.of_outcome(outcome).len()));
+    let counts = counts.into_iter().filter(|(_, n)| *n > 0);
+    let counted = counts.map(|(outcome, n)| said(outcome, &format!("{n} ")));
+    let counted = counted.collect::<Vec<_>>().join(", ");
     match told.state {
-        State::NotYet => "<span class=\"notyet\">not yet</span>".to_owned(),
-        State::Partly => {
-            format!("<span class=\"failed\">not all points measured</span>; {counted}")
-        }
+        State::NotYet => span("notyet", "not yet"),
+        State::Partly => format!("{}; {counted}", span("failed", "not all points measured")),
         State::Done => counted,
     }
 }
@@ -123,210 +105,167 @@ fn said(outcome: ExpectationResult, before: &str) -> String {
         ExpectationResult::NotJudged => ("notyet", "not judged"),
         ExpectationResult::NotHere => ("notyet", "not judged here"),
     };
-    format!("<span class=\"{class}\">{before}{word}</span>")
+    span(class, &format!("{before}{word}"))
 }
 
 fn experiment(run: &Run, told: &ReportInput) -> String {
     let plan = &told.experiment;
+    let [title, reference, figure, system] = [
+        &plan.title,
+        &plan.paper.reference,
+        &plan.paper.figure,
+        &plan.paper.system,
+    ]
+    .map(|text| escape(text));
     let mut page = format!(
-        "<h2 id=\"{0}\">{0}: {1}</h2><p>{2} <small>({3}; system {4})</small></p><p>{5}</p>\n",
+        "<h2 id=\"{0}\">{0}: {title}</h2><p>{reference} <small>({figure}; system {system})</small></p>\
+         <p>{1}</p>\n",
         plan.name,
-        escape(&plan.title),
-        escape(&plan.paper.reference),
-        escape(&plan.paper.figure),
-        escape(&plan.paper.system),
         outcome(told),
     );
     page += &list("What is measured, and what is not", &plan.how);
     page += &list("What cannot be done here", &plan.cannot);
     page += &list("Not measured", &told.failed);
-    for (_, svg) in &told.plots {
-        page += svg;
-        page.push('\n');
-    }
-    page += &theirs(told);
-    page += &verdicts(&told.verdicts);
-    if told.state != State::NotYet {
-        page += &held(told);
-        page += &results(told);
-        let _ = write!(
-            page,
-            "<p><small>Again: <code>{}</code> (measures what is missing; with <code>--again \
-             disturbed</code> what was disturbed, with another <code>--out</code> everything)</small></p>",
-            escape(&run.again(&plan.name))
-        );
-    }
-    page
-}
-
-fn list(title: &str, lines: &[String]) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let lines: String = lines
+    page.extend(told.plots.iter().map(|(_, svg)| format!("{svg}\n")));
+    let theirs = plan
+        .theirs
         .iter()
-        .map(|line| format!("<li>{}</li>", escape(line)))
-        .collect();
-    format!("<h3>{title}</h3><ul>{lines}</ul>")
-}
-
-/// A table with a title, unless it has no rows.
-fn table(title: &str, heads: &[&str], rows: impl Iterator<Item = String>) -> String {
-    let rows: String = rows.map(|cells| format!("<tr>{cells}</tr>")).collect();
-    let heads: String = heads
-        .iter()
-        .map(|head| format!("<th>{head}</th>"))
-        .collect();
-    match rows.is_empty() {
-        true => rows,
-        false => format!("<h3>{title}</h3><table><tr>{heads}</tr>{rows}</table>\n"),
-    }
-}
-
-fn theirs(told: &ReportInput) -> String {
-    let rows = told.experiment.theirs.iter().map(|t| {
-        let [says, value, stands] = [&t.says, &t.value, &t.stands].map(|cell| escape(cell));
-        format!("<td>{says}</td><td>{value}</td><td><small>{stands}</small></td>")
-    });
-    table("Theirs", &["what", "figure", "where"], rows)
-}
-
-fn verdicts(all: &[Verdict]) -> String {
-    let rows = all.iter().map(|v| {
-        let ours = v.ours.map_or("-".to_owned(), number);
-        format!(
-            "<td>{}<br><small>{}</small></td><td class=\"n\">{}</td><td class=\"n\">{ours}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td><small>{}</small></td>",
-            escape(&v.says),
-            escape(&v.name),
-            escape(v.theirs.as_deref().unwrap_or("-")),
-            escape(&v.expected),
-            said(v.outcome, ""),
-            escape(&v.note),
-        )
-    });
+        .map(|t| vec![escape(&t.says), escape(&t.value), small(&t.stands)]);
+    page += &table("Theirs", ["what", "figure", "where"], theirs);
     let title = "Theirs, ours, and what is expected: ratios";
-    table(title, &["what", "theirs", "ours", "expected", "", ""], rows)
+    let heads = ["what", "theirs", "ours", "expected", "", ""];
+    page += &table(title, heads, told.verdicts.iter().map(verdict));
+    if told.state == State::NotYet {
+        return page;
+    }
+    let again = escape(&run.again(&plan.name));
+    page + &held(told)
+        + &results(told)
+        + &format!(
+            "<p><small>Again: <code>{again}</code> (measures what is missing; with <code>--again \
+             disturbed</code> what was disturbed, with another <code>--out</code> everything)</small></p>"
+        )
+}
+
+fn verdict(v: &Verdict) -> Vec<String> {
+    vec![
+        format!("{}<br>{}", escape(&v.says), small(&v.name)),
+        escape(v.theirs.as_deref().unwrap_or("-")),
+        v.ours.map_or("-".to_owned(), three_digits),
+        escape(&v.expected),
+        said(v.outcome, ""),
+        small(&v.note),
+    ]
 }
 
 fn held(told: &ReportInput) -> String {
     let quick = told.points.first().is_some_and(|point| point.made.quick);
     let held = told.experiment.held.keys().filter_map(|name| {
         let value = told.experiment.held(name, quick)?;
-        Some(format!("{} {value}", escape(&name.replace('_', " "))))
+        Some(format!("{} {value}", name.replace('_', " ")))
     });
     let held = held.collect::<Vec<_>>().join("; ");
     match held.is_empty() {
         true => held,
-        false => format!("<p><small>Held: {held}.</small></p>"),
+        false => format!("<p>{}</p>", small(&format!("Held: {held}."))),
     }
 }
 
 fn results(told: &ReportInput) -> String {
     let plan = &told.experiment;
-    let axes: String = plan
+    let axes = plan
         .axes
         .iter()
-        .map(|a| format!("<th>{}</th>", with_unit(&a.says, &a.unit)))
-        .collect();
-    let series: String = plan
-        .series
-        .iter()
-        .map(|s| {
-            let class = match s.how {
-                How::Measured => "",
-                How::Modelled => " modelled",
-                How::VirtualTime => " virtual",
-            };
-            let says = with_unit(&s.says, &s.unit);
-            format!(
-                "<th>{says}<br><span class=\"tag{class}\">{}</span></th>",
-                s.how.says()
-            )
-        })
-        .collect();
-    let rows: String = told
-        .points
-        .iter()
-        .map(|point| {
-            let at = |name: &String| {
-                point
-                    .at
-                    .get(name)
-                    .map(ToString::to_string)
-                    .unwrap_or_default()
-            };
-            let at = plan
-                .axes
-                .iter()
-                .map(|a| format!("<td>{}</td>", escape(&at(&a.name))));
-            let figure = |name: &String| {
-                point
-                    .measured
-                    .series
-                    .get(name)
-                    .map_or("-".to_owned(), figure)
-            };
-            let figures = plan
+        .map(|a| escape(&with_unit(&a.says, &a.unit)));
+    let series = plan.series.iter().map(|s| {
+        let class = match s.how {
+            How::Measured => "tag",
+            How::Modelled => "tag modelled",
+            How::VirtualTime => "tag virtual",
+        };
+        let says = escape(&with_unit(&s.says, &s.unit));
+        format!("{says}<br>{}", span(class, s.how.says()))
+    });
+    let heads: Vec<String> = axes.chain(series).chain(["disturbed".to_owned()]).collect();
+    let rows = told.points.iter().map(|point| {
+        let at = plan.axes.iter().map(|a| point.at.get(&a.name));
+        let at = at.map(|value| escape(&value.map(ToString::to_string).unwrap_or_default()));
+        let series = plan.series.iter();
+        let figures = series.map(|s| {
+            point
+                .measured
                 .series
-                .iter()
-                .map(|s| format!("<td class=\"n\">{}</td>", figure(&s.name)));
-            let disturbed = point.measured.disturbed.as_deref().unwrap_or("");
-            let all: String = at.chain(figures).collect();
-            format!(
-                "<tr>{all}<td><small>{}</small></td></tr>",
-                escape(disturbed)
-            )
-        })
-        .collect();
+                .get(&s.name)
+                .map_or("-".into(), figure)
+        });
+        let disturbed = point.measured.disturbed.as_deref().unwrap_or("");
+        at.chain(figures).chain([small(disturbed)]).collect()
+    });
+    let heads = heads.iter().map(String::as_str);
     format!(
         "<details><summary>All figures: median, and minimum to maximum of the repetitions</summary>\
-         <table><tr>{axes}{series}<th>disturbed</th></tr>{rows}</table></details>"
+         {}</details>",
+        rows_under(heads, rows)
     )
 }
 
-fn with_unit(says: &str, unit: &str) -> String {
-    match unit {
-        "" => escape(says),
-        unit => format!("{} ({})", escape(says), escape(unit)),
-    }
-}
-
 fn figure(summary: &Summary) -> String {
+    let [low, middle, high] = [summary.min, summary.median, summary.max].map(three_digits);
     match summary.repeats {
-        1 => number(summary.median),
-        _ => format!(
-            "{} <small>({} to {})</small>",
-            number(summary.median),
-            number(summary.min),
-            number(summary.max)
-        ),
+        1 => middle,
+        _ => format!("{middle} {}", small(&format!("({low} to {high})"))),
     }
 }
 
-/// Three digits that count.
-fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+fn list(title: &str, lines: &[String]) -> String {
+    let items = lines
+        .iter()
+        .map(|line| format!("<li>{}</li>", escape(line)));
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("<h3>{title}</h3><ul>{}</ul>", items.collect::<String>()),
     }
 }
 
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            c => out.push(c),
-        }
+/// A table of finished cells with a title, unless it has no rows.
+fn table<const N: usize>(
+    title: &str,
+    heads: [&str; N],
+    rows: impl ExactSizeIterator<Item = Vec<String>>,
+) -> String {
+    match rows.len() {
+        0 => String::new(),
+        _ => format!("<h3>{title}</h3>{}\n", rows_under(heads.into_iter(), rows)),
     }
-    out
+}
+
+/// Cells that begin with a digit are figures, and stand to the right.
+fn rows_under<'a>(
+    heads: impl Iterator<Item = &'a str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let heads: String = heads.map(|head| format!("<th>{head}</th>")).collect();
+    let cell = |cell: String| match cell.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("<td class=\"n\">{cell}</td>"),
+        false => format!("<td>{cell}</td>"),
+    };
+    let row = |cells: Vec<String>| -> String { cells.into_iter().map(cell).collect() };
+    let rows: String = rows
+        .map(|cells| format!("<tr>{}</tr>", row(cells)))
+        .collect();
+    format!("<table><tr>{heads}</tr>{rows}</table>")
+}
+
+fn span(class: &str, words: &str) -> String {
+    format!("<span class=\"{class}\">{words}</span>")
+}
+
+fn small(text: &str) -> String {
+    format!("<small>{}</small>", escape(text))
+}
+
+/// As text of a page or a picture.
+pub fn escape(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
 }

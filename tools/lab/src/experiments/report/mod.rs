@@ -10,8 +10,9 @@ use crate::experiments::run::Ran;
 use crate::experiments::store::{Point, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sluice_bench::stats::Summary;
 
-pub use html::html;
+pub use html::{escape, html};
 
 /// How far an experiment came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -62,7 +63,7 @@ impl ReportInput {
         };
         let drawn = experiment.plots.iter().filter_map(|plot| {
             let figure = plot::figure(experiment, plot, &points)?;
-            Some((plot.name.clone(), plot::svg(&figure).ok()?))
+            Some((plot.name.clone(), plot::svg(&figure)))
         });
         Self {
             plots: drawn.collect(),
@@ -130,26 +131,21 @@ impl ReportInput {
 
     /// Keeps results, plots as SVG and PNG. Says what could not be made.
     pub fn keep(&self, store: &Store) -> std::io::Result<Option<plot::Blot>> {
-        let name = &self.experiment.name;
+        let write = |file: &str, bytes: &[u8]| store.write(&self.experiment.name, file, bytes);
         let all = json!({
             "experiment": self.to_json(),
             "results": self.points,
         });
-        store.write(
-            name,
+        write(
             "result.json",
             serde_json::to_string_pretty(&all)?.as_bytes(),
         )?;
-        store.write(
-            name,
-            "result.csv",
-            csv(&self.experiment, &self.points).as_bytes(),
-        )?;
+        write("result.csv", csv(&self.experiment, &self.points).as_bytes())?;
         let mut blot = None;
         for (plot, svg) in &self.plots {
-            store.write(name, &format!("{plot}.svg"), svg.as_bytes())?;
+            write(&format!("{plot}.svg"), svg.as_bytes())?;
             match plot::png(svg) {
-                Ok(png) => store.write(name, &format!("{plot}.png"), &png)?,
+                Ok(png) => write(&format!("{plot}.png"), &png)?,
                 Err(why) => blot = Some(why),
             }
         }
@@ -212,50 +208,38 @@ pub fn json(run: &Run, all: &[ReportInput]) -> Value {
 
 /// `axis,...,series,unit,how,min,median,max,repeats,disturbed`.
 pub fn csv(experiment: &Experiment, points: &[Point]) -> String {
-    let axes: Vec<&str> = experiment.axes.iter().map(|a| a.name.as_str()).collect();
-    let mut head = axes.clone();
-    head.extend([
-        "series",
-        "unit",
-        "how",
-        "min",
-        "median",
-        "max",
-        "repeats",
-        "disturbed",
-    ]);
-    let mut text = line(head.into_iter().map(str::to_owned));
+    let axes = || experiment.axes.iter().map(|axis| axis.name.clone());
+    let rest = "series unit how min median max repeats disturbed";
+    let mut text = line(axes().chain(rest.split(' ').map(str::to_owned)));
     for point in points {
-        let at = |axis: &&str| {
-            point
-                .at
-                .get(*axis)
-                .map(ToString::to_string)
-                .unwrap_or_default()
-        };
+        let at = |axis: String| point.at.get(&axis).map(ToString::to_string);
         for (name, summary) in &point.measured.series {
             let series = experiment.given(name);
-            let mut cells: Vec<String> = axes.iter().map(at).collect();
-            cells.push(name.clone());
-            cells.push(series.map(|s| s.unit.clone()).unwrap_or_default());
-            cells.push(series.map(|s| s.how.says().to_owned()).unwrap_or_default());
-            let figures = [summary.min, summary.median, summary.max];
-            cells.extend(figures.map(|figure| figure.to_string()));
-            cells.push(summary.repeats.to_string());
-            cells.push(point.measured.disturbed.clone().unwrap_or_default());
-            text += &line(cells);
+            let unit = series.map(|series| series.unit.clone());
+            let how = series.map(|series| series.how.says().to_owned());
+            let Summary {
+                min,
+                median,
+                max,
+                repeats,
+            } = summary;
+            let figures = [min, median, max].map(|figure| Some(figure.to_string()));
+            let repeats = Some(repeats.to_string());
+            let mut cells: Vec<Option<String>> = axes().map(at).collect();
+            cells.extend([Some(name.clone()), unit, how]);
+            cells.extend(figures);
+            cells.extend([repeats, point.measured.disturbed.clone()]);
+            text += &line(cells.into_iter().map(Option::unwrap_or_default));
         }
     }
     text
 }
 
 /// RFC 4180: what has a comma, a quote or a line's end stands in quotes.
-fn line(cells: impl IntoIterator<Item = String>) -> String {
-    let quoted = cells
-        .into_iter()
-        .map(|cell| match cell.contains([',', '"', '\n']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell,
-        });
+fn line(cells: impl Iterator<Item = String>) -> String {
+    let quoted = cells.map(|cell| match cell.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    });
     quoted.collect::<Vec<_>>().join(",") + "\r\n"
 }

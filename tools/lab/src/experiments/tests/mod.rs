@@ -4,12 +4,15 @@ mod plans;
 mod runs;
 mod told;
 
+use crate::experiments::expect::{ExpectationResult, Verdict, judge};
 use crate::experiments::plan::{Experiment, Series, Wrong, from_text};
 use crate::experiments::point::Measured;
 use crate::experiments::run::{Course, Job, Problem, Ran, Runner};
 use crate::experiments::store::{Made, Store};
 use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 const PLAN: &str = "\
 name: toy
@@ -51,20 +54,7 @@ struct Toy {
     end_after: usize,
     /// Somebody else has the CPUs.
     disturbed: bool,
-    stop: std::rc::Rc<Cell<bool>>,
-}
-
-impl Toy {
-    fn new(rtc: f64) -> Self {
-        Self {
-            measured: 0,
-            rtc,
-            slow: 0,
-            end_after: usize::MAX,
-            disturbed: false,
-            stop: Default::default(),
-        }
-    }
+    stop: Rc<Cell<bool>>,
 }
 
 impl Runner for Toy {
@@ -74,21 +64,15 @@ impl Runner for Toy {
             return Err(Problem::Interrupted);
         }
         self.measured += 1;
-        let is_slow = self.measured <= self.slow;
-        let faster = if job.text("model")? == "rtc" && !is_slow {
-            self.rtc
-        } else {
-            1.0
-        };
+        let is_fast = job.text("model")? == "rtc" && self.measured > self.slow;
+        let faster = if is_fast { self.rtc } else { 1.0 };
         let size = job.number("size")?;
         let mut measured = Measured {
             disturbed: self.disturbed.then(|| "others had a CPU".to_owned()),
             ..Measured::default()
         };
-        measured.add(
-            "mpps",
-            [10.0, 9.0, 12.0].map(|base| base * faster - size / 1000.0),
-        );
+        let rate = |base| base * faster - size / 1000.0;
+        measured.add("mpps", [10.0, 9.0, 12.0].map(rate));
         Ok(measured)
     }
 }
@@ -98,45 +82,76 @@ fn anything(_: &Experiment) -> Result<Vec<Series>, Wrong> {
     Ok(vec![])
 }
 
-fn made() -> Made {
-    Made {
-        experiment: String::new(),
-        machine: "a machine".to_owned(),
-        binary: "a program".to_owned(),
-        quick: false,
-    }
-}
-
-fn run(store: &Store, experiment: &Experiment, toy: &mut Toy, made: Made) -> (Ran, Vec<String>) {
-    run_again(store, experiment, toy, made, false)
-}
-
-fn run_again(
-    store: &Store,
-    experiment: &Experiment,
-    toy: &mut Toy,
-    made: Made,
-    again_disturbed: bool,
-) -> (Ran, Vec<String>) {
-    let stop = toy.stop.clone();
-    stop.set(false);
-    let stop = move || stop.get();
-    let mut said = vec![];
-    let mut say = |line: &str| said.push(line.to_owned());
-    let mut course = Course {
-        store,
-        made,
-        stop: &stop,
-        progress: &mut say,
-        again_disturbed,
-        left: 0,
-        done: (0, Duration::ZERO),
-    };
-    course.left = course.missing(experiment);
-    let ran = course.run(experiment, toy).unwrap();
-    (ran, said)
-}
-
 fn toy_plan() -> Experiment {
     from_text("toy.yaml", PLAN, &anything).unwrap()
+}
+
+/// The toy's experiment and a folder for its points.
+struct Scene {
+    experiment: Experiment,
+    _folder: TempDir,
+    store: Store,
+    toy: Toy,
+    made: Made,
+    again_disturbed: bool,
+    /// What the last run said.
+    said: Vec<String>,
+}
+
+impl Scene {
+    /// Where rtc is so much faster.
+    fn new(rtc: f64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            experiment: toy_plan(),
+            store: Store::new(folder.path()),
+            _folder: folder,
+            toy: Toy {
+                measured: 0,
+                rtc,
+                slow: 0,
+                end_after: usize::MAX,
+                disturbed: false,
+                stop: Rc::default(),
+            },
+            made: Made {
+                experiment: String::new(),
+                machine: "a machine".to_owned(),
+                binary: "a program".to_owned(),
+                quick: false,
+            },
+            again_disturbed: false,
+            said: vec![],
+        }
+    }
+
+    fn run(&mut self) -> Ran {
+        let stop = self.toy.stop.clone();
+        stop.set(false);
+        self.said.clear();
+        let mut course = Course {
+            store: &self.store,
+            made: self.made.clone(),
+            stop: &move || stop.get(),
+            progress: &mut |line| self.said.push(line.to_owned()),
+            again_disturbed: self.again_disturbed,
+            left: 0,
+            done: (0, Duration::ZERO),
+        };
+        course.left = course.missing(&self.experiment);
+        course.run(&self.experiment, &mut self.toy).unwrap()
+    }
+
+    fn has_said(&self, words: &[&str]) -> usize {
+        let all = |line: &&String| words.iter().all(|words| line.contains(words));
+        self.said.iter().filter(all).count()
+    }
+
+    fn judge(&self, ran: &Ran) -> Vec<Verdict> {
+        judge(&self.experiment, &ran.points, &ran.missing)
+    }
+
+    fn outcomes(&self, ran: &Ran) -> Vec<ExpectationResult> {
+        self.judge(ran).iter().map(|v| v.outcome).collect()
+    }
 }

@@ -1,283 +1,175 @@
 //! Runs: interrupted, taken up, judged.
 
-use super::{Toy, made, run, run_again, toy_plan};
-use crate::experiments::expect::{ExpectationResult, judge};
+use super::Scene;
+use crate::experiments::expect::{ExpectationResult as Outcome, judge};
 use crate::experiments::plan::Condition;
 use crate::experiments::point::{At, Scalar};
-use crate::experiments::store::{Made, Store};
 
 #[test]
 fn an_interrupted_run_goes_on_from_every_point() {
-    let experiment = toy_plan();
-    let all = experiment.points(false).len();
-    assert_eq!(all, 6);
-    for end_after in 0..all {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path());
-        let mut first = Toy {
-            end_after,
-            ..Toy::new(1.4)
-        };
-        let (ran, _) = run(&store, &experiment, &mut first, made());
+    for end_after in 0..6 {
+        let mut scene = Scene::new(1.4);
+        scene.toy.end_after = end_after;
+        let ran = scene.run();
         assert!(ran.interrupted && ran.points.len() == end_after);
         // Half a file, as a machine that lost power leaves it, is no point.
-        let torn = store
-            .folder("toy")
-            .join("points/model=pipeline,size=256.json");
-        std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
-        std::fs::write(&torn, "{\"at\":").unwrap();
-        let mut second = Toy::new(1.4);
-        let (ran, said) = run(&store, &experiment, &mut second, made());
-        assert!(!ran.interrupted && ran.points.len() == all);
-        assert_eq!((ran.kept, second.measured), (end_after, all - end_after));
-        let told = said.iter().any(|line| line.contains("were there already"));
-        assert_eq!(told, end_after > 0, "{said:?}");
-        let order: Vec<&At> = ran.points.iter().map(|point| &point.at).collect();
-        assert_eq!(order, experiment.points(false).iter().collect::<Vec<_>>());
+        let folder = scene.store.folder("toy").join("points");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("model=pipeline,size=256.json"), "{\"at\":").unwrap();
+        scene.toy.end_after = usize::MAX;
+        let ran = scene.run();
+        assert!(!ran.interrupted && ran.points.len() == 6);
+        assert_eq!((ran.kept, scene.toy.measured), (end_after, 6));
+        let told = scene.has_said(&["were there already"]) > 0;
+        assert_eq!(told, end_after > 0, "{:?}", scene.said);
+        let order: Vec<At> = ran.points.into_iter().map(|point| point.at).collect();
+        assert_eq!(order, scene.experiment.points(false));
     }
 }
+
 #[test]
 fn what_another_program_machine_or_plan_measured_is_measured_again() {
-    let experiment = toy_plan();
-    let mut changed = experiment.clone();
-    changed
-        .held
-        .insert("seconds".to_owned(), Scalar::Number(2.0));
-    let others = [
-        (
-            experiment.clone(),
-            Made {
-                binary: "another".to_owned(),
-                ..made()
-            },
-            "another program",
-        ),
-        (
-            experiment.clone(),
-            Made {
-                machine: "another".to_owned(),
-                ..made()
-            },
-            "another machine",
-        ),
-        (
-            experiment.clone(),
-            Made {
-                quick: true,
-                ..made()
-            },
-            "--quick",
-        ),
-        (changed, made(), "the experiment changed"),
+    let changes: [(&str, fn(&mut Scene)); 4] = [
+        ("another program", |s| s.made.binary = "another".to_owned()),
+        ("another machine", |s| s.made.machine = "another".to_owned()),
+        ("--quick", |s| s.made.quick = true),
+        ("the experiment changed", |s| {
+            let seconds = ("seconds".to_owned(), Scalar::Number(2.0));
+            s.experiment.held.extend([seconds]);
+        }),
     ];
-    for (plan, other, why) in others {
-        let (folder, mut toy) = (tempfile::tempdir().unwrap(), Toy::new(1.4));
-        let store = Store::new(folder.path());
-        run(&store, &experiment, &mut toy, made());
-        let mut toy = Toy::new(1.4);
-        let (ran, said) = run(&store, &plan, &mut toy, other);
-        assert_eq!((ran.kept, toy.measured), (0, 6), "{why}");
-        let told = said
-            .iter()
-            .filter(|line| line.contains("measured again") && line.contains(why));
-        assert_eq!(told.count(), 1, "{said:?}");
+    for (why, change) in changes {
+        let mut scene = Scene::new(1.4);
+        scene.run();
+        change(&mut scene);
+        let ran = scene.run();
+        assert_eq!((ran.kept, scene.toy.measured), (0, 12), "{why}");
+        assert_eq!(scene.has_said(&["measured again", why]), 1, "{why}");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
     // Words and limits of a plan decide nothing about its figures.
-    let (last, mut toy) = (made(), Toy::new(1.4));
-    let mut words = experiment.clone();
-    run(&store, &words, &mut toy, last.clone());
-    words.title = "Other words".to_owned();
-    words.expectations[0].at_least = Some(1.1);
-    let (ran, _) = run(&store, &words, &mut toy, last);
-    assert_eq!((ran.kept, toy.measured), (6, 6));
+    let mut scene = Scene::new(1.4);
+    scene.run();
+    scene.experiment.title = "Other words".to_owned();
+    scene.experiment.expectations[0].at_least = Some(1.1);
+    assert_eq!((scene.run().kept, scene.toy.measured), (6, 6));
 }
+
 #[test]
 fn what_does_not_hold_at_first_is_measured_twice_more_and_all_of_it_counts() {
-    let experiment = toy_plan();
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    let mut toy = Toy {
-        slow: 6,
-        ..Toy::new(1.4)
-    };
-    let (ran, said) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(toy.measured, 6 + 2 * 6);
-    assert!(said.iter().any(|l| l.contains("does not hold")), "{said:?}");
-    let verdicts = judge(&experiment, &ran.points, &[]);
+    let mut scene = Scene::new(1.4);
+    scene.toy.slow = 6;
+    let ran = scene.run();
+    assert_eq!(scene.toy.measured, 6 + 2 * 6);
+    assert_eq!(scene.has_said(&["does not hold"]), 1, "{:?}", scene.said);
+    let verdicts = scene.judge(&ran);
     assert!(verdicts.iter().all(|v| v.passed), "{verdicts:?}");
-    assert!(
-        verdicts[0].note.contains("measured 3 times"),
-        "{verdicts:?}"
-    );
-    let rtc = ran
-        .points
-        .iter()
-        .find(|p| p.at["model"] == Scalar::Text("rtc".to_owned()));
-    let rate = rtc.unwrap().measured.series["mpps"];
-    assert_eq!(rate.repeats, 9);
-    assert!(
-        rate.min < 9.0 && (rate.median - 13.936).abs() < 1e-9,
-        "{rate:?}"
-    );
+    let note = &verdicts[0].note;
+    assert!(note.contains("measured 3 times"), "{note}");
+    let is_rtc = |at: &At| at["model"] == Scalar::Text("rtc".to_owned());
+    let rtc = ran.points.iter().find(|p| is_rtc(&p.at)).unwrap();
+    let rate = rtc.measured.series["mpps"];
+    assert!(rate.repeats == 9 && rate.min < 9.0, "{rate:?}");
+    assert!((rate.median - 13.936).abs() < 1e-9, "{rate:?}");
 
     // What does not hold after that is said, and not measured again and again.
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    let mut toy = Toy::new(1.1);
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(toy.measured, 18);
-    assert!(!judge(&experiment, &ran.points, &[])[0].passed);
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!((ran.kept, toy.measured), (6, 18));
+    let mut scene = Scene::new(1.1);
+    let ran = scene.run();
+    assert_eq!(scene.toy.measured, 18);
+    assert!(!scene.judge(&ran)[0].passed);
+    assert_eq!((scene.run().kept, scene.toy.measured), (6, 18));
 }
+
 #[test]
 fn expectations_hold_and_fail_as_they_should() {
-    let experiment = toy_plan();
     let judged = |rtc: f64| {
-        let folder = tempfile::tempdir().unwrap();
-        let (ran, _) = run(
-            &Store::new(folder.path()),
-            &experiment,
-            &mut Toy::new(rtc),
-            made(),
-        );
-        judge(&experiment, &ran.points, &[])
+        let mut scene = Scene::new(rtc);
+        let ran = scene.run();
+        scene.judge(&ran)
     };
-    let good = judged(1.4);
-    assert!(good.iter().all(|v| v.passed), "{good:?}");
+    assert!(judged(1.4).iter().all(|v| v.passed));
     let bad = judged(1.1);
     assert!(!bad[0].passed && bad[1].passed, "{bad:?}");
+    let note = &bad[0].note;
     assert!(
-        bad[0].note.contains("the worst, at size=64; 0 of 3 hold"),
-        "{}",
-        bad[0].note
+        note.contains("the worst, at size=64; 0 of 3 hold"),
+        "{note}"
     );
     assert_eq!(bad[0].expected, ">= 1.2");
     // Nothing measured is nothing that holds.
-    let nothing = judge(&experiment, &[], &[]);
+    let mut vague = Scene::new(2.0);
+    let nothing = judge(&vague.experiment, &[], &[]);
     assert!(nothing.iter().all(|v| !v.passed && v.ours.is_none()));
     // A selection of several values without a word on what becomes of them.
-    let mut vague = experiment.clone();
-    vague.expectations[0].for_each.clear();
-    let folder = tempfile::tempdir().unwrap();
-    let (ran, _) = run(
-        &Store::new(folder.path()),
-        &vague,
-        &mut Toy::new(2.0),
-        made(),
-    );
-    let verdict = &judge(&vague, &ran.points, &[])[0];
-    assert!(
-        !verdict.passed && verdict.note.contains("say `reduce`"),
-        "{verdict:?}"
-    );
+    vague.experiment.expectations[0].for_each.clear();
+    let ran = vague.run();
+    let verdict = &vague.judge(&ran)[0];
+    assert!(!verdict.passed && verdict.note.contains("say `reduce`"));
 }
 
 #[test]
 fn what_a_run_did_not_come_to_is_not_judged() {
-    let experiment = toy_plan();
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<ExpectationResult> {
-        let verdicts = judge(&experiment, &ran.points, &ran.missing);
-        verdicts.iter().map(|v| v.outcome).collect()
-    };
-    let mut toy = Toy {
-        end_after: 0,
-        ..Toy::new(1.4)
-    };
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(ran.missing, experiment.points(false));
-    assert_eq!(outcomes(&ran), [ExpectationResult::NotJudged; 2]);
-    // All of rtc is there, one of the pipeline is not.
-    toy.end_after = 5;
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(ran.missing.len(), 1);
-    assert_eq!(
-        outcomes(&ran),
-        [ExpectationResult::NotJudged, ExpectationResult::Passed]
-    );
-    toy.end_after = usize::MAX;
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(outcomes(&ran), [ExpectationResult::Passed; 2]);
+    let mut scene = Scene::new(1.4);
+    // None; all of rtc and all but one of the pipeline; all.
+    for (end_after, missing, outcomes) in [
+        (0, 6, [Outcome::NotJudged; 2]),
+        (5, 1, [Outcome::NotJudged, Outcome::Passed]),
+        (usize::MAX, 0, [Outcome::Passed; 2]),
+    ] {
+        scene.toy.end_after = end_after;
+        let ran = scene.run();
+        assert_eq!(ran.missing.len(), missing);
+        assert_eq!(scene.outcomes(&ran), outcomes);
+    }
     // An end while doubtful points are measured again: nothing is said of them yet.
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    let mut toy = Toy {
-        end_after: 7,
-        ..Toy::new(1.1)
-    };
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
+    let mut scene = Scene::new(1.1);
+    scene.toy.end_after = 7;
+    let ran = scene.run();
     assert!(ran.interrupted && ran.points.len() == 6);
-    assert_eq!(
-        outcomes(&ran),
-        [ExpectationResult::NotJudged, ExpectationResult::NotJudged]
-    );
+    assert_eq!(scene.outcomes(&ran), [Outcome::NotJudged; 2]);
 }
 
 #[test]
 fn what_a_machine_does_not_show_is_not_judged_there_and_says_why() {
-    let mut experiment = toy_plan();
-    let condition = |at_least: f64| Condition {
-        left: experiment.expectations[0].left.clone(),
+    // Below what is expected, which nobody measures again where it is not judged.
+    let mut scene = Scene::new(1.1);
+    let left = scene.experiment.expectations[0].left.clone();
+    let [met, unmet] = [9.0, 1000.0].map(|at_least| Condition {
+        left: left.clone(),
         right: None,
         at_least: Some(at_least),
         at_most: None,
         otherwise: "the machine is slow".to_owned(),
-    };
-    let (met, unmet) = (condition(9.0), condition(1000.0));
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    // Below what is expected, which nobody measures again where it is not judged.
-    let mut toy = Toy::new(1.1);
-    experiment.expectations[0].judged_if = vec![met.clone(), unmet];
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!(toy.measured, 6);
-    let verdict = judge(&experiment, &ran.points, &ran.missing).swap_remove(0);
-    assert_eq!(
-        (verdict.passed, verdict.outcome),
-        (false, ExpectationResult::NotHere)
-    );
+    });
+    scene.experiment.expectations[0].judged_if = vec![met.clone(), unmet];
+    let ran = scene.run();
+    assert_eq!(scene.toy.measured, 6);
+    let verdict = &scene.judge(&ran)[0];
+    assert_eq!((verdict.passed, verdict.outcome), (false, Outcome::NotHere));
     assert_eq!(verdict.note, "not judged here: the machine is slow");
-    experiment.expectations[0].judged_if = vec![met];
-    let verdict = judge(&experiment, &ran.points, &ran.missing).swap_remove(0);
-    assert_eq!(verdict.outcome, ExpectationResult::Failed);
+    scene.experiment.expectations[0].judged_if = vec![met];
+    assert_eq!(scene.outcomes(&ran)[0], Outcome::Failed);
 }
 
 #[test]
 fn disturbed_points_are_named_and_measured_anew_when_that_is_asked_for() {
-    let experiment = toy_plan();
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::new(folder.path());
-    let mut toy = Toy {
-        disturbed: true,
-        end_after: 4,
-        ..Toy::new(1.4)
-    };
-    run(&store, &experiment, &mut toy, made());
-    (toy.disturbed, toy.end_after) = (false, usize::MAX);
-    let outcomes = |ran: &crate::experiments::run::Ran| -> Vec<ExpectationResult> {
-        let verdicts = judge(&experiment, &ran.points, &[]);
-        verdicts.iter().map(|v| v.outcome).collect()
-    };
-    let (ran, _) = run(&store, &experiment, &mut toy, made());
-    assert_eq!((ran.kept, toy.measured), (4, 6));
+    let mut scene = Scene::new(1.4);
+    (scene.toy.disturbed, scene.toy.end_after) = (true, 4);
+    scene.run();
+    (scene.toy.disturbed, scene.toy.end_after) = (false, usize::MAX);
+    let ran = scene.run();
+    assert_eq!((ran.kept, scene.toy.measured), (4, 6));
     // Some of the points were quiet.
-    assert_eq!(outcomes(&ran), [ExpectationResult::Passed; 2]);
+    assert_eq!(scene.outcomes(&ran), [Outcome::Passed; 2]);
     let mut all = ran.clone();
     for point in &mut all.points {
         point.measured.disturbed = Some("others".to_owned());
     }
-    assert_eq!(outcomes(&all), [ExpectationResult::PassedDisturbed; 2]);
-    let (ran, said) = run_again(&store, &experiment, &mut toy, made(), true);
-    assert_eq!((ran.kept, toy.measured), (2, 10));
-    assert!(
-        said.iter().any(|line| line.contains("4 points left")),
-        "{said:?}"
-    );
-    assert!(ran.points.iter().all(|p| p.measured.disturbed.is_none()));
-    let (ran, _) = run_again(&store, &experiment, &mut toy, made(), true);
-    assert_eq!((ran.kept, toy.measured), (6, 10));
+    assert_eq!(scene.outcomes(&all), [Outcome::PassedDisturbed; 2]);
+    scene.again_disturbed = true;
+    for (kept, measured) in [(2, 10), (6, 10)] {
+        let ran = scene.run();
+        assert_eq!((ran.kept, scene.toy.measured), (kept, measured));
+        assert_eq!(scene.has_said(&["4 points left"]), usize::from(kept == 2));
+        assert!(ran.points.iter().all(|p| p.measured.disturbed.is_none()));
+    }
 }

@@ -1,22 +1,16 @@
-//! Axis ticks.
+//! Axis scales, and where numbers stand on them.
 
-const DECADE: f64 = 10.0;
-
-/// An axis: what is seen of it, and where its numbers stand. All in the axis' own measure: that of
+/// An axis: what is seen of it, and where numbers or names stand. All in the axis' own measure: that of
 /// the values, or their logarithms.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scale {
-    /// The left or lower end.
-    pub from: f64,
-    /// The right or upper end.
-    pub to: f64,
-    /// Where numbers stand.
-    pub at: Vec<f64>,
+    from: f64,
+    to: f64,
+    pub labels: Vec<(f64, String)>,
     log: bool,
-    /// From which value on numbers are written by thousands: one way for all of an axis.
-    short_from: f64,
 }
 
+const DECADE: f64 = 10.0;
 /// Where all numbers of an axis are below, none is written by thousands.
 const LONG: f64 = 0.9995e4;
 /// Values that stand at the axis themselves are written as they are, if they have no more digits.
@@ -40,6 +34,17 @@ impl Scale {
         Self::linear(least, greatest, if whole { 1.0 } else { 0.0 }, most)
     }
 
+    /// Names, each in the middle of its share: the first from 0 to 1, the next from 1 to 2.
+    pub fn of_names(names: &[String]) -> Self {
+        let middles = (0..names.len()).map(|n| n as f64 + 0.5);
+        Self {
+            from: 0.0,
+            to: names.len() as f64,
+            labels: middles.zip(names.iter().cloned()).collect(),
+            log: false,
+        }
+    }
+
     /// Where a value stands.
     pub fn place(&self, value: f64) -> f64 {
         match self.log {
@@ -48,25 +53,19 @@ impl Scale {
         }
     }
 
-    /// What is written at a place.
-    pub fn label(&self, place: f64) -> String {
-        let value = if self.log { 10_f64.powf(place) } else { place };
-        label(value, self.short_from)
+    /// How far that place is along the axis: 0 at its beginning, 1 at its end.
+    pub fn share(&self, place: f64) -> f64 {
+        (place - self.from) / (self.to - self.from)
     }
 
     /// The same with room beside the first and the last place, so that marks do not lie on the frame.
-    pub fn with_room(self) -> Self {
+    pub fn with_room(mut self) -> Self {
         // Logarithmic ones have it.
-        let room = if self.log {
-            0.0
-        } else {
-            ROOM * (self.to - self.from)
-        };
-        Self {
-            from: self.from - room,
-            to: self.to + room,
-            ..self
+        if !self.log {
+            let room = ROOM * (self.to - self.from);
+            (self.from, self.to) = (self.from - room, self.to + room);
         }
+        self
     }
 
     fn linear(least: f64, greatest: f64, finest: f64, most: usize) -> Self {
@@ -76,22 +75,19 @@ impl Scale {
         };
         let wide = span / most.max(2) as f64;
         let power = 10_f64.powf(wide.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .map(|n| n * power)
-            .into_iter()
-            .find(|step| *step >= wide * 0.999)
-            .unwrap_or(wide)
-            .max(finest);
-        let first = (least / step).floor() * step;
-        let count = ((least + span - first) / step).ceil() as usize;
-        let at: Vec<f64> = (0..=count).map(|n| first + n as f64 * step).collect();
-        let to = first + count as f64 * step;
+        let round = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
+        let step = round.into_iter().find(|step| *step >= wide * 0.999);
+        let step = step.unwrap_or(wide).max(finest);
+        let from = (least / step).floor() * step;
+        let count = ((least + span - from) / step).ceil() as usize;
+        let to = from + count as f64 * step;
+        let short = short_from(to.abs().max(from.abs()));
+        let at = (0..=count).map(|n| from + n as f64 * step);
         Self {
-            from: first,
+            from,
             to,
-            at,
+            labels: at.map(|at| (at, label(at, short))).collect(),
             log: false,
-            short_from: short_from(to.abs().max(first.abs())),
         }
     }
 
@@ -102,28 +98,26 @@ impl Scale {
         let mut own: Vec<f64> = values.iter().map(|v| v.log10()).collect();
         own.sort_by(f64::total_cmp);
         own.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
-        let apart = own
-            .windows(2)
-            .map(|w| w[1] - w[0])
-            .fold(f64::INFINITY, f64::min);
+        let gaps = own.windows(2).map(|w| w[1] - w[0]);
+        let apart = gaps.fold(f64::INFINITY, f64::min);
         // The values themselves, if there are few of them and far enough apart to be read.
         let is_own = own.len() <= most && apart > (to - from) / (1.2 * most as f64);
-        let (at, short_from) = match is_own {
+        let (at, short) = match is_own {
             true if greatest < EXACT => (own, EXACT),
             true => (own, short_from(greatest)),
             false => (decades(from, to, most), short_from(greatest)),
         };
+        let label = |at: f64| (at, label(10_f64.powf(at), short));
         Self {
             from,
             to,
-            at,
+            labels: at.into_iter().map(label).collect(),
             log: true,
-            short_from,
         }
     }
 }
 
-/// For an axis that reaches so far.
+/// From which value on numbers of an axis that reaches so far are written by thousands: one way for all.
 fn short_from(greatest: f64) -> f64 {
     if greatest < LONG { LONG } else { 0.9995e3 }
 }
@@ -149,18 +143,20 @@ fn label(value: f64, short_from: f64) -> String {
         v if v >= 0.9995e6 => (value / 1e6, "M"),
         _ => (value / 1e3, "k"),
     };
+    format!("{}{behind}", three_digits(value))
+}
+
+/// With the three digits that count, or all of a whole number.
+pub fn three_digits(value: f64) -> String {
     let digits = match value.abs() {
         v if !(1e-9..100.0).contains(&v) => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
         v => (2 - v.log10().floor() as i32).clamp(0, 6) as usize,
     };
     let text = format!("{value:.digits$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{text}{behind}")
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 #[cfg(test)]
@@ -186,13 +182,13 @@ mod tests {
         }
     }
 
+    fn labels(values: &[f64], log: bool) -> Vec<String> {
+        let labels = Scale::of(values, log, true, 8).labels;
+        labels.into_iter().map(|(_, text)| text).collect()
+    }
+
     #[test]
     fn an_axis_writes_its_numbers_one_way() {
-        let labels = |values: &[f64], log| {
-            let scale = Scale::of(values, log, true, 8);
-            let at = scale.at.iter();
-            at.map(|at| scale.label(*at)).collect::<Vec<_>>()
-        };
         assert_eq!(labels(&[4096.0, 65_536.0], true), ["4096", "65536"]);
         assert_eq!(
             labels(&[1000.0, 10_000.0, 50_000.0], true),
@@ -211,7 +207,7 @@ mod tests {
     fn there_is_room_beside_the_first_and_the_last_place() {
         for (values, log) in [(vec![0.5, 2.25], false), (vec![64.0, 1024.0], true)] {
             let scale = Scale::of(&values, log, false, 12).with_room();
-            let share = |v: f64| (scale.place(v) - scale.from) / (scale.to - scale.from);
+            let share = |v: f64| scale.share(scale.place(v));
             assert!(
                 share(values[0]) > 0.015 && share(values[1]) < 0.985,
                 "{scale:?}"
@@ -229,17 +225,16 @@ mod tests {
             (vec![], false),
         ] {
             let scale = Scale::of(&values, log, true, 8);
-            assert!(scale.at.len() <= 10 && scale.at.len() >= 2, "{scale:?}");
+            assert!((2..=10).contains(&scale.labels.len()), "{scale:?}");
             for value in values {
-                let at = scale.place(value);
-                assert!((scale.from..=scale.to).contains(&at), "{value}: {scale:?}");
+                let share = scale.share(scale.place(value));
+                assert!((0.0..=1.0).contains(&share), "{value}: {scale:?}");
             }
         }
-        let own = Scale::of(&[64.0, 256.0, 1024.0], true, false, 8);
-        let labels: Vec<String> = own.at.iter().map(|at| own.label(*at)).collect();
-        assert_eq!(labels, ["64", "256", "1024"]);
-        let cores = Scale::of(&[1.0, 2.0, 4.0, 6.0], false, false, 12);
-        assert_eq!(cores.at, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(labels(&[64.0, 256.0, 1024.0], true), ["64", "256", "1024"]);
+        let cores = Scale::of(&[1.0, 2.0, 4.0, 6.0], false, false, 12).labels;
+        let cores: Vec<f64> = cores.into_iter().map(|(at, _)| at).collect();
+        assert_eq!(cores, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let percent = Scale::of(&[72.0, 100.0], true, true, 8);
         assert_eq!((percent.from, percent.log), (0.0, false));
     }
