@@ -184,7 +184,7 @@ impl Rig {
     fn apply(&mut self, ops: Vec<Op>, markers: &[[u8; 2]]) -> Vec<Usage> {
         self.next_txn += 1;
         let at = match &ops[0] {
-            Op::Entry { at, .. } | Op::TakeEntry { at } => at.0,
+            Op::Entry { at, .. } | Op::TakeEntry { at } | Op::Held { at, .. } => at.0,
             Op::Rule { block, .. } | Op::TakeRule { block, .. } | Op::Chain { block, .. } => {
                 block.0
             }

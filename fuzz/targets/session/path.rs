@@ -51,6 +51,8 @@ impl Model {
                 self.check_entry(at.0, shard);
                 self.set_entry(at.0, image);
             }
+            // An entry that the same transaction takes away may be named still.
+            Op::Held { at, .. } => self.check_entry(at.0, shard),
             Op::TakeEntry { at } => {
                 self.check_entry(at.0, shard);
                 assert!(self.entries.contains_key(&at.0), "usage of a vacant entry");

@@ -34,7 +34,7 @@ use sluice_control::core::Env;
 use sluice_n4::counters::Counter;
 use sluice_port_dpdk::{Mbuf, MbufPool};
 use subscribers::Variety;
-use testbed::{Cpus, Loop, Testbed};
+use testbed::{Cpus, Testbed};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
