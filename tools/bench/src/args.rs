@@ -1,9 +1,11 @@
 //! The arguments of `sluice bench`.
 
 use super::path::peers::PEERS_MAX;
+use super::path::variant::{DEFAULT, names};
 use super::watch::WatchArgs;
 use super::watch::command::CompareArgs;
 use super::watch::history::RunArguments;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -92,6 +94,10 @@ pub struct PathArgs {
     /// Measure only results with this in their names, such as ul/ or path/dl
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub only: String,
+    /// Which rules sessions have
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = DEFAULT,
+        value_parser = PossibleValuesParser::new(names()))]
+    pub rules: Vec<String>,
     /// CPU to stay on; otherwise the kernel chooses
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u16>,
@@ -183,7 +189,11 @@ impl PathArgs {
     pub fn asked(&self) -> RunArguments {
         let cpu: Vec<u16> = self.cpu.into_iter().collect();
         let names = (&self.packets.sessions[..], &self.only[..]);
-        asked("path", &[("seconds", self.seconds)], &cpu, names)
+        let mut asked = asked("path", &[("seconds", self.seconds)], &cpu, names);
+        if self.rules != [DEFAULT] {
+            asked.selection += &format!(", rules {:?}", self.rules);
+        }
+        asked
     }
 }
 

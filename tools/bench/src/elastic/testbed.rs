@@ -6,10 +6,11 @@ use super::source::{Flows, Pace, Source};
 use super::steered::{Table, steerer};
 use super::turns::{Turns, turn};
 use super::watch::Watch;
-use crate::path::smf::{Smf, Variant};
+use crate::path::smf::Smf;
 use crate::path::testbed::{Failure, Size, establish, shuffle, start, time};
 use crate::path::topology::{N3, N6};
 use crate::path::traffic::Flow;
+use crate::path::variant::Variant;
 use serde_json::Value;
 use sluice::config;
 use sluice::upf::scaling::Scaling;
@@ -72,8 +73,8 @@ impl<P: Packet + Send + 'static> Testbed<P> {
         let sources = [source(0, near, of_near), source(1, far, of_far)];
         let (mut core, mut workers) = start(Size::of(sessions), sources)?;
         let variant = match container {
-            true => Variant::Usual,
-            false => Variant::Bare,
+            true => Variant::USUAL,
+            false => Variant::BARE,
         };
         let mut smf = Smf::new(sessions, variant);
         establish(&mut core, &mut workers, &mut smf)?;

@@ -6,7 +6,7 @@ use super::measure::LimitLine;
 use super::traffic::{Direction, OUTER_LEN, TEID_AT};
 use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
-use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl};
+use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl, ipv6::decrement_hop_limit};
 
 /// Takes up to `stage` packets from `io`, uplink ones with `outer_len` octets around the inner packet, and gives them back done; None if one has no line among
 /// `lines`, a power of two. `fronts` are the headers to be written, by peer.
@@ -24,8 +24,15 @@ pub fn turn<P: Packet>(
     for (i, packet) in burst.iter().enumerate() {
         burst.get(i + 8).into_iter().for_each(P::prefetch);
         let frame = packet.data().first_chunk::<{ TEID_AT + 4 }>()?;
-        let known = frame[12..15] == [8, 0, 0x45] && (!up || frame[36..38] == [8, 104]);
-        let key = frame[if up { TEID_AT } else { 30 }..].first_chunk()?;
+        let is_ipv6 = frame[12..14] == [0x86, 0xdd] && !up;
+        let is_ipv4 = frame[12..15] == [8, 0, 0x45];
+        let known = is_ipv6 || is_ipv4 && (!up || frame[36..38] == [8, 104]);
+        let at = match (up, is_ipv6) {
+            (true, _) => TEID_AT,
+            (false, false) => 30,
+            (false, true) => 42,
+        };
+        let key = frame[at..].first_chunk()?;
         keys[i] = u32::from_be_bytes(*key) * u32::from(known);
         prefetch::write(&lines[keys[i] as usize & mask]);
     }
@@ -34,11 +41,19 @@ pub fn turn<P: Packet>(
         let front = fronts.get(line.peer as usize).filter(|_| line.key == key)?;
         packet.pull_front(if up { outer_len } else { 0 }).ok()?;
         let len = packet.len() as u16 - 14;
-        decrement_ttl(packet.data_mut()[14..].first_chunk_mut()?).ok()?;
+        let inner = &mut packet.data_mut()[14..];
+        let is_ipv6 = inner[0] >> 4 == 6;
+        match is_ipv6 {
+            false => decrement_ttl(inner.first_chunk_mut()?).ok()?,
+            true => decrement_hop_limit(inner.first_chunk_mut()?).ok()?,
+        }
         line.bytes += u64::from(len);
         line.packets += 1;
         if up {
             packet.data_mut()[..14].copy_from_slice(&front[..14]);
+            if is_ipv6 {
+                packet.data_mut()[12..14].copy_from_slice(&[0x86, 0xdd]);
+            }
             continue;
         }
         packet.push_front(OUTER_LEN).ok()?;

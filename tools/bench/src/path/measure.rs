@@ -4,9 +4,9 @@ use super::disturbance;
 use super::fifo::Check;
 use super::limit;
 use super::memory::Grown;
-use super::smf::Variant;
 use super::testbed::{Failure, Testbed};
 use super::traffic::{Direction, Form, Frames, OUTER_LEN};
+use super::variant::Variant;
 use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, spread};
 use crate::stats::{Summary, round};
 use crate::watch::history::Series;
@@ -26,49 +26,53 @@ pub const STAGES: [usize; 4] = [32, 64, 128, 256];
 const TURNS: usize = 32;
 
 /// What traffic is measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
     /// As results are named.
-    pub name: &'static str,
+    pub name: String,
     /// Where packets come in.
     pub directions: &'static [Direction],
-    pub form: Form,
-    /// Which UPF.
-    pub variant: Variant,
+    pub forms: &'static [Form],
 }
 
 const UP: &[Direction] = &[Direction::Uplink];
 const DOWN: &[Direction] = &[Direction::Downlink];
 const BOTH: &[Direction] = &Direction::BOTH;
 
-pub const CASES: [Case; 8] = [
-    case("path/ul/default", UP, Form::USUAL, Variant::Usual),
-    case("path/dl/default", DOWN, Form::USUAL, Variant::Usual),
-    case("path/mix/default", BOTH, Form::USUAL, Variant::Usual),
-    case("path/ul/checksum", UP, Form::CHECKSUM, Variant::Usual),
-    case(
-        "path/ul/checksum1400",
+/// All of the sessions that are measured where nothing is said of rules.
+const CASES: [(&str, &[Direction], &[Form], Variant); 8] = [
+    ("ul/default", UP, &[Form::USUAL], Variant::USUAL),
+    ("dl/default", DOWN, &[Form::USUAL], Variant::USUAL),
+    ("mix/default", BOTH, &[Form::USUAL], Variant::USUAL),
+    ("ul/checksum", UP, &[Form::CHECKSUM], Variant::USUAL),
+    (
+        "ul/checksum1400",
         UP,
-        Form::LONG_CHECKSUM,
-        Variant::Usual,
+        &[Form::LONG_CHECKSUM],
+        Variant::USUAL,
     ),
-    case("path/ul/no-psc", UP, Form::BARE, Variant::Bare),
-    case("path/ul/foreign", UP, Form::USUAL, Variant::ForeignTeids),
-    case("path/ul/routes16", UP, Form::USUAL, Variant::Routes),
+    ("ul/no-psc", UP, &[Form::BARE], Variant::BARE),
+    ("ul/foreign", UP, &[Form::USUAL], Variant::FOREIGN_TEIDS),
+    ("ul/routes16", UP, &[Form::USUAL], Variant::ROUTES),
 ];
 
-const fn case(
-    name: &'static str,
-    directions: &'static [Direction],
-    form: Form,
-    variant: Variant,
-) -> Case {
-    Case {
-        name,
+/// What is measured of such sessions: of those of `--rules` all directions.
+pub fn cases(variant: &Variant) -> Vec<Case> {
+    let case = |name: &str, directions, forms| Case {
+        name: format!("path/{name}"),
         directions,
-        form,
-        variant,
+        forms,
+    };
+    if Variant::DEFAULTS.contains(variant) {
+        let of = CASES.iter().filter(|(.., of)| of == variant);
+        return of
+            .map(|(name, ways, forms, _)| case(name, ways, forms))
+            .collect();
     }
+    let ways = [("ul", UP), ("dl", DOWN), ("mix", BOTH)];
+    let named =
+        ways.map(|(way, ways)| case(&format!("{way}/{}", variant.name), ways, variant.forms));
+    named.into()
 }
 
 /// Times per packet, in nanoseconds.
@@ -127,7 +131,7 @@ impl Bench {
         let len = (2 * world.flows.len() as u32)
             .next_power_of_two()
             .max(SHARDS) as usize;
-        let frames = Frames::new(Form::USUAL, world.variant.servers());
+        let frames = Frames::new(Form::USUAL, world.variant.servers);
         let tables = |name, fronts, outer_len| -> Result<Tables, Failure> {
             Ok(Tables {
                 lines: Arena::new(name, len).map_err(|e| e.to_string())?,
@@ -135,7 +139,7 @@ impl Bench {
                 outer_len,
             })
         };
-        let outer_len = world.variant.form().outer_len();
+        let outer_len = world.variant.forms[0].outer_len();
         let mut bench = Self {
             uplink: tables("limit-uplink", frames.uplink_fronts(), outer_len)?,
             downlink: tables("limit-downlink", frames.downlink_fronts(), OUTER_LEN)?,
@@ -158,12 +162,12 @@ impl Bench {
     /// Sends the packets of all sessions through the limit and compares every byte.
     pub fn prove<P: Packet>(&mut self, world: &mut Testbed<P>) -> Result<u64, Failure> {
         world.open(&[], Check::Every);
-        self.uplink.outer_len = world.variant.form().outer_len();
+        self.uplink.outer_len = world.variant.forms[0].outer_len();
         let turns = world.flows.len().div_ceil(STAGES[2]);
         for _ in 0..turns {
             self.limit(world, Direction::Uplink, STAGES[2])?;
             // It knows the usual header alone.
-            if world.variant != Variant::Bare {
+            if world.variant.has_container() {
                 self.limit(world, Direction::Downlink, STAGES[2])?;
             }
         }
@@ -174,20 +178,20 @@ impl Bench {
     pub fn measure<P: Packet>(
         &mut self,
         world: &mut Testbed<P>,
-        case: Case,
+        case: &Case,
         effort: Effort,
     ) -> Result<Figures, Failure> {
-        world.set_form(case.form);
-        self.uplink.outer_len = case.form.outer_len();
-        let figures = self.measure_form(world, case, effort);
-        world.set_form(world.variant.form());
+        world.set_forms(case.forms);
+        self.uplink.outer_len = case.forms[0].outer_len();
+        let figures = self.measure_forms(world, case, effort);
+        world.set_forms(world.variant.forms);
         figures
     }
 
-    fn measure_form<P: Packet>(
+    fn measure_forms<P: Packet>(
         &mut self,
         world: &mut Testbed<P>,
-        case: Case,
+        case: &Case,
         effort: Effort,
     ) -> Result<Figures, Failure> {
         let (mut path, mut source) = (vec![], vec![]);
@@ -251,7 +255,7 @@ impl Bench {
 }
 
 /// Source and sink with nothing between them.
-fn turn_round<P: Packet>(world: &mut Testbed<P>, case: Case) {
+fn turn_round<P: Packet>(world: &mut Testbed<P>, case: &Case) {
     let mut burst = Burst::new();
     for way in case.directions {
         let fifo = world.worker.io().fifo(*way);

@@ -5,6 +5,7 @@
 
 mod arrivals;
 pub(crate) mod fifo;
+mod filters;
 pub mod io;
 mod latency;
 mod limit;
@@ -16,6 +17,7 @@ pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
 pub(crate) mod traffic;
+pub(crate) mod variant;
 
 use super::args::PathArgs;
 use super::watch::{Failed, Measured};
@@ -24,13 +26,13 @@ use crate::report::{Effort, HugePages, Judged, Outcome, apart, object, preemptio
 use crate::watch::history::Series;
 use fifo::PACKETS;
 pub(crate) use measure::bytes_per_session;
-use measure::{Bench, CASES, Case, Figures, HEADS};
+use measure::{Bench, Case, Figures, HEADS, cases};
 use serde_json::json;
 use sluice_port_dpdk::{Eal, Mbuf, MbufPool};
-use smf::Variant;
 use std::time::Duration;
 use testbed::{Failure, Testbed};
 use traffic::{INNER_LEN, PLAIN_LEN, TUNNEL_LEN};
+use variant::Variant;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -93,17 +95,17 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
         each: Duration::from_secs_f64(args.seconds),
     };
     for &sessions in &args.packets.sessions {
-        for variant in Variant::ALL {
-            let wanted = |case: &Case| case.variant == variant && case.name.contains(&args.only);
-            let cases: Vec<_> = CASES.into_iter().filter(wanted).collect();
-            let ours = |name: &str| variant == Variant::Usual && name.contains(&args.only);
+        for variant in variants(&args.rules) {
+            let wanted = |case: &Case| case.name.contains(&args.only);
+            let cases: Vec<_> = cases(&variant).into_iter().filter(wanted).collect();
+            let ours = |name: &str| variant == Variant::USUAL && name.contains(&args.only);
             let (waits, observes) = (ours(latency::NAME), ours(observe::NAME));
             if cases.is_empty() && !waits && !observes {
                 continue;
             }
             let (mut world, mut bench, pages) = proven(sessions, variant, eal, pool)?;
             for case in cases {
-                let outcome = one(&mut bench, &mut world, case, effort, pages)?;
+                let outcome = one(&mut bench, &mut world, &case, effort, pages)?;
                 results.cases.push(outcome);
                 let bytes = bytes_per_session(sessions, &world.memory);
                 results.memory = results.memory.take().or_else(|| {
@@ -127,6 +129,13 @@ fn all(args: &PathArgs, eal: &Eal, pool: &MbufPool) -> Result<Results, Failure> 
     Ok(results)
 }
 
+/// Those of these names.
+fn variants(rules: &[String]) -> Vec<Variant> {
+    let all = Variant::DEFAULTS.into_iter().chain(Variant::RULES);
+    all.filter(|variant| rules.iter().any(|name| name == variant.name))
+        .collect()
+}
+
 /// A UPF with sessions, and the limit for them; all bytes of both compared.
 fn proven(
     sessions: u32,
@@ -134,13 +143,7 @@ fn proven(
     eal: &Eal,
     pool: &MbufPool,
 ) -> Result<(Testbed<Mbuf>, Bench, HugePages), Failure> {
-    let whose = match variant {
-        Variant::Usual => "",
-        Variant::ForeignTeids => " with TEIDs that the SMF chose",
-        Variant::Routes => " with 16 ways to the data network",
-        Variant::Bare => " without PDU Session Containers",
-    };
-    eprintln!("establishing {sessions} sessions{whose}");
+    eprintln!("establishing {sessions} sessions{}", variant.says);
     let mut world = Testbed::build(sessions, variant, || pool.alloc())?;
     let huge_pages = HugePages {
         packets: eal.huge_pages(),
@@ -157,7 +160,7 @@ fn proven(
 fn one(
     bench: &mut Bench,
     world: &mut Testbed<Mbuf>,
-    case: Case,
+    case: &Case,
     effort: Effort,
     huge_pages: HugePages,
 ) -> Result<Outcome, Failure> {
@@ -172,7 +175,10 @@ fn one(
         ns: figures.limit.median,
     };
     let (figures, conditions) = quietest((ATTEMPTS, effort.reps), measure, judge)?;
-    let (whose, of) = ((case.name, sessions), (&world.memory.clone(), huge_pages));
+    let (whose, of) = (
+        (&case.name[..], sessions),
+        (&world.memory.clone(), huge_pages),
+    );
     Ok(figures.outcome(whose, &conditions, of, world.verdict()?))
 }
 

@@ -1,13 +1,14 @@
 //! Encoded PFCP requests of the benchmark's SMF, and the F-TEIDs in the responses.
 
-use super::peers::Servers;
+use super::filters::Filters;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
-use super::traffic::{Flow, Form};
+use super::traffic::Flow;
+use super::variant::{Ue, Variant};
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
 use sluice_port::Packet;
 use sluice_smf::encode::encode_establishment;
-use sluice_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel, UplinkTeid};
+use sluice_smf::{CpNode, Dialect, Network, SessionPlan, Tunnel, UeAddresses, UplinkTeid};
 use sluice_wire::ids::{Seid, Teid};
 use sluice_wire::pfcp::message::{AssociationSetupRequest, SessionEstablishmentResponse};
 use sluice_wire::pfcp::value::{BitRate, NtpTime};
@@ -19,41 +20,6 @@ use std::sync::Arc;
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 250);
 /// Session AMBR and MBR of the flow: 10 Gbit/s, so that nothing is policed.
 const RATE_KBPS: u64 = 10_000_000;
-
-/// What a UPF is asked to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Variant {
-    /// TEIDs of the UPF, one default route.
-    #[default]
-    Usual,
-    /// TEIDs of the SMF.
-    ForeignTeids,
-    /// 16 ways to the data network.
-    Routes,
-    /// Packets without PDU Session Container, both ways.
-    Bare,
-}
-
-impl Variant {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Usual, Self::ForeignTeids, Self::Routes, Self::Bare];
-
-    /// The data network's servers.
-    pub fn servers(self) -> Servers {
-        match self {
-            Self::Routes => Servers::Many,
-            Self::Usual | Self::ForeignTeids | Self::Bare => Servers::One,
-        }
-    }
-
-    /// What uplink frames look like.
-    pub fn form(self) -> Form {
-        match self {
-            Self::Bare => Form::BARE,
-            Self::Usual | Self::ForeignTeids | Self::Routes => Form::USUAL,
-        }
-    }
-}
 
 /// What every emulated SMF has: who it is, what it names, and how far it has counted.
 #[derive(Debug)]
@@ -145,18 +111,30 @@ impl<P> Smf<P> {
         };
         let tunnel = |teid, ipv4| Teid::new(teid).map(|teid| Tunnel { teid, ipv4 });
         let foreign = tunnel(topology::foreign_teid(index), topology::UPF_N3);
-        let foreign = foreign.filter(|_| self.variant == Variant::ForeignTeids);
+        let foreign = foreign.filter(|_| self.variant.foreign_teids);
+        let ipv4 = topology::ue_address(index);
+        let ipv6 = topology::ue_ipv6(ipv4);
+        let ue = match self.variant.ue {
+            Ue::Ipv4 => UeAddresses::V4(ipv4),
+            Ue::Ipv6 => UeAddresses::V6(ipv6),
+            Ue::Both => UeAddresses::V4V6(ipv4, ipv6),
+        };
         let plan = SessionPlan {
             uplink: foreign.map_or(UplinkTeid::ChosenByUp, UplinkTeid::ChosenByCp),
             ambr: Some(rate),
             flow_mbr: Some(rate),
             measured: true,
-            container: self.variant != Variant::Bare,
+            container: self.variant.has_container(),
             gnb: tunnel(gnb_teid, topology::gnb_address(gnb_teid as usize % GNBS)),
-            ..SessionPlan::new(topology::ue_address(index), self.cp.network.clone(), QFI)
+            ..SessionPlan::new(ue, self.cp.network.clone(), QFI)
         };
         let (node, seid) = (&self.cp.node, cp_seid(index));
-        encode_establishment(out, Dialect::Ts, node, &plan, seid, sequence)
+        if self.variant.filters == Filters::NONE {
+            return encode_establishment(out, Dialect::Ts, node, &plan, seid, sequence);
+        }
+        let mut usual = [0; 1024];
+        let len = encode_establishment(&mut usual, Dialect::Ts, node, &plan, seid, sequence)?;
+        self.variant.filters.add(&usual[..len], index, out)
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -182,9 +160,9 @@ impl<P> Smf<P> {
             .created_pdr
             .iter()
             .find_map(|pdr| pdr.local_f_teid.first());
-        let chosen = match self.variant {
-            Variant::ForeignTeids => Teid::new(topology::foreign_teid(index as u32)),
-            _ => f_teid.and_then(|f| f.teid()),
+        let chosen = match self.variant.foreign_teids {
+            true => Teid::new(topology::foreign_teid(index as u32)),
+            false => f_teid.and_then(|f| f.teid()),
         };
         let teid = chosen.ok_or("no F-TEID was chosen")?;
         let flow = usize::try_from(index)
@@ -193,7 +171,7 @@ impl<P> Smf<P> {
         let flow = flow.ok_or("an answer with an unknown SEID")?;
         let index = index as u32;
         let ue = topology::ue_address(index);
-        let server = self.variant.servers().of(ue.into());
+        let server = self.variant.servers.of(ue.into());
         *flow = Flow::to(server, teid.get(), topology::gnb_teid(index), ue);
         self.established += 1;
         Ok(())

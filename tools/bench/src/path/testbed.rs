@@ -2,12 +2,14 @@
 //! established over N4; here with one worker between two memory FIFOs.
 
 use super::fifo::Check;
+use super::filters::Filters;
 use super::io::BenchIo;
 use super::memory;
 use super::peers::{Peers, Servers};
-use super::smf::{Smf, Variant};
+use super::smf::Smf;
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Form, Frames};
+use super::variant::Variant;
 use crate::stats::Random;
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
@@ -28,6 +30,8 @@ use std::sync::Arc;
 
 /// Requests under way at a time while sessions are established.
 const WINDOW: u32 = 64;
+/// Octets of a request at the most; those with a hundred filters have 20,000.
+const MESSAGE: usize = 32_768;
 /// The UPF's address on N4.
 pub const N4_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
@@ -56,7 +60,7 @@ impl<I: PortIo> Upf<I> {
     pub fn start(sessions: u32, variant: Variant, io: I) -> Result<Self, Failure> {
         let mut smf = Smf::new(sessions, variant);
         let before_bytes = memory::used_bytes();
-        let (mut core, mut workers) = start(Size::of(sessions).to(variant.servers()), [io])?;
+        let (mut core, mut workers) = start(Size::of(sessions).with(&variant), [io])?;
         establish(&mut core, &mut workers, &mut smf)?;
         let memory = memory::Grown::since(before_bytes, &core, sessions);
         shuffle(&mut smf.flows);
@@ -76,7 +80,7 @@ impl<I: PortIo> Upf<I> {
             worker,
             flows: flows.into(),
             memory: memory::Grown::UNKNOWN,
-            variant: Variant::Usual,
+            variant: Variant::USUAL,
         }
     }
 
@@ -126,9 +130,10 @@ impl<P: Packet> Testbed<P> {
         variant: Variant,
         mut alloc: impl FnMut() -> Option<P>,
     ) -> Result<Self, Failure> {
-        let frames = Frames::new(variant.form(), variant.servers());
-        let io = BenchIo::new(frames, &mut alloc)?;
-        Ok(Self::start(sessions, variant, io)?.filled())
+        let io = BenchIo::new(Frames::default(), &mut alloc)?;
+        let mut world = Self::start(sessions, variant, io)?.filled();
+        world.set_forms(variant.forms);
+        Ok(world)
     }
 
     /// Packets of all sessions come from now on.
@@ -179,13 +184,15 @@ impl<P: Packet> Testbed<P> {
         }
     }
 
-    /// Packets have this form from now on; all must be where they came from.
-    pub fn set_form(&mut self, form: Form) {
-        let [uplink, downlink] = self.worker.io().fifos();
-        if uplink.form() != form {
-            let frames = [Arc::new(Frames::new(form, self.variant.servers()))];
-            uplink.set_frames(&frames);
-            downlink.set_frames(&frames);
+    /// Packets have these forms in turn from now on; all must be where they came from.
+    pub fn set_forms(&mut self, forms: &[Form]) {
+        let servers = self.variant.servers;
+        let frames = forms
+            .iter()
+            .map(|form| Arc::new(Frames::new(*form, servers)));
+        let frames: Vec<Arc<Frames>> = frames.collect();
+        for fifo in self.worker.io().fifos() {
+            fifo.set_frames(&frames);
         }
     }
 
@@ -209,6 +216,9 @@ pub struct Size {
     pub peers: Peers,
     /// Where the data network's servers are.
     pub servers: Servers,
+    /// There is IPv6 on N6.
+    pub has_ipv6: bool,
+    pub filters: Filters,
 }
 
 impl Size {
@@ -219,12 +229,19 @@ impl Size {
             endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
             peers: Peers::default(),
             servers: Servers::One,
+            has_ipv6: false,
+            filters: Filters::NONE,
         }
     }
 
-    /// The same with these servers.
-    pub fn to(self, servers: Servers) -> Self {
-        Self { servers, ..self }
+    /// The same for such sessions.
+    fn with(self, variant: &Variant) -> Self {
+        Self {
+            servers: variant.servers,
+            has_ipv6: variant.has_ipv6(),
+            filters: variant.filters,
+            ..self
+        }
     }
 }
 
@@ -242,20 +259,25 @@ pub fn start<I: PortIo, const N: usize>(
     let layout = Layout::new(size.endpoints, &[pool], foreign).map_err(|e| e.to_string())?;
     let plan = Plan {
         layout: layout.clone(),
-        blocks: sessions + 1,
+        blocks: size.filters.blocks(sessions),
         workers: N,
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);
+    if size.has_ipv6 {
+        topology::add_ipv6(&mut interfaces);
+    }
     let mut ports = vec![N3, N6];
     if ios[0].ports().len() > usize::from(topology::N4.0) {
         interfaces.interfaces.push(topology::n4_interface());
         ports.push(topology::N4);
     }
     let control = Control::new(interfaces).map_err(|e| e.to_string())?;
+    let usual = Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2]);
     let config = Config {
         sessions: sessions as usize,
-        ..Config::new(layout, plan.blocks, N4_ADDRESS, [1, 2])
+        flow_filters: usual.flow_filters.max(size.filters.places(sessions)),
+        ..usual
     };
     let n4 = sluice_n4::Config {
         // The SMF here answers none.
@@ -284,7 +306,7 @@ pub fn establish<I: PortIo>(
     smf: &mut Smf<I::Packet>,
 ) -> Result<(), Failure> {
     let (from, sessions) = (smf.cp.address(), smf.flows.len() as u32);
-    let mut message = [0; 2048];
+    let mut message = vec![0; MESSAGE];
     let too_long = |_| "a request is too long";
     let associated = smf.cp.associate(&mut message, time().wall);
     let len = associated.map_err(too_long)?;

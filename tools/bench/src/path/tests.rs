@@ -6,10 +6,10 @@ use super::latency;
 use super::measure::Bench;
 use super::observe;
 use super::peers::Servers;
-use super::smf::Variant;
 use super::testbed::Testbed;
 use super::topology;
 use super::traffic::{Direction, Flow, Form, Frames, PLAIN_LEN};
+use super::variant::Variant;
 use crate::report::{Effort, HugePages, Outcome};
 use etherparse::{Ipv4HeaderSlice, PacketBuilder};
 use proptest::prelude::*;
@@ -206,9 +206,8 @@ fn packets_that_come_back_untouched_or_not_at_all_are_found() {
 
 #[test]
 fn sessions_made_over_n4_are_served_by_path_and_limit_byte_for_byte() {
-    for variant in Variant::ALL {
-        served_byte_for_byte(variant);
-    }
+    let all = Variant::DEFAULTS.into_iter().chain(Variant::RULES);
+    all.for_each(served_byte_for_byte);
 }
 
 #[test]
@@ -224,7 +223,7 @@ fn served_byte_for_byte(variant: Variant) {
     let pool = HeapPool::default();
     let mut world = Testbed::build(100, variant, || pool.alloc()).unwrap();
     let ours = |flow: &Flow| flow.teid >> 31 == 1;
-    let chosen_by_up = variant != Variant::ForeignTeids;
+    let chosen_by_up = !variant.foreign_teids;
     assert_eq!(world.flows.iter().all(ours), chosen_by_up);
     assert_eq!(world.flows.iter().any(ours), chosen_by_up);
     let compared = world.prove().unwrap();
@@ -232,7 +231,7 @@ fn served_byte_for_byte(variant: Variant) {
     let ledger = world.ledger();
     assert_eq!((ledger.transmitted, ledger.dropped_total()), (compared, 0));
     let mut limit = Bench::new(&world).unwrap();
-    let by_limit = if variant == Variant::Bare { 100 } else { 200 };
+    let by_limit = if variant == Variant::BARE { 100 } else { 200 };
     assert!(limit.prove(&mut world).unwrap() >= compared + by_limit);
     world.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
@@ -243,12 +242,10 @@ fn served_byte_for_byte(variant: Variant) {
 #[test]
 fn packets_of_each_form_are_served() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::Usual, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
     let mut bench = Bench::new(&world).unwrap();
-    for case in super::measure::CASES {
-        if case.variant == Variant::Usual {
-            bench.measure(&mut world, case, QUICK).unwrap();
-        }
+    for case in super::measure::cases(&Variant::USUAL) {
+        bench.measure(&mut world, &case, QUICK).unwrap();
     }
     world.end();
 }
@@ -256,7 +253,7 @@ fn packets_of_each_form_are_served() {
 #[test]
 fn looking_at_the_path_changes_no_byte_of_its_packets() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::Usual, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
     let observed = observe::measure(&mut world, QUICK, NORMAL_PAGES).unwrap();
     let counts = ["packets_followed", "pages_made"].map(|key| &observed.json[key]);
     assert!(counts.iter().all(|n| n.as_u64() > Some(0)), "{observed:?}");
@@ -268,7 +265,7 @@ fn looking_at_the_path_changes_no_byte_of_its_packets() {
 #[test]
 fn packets_that_come_by_the_clock_are_all_timed_and_right() {
     let pool = HeapPool::default();
-    let mut world = Testbed::build(100, Variant::Usual, || pool.alloc()).unwrap();
+    let mut world = Testbed::build(100, Variant::USUAL, || pool.alloc()).unwrap();
     let mut limit = Bench::new(&world).unwrap();
     let latencies = latency::measure(&mut limit, &mut world, QUICK, NORMAL_PAGES).unwrap();
     let figure = |of: &Outcome, path: &str| of.json.pointer(path).and_then(Value::as_f64).unwrap();

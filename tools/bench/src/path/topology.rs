@@ -4,7 +4,7 @@
 use super::peers::{Peers, ROUTER, ROUTER_MAC, Servers};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
-use sluice_datapath::tables::Prefix;
+use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::{PortId, PortInfo};
 use sluice_session::network::Side;
 use sluice_wire::eth::MacAddr;
@@ -141,6 +141,18 @@ pub fn control_config(pool: Pool, peers: Peers, servers: Servers) -> ControlConf
         interfaces: vec![n3, n6],
         pools: vec![pool],
         ..ControlConfig::default()
+    }
+}
+
+/// The data network has IPv6 as well.
+pub fn add_ipv6(config: &mut ControlConfig) {
+    let on_link = |host| Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, host);
+    let gateway = on_link(0xfe);
+    for n6 in config.interfaces.iter_mut().filter(|one| one.port == N6) {
+        n6.addresses_ipv6.push((on_link(1), 64));
+        let default = PrefixIpv6::new(Ipv6Addr::UNSPECIFIED, 0);
+        n6.routes_ipv6.extend(default.map(|all| (all, gateway)));
+        n6.neighbours.push((gateway.into(), DN_MAC));
     }
 }
 

@@ -40,8 +40,8 @@ pub const TEID_AT: usize = UDP_AT + udp::LEN + gtpu::TEID;
 const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
-const UE_PORT: u16 = 40_000;
-const SERVER_PORT: u16 = 443;
+pub const UE_PORT: u16 = 40_000;
+pub const SERVER_PORT: u16 = 443;
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -101,6 +101,18 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     }
     eprintln!("connecting all sessions and sending packets through each");
     world.connect_all(&mut door, &mut wire)?;
+    conclude(world, cpus, outcomes, flow)
+}
+
+/// Sends packets through all sessions that stand, and tells what was measured.
+fn conclude(
+    world: Testbed<Mbuf>,
+    cpus: Cpus,
+    mut outcomes: Vec<Outcome>,
+    flow: Option<Outcome>,
+) -> Result<Measured, Failure> {
+    let sessions = world.subscribers.all.len() as u32;
+    let (peers, ambrs) = world.subscribers.variety.counts();
     let counters = world.core.up.endpoint().counters();
     let evicted = [
         Counter::CacheEvictedRequests,
@@ -117,7 +129,7 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     let rest = json!({
         "placement": placement,
         "dialects": sluice_smf::Dialect::ALL.map(|d| d.to_string()),
-        "bytes_per_session": bytes_per_session(args.sessions, &memory),
+        "bytes_per_session": bytes_per_session(sessions, &memory),
         "n4_cache_bytes": memory.n4_cache,
         "flow": flow.as_ref().map_or(Value::Null, |flow| flow.json.clone()),
         "sessions_proven": proven,
@@ -128,7 +140,6 @@ fn all(args: &PfcpArgs, cpus: Cpus, pool: &MbufPool) -> Result<Measured, Failure
     });
     let table = Outcome::table(HEADS, &outcomes);
     let flow_line = flow.as_ref().map_or("", |flow| &flow.below);
-    let (peers, ambrs) = variety.counts();
     let table = format!(
         "{table}{flow_line}{placement}\nsessions at {peers} gNBs with {ambrs} values of AMBR and MBR\n\
          {proven} sessions stood at the end; {compared} packets compared\n"

@@ -1,9 +1,9 @@
 //! Ports of the measured worker and of the remote end, which come and go: DPDK's, or pairs of one-way
 //! ports that make one.
 
-use crate::path::smf::Variant;
 use crate::path::testbed::{Failure, Upf};
 use crate::path::topology::{self, N3, N6};
+use crate::path::variant::Variant;
 use sluice_port::{Burst, LinkState, PortId, PortInfo, PortIo, PortStats, QueueId, TxProgress};
 
 /// Packets that a queue of any link here holds, as the path is told.
@@ -15,7 +15,7 @@ pub type Testbed<I> = Upf<WorkerPorts<I>>;
 impl<I: PortIo> Testbed<I> {
     /// Starts a UPF and establishes `sessions` sessions over N4; its ports are closed.
     pub fn build(sessions: u32) -> Result<Self, Failure> {
-        Self::start(sessions, Variant::Usual, WorkerPorts::closed())
+        Self::start(sessions, Variant::USUAL, WorkerPorts::closed())
     }
 
     /// Packets come by these ports from now on.

@@ -29,7 +29,8 @@ fn an_interrupted_run_goes_on_from_every_point() {
 
 #[test]
 fn what_another_program_machine_or_plan_measured_is_measured_again() {
-    let changes: [(&str, fn(&mut Scene)); 4] = [
+    type Change = fn(&mut Scene);
+    let changes: [(&str, Change); 4] = [
         ("another program", |s| s.made.binary = "another".to_owned()),
         ("another machine", |s| s.made.machine = "another".to_owned()),
         ("--quick", |s| s.made.quick = true),

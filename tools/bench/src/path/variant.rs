@@ -1,0 +1,115 @@
+//! Kinds of sessions that `sluice bench path` measures, a row each.
+
+use super::filters::Filters;
+use super::peers::Servers;
+use super::traffic::Form;
+
+/// What a UPF is asked to do, and what comes to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// As `--rules` and results name it, where it is measured up, down and both ways.
+    pub name: &'static str,
+    /// What is told of its sessions.
+    pub says: &'static str,
+    pub ue: Ue,
+    /// TEIDs are the SMF's, not the UPF's.
+    pub foreign_teids: bool,
+    /// The data network's servers.
+    pub servers: Servers,
+    /// What packets look like; those of a session are of each form in turn.
+    pub forms: &'static [Form],
+    /// PDRs that are tried before the default ones.
+    pub filters: Filters,
+}
+
+/// Addresses of a UE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ue {
+    Ipv4,
+    Ipv6,
+    Both,
+}
+
+impl Variant {
+    pub const USUAL: Self = Self {
+        name: DEFAULT,
+        says: "",
+        ue: Ue::Ipv4,
+        foreign_teids: false,
+        servers: Servers::One,
+        forms: &[Form::USUAL],
+        filters: Filters::NONE,
+    };
+    pub const FOREIGN_TEIDS: Self = Self {
+        says: " with TEIDs that the SMF chose",
+        foreign_teids: true,
+        ..Self::USUAL
+    };
+    pub const ROUTES: Self = Self {
+        says: " with 16 ways to the data network",
+        servers: Servers::Many,
+        ..Self::USUAL
+    };
+    pub const BARE: Self = Self {
+        says: " without PDU Session Containers",
+        forms: &[Form::BARE],
+        ..Self::USUAL
+    };
+    /// Those that are measured where nothing is said of rules.
+    pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
+
+    /// Those that `--rules` names.
+    pub const RULES: [Self; 5] = [
+        Self {
+            name: "sdf10",
+            says: " with ten SDF filters that all have",
+            filters: Filters::shared(10, 1),
+            ..Self::USUAL
+        },
+        Self {
+            name: "sdf100",
+            says: " with a hundred SDF filters that all have",
+            filters: Filters::shared(10, 10),
+            ..Self::USUAL
+        },
+        Self {
+            name: "sdf10own",
+            says: " with ten SDF filters of each session's own",
+            filters: Filters::own(10),
+            ..Self::USUAL
+        },
+        Self {
+            name: "v6",
+            says: " with IPv6 prefixes",
+            ue: Ue::Ipv6,
+            forms: &[Form::IPV6],
+            ..Self::USUAL
+        },
+        Self {
+            name: "v46",
+            says: " with IPv4 addresses and IPv6 prefixes",
+            ue: Ue::Both,
+            forms: &[Form::USUAL, Form::IPV6],
+            ..Self::USUAL
+        },
+    ];
+
+    /// Whether its UEs have IPv6 prefixes.
+    pub fn has_ipv6(&self) -> bool {
+        self.ue != Ue::Ipv4
+    }
+
+    /// Whether packets have PDU Session Containers.
+    pub fn has_container(&self) -> bool {
+        self.forms.iter().all(|form| form.container)
+    }
+}
+
+/// As `--rules` names what is measured where nothing is said of rules.
+pub const DEFAULT: &str = "default";
+
+/// All that `--rules` takes.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let rules = Variant::RULES.iter().map(|variant| variant.name);
+    std::iter::once(DEFAULT).chain(rules)
+}
