@@ -175,6 +175,10 @@ reasons! {
     /// 6040, 4.2): dropped, as the congested router would have.
     CongestionMarked = "congestion_marked",
         "A router between gNB and UPF is congested. Look for the link that marks packets.",
+    /// The quota of a URR is used up (TS 29.244, 5.2.2.3): until the CP function grants more, packets of its rules do
+    /// not pass.
+    QuotaExhausted = "quota_exhausted",
+        "Normal for a prepaid UE. If the SMF grants new quotas, look at whether it got the report: `sluice ctl session SEID`.",
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A worker: the state of one core, and its poll loop.
 
+use crate::session::SessionState;
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::path::Path;
@@ -15,8 +16,6 @@ use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
 use crate::rings::WorkerRings;
 use crate::rx::parse::Class;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Polled, Tables};
@@ -25,7 +24,6 @@ use crate::tx::arp_queue::ArpQueue;
 use crate::tx::reassembly::Reassembler;
 use crate::tx::transmit::TxBuffer;
 use sluice_mem::publish::Reader;
-use sluice_mem::shard::Owned;
 use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,7 +44,7 @@ pub struct Parts<I: PortIo> {
     /// Interfaces, next hops, peers, routes.
     pub tables: Reader<Tables>,
     /// The shards that it owns.
-    pub state: Owned<SessionEntry, ExtBlock>,
+    pub state: SessionState,
     /// Who owns the others.
     pub owners: OwnerTable,
     /// Its rings.
@@ -62,7 +60,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) polled: Vec<Polled>,
     pub(crate) places: SessionLookup,
     pub(crate) tables: Reader<Tables>,
-    pub(crate) state: Owned<SessionEntry, ExtBlock>,
+    pub(crate) state: SessionState,
     pub(crate) owners: OwnerTable,
     pub(crate) rings: WorkerRings<I::Packet>,
     pub(crate) stats: Arc<WorkerStats>,

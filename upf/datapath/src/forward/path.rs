@@ -3,6 +3,7 @@
 //! receive -> parse -> **place** -> hand over what is not mine -> session -> PDR and outer header
 //! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account
 
+use crate::session::SessionState;
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
@@ -17,8 +18,7 @@ use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock, Flags};
+use crate::session::rule::{Body, Flags};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
@@ -26,14 +26,13 @@ use crate::tx::arp_queue::ArpQueue;
 use crate::tx::arp_queue::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
-use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
 use sluice_wire::ipv6::Ipv6;
 
 /// What the path works with for one pass.
 pub(crate) struct Path<'a, I: PortIo> {
     pub tables: &'a Tables,
-    pub state: &'a mut Owned<SessionEntry, ExtBlock>,
+    pub state: &'a mut SessionState,
     pub io: &'a mut I,
     pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
     pub held: &'a mut ArpQueue<I::Packet>,
@@ -161,7 +160,9 @@ impl<'a, I: PortIo> Path<'a, I> {
             outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
         transmit::frame(packet, interface, &mac)?;
-        urr::charge(body, inner.len);
+        if urr::charge(body, inner.len) {
+            self.grant_used_up(&charge);
+        }
         let tx_buffer = usize::from(interface.port.0);
         Ok(TxDecision { tx_buffer, charge })
     }
@@ -238,9 +239,21 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     #[inline]
     pub fn charge(&mut self, charge: &UsageRef) {
+        let mut is_used_up = false;
         with_body(self.state, charge, |body| {
-            urr::charge(body, charge.len);
+            is_used_up = urr::charge(body, charge.len);
         });
+        if is_used_up {
+            self.grant_used_up(charge);
+        }
+    }
+
+    /// A packet has used up what its rule was granted.
+    #[cold]
+    fn grant_used_up(&mut self, charge: &UsageRef) {
+        if urr::passed(self.state, charge, self.now_ns) {
+            self.ring_for_usage(charge.entry);
+        }
     }
 
     #[inline]

@@ -1,11 +1,10 @@
 //! QER: gate and maximum bit rate.
 
+use crate::session::SessionState;
 use crate::drop::DropReason;
 use crate::limits::RULE_QERS;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, BucketRef, ExtBlock, Flags, Head, SharedBucket};
+use crate::session::rule::{Body, BucketRef, Flags, Head, SharedBucket};
 use crate::session::token_bucket::{Rate, Tat};
-use sluice_mem::shard::Owned;
 
 /// The gate (TS 29.244, 5.4.3: a closed gate discards).
 #[inline(always)]
@@ -34,7 +33,7 @@ pub fn rates(body: &Body, now_ns: u64, bytes: u32) -> Result<(Tat, Tat), DropRea
 /// Buckets that several rules share. All must have room, then all pay.
 #[cold]
 pub fn police_shared(
-    state: &mut Owned<SessionEntry, ExtBlock>,
+    state: &mut SessionState,
     buckets: &[BucketRef; RULE_QERS],
     now_ns: u64,
     bytes: u32,
@@ -54,7 +53,7 @@ pub fn police_shared(
 }
 
 fn shared(
-    state: &mut Owned<SessionEntry, ExtBlock>,
+    state: &mut SessionState,
     bucket: BucketRef,
 ) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;

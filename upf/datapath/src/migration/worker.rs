@@ -1,13 +1,12 @@
 //! Shard migration, worker side, and packets handed over by other workers ([`crate::migration::protocol`]).
 
+use crate::session::SessionShard;
 use crate::drop::DropReason;
 use crate::ids::WorkerId;
 use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
 use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
 use crate::stage_timer::Stage;
 use crate::tables::Polled;
@@ -16,7 +15,7 @@ use crate::tx::arp_queue::WaitingPacket;
 use crate::worker::Worker;
 use arrayvec::ArrayVec;
 use sluice_mem::ring::Consumer;
-use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_mem::shard::ShardId;
 use sluice_port::PortIo;
 
 /// Packets that a driver is asked for at the least, so that none means that it has none.
@@ -232,7 +231,7 @@ impl<I: PortIo> Worker<I> {
     fn take_over(
         &mut self,
         from: WorkerId,
-        right: ShardOwner<SessionEntry, ExtBlock>,
+        right: SessionShard,
         now_ns: u64,
     ) {
         let shard = right.shard();
