@@ -53,6 +53,9 @@ pub const TXN_OPS: usize = 192;
 /// Usage records of one transaction: one for each rule that the operations touch.
 pub const TXN_USAGES: usize = 192;
 
+/// Cells of usage records that one transaction sets: all of a session's old record, and all of its new one.
+pub const TXN_MARKS: usize = 2 * RECORD_CELLS;
+
 /// End markers of one transaction: one for each downlink FAR that leaves its tunnel.
 pub const TXN_END_MARKERS: usize = 8;
 

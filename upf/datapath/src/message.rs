@@ -6,6 +6,7 @@ use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
+use crate::session::SessionShard;
 use crate::session::txn::Txn;
 use crate::topology::Polled;
 use crate::trace::{TraceOrder, Tracing};

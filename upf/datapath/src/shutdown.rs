@@ -1,8 +1,8 @@
 //! Shutdown of a worker, and of the packets that it still has.
 
-use crate::session::SessionState;
 use crate::drop::DropReason;
 use crate::message::ToWorker;
+use crate::session::SessionState;
 use crate::worker::Worker;
 use sluice_port::{Burst, Packet, PortIo};
 

@@ -1,6 +1,5 @@
 //! A worker: the state of one core, and its poll loop.
 
-use crate::session::SessionState;
 use crate::batch::Batch;
 use crate::drop::DropReason;
 use crate::forward::path::Path;
@@ -16,6 +15,7 @@ use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
 use crate::rings::WorkerRings;
 use crate::rx::parse::Class;
+use crate::session::SessionState;
 use crate::session::txn::Txn;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Polled, Tables};

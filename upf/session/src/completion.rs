@@ -99,6 +99,7 @@ pub fn query<E: Effects>(node: &mut Node, seid: u64, token: u64, out: &mut E) ->
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
+        watching: &mut record.watching,
     };
     let mut change = sessions.take_change();
     sessions.store.load(name, &mut change.old);

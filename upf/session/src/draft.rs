@@ -177,6 +177,7 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
+        watching: &mut record.watching,
     };
     match drafted.scope {
         Scope::Rules => {
@@ -197,11 +198,13 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
 /// Compiling all rules would write the same.
 #[cfg(test)]
 pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch: &Launch) {
-    use crate::compile::diff::{Credits, Ops};
+    use crate::compile::diff::{Credits, Ops, Watching};
     let (mut ops, mut credits) = (Ops::new(), Credits::new());
+    let mut watching = Watching::new();
     let mut delta = Delta {
         ops: &mut ops,
         credits: &mut credits,
+        watching: &mut watching,
     };
     let rules = (&change.old, &change.new);
     let whole = sessions.compiler.change(rules, Wanted::None, &mut delta);
@@ -241,6 +244,9 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
     new.fars.iter_mut().for_each(|far| far.is_updated = false);
+    new.urrs
+        .iter_mut()
+        .for_each(|urr| urr.renewed = Default::default());
     assert_eq!(*sessions.rules(name), new);
 }
 
@@ -257,6 +263,9 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     }
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
+    }
+    for cell in released::gone_cells(&change.old, &change.new) {
+        resources.release_cell(cell);
     }
     for urr in &change.new.urrs {
         if let Some(meter) = resources.meters.get_mut(urr.meter) {

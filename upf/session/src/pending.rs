@@ -1,6 +1,6 @@
 //! Transactions in flight, and their completion actions.
 
-use crate::compile::diff::Credits;
+use crate::compile::diff::{Credits, Watching};
 use crate::limits::{FARS, PDRS, URRS};
 use crate::partitions::{PARTITIONS, Part};
 use crate::rules::LocalTunnel;
@@ -34,6 +34,8 @@ pub struct Pending {
     pub session: SessionRef,
     /// Whose usage it takes.
     pub credits: Credits,
+    /// Whose marks it takes.
+    pub watching: Watching,
     /// Peers that the path no longer uses afterwards.
     pub peers: ArrayVec<PeerId, { 2 * FARS }>,
     /// Runs of flow filters that PDRs no longer have; the path reads none of them for these afterwards.
@@ -202,6 +204,7 @@ impl PendingTable {
             None => Box::new(Pending {
                 session,
                 credits: Credits::new(),
+                watching: Watching::new(),
                 peers: ArrayVec::new(),
                 filter_runs: ArrayVec::new(),
                 queried: ArrayVec::new(),
@@ -262,6 +265,7 @@ impl PendingTable {
     /// Takes a record back for another use.
     pub fn recycle(&mut self, mut record: Box<Pending>) {
         record.credits.clear();
+        record.watching.clear();
         record.peers.clear();
         record.filter_runs.clear();
         record.queried.clear();

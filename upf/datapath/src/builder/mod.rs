@@ -17,6 +17,7 @@ use crate::lookup::session_lookup::SessionLookup;
 use crate::message::Handover;
 use crate::ring_backlog::RingBacklog;
 use crate::rings::{ControlRings, WorkerRings};
+use crate::session::SessionState;
 use crate::tables::Tables;
 use crate::wake::Wake;
 use sluice_mem::arena::Arena;
@@ -91,10 +92,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
 }
 
 /// Splits the ownership of all shards as [`OwnerTable::dealt`] says.
-fn deal(
-    mut all: SessionState,
-    workers: usize,
-) -> Vec<SessionState> {
+fn deal(mut all: SessionState, workers: usize) -> Vec<SessionState> {
     let mut parts: Vec<_> = (1..workers).map(|_| all.none_like()).collect();
     let owners = OwnerTable::dealt(workers);
     for shard in all.shards().all() {

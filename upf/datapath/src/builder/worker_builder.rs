@@ -1,11 +1,11 @@
 //! A worker before it has ports.
 
-use crate::session::SessionState;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::rings::WorkerRings;
+use crate::session::SessionState;
 use crate::tables::{Polled, Tables};
 use crate::worker::{Parts, Worker};
 use sluice_mem::publish::Reader;

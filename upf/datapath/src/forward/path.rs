@@ -3,8 +3,8 @@
 //! receive -> parse -> **place** -> hand over what is not mine -> session -> PDR and outer header
 //! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account
 
-use crate::session::SessionState;
 use crate::batch::Batch;
+use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo, Stop};
@@ -18,6 +18,7 @@ use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
+use crate::session::SessionState;
 use crate::session::rule::{Body, Flags};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
@@ -251,8 +252,12 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A packet has used up what its rule was granted.
     #[cold]
     fn grant_used_up(&mut self, charge: &UsageRef) {
-        if urr::passed(self.state, charge, self.now_ns) {
-            self.ring_for_usage(charge.entry);
+        let bell = Bell {
+            entry: charge.entry,
+            cause: BellCause::Usage,
+        };
+        if urr::passed(self.state, charge, self.now_ns) && !self.rings.ring_bell(bell) {
+            urr::not_rung(self.state, charge);
         }
     }
 

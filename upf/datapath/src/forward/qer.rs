@@ -1,8 +1,8 @@
 //! QER: gate and maximum bit rate.
 
-use crate::session::SessionState;
 use crate::drop::DropReason;
 use crate::limits::RULE_QERS;
+use crate::session::SessionState;
 use crate::session::rule::{Body, BucketRef, Flags, Head, SharedBucket};
 use crate::session::token_bucket::{Rate, Tat};
 
@@ -52,10 +52,7 @@ pub fn police_shared(
     Ok(())
 }
 
-fn shared(
-    state: &mut SessionState,
-    bucket: BucketRef,
-) -> Option<&mut SharedBucket> {
+fn shared(state: &mut SessionState, bucket: BucketRef) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;
     state.ext_mut(block.0)?.buckets.get_mut(at)
 }

@@ -1,6 +1,5 @@
 //! Session rules: session, PDR, QERs and FAR of a packet, found alike for those that pass and those that waited.
 
-use crate::session::SessionState;
 use crate::drop::DropReason;
 use crate::forward::far::{self, Stop};
 use crate::forward::pdr::{self, At, Detect};
@@ -8,6 +7,7 @@ use crate::forward::qer;
 use crate::forward::urr;
 use crate::ids::{BlockId, EntryId};
 use crate::meta::{Arrival, Meta};
+use crate::session::SessionState;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, Flags, Head};
 

@@ -45,6 +45,14 @@ pub fn passed(state: &mut State, charge: &UsageRef, now_ns: u64) -> bool {
     record != RecordId(0) && grant::passed(state, record, grant::name_of(entry, at), now_ns)
 }
 
+/// The control core could not be told: the rule's next packet rings again.
+#[cold]
+pub fn not_rung(state: &mut State, charge: &UsageRef) {
+    let UsageRef { entry, at, .. } = *charge;
+    let record = grant::record_of(state, entry, at);
+    grant::not_rung(state, record, grant::name_of(entry, at));
+}
+
 /// The packet did not leave after all.
 #[inline(always)]
 pub fn refund(body: &mut Body, bytes: u32) {

@@ -1,6 +1,5 @@
 //! Shard migration, worker side, and packets handed over by other workers ([`crate::migration::protocol`]).
 
-use crate::session::SessionShard;
 use crate::drop::DropReason;
 use crate::ids::WorkerId;
 use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
@@ -8,6 +7,7 @@ use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
 use crate::session::txn::Txn;
+use crate::session::{SessionShard, SessionState};
 use crate::stage_timer::Stage;
 use crate::tables::Polled;
 use crate::trace::Came;
@@ -210,7 +210,7 @@ impl<I: PortIo> Worker<I> {
             self.send_token(to, Handover::Own(right));
         }
         self.moves.gave(shard);
-        let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {
+        let of_shard = |state: &SessionState, waiting: &WaitingPacket<_>| {
             state.shard_of(waiting.ready.meta.entry.0) == shard
         };
         while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
@@ -228,12 +228,7 @@ impl<I: PortIo> Worker<I> {
     }
 
     #[cold]
-    fn take_over(
-        &mut self,
-        from: WorkerId,
-        right: SessionShard,
-        now_ns: u64,
-    ) {
+    fn take_over(&mut self, from: WorkerId, right: SessionShard, now_ns: u64) {
         let shard = right.shard();
         let accepted = self.state.accept(right);
         debug_assert!(accepted.is_ok(), "a shard of another path");

@@ -1,6 +1,5 @@
 //! Classify: metadata for each packet of this worker; all others become exceptions.
 
-use crate::session::SessionState;
 use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
 use crate::ids::{EntryId, WorkerId};
@@ -9,6 +8,7 @@ use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::Meta;
 use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
 use crate::rx::parse::{self, Class};
+use crate::session::SessionState;
 use crate::tables::Tables;
 use arrayvec::ArrayVec;
 use sluice_port::{BURST_MAX, Packet, PortId};

@@ -41,27 +41,34 @@ pub fn may_pass(state: &mut SessionState, record: RecordId, rule: WatchedRule) -
 
 /// A packet has left by a rule, whose grant it has used up. True if there is something to be told.
 #[cold]
-pub fn passed(
-    state: &mut SessionState,
-    record: RecordId,
-    rule: WatchedRule,
-    now_ns: u64,
-) -> bool {
+pub fn passed(state: &mut SessionState, record: RecordId, rule: WatchedRule, now_ns: u64) -> bool {
     let Some((mut record, slot)) = Record::open_at(state, record, rule) else {
         return false;
     };
     record.recall(slot);
     let watched = record.watched(slot);
-    let mut is_new = record.begin(watched, now_ns);
+    record.begin(watched, now_ns);
     if record.rest(watched) < GRANT_MIN_BYTES {
         record.recall_all();
     }
-    is_new |= record.judge();
+    record.judge();
     let half = record.rest(watched) / 2;
     if half >= GRANT_MIN_BYTES {
         record.grant(slot, half.min(GRANT_MAX_BYTES));
     }
-    is_new && record.ring()
+    record.ring()
+}
+
+/// The control core could not be told: the rule's next packet comes here again.
+#[cold]
+pub fn not_rung(state: &mut SessionState, record: RecordId, rule: WatchedRule) {
+    let Some((mut record, slot)) = Record::open_at(state, record, rule) else {
+        return;
+    };
+    record.recall(slot);
+    if let Some(first) = record.cell_mut(0) {
+        first.state = first.state.without(UrrState::RUNG);
+    }
 }
 
 /// The usage of a rule since the last take; the next one begins.
@@ -117,7 +124,9 @@ impl<'s> Record<'s> {
             next = state.record(next.0)?.next;
         }
         let record = Self { state, cells };
-        let slot = record.slots().find(|slot| record.watched(*slot).rule.is_at(rule))?;
+        let slot = record
+            .slots()
+            .find(|slot| record.watched(*slot).rule.is_at(rule))?;
         Some((record, slot))
     }
 
@@ -135,7 +144,8 @@ impl<'s> Record<'s> {
     }
 
     fn watched(&self, (cell, place): Slot) -> Watched {
-        self.cell(cell).map_or(Watched::default(), |cell| cell.rules[place])
+        self.cell(cell)
+            .map_or(Watched::default(), |cell| cell.rules[place])
     }
 
     fn watched_mut(&mut self, (cell, place): Slot) -> Option<&mut Watched> {
@@ -146,9 +156,7 @@ impl<'s> Record<'s> {
     fn body(&mut self, rule: WatchedRule) -> Option<&mut Body> {
         match (rule.entry(), rule.block()) {
             (Some(entry), _) => Some(&mut self.state.entry_mut(entry.0)?.body),
-            (None, Some(at)) => {
-                Some(&mut self.state.ext_mut(at.block().0)?.rules[at.rule()].body)
-            }
+            (None, Some(at)) => Some(&mut self.state.ext_mut(at.block().0)?.rules[at.rule()].body),
             (None, None) => None,
         }
     }
@@ -189,9 +197,8 @@ impl<'s> Record<'s> {
         }
     }
 
-    /// The first packet, for URRs that count the rule. True if one of them waited for it.
-    fn begin(&mut self, watched: Watched, now_ns: u64) -> bool {
-        let mut started = false;
+    /// The first packet, for URRs that count the rule.
+    fn begin(&mut self, watched: Watched, now_ns: u64) {
         for urr in self.urrs(watched) {
             let Some(cell) = self.cell_mut(urr) else {
                 continue;
@@ -202,10 +209,8 @@ impl<'s> Record<'s> {
             if cell.state.has_any(UrrState::AWAITS_START) {
                 let state = cell.state.without(UrrState::AWAITS_START);
                 cell.state = state.with(UrrState::STARTED);
-                started = true;
             }
         }
-        started
     }
 
     /// Octets until something happens to a URR that counts the rule.
@@ -222,17 +227,19 @@ impl<'s> Record<'s> {
 
     /// Notes what has been reached. A rest that is not above 0 is so whatever others were granted: all
     /// grants were taken back.
-    fn judge(&mut self) -> bool {
-        let mut is_new = false;
+    fn judge(&mut self) {
         for urr in 0..self.cells.len() {
-            is_new |= self.cell_mut(urr).is_some_and(UsageRecord::judge);
+            if let Some(cell) = self.cell_mut(urr) {
+                cell.judge();
+            }
         }
-        is_new
     }
 
-    /// True for the first of all that is to be told until the record is taken.
+    /// True if something is to be told, once until the record is taken.
     fn ring(&mut self) -> bool {
-        let Some(first) = self.cell_mut(0) else {
+        let mut cells = (0..self.cells.len()).filter_map(|urr| self.cell(urr));
+        let is_marked = cells.any(|cell| cell.state.has_any(UrrState::MARKS));
+        let Some(first) = self.cell_mut(0).filter(|_| is_marked) else {
             return false;
         };
         let rang = first.state.has_any(UrrState::RUNG);

@@ -452,7 +452,10 @@ mod tests {
         usage.add(60);
         assert_eq!((usage.left(), usage.packets()), (40, 1));
         usage.clear();
-        assert_eq!((usage.left(), usage.packets(), usage.local()), (40, 0, 0xff));
+        assert_eq!(
+            (usage.left(), usage.packets(), usage.local()),
+            (40, 0, 0xff)
+        );
         usage.add(90);
         assert_eq!((usage.left(), usage.has_room(0)), (-50, false));
         usage.grant(-usage.left());

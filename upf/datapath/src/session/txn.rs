@@ -5,7 +5,7 @@
 //! reserved before.
 
 use crate::ids::{BlockId, EntryId, PeerId, RecordId};
-use crate::limits::{RECORD_CELLS, TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
+use crate::limits::{TXN_END_MARKERS, TXN_MARKS, TXN_OPS, TXN_USAGES};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
 use crate::session::usage_record::{Marks, RecordImage};
@@ -126,7 +126,7 @@ pub struct Txn {
     /// Filled in by the owner: one for each operation that takes usage, in order.
     pub usage: ArrayVec<Usage, TXN_USAGES>,
     /// Filled in by the owner: one for each cell of a usage record, in order.
-    pub marks: ArrayVec<Marks, RECORD_CELLS>,
+    pub marks: ArrayVec<Marks, TXN_MARKS>,
 }
 
 impl Txn {
@@ -177,10 +177,7 @@ impl Op {
     pub fn takes_usage(&self) -> bool {
         matches!(
             self,
-            Self::Entry { .. }
-                | Self::TakeEntry { .. }
-                | Self::Rule { .. }
-                | Self::TakeRule { .. }
+            Self::Entry { .. } | Self::TakeEntry { .. } | Self::Rule { .. } | Self::TakeRule { .. }
         )
     }
 }

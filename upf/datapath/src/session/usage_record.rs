@@ -168,7 +168,7 @@ zeroable_struct! {
         pub first_ns: u64,
         /// Rules that the session's URRs watch.
         pub rules: [Watched; RECORD_RULES],
-        _pad: u64,
+        _pad: [u64; 2],
     }
 }
 
@@ -184,7 +184,7 @@ impl Default for UsageRecord {
             quota: [NEVER; 3],
             first_ns: 0,
             rules: [Watched::default(); RECORD_RULES],
-            _pad: 0,
+            _pad: [0; 2],
         }
     }
 }
@@ -215,8 +215,8 @@ impl UsageRecord {
         self.quota[direction] <= 0 || self.quota[TOTAL] <= 0
     }
 
-    /// Notes what has been reached, where nothing is granted any more; true if that is new.
-    pub fn judge(&mut self) -> bool {
+    /// Notes what has been reached, where nothing is granted any more.
+    pub fn judge(&mut self) {
         let reached = |rests: &Rests| rests.iter().any(|rest| *rest <= 0);
         let mut marks = UrrState::default();
         if reached(&self.threshold) {
@@ -225,9 +225,7 @@ impl UsageRecord {
         if reached(&self.quota) && !self.state.has_any(UrrState::IS_USED_UP) {
             marks = marks.with(UrrState::QUOTA).with(UrrState::IS_USED_UP);
         }
-        let before = self.state;
-        self.state = before.with(marks);
-        self.state != before
+        self.state = self.state.with(marks);
     }
 }
 
@@ -248,13 +246,25 @@ pub struct RecordImage {
     pub rules: [(WatchedRule, u32); RECORD_RULES],
 }
 
+impl RecordImage {
+    /// Nobody's cell.
+    pub const VACANT: Self = Self {
+        next: RecordId(0),
+        threshold: [0; 3],
+        restart: Restart::Vacate,
+        quota: None,
+        awaits_start: None,
+        rules: [(WatchedRule::NONE, 0); RECORD_RULES],
+    };
+}
+
 /// When a threshold begins anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Restart {
     /// Now: the measurement is told, or the threshold is another.
     Now,
-    /// Only if there is something to be told of it.
-    IfMarked,
+    /// Only if one of these is to be told: the measurement is told then.
+    IfMarked(UrrState),
     /// The cell is nobody's from now on.
     Vacate,
 }
@@ -283,8 +293,11 @@ impl UsageRecord {
             };
             return marks;
         }
-        let is_told = marks.state != UrrState::default();
-        if image.restart == Restart::Now || is_told {
+        let restarts = match image.restart {
+            Restart::IfMarked(told) => marks.state.has_any(told),
+            Restart::Now | Restart::Vacate => true,
+        };
+        if restarts {
             self.threshold = image.threshold;
         }
         self.state = self.state.without(UrrState::MARKS.with(UrrState::RUNG));

@@ -9,7 +9,7 @@ use crate::admission::Admission;
 use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
 use crate::refusal::{self, Refusal};
-use crate::rules::Urr;
+use crate::rules::{Renewed, Urr};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
@@ -31,6 +31,11 @@ impl<N: Network> Admission<'_, N> {
             method: ie.measurement_method,
             information,
             triggers: ie.reporting_triggers,
+            threshold: ie.volume_threshold,
+            quota: ie.volume_quota,
+            period_s: ie.measurement_period.map_or(0, |period| period.0),
+            cell: 0,
+            renewed: Renewed::ALL,
             meter: self.resources.meter(meter, self.claims).map_err(|_| full)?,
         };
         self.draft.urrs.try_push(urr).map_err(|_| full)
@@ -43,8 +48,23 @@ impl<N: Network> Admission<'_, N> {
         let Some(mut urr) = self.draft.urrs.get(at).copied() else {
             return Err(Refusal::identity(rule));
         };
+        let before = urr;
         urr.method = ie.measurement_method.unwrap_or(urr.method);
         urr.triggers = ie.reporting_triggers.unwrap_or(urr.triggers);
+        if let Some(edit) = ie.volume_threshold {
+            edit.apply_to(&mut urr.threshold);
+        }
+        if let Some(edit) = ie.volume_quota {
+            edit.apply_to(&mut urr.quota);
+        }
+        if let Some(edit) = &ie.measurement_period {
+            urr.period_s = edit.value().map_or(0, |period| period.0);
+        }
+        urr.renewed = Renewed {
+            threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
+            quota: ie.volume_quota.is_some(),
+            start: urr.awaits_start() != before.awaits_start(),
+        };
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }
