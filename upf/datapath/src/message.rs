@@ -1,7 +1,6 @@
 //! Messages between workers and the control core.
 
 use crate::bells::Bell;
-use crate::session::SessionShard;
 use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;

@@ -166,10 +166,14 @@ fn fill<N: Network>(
 
 fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal> {
     let Launch { txn, record } = &mut drafted.launch;
-    let RuleChange { old, new, .. } = &*drafted.change;
+    let RuleChange { old, new, .. } = &mut *drafted.change;
     let mut meters: ArrayVec<u32, URRS> = ArrayVec::new();
     if drafted.scope == Scope::Rules {
         usage::set_due_reports(old, new, record);
+        // What is reported begins anew.
+        for urr in &mut new.urrs {
+            urr.renewed.threshold |= record.due.iter().any(|due| due.meter == urr.meter);
+        }
         let queried = &record.queried;
         let asked = old.urrs.iter().filter(|u| queried.contains(&u.id.0));
         meters.extend(asked.map(|u| u.meter));
@@ -269,10 +273,24 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     }
     for urr in &change.new.urrs {
         if let Some(meter) = resources.meters.get_mut(urr.meter) {
-            meter.told = ReportContent::by(urr.method, urr.information);
+            meter.told = ReportContent::of(urr);
+            if urr.renewed.period {
+                meter.period_due_s = urr
+                    .period_s()
+                    .map_or(0, |period| now_s.saturating_add(period));
+            }
         }
     }
+    set_timer(sessions, name, &change.new);
     settle_tunnels(sessions, name, change);
+}
+
+/// Sets the session's timer to the first time at which something of it is due.
+pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
+    let meters = &sessions.resources.meters;
+    let all = rules.urrs.iter().filter_map(|urr| meters.get(urr.meter));
+    let due = all.map(|meter| meter.period_due_s).filter(|due| *due > 0);
+    sessions.timers.set(name.at, due.min());
 }
 
 /// The same where only FARs were updated.

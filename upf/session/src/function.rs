@@ -8,7 +8,7 @@ use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
-    association, association_release, deletion, establishment, modification, report,
+    association, association_release, deletion, establishment, measurement, modification, report,
 };
 use crate::report_queue::ReportCounters;
 use crate::sessions::{Effects, Node};
@@ -117,11 +117,21 @@ impl UpFunction {
     pub fn next_deadline(&self) -> Option<Instant> {
         let associations = self.node.sessions.associations.iter();
         let gives_up = associations.filter_map(|a| a.gives_up).min();
-        let delayed = self.node.sessions.reports.next_deadline();
-        [self.node.endpoint.next_deadline(), gives_up, delayed]
-            .into_iter()
-            .flatten()
-            .min()
+        let sessions = &self.node.sessions;
+        let delayed = sessions.reports.next_deadline();
+        let timers = sessions.timers.next_s();
+        // Where there is no room the next measurement waits for a transaction that comes back.
+        let timers = timers.filter(|_| sessions.pending.has_room());
+        let timers = timers.map(|at_s| Instant(u64::from(at_s) * 1_000_000_000));
+        [
+            self.node.endpoint.next_deadline(),
+            gives_up,
+            delayed,
+            timers,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// The entry of the session that has an IPv6 prefix of 64 bits in a network instance. It may err, as the
@@ -145,15 +155,23 @@ impl UpFunction {
     }
 
     /// A worker has found something that a session has to report.
-    pub fn bell<E: Effects>(&mut self, now: Instant, wall: NtpTime, bell: &Bell, out: &mut E) {
+    pub fn bell<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        bell: &Bell,
+        net: &mut N,
+        out: &mut E,
+    ) {
         let at = Moment { now, wall };
         let sessions = &mut self.node.sessions;
         match bell.cause {
+            BellCause::Usage => measurement::rung(sessions, at, bell.entry),
             BellCause::DownlinkData { at: rule, dscp } => {
                 downlink_data::arrived(sessions, at, bell.entry, rule, dscp);
             }
         }
-        report::send_due(&mut self.node, at, out);
+        end_sessions(&mut self.node, at, net, out);
     }
 
     /// What was reported to CP functions, and what waits.
@@ -321,6 +339,9 @@ fn refuse_unsupported<E: Effects>(
 fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
     if node.sessions.store.has_doomed() || node.sessions.has_releases {
         end_some(node, at, net, out);
+    }
+    while let Some(launch) = measurement::next_due(&mut node.sessions, at) {
+        completion::launch(node, at, launch, net, out);
     }
     report::send_due(node, at, out);
 }

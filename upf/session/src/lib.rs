@@ -87,6 +87,7 @@ mod sessions;
 mod slab;
 mod slot_allocator;
 mod store;
+mod timers;
 mod trace_target;
 mod usage;
 

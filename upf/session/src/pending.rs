@@ -87,6 +87,8 @@ pub enum Answer {
     Deleted(Reply),
     /// Session Report Request with the last usage of a session that we ended.
     Last(Last),
+    /// Nothing, or a report of what was due at that time, monotonic in seconds.
+    Measured(u32),
     /// The session's counters are up to date; the caller's token.
     Queried(u64),
 }

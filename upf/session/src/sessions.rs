@@ -16,6 +16,7 @@ use crate::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
 use crate::store::{Session, SessionRef, Store};
+use crate::timers::SessionTimers;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
@@ -88,6 +89,8 @@ pub struct Sessions {
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
     pub remotes: RemoteFteidIndex,
+    /// When something of them is due.
+    pub timers: SessionTimers,
     /// What they have to report.
     pub reports: ReportQueue,
     /// By place of the association.
@@ -126,6 +129,7 @@ impl Sessions {
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
+            timers: SessionTimers::new(config.sessions),
             reports: ReportQueue::new(config.sessions, associations),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,

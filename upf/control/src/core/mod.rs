@@ -293,7 +293,8 @@ impl<P: Packet> Core<P> {
                     n4: &mut self.n4,
                     ready: &mut self.ready,
                 };
-                self.up.bell(time.now, time.wall, &bell, &mut out);
+                let net = &mut self.control.directory;
+                self.up.bell(time.now, time.wall, &bell, net, &mut out);
             }
             ToControl::FromUe(packet, interface) => {
                 self.control

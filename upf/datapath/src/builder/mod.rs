@@ -4,7 +4,6 @@ mod plan;
 mod worker_builder;
 
 use crate::bells::LateBells;
-use crate::session::SessionState;
 use crate::control::ControlEnd;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;

@@ -13,6 +13,7 @@ use crate::forward::outer_header_removal::{self, is_link_destination};
 use crate::forward::pdr::{At, Detect};
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
+use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
@@ -252,13 +253,22 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// A packet has used up what its rule was granted.
     #[cold]
     fn grant_used_up(&mut self, charge: &UsageRef) {
-        let bell = Bell {
-            entry: charge.entry,
-            cause: BellCause::Usage,
-        };
-        if urr::passed(self.state, charge, self.now_ns) && !self.rings.ring_bell(bell) {
+        if urr::passed(self.state, charge, self.now_ns) && !self.ring_for_usage(charge.entry) {
             urr::not_rung(self.state, charge);
         }
+    }
+
+    /// A packet was stopped by a quota. If the control core cannot be told now, it is with the next one.
+    #[cold]
+    pub fn quota_stopped(&mut self, entry: EntryId) {
+        if urr::stopped(self.state, entry) && !self.ring_for_usage(entry) {
+            urr::unring(self.state, entry);
+        }
+    }
+
+    fn ring_for_usage(&mut self, entry: EntryId) -> bool {
+        let cause = BellCause::Usage;
+        self.rings.ring_bell(Bell { entry, cause })
     }
 
     #[inline]

@@ -37,6 +37,18 @@ fn may_pass(state: &mut State, entry: EntryId, at: Option<At>) -> bool {
     record == RecordId(0) || grant::may_pass(state, record, grant::name_of(entry, at))
 }
 
+/// A packet was stopped by a quota: true if the control core is to be told.
+#[cold]
+pub fn stopped(state: &mut State, entry: EntryId) -> bool {
+    grant::stopped(state, grant::record_of(state, entry, None))
+}
+
+/// The control core could not be told: the next packet that is stopped rings again.
+#[cold]
+pub fn unring(state: &mut State, entry: EntryId) {
+    grant::unring(state, grant::record_of(state, entry, None));
+}
+
 /// A packet has used up what its rule was granted: true if the control core is to be told.
 #[cold]
 pub fn passed(state: &mut State, charge: &UsageRef, now_ns: u64) -> bool {

@@ -36,7 +36,18 @@ pub fn may_pass(state: &mut SessionState, record: RecordId, rule: WatchedRule) -
         // Perhaps it is only granted to others.
         record.recall_all();
     }
-    !record.is_used_up(watched)
+    let is_used_up = record.is_used_up(watched);
+    if is_used_up {
+        // A quota of 0 is told of with the first packet that it stops.
+        record.each_urr(watched, UsageRecord::judge_quota);
+    }
+    !is_used_up
+}
+
+/// A packet was stopped: true if there is something to be told.
+#[cold]
+pub fn stopped(state: &mut SessionState, record: RecordId) -> bool {
+    Record::open(state, record).is_some_and(|mut record| record.ring())
 }
 
 /// A packet has left by a rule, whose grant it has used up. True if there is something to be told.
@@ -51,7 +62,7 @@ pub fn passed(state: &mut SessionState, record: RecordId, rule: WatchedRule, now
     if record.rest(watched) < GRANT_MIN_BYTES {
         record.recall_all();
     }
-    record.judge();
+    record.each_urr(watched, UsageRecord::judge);
     let half = record.rest(watched) / 2;
     if half >= GRANT_MIN_BYTES {
         record.grant(slot, half.min(GRANT_MAX_BYTES));
@@ -66,8 +77,14 @@ pub fn not_rung(state: &mut SessionState, record: RecordId, rule: WatchedRule) {
         return;
     };
     record.recall(slot);
-    if let Some(first) = record.cell_mut(0) {
-        first.state = first.state.without(UrrState::RUNG);
+    record.unring();
+}
+
+/// The control core could not be told that there is something to be told.
+#[cold]
+pub fn unring(state: &mut SessionState, record: RecordId) {
+    if let Some(mut record) = Record::open(state, record) {
+        record.unring();
     }
 }
 
@@ -113,17 +130,21 @@ pub fn name_of(entry: EntryId, at: Option<At>) -> WatchedRule {
 }
 
 impl<'s> Record<'s> {
-    fn open_at(
-        state: &'s mut SessionState,
-        first: RecordId,
-        rule: WatchedRule,
-    ) -> Option<(Self, Slot)> {
+    fn open(state: &'s mut SessionState, first: RecordId) -> Option<Self> {
         let mut cells = ArrayVec::new();
         let mut next = first;
         while next != RecordId(0) && cells.try_push(next.0).is_ok() {
             next = state.record(next.0)?.next;
         }
-        let record = Self { state, cells };
+        Some(Self { state, cells })
+    }
+
+    fn open_at(
+        state: &'s mut SessionState,
+        first: RecordId,
+        rule: WatchedRule,
+    ) -> Option<(Self, Slot)> {
+        let record = Self::open(state, first)?;
         let slot = record
             .slots()
             .find(|slot| record.watched(*slot).rule.is_at(rule))?;
@@ -225,13 +246,19 @@ impl<'s> Record<'s> {
         cells.any(|cell| cell.is_used_up(watched.rule.direction()))
     }
 
-    /// Notes what has been reached. A rest that is not above 0 is so whatever others were granted: all
-    /// grants were taken back.
-    fn judge(&mut self) {
-        for urr in 0..self.cells.len() {
+    /// Does something with each URR that counts the rule. What it has reached it has reached whatever others
+    /// were granted: where little was left all grants were taken back.
+    fn each_urr(&mut self, watched: Watched, act: impl Fn(&mut UsageRecord)) {
+        for urr in self.urrs(watched) {
             if let Some(cell) = self.cell_mut(urr) {
-                cell.judge();
+                act(cell);
             }
+        }
+    }
+
+    fn unring(&mut self) {
+        if let Some(first) = self.cell_mut(0) {
+            first.state = first.state.without(UrrState::RUNG);
         }
     }
 

@@ -25,7 +25,7 @@ zeroable_struct! {
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
     #[repr(C)]
     pub struct UrrState {
-        bits: u32,
+        bits: u8,
     }
 }
 
@@ -38,10 +38,14 @@ impl UrrState {
     pub const STARTED: Self = Self { bits: 1 << 2 };
     /// It waits for the first packet.
     pub const AWAITS_START: Self = Self { bits: 1 << 3 };
-    /// That the quota is used up was told, or is about to be.
-    pub const IS_USED_UP: Self = Self { bits: 1 << 4 };
     /// In the first cell: the control core was told that there is something to be told.
-    pub const RUNG: Self = Self { bits: 1 << 5 };
+    pub const RUNG: Self = Self { bits: 1 << 4 };
+    /// That the quota of uplink, downlink or both is used up was told, or is about to be.
+    pub const USED_UP: [Self; 3] = [
+        Self { bits: 1 << 5 },
+        Self { bits: 1 << 6 },
+        Self { bits: 1 << 7 },
+    ];
     /// All that is to be told.
     pub const MARKS: Self = Self { bits: 0b111 };
 
@@ -160,6 +164,7 @@ zeroable_struct! {
         pub next: RecordId,
         /// What is to be told of the URR, and what it waits for.
         pub state: UrrState,
+        _spare: [u8; 3],
         /// Octets until the threshold is reached.
         pub threshold: Rests,
         /// Octets until the quota is used up.
@@ -180,6 +185,7 @@ impl Default for UsageRecord {
         Self {
             next: RecordId(0),
             state: UrrState::default(),
+            _spare: [0; 3],
             threshold: [NEVER; 3],
             quota: [NEVER; 3],
             first_ns: 0,
@@ -217,15 +223,19 @@ impl UsageRecord {
 
     /// Notes what has been reached, where nothing is granted any more.
     pub fn judge(&mut self) {
-        let reached = |rests: &Rests| rests.iter().any(|rest| *rest <= 0);
-        let mut marks = UrrState::default();
-        if reached(&self.threshold) {
-            marks = marks.with(UrrState::THRESHOLD);
+        self.judge_quota();
+        if self.threshold.iter().any(|rest| *rest <= 0) {
+            self.state = self.state.with(UrrState::THRESHOLD);
         }
-        if reached(&self.quota) && !self.state.has_any(UrrState::IS_USED_UP) {
-            marks = marks.with(UrrState::QUOTA).with(UrrState::IS_USED_UP);
+    }
+
+    /// The same of the quota alone.
+    pub fn judge_quota(&mut self) {
+        for (rest, used_up) in self.quota.iter().zip(UrrState::USED_UP) {
+            if *rest <= 0 && !self.state.has_any(used_up) {
+                self.state = self.state.with(UrrState::QUOTA).with(used_up);
+            }
         }
-        self.state = self.state.with(marks);
     }
 }
 
@@ -303,7 +313,8 @@ impl UsageRecord {
         self.state = self.state.without(UrrState::MARKS.with(UrrState::RUNG));
         if let Some(quota) = image.quota {
             self.quota = quota;
-            self.state = self.state.without(UrrState::IS_USED_UP);
+            let [uplink, downlink, both] = UrrState::USED_UP;
+            self.state = self.state.without(uplink.with(downlink).with(both));
         }
         if let Some(awaits) = image.awaits_start {
             self.state = match awaits {

@@ -27,9 +27,13 @@ struct Model {
     marks: UrrState,
 }
 
-fn reached(limits: &Rests, [uplink, downlink]: [i64; 2]) -> bool {
+fn reached(limits: &Rests, used: [i64; 2]) -> bool {
+    used_up(limits, used).contains(&true)
+}
+
+fn used_up(limits: &Rests, [uplink, downlink]: [i64; 2]) -> [bool; 3] {
     let used = [uplink, downlink, uplink + downlink];
-    limits.iter().zip(used).any(|(limit, used)| used >= *limit)
+    core::array::from_fn(|at| used[at] >= limits[at])
 }
 
 impl Model {
@@ -40,7 +44,7 @@ impl Model {
     }
 
     fn count(&mut self, direction: usize, bytes: i64) {
-        let was_out = reached(&self.quota, self.granted);
+        let were_out = used_up(&self.quota, self.granted);
         self.measured[direction] += bytes;
         self.granted[direction] += bytes;
         if core::mem::take(&mut self.awaits_start) {
@@ -49,7 +53,7 @@ impl Model {
         if reached(&self.threshold, self.measured) {
             self.marks = self.marks.with(UrrState::THRESHOLD);
         }
-        if reached(&self.quota, self.granted) && !was_out {
+        if used_up(&self.quota, self.granted) != were_out {
             self.marks = self.marks.with(UrrState::QUOTA);
         }
     }
@@ -230,7 +234,11 @@ impl Watch {
         let bells = self.kit.punted.iter().filter(|m| is_bell(m)).count();
         self.kit.punted.retain(|m| !is_bell(m));
         let expected = usize::from(was_silent && !self.are_silent());
-        assert_eq!(bells, expected, "{:?} after {bytes} of {direction}, silent {was_silent}", self.models);
+        assert_eq!(
+            bells, expected,
+            "{:?} after {bytes} of {direction}, silent {was_silent}",
+            self.models
+        );
     }
 
     fn are_silent(&self) -> bool {
@@ -295,7 +303,11 @@ fn with_any_limits(in_blocks: bool, seed: u64) {
                 let ops = [Op::TakeEntry {
                     at: EntryId(watch.s.ul),
                 }];
-                let ops = [&ops[..], &watch.images(|_| Restart::IfMarked(UrrState::MARKS), true)].concat();
+                let ops = [
+                    &ops[..],
+                    &watch.images(|_| Restart::IfMarked(UrrState::MARKS), true),
+                ]
+                .concat();
                 watch.kit.apply(watch.s.ul, &ops, &[]);
             }
             2 => {

@@ -23,10 +23,8 @@ impl<N: Network> Admission<'_, N> {
         }
         self.check_created(rule, ie)?;
         let information = ie.measurement_information.unwrap_or_default();
-        let told = ReportContent::by(ie.measurement_method, information);
-        let meter = Meter::new(ie.urr_id, told, self.wall);
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
-        let urr = Urr {
+        let mut urr = Urr {
             id: ie.urr_id,
             method: ie.measurement_method,
             information,
@@ -36,8 +34,10 @@ impl<N: Network> Admission<'_, N> {
             period_s: ie.measurement_period.map_or(0, |period| period.0),
             cell: 0,
             renewed: Renewed::ALL,
-            meter: self.resources.meter(meter, self.claims).map_err(|_| full)?,
+            meter: 0,
         };
+        let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.wall);
+        urr.meter = self.resources.meter(meter, self.claims).map_err(|_| full)?;
         self.draft.urrs.try_push(urr).map_err(|_| full)
     }
 
@@ -61,6 +61,7 @@ impl<N: Network> Admission<'_, N> {
             urr.period_s = edit.value().map_or(0, |period| period.0);
         }
         urr.renewed = Renewed {
+            period: urr.period_s() != before.period_s(),
             threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
             quota: ie.volume_quota.is_some(),
             start: urr.awaits_start() != before.awaits_start(),

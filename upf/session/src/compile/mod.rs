@@ -89,7 +89,10 @@ impl Rules {
 
     /// How many compiled rules URRs watch that wait for octets.
     pub fn watched_rules_len(&self) -> usize {
-        let watched = self.pdrs.iter().filter(|p| self.is_live(p) && self.is_watched(p));
+        let watched = self
+            .pdrs
+            .iter()
+            .filter(|p| self.is_live(p) && self.is_watched(p));
         watched.map(rules_len).sum()
     }
 

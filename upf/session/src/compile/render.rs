@@ -41,7 +41,12 @@ impl Image {
 
     /// Operations that it takes to remove all of it.
     pub fn len(&self) -> usize {
-        let records = self.cells.len() + self.entries.iter().filter(|e| e.record != RecordId(0)).count();
+        let records = self.cells.len()
+            + self
+                .entries
+                .iter()
+                .filter(|e| e.record != RecordId(0))
+                .count();
         self.entries.len() + self.rules.len() + self.chains.len() + self.buckets.len() + records
     }
 
@@ -159,7 +164,11 @@ impl Image {
             };
             let head = &mut image.entry.head;
             (head.flags, head.teid) = (head.flags.with(mark), block);
-            self.render_chain(rules, endpoint, &rules.chained(endpoint))?;
+            let members = rules.chained(endpoint);
+            if members.iter().any(|member| rules.is_watched(member.pdr)) {
+                image.record = first_cell(rules);
+            }
+            self.render_chain(rules, endpoint, &members)?;
         }
         self.entries.try_push(image).map_err(|_| TooLarge)
     }

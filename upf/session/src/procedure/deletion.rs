@@ -116,5 +116,6 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     sessions.give_change(change);
     sessions.store.remove(name);
     sessions.reports.forget(name);
+    sessions.timers.set(name.at, None);
     launch
 }

@@ -9,7 +9,7 @@ mod release;
 
 use crate::flow_filter_runs::FlowFilterRuns;
 use crate::limits::TEID_REST_S;
-use crate::meter::Meter;
+use crate::meter::{Meter, SentMeasurement};
 use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::random::Random;
 use crate::rules::UeAddresses;
@@ -32,6 +32,8 @@ pub struct Resources {
     pub layout: Layout,
     /// Usage of all URRs.
     pub meters: Slab<Meter>,
+    /// What reports under way tell of URRs.
+    pub sent: Slab<SentMeasurement>,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
     slots: SlotAllocator,
@@ -112,6 +114,7 @@ impl Resources {
             sessions: PartitionedVec::new(&0, layout.entries()),
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
+            sent: Slab::new(meters),
             filters,
             known: foreign.reader(),
             foreign,

@@ -80,11 +80,11 @@ impl Rules {
 
     /// The entries with rules of which the CP function wants to hear.
     pub fn reporting_entries(&self) -> impl Iterator<Item = &Endpoint> {
-        let is_any = self.fars.iter().any(Far::notifies);
+        let is_any = self.fars.iter().any(Far::notifies) || self.watching().next().is_some();
         let all = self.endpoints.iter().filter(move |_| is_any);
         all.filter(|endpoint| {
             let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
-            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies))
+            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies) || self.is_watched(pdr))
         })
     }
 
@@ -127,8 +127,7 @@ impl Rules {
         self.qers.extend(other.qers.iter().copied());
         self.urrs.extend(other.urrs.iter().copied());
         self.endpoints.extend(other.endpoints.iter().copied());
-        self.spare_cells
-            .extend(other.spare_cells.iter().copied());
+        self.spare_cells.extend(other.spare_cells.iter().copied());
     }
 
     /// Empties everything.

@@ -40,6 +40,8 @@ pub struct Renewed {
     pub quota: bool,
     /// It waits for the first packet, or does no more.
     pub start: bool,
+    /// The first period.
+    pub period: bool,
 }
 
 impl Renewed {
@@ -48,6 +50,7 @@ impl Renewed {
         threshold: true,
         quota: true,
         start: true,
+        period: true,
     };
 }
 

@@ -23,6 +23,7 @@ use std::net::Ipv4Addr;
 pub enum Event {
     Answer(&'static str),
     Reports(Vec<UsageReport<'static>>),
+    OwnReports(Vec<(SessionId, Vec<UsageReport<'static>>)>),
     Outcomes(Vec<Outcome>),
 }
 
@@ -63,15 +64,21 @@ pub fn events(
         alone.step(step);
     }
     alone.step(&Step::Advance(100_000_000_000));
+    let wall = alone.wall();
     for id in alone.sessions.values() {
-        let reports = alone.twin.delete(*id, NtpTime(9)).expect("it is there");
+        let reports = alone.twin.delete(*id, wall).expect("it is there");
         alone.events.push(Event::Reports(reports));
     }
     for event in &alone.events {
+        if let Event::OwnReports(reports) = event {
+            for (_, report) in reports.iter().flat_map(|(id, all)| all.iter().map(move |r| (id, r))) {
+                coverage::count_report(counts, report.usage_report_trigger);
+            }
+        }
         let names: Vec<&str> = match event {
             Event::Answer(name) => vec![name],
             Event::Outcomes(all) => all.iter().map(crate::compare::name).collect(),
-            Event::Reports(_) => vec![],
+            Event::Reports(_) | Event::OwnReports(_) => vec![],
         };
         for name in names {
             *counts.entry(name).or_default() += 1;
@@ -92,8 +99,19 @@ impl Alone<'_> {
                 let dropped = self.twin.advance(self.now_ns).into_iter();
                 let dropped = dropped.map(|d| Outcome::Dropped(d, None));
                 self.events.push(Event::Outcomes(dropped.collect()));
+                self.twin.advance_urrs(self.wall());
+                self.own_reports();
             }
         }
+    }
+
+    fn wall(&self) -> NtpTime {
+        NtpTime((self.now_ns / 1_000_000_000) as u32)
+    }
+
+    fn own_reports(&mut self) {
+        let reports = self.twin.usage_reports(self.wall());
+        self.events.push(Event::OwnReports(reports));
     }
 
     fn establish(&mut self, slot: Slot, rules: &Rules) {
@@ -109,7 +127,7 @@ impl Alone<'_> {
         read_establishment(&mut request, out.written());
         self.falsify.establishment(&mut request);
         let created = self.created(id, &request.create_pdr);
-        let granted = self.twin.establish(id, &request, &created, NtpTime(9));
+        let granted = self.twin.establish(id, &request, &created, self.wall());
         if granted.is_ok() {
             self.sessions.insert(slot, id);
         }
@@ -131,7 +149,7 @@ impl Alone<'_> {
         read_modification(&mut request, out.written());
         self.falsify.modification(&mut request);
         let created = self.created(id, &request.create_pdr);
-        let modified = self.twin.modify(id, &request, &created, NtpTime(9));
+        let modified = self.twin.modify(id, &request, &created, self.wall());
         let name = refusal::name(&modified.clone().map(drop));
         self.events.push(Event::Answer(name));
         let modified = modified.unwrap_or_default();
@@ -141,7 +159,7 @@ impl Alone<'_> {
 
     fn delete(&mut self, slot: Slot) {
         if let Some(id) = self.sessions.remove(&slot) {
-            let reports = self.twin.delete(id, NtpTime(9));
+            let reports = self.twin.delete(id, self.wall());
             let reports = reports.expect("it is there");
             self.events.push(Event::Reports(reports));
         }
@@ -158,6 +176,7 @@ impl Alone<'_> {
             let mut outcomes = self.twin.packet(self.now_ns, port, &frame);
             self.falsify.outcomes(&mut outcomes);
             self.events.push(Event::Outcomes(outcomes));
+            self.own_reports();
         }
     }
 

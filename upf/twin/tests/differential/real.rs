@@ -95,6 +95,7 @@ pub struct Real {
     notices: Vec<Notice>,
     arrived: Vec<Vec<u8>>,
     solicitations: Vec<Vec<u8>>,
+    reports: Vec<Vec<u8>>,
     ledger: Ledger,
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
@@ -128,6 +129,8 @@ pub struct Seen {
     pub solicitations: Vec<Vec<u8>>,
     /// What senders are to hear.
     pub notices: Vec<Notice>,
+    /// Session Report Requests.
+    pub reports: Vec<Vec<u8>>,
 }
 
 impl Real {
@@ -182,6 +185,7 @@ impl Real {
             notices: Vec::new(),
             arrived: Vec::new(),
             solicitations: Vec::new(),
+            reports: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
@@ -203,6 +207,9 @@ impl Real {
 
     pub fn advance(&mut self, ns: u64) {
         self.now_ns += ns;
+        let (now, wall) = (Instant(self.now_ns), self.wall());
+        let net = &mut self.control.directory;
+        self.up.tick(now, wall, net, &mut self.sink);
         self.settle();
     }
 
@@ -254,7 +261,8 @@ impl Real {
         for report in &reports {
             let (header, body) = Header::parse(report).expect("a message");
             let request = SessionReportRequest::parse(body).expect("a sound report");
-            assert!(request.report_type == ReportType::DLDR, "no other reason");
+            let known = ReportType::DLDR.union(ReportType::USAR);
+            assert!(known.contains(request.report_type), "no other reason");
             let header = Header {
                 message_type: MessageType::SESSION_REPORT_RESPONSE,
                 seid: Some(Seid(0)),
@@ -271,7 +279,9 @@ impl Real {
             let net = &mut self.control.directory;
             self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
         }
-        reports.len()
+        let taken = reports.len();
+        self.reports.extend(reports);
+        taken
     }
 
     /// What happened since the last look.
@@ -280,6 +290,7 @@ impl Real {
             notices: std::mem::take(&mut self.notices),
             arrived: std::mem::take(&mut self.arrived),
             solicitations: std::mem::take(&mut self.solicitations),
+            reports: std::mem::take(&mut self.reports),
             ..Seen::default()
         };
         for (number, port) in self.ports.iter().enumerate() {
@@ -358,7 +369,7 @@ impl Real {
                 self.message(message);
             }
             work += self.take_reports();
-            if work == 0 {
+            if work == 0 && self.sink.txns.is_empty() {
                 return;
             }
         }
@@ -375,7 +386,8 @@ impl Real {
             ToControl::Packet(packet, _) => packet.free(),
             ToControl::Bell(bell) => {
                 let (now, wall) = (Instant(self.now_ns), self.wall());
-                self.up.bell(now, wall, &bell, &mut self.sink);
+                let net = &mut self.control.directory;
+                self.up.bell(now, wall, &bell, net, &mut self.sink);
             }
             ToControl::FromUe(packet, _) => {
                 self.arrived.push(packet.data().to_vec());

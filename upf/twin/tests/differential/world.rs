@@ -20,6 +20,8 @@ pub struct Features {
     pub ipv6: bool,
     /// SDF filters that single out flows, and those for IPv6.
     pub filters: bool,
+    /// URRs with thresholds, quotas, periods, and reports of the first packet.
+    pub usage: bool,
 }
 
 impl Features {
@@ -27,6 +29,7 @@ impl Features {
     pub const ALL: Self = Self {
         ipv6: true,
         filters: true,
+        usage: true,
     };
 }
 
@@ -34,6 +37,7 @@ impl Features {
 pub const SERVED: Features = Features {
     ipv6: true,
     filters: true,
+    usage: true,
 };
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);

@@ -48,7 +48,10 @@ impl RuleEncoder<'_> {
     pub fn cells(&self, pen: &mut OctetWriter<'_>) {
         if self.kinds.has(Kinds::CELLS) {
             pen.u8(self.rules.spare_cells.len() as u8);
-            self.rules.spare_cells.iter().for_each(|cell| pen.u32(*cell));
+            self.rules
+                .spare_cells
+                .iter()
+                .for_each(|cell| pen.u32(*cell));
         }
     }
 
