@@ -247,18 +247,31 @@ impl Watch {
             .all(|urr| urr.marks == UrrState::default())
     }
 
+    fn take_all(&self) -> Vec<Op> {
+        let [ul, dl] = [self.s.ul, self.s.dl].map(EntryId);
+        let of_block = |at: u32| Op::TakeRule {
+            block: BlockId(self.block + at * SHARDS),
+            at: 0,
+        };
+        match self.in_blocks {
+            false => vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }],
+            true => vec![of_block(0), of_block(1)],
+        }
+    }
+
+    /// Each direction's usage is its own rule's, whatever was granted to whom.
+    fn check_totals(&mut self, expected: [u64; 2]) {
+        let mut ops = self.take_all();
+        ops.extend(self.images(|_| Restart::Now, false));
+        let txn = self.kit.transact(self.s.ul, &ops, &[]);
+        let bytes: Vec<u64> = txn.usage.iter().map(|usage| usage.bytes).collect();
+        assert_eq!(bytes, expected);
+        self.check(&txn, |_| Restart::Now);
+    }
+
     /// Takes all usage; URRs that have something to tell begin anew.
     fn take(&mut self, restart: impl Fn(usize) -> Restart + Copy) {
-        let [ul, dl] = [self.s.ul, self.s.dl].map(EntryId);
-        let mut ops = match self.in_blocks {
-            false => vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }],
-            true => [0, 1]
-                .map(|at| Op::TakeRule {
-                    block: BlockId(self.block + at * SHARDS),
-                    at: 0,
-                })
-                .to_vec(),
-        };
+        let mut ops = self.take_all();
         ops.extend(self.images(restart, false));
         let txn = self.kit.transact(self.s.ul, &ops, &[]);
         self.check(&txn, restart);
@@ -335,23 +348,7 @@ fn with_any_limits(in_blocks: bool, seed: u64) {
             }
         }
         if step % 500 == 499 {
-            // Each direction's usage is its own rule's, whatever was granted to whom.
-            let [ul, dl] = [watch.s.ul, watch.s.dl].map(EntryId);
-            let mut ops = match in_blocks {
-                false => vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }],
-                true => [0, 1]
-                    .map(|at| Op::TakeRule {
-                        block: BlockId(watch.block + at * SHARDS),
-                        at: 0,
-                    })
-                    .to_vec(),
-            };
-            ops.extend(watch.images(|_| Restart::Now, false));
-            let txn = watch.kit.transact(watch.s.ul, &ops, &[]);
-            let bytes: Vec<u64> = txn.usage.iter().map(|usage| usage.bytes).collect();
-            assert_eq!(bytes, unreported);
-            unreported = [0; 2];
-            watch.check(&txn, |_| Restart::Now);
+            watch.check_totals(core::mem::take(&mut unreported));
         }
     }
     assert!(told > 3, "{told} times something was told");

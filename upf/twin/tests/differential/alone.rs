@@ -71,7 +71,10 @@ pub fn events(
     }
     for event in &alone.events {
         if let Event::OwnReports(reports) = event {
-            for (_, report) in reports.iter().flat_map(|(id, all)| all.iter().map(move |r| (id, r))) {
+            for (_, report) in reports
+                .iter()
+                .flat_map(|(id, all)| all.iter().map(move |r| (id, r)))
+            {
                 coverage::count_report(counts, report.usage_report_trigger);
             }
         }

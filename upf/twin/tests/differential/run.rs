@@ -369,7 +369,11 @@ impl Pair {
             *self.counts.entry(name(outcome)).or_default() += 1;
         }
         let held = self.twin.held() as u64;
-        same_own_reports(&std::mem::take(&mut self.reports), &seen.reports, &self.cp_names)?;
+        same_own_reports(
+            &std::mem::take(&mut self.reports),
+            &seen.reports,
+            &self.cp_names,
+        )?;
         let same = same_books(&seen, &expected, held)
             .and_then(|()| self.flows.same_frames(&seen.frames, &expected));
         if same.is_err() {
