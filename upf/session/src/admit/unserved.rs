@@ -60,6 +60,7 @@ impl<N: Network> Admission<'_, N> {
                     IeType::QUOTA_VALIDITY_TIME,
                 ),
                 (ie.far_id_for_quota_action.is_some(), IeType::FAR_ID),
+                (!ie.aggregated_urrs.is_empty(), IeType::AGGREGATED_URRS),
             ],
         )?;
         self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
@@ -106,6 +107,10 @@ impl<N: Network> Admission<'_, N> {
                 (sets(&ie.quota_holding_time), IeType::QUOTA_HOLDING_TIME),
                 (sets(&ie.quota_validity_time), IeType::QUOTA_VALIDITY_TIME),
                 (sets(&ie.far_id_for_quota_action), IeType::FAR_ID),
+                (
+                    ie.aggregated_urrs.iter().any(|urrs| !urrs.is_empty()),
+                    IeType::AGGREGATED_URRS,
+                ),
             ],
         )?;
         self.check_measurement(rule, method, triggers)?;
