@@ -1,7 +1,8 @@
 //! Sharded tables, each shard with one owner that may write.
 //!
-//! Two arenas belong together: the *entries*, one element per slot, and the
-//! *extension blocks*. Element `i` of either belongs to shard
+//! Four arenas belong together: the *entries*, one element per slot, the
+//! *extension blocks*, the *usage records*, and beside each entry the number of
+//! its usage record. Element `i` of any of them belongs to shard
 //! `i & (shards - 1)`. A worker holds an [`Owned`], the set of shards that it
 //! owns, which is its only way to an element. To move a shard, its owner
 //! [releases](Owned::release) it as a [`ShardOwner`], sends that value to the
@@ -24,7 +25,8 @@
 //! ```compile_fail
 //! # use sluice_mem::{arena::Arena, shard::{self, ShardCount, ShardId}};
 //! # let arena = || Arena::<u64>::new("doc", 8).unwrap();
-//! # let mut owned = shard::create(arena(), arena(), ShardCount::DEFAULT);
+//! # let numbers = Arena::<u32>::new("doc", 8).unwrap();
+//! # let mut owned = shard::create(arena(), arena(), (arena(), numbers), ShardCount::DEFAULT);
 //! let token = owned.release(ShardId(0)).unwrap();
 //! let second = token.clone();
 //! ```
@@ -32,7 +34,8 @@
 //! ```compile_fail
 //! # use sluice_mem::{arena::Arena, shard::{self, ShardCount, ShardId}};
 //! # let arena = || Arena::<u64>::new("doc", 8).unwrap();
-//! # let mut owned = shard::create(arena(), arena(), ShardCount::DEFAULT);
+//! # let numbers = Arena::<u32>::new("doc", 8).unwrap();
+//! # let mut owned = shard::create(arena(), arena(), (arena(), numbers), ShardCount::DEFAULT);
 //! let entry = owned.entry_mut(0).unwrap();
 //! let token = owned.release(ShardId(0)).unwrap();
 //! *entry += 1;
@@ -50,15 +53,24 @@ mod count;
 
 pub use count::{BadShardCount, ShardCount, ShardId};
 
-/// Divides the two arenas into shards, all owned by the one returned.
-pub fn create<L, X>(entries: Arena<L>, exts: Arena<X>, shards: ShardCount) -> Owned<L, X>
+/// Divides the arenas into shards, all owned by the one returned. Of `records` the second has, for each
+/// entry, the number of its record; only as many entries have one as there are numbers.
+pub fn create<L, X, R>(
+    entries: Arena<L>,
+    exts: Arena<X>,
+    (records, numbers): (Arena<R>, Arena<u32>),
+    shards: ShardCount,
+) -> Owned<L, X, R>
 where
     L: Zeroable + Send,
     X: Zeroable + Send,
+    R: Zeroable + Send,
 {
     let mut owned = Owned::over(Arc::new(Set {
         entries,
         exts,
+        records,
+        numbers,
         shards,
     }));
     for shard in shards.all() {
@@ -69,22 +81,26 @@ where
 
 /// The shards that one worker owns, and through them its entries and extension
 /// blocks.
-pub struct Owned<L: Zeroable, X: Zeroable> {
+pub struct Owned<L: Zeroable, X: Zeroable, R: Zeroable> {
     entries: NonNull<L>,
     exts: NonNull<X>,
     entries_len: u32,
     exts_len: u32,
+    records: NonNull<R>,
+    numbers: NonNull<u32>,
+    records_len: u32,
+    numbers_len: u32,
     shards: ShardCount,
     /// One bit for each shard.
     bits: Box<[u64]>,
-    set: Arc<Set<L, X>>,
+    set: Arc<Set<L, X, R>>,
 }
 
-// SAFETY: the pointers lead to elements of L and X which only this value may
+// SAFETY: the pointers lead to elements of L, X and R, and to numbers, which only this value may
 // reach (module doc), so sending it sends them.
-unsafe impl<L: Zeroable + Send, X: Zeroable + Send> Send for Owned<L, X> {}
+unsafe impl<L: Zeroable + Send, X: Zeroable + Send, R: Zeroable + Send> Send for Owned<L, X, R> {}
 
-impl<L: Zeroable, X: Zeroable> Owned<L, X> {
+impl<L: Zeroable, X: Zeroable, R: Zeroable> Owned<L, X, R> {
     /// An owner of nothing yet, over the same arenas, for another worker.
     pub fn none_like(&self) -> Self {
         Self::over(self.set.clone())
@@ -113,12 +129,23 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
         self.exts_len
     }
 
-    /// The two arenas, to ask for their memory.
-    pub fn memory(&self) -> [(crate::arena::Backing, usize); 2] {
-        let Set { entries, exts, .. } = &*self.set;
+    /// Usage records in the arena, of all owners.
+    pub fn record_count(&self) -> u32 {
+        self.records_len
+    }
+
+    /// Entries, blocks and records, to ask for their memory.
+    pub fn memory(&self) -> [(crate::arena::Backing, usize); 3] {
+        let Set {
+            entries,
+            exts,
+            records,
+            ..
+        } = &*self.set;
         [
             (entries.backing(), entries.bytes()),
             (exts.backing(), exts.bytes()),
+            (records.backing(), records.bytes()),
         ]
     }
 
@@ -154,6 +181,40 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
         // SAFETY: as in `entry_mut`.
         self.may_reach_ext(index)
             .then(|| unsafe { self.exts.add(index as usize).as_mut() })
+    }
+
+    /// Usage record `index`, or none if it is out of range or its shard not owned
+    /// here.
+    #[inline]
+    pub fn record_mut(&mut self, index: u32) -> Option<&mut R> {
+        let may = index < self.records_len && self.owns_index(index);
+        // SAFETY: as in `entry_mut`.
+        may.then(|| unsafe { self.records.add(index as usize).as_mut() })
+    }
+
+    /// Usage record `index` to be read, on the terms of [`Self::entry_mut`].
+    #[inline]
+    pub fn record(&self, index: u32) -> Option<&R> {
+        let may = index < self.records_len && self.owns_index(index);
+        // SAFETY: as in `entry`.
+        may.then(|| unsafe { self.records.add(index as usize).as_ref() })
+    }
+
+    /// Where the number of an entry's record stands, on the terms of
+    /// [`Self::entry_mut`].
+    #[inline]
+    pub fn number_mut(&mut self, entry: u32) -> Option<&mut u32> {
+        let may = entry < self.numbers_len && self.owns_index(entry);
+        // SAFETY: as in `entry_mut`: the number belongs to the entry's shard.
+        may.then(|| unsafe { self.numbers.add(entry as usize).as_mut() })
+    }
+
+    /// The number of an entry's record, on the terms of [`Self::entry_mut`].
+    #[inline]
+    pub fn number(&self, entry: u32) -> Option<u32> {
+        let may = entry < self.numbers_len && self.owns_index(entry);
+        // SAFETY: as in `number_mut`; `&self` keeps this owner from writing.
+        may.then(|| unsafe { self.numbers.add(entry as usize).read() })
     }
 
     /// An entry together with an extension block (of the same shard or another),
@@ -219,7 +280,7 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
     /// Gives up `shard`; whoever accepts the returned value owns it then. None
     /// if it is not owned here.
     #[must_use = "a shard whose owner value is dropped can never be written again"]
-    pub fn release(&mut self, shard: ShardId) -> Option<ShardOwner<L, X>> {
+    pub fn release(&mut self, shard: ShardId) -> Option<ShardOwner<L, X, R>> {
         if !self.owns(shard) {
             return None;
         }
@@ -234,7 +295,7 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
     ///
     /// # Errors
     /// Gives the value back if it belongs to other arenas.
-    pub fn accept(&mut self, owner: ShardOwner<L, X>) -> Result<(), ShardOwner<L, X>> {
+    pub fn accept(&mut self, owner: ShardOwner<L, X, R>) -> Result<(), ShardOwner<L, X, R>> {
         if !Arc::ptr_eq(&self.set, &owner.set) {
             return Err(owner);
         }
@@ -242,12 +303,16 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
         Ok(())
     }
 
-    fn over(set: Arc<Set<L, X>>) -> Self {
+    fn over(set: Arc<Set<L, X, R>>) -> Self {
         Self {
             entries: set.entries.base(),
             exts: set.exts.base(),
             entries_len: set.entries.len(),
             exts_len: set.exts.len(),
+            records: set.records.base(),
+            numbers: set.numbers.base(),
+            records_len: set.records.len(),
+            numbers_len: set.numbers.len(),
             shards: set.shards,
             bits: vec![0; set.shards.get().div_ceil(64) as usize].into(),
             set,
@@ -280,7 +345,7 @@ impl<L: Zeroable, X: Zeroable> Owned<L, X> {
     }
 }
 
-impl<L: Zeroable, X: Zeroable> fmt::Debug for Owned<L, X> {
+impl<L: Zeroable, X: Zeroable, R: Zeroable> fmt::Debug for Owned<L, X, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -294,19 +359,19 @@ impl<L: Zeroable, X: Zeroable> fmt::Debug for Owned<L, X> {
 /// The right to write one shard, on its way to the next owner. Dropping it
 /// loses the shard: nobody can write it any more.
 #[must_use = "a shard whose owner value is dropped can never be written again"]
-pub struct ShardOwner<L: Zeroable, X: Zeroable> {
+pub struct ShardOwner<L: Zeroable, X: Zeroable, R: Zeroable> {
     shard: ShardId,
-    set: Arc<Set<L, X>>,
+    set: Arc<Set<L, X, R>>,
 }
 
-impl<L: Zeroable, X: Zeroable> ShardOwner<L, X> {
+impl<L: Zeroable, X: Zeroable, R: Zeroable> ShardOwner<L, X, R> {
     /// Which shard.
     pub fn shard(&self) -> ShardId {
         self.shard
     }
 }
 
-impl<L: Zeroable, X: Zeroable> fmt::Debug for ShardOwner<L, X> {
+impl<L: Zeroable, X: Zeroable, R: Zeroable> fmt::Debug for ShardOwner<L, X, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ShardOwner({})", self.shard)
     }
@@ -314,15 +379,17 @@ impl<L: Zeroable, X: Zeroable> fmt::Debug for ShardOwner<L, X> {
 
 /// The arenas that belong together. Nobody borrows from it: elements are
 /// reached through the owners' pointers.
-struct Set<L: Zeroable, X: Zeroable> {
+struct Set<L: Zeroable, X: Zeroable, R: Zeroable> {
     entries: Arena<L>,
     exts: Arena<X>,
+    records: Arena<R>,
+    numbers: Arena<u32>,
     shards: ShardCount,
 }
 
 // SAFETY: sharing a Set gives no access to elements; those are sent between
-// threads with their shards, hence L: Send and X: Send.
-unsafe impl<L: Zeroable + Send, X: Zeroable + Send> Sync for Set<L, X> {}
+// threads with their shards, hence L, X and R: Send.
+unsafe impl<L: Zeroable + Send, X: Zeroable + Send, R: Zeroable + Send> Sync for Set<L, X, R> {}
 
 #[cfg(test)]
 mod tests;

@@ -189,6 +189,8 @@ impl Rig {
                 block.0
             }
             Op::Bucket { .. } => self.places.blocks[0],
+            Op::RecordOf { entry, .. } => entry.0,
+            Op::Record { at, .. } => at.0,
         };
         self.apply_in(at, ops, markers)
     }

@@ -1,12 +1,13 @@
 //! What the packet path would make of transactions: a model of its entries and blocks.
 
-use sluice_datapath::ids::{BlockId, EntryId};
+use sluice_datapath::ids::{BlockId, EntryId, RecordId};
 use sluice_datapath::limits::{BLOCK_RULES, SHARDS};
 use sluice_datapath::lookup::layout::Layout;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
-use std::collections::BTreeMap;
+use sluice_datapath::session::usage_record::{Marks, Restart};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries and rules that are not vacant.
 pub(super) struct Model {
@@ -14,6 +15,7 @@ pub(super) struct Model {
     blocks: u32,
     entries: BTreeMap<u32, SessionEntry>,
     rules: BTreeMap<(u32, u8), ()>,
+    cells: BTreeSet<RecordId>,
 }
 
 impl Model {
@@ -23,6 +25,7 @@ impl Model {
             blocks,
             entries: BTreeMap::new(),
             rules: BTreeMap::new(),
+            cells: BTreeSet::new(),
         }
     }
 
@@ -32,6 +35,9 @@ impl Model {
         assert!(shard < SHARDS);
         for op in &txn.ops {
             self.apply_op(op, shard);
+            if matches!(op, Op::Record { .. }) {
+                txn.marks.push(Marks::default());
+            }
             if op.takes_usage() {
                 let packets = txn.usage.len() as u64;
                 txn.usage.push(Usage {
@@ -84,6 +90,17 @@ impl Model {
                     self.check_block(next.0, shard);
                 }
             }
+            Op::RecordOf { entry, record } => {
+                self.check_entry(entry.0, shard);
+                self.check_cell(*record, shard);
+            }
+            Op::Record { at, image } => {
+                self.check_cell(*at, shard);
+                match image.restart == Restart::Vacate {
+                    true => assert!(self.cells.remove(at), "{at:?} was nobody's"),
+                    false => _ = self.cells.insert(*at),
+                }
+            }
             Op::Bucket { at, .. } => {
                 let (block, _) = at.get().expect("a bucket has a place");
                 self.check_block(block.0, shard);
@@ -115,6 +132,12 @@ impl Model {
         assert_eq!(at % SHARDS, shard, "entry {at} is of another shard");
     }
 
+    fn check_cell(&self, cell: RecordId, shard: u32) {
+        let all = 1..self.layout.usage_records();
+        assert!(all.contains(&cell.0), "{cell:?}");
+        assert_eq!(cell.0 % SHARDS, shard, "{cell:?} is of another shard");
+    }
+
     fn check_block(&self, block: u32, shard: u32) {
         assert!((1..self.blocks).contains(&block), "block {block}");
         assert_eq!(block % SHARDS, shard, "block {block} is of another shard");
@@ -124,5 +147,6 @@ impl Model {
     pub fn check_empty(&self) {
         assert!(self.entries.is_empty(), "entries {:?}", self.entries);
         assert!(self.rules.is_empty(), "rules {:?}", self.rules);
+        assert!(self.cells.is_empty(), "cells {:?}", self.cells);
     }
 }

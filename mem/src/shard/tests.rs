@@ -2,10 +2,13 @@
 
 use super::*;
 
-fn tables(lines: usize, exts: usize, shards: u32) -> Owned<[u64; 8], u32> {
-    let lines = Arena::new("lines", lines).unwrap();
-    let exts = Arena::new("exts", exts).unwrap();
-    create(lines, exts, ShardCount::new(shards).unwrap())
+fn tables(lines_len: usize, exts_len: usize, shards: u32) -> Owned<[u64; 8], u32, [u64; 4]> {
+    let lines = Arena::new("lines", lines_len).unwrap();
+    let exts = Arena::new("exts", exts_len).unwrap();
+    let records = Arena::new("records", exts_len).unwrap();
+    let numbers = Arena::new("numbers", lines_len).unwrap();
+    let shards = ShardCount::new(shards).unwrap();
+    create(lines, exts, (records, numbers), shards)
 }
 
 #[test]
@@ -42,6 +45,22 @@ fn a_shard_can_be_reached_by_one_owner_at_a_time() {
     assert!((0..64).all(|i| b.entry_mut(i).is_some() == (i % 16 == 3)));
     assert_eq!(b.owned().collect::<Vec<_>>(), [ShardId(3)]);
     assert!(b.owns(ShardId(3)) && !a.owns(ShardId(3)) && !b.owns(ShardId(19)));
+}
+
+#[test]
+fn records_and_their_numbers_go_with_their_shard() {
+    let mut a = tables(64, 32, 16);
+    let mut b = a.none_like();
+    a.record_mut(19).unwrap()[3] = 7;
+    *a.number_mut(3).unwrap() = 19;
+    assert_eq!((a.number(3), a.record_count()), (Some(19), 32));
+    assert!(a.record(32).is_none() && a.number(64).is_none() && b.record(19).is_none());
+    let token = a.release(ShardId(3)).unwrap();
+    assert!(a.record_mut(19).is_none() && a.number_mut(3).is_none() && a.number(3).is_none());
+    b.accept(token).unwrap();
+    let record = b.number(3).unwrap();
+    assert_eq!(b.record(record).unwrap()[3], 7);
+    assert!(b.record_mut(18).is_none() && b.number_mut(4).is_none());
 }
 
 #[test]
@@ -93,6 +112,8 @@ fn what_one_thread_wrote_the_next_owner_reads() {
                 (0..64).for_each(|i| {
                     if let Some(line) = a.entry_mut(i) {
                         line[1] += 1;
+                        a.record_mut(i).unwrap()[0] = u64::from(i);
+                        *a.number_mut(i).unwrap() = i;
                     }
                 });
                 to_b.push(a.release(shard).unwrap()).unwrap();
@@ -105,6 +126,8 @@ fn what_one_thread_wrote_the_next_owner_reads() {
                     b.accept(token).unwrap();
                     let line = b.entry_mut(u32::from(shard.0)).unwrap();
                     assert_eq!(line[1], u64::from(shard.0) + 1);
+                    let number = b.number(u32::from(shard.0)).unwrap();
+                    assert_eq!(b.record(number), Some(&[u64::from(shard.0), 0, 0, 0]));
                 });
                 std::thread::yield_now();
             }

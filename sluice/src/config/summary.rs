@@ -7,6 +7,7 @@ use core::fmt::{self, Display, Write};
 use serde_json::{Value, json};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::ExtBlock;
+use sluice_datapath::session::usage_record::UsageRecord;
 use sluice_session::network::Side;
 
 impl UpfConfig {
@@ -155,12 +156,14 @@ impl UpfConfig {
         places
     }
 
-    /// Memory of entries and blocks in MiB; it is touched as sessions need it.
+    /// Memory of entries, blocks and usage records in MiB; it is touched as sessions need it.
     fn rule_memory_mb(&self) -> u64 {
         let entries = self.layout().map_or(0, |layout| layout.entries());
         let blocks = self.limits.numbered_blocks() as usize;
-        ((entries * size_of::<SessionEntry>() + blocks * size_of::<ExtBlock>()) as u64)
-            .div_ceil(1 << 20)
+        let records = self.layout().map_or(0, |layout| layout.usage_records()) as usize;
+        let entries = entries * (size_of::<SessionEntry>() + size_of::<u32>());
+        let records = records * size_of::<UsageRecord>();
+        ((entries + blocks * size_of::<ExtBlock>() + records) as u64).div_ceil(1 << 20)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Bell {
 /// What there is to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BellCause {
+    /// A URR has something to tell: its usage record has the marks.
+    Usage,
     /// A packet came for a UE whose FAR says NOCP.
     DownlinkData {
         /// The rule in an extension block; none for the entry's own.

@@ -184,6 +184,10 @@ reasons! {
     /// The packet was held for an idle UE, and the SMF wanted it no more: the session ended, or DROBU was set.
     HoldDiscarded = "hold_discarded",
         "Normal when sessions end while their UE is idle, or when paging has failed.",
+    /// The quota of a URR is used up (TS 29.244, 5.2.2.3): until the CP function grants more, packets of its rules do
+    /// not pass.
+    QuotaExhausted = "quota_exhausted",
+        "Normal for a prepaid UE. If the SMF grants new quotas, look at whether it got the report: `sluice ctl session SEID`.",
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Identifiers of the packet path: workers, interfaces, next hops, peers, egresses, session entries,
-//! extension blocks.
+//! extension blocks, usage records.
 
 use core::fmt;
 
@@ -63,6 +63,8 @@ ids! {
     EntryId(u32);
     /// An extension block; 0 is none.
     BlockId(u32);
+    /// A usage record, which its first cell names; 0 is none.
+    RecordId(u32);
 }
 
 /// No worker: nobody owns it, or it is on its way.

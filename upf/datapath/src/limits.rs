@@ -26,6 +26,22 @@ pub const BLOCK_BUCKETS: usize = 8;
 /// Extension blocks that one session direction may chain: 4 x 8 = 32 rules.
 pub const BLOCK_CHAIN: usize = 4;
 
+/// Rules in one cell of a usage record: with the octets of a URR they make 128, two cache lines. A default
+/// session has two rules and one or two URRs.
+pub const RECORD_RULES: usize = 3;
+
+/// Cells of one usage record: one for each URR of a session, of which there are 32 at the most, a bit for
+/// each; three rules in each.
+pub const RECORD_CELLS: usize = 64;
+
+/// The most octets that a rule is granted at a time: its packets ask once in 4 GiB, and its counter tells
+/// a rule with grants from one without.
+pub const GRANT_MAX_BYTES: i64 = 1 << 32;
+
+/// A rule is granted no less: where only so much is left, its packets come one by one. Less than two packets
+/// of 1500 octets would save nobody a question.
+pub const GRANT_MIN_BYTES: i64 = 4096;
+
 /// QERs that one PDR may name: flow MBR, session AMBR and two more (TS 29.244, 5.4.3 knows
 /// a per-flow and a per-session QER; slices and APN-AMBR of a combined node add theirs).
 pub const RULE_QERS: usize = 4;
@@ -36,6 +52,9 @@ pub const TXN_OPS: usize = 224;
 
 /// Usage records of one transaction: one for each rule that the operations touch.
 pub const TXN_USAGES: usize = 192;
+
+/// Cells of usage records that one transaction sets: all of a session's old record, and all of its new one.
+pub const TXN_MARKS: usize = 2 * RECORD_CELLS;
 
 /// End markers of one transaction: one for each downlink FAR that leaves its tunnel.
 pub const TXN_END_MARKERS: usize = 8;

@@ -6,15 +6,14 @@ use crate::ids::{InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionShard;
 use crate::session::txn::Txn;
 use crate::topology::Polled;
 use crate::trace::{TraceOrder, Tracing};
 use crate::tx::arp_queue::WaitingPacket;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
-use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_mem::shard::ShardId;
 use sluice_port::PortId;
 
 pub use crate::tx::route::Resolve;
@@ -125,10 +124,7 @@ pub enum Handover<P> {
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
     /// The right to write a shard, and what its idle UEs have waiting.
-    Own(
-        ShardOwner<SessionEntry, ExtBlock>,
-        Option<Box<ShardHeld<P>>>,
-    ),
+    Own(SessionShard, Option<Box<ShardHeld<P>>>),
     /// A packet that waits for its next hop, of a shard that was given just before.
     Waiting(Box<WaitingPacket<P>>),
     /// A producer sends a shard's packets to their next owner from now on.

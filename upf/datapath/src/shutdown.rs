@@ -2,16 +2,14 @@
 
 use crate::drop::DropReason;
 use crate::message::ToWorker;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionState;
 use crate::worker::Worker;
-use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
 
 impl<I: PortIo> Worker<I> {
     /// Ends the worker: what it holds or what waits in its rings is dropped as `Stopped`, and
     /// its shards come back for another owner.
-    pub fn stop(mut self) -> Owned<SessionEntry, ExtBlock> {
+    pub fn stop(mut self) -> SessionState {
         let mut left = Burst::new();
         let mut drain = |packet: I::Packet| {
             if let Err(packet) = left.push(packet) {

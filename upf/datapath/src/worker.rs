@@ -16,8 +16,7 @@ use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
 use crate::rings::WorkerRings;
 use crate::rx::parse::Class;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionState;
 use crate::session::txn::Txn;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Polled, Tables};
@@ -26,7 +25,6 @@ use crate::tx::arp_queue::ArpQueue;
 use crate::tx::reassembly::Reassembler;
 use crate::tx::transmit::TxBuffer;
 use sluice_mem::publish::Reader;
-use sluice_mem::shard::Owned;
 use sluice_port::{PortId, PortIo, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +45,7 @@ pub struct Parts<I: PortIo> {
     /// Interfaces, next hops, peers, routes.
     pub tables: Reader<Tables>,
     /// The shards that it owns.
-    pub state: Owned<SessionEntry, ExtBlock>,
+    pub state: SessionState,
     /// Who owns the others.
     pub owners: OwnerTable,
     /// Its rings.
@@ -65,7 +63,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) polled: Vec<Polled>,
     pub(crate) places: SessionLookup,
     pub(crate) tables: Reader<Tables>,
-    pub(crate) state: Owned<SessionEntry, ExtBlock>,
+    pub(crate) state: SessionState,
     pub(crate) owners: OwnerTable,
     pub(crate) rings: WorkerRings<I::Packet>,
     pub(crate) stats: Arc<WorkerStats>,

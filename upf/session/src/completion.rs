@@ -4,12 +4,13 @@ use crate::compile::diff::Delta;
 use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::pending::{Answer, Launch, Pending};
-use crate::procedure::{association_release, deletion, establishment, modification};
+use crate::procedure::{association_release, deletion, establishment, measurement, modification};
 use crate::sessions::Moment;
 use crate::sessions::{Effects, Node};
 use crate::store::SessionRef;
 use crate::usage;
 use sluice_datapath::session::txn::{Txn, Usage};
+use sluice_datapath::session::usage_record::Marks;
 use sluice_wire::ids::Seid;
 
 /// Sends a transaction to the path; what changes nothing there is finished at once, unless it gives filters
@@ -26,7 +27,7 @@ pub fn launch<N: Network, E: Effects>(
     let changes_nothing = txn.ops.is_empty() && txn.end_markers.is_empty();
     if changes_nothing && record.filter_runs.is_empty() {
         pending.recycle_txn(txn);
-        return finish(node, at, record, &[], net, out);
+        return finish(node, at, record, (&[], &[]), net, out);
     }
     pending.keep(record, &mut txn);
     out.transact(txn);
@@ -41,7 +42,8 @@ pub fn complete<N: Network, E: Effects>(
     out: &mut E,
 ) {
     if let Some(record) = node.sessions.pending.take(txn.id) {
-        finish(node, at, record, &txn.usage, net, out);
+        let taken = (&txn.usage[..], &txn.marks[..]);
+        finish(node, at, record, taken, net, out);
     }
     node.sessions.pending.recycle_txn(txn);
 }
@@ -51,11 +53,14 @@ fn finish<N: Network, E: Effects>(
     node: &mut Node,
     at: Moment,
     mut record: Box<Pending>,
-    usage: &[Usage],
+    (usage, marks): (&[Usage], &[Marks]),
     net: &mut N,
     out: &mut E,
 ) {
     usage::credit(&mut node.sessions, &record, usage);
+    if usage::note_marks(&mut node.sessions, at, &record, marks) {
+        measurement::report(&mut node.sessions, record.session);
+    }
     for peer in record.peers.drain(..) {
         node.sessions.resources.release_peer(peer, net);
     }
@@ -75,6 +80,9 @@ fn finish<N: Network, E: Effects>(
         }
         Answer::Deleted(reply) => deletion::answer(node, at, reply, &record, out),
         Answer::Last(last) => association_release::report(node, at, *last, &record, out),
+        Answer::Measured(due_s) => {
+            measurement::measured(&mut node.sessions, at, record.session, *due_s);
+        }
         Answer::Queried(token) => node.sessions.tell(SessionEvent::Queried(*token)),
     }
     usage::end_meters(&mut node.sessions.resources, &record);
@@ -100,6 +108,7 @@ pub fn query<E: Effects>(node: &mut Node, seid: u64, token: u64, out: &mut E) ->
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
+        watching: &mut record.watching,
     };
     let mut change = sessions.take_change();
     sessions.store.load(name, &mut change.old);

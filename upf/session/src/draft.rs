@@ -167,10 +167,14 @@ fn fill<N: Network>(
 
 fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal> {
     let Launch { txn, record } = &mut drafted.launch;
-    let RuleChange { old, new, .. } = &*drafted.change;
+    let RuleChange { old, new, .. } = &mut *drafted.change;
     let mut meters: ArrayVec<u32, URRS> = ArrayVec::new();
     if drafted.scope == Scope::Rules {
         usage::set_due_reports(old, new, record);
+        // What is reported begins anew.
+        for urr in &mut new.urrs {
+            urr.renewed.threshold |= record.due.iter().any(|due| due.meter == urr.meter);
+        }
         let queried = &record.queried;
         let asked = old.urrs.iter().filter(|u| queried.contains(&u.id.0));
         meters.extend(asked.map(|u| u.meter));
@@ -178,6 +182,7 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
+        watching: &mut record.watching,
     };
     match drafted.scope {
         Scope::Rules => {
@@ -198,11 +203,13 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
 /// Compiling all rules would write the same.
 #[cfg(test)]
 pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch: &Launch) {
-    use crate::compile::diff::{Credits, Ops};
+    use crate::compile::diff::{Credits, Ops, Watching};
     let (mut ops, mut credits) = (Ops::new(), Credits::new());
+    let mut watching = Watching::new();
     let mut delta = Delta {
         ops: &mut ops,
         credits: &mut credits,
+        watching: &mut watching,
     };
     let rules = (&change.old, &change.new);
     let whole = sessions.compiler.change(rules, Wanted::None, &mut delta);
@@ -242,6 +249,9 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
     new.fars.iter_mut().for_each(|far| far.is_updated = false);
+    new.urrs
+        .iter_mut()
+        .for_each(|urr| urr.renewed = Default::default());
     assert_eq!(*sessions.rules(name), new);
 }
 
@@ -262,12 +272,29 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
+    for cell in released::gone_cells(&change.old, &change.new) {
+        resources.release_cell(cell);
+    }
     for urr in &change.new.urrs {
         if let Some(meter) = resources.meters.get_mut(urr.meter) {
-            meter.told = ReportContent::by(urr.method, urr.information);
+            meter.told = ReportContent::of(urr);
+            if urr.renewed.period {
+                meter.period_due_s = urr
+                    .period_s()
+                    .map_or(0, |period| now_s.saturating_add(period));
+            }
         }
     }
+    set_timer(sessions, name, &change.new);
     settle_tunnels(sessions, name, change);
+}
+
+/// Sets the session's timer to the first time at which something of it is due.
+pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
+    let meters = &sessions.resources.meters;
+    let all = rules.urrs.iter().filter_map(|urr| meters.get(urr.meter));
+    let due = all.map(|meter| meter.period_due_s).filter(|due| *due > 0);
+    sessions.timers.set(name.at, due.min());
 }
 
 /// The same where only FARs were updated.

@@ -10,7 +10,8 @@ use crate::prefetch::{self, Upcoming};
 use crate::procedure::put;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
-    association, association_release, deletion, establishment, modification, node_report, report,
+    association, association_release, deletion, establishment, measurement, modification,
+    node_report, report,
 };
 use crate::report_queue::ReportCounters;
 use crate::sessions::{Effects, Node};
@@ -121,10 +122,15 @@ impl UpFunction {
     pub fn next_deadline(&self) -> Option<Instant> {
         let associations = self.node.sessions.associations.iter();
         let gives_up = associations.filter_map(|a| a.gives_up).min();
-        let delayed = self.node.sessions.reports.next_deadline();
-        let node_report = self.node.sessions.paths.next_try;
+        let sessions = &self.node.sessions;
+        let delayed = sessions.reports.next_deadline();
+        let node_report = sessions.paths.next_try;
+        let timers = sessions.timers.next_s();
+        // Where there is no room the next measurement waits for a transaction that comes back.
+        let timers = timers.filter(|_| sessions.pending.has_room());
+        let timers = timers.map(|at_s| Instant(u64::from(at_s) * 1_000_000_000));
         let endpoint = self.node.endpoint.next_deadline();
-        [endpoint, gives_up, delayed, node_report]
+        [endpoint, gives_up, delayed, node_report, timers]
             .into_iter()
             .flatten()
             .min()
@@ -151,15 +157,23 @@ impl UpFunction {
     }
 
     /// A worker has found something that a session has to report.
-    pub fn bell<E: Effects>(&mut self, now: Instant, wall: NtpTime, bell: &Bell, out: &mut E) {
+    pub fn bell<N: Network, E: Effects>(
+        &mut self,
+        now: Instant,
+        wall: NtpTime,
+        bell: &Bell,
+        net: &mut N,
+        out: &mut E,
+    ) {
         let at = Moment { now, wall };
         let sessions = &mut self.node.sessions;
         match bell.cause {
+            BellCause::Usage => measurement::rung(sessions, at, bell.entry),
             BellCause::DownlinkData { at: rule, dscp } => {
                 downlink_data::arrived(sessions, at, bell.entry, rule, dscp);
             }
         }
-        report::send_due(&mut self.node, at, out);
+        end_sessions(&mut self.node, at, net, out);
     }
 
     /// What was reported to CP functions, and what waits.
@@ -345,6 +359,9 @@ fn refuse_unsupported<E: Effects>(
 fn end_sessions<N: Network, E: Effects>(node: &mut Node, at: Moment, net: &mut N, out: &mut E) {
     if node.sessions.store.has_doomed() || node.sessions.has_releases {
         end_some(node, at, net, out);
+    }
+    while let Some(launch) = measurement::next_due(&mut node.sessions, at) {
+        completion::launch(node, at, launch, net, out);
     }
     report::send_due(node, at, out);
 }

@@ -45,6 +45,9 @@
 //! - A QER Correlation ID is refused. It is for Sxb, where PDN connections of one UE share an
 //!   APN-AMBR; without that each of them would be given the whole rate.
 //! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
+//! - A volume threshold that Update URR brings counts from that message on. A quota goes on over reports until a
+//!   message brings a new one; one that is used up stops packets whether or not a report was asked for.
+//! - START is reported once: with the first packet since the URR, or its trigger, came.
 //! - A rule that another rule still names cannot be removed (cause 73).
 //! - The session's UE addresses hold for all its tunnels, whether or not their PDIs repeat them: the
 //!   RAN sends from them, another UPF sends to them.
@@ -91,6 +94,7 @@ mod sessions;
 mod slab;
 mod slot_allocator;
 mod store;
+mod timers;
 mod trace_target;
 mod usage;
 

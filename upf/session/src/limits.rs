@@ -31,6 +31,11 @@ pub const TEID_REST_S: u32 = 60;
 /// URRs for a session on average, each with a meter: a default session has one or two.
 pub const URRS_PER_SESSION: usize = 4;
 
+/// Cells of a session's usage record beside those of its URRs: for all the rules that one URR may watch.
+pub const SPARE_CELLS: usize = RULES.div_ceil(sluice_datapath::limits::RECORD_RULES);
+
+const _: () = assert!(SPARE_CELLS <= sluice_datapath::limits::RECORD_CELLS && URRS <= 32);
+
 /// Lines of 64 octets for a session's record on average: a default session takes three, one with
 /// six flows eight. They are reserved, and touched when sessions need them.
 pub const RECORD_LINES_PER_SESSION: usize = 16;

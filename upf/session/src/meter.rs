@@ -1,7 +1,10 @@
 //! Usage of a URR until it is reported.
 
+use crate::rules::Urr;
 use crate::slab::Node;
+use core::num::NonZeroU32;
 use sluice_datapath::session::txn::Usage;
+use sluice_datapath::session::usage_record::UrrState;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::value::{
@@ -12,6 +15,8 @@ use sluice_wire::pfcp::value::{
 /// What a URR wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReportContent {
+    /// What happens on the path of which a report is made.
+    marks: UrrState,
     /// Measurement Method: volume.
     volume: bool,
     /// Measurement Information: numbers of packets (MNOP).
@@ -22,17 +27,33 @@ pub struct ReportContent {
 
 impl ReportContent {
     /// As the URR says.
-    pub fn by(method: MeasurementMethod, information: MeasurementInformation) -> Self {
+    pub fn of(urr: &Urr) -> Self {
+        let (method, information) = (urr.method, urr.information);
         Self {
+            marks: urr.told(),
             volume: method.contains(MeasurementMethod::VOLUM),
             packets: information.contains(MeasurementInformation::MNOP),
             before_qos: information.contains(MeasurementInformation::MBQE),
         }
     }
+
+    /// The triggers of what has happened on the path.
+    fn triggers(self, marks: UrrState) -> UsageReportTrigger {
+        let all = [
+            (UrrState::THRESHOLD, UsageReportTrigger::VOLTH),
+            (UrrState::QUOTA, UsageReportTrigger::VOLQU),
+            (UrrState::STARTED, UsageReportTrigger::START),
+        ];
+        let marks = marks.and(self.marks);
+        let told = all.into_iter().filter(|(mark, _)| marks.has_any(*mark));
+        told.fold(UsageReportTrigger::NONE, |all, (_, trigger)| {
+            all.union(trigger)
+        })
+    }
 }
 
 // There is one for each URR of each session.
-const _: () = assert!(size_of::<Node<Meter>>() == 48);
+const _: () = assert!(size_of::<Node<Meter>>() == 64);
 
 /// Usage of one URR since its last report.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,6 +68,23 @@ pub struct Meter {
     pub start: NtpTime,
     /// Uplink and downlink usage.
     pub usage: [Usage; 2],
+    /// When usage was taken from the path last; a report that is due ends there.
+    until: NtpTime,
+    /// Why a Session Report Request is due; none if it is not.
+    pub due: UsageReportTrigger,
+    /// When the next periodic report is due, monotonic in seconds; 0 is never.
+    pub period_due_s: u32,
+    /// What was sent and is not answered.
+    pub sent: Option<NonZeroU32>,
+}
+
+/// What a Session Report Request told of a URR, until it is answered.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SentMeasurement {
+    sequence: u32,
+    start: NtpTime,
+    trigger: UsageReportTrigger,
+    usage: [Usage; 2],
 }
 
 impl Meter {
@@ -58,7 +96,34 @@ impl Meter {
             sequence: 0,
             start,
             usage: [Usage::default(); 2],
+            until: start,
+            due: UsageReportTrigger::NONE,
+            period_due_s: 0,
+            sent: None,
         }
+    }
+
+    /// Something happened on the path: true if a report is due for it.
+    pub fn happened(&mut self, marks: UrrState, wall: NtpTime) -> bool {
+        self.is_due_for(self.told.triggers(marks), wall)
+    }
+
+    /// True if a periodic report is due at this time.
+    pub fn is_period_over(&self, now_s: u32) -> bool {
+        self.period_due_s != 0 && self.period_due_s <= now_s
+    }
+
+    /// A periodic report is due; the next one a period after it should have been, or as many as have passed.
+    pub fn begin_next_period(&mut self, period_s: u32, now_s: u32) {
+        let late = now_s.saturating_sub(self.period_due_s) / period_s;
+        self.period_due_s = (self.period_due_s).saturating_add(period_s.saturating_mul(late + 1));
+    }
+
+    /// A report is due for these triggers, if there are any.
+    pub fn is_due_for(&mut self, triggers: UsageReportTrigger, wall: NtpTime) -> bool {
+        self.until = wall;
+        self.due = self.due.union(triggers);
+        triggers != UsageReportTrigger::NONE
     }
 
     /// Adds usage of one direction.
@@ -68,17 +133,58 @@ impl Meter {
         sum.packets += usage.packets;
     }
 
-    /// The usage since the last report (TS 29.244, 7.5.5.2); the next one begins at zero.
+    /// The usage since the last report (TS 29.244, 7.5.5.2) in a response; the next one begins at zero. What
+    /// was due besides is told with it.
     pub fn report(&mut self, trigger: UsageReportTrigger, end: NtpTime) -> UsageReport<'static> {
-        let [uplink, downlink] = core::mem::take(&mut self.usage);
-        let sequence = self.sequence;
-        self.sequence = sequence.wrapping_add(1);
-        let start = core::mem::replace(&mut self.start, end);
+        let report = self.written(self.due.union(trigger), end);
+        self.begin_next(end);
+        report
+    }
+
+    /// The report that is due.
+    pub fn due_report(&self) -> UsageReport<'static> {
+        self.written(self.due, self.until)
+    }
+
+    /// The report that was due is on its way; the next measurement begins at zero.
+    pub fn report_left(&mut self) -> SentMeasurement {
+        let sent = SentMeasurement {
+            sequence: self.sequence,
+            start: self.start,
+            trigger: self.due,
+            usage: self.usage,
+        };
+        self.begin_next(self.until);
+        sent
+    }
+
+    /// A report was not answered: what it told is due again. Where nothing was told since, it keeps its number.
+    pub fn report_returned(&mut self, sent: &SentMeasurement) {
+        if self.sequence == sent.sequence.wrapping_add(1) {
+            self.sequence = sent.sequence;
+        }
+        self.start = sent.start;
+        self.due = self.due.union(sent.trigger);
+        for (sum, usage) in self.usage.iter_mut().zip(sent.usage) {
+            sum.bytes += usage.bytes;
+            sum.packets += usage.packets;
+        }
+    }
+
+    fn begin_next(&mut self, at: NtpTime) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.usage = Default::default();
+        self.start = at;
+        self.due = UsageReportTrigger::NONE;
+    }
+
+    fn written(&self, trigger: UsageReportTrigger, end: NtpTime) -> UsageReport<'static> {
+        let [uplink, downlink] = self.usage;
         UsageReport {
             urr_id: self.urr,
-            ur_seqn: sequence,
+            ur_seqn: self.sequence,
             usage_report_trigger: trigger,
-            start_time: Some(start),
+            start_time: Some(self.start),
             end_time: Some(end),
             volume_measurement: self.told.volume.then(|| self.volume(uplink, downlink)),
             // Usage is counted after QoS enforcement; whoever asked for the other is told.
@@ -110,7 +216,12 @@ mod tests {
     }
 
     fn meter(information: MeasurementInformation, start_s: u32) -> Meter {
-        let told = ReportContent::by(MeasurementMethod::VOLUM, information);
+        let told = ReportContent {
+            marks: UrrState::MARKS,
+            volume: true,
+            packets: information.contains(MeasurementInformation::MNOP),
+            before_qos: information.contains(MeasurementInformation::MBQE),
+        };
         Meter::new(UrrId(3), told, NtpTime(start_s))
     }
 
@@ -131,6 +242,34 @@ mod tests {
         let next = meter.report(UsageReportTrigger::TERMR, NtpTime(170));
         assert_eq!(next.volume_measurement.unwrap().total, Some(0));
         assert_eq!((next.start_time, next.ur_seqn), (Some(NtpTime(160)), 1));
+    }
+
+    #[test]
+    fn a_report_that_is_not_answered_is_due_again_with_its_number_and_all_usage() {
+        let mut meter = meter(MeasurementInformation::default(), 100);
+        meter.add(true, usage(1_000, 1));
+        assert!(!meter.happened(UrrState::default(), NtpTime(105)));
+        assert!(meter.happened(UrrState::THRESHOLD.with(UrrState::STARTED), NtpTime(110)));
+        let due = meter.due_report();
+        let both = UsageReportTrigger::VOLTH.union(UsageReportTrigger::START);
+        assert_eq!((due.ur_seqn, due.usage_report_trigger), (0, both));
+        let sent = meter.report_left();
+        assert_eq!(meter.due, UsageReportTrigger::NONE);
+        meter.add(false, usage(50, 1));
+        meter.report_returned(&sent);
+        let again = meter.due_report();
+        assert_eq!((again.ur_seqn, again.start_time), (0, Some(NtpTime(100))));
+        assert_eq!(again.volume_measurement.unwrap().total, Some(1_050));
+        // A response told of the next measurement meanwhile: its number is gone.
+        let sent = meter.report_left();
+        assert_eq!(
+            meter
+                .report(UsageReportTrigger::IMMER, NtpTime(120))
+                .ur_seqn,
+            1
+        );
+        meter.report_returned(&sent);
+        assert_eq!(meter.due_report().ur_seqn, 2);
     }
 
     #[test]

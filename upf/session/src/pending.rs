@@ -1,6 +1,6 @@
 //! Transactions in flight, and their completion actions.
 
-use crate::compile::diff::Credits;
+use crate::compile::diff::{Credits, Watching};
 use crate::limits::{FARS, PDRS, URRS};
 use crate::partitions::{PARTITIONS, Part};
 use crate::rules::{Families, LocalTunnel, UeAddresses};
@@ -56,6 +56,8 @@ pub struct Pending {
     pub session: SessionRef,
     /// Whose usage it takes.
     pub credits: Credits,
+    /// Whose marks it takes.
+    pub watching: Watching,
     /// Peers that the path no longer uses afterwards.
     pub peers: ArrayVec<PeerId, { 2 * FARS }>,
     /// Runs of flow filters that PDRs no longer have; the path reads none of them for these afterwards.
@@ -109,6 +111,8 @@ pub enum Answer {
     Deleted(Reply),
     /// Session Report Request with the last usage of a session that we ended.
     Last(Last),
+    /// Nothing, or a report of what was due at that time, monotonic in seconds.
+    Measured(u32),
     /// The session's counters are up to date; the caller's token.
     Queried(u64),
 }
@@ -226,6 +230,7 @@ impl PendingTable {
             None => Box::new(Pending {
                 session,
                 credits: Credits::new(),
+                watching: Watching::new(),
                 peers: ArrayVec::new(),
                 filter_runs: ArrayVec::new(),
                 queried: ArrayVec::new(),
@@ -287,6 +292,7 @@ impl PendingTable {
     /// Takes a record back for another use.
     pub fn recycle(&mut self, mut record: Box<Pending>) {
         record.credits.clear();
+        record.watching.clear();
         record.peers.clear();
         record.filter_runs.clear();
         record.queried.clear();

@@ -18,6 +18,12 @@ pub fn gone_blocks<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u
     blocks.filter(move |block| !kept(*block))
 }
 
+/// Cells of the usage record that are no longer needed.
+pub fn gone_cells<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
+    old.cells()
+        .filter(move |cell| !new.cells().any(|kept| kept == *cell))
+}
+
 /// Tunnels of peers that the session leaves (false), then those that it sends into from now on
 /// (true).
 pub fn tunnels<'r>(

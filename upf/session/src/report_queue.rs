@@ -22,6 +22,9 @@ impl Reasons {
     /// A peer knows no tunnel any more that a FAR sends into (ERIR).
     pub const ERROR_INDICATION: Self = Self(1 << 1);
 
+    /// URRs have usage to report (USAR).
+    pub const USAGE: Self = Self(1 << 2);
+
     /// True if there is none.
     pub fn is_none(self) -> bool {
         self.0 == 0

@@ -17,6 +17,7 @@ use crate::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
 use crate::store::{Session, SessionRef, Store};
+use crate::timers::SessionTimers;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
@@ -89,6 +90,8 @@ pub struct Sessions {
     pub pending: PendingTable,
     /// Which sessions send into a peer's tunnel, for Error Indications.
     pub remotes: RemoteFteidIndex,
+    /// When something of them is due.
+    pub timers: SessionTimers,
     /// What they have to report.
     pub reports: ReportQueue,
     /// Paths to tunnel peers, and who has been told of them.
@@ -137,6 +140,7 @@ impl Sessions {
             names: Names::default(),
             pending: PendingTable::new(config.transactions),
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
+            timers: SessionTimers::new(config.sessions),
             reports: ReportQueue::new(config.sessions, associations),
             paths: PathReports::default(),
             associations: vec![AssociationMemory::default(); associations],

@@ -6,6 +6,7 @@ use crate::resources::Resources;
 use crate::rules::{Rules, Urr};
 use crate::sessions::{Moment, Sessions};
 use sluice_datapath::session::txn::Usage;
+use sluice_datapath::session::usage_record::Marks;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -47,6 +48,18 @@ pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
     }
 }
 
+/// What URRs have to tell of their packets: true if something is to be reported.
+pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: &[Marks]) -> bool {
+    let mut is_due = false;
+    for (meter, marks) in record.watching.iter().zip(marks) {
+        let meter = meter.and_then(|at| sessions.resources.meters.get_mut(at));
+        if let Some(meter) = meter {
+            is_due |= meter.happened(marks.state, at.wall);
+        }
+    }
+    is_due
+}
+
 /// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than a
 /// message has reports.
 pub fn write_reports(
@@ -77,6 +90,10 @@ pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
 /// The meters of URRs that have gone end with their reports.
 pub fn end_meters(resources: &mut Resources, record: &Pending) {
     for due in record.due.iter().filter(|due| due.ends) {
+        let sent = resources.meters.get(due.meter).and_then(|meter| meter.sent);
+        if let Some(place) = sent {
+            resources.sent.remove(place.get() - 1);
+        }
         resources.meters.remove(due.meter);
     }
 }

@@ -157,7 +157,7 @@ impl Draft<'_, '_> {
     fn update(&mut self, request: &SessionModificationRequest<'_>) -> Result<(), Refused> {
         for ie in &request.update_urr {
             let urr = self.rules.urrs.get_mut(&ie.urr_id.0);
-            known("URR", ie.urr_id.0, urr)?.update(ie);
+            known("URR", ie.urr_id.0, urr)?.update(ie, self.now);
         }
         for ie in &request.update_qer {
             self.update_qer(ie)?;

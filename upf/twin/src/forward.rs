@@ -50,6 +50,7 @@ fn decide(
         return Ok(vec![Outcome::Buffered]);
     }
     let to = destination(&session.fars[&pdr.far])?.clone();
+    quotas(session, &pdr, uplink)?;
     rates(session, &pdr, uplink, packet.len(), now_ns)?;
     if is_own(config, &to, dst) {
         count(session, &pdr, uplink, packet.len());
@@ -163,6 +164,20 @@ fn ether_type(to: &Forwarding, packet: &Packet<'_>) -> [u8; 2] {
         Some(_) => IPV4,
         None => packet.ether_type(),
     }
+}
+
+/// No quota may be used up (5.2.2.2.1).
+fn quotas(session: &mut Session, pdr: &Pdr, uplink: bool) -> Result<(), End> {
+    let urrs = || pdr.urrs.iter().filter_map(|urr| session.urrs.get(urr));
+    if urrs().all(|urr| urr.lets_pass(uplink)) {
+        return Ok(());
+    }
+    for urr in &pdr.urrs {
+        if let Some(urr) = session.urrs.get_mut(urr) {
+            urr.judge_quota();
+        }
+    }
+    Err((Drop::QuotaExhausted, None))
 }
 
 /// The packet leaves: all of the PDR's URRs count it, whole and once.

@@ -59,6 +59,8 @@ pub enum Drop {
     GateClosed,
     /// It exceeds a maximum bit rate.
     MbrExceeded,
+    /// A quota is used up.
+    QuotaExhausted,
     /// Its time to live ends here.
     TtlExceeded,
     /// It does not fit the link.
@@ -116,6 +118,7 @@ impl Drop {
             Self::FarDrop => "far_drop",
             Self::GateClosed => "gate_closed",
             Self::MbrExceeded => "mbr_exceeded",
+            Self::QuotaExhausted => "quota_exhausted",
             Self::TtlExceeded => "ttl_exceeded",
             Self::TooBig => "too_big",
             Self::UeDestination => "ue_destination",

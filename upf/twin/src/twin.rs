@@ -266,6 +266,28 @@ impl Twin {
         dropped
     }
 
+    /// Time passes for URRs: periods end.
+    pub fn advance_urrs(&mut self, wall: NtpTime) {
+        let urrs = self.sessions.values_mut().flat_map(|s| s.urrs.values_mut());
+        urrs.for_each(|urr| urr.advance(wall));
+    }
+
+    /// The usage that sessions report by themselves by now: of each all that is due, by URR.
+    pub fn usage_reports(&mut self, wall: NtpTime) -> Vec<(SessionId, Vec<UsageReport<'static>>)> {
+        let sessions = self.sessions.iter_mut().map(|(id, session)| {
+            let urrs = session.urrs.values_mut();
+            (*id, urrs.filter_map(|urr| urr.due_report(wall)).collect())
+        });
+        let due = sessions.filter(|(_, reports): &(_, Vec<_>)| !reports.is_empty());
+        due.collect()
+    }
+
+    /// True if it matters which of two packets comes first: something happens at an amount of octets.
+    pub fn counts_packet_by_packet(&self) -> bool {
+        let mut urrs = self.sessions.values().flat_map(|s| s.urrs.values());
+        urrs.any(Urr::waits_for_packets)
+    }
+
     /// Packets that wait for their next hop or for an idle UE, and fragments.
     pub fn held(&self) -> usize {
         self.waiting.len() + self.fragments.held() + self.holding.len()

@@ -3,7 +3,8 @@
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr, UsageReport};
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, NtpTime, UsageReportTrigger, VolumeMeasurement,
+    MeasurementInformation, MeasurementMethod, NtpTime, ReportingTriggers, UsageReportTrigger,
+    VolumeMeasurement,
 };
 
 /// Volume of one direction.
@@ -23,6 +24,34 @@ pub struct Urr {
     since: NtpTime,
     uplink: Volume,
     downlink: Volume,
+    triggers: ReportingTriggers,
+    threshold: Limit,
+    /// Octets of each direction since the threshold began.
+    towards_threshold: [u64; 2],
+    quota: Limit,
+    /// Octets of each direction since the quota was granted.
+    of_quota: [u64; 2],
+    /// Which of the quota's parts are told to be used up.
+    told: [bool; 3],
+    awaits_start: bool,
+    period_s: u32,
+    /// When the next period ends.
+    period_ends: Option<u32>,
+    /// Why a report is due.
+    due: UsageReportTrigger,
+}
+
+/// Uplink, downlink and total octets, where there is a limit.
+type Limit = [Option<u64>; 3];
+
+fn limit(volume: Option<&sluice_wire::pfcp::value::Volume>) -> Limit {
+    volume.map_or([None; 3], |v| [v.uplink, v.downlink, v.total])
+}
+
+/// Which parts of a limit are reached.
+fn reached(limit: &Limit, [uplink, downlink]: [u64; 2]) -> [bool; 3] {
+    let used = [uplink, downlink, uplink + downlink];
+    [0, 1, 2].map(|part| limit[part].is_some_and(|limit| used[part] >= limit))
 }
 
 impl Urr {
@@ -36,17 +65,126 @@ impl Urr {
             since: now,
             uplink: Volume::default(),
             downlink: Volume::default(),
+            triggers: ie.reporting_triggers,
+            threshold: limit(ie.volume_threshold.as_ref()),
+            towards_threshold: [0; 2],
+            quota: limit(ie.volume_quota.as_ref()),
+            of_quota: [0; 2],
+            told: [false; 3],
+            awaits_start: ie.reporting_triggers.contains(ReportingTriggers::START),
+            period_s: ie.measurement_period.map_or(0, |period| period.0),
+            period_ends: None,
+            due: UsageReportTrigger::NONE,
+        }
+        .with_period_from(now)
+    }
+
+    fn with_period_from(mut self, now: NtpTime) -> Self {
+        self.period_ends = self.period().map(|period_s| now.0 + period_s);
+        self
+    }
+
+    fn is_inactive(&self) -> bool {
+        self.information.contains(MeasurementInformation::INAM)
+    }
+
+    fn period(&self) -> Option<u32> {
+        let wanted = self.triggers.contains(ReportingTriggers::PERIO) && !self.is_inactive();
+        (wanted && self.period_s > 0).then_some(self.period_s)
+    }
+
+    /// The threshold that is told of.
+    fn told_threshold(&self) -> Limit {
+        match self.triggers.contains(ReportingTriggers::VOLTH) {
+            true => self.threshold,
+            false => [None; 3],
         }
     }
 
     /// As updated; measuring goes on.
-    pub fn update(&mut self, ie: &UpdateUrr<'_>) {
+    pub fn update(&mut self, ie: &UpdateUrr<'_>, now: NtpTime) {
+        let (threshold, period) = (self.told_threshold(), self.period());
+        let started_by = |triggers: ReportingTriggers| triggers.contains(ReportingTriggers::START);
+        let was_started_by = started_by(self.triggers);
+        self.triggers = ie.reporting_triggers.unwrap_or(self.triggers);
+        if let Some(edit) = &ie.volume_threshold {
+            self.threshold = limit(edit.value());
+            self.towards_threshold = [0; 2];
+        }
+        if let Some(edit) = &ie.volume_quota {
+            self.quota = limit(edit.value());
+            (self.of_quota, self.told) = Default::default();
+        }
+        if let Some(edit) = &ie.measurement_period {
+            self.period_s = edit.value().map_or(0, |period| period.0);
+        }
+        if threshold != self.told_threshold() {
+            self.towards_threshold = [0; 2];
+        }
+        if was_started_by != started_by(self.triggers) {
+            self.awaits_start = !was_started_by;
+        }
         if let Some(method) = ie.measurement_method {
             self.method = method;
         }
         if let Some(edit) = &ie.measurement_information {
             self.information = edit.value().copied().unwrap_or_default();
         }
+        if period != self.period() {
+            self.period_ends = self.period().map(|period_s| now.0 + period_s);
+        }
+    }
+
+    /// A packet of `bytes` is about to pass: false if a quota of its direction, or of both, is used up.
+    pub fn lets_pass(&self, uplink: bool) -> bool {
+        if self.is_inactive() {
+            return true;
+        }
+        let [up, down, total] = reached(&self.quota, self.of_quota);
+        !(total || if uplink { up } else { down })
+    }
+
+    /// That a part of a quota is used up is told once, with the packet that uses it up, or of nothing with the
+    /// first that it stops.
+    pub fn judge_quota(&mut self) {
+        if self.is_inactive() {
+            return;
+        }
+        let reached = reached(&self.quota, self.of_quota);
+        if reached != self.told {
+            self.told = reached;
+            self.due_for(ReportingTriggers::VOLQU, UsageReportTrigger::VOLQU);
+        }
+    }
+
+    fn due_for(&mut self, asked: ReportingTriggers, trigger: UsageReportTrigger) {
+        if self.triggers.contains(asked) {
+            self.due = self.due.union(trigger);
+        }
+    }
+
+    /// The report that is due, if one is.
+    pub fn due_report(&mut self, now: NtpTime) -> Option<UsageReport<'static>> {
+        let is_due = self.due != UsageReportTrigger::NONE;
+        is_due.then(|| self.report(UsageReportTrigger::NONE, now))
+    }
+
+    /// Time has come so far.
+    pub fn advance(&mut self, now: NtpTime) {
+        let (Some(ends), Some(period_s)) = (self.period_ends, self.period()) else {
+            return;
+        };
+        if ends <= now.0 {
+            let periods = (now.0 - ends) / period_s + 1;
+            self.period_ends = Some(ends + periods * period_s);
+            self.due_for(ReportingTriggers::PERIO, UsageReportTrigger::PERIO);
+        }
+    }
+
+    /// True if something happens at an amount of octets, or with a packet.
+    pub fn waits_for_packets(&self) -> bool {
+        let limited = |limit: &Limit| limit.iter().any(Option::is_some);
+        limited(&self.threshold) || limited(&self.quota) || self.awaits_start
     }
 
     /// A packet of `bytes` (the inner IP packet) left.
@@ -61,6 +199,16 @@ impl Urr {
         };
         volume.bytes += bytes as u64;
         volume.packets += 1;
+        let direction = usize::from(!uplink);
+        self.towards_threshold[direction] += bytes as u64;
+        self.of_quota[direction] += bytes as u64;
+        if core::mem::take(&mut self.awaits_start) {
+            self.due_for(ReportingTriggers::START, UsageReportTrigger::START);
+        }
+        if reached(&self.threshold, self.towards_threshold).contains(&true) {
+            self.due_for(ReportingTriggers::VOLTH, UsageReportTrigger::VOLTH);
+        }
+        self.judge_quota();
     }
 
     /// The report of what was measured since the last one.
@@ -86,7 +234,7 @@ impl Urr {
         let report = UsageReport {
             urr_id: self.id,
             ur_seqn: self.reports,
-            usage_report_trigger: trigger,
+            usage_report_trigger: self.due.union(trigger),
             start_time: Some(self.since),
             end_time: Some(now),
             volume_measurement: measures_volume.then_some(volume),
@@ -95,6 +243,8 @@ impl Urr {
         self.reports += 1;
         self.since = now;
         (self.uplink, self.downlink) = Default::default();
+        self.towards_threshold = [0; 2];
+        self.due = UsageReportTrigger::NONE;
         report
     }
 }

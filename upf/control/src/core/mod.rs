@@ -11,6 +11,7 @@ use crate::n4_port::{PortN4, PortN4Counters};
 use crate::signalling::{Control, Event};
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
+use sluice_datapath::bells::Bell;
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::message::ToControl;
@@ -267,6 +268,17 @@ impl<P: Packet> Core<P> {
         }
     }
 
+    /// A session has something to report.
+    fn bell<S: Env<Packet = P>>(&mut self, time: Time, bell: &Bell, around: &mut S) {
+        let mut out = Sink {
+            around,
+            n4: &mut self.n4,
+            ready: &mut self.ready,
+        };
+        let net = &mut self.control.directory;
+        self.up.bell(time.now, time.wall, bell, net, &mut out);
+    }
+
     fn message<S: Env<Packet = P>>(&mut self, time: Time, message: ToControl<P>, around: &mut S) {
         if let ToControl::Done(txn) = message {
             let mut out = Sink {
@@ -305,14 +317,7 @@ impl<P: Packet> Core<P> {
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
-            ToControl::Bell(bell) => {
-                let mut out = Sink {
-                    around,
-                    n4: &mut self.n4,
-                    ready: &mut self.ready,
-                };
-                self.up.bell(time.now, time.wall, &bell, &mut out);
-            }
+            ToControl::Bell(bell) => self.bell(time, &bell, around),
             ToControl::FromUe(packet, interface) => {
                 self.control
                     .from_ue(now_ns, interface, packet.data(), &mut frames);

@@ -17,14 +17,13 @@ use crate::lookup::session_lookup::SessionLookup;
 use crate::message::Handover;
 use crate::ring_backlog::RingBacklog;
 use crate::rings::{ControlRings, WorkerRings};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionState;
 use crate::tables::Tables;
 use crate::wake::Wake;
 use sluice_mem::arena::Arena;
 use sluice_mem::publish::Published;
 use sluice_mem::ring::{Consumer, Producer, spsc};
-use sluice_mem::shard::{self, Owned, ShardCount};
+use sluice_mem::shard::{self, ShardCount};
 use std::sync::Arc;
 
 pub use plan::{Plan, PlanError};
@@ -41,7 +40,10 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     }
     let entries = Arena::new("sluice-entries", plan.layout.entries())?;
     let blocks = Arena::new("sluice-blocks", plan.blocks as usize)?;
-    let mut states = deal(shard::create(entries, blocks, ShardCount::DEFAULT), n);
+    let records = Arena::new("sluice-usage-records", plan.layout.usage_records() as usize)?;
+    let numbers = Arena::new("sluice-usage-record-numbers", plan.layout.entries())?;
+    let state = shard::create(entries, blocks, (records, numbers), ShardCount::DEFAULT);
+    let mut states = deal(state, n);
     let owners = OwnerTable::dealt(n);
     // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
     let (_, foreign_entries) = plan.layout.foreign();
@@ -91,10 +93,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
 }
 
 /// Splits the ownership of all shards as [`OwnerTable::dealt`] says.
-fn deal(
-    mut all: Owned<SessionEntry, ExtBlock>,
-    workers: usize,
-) -> Vec<Owned<SessionEntry, ExtBlock>> {
+fn deal(mut all: SessionState, workers: usize) -> Vec<SessionState> {
     let mut parts: Vec<_> = (1..workers).map(|_| all.none_like()).collect();
     let owners = OwnerTable::dealt(workers);
     for shard in all.shards().all() {

@@ -6,12 +6,10 @@ use crate::ledger::WorkerStats;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::rings::WorkerRings;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionState;
 use crate::tables::{Polled, Tables};
 use crate::worker::{Parts, Worker};
 use sluice_mem::publish::Reader;
-use sluice_mem::shard::Owned;
 use sluice_port::{Packet, PortIo, QueueId};
 use std::sync::Arc;
 
@@ -20,7 +18,7 @@ pub struct WorkerBuilder<P> {
     pub(super) id: WorkerId,
     pub(super) places: SessionLookup,
     pub(super) tables: Reader<Tables>,
-    pub(super) state: Owned<SessionEntry, ExtBlock>,
+    pub(super) state: SessionState,
     pub(super) owners: OwnerTable,
     pub(super) rings: WorkerRings<P>,
     pub(super) stats: Arc<WorkerStats>,

@@ -10,7 +10,6 @@ use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
 use crate::forward::path::{Path, TxDecision};
 use crate::forward::qer;
-use crate::forward::urr;
 use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
@@ -109,7 +108,8 @@ impl<I: PortIo> Path<'_, I> {
 pub(super) type Way = (Adjacency, Option<Outer>);
 
 /// The end of both fast ways: if the packet fits its link it pays its bit rates, gets its headers and is
-/// counted; `age` takes one from what it has to live. None if it is too long, and then nothing was done.
+/// counted; `age` takes one from what it has to live. None if it is too long, or has no room below what a URR
+/// granted, and then nothing was done.
 #[inline(always)]
 pub(super) fn leave<P: Packet>(
     packet: &mut P,
@@ -125,6 +125,9 @@ pub(super) fn leave<P: Packet>(
         return None;
     }
     let bytes = u32::from(meta.inner_len);
+    if !entry.body.usage.has_room(bytes) {
+        return None;
+    }
     let (tat0, tat1) = match qer::rates(&entry.body, now_ns, bytes) {
         Ok(clocks) => clocks,
         Err(reason) => return Some(Err(reason)),
@@ -134,7 +137,7 @@ pub(super) fn leave<P: Packet>(
         .reframe(usize::from(meta.inner_at), len, headers)
         .ok()?;
     (entry.body.tat0, entry.body.tat1) = (tat0, tat1);
-    urr::charge(&mut entry.body, bytes);
+    entry.body.usage.add(bytes);
     if let Some(inner) = write(frame, adjacency, outer, len) {
         age(inner);
     }

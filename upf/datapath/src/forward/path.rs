@@ -4,6 +4,7 @@
 //! removal -> QER -> FAR -> route -> outer header creation -> transmit -> account
 
 use crate::batch::Batch;
+use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo, Stop};
@@ -13,13 +14,14 @@ use crate::forward::pdr::{At, Detect};
 use crate::forward::rules::{self, Draw, State};
 use crate::forward::urr;
 use crate::hold::HeldPackets;
+use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
 use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock, Flags};
+use crate::session::SessionState;
+use crate::session::rule::{Body, Flags};
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
@@ -27,14 +29,13 @@ use crate::tx::arp_queue::ArpQueue;
 use crate::tx::arp_queue::PendingTx;
 use crate::tx::route::{self, Hop};
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
-use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
 use sluice_wire::ipv6::Ipv6;
 
 /// What the path works with for one pass.
 pub(crate) struct Path<'a, I: PortIo> {
     pub tables: &'a Tables,
-    pub state: &'a mut Owned<SessionEntry, ExtBlock>,
+    pub state: &'a mut SessionState,
     pub io: &'a mut I,
     pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
     pub held: &'a mut ArpQueue<I::Packet>,
@@ -166,7 +167,9 @@ impl<'a, I: PortIo> Path<'a, I> {
             outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
         transmit::frame(packet, interface, &mac)?;
-        urr::charge(body, inner.len);
+        if urr::charge(body, inner.len) {
+            self.grant_used_up(&charge);
+        }
         let tx_buffer = usize::from(interface.port.0);
         Ok(TxDecision { tx_buffer, charge })
     }
@@ -243,9 +246,34 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     #[inline]
     pub fn charge(&mut self, charge: &UsageRef) {
+        let mut is_used_up = false;
         with_body(self.state, charge, |body| {
-            urr::charge(body, charge.len);
+            is_used_up = urr::charge(body, charge.len);
         });
+        if is_used_up {
+            self.grant_used_up(charge);
+        }
+    }
+
+    /// A packet has used up what its rule was granted.
+    #[cold]
+    fn grant_used_up(&mut self, charge: &UsageRef) {
+        if urr::passed(self.state, charge, self.now_ns) && !self.ring_for_usage(charge.entry) {
+            urr::not_rung(self.state, charge);
+        }
+    }
+
+    /// A packet was stopped by a quota. If the control core cannot be told now, it is with the next one.
+    #[cold]
+    pub fn quota_stopped(&mut self, entry: EntryId) {
+        if urr::stopped(self.state, entry) && !self.ring_for_usage(entry) {
+            urr::unring(self.state, entry);
+        }
+    }
+
+    fn ring_for_usage(&mut self, entry: EntryId) -> bool {
+        let cause = BellCause::Usage;
+        self.rings.ring_bell(Bell { entry, cause })
     }
 
     #[inline]

@@ -22,6 +22,16 @@ impl At {
         NonZeroU32::new(first | (rule as u32 % BLOCK_RULES as u32)).map(Self)
     }
 
+    /// As a number, which is not 0.
+    pub fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    /// From its number.
+    pub fn from_number(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
+    }
+
     /// Which block.
     #[inline]
     pub fn block(self) -> BlockId {

@@ -2,10 +2,9 @@
 
 use crate::drop::DropReason;
 use crate::limits::RULE_QERS;
-use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, BucketRef, ExtBlock, Flags, Head, SharedBucket};
+use crate::session::SessionState;
+use crate::session::rule::{Body, BucketRef, Flags, Head, SharedBucket};
 use crate::session::token_bucket::{Rate, Tat};
-use sluice_mem::shard::Owned;
 
 /// The gate (TS 29.244, 5.4.3: a closed gate discards).
 #[inline(always)]
@@ -34,7 +33,7 @@ pub fn rates(body: &Body, now_ns: u64, bytes: u32) -> Result<(Tat, Tat), DropRea
 /// Buckets that several rules share. All must have room, then all pay.
 #[cold]
 pub fn police_shared(
-    state: &mut Owned<SessionEntry, ExtBlock>,
+    state: &mut SessionState,
     buckets: &[BucketRef; RULE_QERS],
     now_ns: u64,
     bytes: u32,
@@ -53,10 +52,7 @@ pub fn police_shared(
     Ok(())
 }
 
-fn shared(
-    state: &mut Owned<SessionEntry, ExtBlock>,
-    bucket: BucketRef,
-) -> Option<&mut SharedBucket> {
+fn shared(state: &mut SessionState, bucket: BucketRef) -> Option<&mut SharedBucket> {
     let (block, at) = bucket.get()?;
     state.ext_mut(block.0)?.buckets.get_mut(at)
 }

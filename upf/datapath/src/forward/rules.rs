@@ -4,14 +4,15 @@ use crate::drop::DropReason;
 use crate::forward::far::{self, Stop};
 use crate::forward::pdr::{self, At, Detect};
 use crate::forward::qer;
-use crate::ids::BlockId;
+use crate::forward::urr;
+use crate::ids::{BlockId, EntryId};
 use crate::meta::{Arrival, Meta};
+use crate::session::SessionState;
 use crate::session::entry::SessionEntry;
-use crate::session::rule::{Body, ExtBlock, Flags, Head};
-use sluice_mem::shard::Owned;
+use crate::session::rule::{Body, Flags, Head};
 
 /// The entries and blocks that a worker may write.
-pub(crate) type State = Owned<SessionEntry, ExtBlock>;
+pub(crate) type State = SessionState;
 
 /// What a packet draws from the token buckets: its length, now. A packet that waited drew it before.
 #[derive(Clone, Copy)]
@@ -50,8 +51,12 @@ pub(crate) fn apply<'s>(
     qer::gate(entry.head)?;
     far::decide(entry.head, None)?;
     if let Some(Draw { now_ns, len }) = draw {
+        let has_room = entry.body.usage.has_room(len);
+        urr::quota(state, meta.entry, None, has_room)?;
+        let entry = state.entry_mut(meta.entry.0).ok_or(DropReason::Internal)?;
         qer::police(&mut entry.body, now_ns, len)?;
     }
+    let entry = state.entry_mut(meta.entry.0).ok_or(DropReason::Internal)?;
     Ok((entry.head, &mut entry.body, None))
 }
 
@@ -95,6 +100,9 @@ fn extended(
     qer::gate(rule.head)?;
     far::decide(rule.head, Some(at))?;
     if let Some(Draw { now_ns, len }) = draw {
+        // The record of a rule in a block is its own, whatever the entry.
+        let has_room = rule.body.usage.has_room(len);
+        urr::quota(state, EntryId(0), Some(at), has_room)?;
         qer::police_shared(state, &rule.buckets, now_ns, len)?;
     }
     Ok((rule.head, at))

@@ -74,6 +74,7 @@ impl<I: PortIo> Path<'_, I> {
         match adjacency {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
+            Some(_) if !entry.body.usage.has_room(meta.inner_len.into()) => SlowReason::Grant,
             Some(_) => SlowReason::Other,
         }
     }
@@ -113,6 +114,7 @@ impl<I: PortIo> Path<'_, I> {
         match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
             None => SlowReason::NextHop,
             Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
+            Some(_) if !entry.body.usage.has_room(ip.total_len() as u32) => SlowReason::Grant,
             Some(_) => SlowReason::Other,
         }
     }

@@ -42,6 +42,8 @@ reasons! {
     NextHop = "next_hop",
     /// It does not fit the MTU of the link that it leaves by.
     Size = "size",
+    /// Its rule has used up the octets that a URR granted: a threshold, a quota or the first packet is near.
+    Grant = "grant",
     /// Nothing of that: no room in front of the packet.
     Other = "other",
 }

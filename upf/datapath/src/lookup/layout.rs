@@ -138,6 +138,11 @@ impl Layout {
         self.foreign_first as usize + self.foreign_len as usize
     }
 
+    /// Cells of usage records: two for each session that has a tunnel endpoint of ours.
+    pub fn usage_records(&self) -> u32 {
+        2 * self.endpoints()
+    }
+
     /// Own tunnel endpoints.
     pub fn endpoints(&self) -> u32 {
         1 << self.slot_bits

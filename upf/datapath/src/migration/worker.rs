@@ -6,9 +6,8 @@ use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
 use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
 use crate::session::txn::Txn;
+use crate::session::{SessionShard, SessionState};
 use crate::stage_timer::Stage;
 use crate::tables::Polled;
 use crate::trace::Came;
@@ -16,7 +15,7 @@ use crate::tx::arp_queue::WaitingPacket;
 use crate::worker::Worker;
 use arrayvec::ArrayVec;
 use sluice_mem::ring::Consumer;
-use sluice_mem::shard::{ShardId, ShardOwner};
+use sluice_mem::shard::ShardId;
 use sluice_port::PortIo;
 
 /// Packets that a driver is asked for at the least, so that none means that it has none.
@@ -221,7 +220,7 @@ impl<I: PortIo> Worker<I> {
             self.send_token(to, Handover::Own(right, held));
         }
         self.moves.gave(shard);
-        let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {
+        let of_shard = |state: &SessionState, waiting: &WaitingPacket<_>| {
             state.shard_of(waiting.ready.meta.entry.0) == shard
         };
         while let Some(waiting) = self.held.take(|w| of_shard(&self.state, w)) {
@@ -239,12 +238,7 @@ impl<I: PortIo> Worker<I> {
     }
 
     #[cold]
-    fn take_over(
-        &mut self,
-        from: WorkerId,
-        right: ShardOwner<SessionEntry, ExtBlock>,
-        now_ns: u64,
-    ) {
+    fn take_over(&mut self, from: WorkerId, right: SessionShard, now_ns: u64) {
         let shard = right.shard();
         let accepted = self.state.accept(right);
         debug_assert!(accepted.is_ok(), "a shard of another path");

@@ -8,11 +8,9 @@ use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::Meta;
 use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
 use crate::rx::parse::{self, Class};
-use crate::session::entry::SessionEntry;
-use crate::session::rule::ExtBlock;
+use crate::session::SessionState;
 use crate::tables::Tables;
 use arrayvec::ArrayVec;
-use sluice_mem::shard::Owned;
 use sluice_port::{BURST_MAX, Packet, PortId};
 
 /// How many packets ahead the header is fetched: with about 20 ns a packet it covers a miss.
@@ -30,7 +28,7 @@ pub(crate) struct Classifier<'a, P: Packet> {
     pub tables: &'a Tables,
     pub places: &'a SessionLookup,
     pub owners: &'a OwnerTable,
-    pub state: &'a Owned<SessionEntry, ExtBlock>,
+    pub state: &'a SessionState,
     pub id: WorkerId,
     /// Where they were received.
     pub port: PortId,

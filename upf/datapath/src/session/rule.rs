@@ -1,6 +1,6 @@
 //! A compiled rule: what a PDR with its FAR, QERs and URRs says, flattened for one direction.
 
-use crate::ids::{BlockId, EgressId, PeerId};
+use crate::ids::{BlockId, EgressId, PeerId, RecordId};
 use crate::limits::{BLOCK_BUCKETS, BLOCK_RULES, RULE_QERS};
 use crate::session::flow_filter::FilterRun;
 use crate::session::token_bucket::{Rate, Tat};
@@ -214,12 +214,20 @@ impl Body {
 /// million a second.
 const PACKETS_BITS: u32 = 48;
 /// Bits of the octet counter; the others of its word are the number of the local address or network
-/// instance. 2^56 octets are two months of 100 Gbit/s.
+/// instance.
 const BYTES_BITS: u32 = 56;
+/// Where the counter of a rule ends whose octets are granted: it begins as far below as the grant says. One
+/// that nobody grants begins at 0; 2^55 octets are a month of 100 Gbit/s.
+const BOUND: u64 = 1 << (BYTES_BITS - 1);
+/// A counter from here on is of a rule whose octets are granted: grants stay below 2^32.
+const GRANTED: u64 = BOUND >> 1;
 
 zeroable_struct! {
     /// Octets and packets of a rule, with two small constants in the bits that counters leave: adding to
     /// a counter leaves its constant alone.
+    ///
+    /// The octet counter runs up to a bound. Where a URR waits for an amount of octets, the rule is granted
+    /// octets: its counter stands as far below the bound as is left of them.
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
     #[repr(C)]
     pub struct UsageAndWay {
@@ -259,10 +267,43 @@ impl UsageAndWay {
         (self.way_and_packets >> PACKETS_BITS) as u16
     }
 
-    /// Inner bytes that left since the last take.
+    /// The octet counter: inner bytes that left since the last take, if nobody grants them.
     #[inline(always)]
     pub const fn bytes(&self) -> u64 {
         self.local_and_bytes & ((1 << BYTES_BITS) - 1)
+    }
+
+    /// Nothing counted, and nothing granted: every packet asks.
+    #[inline]
+    pub const fn awaiting_grants(self) -> Self {
+        Self {
+            local_and_bytes: (self.local() as u64) << BYTES_BITS | BOUND,
+            ..self
+        }
+    }
+
+    /// True if octets are granted, or would be.
+    #[inline]
+    pub const fn is_granted(&self) -> bool {
+        self.bytes() >= GRANTED
+    }
+
+    /// True if as many bytes more stay below the bound.
+    #[inline(always)]
+    pub const fn has_room(&self, bytes: u32) -> bool {
+        (self.local_and_bytes + bytes as u64) & BOUND == 0
+    }
+
+    /// Octets that are left of the grants; negative if more have left than that.
+    #[inline]
+    pub const fn left(&self) -> i64 {
+        BOUND as i64 - self.bytes() as i64
+    }
+
+    /// Grants as many octets, or takes them back.
+    #[inline]
+    pub const fn grant(&mut self, bytes: i64) {
+        self.local_and_bytes = self.local_and_bytes.wrapping_sub(bytes as u64);
     }
 
     /// Packets that left since the last take.
@@ -285,10 +326,12 @@ impl UsageAndWay {
         self.way_and_packets -= 1;
     }
 
-    /// Nothing counted; the constants stay.
+    /// Nothing counted; the constants stay, and so do grants.
     #[inline]
     pub fn clear(&mut self) {
-        self.local_and_bytes &= !((1 << BYTES_BITS) - 1);
+        if !self.is_granted() {
+            self.local_and_bytes &= !((1 << BYTES_BITS) - 1);
+        }
         self.way_and_packets &= !((1 << PACKETS_BITS) - 1);
     }
 }
@@ -332,7 +375,8 @@ zeroable_struct! {
         pub head: Head,
         /// The flow filters of which a packet must meet one; or none.
         pub filters: FilterRun,
-        _pad: u32,
+        /// The usage record from which its octets are granted.
+        pub record: RecordId,
         /// Shared buckets of all QERs with a maximum bit rate; the body's own two stay empty.
         pub buckets: [BucketRef; RULE_QERS],
         /// The rest.
@@ -381,7 +425,7 @@ impl Rule {
         Self {
             head,
             filters,
-            _pad: 0,
+            record: RecordId(0),
             buckets,
             body,
         }
@@ -418,5 +462,27 @@ mod tests {
         assert_eq!(read(&usage), expected);
         usage.clear();
         assert_eq!(read(&usage), (0, 0, 0xab, 0xfedc));
+    }
+
+    #[test]
+    fn a_grant_ends_with_the_packet_that_would_use_it_up() {
+        let mut usage = UsageAndWay::new(7).with_local(0xff);
+        assert!(usage.has_room(u32::MAX) && !usage.is_granted());
+        usage = usage.awaiting_grants();
+        assert!(usage.is_granted() && !usage.has_room(0) && usage.left() == 0);
+        usage.grant(100);
+        assert!(usage.has_room(99) && !usage.has_room(100));
+        usage.add(60);
+        assert_eq!((usage.left(), usage.packets()), (40, 1));
+        usage.clear();
+        assert_eq!(
+            (usage.left(), usage.packets(), usage.local()),
+            (40, 0, 0xff)
+        );
+        usage.add(90);
+        assert_eq!((usage.left(), usage.has_room(0)), (-50, false));
+        usage.grant(-usage.left());
+        usage.subtract(90);
+        assert_eq!((usage.left(), usage.local()), (90, 0xff));
     }
 }

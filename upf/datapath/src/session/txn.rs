@@ -4,10 +4,11 @@
 //! two bursts, and returns with the usage that it closed. It cannot fail: whatever it needs was
 //! reserved before.
 
-use crate::ids::{BlockId, EntryId, PeerId};
-use crate::limits::{TXN_END_MARKERS, TXN_OPS, TXN_USAGES};
+use crate::ids::{BlockId, EntryId, PeerId, RecordId};
+use crate::limits::{TXN_END_MARKERS, TXN_MARKS, TXN_OPS, TXN_USAGES};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
+use crate::session::usage_record::{Marks, RecordImage};
 use arrayvec::ArrayVec;
 use sluice_mem::prefetch;
 use sluice_mem::shard::ShardId;
@@ -91,6 +92,21 @@ pub enum Op {
         /// Where it stood before the transaction.
         clock: Clock,
     },
+    /// An entry's own rule has its octets granted from this usage record.
+    RecordOf {
+        /// Which entry.
+        entry: EntryId,
+        /// The first cell of the record.
+        record: RecordId,
+    },
+    /// Set a cell of a usage record, behind the operations that take the usage of all its session's rules.
+    /// Its marks are taken.
+    Record {
+        /// Which cell.
+        at: RecordId,
+        /// What it becomes.
+        image: RecordImage,
+    },
 }
 
 /// Usage taken by the operation at the same place in the order of taking operations.
@@ -125,6 +141,8 @@ pub struct Txn {
     pub ops: ArrayVec<Op, TXN_OPS>,
     /// Filled in by the owner: one for each operation that takes usage, in order.
     pub usage: ArrayVec<Usage, TXN_USAGES>,
+    /// Filled in by the owner: one for each cell of a usage record, in order.
+    pub marks: ArrayVec<Marks, TXN_MARKS>,
 }
 
 impl Txn {
@@ -136,6 +154,7 @@ impl Txn {
             end_markers: ArrayVec::new(),
             ops: ArrayVec::new(),
             usage: ArrayVec::new(),
+            marks: ArrayVec::new(),
         }
     }
 
@@ -165,15 +184,16 @@ impl Txn {
         self.end_markers.clear();
         self.ops.clear();
         self.usage.clear();
+        self.marks.clear();
     }
 }
 
 impl Op {
     /// True for those that put a record into [`Txn::usage`].
     pub fn takes_usage(&self) -> bool {
-        !matches!(
+        matches!(
             self,
-            Self::Chain { .. } | Self::Bucket { .. } | Self::Held { .. }
+            Self::Entry { .. } | Self::TakeEntry { .. } | Self::Rule { .. } | Self::TakeRule { .. }
         )
     }
 }

@@ -5,12 +5,13 @@ use crate::forward::far::{self, ForwardTo};
 use crate::forward::outer_header_creation;
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
+use crate::forward::pdr::At;
 use crate::forward::rules;
-use crate::ids::BlockId;
+use crate::ids::{BlockId, EntryId, RecordId};
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
 use crate::meta::{Arrival, Meta};
-use crate::session::entry::SessionEntry;
+use crate::session::grant;
 use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use crate::session::token_bucket::Tat;
 use crate::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
@@ -30,14 +31,21 @@ impl<I: PortIo> Worker<I> {
         for marker in &txn.end_markers {
             path.end_marker(marker);
         }
-        let Txn { ops, usage, .. } = &mut *txn;
+        let Txn {
+            ops, usage, marks, ..
+        } = &mut *txn;
         // First what all clocks say: an operation may overwrite what a later one goes on from.
         for op in ops.iter_mut() {
             path.read_clocks(op);
         }
         for op in ops.iter() {
-            if let Some(taken) = path.apply(op) {
-                usage.push(taken);
+            match op {
+                Op::Record { at, image } => {
+                    let cell = path.state.record_mut(at.0);
+                    let taken = cell.map(|cell| cell.become_image(image));
+                    marks.push(taken.unwrap_or_default());
+                }
+                _ => usage.extend(path.apply(op)),
             }
         }
         self.stats.transactions.add(1);
@@ -69,25 +77,34 @@ impl<I: PortIo> Path<'_, I> {
     fn apply(&mut self, op: &Op) -> Option<Usage> {
         match op {
             Op::Entry { at, image, .. } => {
-                let entry = self.state.entry_mut(at.0);
-                let taken = entry.map_or_else(Usage::default, |l| replace_entry(l, image));
+                let usage = self.take_entry(*at);
+                if let Some(entry) = self.state.entry_mut(at.0) {
+                    *entry = *image;
+                    entry.body.usage.clear();
+                }
                 if !self.hold.is_empty() {
                     self.entry_written(*at);
                 }
-                Some(taken)
+                Some(usage)
             }
-            Op::TakeEntry { at } => {
-                let entry = self.state.entry_mut(at.0);
-                Some(entry.map_or_else(Usage::default, |l| take(&mut l.body)))
-            }
+            Op::TakeEntry { at } => Some(self.take_entry(*at)),
             Op::Rule { block, at, image } => {
-                let rule = self.rule(*block, *at);
-                Some(rule.map_or_else(Usage::default, |r| replace_rule(r, image)))
+                let usage = self.take_rule(*block, *at);
+                if let Some(rule) = self.rule(*block, *at) {
+                    *rule = *image;
+                    rule.body.usage.clear();
+                    (rule.body.tat0, rule.body.tat1) = Default::default();
+                }
+                Some(usage)
             }
-            Op::TakeRule { block, at } => {
-                let rule = self.rule(*block, *at);
-                Some(rule.map_or_else(Usage::default, |r| take(&mut r.body)))
+            Op::TakeRule { block, at } => Some(self.take_rule(*block, *at)),
+            Op::RecordOf { entry, record } => {
+                if let Some(number) = self.state.number_mut(entry.0) {
+                    *number = record.0;
+                }
+                None
             }
+            Op::Record { .. } => None,
             Op::Chain {
                 block,
                 next,
@@ -111,6 +128,33 @@ impl<I: PortIo> Path<'_, I> {
                 }
                 None
             }
+        }
+    }
+
+    fn take_entry(&mut self, at: EntryId) -> Usage {
+        let Some(entry) = self.state.entry_mut(at.0) else {
+            return Usage::default();
+        };
+        if entry.body.usage.is_granted() {
+            let record = grant::record_of(self.state, at, None);
+            if record != RecordId(0) {
+                return grant::take(self.state, record, grant::name_of(at, None));
+            }
+        }
+        let entry = self.state.entry_mut(at.0);
+        entry.map_or_else(Usage::default, |entry| take(&mut entry.body))
+    }
+
+    fn take_rule(&mut self, block: BlockId, at: u8) -> Usage {
+        let Some(rule) = self.rule(block, at) else {
+            return Usage::default();
+        };
+        let (record, place) = (rule.record, At::new(block, usize::from(at)));
+        match place {
+            Some(_) if record != RecordId(0) && rule.body.usage.is_granted() => {
+                grant::take(self.state, record, grant::name_of(EntryId(0), place))
+            }
+            _ => take(&mut rule.body),
         }
     }
 
@@ -269,28 +313,11 @@ impl<I: PortIo> Path<'_, I> {
     }
 }
 
-fn replace_entry(entry: &mut SessionEntry, image: &SessionEntry) -> Usage {
-    let old = core::mem::replace(entry, *image);
-    entry.body.usage.clear();
-    taken(&old.body)
-}
-
-fn replace_rule(rule: &mut Rule, image: &Rule) -> Usage {
-    let old = core::mem::replace(rule, *image);
-    rule.body.usage.clear();
-    (rule.body.tat0, rule.body.tat1) = Default::default();
-    taken(&old.body)
-}
-
-fn taken(body: &Body) -> Usage {
-    Usage {
+fn take(body: &mut Body) -> Usage {
+    let usage = Usage {
         bytes: body.usage.bytes(),
         packets: body.usage.packets(),
-    }
-}
-
-fn take(body: &mut Body) -> Usage {
-    let usage = taken(body);
+    };
     body.usage.clear();
     usage
 }

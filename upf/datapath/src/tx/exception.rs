@@ -58,6 +58,9 @@ impl<I: PortIo> Path<'_, I> {
         if reason == DropReason::UnknownTeid && meta.arrival == Arrival::Tunnel {
             self.indicate(meta);
         }
+        if reason == DropReason::QuotaExhausted {
+            self.quota_stopped(meta.entry);
+        }
     }
 
     /// A full ring loses the notice; the peer's next packet brings another.

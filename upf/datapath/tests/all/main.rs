@@ -15,4 +15,5 @@ mod n4;
 mod relay;
 mod steer;
 mod trace;
+mod usage_grants;
 mod waiting;

@@ -1,9 +1,9 @@
 //! Reports and timers of a URR that are not served yet: what is refused, and what has no effect.
 //!
-//! A quota, and START (the first packet of a service asks for one), are refused always: a session that
-//! went on without them would give away what was not granted. All other reports only come later, or
-//! not at all, and no usage is lost without them; `n4.unserved` says whether a rule that asks for one is
-//! admitted, and the operator told once for each association, or refused.
+//! Quotas of time and of events, and what happens to packets beyond a quota other than that they stop, are
+//! refused always: a session that went on without them would give away what was not granted. All other reports
+//! only come later, or not at all, and no usage is lost without them; `n4.unserved` says whether a rule that
+//! asks for one is admitted, and the operator told once for each association, or refused.
 
 use super::first_present;
 use crate::admission::Admission;
@@ -16,11 +16,17 @@ use sluice_wire::pfcp::{Cause, IeType};
 
 /// Triggers without which more would pass than was granted.
 const GRANTS: ReportingTriggers = ReportingTriggers(
-    ReportingTriggers::VOLQU.0
-        | ReportingTriggers::TIMQU.0
+    ReportingTriggers::TIMQU.0
         | ReportingTriggers::EVEQU.0
         | ReportingTriggers::QUHTI.0
-        | ReportingTriggers::QUVTI.0
+        | ReportingTriggers::QUVTI.0,
+);
+
+/// Triggers whose reports are made.
+const SERVED: ReportingTriggers = ReportingTriggers(
+    ReportingTriggers::PERIO.0
+        | ReportingTriggers::VOLTH.0
+        | ReportingTriggers::VOLQU.0
         | ReportingTriggers::START.0,
 );
 
@@ -34,7 +40,6 @@ impl<N: Network> Admission<'_, N> {
         first_present(
             rule,
             &[
-                (ie.volume_quota.is_some(), IeType::VOLUME_QUOTA),
                 (ie.time_quota.is_some(), IeType::TIME_QUOTA),
                 (ie.event_quota.is_some(), IeType::EVENT_QUOTA),
                 (
@@ -54,6 +59,8 @@ impl<N: Network> Admission<'_, N> {
                     ie.quota_validity_time.is_some(),
                     IeType::QUOTA_VALIDITY_TIME,
                 ),
+                (ie.far_id_for_quota_action.is_some(), IeType::FAR_ID),
+                (!ie.aggregated_urrs.is_empty(), IeType::AGGREGATED_URRS),
             ],
         )?;
         self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
@@ -83,7 +90,6 @@ impl<N: Network> Admission<'_, N> {
         first_present(
             rule,
             &[
-                (sets(&ie.volume_quota), IeType::VOLUME_QUOTA),
                 (sets(&ie.time_quota), IeType::TIME_QUOTA),
                 (sets(&ie.event_quota), IeType::EVENT_QUOTA),
                 (
@@ -100,6 +106,11 @@ impl<N: Network> Admission<'_, N> {
                 ),
                 (sets(&ie.quota_holding_time), IeType::QUOTA_HOLDING_TIME),
                 (sets(&ie.quota_validity_time), IeType::QUOTA_VALIDITY_TIME),
+                (sets(&ie.far_id_for_quota_action), IeType::FAR_ID),
+                (
+                    ie.aggregated_urrs.iter().any(|urrs| !urrs.is_empty()),
+                    IeType::AGGREGATED_URRS,
+                ),
             ],
         )?;
         self.check_measurement(rule, method, triggers)?;
@@ -137,10 +148,7 @@ impl<N: Network> Admission<'_, N> {
             rule,
             &[
                 (timed, IeType::MEASUREMENT_METHOD),
-                (
-                    triggers != ReportingTriggers::NONE,
-                    IeType::REPORTING_TRIGGERS,
-                ),
+                (!SERVED.contains(triggers), IeType::REPORTING_TRIGGERS),
             ],
         )
     }

@@ -9,7 +9,7 @@ use crate::admission::Admission;
 use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
 use crate::refusal::{self, Refusal};
-use crate::rules::Urr;
+use crate::rules::{Renewed, Urr};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
@@ -23,16 +23,21 @@ impl<N: Network> Admission<'_, N> {
         }
         self.check_created(rule, ie)?;
         let information = ie.measurement_information.unwrap_or_default();
-        let told = ReportContent::by(ie.measurement_method, information);
-        let meter = Meter::new(ie.urr_id, told, self.wall);
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
-        let urr = Urr {
+        let mut urr = Urr {
             id: ie.urr_id,
             method: ie.measurement_method,
             information,
             triggers: ie.reporting_triggers,
-            meter: self.resources.meter(meter, self.claims).map_err(|_| full)?,
+            threshold: ie.volume_threshold,
+            quota: ie.volume_quota,
+            period_s: ie.measurement_period.map_or(0, |period| period.0),
+            cell: 0,
+            renewed: Renewed::ALL,
+            meter: 0,
         };
+        let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.wall);
+        urr.meter = self.resources.meter(meter, self.claims).map_err(|_| full)?;
         self.draft.urrs.try_push(urr).map_err(|_| full)
     }
 
@@ -43,8 +48,24 @@ impl<N: Network> Admission<'_, N> {
         let Some(mut urr) = self.draft.urrs.get(at).copied() else {
             return Err(Refusal::identity(rule));
         };
+        let before = urr;
         urr.method = ie.measurement_method.unwrap_or(urr.method);
         urr.triggers = ie.reporting_triggers.unwrap_or(urr.triggers);
+        if let Some(edit) = ie.volume_threshold {
+            edit.apply_to(&mut urr.threshold);
+        }
+        if let Some(edit) = ie.volume_quota {
+            edit.apply_to(&mut urr.quota);
+        }
+        if let Some(edit) = &ie.measurement_period {
+            urr.period_s = edit.value().map_or(0, |period| period.0);
+        }
+        urr.renewed = Renewed {
+            period: urr.period_s() != before.period_s(),
+            threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
+            quota: ie.volume_quota.is_some(),
+            start: urr.awaits_start() != before.awaits_start(),
+        };
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }

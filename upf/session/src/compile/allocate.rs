@@ -7,9 +7,9 @@ use crate::compile::form::Form;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::resources::spare;
-use crate::rules::{Endpoint, Key, Qer};
+use crate::rules::{Endpoint, Key, Qer, Renewed};
 use sluice_datapath::ids::BlockId;
-use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_RULES};
+use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_RULES, RECORD_RULES};
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::IeType;
 
@@ -18,6 +18,7 @@ impl<N: Network> Admission<'_, N> {
     /// back when the draft is committed.
     pub fn place(&mut self) -> Result<(), Refusal> {
         self.drop_unused_entries();
+        self.place_cells()?;
         for at in 0..self.draft.endpoints.len() {
             self.place_blocks(at)?;
         }
@@ -65,6 +66,41 @@ impl<N: Network> Admission<'_, N> {
         }
         if let Some(place) = self.draft.endpoints.get_mut(at) {
             *place = endpoint;
+        }
+        Ok(())
+    }
+
+    /// A cell for each URR that waits for octets, and as many more as their rules take.
+    fn place_cells(&mut self) -> Result<(), Refusal> {
+        let full = Refusal::full(None, Some(IeType::CREATE_URR));
+        let mut own = 0;
+        for at in 0..self.draft.urrs.len() {
+            let Some(mut urr) = self.draft.urrs.get(at).copied() else {
+                continue;
+            };
+            if !urr.needs_cell() {
+                urr.cell = 0;
+            } else if urr.cell == 0 {
+                let cell = self.resources.cell(self.shard, self.claims);
+                urr.cell = cell.map_err(|_| full)?;
+                urr.renewed = Renewed::ALL;
+            }
+            own += usize::from(urr.cell != 0);
+            if let Some(place) = self.draft.urrs.get_mut(at) {
+                *place = urr;
+            }
+        }
+        if own == 0 {
+            self.draft.spare_cells.clear();
+            return Ok(());
+        }
+        let needed = self.draft.watched_rules_len().div_ceil(RECORD_RULES);
+        let spare = needed.saturating_sub(own);
+        self.draft.spare_cells.truncate(spare);
+        while self.draft.spare_cells.len() < spare {
+            let cell = self.resources.cell(self.shard, self.claims);
+            let cell = cell.map_err(|_| full)?;
+            self.draft.spare_cells.try_push(cell).map_err(|_| full)?;
         }
         Ok(())
     }

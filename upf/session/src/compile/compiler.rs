@@ -86,6 +86,17 @@ impl Compiler {
         Ok(into.write(&self.before, &self.after, Wanted::None)?)
     }
 
+    /// Takes all usage and all that URRs have to tell. Measurements of URRs that `restarts` begin anew, and of
+    /// those that have something to tell.
+    ///
+    /// # Errors
+    /// None for rules that were admitted.
+    pub fn measure(&mut self, rules: &Rules, into: &mut Delta<'_>) -> Result<(), TooComplex> {
+        self.after.render(rules)?;
+        into.write(&self.after, &self.after, Wanted::All)?;
+        Ok(into.cells(&self.after, &self.after)?)
+    }
+
     /// Takes all usage and changes nothing.
     ///
     /// # Errors

@@ -3,20 +3,25 @@
 //! What is the same is not touched.
 
 use crate::compile::image::{
-    BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
+    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use arrayvec::ArrayVec;
-use sluice_datapath::ids::{BlockId, EntryId};
-use sluice_datapath::limits::{TXN_OPS, TXN_USAGES};
+use sluice_datapath::ids::{BlockId, EntryId, RecordId};
+use sluice_datapath::limits::{TXN_MARKS, TXN_OPS, TXN_USAGES};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Rule, SharedBucket};
 use sluice_datapath::session::txn::{Clock, HeldOrder, Op};
+use sluice_datapath::session::usage_record::RecordImage;
 
 /// Operations of one transaction.
 pub type Ops = ArrayVec<Op, TXN_OPS>;
 
 /// Whose usage each taking operation takes; `None`: nobody's.
 pub type Credits = ArrayVec<Option<Credit>, TXN_USAGES>;
+
+/// The meters of URRs whose cells a transaction sets, one for each such operation; `None`: a cell of rules,
+/// or of a URR that has gone.
+pub type Watching = ArrayVec<Option<u32>, TXN_MARKS>;
 
 /// More operations than a transaction holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,15 +54,23 @@ pub struct Delta<'t> {
     pub ops: &'t mut Ops,
     /// Whose usage they take.
     pub credits: &'t mut Credits,
+    /// Whose marks they take.
+    pub watching: &'t mut Watching,
 }
 
 impl Delta<'_> {
     /// Writes the operations that make `old` to `new`.
     pub fn write(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
+        // A cell is set when the usage of all rules is taken.
+        let sets_cells = old.cells != new.cells;
+        let wanted = if sets_cells { Wanted::All } else { wanted };
         self.rules(old, new, wanted)?;
         self.chains(old, new)?;
         self.buckets(old, new)?;
         self.entries(old, new, wanted)?;
+        if sets_cells {
+            self.cells(old, new)?;
+        }
         self.held(old)
     }
 
@@ -70,6 +83,23 @@ impl Delta<'_> {
         let order = HeldOrder::Again;
         let mut all = old.holding.iter();
         all.try_for_each(|at| self.push(Op::Held { at: *at, order }))
+    }
+
+    /// Sets all cells of the usage record. The usage of all rules was taken before.
+    pub fn cells(&mut self, old: &Image, new: &Image) -> Result<(), TooMany> {
+        for cell in &new.cells {
+            let CellImage { at, image, meter } = *cell;
+            self.watching.try_push(meter).map_err(|_| TooMany)?;
+            self.push(Op::Record { at, image })?;
+        }
+        for gone in &old.cells {
+            if !new.cells.iter().any(|cell| cell.at == gone.at) {
+                self.watching.try_push(None).map_err(|_| TooMany)?;
+                let image = RecordImage::VACANT;
+                self.push(Op::Record { at: gone.at, image })?;
+            }
+        }
+        Ok(())
     }
 
     fn entries(&mut self, old: &Image, new: &Image, wanted: Wanted<'_>) -> Result<(), TooMany> {
@@ -86,6 +116,11 @@ impl Delta<'_> {
                     let credit = before.and_then(|b| b.credit);
                     self.put_entry(EntryId(entry.at.0), entry.entry, clocks, credit)?;
                 }
+            }
+            let was_granted_from = before.map_or(RecordId(0), |before| before.record);
+            if entry.record != was_granted_from && entry.record != RecordId(0) {
+                let (entry, record) = (entry.at, entry.record);
+                self.push(Op::RecordOf { entry, record })?;
             }
         }
         for gone in &old.entries {
@@ -252,12 +287,13 @@ fn same_rule(old: &RuleImage, new: &RuleImage) -> bool {
     let (a, b) = (&old.rule, &new.rule);
     old.notifies == new.notifies
         && a.head == b.head
+        && a.record == b.record
         && a.filters == b.filters
         && a.buckets == b.buckets
         && same_body(&a.body, &b.body)
 }
 
 fn same_body(a: &Body, b: &Body) -> bool {
-    let what = |b: &Body| (b.usage.way(), b.rate0, b.rate1);
+    let what = |b: &Body| (b.usage.way(), b.usage.is_granted(), b.rate0, b.rate1);
     what(a) == what(b)
 }

@@ -4,10 +4,12 @@ use crate::config::MbrZero;
 use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::IdList;
 use arrayvec::ArrayVec;
-use sluice_datapath::ids::{BlockId, EntryId};
+use sluice_datapath::ids::{BlockId, EntryId, RecordId};
+use sluice_datapath::limits::RECORD_CELLS;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{BucketRef, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::Rate;
+use sluice_datapath::session::usage_record::{RecordImage, WatchedRule};
 use sluice_wire::ids::FarId;
 use sluice_wire::limits::URRS_PER_PDR;
 
@@ -35,6 +37,8 @@ pub struct EntryImage {
     pub is_rewritten: bool,
     /// The FAR of which the CP function wants to hear.
     pub notifies: Option<FarId>,
+    /// The usage record from which its own rule is granted octets; 0 is none.
+    pub record: RecordId,
 }
 
 /// Whose bucket it is.
@@ -70,6 +74,17 @@ pub struct RuleImage {
     pub is_rewritten: bool,
     /// The FAR of which the CP function wants to hear.
     pub notifies: Option<FarId>,
+}
+
+/// A cell of the usage record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CellImage {
+    /// Which cell.
+    pub at: RecordId,
+    /// What it becomes.
+    pub image: RecordImage,
+    /// The meter of its URR, if it is one's.
+    pub meter: Option<u32>,
 }
 
 /// The head of a block.
@@ -114,6 +129,10 @@ pub struct Image {
     pub chains: ArrayVec<ChainImage, RULES>,
     /// Shared buckets.
     pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
+    /// Cells of the usage record.
+    pub cells: ArrayVec<CellImage, RECORD_CELLS>,
+    /// Rules that URRs watch which wait for octets, and which of those.
+    pub watched: ArrayVec<(WatchedRule, u32), RULES>,
     /// What a maximum bit rate of 0 means.
     pub mbr_zero: MbrZero,
 }

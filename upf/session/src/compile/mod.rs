@@ -96,6 +96,15 @@ impl Rules {
         Member::first(pdr)
     }
 
+    /// How many compiled rules URRs watch that wait for octets.
+    pub fn watched_rules_len(&self) -> usize {
+        let watched = self
+            .pdrs
+            .iter()
+            .filter(|p| self.is_live(p) && self.is_watched(p));
+        watched.map(rules_len).sum()
+    }
+
     /// True if a rate of a QER has to stand in a shared bucket: one of its rules stands in a block.
     pub fn needs_bucket(&self, qer: &Qer, uplink: bool) -> bool {
         let uses =

@@ -2,17 +2,19 @@
 //! places alone, so that what is installed need not be kept but can be rendered again.
 
 use crate::compile::image::{
-    BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
+    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use crate::compile::{Member, rate_kbps};
 use crate::config::MbrZero;
-use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules};
-use sluice_datapath::ids::{BlockId, EgressId};
-use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
+use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules, Urr};
+use sluice_datapath::forward::pdr::At;
+use sluice_datapath::ids::{BlockId, EgressId, RecordId};
+use sluice_datapath::limits::{BLOCK_RULES, RECORD_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule};
 use sluice_datapath::session::token_bucket::Rate;
-use sluice_wire::pfcp::value::{Gate, MeasurementInformation};
+use sluice_datapath::session::usage_record::{NEVER, RecordImage, Restart, WatchedRule};
+use sluice_wire::pfcp::value::Gate;
 
 /// The session needs more than an image holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,18 +36,58 @@ impl Image {
         self.rules.clear();
         self.chains.clear();
         self.buckets.clear();
+        self.cells.clear();
+        self.watched.clear();
     }
 
     /// Operations that it takes to remove all of it.
     pub fn len(&self) -> usize {
+        let records = self.cells.len()
+            + self
+                .entries
+                .iter()
+                .filter(|e| e.record != RecordId(0))
+                .count();
         let held = self.holding.len();
-        self.entries.len() + held + self.rules.len() + self.chains.len() + self.buckets.len()
+        let entries = self.entries.len() + held + records;
+        entries + self.rules.len() + self.chains.len() + self.buckets.len()
     }
 
     /// Renders the rules.
     pub fn render(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         self.render_entries(rules, |_| true)?;
+        self.render_cells(rules)?;
         self.render_buckets(rules)
+    }
+
+    /// Renders the usage record, behind the rules that it watches.
+    fn render_cells(&mut self, rules: &Rules) -> Result<(), TooLarge> {
+        let mut urrs = rules.watching();
+        let mut watched = self.watched.iter().copied();
+        let mut cells = rules.cells().peekable();
+        while let Some(at) = cells.next() {
+            let next = RecordId(cells.peek().copied().unwrap_or(0));
+            let urr = urrs.next();
+            let mut image = RecordImage {
+                next,
+                threshold: urr.map_or([NEVER; 3], Urr::thresholds),
+                restart: urr.map_or(Restart::Now, restart),
+                quota: urr.map_or(Some([NEVER; 3]), |u| u.renewed.quota.then(|| u.quotas())),
+                awaits_start: urr.and_then(|u| u.renewed.start.then(|| u.awaits_start())),
+                rules: [(WatchedRule::NONE, 0); RECORD_RULES],
+            };
+            for (place, rule) in image.rules.iter_mut().zip(watched.by_ref()) {
+                *place = rule;
+            }
+            let cell = CellImage {
+                at: RecordId(at),
+                image,
+                meter: urr.map(|urr| urr.meter),
+            };
+            self.cells.try_push(cell).map_err(|_| TooLarge)?;
+        }
+        // There are as many cells as rules take.
+        watched.next().map_or(Ok(()), |_| Err(TooLarge))
     }
 
     /// Renders what it takes to clear all that the rules have: of an entry without blocks where it is and
@@ -63,12 +105,16 @@ impl Image {
                         qers: [None; 2],
                         is_rewritten: false,
                         notifies: None,
+                        record: RecordId(0),
                     };
                     self.entries.try_push(image).map_err(|_| TooLarge)?;
                 }
                 _ => self.render_entry_itself(rules, endpoint)?,
             }
         }
+        // Of the cells only their places are asked for.
+        self.watched.clear();
+        self.render_cells(rules)?;
         self.render_buckets(rules)
     }
 
@@ -124,10 +170,11 @@ impl Image {
             qers: [None; 2],
             is_rewritten: false,
             notifies: None,
+            record: RecordId(0),
         };
         let block = endpoint.blocks[0];
         if block == 0 || endpoint.link_rules {
-            self.put_own_rule(rules, first, &mut image);
+            self.put_own_rule(rules, first, &mut image)?;
         }
         if block != 0 {
             let mark = match endpoint.link_rules {
@@ -136,13 +183,22 @@ impl Image {
             };
             let head = &mut image.entry.head;
             (head.flags, head.teid) = (head.flags.with(mark), block);
-            self.render_chain(rules, endpoint, &rules.chained(endpoint))?;
+            let members = rules.chained(endpoint);
+            if members.iter().any(|member| rules.is_watched(member.pdr)) {
+                image.record = first_cell(rules);
+            }
+            self.render_chain(rules, endpoint, &members)?;
         }
         self.entries.try_push(image).map_err(|_| TooLarge)
     }
 
     /// The rule that stands in the entry itself.
-    fn put_own_rule(&self, rules: &Rules, member: &Member<'_>, image: &mut EntryImage) {
+    fn put_own_rule(
+        &mut self,
+        rules: &Rules,
+        member: &Member<'_>,
+        image: &mut EntryImage,
+    ) -> Result<(), TooLarge> {
         let pdr = member.pdr;
         let limiters = rules.limiters(pdr);
         let uplink = rules.is_uplink(pdr);
@@ -157,6 +213,26 @@ impl Image {
         image.credit = Some(credit(rules, pdr));
         image.is_rewritten = is_rewritten(rules, pdr);
         image.notifies = notifying(rules, pdr).map(|far| far.id);
+        if rules.is_watched(pdr) {
+            image.entry.body.usage = image.entry.body.usage.awaiting_grants();
+            image.record = first_cell(rules);
+            self.watch(rules, pdr, WatchedRule::of_entry(image.at, uplink))?;
+        }
+        Ok(())
+    }
+
+    /// URRs of a PDR watch a rule that it compiles into.
+    fn watch(
+        &mut self,
+        rules: &Rules,
+        pdr: &Pdr,
+        rule: Option<WatchedRule>,
+    ) -> Result<(), TooLarge> {
+        let watching = (0..).zip(rules.watching());
+        let bits = watching.filter(|(_, u)| u.is_active() && pdr.urrs.contains(u.id.0));
+        let bits = bits.fold(0, |bits, (at, _)| bits | 1 << at);
+        let rule = rule.ok_or(TooLarge)?;
+        self.watched.try_push((rule, bits)).map_err(|_| TooLarge)
     }
 
     /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
@@ -176,6 +252,7 @@ impl Image {
             qers: [None; 2],
             is_rewritten: false,
             notifies: None,
+            record: RecordId(0),
         };
         self.entries.try_push(image).map_err(|_| TooLarge)
     }
@@ -197,10 +274,18 @@ impl Image {
             };
             self.chains.try_push(chain).map_err(|_| TooLarge)?;
             for (at, member) in (0..).zip(part) {
+                let mut rule = self.shared_rule(rules, member);
+                if rules.is_watched(member.pdr) {
+                    rule.body.usage = rule.body.usage.awaiting_grants();
+                    rule.record = first_cell(rules);
+                    let place = At::new(BlockId(block), usize::from(at)).ok_or(TooLarge)?;
+                    let uplink = rules.is_uplink(member.pdr);
+                    self.watch(rules, member.pdr, WatchedRule::in_block(place, uplink))?;
+                }
                 let image = RuleImage {
                     block: BlockId(block),
                     at,
-                    rule: self.shared_rule(rules, member),
+                    rule,
                     credit: credit(rules, member.pdr),
                     is_rewritten: is_rewritten(rules, member.pdr),
                     notifies: notifying(rules, member.pdr).map(|far| far.id),
@@ -366,10 +451,23 @@ fn rate(qer: &Qer, uplink: bool) -> Rate {
     Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED)
 }
 
+/// By which a session's usage record is known.
+fn first_cell(rules: &Rules) -> RecordId {
+    RecordId(rules.cells().next().unwrap_or(0))
+}
+
+/// When the measurement of a URR begins anew on the path.
+fn restart(urr: &Urr) -> Restart {
+    match urr.renewed.threshold {
+        true => Restart::Now,
+        false => Restart::IfMarked(urr.told()),
+    }
+}
+
 /// URRs whose measurement is inactive (INAM) get nothing.
 fn credit(rules: &Rules, pdr: &Pdr) -> Credit {
     let urrs = pdr.urrs.as_slice().iter().filter_map(|id| rules.urr(*id));
-    let active = urrs.filter(|u| !u.information.contains(MeasurementInformation::INAM));
+    let active = urrs.filter(|u| u.is_active());
     Credit {
         uplink: rules.is_uplink(pdr),
         meters: active.map(|u| u.meter).collect(),

@@ -63,7 +63,7 @@ pub const fn features() -> &'static [FeatureRow] {
         EMPU "SNDEM puts an End Marker behind the last packet into the old tunnel" the_end_marker_leaves_before_anything_takes_the_new_path;
         PDIU "PDIs state F-TEID and UE address themselves";
         UDBC "nothing is buffered yet";
-        QUOAC "URRs with quotas are refused";
+        QUOAC "packets beyond a quota are dropped";
         TRACE "trace sessions are not made";
         FRRT "framed routes are refused";
         PFDE "no applications are known";
@@ -78,8 +78,8 @@ pub const fn features() -> &'static [FeatureRow] {
         GCOM "no 5G VN groups";
         MPAS "one association for each CP function";
         RTTL "no redundant transmission";
-        VTIME "URRs with quotas are refused";
-        NORP "reports come at a query and at the end";
+        VTIME "quotas have no validity time";
+        NORP "reports are made as long as the URR is there";
         IPTV "no multicast";
         IP6PL "IPv6 prefixes have 64 bits";
         TSCU "no time sensitive communication";
@@ -93,7 +93,7 @@ pub const fn features() -> &'static [FeatureRow] {
         DDDS "nothing is buffered yet";
         RDS "no reliable data service";
         RTTWP "no round trip times are measured";
-        QUASF "URRs with quotas are refused";
+        QUASF "packets beyond a quota are dropped";
         NSPOC "the pause of charging is not notified";
         L2TP "no L2TP";
         UPBER "uplink is not buffered";

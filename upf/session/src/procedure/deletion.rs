@@ -94,6 +94,7 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
+        watching: &mut record.watching,
     };
     let written = sessions.compiler.remove(&change.old, &mut delta);
     debug_assert!(written.is_ok(), "an admitted session fits one transaction");
@@ -115,5 +116,6 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     sessions.give_change(change);
     sessions.store.remove(name);
     sessions.reports.forget(name);
+    sessions.timers.set(name.at, None);
     launch
 }

@@ -6,6 +6,7 @@ pub mod association_release;
 pub mod deletion;
 pub mod duplicate_establishment;
 pub mod establishment;
+pub mod measurement;
 pub mod modification;
 pub mod node_report;
 pub mod report;

@@ -15,6 +15,7 @@ pub(super) enum Claim {
     Slot(TakenSlot, u32),
     Entry(TakenSlot),
     Block(TakenSlot),
+    Cell(TakenSlot),
     Pool(u32),
     Key(ExactKey),
     Peer(PeerId),

@@ -12,7 +12,7 @@ mod resting_numbers;
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
 use crate::limits::TEID_REST_S;
-use crate::meter::Meter;
+use crate::meter::{Meter, SentMeasurement};
 use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::random::Random;
 use crate::rules::UeAddresses;
@@ -36,6 +36,8 @@ pub struct Resources {
     pub layout: Layout,
     /// Usage of all URRs.
     pub meters: Slab<Meter>,
+    /// What reports under way tell of URRs.
+    pub sent: Slab<SentMeasurement>,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
     /// UE addresses that we give.
@@ -43,6 +45,7 @@ pub struct Resources {
     slots: SlotAllocator,
     entries: SlotAllocator,
     blocks: SlotAllocator,
+    cells: SlotAllocator,
     /// By slot: the last TEID that it was given out under.
     teids: PartitionedVec<u32>,
     /// By entry: the place of its session and 1, where its rules have something to report; touched for those alone.
@@ -89,6 +92,8 @@ pub struct InUse {
     pub blocks: usize,
     /// Usage meters.
     pub meters: usize,
+    /// Cells of usage records.
+    pub usage_records: usize,
     /// Peers held.
     pub peers: usize,
     /// Flow filters.
@@ -113,10 +118,12 @@ impl Resources {
             slots: SlotAllocator::new(0, layout.endpoints(), TEID_REST_S, false),
             entries: SlotAllocator::new(first, len, 0, false),
             blocks: SlotAllocator::new(0, blocks, 0, true),
+            cells: SlotAllocator::new(0, layout.usage_records(), 0, true),
             teids: PartitionedVec::new(&0, layout.endpoints() as usize),
             sessions: PartitionedVec::new(&0, layout.entries()),
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
+            sent: Slab::new(meters),
             filters,
             addresses: AddressPools::new(pools),
             known: foreign.reader(),
@@ -140,6 +147,7 @@ impl Resources {
             foreign_entries: self.entries.used(),
             blocks: self.blocks.used(),
             meters: self.meters.used(),
+            usage_records: self.cells.used(),
             peers: self.peers_held,
             flow_filters: self.filters.used(),
             allocated: self.addresses.used(),
@@ -155,6 +163,13 @@ impl Resources {
     pub fn block(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
         let taken = self.blocks.take(shard, 0).ok_or(Exhausted)?;
         claims.push(Claim::Block(taken))?;
+        Ok(taken.place())
+    }
+
+    /// A cell of a usage record.
+    pub fn cell(&mut self, shard: u32, claims: &mut Claims) -> Result<u32, Exhausted> {
+        let taken = self.cells.take(shard, 0).ok_or(Exhausted)?;
+        claims.push(Claim::Cell(taken))?;
         Ok(taken.place())
     }
 

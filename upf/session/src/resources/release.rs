@@ -48,6 +48,11 @@ impl Resources {
         self.blocks.give(block, 0);
     }
 
+    /// Gives a cell of a usage record back.
+    pub fn release_cell(&mut self, cell: u32) {
+        self.cells.give(cell, 0);
+    }
+
     /// Takes everything back that a refused message took, the last first.
     pub fn undo(&mut self, claims: &mut Claims, net: &mut impl Network) {
         while let Some(claim) = claims.pop() {
@@ -58,6 +63,7 @@ impl Resources {
                 }
                 Claim::Entry(taken) => self.entries.untake(taken),
                 Claim::Block(taken) => self.blocks.untake(taken),
+                Claim::Cell(taken) => self.cells.untake(taken),
                 Claim::Pool(entry) => self.pool.clear(entry),
                 Claim::Key(key) => {
                     self.foreign.remove(key);

@@ -6,12 +6,12 @@ mod id_list;
 mod pdr;
 mod qer;
 mod ue;
+mod urr;
 
-use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
+use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::network::Side;
 use arrayvec::ArrayVec;
-use sluice_wire::ids::{FarId, UrrId};
-use sluice_wire::pfcp::value::{MeasurementInformation, MeasurementMethod, ReportingTriggers};
+use sluice_wire::ids::FarId;
 
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
@@ -19,21 +19,7 @@ pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch};
-
-/// A Usage Reporting Rule.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Urr {
-    /// URR ID.
-    pub id: UrrId,
-    /// Measurement Method.
-    pub method: MeasurementMethod,
-    /// Measurement Information.
-    pub information: MeasurementInformation,
-    /// Reporting Triggers.
-    pub triggers: ReportingTriggers,
-    /// Where its usage adds up.
-    pub meter: u32,
-}
+pub use urr::{Renewed, Urr};
 
 /// All rules of a session, and where they are installed.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -50,6 +36,8 @@ pub struct Rules {
     pub urrs: ArrayVec<Urr, URRS>,
     /// Entries and blocks.
     pub endpoints: ArrayVec<Endpoint, ENDPOINTS>,
+    /// Cells of the usage record beside those of the URRs, for their rules alone.
+    pub spare_cells: ArrayVec<u32, SPARE_CELLS>,
 }
 
 impl Rules {
@@ -68,6 +56,23 @@ impl Rules {
         self.urrs.iter().find(|u| u.id.0 == id)
     }
 
+    /// The URRs with a cell in the usage record, in the order of the cells.
+    pub fn watching(&self) -> impl Iterator<Item = &Urr> {
+        self.urrs.iter().filter(|urr| urr.cell != 0)
+    }
+
+    /// The cells of the usage record in their order.
+    pub fn cells(&self) -> impl Iterator<Item = u32> {
+        let own = self.watching().map(|urr| urr.cell);
+        own.chain(self.spare_cells.iter().copied())
+    }
+
+    /// True if URRs of a PDR wait for octets.
+    pub fn is_watched(&self, pdr: &Pdr) -> bool {
+        let mut active = self.watching().filter(|urr| urr.is_active());
+        active.any(|urr| pdr.urrs.contains(urr.id.0))
+    }
+
     /// The entry of this key.
     pub fn endpoint(&self, key: Key) -> Option<&Endpoint> {
         self.endpoints.iter().find(|e| e.key == key)
@@ -75,11 +80,11 @@ impl Rules {
 
     /// The entries with rules of which the CP function wants to hear.
     pub fn reporting_entries(&self) -> impl Iterator<Item = &Endpoint> {
-        let is_any = self.fars.iter().any(Far::notifies);
+        let is_any = self.fars.iter().any(Far::notifies) || self.watching().next().is_some();
         let all = self.endpoints.iter().filter(move |_| is_any);
         all.filter(|endpoint| {
             let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
-            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies))
+            behind.any(|pdr| self.far(pdr.far).is_some_and(Far::notifies) || self.is_watched(pdr))
         })
     }
 
@@ -122,6 +127,7 @@ impl Rules {
         self.qers.extend(other.qers.iter().copied());
         self.urrs.extend(other.urrs.iter().copied());
         self.endpoints.extend(other.endpoints.iter().copied());
+        self.spare_cells.extend(other.spare_cells.iter().copied());
     }
 
     /// Empties everything.
@@ -132,5 +138,6 @@ impl Rules {
         self.qers.clear();
         self.urrs.clear();
         self.endpoints.clear();
+        self.spare_cells.clear();
     }
 }

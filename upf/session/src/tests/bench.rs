@@ -139,6 +139,8 @@ pub struct Bench {
     pub end_markers: Vec<sluice_datapath::session::txn::EndMarker>,
     /// Added to the usage of every taking operation that comes back.
     pub traffic: sluice_datapath::session::txn::Usage,
+    /// What is to be told of every cell of a usage record that comes back.
+    pub marks: sluice_datapath::session::usage_record::UrrState,
     pub layout: Layout,
     worker: Worker<SimIo>,
     end: ControlEnd<HeapPacket>,
@@ -193,6 +195,7 @@ impl Bench {
             ops: Vec::new(),
             end_markers: Vec::new(),
             traffic: Default::default(),
+            marks: Default::default(),
             layout,
             worker,
             end,
@@ -283,6 +286,9 @@ impl Bench {
                         for usage in &mut txn.usage {
                             usage.bytes += self.traffic.bytes;
                             usage.packets += self.traffic.packets;
+                        }
+                        for marks in &mut txn.marks {
+                            marks.state = marks.state.with(self.marks);
                         }
                         let (now, wall) = (self.now(), self.wall());
                         self.up
@@ -463,7 +469,7 @@ pub struct Report {
     pub packets: Option<u64>,
 }
 
-fn report(report: &sluice_wire::pfcp::group::UsageReport<'_>) -> Report {
+pub fn report(report: &sluice_wire::pfcp::group::UsageReport<'_>) -> Report {
     let volume = report.volume_measurement.unwrap();
     Report {
         urr: report.urr_id.0,

@@ -23,3 +23,4 @@ mod sdf_filters;
 mod tolerance;
 mod ue_addresses;
 mod usage;
+mod usage_reports;

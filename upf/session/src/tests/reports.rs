@@ -47,7 +47,9 @@ impl Bench {
             cause: BellCause::DownlinkData { at: None, dscp },
         };
         let (now, wall) = (self.now(), self.wall());
-        self.sent_by(|bench| bench.up.bell(now, wall, &bell, &mut bench.out))
+        self.sent_by(|bench| {
+            (bench.up).bell(now, wall, &bell, &mut bench.net, &mut bench.out);
+        })
     }
 
     /// The requests that are sent meanwhile.

@@ -193,7 +193,7 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
     timer.user_plane_inactivity_timer = Some(Seconds(10));
     vec![
         (
-            with(triggers(ReportingTriggers::VOLTH)),
+            with(triggers(ReportingTriggers::TIMTH)),
             IeType::REPORTING_TRIGGERS,
         ),
         (

@@ -23,6 +23,7 @@ use std::net::Ipv4Addr;
 pub enum Event {
     Answer(&'static str),
     Reports(Vec<UsageReport<'static>>),
+    OwnReports(Vec<(SessionId, Vec<UsageReport<'static>>)>),
     Outcomes(Vec<Outcome>),
 }
 
@@ -63,17 +64,26 @@ pub fn events(
         alone.step(step);
     }
     alone.step(&Step::Advance(100_000_000_000));
+    let wall = alone.wall();
     for id in alone.sessions.values() {
-        let deleted = alone.twin.delete(*id, (0, NtpTime(9)));
+        let deleted = alone.twin.delete(*id, (0, wall));
         let (reports, released) = deleted.expect("it is there");
         alone.events.push(Event::Outcomes(released));
         alone.events.push(Event::Reports(reports));
     }
     for event in &alone.events {
+        if let Event::OwnReports(reports) = event {
+            for (_, report) in reports
+                .iter()
+                .flat_map(|(id, all)| all.iter().map(move |r| (id, r)))
+            {
+                coverage::count_report(counts, report.usage_report_trigger);
+            }
+        }
         let names: Vec<&str> = match event {
             Event::Answer(name) => vec![name],
             Event::Outcomes(all) => all.iter().map(crate::compare::name).collect(),
-            Event::Reports(_) => vec![],
+            Event::Reports(_) | Event::OwnReports(_) => vec![],
         };
         for name in names {
             *counts.entry(name).or_default() += 1;
@@ -94,8 +104,19 @@ impl Alone<'_> {
                 let dropped = self.twin.advance(self.now_ns).into_iter();
                 let dropped = dropped.map(|d| Outcome::Dropped(d, None));
                 self.events.push(Event::Outcomes(dropped.collect()));
+                self.twin.advance_urrs(self.wall());
+                self.own_reports();
             }
         }
+    }
+
+    fn wall(&self) -> NtpTime {
+        NtpTime((self.now_ns / 1_000_000_000) as u32)
+    }
+
+    fn own_reports(&mut self) {
+        let reports = self.twin.usage_reports(self.wall());
+        self.events.push(Event::OwnReports(reports));
     }
 
     fn establish(&mut self, slot: Slot, rules: &Rules) {
@@ -111,7 +132,7 @@ impl Alone<'_> {
         read_establishment(&mut request, out.written());
         self.falsify.establishment(&mut request);
         let created = self.created(id, &request.create_pdr);
-        let granted = self.twin.establish(id, &request, &created, NtpTime(9));
+        let granted = self.twin.establish(id, &request, &created, self.wall());
         if granted.is_ok() {
             self.sessions.insert(slot, id);
         }
@@ -135,7 +156,7 @@ impl Alone<'_> {
         let created = self.created(id, &request.create_pdr);
         let modified = self
             .twin
-            .modify(id, &request, &created, (self.now_ns, NtpTime(9)));
+            .modify(id, &request, &created, (self.now_ns, self.wall()));
         let name = refusal::name(&modified.clone().map(drop));
         self.events.push(Event::Answer(name));
         let modified = modified.unwrap_or_default();
@@ -146,7 +167,7 @@ impl Alone<'_> {
 
     fn delete(&mut self, slot: Slot) {
         if let Some(id) = self.sessions.remove(&slot) {
-            let deleted = self.twin.delete(id, (self.now_ns, NtpTime(9)));
+            let deleted = self.twin.delete(id, (self.now_ns, self.wall()));
             let (reports, released) = deleted.expect("it is there");
             self.events.push(Event::Reports(reports));
             self.released(released);
@@ -174,6 +195,7 @@ impl Alone<'_> {
             let paged = (0..paged).map(|_| Event::Answer("paged"));
             self.events.extend(paged);
             self.events.push(Event::Outcomes(outcomes));
+            self.own_reports();
         }
     }
 

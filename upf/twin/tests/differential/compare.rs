@@ -2,8 +2,10 @@
 
 use crate::real::Seen;
 use crate::show;
-use sluice_twin::{Notice, Outcome, Paged, Sent};
+use sluice_twin::{Notice, Outcome, Paged, Sent, SessionId};
+use sluice_wire::pfcp::Header;
 use sluice_wire::pfcp::group::UsageReport;
+use sluice_wire::pfcp::message::SessionReportRequest;
 use std::collections::{BTreeMap, HashMap};
 
 /// What differs between the twin and the real thing, in words.
@@ -139,6 +141,36 @@ pub fn same_reports(
             let (real, twin) = (real.collect::<String>(), twin.collect::<String>());
             Err(format!("usage: really {real}\nthe twin says {twin}"))
         }
+    }
+}
+
+/// What sessions report by themselves: of each session the same reports in the same order.
+pub fn same_own_reports(
+    twin: &[(SessionId, Vec<UsageReport<'static>>)],
+    real: &[Vec<u8>],
+    cp_names: &BTreeMap<u64, SessionId>,
+) -> Result<(), Difference> {
+    let mut left: BTreeMap<SessionId, Vec<&Vec<UsageReport<'static>>>> = BTreeMap::new();
+    for (id, reports) in twin {
+        left.entry(*id).or_default().push(reports);
+    }
+    for message in real {
+        let (header, body) = Header::parse(message).map_err(|e| e.to_string())?;
+        let mut request = SessionReportRequest::default();
+        request.parse_into(body).map_err(|e| format!("{e:?}"))?;
+        if request.usage_report.is_empty() {
+            continue;
+        }
+        let id = header.seid.and_then(|cp| cp_names.get(&cp.0));
+        let expected = id.and_then(|id| left.get_mut(id));
+        let expected = expected.filter(|e| !e.is_empty()).map(|e| e.remove(0));
+        let none = Vec::new();
+        let real: Vec<_> = request.usage_report.iter().cloned().collect();
+        same_reports(expected.unwrap_or(&none), &real)?;
+    }
+    match left.into_values().flatten().next() {
+        None => Ok(()),
+        Some(reports) => Err(format!("the twin alone reports {}", show::reports(reports))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::spec::*;
 use crate::world::{Features, given_slot};
+use sluice_wire::pfcp::value::UsageReportTrigger;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -99,6 +100,27 @@ const OF_GIVEN: [&str; 4] = [
     "drawn: both of our choice",
 ];
 
+const OF_USAGE: [&str; 5] = [
+    "quota_exhausted",
+    "reported: threshold",
+    "reported: quota",
+    "reported: start",
+    "reported: period",
+];
+
+/// Counts why a session reported usage by itself.
+pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
+    let all = [
+        (UsageReportTrigger::VOLTH, "reported: threshold"),
+        (UsageReportTrigger::VOLQU, "reported: quota"),
+        (UsageReportTrigger::START, "reported: start"),
+        (UsageReportTrigger::PERIO, "reported: period"),
+    ];
+    for (_, name) in all.iter().filter(|(told, _)| trigger.contains(*told)) {
+        *counts.entry(name).or_default() += 1;
+    }
+}
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -116,6 +138,9 @@ pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static s
     }
     if features.given {
         all.extend(OF_GIVEN);
+    }
+    if features.usage {
+        all.extend(OF_USAGE);
     }
     all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
     all

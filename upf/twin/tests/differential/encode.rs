@@ -54,9 +54,14 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
         update_far(out, edit)?;
     }
     for urr in &change.urrs {
+        let limits = urr.limits.as_ref();
         let ie = UpdateUrr {
             urr_id: UrrId(urr.id),
             measurement_information: Some(Edit::Set(information(urr))),
+            reporting_triggers: limits.map(triggers),
+            volume_threshold: limits.map(|l| edit(l.threshold.map(volume))),
+            volume_quota: limits.map(|l| edit(l.quota.map(volume))),
+            measurement_period: limits.map(|l| edit(l.period_s.map(Seconds))),
             ..UpdateUrr::default()
         };
         out.ie(IeType::UPDATE_URR, |w| ie.emit(w))?;
@@ -89,14 +94,14 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
         out.ie(IeType::CREATE_FAR, |w| ie.emit(w))?;
     }
     for urr in &rules.urrs {
+        let limits = urr.limits.as_ref();
         let ie = CreateUrr {
             urr_id: UrrId(urr.id),
             measurement_method: MeasurementMethod::VOLUM,
-            reporting_triggers: ReportingTriggers::VOLTH,
-            volume_threshold: Some(Volume {
-                total: Some(1 << 30),
-                ..Volume::default()
-            }),
+            reporting_triggers: limits.map_or(ReportingTriggers::NONE, triggers),
+            volume_threshold: limits.and_then(|l| l.threshold).map(volume),
+            volume_quota: limits.and_then(|l| l.quota).map(volume),
+            measurement_period: limits.and_then(|l| l.period_s).map(Seconds),
             measurement_information: Some(information(urr)),
             ..CreateUrr::default()
         };
@@ -308,6 +313,29 @@ fn rate((uplink_kbps, downlink_kbps): (u64, u64)) -> BitRate {
         uplink_kbps,
         downlink_kbps,
     }
+}
+
+fn edit<T>(value: Option<T>) -> Edit<T> {
+    value.map_or(Edit::Remove, Edit::Set)
+}
+
+fn volume([uplink, downlink, total]: [Option<u64>; 3]) -> Volume {
+    Volume {
+        total,
+        uplink,
+        downlink,
+    }
+}
+
+fn triggers(limits: &UrrLimits) -> ReportingTriggers {
+    let all = [
+        (limits.tells_threshold, ReportingTriggers::VOLTH),
+        (limits.tells_quota, ReportingTriggers::VOLQU),
+        (limits.tells_start, ReportingTriggers::START),
+        (limits.tells_period, ReportingTriggers::PERIO),
+    ];
+    let asked = all.into_iter().filter(|(is_asked, _)| *is_asked);
+    asked.fold(ReportingTriggers::NONE, |all, (_, trigger)| all | trigger)
 }
 
 fn information(urr: &UrrSpec) -> MeasurementInformation {

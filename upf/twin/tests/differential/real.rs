@@ -98,6 +98,7 @@ pub struct Real {
     solicitations: Vec<Vec<u8>>,
     /// Downlink Data Reports: SEID of the CP function, PDR, DSCP, QFI.
     paged: Vec<(u64, u16, Option<u8>, Option<u8>)>,
+    reports: Vec<Vec<u8>>,
     ledger: Ledger,
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
@@ -131,6 +132,8 @@ pub struct Seen {
     pub solicitations: Vec<Vec<u8>>,
     /// What senders are to hear.
     pub notices: Vec<Notice>,
+    /// Session Report Requests.
+    pub reports: Vec<Vec<u8>>,
 }
 
 impl Real {
@@ -193,6 +196,7 @@ impl Real {
             arrived: Vec::new(),
             solicitations: Vec::new(),
             paged: Vec::new(),
+            reports: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
@@ -214,6 +218,9 @@ impl Real {
 
     pub fn advance(&mut self, ns: u64) {
         self.now_ns += ns;
+        let (now, wall) = (Instant(self.now_ns), self.wall());
+        let net = &mut self.control.directory;
+        self.up.tick(now, wall, net, &mut self.sink);
         self.settle();
     }
 
@@ -265,16 +272,18 @@ impl Real {
         for report in &reports {
             let (header, body) = Header::parse(report).expect("a message");
             let request = SessionReportRequest::parse(body).expect("a sound report");
-            assert_eq!(request.report_type, ReportType::DLDR, "no other reason");
+            let known = ReportType::DLDR.union(ReportType::USAR);
+            assert!(known.contains(request.report_type), "no other reason");
             let cp = header.seid.expect("of a session").0;
-            let data = request.downlink_data_report.expect("it is announced");
-            let (pdrs, told) = (&data.pdr_id, &data.downlink_data_service_information);
-            assert_eq!(pdrs.len(), told.len(), "each PDR is told of");
-            let flows = pdrs.iter().zip(told).map(|(pdr, told)| {
-                let qfi = told.qfi.map(|qfi| qfi.get());
-                (cp, pdr.0, told.paging_policy_indication, qfi)
-            });
-            self.paged.extend(flows);
+            if let Some(data) = &request.downlink_data_report {
+                let (pdrs, told) = (&data.pdr_id, &data.downlink_data_service_information);
+                assert_eq!(pdrs.len(), told.len(), "each PDR is told of");
+                let flows = pdrs.iter().zip(told).map(|(pdr, told)| {
+                    let qfi = told.qfi.map(|qfi| qfi.get());
+                    (cp, pdr.0, told.paging_policy_indication, qfi)
+                });
+                self.paged.extend(flows);
+            }
             let header = Header {
                 message_type: MessageType::SESSION_REPORT_RESPONSE,
                 seid: Some(Seid(0)),
@@ -291,7 +300,9 @@ impl Real {
             let net = &mut self.control.directory;
             self.up.handle(now, wall, peer, bytes, net, &mut self.sink);
         }
-        reports.len()
+        let taken = reports.len();
+        self.reports.extend(reports);
+        taken
     }
 
     /// Flows that the CP function was told of since the last time.
@@ -305,6 +316,7 @@ impl Real {
             notices: std::mem::take(&mut self.notices),
             arrived: std::mem::take(&mut self.arrived),
             solicitations: std::mem::take(&mut self.solicitations),
+            reports: std::mem::take(&mut self.reports),
             ..Seen::default()
         };
         for (number, port) in self.ports.iter().enumerate() {
@@ -383,7 +395,7 @@ impl Real {
                 self.message(message);
             }
             work += self.take_reports();
-            if work == 0 {
+            if work == 0 && self.sink.txns.is_empty() {
                 return;
             }
         }
@@ -400,7 +412,8 @@ impl Real {
             ToControl::Packet(packet, _) => packet.free(),
             ToControl::Bell(bell) => {
                 let (now, wall) = (Instant(self.now_ns), self.wall());
-                self.up.bell(now, wall, &bell, &mut self.sink);
+                let net = &mut self.control.directory;
+                self.up.bell(now, wall, &bell, net, &mut self.sink);
             }
             ToControl::FromUe(packet, _) => {
                 self.arrived.push(packet.data().to_vec());

@@ -1,6 +1,8 @@
 //! One case on both sides, step by step, and what differs.
 
-use crate::compare::{Difference, Flows, name, same_books, same_paged, same_reports};
+use crate::compare::{
+    Difference, Flows, name, same_books, same_own_reports, same_paged, same_reports,
+};
 use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
 use crate::frames::{self, Lookup};
@@ -52,6 +54,10 @@ pub struct Pair {
     /// SEIDs of the CP function.
     cps: BTreeMap<SessionId, u64>,
     flows: Flows,
+    /// What the twin says that sessions report by themselves.
+    reports: Vec<(SessionId, Vec<UsageReport<'static>>)>,
+    /// What the CP function calls sessions.
+    cp_names: BTreeMap<u64, SessionId>,
     /// What happened, if it is to be told.
     pub diary: Option<Vec<String>>,
     /// Frames that left on both sides, since the beginning.
@@ -74,6 +80,8 @@ impl Pair {
             cp_seids: 0,
             cps: BTreeMap::new(),
             flows: Flows::default(),
+            reports: Vec::new(),
+            cp_names: BTreeMap::new(),
             diary: None,
             forwarded: 0,
             counts: Counts::new(),
@@ -165,6 +173,7 @@ impl Pair {
         if said.cause.is_acceptance() {
             self.sessions.insert(slot, id);
             self.cps.insert(id, cp_seid);
+            self.cp_names.insert(cp_seid, id);
         }
         self.ues.insert(slot, ue_of(rules));
         self.compare(Vec::new())
@@ -280,6 +289,8 @@ impl Pair {
         self.real.advance(ns);
         let dropped = self.twin.advance(self.real.now_ns());
         let dropped = dropped.into_iter().map(|d| Outcome::Dropped(d, None));
+        self.twin.advance_urrs(self.real.wall());
+        self.expect_reports();
         self.compare(dropped.collect())
     }
 
@@ -297,6 +308,10 @@ impl Pair {
         let mut received: Vec<(u16, Vec<u8>)> = Vec::new();
         for (port, frames) in packets.iter().map(build) {
             received.extend(frames.into_iter().map(|f| (port, f)));
+        }
+        // Where something happens at an amount of octets every packet has its turn.
+        if self.twin.counts_packet_by_packet() {
+            return self.packet_by_packet(&received, falsify);
         }
         // Workers that poll different ports are bound to no order among themselves.
         let in_turn = self.workers > 1 && self.twin.downlink_has_two_doors();
@@ -330,6 +345,35 @@ impl Pair {
         same_paged(&paged, &self.real.take_paged())
     }
 
+    fn packet_by_packet(
+        &mut self,
+        received: &[(u16, Vec<u8>)],
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        let mut expected = Vec::new();
+        for (port, frame) in received {
+            self.real.receive(&[(*port, frame.clone())]);
+            let mut outcomes = self.twin.packet(self.real.now_ns(), *port, frame);
+            falsify.outcomes(&mut outcomes);
+            self.note(|| show::received(*port, frame, &outcomes));
+            expected.extend(outcomes);
+            self.expect_reports();
+        }
+        self.compare(expected)
+    }
+
+    /// What sessions report by themselves by now.
+    fn expect_reports(&mut self) {
+        let reports = self.twin.usage_reports(self.real.wall());
+        for (id, reports) in &reports {
+            self.note(|| format!("  session {id:#x} reports {}", show::reports(reports)));
+            for report in reports {
+                coverage::count_report(&mut self.counts, report.usage_report_trigger);
+            }
+        }
+        self.reports.extend(reports);
+    }
+
     /// A PDR has place for so many rates and flow filters and no more; the twin knows no such limit.
     fn lacks_place(&mut self, said: Said) -> bool {
         let what = match said.offending_ie {
@@ -360,6 +404,11 @@ impl Pair {
             *self.counts.entry(name(outcome)).or_default() += 1;
         }
         let held = self.twin.held() as u64;
+        same_own_reports(
+            &std::mem::take(&mut self.reports),
+            &seen.reports,
+            &self.cp_names,
+        )?;
         let same = same_books(&seen, &expected, held)
             .and_then(|()| self.flows.same_frames(&seen.frames, &expected));
         if same.is_err() {

@@ -52,6 +52,10 @@ fn lines<T: Debug>(list: &[T]) -> String {
     lines.collect()
 }
 
+pub fn reports(all: &[UsageReport<'_>]) -> String {
+    all.iter().map(report).collect()
+}
+
 pub fn report(report: &UsageReport<'_>) -> String {
     format!(
         "\n    URR {} report {} {:?}, {:?} to {:?}: {:?}",

@@ -191,4 +191,19 @@ pub struct UrrSpec {
     pub id: u32,
     pub counts_packets: bool,
     pub inactive: bool,
+    /// When it reports by itself, and what it lets pass; an update that has none leaves that as it is.
+    pub limits: Option<UrrLimits>,
+}
+
+/// Limits of a URR: uplink, downlink and total octets.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct UrrLimits {
+    pub threshold: Option<[Option<u64>; 3]>,
+    pub quota: Option<[Option<u64>; 3]>,
+    pub period_s: Option<u32>,
+    /// Reporting Triggers.
+    pub tells_threshold: bool,
+    pub tells_quota: bool,
+    pub tells_start: bool,
+    pub tells_period: bool,
 }

@@ -22,6 +22,8 @@ pub struct Features {
     pub filters: bool,
     /// UE addresses that the UP function gives.
     pub given: bool,
+    /// URRs with thresholds, quotas, periods, and reports of the first packet.
+    pub usage: bool,
 }
 
 impl Features {
@@ -30,6 +32,7 @@ impl Features {
         ipv6: true,
         filters: true,
         given: true,
+        usage: true,
     };
 }
 
@@ -38,6 +41,7 @@ pub const SERVED: Features = Features {
     ipv6: true,
     filters: true,
     given: true,
+    usage: true,
 };
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);

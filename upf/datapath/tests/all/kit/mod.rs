@@ -165,6 +165,11 @@ impl Kit {
     }
 
     pub fn apply(&mut self, shard: u32, ops: &[Op], end_markers: &[EndMarker]) -> Vec<Usage> {
+        self.transact(shard, ops, end_markers).usage.to_vec()
+    }
+
+    /// The transaction as it comes back.
+    pub fn transact(&mut self, shard: u32, ops: &[Op], end_markers: &[EndMarker]) -> Box<Txn> {
         self.next_txn += 1;
         let mut txn = Box::new(Txn::new(self.next_txn, ShardId((shard % SHARDS) as u16)));
         txn.ops.try_extend_from_slice(ops).unwrap();
@@ -179,7 +184,7 @@ impl Kit {
             .punted
             .remove(done.expect("the transaction comes back"))
         {
-            ToControl::Done(txn) => txn.usage.to_vec(),
+            ToControl::Done(txn) => txn,
             _ => unreachable!(),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod downlink_data;
 pub mod error_indication;
+pub mod usage;
 
 use crate::events::SessionEvent;
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
@@ -62,6 +63,9 @@ fn send<E: Effects>(
     match sent {
         Ok(_) => {
             error_indication::mark(sessions, name, Indicated::Due, Indicated::Sent);
+            if reasons.has(Reasons::USAGE) {
+                usage::sent(sessions, name);
+            }
             sessions.reports.sent(name);
         }
         Err(RequestError::Refused(_)) => sessions.reports.pause(name),
@@ -72,8 +76,11 @@ fn send<E: Effects>(
 /// The reasons that hold still: the CP function may have changed the rules meanwhile.
 fn still_due(sessions: &mut Sessions, name: SessionRef) -> Reasons {
     let due = sessions.reports.due(name).cloned().unwrap_or_default();
-    let rules = sessions.rules(name);
     let mut holds = Reasons::default();
+    if due.reasons.has(Reasons::USAGE) && usage::is_due(sessions, name) {
+        holds = holds.with(Reasons::USAGE);
+    }
+    let rules = sessions.rules(name);
     if due.reasons.has(Reasons::DOWNLINK_DATA) && downlink_data::is_due(rules, &due) {
         holds = holds.with(Reasons::DOWNLINK_DATA);
     }
@@ -92,19 +99,22 @@ fn write(
     w: &mut Writer<'_>,
 ) -> Result<(), Full> {
     let due = sessions.reports.due(name).cloned().unwrap_or_default();
-    let rules = sessions.rules(name);
     let told = [
         (Reasons::DOWNLINK_DATA, ReportType::DLDR),
+        (Reasons::USAGE, ReportType::USAR),
         (Reasons::ERROR_INDICATION, ReportType::ERIR),
     ];
     let told = told.into_iter().filter(|(reason, _)| reasons.has(*reason));
     let report_type = told.fold(ReportType::default(), |all, (_, kind)| all.union(kind));
     put(w, IeType::REPORT_TYPE, &report_type)?;
     if reasons.has(Reasons::DOWNLINK_DATA) {
-        downlink_data::write(rules, &due, w)?;
+        downlink_data::write(sessions.rules(name), &due, w)?;
+    }
+    if reasons.has(Reasons::USAGE) {
+        usage::write(sessions, name, w)?;
     }
     if reasons.has(Reasons::ERROR_INDICATION) {
-        error_indication::write(rules, w)?;
+        error_indication::write(sessions.rules(name), w)?;
     }
     Ok(())
 }
@@ -124,11 +134,13 @@ pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
     match cause {
         Some(cause) if cause.is_acceptance() => {
             error_indication::mark(sessions, name, Indicated::Sent, Indicated::Told);
+            usage::taken(sessions, name);
             sessions.reports.answered(association, name);
         }
         Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(sessions, at, association, name),
         cause => {
             error_indication::mark(sessions, name, Indicated::Sent, Indicated::No);
+            usage::taken(sessions, name);
             sessions.reports.answered(association, name);
             sessions.tell(SessionEvent::ReportFailed(association, cause));
         }
@@ -158,6 +170,7 @@ fn returned(
     not_before: Option<sluice_n4::Instant>,
 ) {
     error_indication::mark(sessions, name, Indicated::Sent, Indicated::Due);
+    usage::returned(sessions, name);
     sessions.reports.returned(association, name, not_before);
 }
 

@@ -3,12 +3,12 @@
 use super::form::*;
 use super::ue::RecordUe;
 use super::{Kinds, OctetReader};
-use crate::limits::ENDPOINTS;
+use crate::limits::{ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
     Action, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key, LocalTunnel,
-    Origin, Pdr, Qer, RemoteTunnel, UeMatch, Urr,
+    Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -18,7 +18,7 @@ use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::{
-    BitRate, Gate, GateStatus, MeasurementInformation, MeasurementMethod, ReportingTriggers,
+    BitRate, Gate, GateStatus, MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
 };
 
 /// Reads rules.
@@ -37,13 +37,32 @@ impl RuleDecoder {
     }
 
     pub fn urr(&self, eye: &mut OctetReader<'_>) -> Urr {
+        let id = UrrId(self.id(eye));
+        let method = MeasurementMethod(eye.u8());
+        let information = MeasurementInformation(eye.u16());
+        let word = eye.u32();
+        let meter = eye.u32();
+        let has = |bit| (word >> 24) as u8 & bit != 0;
         Urr {
-            id: UrrId(self.id(eye)),
-            method: MeasurementMethod(eye.u8()),
-            information: MeasurementInformation(eye.u16()),
-            triggers: ReportingTriggers(eye.u32()),
-            meter: eye.u32(),
+            id,
+            method,
+            information,
+            triggers: ReportingTriggers(word & 0x00ff_ffff),
+            meter,
+            threshold: has(URR_THRESHOLD).then(|| read_volume(eye)),
+            quota: has(URR_QUOTA).then(|| read_volume(eye)),
+            period_s: if has(URR_PERIOD) { eye.u32() } else { 0 },
+            cell: if has(URR_CELL) { eye.u32() } else { 0 },
+            renewed: Renewed::default(),
         }
+    }
+
+    pub fn cells(&self, eye: &mut OctetReader<'_>) -> ArrayVec<u32, SPARE_CELLS> {
+        let len = match self.kinds.has(Kinds::CELLS) {
+            true => usize::from(eye.u8()).min(SPARE_CELLS),
+            false => 0,
+        };
+        (0..len).map(|_| eye.u32()).collect()
     }
 
     pub fn endpoint(&self, eye: &mut OctetReader<'_>) -> Endpoint {
@@ -237,5 +256,15 @@ fn side(bits: u16) -> Side {
         1 => Side::Core,
         2 => Side::SgiLan,
         _ => Side::Control,
+    }
+}
+
+fn read_volume(eye: &mut OctetReader<'_>) -> Volume {
+    let bits = eye.u8();
+    let mut part = |bit| (bits & bit != 0).then(|| eye.u64());
+    Volume {
+        total: part(VOLUME_TOTAL),
+        uplink: part(VOLUME_UPLINK),
+        downlink: part(VOLUME_DOWNLINK),
     }
 }

@@ -6,7 +6,7 @@ use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, Urr};
 use sluice_datapath::session::rule::BucketRef;
-use sluice_wire::pfcp::value::Gate;
+use sluice_wire::pfcp::value::{Gate, Volume};
 
 /// Writes rules.
 pub struct RuleEncoder<'r> {
@@ -28,8 +28,31 @@ impl RuleEncoder<'_> {
         self.id(pen, urr.id.0);
         pen.u8(urr.method.0);
         pen.u16(urr.information.0);
-        pen.u32(urr.triggers.0);
+        // Triggers are of three octets; the fourth is for what follows.
+        let bits = bit8(URR_THRESHOLD, urr.threshold.is_some())
+            | bit8(URR_QUOTA, urr.quota.is_some())
+            | bit8(URR_PERIOD, urr.period_s != 0)
+            | bit8(URR_CELL, urr.cell != 0);
+        pen.u32(urr.triggers.0 & 0x00ff_ffff | u32::from(bits) << 24);
         pen.u32(urr.meter);
+        for volume in [urr.threshold, urr.quota].into_iter().flatten() {
+            write_volume(pen, volume);
+        }
+        for number in [urr.period_s, urr.cell] {
+            if number != 0 {
+                pen.u32(number);
+            }
+        }
+    }
+
+    pub fn cells(&self, pen: &mut OctetWriter<'_>) {
+        if self.kinds.has(Kinds::CELLS) {
+            pen.u8(self.rules.spare_cells.len() as u8);
+            self.rules
+                .spare_cells
+                .iter()
+                .for_each(|cell| pen.u32(*cell));
+        }
     }
 
     pub fn endpoint(&self, pen: &mut OctetWriter<'_>, endpoint: &Endpoint) {
@@ -217,4 +240,16 @@ fn bit(bit: u16, on: bool) -> u16 {
 
 fn bit8(bit: u8, on: bool) -> u8 {
     if on { bit } else { 0 }
+}
+
+fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {
+    let parts = [
+        (VOLUME_TOTAL, volume.total),
+        (VOLUME_UPLINK, volume.uplink),
+        (VOLUME_DOWNLINK, volume.downlink),
+    ];
+    let there = parts.iter().filter(|(_, octets)| octets.is_some());
+    pen.u8(there.fold(0, |bits, (bit, _)| bits | bit));
+    let octets = parts.into_iter().filter_map(|(_, octets)| octets);
+    octets.for_each(|octets| pen.u64(octets));
 }

@@ -7,7 +7,7 @@ use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
-pub const URR_MAX: usize = 4 + 1 + 2 + 4 + 4;
+pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8;
@@ -25,6 +25,17 @@ pub const NO_ENDPOINT: u8 = 0x7f;
 /// Bit of that number: a CHOOSE ID is the tunnel's last octet.
 pub const TUNNEL_CHOSEN: u8 = 0x80;
 const _: () = assert!(ENDPOINTS < NO_ENDPOINT as usize);
+
+/// Bits of a URR's octet.
+pub const URR_THRESHOLD: u8 = 1;
+pub const URR_QUOTA: u8 = 1 << 1;
+pub const URR_PERIOD: u8 = 1 << 2;
+pub const URR_CELL: u8 = 1 << 3;
+
+/// Bits of a volume's octet, which tell what follows.
+pub const VOLUME_TOTAL: u8 = 1;
+pub const VOLUME_UPLINK: u8 = 1 << 1;
+pub const VOLUME_DOWNLINK: u8 = 1 << 2;
 
 /// Bits of a PDR's word: two of the side, then these, then the lengths of its lists.
 pub const PDR_FILTER: u16 = 1 << 2;

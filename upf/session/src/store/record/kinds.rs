@@ -18,6 +18,8 @@ impl Kinds {
     pub const UE_IPV4: Self = Self(1 << 3);
     /// The UE's IPv6 prefix is known.
     pub const UE_PREFIX: Self = Self(1 << 4);
+    /// The usage record has cells for rules alone.
+    pub const CELLS: Self = Self(1 << 5);
 
     /// We gave one of them.
     pub const GIVEN: Self = Self(1 << 5);
@@ -31,6 +33,7 @@ impl Kinds {
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
             .with_if(Self::GIVEN, rules.ue.given != Given::default())
+            .with_if(Self::CELLS, !rules.spare_cells.is_empty())
     }
 
     fn with_if(self, other: Self, on: bool) -> Self {

@@ -1,8 +1,8 @@
 //! Session records: usage, user and rules in as few octets as they take, one behind the other, so
 //! that a session of the usual kind lies in three cache lines.
 //!
-//! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs,
-//! endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
+//! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs, cells of the usage
+//! record, endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
 mod decode;
@@ -12,7 +12,7 @@ mod kinds;
 mod octets;
 mod ue;
 
-use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, URRS};
+use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::store::user::User;
 use decode::RuleDecoder;
@@ -33,6 +33,8 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 2 * DIGITS_LEN
     + UE_MAX
     + URRS * form::URR_MAX
+    + 1
+    + 4 * SPARE_CELLS
     + ENDPOINTS * form::ENDPOINT_MAX
     + PDRS * form::PDR_MAX
     + FARS * form::FAR_MAX
@@ -62,6 +64,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     ue.write(pen);
     let writer = RuleEncoder { kinds, ue, rules };
     rules.urrs.iter().for_each(|urr| writer.urr(pen, urr));
+    writer.cells(pen);
     rules.endpoints.iter().for_each(|e| writer.endpoint(pen, e));
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
     rules.fars.iter().for_each(|far| writer.far(pen, far));
@@ -84,6 +87,8 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + chains
         + lists
         + rules.urrs.len() * form::URR_MAX
+        + 1
+        + 4 * rules.spare_cells.len()
         + rules.endpoints.len() * form::ENDPOINT_MIN
         + rules.pdrs.len() * form::PDR_MIN
         + rules.fars.len() * form::FAR_MAX
@@ -139,6 +144,7 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     rules.ue = ue.addresses;
     let reader = RuleDecoder { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
+    rules.spare_cells = reader.cells(eye);
     rules
         .endpoints
         .extend((0..endpoints).map(|_| reader.endpoint(eye)));
@@ -171,6 +177,7 @@ pub fn endpoints(record: &[u8]) -> (UeAddresses, impl Iterator<Item = Endpoint>)
     (0..urrs).for_each(|_| {
         reader.urr(&mut eye);
     });
+    reader.cells(&mut eye);
     let endpoints = (0..endpoints).map(move |_| reader.endpoint(&mut eye));
     (ue.addresses, endpoints)
 }

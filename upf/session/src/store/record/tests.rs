@@ -192,16 +192,37 @@ fn qer() -> impl Strategy<Value = Qer> {
         })
 }
 
+fn volume() -> impl Strategy<Value = Option<Volume>> {
+    let part = || prop::option::of(any::<u64>());
+    let volume = (part(), part(), part()).prop_map(|(total, uplink, downlink)| Volume {
+        total,
+        uplink,
+        downlink,
+    });
+    prop::option::of(volume)
+}
+
 fn urr() -> impl Strategy<Value = Urr> {
-    (id(), any::<u8>(), any::<u16>(), any::<u32>(), any::<u32>()).prop_map(
-        |(id, method, information, triggers, meter)| Urr {
+    let measured = (any::<u8>(), any::<u16>(), 0..1u32 << 24, any::<u32>());
+    let limits = (volume(), volume(), maybe_zero(), maybe_zero());
+    (id(), measured, limits).prop_map(
+        |(id, (method, information, triggers, meter), (threshold, quota, period_s, cell))| Urr {
             id: UrrId(id),
             method: MeasurementMethod(method),
             information: MeasurementInformation(information),
             triggers: ReportingTriggers(triggers),
             meter,
+            threshold,
+            quota,
+            period_s,
+            cell,
+            renewed: Renewed::default(),
         },
     )
+}
+
+fn maybe_zero() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), any::<u32>()]
 }
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
@@ -238,14 +259,16 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop::collection::vec(qer(), few.clone()),
         prop::collection::vec(urr(), few.clone()),
         prop::collection::vec(endpoint(), few),
+        prop::collection::vec(any::<u32>(), 0..=SPARE_CELLS),
     )
-        .prop_map(|(ue, pdrs, fars, qers, urrs, endpoints)| Rules {
+        .prop_map(|(ue, pdrs, fars, qers, urrs, endpoints, cells)| Rules {
             ue,
             pdrs: pdrs.into_iter().collect(),
             fars: fars.into_iter().collect(),
             qers: qers.into_iter().collect(),
             urrs: urrs.into_iter().collect(),
             endpoints: endpoints.into_iter().collect(),
+            spare_cells: cells.into_iter().collect(),
         })
 }
 

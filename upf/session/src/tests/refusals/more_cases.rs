@@ -180,10 +180,10 @@ pub const OTHER: &[Case] = &[
         urr_id(u32::MAX),
     ),
     Case(
-        "a report at the first packet",
+        "a report when a time quota is used up",
         |r| {
             r.create_urr.push(CreateUrr {
-                reporting_triggers: ReportingTriggers::START,
+                reporting_triggers: ReportingTriggers::TIMQU,
                 ..urr(9)
             })
         },
@@ -204,18 +204,19 @@ pub const OTHER: &[Case] = &[
         urr_id(9),
     ),
     Case(
-        "a quota",
+        "a FAR for packets beyond a quota",
         |r| {
             r.create_urr.push(CreateUrr {
                 volume_quota: Some(Volume {
                     total: Some(5),
                     ..Default::default()
                 }),
+                far_id_for_quota_action: Some(FarId(1)),
                 ..urr(3)
             });
         },
         RULE,
-        Some(IeType::VOLUME_QUOTA),
+        Some(IeType::FAR_ID),
         urr_id(3),
     ),
     Case(

@@ -355,7 +355,31 @@ impl Generator {
             id,
             counts_packets: self.rng.one_in(2),
             inactive: self.rng.one_in(8),
+            limits: (self.features.usage && !self.rng.one_in(3)).then(|| self.limits()),
         }
+    }
+
+    /// Amounts that a few packets reach, and some that none do.
+    fn limits(&mut self) -> UrrLimits {
+        UrrLimits {
+            threshold: self.rng.one_in(2).then(|| self.amounts()),
+            quota: self.rng.one_in(4).then(|| self.amounts()),
+            period_s: self.rng.one_in(3).then(|| self.rng.within(1, 12) as u32),
+            tells_threshold: !self.rng.one_in(4),
+            tells_quota: !self.rng.one_in(4),
+            tells_start: self.rng.one_in(4),
+            tells_period: !self.rng.one_in(3),
+        }
+    }
+
+    fn amounts(&mut self) -> [Option<u64>; 3] {
+        // One must be there.
+        let always = self.rng.below(3);
+        [0, 1, 2].map(|part| {
+            let is_there = part == always || self.rng.one_in(3);
+            let octets = self.rng.pick(&[0, 1, 64, 100, 1_000, 3_000, 20_000]);
+            is_there.then(|| octets + self.rng.below(40))
+        })
     }
 
     pub(super) fn f_teid(&mut self, address: Ipv4Addr) -> TeidSpec {

@@ -1,0 +1,334 @@
+//! Usage record of a session: how many octets its URRs still wait for, and what they granted to its rules.
+
+use crate::forward::pdr::At;
+use crate::ids::{EntryId, RecordId};
+use crate::limits::RECORD_RULES;
+use sluice_mem::zeroable_struct;
+
+/// A number of octets that nobody waits for. What is granted is taken off it as well, so it is far from
+/// either end.
+pub const NEVER: i64 = i64::MAX / 2;
+
+/// Where uplink, downlink and the sum of both stand in [`Rests`].
+pub const UPLINK: usize = 0;
+/// The downlink.
+pub const DOWNLINK: usize = 1;
+/// Both together.
+pub const TOTAL: usize = 2;
+
+/// Octets until something happens: uplink, downlink, both together; what rules were granted is gone from
+/// them.
+pub type Rests = [i64; 3];
+
+zeroable_struct! {
+    /// What is to be told of a URR, and what it waits for, as bits.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    #[repr(C)]
+    pub struct UrrState {
+        bits: u8,
+    }
+}
+
+impl UrrState {
+    /// To be told: the threshold is reached.
+    pub const THRESHOLD: Self = Self { bits: 1 };
+    /// To be told: the quota is used up.
+    pub const QUOTA: Self = Self { bits: 1 << 1 };
+    /// To be told: the first packet came.
+    pub const STARTED: Self = Self { bits: 1 << 2 };
+    /// It waits for the first packet.
+    pub const AWAITS_START: Self = Self { bits: 1 << 3 };
+    /// In the first cell: the control core was told that there is something to be told.
+    pub const RUNG: Self = Self { bits: 1 << 4 };
+    /// That the quota of uplink, downlink or both is used up was told, or is about to be.
+    pub const USED_UP: [Self; 3] = [
+        Self { bits: 1 << 5 },
+        Self { bits: 1 << 6 },
+        Self { bits: 1 << 7 },
+    ];
+    /// All that is to be told.
+    pub const MARKS: Self = Self { bits: 0b111 };
+
+    /// Both.
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            bits: self.bits | other.bits,
+        }
+    }
+
+    /// This without the other.
+    pub const fn without(self, other: Self) -> Self {
+        Self {
+            bits: self.bits & !other.bits,
+        }
+    }
+
+    /// What both have.
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            bits: self.bits & other.bits,
+        }
+    }
+
+    /// True if some bit of `other` is set.
+    pub const fn has_any(self, other: Self) -> bool {
+        self.bits & other.bits != 0
+    }
+}
+
+zeroable_struct! {
+    /// A rule that URRs watch, and its direction; 0 is none.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    #[repr(C)]
+    pub struct WatchedRule {
+        raw: u32,
+    }
+}
+
+impl WatchedRule {
+    /// No rule.
+    pub const NONE: Self = Self { raw: 0 };
+    const IN_BLOCK: u32 = 1 << 31;
+    const IS_UPLINK: u32 = 1 << 30;
+    const IS_ENTRY: u32 = 1 << 29;
+    const PLACE: u32 = Self::IS_ENTRY - 1;
+
+    /// The rule of an entry, or none if its number is too high.
+    pub const fn of_entry(entry: EntryId, uplink: bool) -> Option<Self> {
+        Self::at(entry.0, Self::IS_ENTRY, uplink)
+    }
+
+    /// A rule in a block, or none if its number is too high.
+    pub fn in_block(at: At, uplink: bool) -> Option<Self> {
+        Self::at(at.number(), Self::IN_BLOCK, uplink)
+    }
+
+    const fn at(place: u32, kind: u32, uplink: bool) -> Option<Self> {
+        if place > Self::PLACE {
+            return None;
+        }
+        let direction = if uplink { Self::IS_UPLINK } else { 0 };
+        Some(Self {
+            raw: place | kind | direction,
+        })
+    }
+
+    /// The entry, if it is one's own rule.
+    pub fn entry(self) -> Option<EntryId> {
+        (self.raw & Self::IS_ENTRY != 0).then_some(EntryId(self.raw & Self::PLACE))
+    }
+
+    /// The place in a block, if it stands in one.
+    pub fn block(self) -> Option<At> {
+        let place = self.raw & Self::PLACE;
+        let in_block = self.raw & Self::IN_BLOCK != 0;
+        in_block.then(|| At::from_number(place)).flatten()
+    }
+
+    /// Where its direction stands in [`Rests`].
+    pub const fn direction(self) -> usize {
+        if self.raw & Self::IS_UPLINK != 0 {
+            UPLINK
+        } else {
+            DOWNLINK
+        }
+    }
+
+    /// True if it is this rule, whatever its direction.
+    pub const fn is_at(self, other: Self) -> bool {
+        self.raw & !Self::IS_UPLINK == other.raw & !Self::IS_UPLINK
+    }
+}
+
+zeroable_struct! {
+    /// A rule with what it was granted.
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+    #[repr(C)]
+    pub struct Watched {
+        /// The rule.
+        pub rule: WatchedRule,
+        /// The URRs that count it, a bit for each cell.
+        pub urrs: u32,
+        /// Octets granted since the last take; what has left of it is that less what the rule's counter has
+        /// left.
+        pub granted: i64,
+    }
+}
+
+zeroable_struct! {
+    /// A cell of a usage record: one URR, and some of the rules. A session has as many as it takes.
+    #[derive(Clone, Copy, Debug)]
+    #[repr(C, align(64))]
+    pub struct UsageRecord {
+        /// The next cell; 0 is none.
+        pub next: RecordId,
+        /// What is to be told of the URR, and what it waits for.
+        pub state: UrrState,
+        _spare: [u8; 3],
+        /// Octets until the threshold is reached.
+        pub threshold: Rests,
+        /// Octets until the quota is used up.
+        pub quota: Rests,
+        /// When the first packet since the last take left, monotonic, in nanoseconds; 0 is none.
+        pub first_ns: u64,
+        /// Rules that the session's URRs watch.
+        pub rules: [Watched; RECORD_RULES],
+        _pad: [u64; 2],
+    }
+}
+
+const _: () = assert!(size_of::<UsageRecord>() == 128);
+
+impl Default for UsageRecord {
+    /// Waits for nothing.
+    fn default() -> Self {
+        Self {
+            next: RecordId(0),
+            state: UrrState::default(),
+            _spare: [0; 3],
+            threshold: [NEVER; 3],
+            quota: [NEVER; 3],
+            first_ns: 0,
+            rules: [Watched::default(); RECORD_RULES],
+            _pad: [0; 2],
+        }
+    }
+}
+
+impl UsageRecord {
+    /// Takes octets off all that waits for octets of a direction, or gives them back.
+    pub fn grant(&mut self, direction: usize, bytes: i64) {
+        for rests in [&mut self.threshold, &mut self.quota] {
+            for at in [direction, TOTAL] {
+                rests[at] = rests[at].saturating_sub(bytes);
+            }
+        }
+    }
+
+    /// How many octets of a direction can be granted before something happens. A threshold that was reached
+    /// waits for the next measurement.
+    pub fn rest(&self, direction: usize) -> i64 {
+        let quota = self.quota[direction].min(self.quota[TOTAL]);
+        let threshold = self.threshold[direction].min(self.threshold[TOTAL]);
+        match self.state.has_any(UrrState::THRESHOLD) {
+            true => quota,
+            false => quota.min(threshold),
+        }
+    }
+
+    /// True if a quota of the direction is used up, or of both together.
+    pub fn is_used_up(&self, direction: usize) -> bool {
+        self.quota[direction] <= 0 || self.quota[TOTAL] <= 0
+    }
+
+    /// Notes what has been reached, where nothing is granted any more.
+    pub fn judge(&mut self) {
+        self.judge_quota();
+        if self.threshold.iter().any(|rest| *rest <= 0) {
+            self.state = self.state.with(UrrState::THRESHOLD);
+        }
+    }
+
+    /// The same of the quota alone.
+    pub fn judge_quota(&mut self) {
+        for (rest, used_up) in self.quota.iter().zip(UrrState::USED_UP) {
+            if *rest <= 0 && !self.state.has_any(used_up) {
+                self.state = self.state.with(UrrState::QUOTA).with(used_up);
+            }
+        }
+    }
+}
+
+/// What a cell becomes with a transaction, which has taken the usage of all its session's rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordImage {
+    /// The next cell; 0 is none.
+    pub next: RecordId,
+    /// Octets until the threshold is reached.
+    pub threshold: Rests,
+    /// When they begin anew.
+    pub restart: Restart,
+    /// A new quota, or none: then the old one goes on.
+    pub quota: Option<Rests>,
+    /// Whether it waits for the first packet; none: as before.
+    pub awaits_start: Option<bool>,
+    /// Rules with the URRs that count them.
+    pub rules: [(WatchedRule, u32); RECORD_RULES],
+}
+
+impl RecordImage {
+    /// Nobody's cell.
+    pub const VACANT: Self = Self {
+        next: RecordId(0),
+        threshold: [0; 3],
+        restart: Restart::Vacate,
+        quota: None,
+        awaits_start: None,
+        rules: [(WatchedRule::NONE, 0); RECORD_RULES],
+    };
+}
+
+/// When a threshold begins anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Restart {
+    /// Now: the measurement is told, or the threshold is another.
+    Now,
+    /// Only if one of these is to be told: the measurement is told then.
+    IfMarked(UrrState),
+    /// The cell is nobody's from now on.
+    Vacate,
+}
+
+/// What a transaction brings back of a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Marks {
+    /// What is to be told.
+    pub state: UrrState,
+    /// When the first packet since the last take left, monotonic, in nanoseconds; 0 is none.
+    pub first_ns: u64,
+}
+
+impl UsageRecord {
+    /// Becomes what the image says; gives what was to be told.
+    pub fn become_image(&mut self, image: &RecordImage) -> Marks {
+        let marks = Marks {
+            state: self.state.and(UrrState::MARKS),
+            first_ns: self.first_ns,
+        };
+        if image.restart == Restart::Vacate {
+            *self = Self {
+                threshold: [0; 3],
+                quota: [0; 3],
+                ..Self::default()
+            };
+            return marks;
+        }
+        let restarts = match image.restart {
+            Restart::IfMarked(told) => marks.state.has_any(told),
+            Restart::Now | Restart::Vacate => true,
+        };
+        if restarts {
+            self.threshold = image.threshold;
+        }
+        self.state = self.state.without(UrrState::MARKS.with(UrrState::RUNG));
+        if let Some(quota) = image.quota {
+            self.quota = quota;
+            let [uplink, downlink, both] = UrrState::USED_UP;
+            self.state = self.state.without(uplink.with(downlink).with(both));
+        }
+        if let Some(awaits) = image.awaits_start {
+            self.state = match awaits {
+                true => self.state.with(UrrState::AWAITS_START),
+                false => self.state.without(UrrState::AWAITS_START),
+            };
+        }
+        self.first_ns = 0;
+        self.next = image.next;
+        self.rules = image.rules.map(|(rule, urrs)| Watched {
+            rule,
+            urrs,
+            granted: 0,
+        });
+        marks
+    }
+}

@@ -1,0 +1,367 @@
+//! Grants: what happens at an amount of octets happens with exactly the packet that reaches it, for rules
+//! of entries and of blocks, while the shard moves.
+
+use crate::kit::*;
+use sluice_datapath::bells::BellCause;
+use sluice_datapath::drop::DropReason;
+use sluice_datapath::forward::pdr::At;
+use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId, RecordId, WorkerId};
+use sluice_datapath::limits::{RECORD_RULES, SHARDS};
+use sluice_datapath::message::ToControl;
+use sluice_datapath::session::rule::{Body, Flags, Head, Rule};
+use sluice_datapath::session::txn::{Op, Txn};
+use sluice_datapath::session::usage_record::{
+    Marks, NEVER, RecordImage, Restart, Rests, UrrState, WatchedRule,
+};
+use sluice_mem::shard::ShardId;
+use sluice_port_sim::SimPortConfig;
+
+/// One URR as anybody would count it.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    threshold: Rests,
+    quota: Rests,
+    measured: [i64; 2],
+    granted: [i64; 2],
+    awaits_start: bool,
+    marks: UrrState,
+}
+
+fn reached(limits: &Rests, used: [i64; 2]) -> bool {
+    used_up(limits, used).contains(&true)
+}
+
+fn used_up(limits: &Rests, [uplink, downlink]: [i64; 2]) -> [bool; 3] {
+    let used = [uplink, downlink, uplink + downlink];
+    core::array::from_fn(|at| used[at] >= limits[at])
+}
+
+impl Model {
+    fn may_pass(&self, direction: usize) -> bool {
+        let [uplink, downlink] = self.granted;
+        let is_below = |at: usize, used: i64| used < self.quota[at];
+        is_below(direction, self.granted[direction]) && is_below(2, uplink + downlink)
+    }
+
+    fn count(&mut self, direction: usize, bytes: i64) {
+        let were_out = used_up(&self.quota, self.granted);
+        self.measured[direction] += bytes;
+        self.granted[direction] += bytes;
+        if core::mem::take(&mut self.awaits_start) {
+            self.marks = self.marks.with(UrrState::STARTED);
+        }
+        if reached(&self.threshold, self.measured) {
+            self.marks = self.marks.with(UrrState::THRESHOLD);
+        }
+        if used_up(&self.quota, self.granted) != were_out {
+            self.marks = self.marks.with(UrrState::QUOTA);
+        }
+    }
+}
+
+/// Numbers as they come.
+struct Lots(u64);
+
+impl Lots {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % n
+    }
+
+    /// Some of the three amounts, from a few octets to a megabyte.
+    fn limits(&mut self) -> Rests {
+        let top = [2_000, 20_000, 200_000, 2_000_000][self.below(4) as usize];
+        core::array::from_fn(|_| match self.below(3) {
+            0 => NEVER,
+            _ => self.below(top) as i64 + 1,
+        })
+    }
+}
+
+struct Watch {
+    kit: Kit,
+    s: Session,
+    in_blocks: bool,
+    block: u32,
+    cells: [RecordId; 2],
+    models: [Model; 2],
+}
+
+impl Watch {
+    /// Two URRs that count both directions, whose rules stand in entries or in a block.
+    fn new(in_blocks: bool, lots: &mut Lots) -> Self {
+        let queues = |name: &str| SimPortConfig {
+            rx_queues: 2,
+            tx_queues: 2,
+            ..SimPortConfig::named(name)
+        };
+        let mut kit = Kit::with_queues(2, queues("n3"), queues("n6"));
+        let s = kit.default_session();
+        let cells = [0, 1].map(|round| RecordId(round * SHARDS + s.ul));
+        let block = s.ul;
+        let models = [(); 2].map(|()| Model {
+            threshold: lots.limits(),
+            quota: [NEVER; 3],
+            measured: [0; 2],
+            granted: [0; 2],
+            awaits_start: lots.below(2) == 0,
+            marks: UrrState::default(),
+        });
+        let mut watch = Self {
+            kit,
+            s,
+            in_blocks,
+            block,
+            cells,
+            models,
+        };
+        watch.install();
+        watch
+    }
+
+    fn rules(&self) -> [WatchedRule; 2] {
+        match self.in_blocks {
+            false => [
+                WatchedRule::of_entry(EntryId(self.s.ul), true).unwrap(),
+                WatchedRule::of_entry(EntryId(self.s.dl), false).unwrap(),
+            ],
+            true => [(0, true), (1, false)].map(|(at, uplink)| {
+                let at = At::new(BlockId(self.block + at * SHARDS), 0).unwrap();
+                WatchedRule::in_block(at, uplink).unwrap()
+            }),
+        }
+    }
+
+    fn install(&mut self) {
+        let Session { teid, ul, dl } = self.s;
+        let (mut up, mut down) = (uplink(teid), downlink());
+        let mut ops = Vec::new();
+        match self.in_blocks {
+            false => {
+                let local = down.local();
+                up.body.usage = up.body.usage.awaiting_grants();
+                down.body.usage = down.body.usage.awaiting_grants();
+                assert_eq!(down.local(), local);
+                let record = self.cells[0];
+                for entry in [ul, dl].map(EntryId) {
+                    ops.push(Op::RecordOf { entry, record });
+                }
+            }
+            true => {
+                let heads = [
+                    (up.head, Body::to_egress(EgressId(0))),
+                    (down.head, Body::to_peer(PeerId(0))),
+                ];
+                for (at, (head, mut body)) in (0..).zip(heads) {
+                    let block = BlockId(self.block + at * SHARDS);
+                    body.usage = body.usage.awaiting_grants();
+                    let image = Rule {
+                        record: self.cells[0],
+                        ..Rule::new(head, Default::default(), Default::default(), body)
+                    };
+                    ops.push(Op::Rule {
+                        block,
+                        at: 0,
+                        image,
+                    });
+                    ops.push(Op::Chain {
+                        block,
+                        next: BlockId(0),
+                        rules_len: 1,
+                    });
+                }
+                let chained = |head: Head, at: u32| Head {
+                    flags: head.flags.with(Flags::EXTENDED),
+                    teid: self.block + at * SHARDS,
+                    ..head
+                };
+                (up.head, down.head) = (chained(up.head, 0), chained(down.head, 1));
+            }
+        }
+        ops.extend([set(ul, up), set(dl, down)]);
+        ops.extend(self.images(|_| Restart::Now, true));
+        self.kit.apply(ul, &ops, &[]);
+    }
+
+    fn images(&self, restart: impl Fn(usize) -> Restart, is_new: bool) -> Vec<Op> {
+        let image = |urr: usize| {
+            let mut rules = [(WatchedRule::NONE, 0); RECORD_RULES];
+            // A rule in each cell; both URRs count both.
+            rules[urr] = (self.rules()[urr], 0b11);
+            RecordImage {
+                next: [self.cells[1], RecordId(0)][urr],
+                threshold: self.models[urr].threshold,
+                restart: restart(urr),
+                quota: is_new.then_some(self.models[urr].quota),
+                awaits_start: is_new.then_some(self.models[urr].awaits_start),
+                rules,
+            }
+        };
+        let all = [0, 1].map(|urr| Op::Record {
+            at: self.cells[urr],
+            image: image(urr),
+        });
+        all.to_vec()
+    }
+
+    fn send(&mut self, uplink: bool, payload_len: usize) {
+        let bytes = (payload_len + 28) as i64;
+        let payload = vec![0x5a; payload_len];
+        let direction = usize::from(!uplink);
+        let passes = self.models.iter().all(|urr| urr.may_pass(direction));
+        let before = self.kit.dropped(DropReason::QuotaExhausted);
+        match uplink {
+            true => {
+                let inner = udp_packet(UE, SERVER, (1, 2), &payload);
+                self.kit.gnb_sends(self.s.teid.get(), &inner);
+            }
+            false => self.kit.dn_sends(&udp_packet(SERVER, UE, (1, 2), &payload)),
+        }
+        let dropped = self.kit.dropped(DropReason::QuotaExhausted) - before;
+        let left = output(&self.kit.n3).len() + output(&self.kit.n6).len();
+        assert_eq!((left, dropped), if passes { (1, 0) } else { (0, 1) });
+        let was_silent = self.are_silent();
+        if passes {
+            self.models
+                .iter_mut()
+                .for_each(|urr| urr.count(direction, bytes));
+        }
+        let is_bell =
+            |m: &ToControl<_>| matches!(m, ToControl::Bell(bell) if bell.cause == BellCause::Usage);
+        let bells = self.kit.punted.iter().filter(|m| is_bell(m)).count();
+        self.kit.punted.retain(|m| !is_bell(m));
+        let expected = usize::from(was_silent && !self.are_silent());
+        assert_eq!(
+            bells, expected,
+            "{:?} after {bytes} of {direction}, silent {was_silent}",
+            self.models
+        );
+    }
+
+    fn are_silent(&self) -> bool {
+        self.models
+            .iter()
+            .all(|urr| urr.marks == UrrState::default())
+    }
+
+    fn take_all(&self) -> Vec<Op> {
+        let [ul, dl] = [self.s.ul, self.s.dl].map(EntryId);
+        let of_block = |at: u32| Op::TakeRule {
+            block: BlockId(self.block + at * SHARDS),
+            at: 0,
+        };
+        match self.in_blocks {
+            false => vec![Op::TakeEntry { at: ul }, Op::TakeEntry { at: dl }],
+            true => vec![of_block(0), of_block(1)],
+        }
+    }
+
+    /// Each direction's usage is its own rule's, whatever was granted to whom.
+    fn check_totals(&mut self, expected: [u64; 2]) {
+        let mut ops = self.take_all();
+        ops.extend(self.images(|_| Restart::Now, false));
+        let txn = self.kit.transact(self.s.ul, &ops, &[]);
+        let bytes: Vec<u64> = txn.usage.iter().map(|usage| usage.bytes).collect();
+        assert_eq!(bytes, expected);
+        self.check(&txn, |_| Restart::Now);
+    }
+
+    /// Takes all usage; URRs that have something to tell begin anew.
+    fn take(&mut self, restart: impl Fn(usize) -> Restart + Copy) {
+        let mut ops = self.take_all();
+        ops.extend(self.images(restart, false));
+        let txn = self.kit.transact(self.s.ul, &ops, &[]);
+        self.check(&txn, restart);
+    }
+
+    fn check(&mut self, txn: &Txn, restart: impl Fn(usize) -> Restart) {
+        for (urr, (model, marks)) in self.models.iter_mut().zip(&txn.marks).enumerate() {
+            let Marks { state, first_ns } = *marks;
+            assert_eq!(state, model.marks);
+            if model.marks != UrrState::default() || restart(urr) == Restart::Now {
+                model.measured = [0; 2];
+            }
+            model.marks = UrrState::default();
+            let used: u64 = txn.usage.iter().map(|usage| usage.packets).sum();
+            assert_eq!(first_ns != 0, used > 0);
+        }
+    }
+}
+
+fn with_any_limits(in_blocks: bool, seed: u64) {
+    let mut lots = Lots(seed);
+    let mut watch = Watch::new(in_blocks, &mut lots);
+    let mut unreported = [0u64; 2];
+    let (mut stopped, mut told) = (0, 0);
+    for step in 0..3_000 {
+        match lots.below(40) {
+            0 => {
+                let restart = |_| Restart::IfMarked(UrrState::MARKS);
+                told += u32::from(!watch.are_silent());
+                watch.take(restart);
+                unreported = [0; 2];
+            }
+            1 if lots.below(4) == 0 => {
+                // A new quota for both.
+                watch.take(|_| Restart::IfMarked(UrrState::MARKS));
+                unreported = [0; 2];
+                for urr in 0..2 {
+                    watch.models[urr].quota = lots.limits();
+                    watch.models[urr].granted = [0; 2];
+                    watch.models[urr].awaits_start = lots.below(2) == 0;
+                }
+                let ops = [Op::TakeEntry {
+                    at: EntryId(watch.s.ul),
+                }];
+                let ops = [
+                    &ops[..],
+                    &watch.images(|_| Restart::IfMarked(UrrState::MARKS), true),
+                ]
+                .concat();
+                watch.kit.apply(watch.s.ul, &ops, &[]);
+            }
+            2 => {
+                let to = WorkerId(lots.below(2) as u8);
+                let shard = ShardId((watch.s.ul % SHARDS) as u16);
+                assert!(watch.kit.control.move_shard(shard, to));
+                watch.kit.settle();
+                watch
+                    .kit
+                    .punted
+                    .retain(|m| !matches!(m, ToControl::Moved(_)));
+            }
+            _ => {
+                let uplink = lots.below(2) == 0;
+                let len = [4, 100, 900, 1300][lots.below(4) as usize];
+                let may = watch
+                    .models
+                    .iter()
+                    .all(|urr| urr.may_pass(usize::from(!uplink)));
+                stopped += u32::from(!may);
+                watch.send(uplink, len);
+                if may {
+                    unreported[usize::from(!uplink)] += len as u64 + 28;
+                }
+            }
+        }
+        if step % 500 == 499 {
+            watch.check_totals(core::mem::take(&mut unreported));
+        }
+    }
+    assert!(told > 3, "{told} times something was told");
+    assert!(stopped > 0, "no quota was used up");
+    watch.kit.close();
+}
+
+#[test]
+fn rules_of_entries_stop_and_tell_with_the_packet_that_reaches_it() {
+    (1..=8).for_each(|seed| with_any_limits(false, seed));
+}
+
+#[test]
+fn rules_of_blocks_stop_and_tell_with_the_packet_that_reaches_it() {
+    (1..=8).for_each(|seed| with_any_limits(true, seed));
+}

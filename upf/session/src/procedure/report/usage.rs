@@ -1,0 +1,84 @@
+//! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
+//! URRs, where it is merged with what follows; what is under way is kept until it is answered.
+
+use crate::meter::{Meter, SentMeasurement};
+use crate::procedure::put;
+use crate::sessions::Sessions;
+use crate::store::SessionRef;
+use core::num::NonZeroU32;
+use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::{Full, IeType, Writer};
+
+/// True if some URR of the session has something to report.
+pub fn is_due(sessions: &Sessions, name: SessionRef) -> bool {
+    due(sessions, name).next().is_some()
+}
+
+/// The meters of URRs with something to report.
+fn due(sessions: &Sessions, name: SessionRef) -> impl Iterator<Item = u32> {
+    let meters = &sessions.resources.meters;
+    let is_due = |at: &u32| {
+        meters
+            .get(*at)
+            .is_some_and(|m| m.due != UsageReportTrigger::NONE)
+    };
+    sessions.store.meters_of(name).filter(is_due)
+}
+
+/// A Usage Report of each of them.
+pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Result<(), Full> {
+    for meter in due(sessions, name).filter_map(|at| sessions.resources.meters.get(at)) {
+        let ie = IeType::USAGE_REPORT_IN_SESSION_REPORT_REQUEST;
+        put(w, ie, &meter.due_report())?;
+    }
+    Ok(())
+}
+
+/// The reports are on their way.
+pub fn sent(sessions: &mut Sessions, name: SessionRef) {
+    let Sessions {
+        store, resources, ..
+    } = sessions;
+    for at in store.meters_of(name) {
+        let Some(meter) = resources.meters.get_mut(at) else {
+            continue;
+        };
+        if meter.due != UsageReportTrigger::NONE {
+            // There are as many places as requests may be under way with URRs each.
+            let kept = resources.sent.insert(meter.report_left());
+            meter.sent = kept.and_then(|place| NonZeroU32::new(place + 1));
+        }
+    }
+}
+
+/// The reports were answered.
+pub fn taken(sessions: &mut Sessions, name: SessionRef) {
+    each_sent(sessions, name, |_, _| {});
+}
+
+/// The reports were not answered: what they told is due again.
+pub fn returned(sessions: &mut Sessions, name: SessionRef) {
+    each_sent(sessions, name, |meter, sent| meter.report_returned(sent));
+}
+
+fn each_sent(
+    sessions: &mut Sessions,
+    name: SessionRef,
+    ended: impl Fn(&mut Meter, &SentMeasurement),
+) {
+    let Sessions {
+        store, resources, ..
+    } = sessions;
+    for at in store.meters_of(name) {
+        let Some(meter) = resources.meters.get_mut(at) else {
+            continue;
+        };
+        if let Some(place) = meter.sent.take() {
+            let place = place.get() - 1;
+            if let Some(sent) = resources.sent.get(place) {
+                ended(meter, sent);
+            }
+            resources.sent.remove(place);
+        }
+    }
+}
