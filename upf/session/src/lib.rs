@@ -43,7 +43,7 @@
 //!   stands in the session's QER of free5GC and means no flow.
 //! - A QER Correlation ID is refused. It is for Sxb, where PDN connections of one UE share an
 //!   APN-AMBR; without that each of them would be given the whole rate.
-//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
+//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means, `Config::shaped_rates` which rates are shaped.
 //! - A volume threshold that Update URR brings counts from that message on. A quota goes on over reports until a
 //!   message brings a new one; one that is used up stops packets whether or not a report was asked for.
 //! - START is reported once: with the first packet since the URR, or its trigger, came.
@@ -97,7 +97,7 @@ mod timers;
 mod trace_target;
 mod usage;
 
-pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, Unserved};
+pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, ShapedRates, Unserved};
 pub use conformance::UP_FUNCTION_FEATURES;
 pub use events::SessionEvent;
 pub use function::UpFunction;

@@ -3,6 +3,7 @@
 
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
+use crate::forward::qer;
 use crate::forward::slow_reason::SlowReason;
 use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
@@ -35,10 +36,7 @@ impl<I: PortIo> Path<'_, I> {
         }
         let is_tunnel = meta.arrival == Arrival::Tunnel;
         let other_qfi = flags.has(Flags::MATCH_QFI) && entry.head.qfi_match != meta.qfi;
-        let forwards = flags.agree([
-            Flags::FORWARD.with(Flags::GATE_CLOSED).with(Flags::HOLD),
-            Flags::FORWARD,
-        ]);
+        let forwards = flags.agree([Flags::FORWARD.with(Flags::GATE_CLOSED), Flags::FORWARD]);
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }
@@ -74,8 +72,7 @@ impl<I: PortIo> Path<'_, I> {
         match adjacency {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
-            Some(_) if !entry.body.usage.has_room(meta.inner_len.into()) => SlowReason::Grant,
-            Some(_) => SlowReason::Other,
+            Some(_) => self.at_the_end(entry, meta.inner_len.into()),
         }
     }
 
@@ -114,8 +111,19 @@ impl<I: PortIo> Path<'_, I> {
         match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
             None => SlowReason::NextHop,
             Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
-            Some(_) if !entry.body.usage.has_room(ip.total_len() as u32) => SlowReason::Grant,
-            Some(_) => SlowReason::Other,
+            Some(_) => self.at_the_end(entry, ip.total_len() as u32),
+        }
+    }
+
+    /// Of a packet of this length that neither its headers nor its way keep from the fast path.
+    fn at_the_end(&self, entry: &SessionEntry, len: u32) -> SlowReason {
+        if !entry.body.usage.has_room(len) {
+            return SlowReason::Grant;
+        }
+        let fits = qer::rates(&entry.body, self.now_ns, len, self.burst).is_some();
+        match fits && !entry.head.flags.has(Flags::HOLD) {
+            true => SlowReason::Other,
+            false => SlowReason::Shaped,
         }
     }
 }

@@ -44,6 +44,8 @@ reasons! {
     Size = "size",
     /// Its rule has used up the octets that a URR granted: a threshold, a quota or the first packet is near.
     Grant = "grant",
+    /// It exceeds a shaped bit rate, or packets of its session wait for theirs.
+    Shaped = "shaped",
     /// Nothing of that: no room in front of the packet.
     Other = "other",
 }

@@ -5,7 +5,7 @@ use crate::compile::image::{
     BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use crate::compile::{Member, rate_kbps};
-use crate::config::MbrZero;
+use crate::config::{MbrZero, ShapedRates};
 use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules, Urr};
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::{BlockId, EgressId, RecordId};
@@ -22,9 +22,10 @@ pub struct TooLarge;
 
 impl Image {
     /// An empty one.
-    pub fn new(mbr_zero: MbrZero) -> Self {
+    pub fn new(mbr_zero: MbrZero, shaped_rates: ShapedRates) -> Self {
         Self {
             mbr_zero,
+            shaped_rates,
             ..Self::default()
         }
     }
@@ -123,7 +124,7 @@ impl Image {
             for uplink in [true, false] {
                 let at = qer.buckets[usize::from(!uplink)];
                 if at != BucketRef::NONE {
-                    let rate = rate(qer, uplink);
+                    let rate = self.rate(qer, uplink);
                     let of = limiter(qer, uplink);
                     let bucket = BucketImage { at, rate, of };
                     self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
@@ -208,7 +209,7 @@ impl Image {
         image.entry.head = self.head(rules, member, image.entry.head.flags);
         image.entry.body = body(rules, pdr);
         image.entry = image.entry.at_local(local);
-        let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
+        let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| self.rate(q, uplink)));
         (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
         image.credit = Some(credit(rules, pdr));
         image.is_rewritten = is_rewritten(rules, pdr);
@@ -355,6 +356,16 @@ impl Image {
         .notifying(notifying(rules, pdr).is_some())
     }
 
+    fn rate(&self, qer: &Qer, uplink: bool) -> Rate {
+        let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
+        let rate = Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED);
+        match self.shaped_rates {
+            ShapedRates::All => rate.shaped(),
+            ShapedRates::SessionAmbr if !qer.is_of_gbr_flow() => rate.shaped(),
+            ShapedRates::SessionAmbr | ShapedRates::Nothing => rate,
+        }
+    }
+
     /// A gate that is closed, or a rate at which nothing passes.
     fn is_closed(&self, qer: &Qer, uplink: bool) -> bool {
         let gate = if uplink {
@@ -444,11 +455,6 @@ fn limiter(qer: &Qer, uplink: bool) -> Limiter {
         uplink,
         is_new: qer.is_new,
     }
-}
-
-fn rate(qer: &Qer, uplink: bool) -> Rate {
-    let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
-    Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED)
 }
 
 /// By which a session's usage record is known.

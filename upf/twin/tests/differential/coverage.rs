@@ -99,6 +99,7 @@ const OF_GIVEN: [&str; 4] = [
     "drawn: prefix of our choice",
     "drawn: both of our choice",
 ];
+const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
 const OF_USAGE: [&str; 5] = [
     "quota_exhausted",
@@ -125,7 +126,7 @@ pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
 const ENOUGH: u64 = 10_000;
 
 /// What a run has missed, if it was long enough to meet all.
-pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static str> {
+pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> Vec<&'static str> {
     if cases < ENOUGH {
         return Vec::new();
     }
@@ -141,6 +142,9 @@ pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static s
     }
     if features.usage {
         all.extend(OF_USAGE);
+    }
+    if shapes {
+        all.extend(OF_SHAPING);
     }
     all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
     all
