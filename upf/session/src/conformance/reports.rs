@@ -11,8 +11,8 @@ ie_tables! {
         DOWNLINK_DATA_REPORT sent "the first packet of each QoS flow, until the FAR is updated" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         USAGE_REPORT_IN_SESSION_REPORT_REQUEST sent "ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         ERROR_INDICATION_REPORT sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
-        LOAD_CONTROL_INFORMATION unsent "";
-        OVERLOAD_CONTROL_INFORMATION unsent "";
+        LOAD_CONTROL_INFORMATION unsent "it stands in responses";
+        OVERLOAD_CONTROL_INFORMATION unsent "it stands in responses";
         ADDITIONAL_USAGE_REPORTS_INFORMATION unsent "";
         PFCPSRREQ_FLAGS sent "PSDBU: the session has ended here" an_announced_release_brings_the_last_usage_of_each_session;
         F_SEID unsent "SSET is not set";
