@@ -6,7 +6,7 @@ use super::kind::{Kind, boolean, cidr, node_id, number, socket_address};
 use super::problem::Report;
 use core::net::SocketAddr;
 use sluice_n4::{Cidr, NodeId, PeerPort};
-use sluice_session::{MbrZero, Unserved};
+use sluice_session::{LoadControlConfig, MbrZero, Unserved};
 
 /// The port of PFCP (TS 29.244, 4.2.2).
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
@@ -40,6 +40,8 @@ pub struct N4 {
     pub mbr_zero: MbrZero,
     /// What becomes of rules that ask for reports which are not made yet.
     pub unserved: Unserved,
+    /// What SMFs are told of our load.
+    pub load_control: LoadControlConfig,
     /// Associations at one time.
     pub associations_max: usize,
     /// Requests per second that the memory for retransmissions is made for.
@@ -83,6 +85,12 @@ impl N4 {
             accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
             mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
             unserved: fields.or("unserved", "admit", &unserved()).value,
+            load_control: LoadControlConfig {
+                enabled: fields.or("load_control", "true", &boolean()).value,
+                overload_percent: fields
+                    .or("overload_percent", "90", &number(50, 100, "percent"))
+                    .value,
+            },
             associations_max: fields
                 .or("associations_max", "256", &number(1, 65_536, "SMFs"))
                 .value,

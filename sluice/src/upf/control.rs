@@ -7,6 +7,7 @@ use super::load::Load;
 use super::metrics::{Metrics, Snapshot};
 use super::migrate_cmd::Moves;
 use super::n4::{N4, time};
+use super::node_load::NodeLoad;
 use super::refusals::RefusalLog;
 use super::scaling::Scaling;
 use super::steering::Steered;
@@ -89,6 +90,8 @@ pub struct ControlLoop {
     pub associate: Vec<SocketAddr>,
     /// For load since the last question.
     pub load: Load,
+    /// For what CP functions are told of our load.
+    pub node_load: NodeLoad,
     /// Questions that wait for counters.
     pub queries: Vec<(u64, CtlRequest)>,
     /// Scaling as the load asks for it.
@@ -189,7 +192,9 @@ impl ControlLoop {
         self.refusal_log.turn(self.core.up.endpoint().refusals());
         if Instant::now() >= self.next_neighbours {
             self.next_neighbours = Instant::now() + NEIGHBOUR_STEP;
-            self.core.tick_neighbours(time(), self.n4.outside());
+            let now = time();
+            self.node_load.turn(now.now, &mut self.core);
+            self.core.tick_neighbours(now, self.n4.outside());
             lines::tell_withheld(&self.peer_names);
         }
         None

@@ -13,6 +13,7 @@ pub mod metrics;
 mod migrate_cmd;
 pub mod n4;
 pub(crate) mod needs;
+mod node_load;
 mod ports;
 mod refusals;
 pub mod scaling;

@@ -1,6 +1,7 @@
 //! Configuration of the session machine.
 
 use crate::limits::FLOW_FILTERS;
+use crate::load_control::LoadControlConfig;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
 
@@ -33,6 +34,8 @@ pub struct Config {
     pub flow_filters: usize,
     /// UE addresses that this UP function gives; those of one family and network instance do not overlap.
     pub allocation: Vec<AllocationPool>,
+    /// What CP functions are told of this node's load.
+    pub load_control: LoadControlConfig,
     /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
     pub seed: [u64; 2],
 }
@@ -137,6 +140,7 @@ impl Config {
             transactions: sluice_datapath::limits::RESERVED,
             flow_filters: FLOW_FILTERS,
             allocation: Vec::new(),
+            load_control: LoadControlConfig::default(),
             seed,
         }
     }

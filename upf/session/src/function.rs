@@ -14,6 +14,7 @@ use crate::procedure::{
     node_report, report,
 };
 use crate::report_queue::ReportCounters;
+use crate::resources::percent;
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
@@ -192,6 +193,22 @@ impl UpFunction {
         let at = Moment { now, wall };
         node_report::paths_changed(&mut self.node, at, changes, out);
         association::events(&mut self.node, at);
+    }
+
+    /// How much of their time workers spend on packets, on average, in percent: beside how full tables are it
+    /// makes this node's load, which CP functions are told (TS 29.244, 6.2.3). Call it about once a second.
+    pub fn measure_load(&mut self, now: Instant, workers_percent: u8) {
+        let sessions = &mut self.node.sessions;
+        let of_sessions = percent(sessions.store.len(), sessions.config.sessions);
+        let tables = sessions.resources.fullest_percent();
+        let load = workers_percent.max(of_sessions).max(tables);
+        sessions.load.measured(now, load);
+    }
+
+    /// This node's load as it was measured last, and the reduction of requests that is asked for, in percent.
+    pub fn load_percent(&self) -> [u8; 2] {
+        let load = &self.node.sessions.load;
+        [load.percent(), load.reduction_percent()]
     }
 
     /// Paths to tunnel peers that have failed.

@@ -71,6 +71,7 @@ pub mod hash;
 pub mod hash_index;
 mod inspect;
 mod limits;
+mod load_control;
 mod meter;
 mod names;
 pub mod network;
@@ -104,6 +105,7 @@ pub use function::UpFunction;
 pub use inspect::{
     AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,
 };
+pub use load_control::LoadControlConfig;
 pub use path_reports::{PathChange, RemotePath};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;

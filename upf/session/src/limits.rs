@@ -67,6 +67,13 @@ pub const UNKNOWN_ANSWERS: u8 = 3;
 /// From such an answer to the next report of that session: a CP function that is being restored has a moment
 /// to find it.
 pub const UNKNOWN_RETRY_MS: u64 = 1_000;
+/// How long CP functions heed an overload that they were told, in seconds: it ends by itself if nothing more is
+/// heard.
+pub const OVERLOAD_VALID_S: u32 = 60;
+
+/// From one word of an overload that lasts to the next, so that it does not end in between.
+pub const OVERLOAD_RENEWED_AFTER_MS: u64 = 30_000;
+
 /// Paths to GTP-U peers of which something is to be told: as many as there may be peers, and as many again
 /// that did not answer and are in use no more.
 pub const PATHS: usize = 65_536;

@@ -8,6 +8,7 @@ use crate::events::SessionEvent;
 use crate::flow_filter_runs::FlowFilterRuns;
 use crate::hash::Seeded;
 use crate::limits::URRS_PER_SESSION;
+use crate::load_control::LoadControl;
 use crate::names::Names;
 use crate::path_reports::PathReports;
 use crate::pending::PendingTable;
@@ -94,6 +95,8 @@ pub struct Sessions {
     pub timers: SessionTimers,
     /// What they have to report.
     pub reports: ReportQueue,
+    /// This node's load, and who has been told of it.
+    pub load: LoadControl,
     /// Paths to tunnel peers, and who has been told of them.
     pub paths: PathReports,
     /// By place of the association.
@@ -142,6 +145,7 @@ impl Sessions {
             remotes: RemoteFteidIndex::new(config.sessions, Seeded(config.seed[0])),
             timers: SessionTimers::new(config.sessions),
             reports: ReportQueue::new(config.sessions, associations),
+            load: LoadControl::new(config.load_control, associations),
             paths: PathReports::default(),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,

@@ -104,6 +104,11 @@ impl SlotAllocator {
         Part::of_number(shard).0.number(inside) + self.first
     }
 
+    /// How many places there are.
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.next.len()).sum()
+    }
+
     /// Places given out.
     pub fn used(&self) -> usize {
         self.parts.iter().map(|part| part.used).sum()

@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub resteers: (u64, usize),
     /// Sessions.
     pub sessions: usize,
+    /// Load of the node, and the reduction that SMFs are asked for, in percent.
+    pub load_percent: [u8; 2],
     /// What is given out of each resource.
     pub in_use: InUse,
     /// Associations that answer, and that do not.
@@ -133,6 +135,7 @@ impl Snapshot {
         Self {
             ports: ports.iter().zip(links.states()).map(reading).collect(),
             sessions: core.up.session_count(),
+            load_percent: core.up.load_percent(),
             in_use: core.up.in_use(),
             associations: [endpoint.associations().count() - silent, silent],
             gtpu_peers: directory.peers().count(),

@@ -37,8 +37,8 @@ pub const fn messages() -> &'static [MessageRow] {
         ASSOCIATION_RELEASE_REQUEST "served" the_cp_function_releases_and_both_ends_are_told;
         ASSOCIATION_RELEASE_RESPONSE "sent" the_cp_function_releases_and_both_ends_are_told;
         VERSION_NOT_SUPPORTED_RESPONSE "sent to another version; ends the request that it answers" other_versions_are_answered_with_ours_but_not_without_limit;
-        NODE_REPORT_REQUEST "not sent yet";
-        NODE_REPORT_RESPONSE "nothing is waiting for it" what_is_malformed_unknown_or_unexpected_is_counted_by_reason;
+        NODE_REPORT_REQUEST "sent to every CP function when a user plane path fails or recovers" failure_and_recovery_are_told_once;
+        NODE_REPORT_RESPONSE "read" whoever_refuses_is_not_asked_again_and_whoever_is_silent_is_asked_later;
         SESSION_SET_DELETION_REQUEST "refused with cause 76" messages_of_features_that_are_not_advertised_are_refused;
         SESSION_SET_DELETION_RESPONSE "sent" messages_of_features_that_are_not_advertised_are_refused;
         SESSION_SET_MODIFICATION_REQUEST "refused with cause 76: SSET is not set" messages_of_features_that_are_not_advertised_are_refused;

@@ -11,8 +11,8 @@ ie_tables! {
         DOWNLINK_DATA_REPORT sent "the first packet of each QoS flow, until the FAR is updated" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         USAGE_REPORT_IN_SESSION_REPORT_REQUEST sent "what is due by then, merged; also ahead of an association release" what_becomes_due_while_a_report_is_under_way_goes_with_the_next;
         ERROR_INDICATION_REPORT sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
-        LOAD_CONTROL_INFORMATION unsent "";
-        OVERLOAD_CONTROL_INFORMATION unsent "";
+        LOAD_CONTROL_INFORMATION unsent "it stands in responses";
+        OVERLOAD_CONTROL_INFORMATION unsent "it stands in responses";
         ADDITIONAL_USAGE_REPORTS_INFORMATION unsent "";
         PFCPSRREQ_FLAGS sent "PSDBU: the session has ended here" an_announced_release_brings_the_last_usage_of_each_session;
         F_SEID unsent "SSET is not set";
@@ -45,12 +45,23 @@ ie_tables! {
         SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set" the_tables_say_what_responses_ignore;
     }
     NodeReportRequest "Node Report Request (7.4.5.1)" {
-        NODE_ID unsent "no node reports yet";
-        NODE_REPORT_TYPE unsent "no node reports yet";
-        USER_PLANE_PATH_FAILURE_REPORT unsent "paths are not supervised yet";
-        USER_PLANE_PATH_RECOVERY_REPORT unsent "paths are not supervised yet";
+        NODE_ID sent "" failure_and_recovery_are_told_once;
+        NODE_REPORT_TYPE sent "UPFR, UPRR" failure_and_recovery_are_told_once;
+        USER_PLANE_PATH_FAILURE_REPORT sent "tunnel peers that do not answer Echo Requests; `echo` of upf.yaml" five_thousand_peers_are_told_of_in_few_requests_one_at_a_time;
+        USER_PLANE_PATH_RECOVERY_REPORT sent "peers that answer again" failure_and_recovery_are_told_once;
         CLOCK_DRIFT_REPORT unsent "TSCU is not set";
         GTPU_PATH_QOS_REPORT unsent "GPQM is not set";
-        PEER_UP_RESTART_REPORT unsent "of peers that are UP functions";
+        PEER_UP_RESTART_REPORT unsent "the restart of a peer is not noticed";
+    }
+    UserPlanePathFailureReport "User Plane Path Failure Report (Table 7.4.5.1.2-1)" {
+        REMOTE_GTPU_PEER sent "its address; side and network instance, where our address serves one alone" silence_and_return_are_told_with_side_and_instance;
+    }
+    UserPlanePathRecoveryReport "User Plane Path Recovery Report (Table 7.4.5.1.3-1)" {
+        REMOTE_GTPU_PEER sent "as in the failure report" silence_and_return_are_told_with_side_and_instance;
+    }
+    NodeReportResponse "Node Report Response (7.4.5.2)" {
+        NODE_ID ignored "the address tells whose answer it is" failure_and_recovery_are_told_once;
+        CAUSE enforced "whoever refuses a report is not told the same again" whoever_refuses_is_not_asked_again_and_whoever_is_silent_is_asked_later;
+        OFFENDING_IE ignored "the log has the cause" whoever_refuses_is_not_asked_again_and_whoever_is_silent_is_asked_later;
     }
 }

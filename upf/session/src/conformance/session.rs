@@ -35,8 +35,8 @@ ie_tables! {
         OFFENDING_IE sent "" an_establishment_that_cannot_be_served_is_refused_by_name;
         F_SEID sent "" another_implementation_establishes_modifies_and_deletes_a_session;
         CREATED_PDR sent "F-TEIDs and UE addresses of our choice" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
-        LOAD_CONTROL_INFORMATION unsent "";
-        OVERLOAD_CONTROL_INFORMATION unsent "what is too much is refused with cause 74";
+        LOAD_CONTROL_INFORMATION sent "to CP functions with LOAD, once for each value" load_is_told_once_for_each_value_to_those_who_want_it;
+        OVERLOAD_CONTROL_INFORMATION sent "to CP functions with OVRL; renewed while the overload lasts" overload_is_told_renewed_and_taken_back;
         FQ_CSID unsent "";
         FAILED_RULE_ID sent "" an_establishment_that_cannot_be_served_is_refused_by_name;
         CREATED_TRAFFIC_ENDPOINT unsent "PDIU is not set";
@@ -80,8 +80,8 @@ ie_tables! {
         CAUSE sent "" another_implementation_establishes_modifies_and_deletes_a_session;
         OFFENDING_IE sent "" a_modification_is_refused_whole;
         CREATED_PDR sent "" a_choose_id_of_an_earlier_message_gives_the_same_f_teid;
-        LOAD_CONTROL_INFORMATION unsent "";
-        OVERLOAD_CONTROL_INFORMATION unsent "";
+        LOAD_CONTROL_INFORMATION sent "to CP functions with LOAD, once for each value" changes_and_deletions_tell_it_too;
+        OVERLOAD_CONTROL_INFORMATION sent "to CP functions with OVRL; renewed while the overload lasts" overload_is_told_renewed_and_taken_back;
         USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
         FAILED_RULE_ID sent "" a_modification_is_refused_whole;
         ADDITIONAL_USAGE_REPORTS_INFORMATION unsent "all reports of a session fit a response";
@@ -93,8 +93,8 @@ ie_tables! {
     SessionDeletionResponse "Session Deletion Response (7.5.7); the request (7.5.6) has no IE" {
         CAUSE sent "" deletion_reports_every_urr_once;
         OFFENDING_IE unsent "";
-        LOAD_CONTROL_INFORMATION unsent "";
-        OVERLOAD_CONTROL_INFORMATION unsent "";
+        LOAD_CONTROL_INFORMATION sent "to CP functions with LOAD, once for each value" changes_and_deletions_tell_it_too;
+        OVERLOAD_CONTROL_INFORMATION sent "to CP functions with OVRL; renewed while the overload lasts" overload_is_told_renewed_and_taken_back;
         USAGE_REPORT_IN_SESSION_DELETION_RESPONSE sent "" deletion_reports_every_urr_once;
         ADDITIONAL_USAGE_REPORTS_INFORMATION unsent "all reports of a session fit a response";
         PACKET_RATE_STATUS_REPORT unsent "CIOT is not set";

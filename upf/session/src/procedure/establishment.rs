@@ -119,12 +119,14 @@ pub fn answer<E: Effects>(
     } = node;
     let up = FSeid::v4(session.seid(), sessions.config.n4_address);
     let seid = Some(reply.cp_seid);
+    let load = sessions.load.next_for(endpoint, reply.to.peer());
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::NODE_ID, &node_id.as_wire())?;
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         put(w, IeType::F_SEID, &up)?;
-        write_created(w, created, ue)
+        write_created(w, created, ue)?;
+        load.write(w)
     });
 }
 

@@ -88,10 +88,12 @@ pub fn answer<E: Effects>(
         endpoint, sessions, ..
     } = node;
     let seid = Some(reply.cp_seid);
+    let load = sessions.load.next_for(endpoint, reply.to.peer());
     // A peer that is gone needs no answer.
     let _ = endpoint.reply(at.now, reply.to, seid, out, |w| {
         put(w, IeType::CAUSE, &Cause::REQUEST_ACCEPTED)?;
         write_created(w, &record.created, &record.ue)?;
+        load.write(w)?;
         let ie = IeType::USAGE_REPORT_IN_SESSION_MODIFICATION_RESPONSE;
         usage::write_reports(&mut sessions.resources, at, record, reference, ie, w)
     });

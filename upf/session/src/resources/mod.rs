@@ -102,6 +102,14 @@ pub struct InUse {
     pub allocated: usize,
 }
 
+/// A share in percent; something full is full, however little it would take.
+pub fn percent(used: usize, of: usize) -> u8 {
+    match of {
+        0 => 0,
+        of => (used.saturating_mul(100) / of).min(100) as u8,
+    }
+}
+
 impl Resources {
     /// Allocators over `layout`, with `blocks` extension blocks and `meters` meters.
     pub fn new(
@@ -152,6 +160,15 @@ impl Resources {
             flow_filters: self.filters.used(),
             allocated: self.addresses.used(),
         }
+    }
+
+    /// How full the fullest table is that sessions take from, in percent.
+    pub fn fullest_percent(&self) -> u8 {
+        let teids = percent(self.slots.used(), self.layout.endpoints() as usize);
+        let (_, foreign) = self.layout.foreign();
+        let foreign = percent(self.entries.used(), foreign as usize);
+        let blocks = percent(self.blocks.used(), self.blocks.len());
+        teids.max(foreign).max(blocks)
     }
 
     /// True if `shard` has a TEID to give.

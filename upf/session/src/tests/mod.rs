@@ -12,6 +12,7 @@ mod duplicate_establishment;
 mod lifecycle;
 mod link_rules;
 mod live_cores;
+mod load_control;
 mod many_flows;
 mod node_reports;
 mod oracle;

@@ -18,6 +18,13 @@ pub(super) fn process(page: &mut Page, s: &Snapshot) {
 pub(super) fn node(page: &mut Page, s: &Snapshot) {
     page.gauge("sluice_sessions", "PDU sessions.")
         .sample(&[], s.sessions);
+    let [load, reduction] = s.load_percent;
+    let help = "Load of the node that SMFs are told, in percent.";
+    page.gauge("sluice_node_load_percent", help)
+        .sample(&[], load);
+    let help = "Share of their requests that SMFs are asked to leave out, in percent.";
+    page.gauge("sluice_overload_reduction_percent", help)
+        .sample(&[], reduction);
     page.gauge(
         "sluice_transactions_under_way",
         "Transactions not yet applied.",
