@@ -14,6 +14,7 @@ mod link_rules;
 mod live_cores;
 mod many_flows;
 mod node_reports;
+mod n4u;
 mod oracle;
 mod property;
 mod refusals;

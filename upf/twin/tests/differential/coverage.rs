@@ -8,7 +8,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 45] = [
+const OUTCOMES: [&str; 47] = [
     "granted",
     "refused",
     "sent",
@@ -54,6 +54,8 @@ const OUTCOMES: [&str; 45] = [
     "hold_discarded",
     "drained",
     "paged",
+    "sent to the CP function",
+    "drawn: packet of the CP function",
 ];
 
 const OF_IPV6: [&str; 18] = [
@@ -98,6 +100,9 @@ const OF_GIVEN: [&str; 4] = [
     "drawn: prefix of our choice",
     "drawn: both of our choice",
 ];
+
+/// The PDR whose Source Interface is the CP function.
+pub const OF_CP: u16 = 20;
 
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
@@ -208,6 +213,9 @@ fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
 }
 
 fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
+    if matches!(packet.entry, Entry::Tunnel { pdr: OF_CP, .. }) {
+        drawn.push("drawn: packet of the CP function");
+    }
     if packet.remote.is_ipv4() {
         return;
     }
