@@ -463,25 +463,44 @@ fn a_gnb_that_forgot_its_tunnel_is_reported_once_and_the_session_goes_on() {
 
 /// N4-u is not there yet: Open5GS's PDR for its own packets has an F-TEID, and whoever uses it
 /// hears that nobody is there.
+/// The SMF's own packets for a UE, as its router advertisements are, reach it as they were.
 #[test]
-fn open5gs_is_told_that_nobody_listens_on_n4_u() {
+fn open5gs_reaches_its_ues_by_n4_u() {
     let mut world = World::new(2);
     let smf = world.add_smf(Dialect::Open5gs);
-    let ue = Ue::establish(&mut world, smf, Dialect::Open5gs, 7);
+    let mut ue = Ue::establish(&mut world, smf, Dialect::Open5gs, 7);
+    let to = ue.gnb();
+    ue.change(&mut world, Change::Connect(to));
+    world.n3_output();
     let session = world.upf.core.up.session(ue.session.up_seid.0).unwrap();
     let teid = |id| session.pdr.iter().find(|pdr| pdr.id == id).unwrap().teid;
     let (channel, uplink) = (teid(3).unwrap(), teid(2));
     assert_eq!(uplink, Some(ue.session.uplink.teid.get()));
     assert_eq!(teid(4), uplink, "they have a CHOOSE ID in common");
     assert_ne!(Some(channel), uplink);
+    let to_channel = tunnel(channel, N3);
     let advertisement = kit::frames::packet(kit::SERVER, kit::ue_address(7), 50, 1);
-    let qfi = sluice_wire::ids::Qfi::new(QFI).unwrap();
-    world.inject_uplink(4, tunnel(channel, N3), qfi, &advertisement);
+    let astray = kit::frames::packet(kit::SERVER, kit::ue_address(9), 50, 1);
+    for packet in [&advertisement, &astray] {
+        let frame = kit::frames::without_container(4, to_channel, packet);
+        world.upf.n3.inject(&frame);
+    }
     world.settle();
-    assert_eq!(world.dropped(DropReason::UnknownTeid), 1);
-    let told = N3Frame::ErrorIndication(kit::gnb_address(4), channel);
-    assert_eq!(world.n3_output(), [told]);
-    ue.delete(&mut world);
+    let output = world.n3_output();
+    let [
+        N3Frame::Data {
+            to: left, inner, ..
+        },
+    ] = &output[..]
+    else {
+        panic!("{output:?}")
+    };
+    assert_eq!((*left, inner), (to, &advertisement));
+    assert_eq!(world.dropped(DropReason::UeDestination), 1);
+    // It counts for the session, and for no URR.
+    let seen = world.seen_by_operator(ue.session.up_seid);
+    assert_eq!(seen, [(0, 0), (50, 1)]);
+    world.delete(smf, ue.session.cp_seid).unwrap();
     world.assert_vacant();
     world.close();
 }

@@ -41,6 +41,15 @@ pub fn from_gnb(gnb: u8, to: Tunnel, qfi: Qfi, inner: &[u8]) -> Vec<u8> {
     frame(N3_MAC, gnb_mac(gnb), &outer)
 }
 
+/// A packet from a station beside the gNBs without a PDU Session Container, as an SMF sends it by N4-u.
+pub fn without_container(station: u8, to: Tunnel, inner: &[u8]) -> Vec<u8> {
+    let head = [0x30, 0xff];
+    let (len, teid) = (inner.len() as u16, to.teid.get());
+    let gtpu = [&head[..], &len.to_be_bytes(), &teid.to_be_bytes(), inner].concat();
+    let outer = udp(super::gnb_address(station), to.ipv4, (50_000, PORT), &gtpu);
+    frame(N3_MAC, gnb_mac(station), &outer)
+}
+
 /// A gNB's answer to a packet into a tunnel that it does not know.
 pub fn error_indication(gnb: u8, tunnel: Tunnel) -> Vec<u8> {
     let indication = ErrorIndication {

@@ -105,7 +105,7 @@ pub struct ManArgs {
 pub enum CtlQuery {
     /// Version, uptime, how many sessions
     Status,
-    /// All sessions: SEIDs, UE address, SMF
+    /// All sessions: SEIDs, UE address, SMF, how many filters, usage
     Sessions,
     /// One session: rules, tunnels, usage
     Session {

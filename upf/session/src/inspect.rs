@@ -36,6 +36,8 @@ pub struct SessionSummary {
     pub shard: u16,
     /// PDRs.
     pub pdrs: usize,
+    /// Flow filters of its PDRs, those that several have in common once; `ctl session` has them as text.
+    pub filters: usize,
     /// Uplink usage since establishment, as far as it was taken from the path.
     pub uplink: UsageView,
     /// Downlink usage.
@@ -93,8 +95,7 @@ pub struct PdrView {
     pub filters: Vec<String>,
     /// QFIs that it matches; empty: all.
     pub qfi: Vec<u8>,
-    /// False if it matches no packet of this path: its filters are for a family of which the UE has no
-    /// address, or it is for packets of the CP function.
+    /// False if it matches no packet: its filters are for a family of which the UE has no address.
     pub live: bool,
     /// Outer Header Removal.
     pub removes_outer_header: bool,
@@ -369,9 +370,19 @@ fn session_summary(
         ue_prefix: rules.ue.prefix_text(),
         shard: session.shard,
         pdrs: rules.pdrs.len(),
+        filters: filters(rules),
         uplink: uplink.into(),
         downlink: downlink.into(),
     }
+}
+
+/// The flow filters of different runs.
+fn filters(rules: &Rules) -> usize {
+    let runs = || rules.pdrs.iter().map(|pdr| pdr.filter.run);
+    let firsts = runs()
+        .enumerate()
+        .filter(|(at, run)| runs().take(*at).all(|r| r != *run));
+    firsts.map(|(_, run)| run.len()).sum()
 }
 
 fn qer_view(qer: &Qer) -> QerView {

@@ -12,11 +12,10 @@
 //!   one to the UE of each QoS flow, until the FAR is updated. BARs are admitted without effect, as their
 //!   features are not advertised. DUPL and all other actions are refused: they belong to features that are
 //!   not advertised.
-//! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
-//!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
-//!   are admitted with their F-TEID and shown, but have no entry on the path: who sends to that
-//!   F-TEID gets an Error Indication. FARs whose Destination Interface is the CP function drop
-//!   under a reason of their own (`n4u_absent`).
+//! - N4-u (5.3): F-TEIDs of PDRs whose Source Interface is the CP function lie at an address towards the RAN,
+//!   and packets to the CP function leave from there, since UDP port 2152 of N4's address may be the kernel's.
+//!   A FAR whose Destination Interface is the CP function and that has no Outer Header Creation drops under a
+//!   reason of its own (`n4u_absent`): no other way leads there.
 //! - PDRs whose SDF filters are for an address family of which the UE has no address are admitted and
 //!   match nothing. Actions, directions, negations and options beyond `permit out` are refused (`sdf`).
 //! - An SDF Filter ID alone means the filter that a PDR of the session has under it, one created before

@@ -81,6 +81,15 @@ pub trait Network {
         remote: Ipv4Addr,
     ) -> Result<PeerId, PeerError>;
 
+    /// The side whose tunnels serve a rule's side. N4-u (TS 29.244, 5.3) has none of its own: it ends at the
+    /// addresses towards the RAN, for UDP port 2152 of N4's address may be the kernel's.
+    fn tunnel_side(&self, side: Side, instance: Option<&str>) -> Side {
+        match side {
+            Side::Control if self.tunnel_endpoint(side, instance).is_none() => Side::Access,
+            side => side,
+        }
+    }
+
     /// Gives a peer back.
     fn release_peer(&mut self, peer: PeerId);
 

@@ -191,15 +191,9 @@ pub struct TwinConfig {
 }
 
 impl TwinConfig {
-    /// Where tunnels of a side end: the CP function's, if nothing is configured for them, with
-    /// those from the RAN.
+    /// Where tunnels of a side end.
     pub fn tunnel_end(&self, side: Side, instance: Option<&str>) -> Option<&TunnelEnd> {
-        let own = self.tunnels(side, instance);
-        let shared = || match side {
-            Side::Control => self.tunnels(Side::Access, instance),
-            _ => None,
-        };
-        own.or_else(shared).map(|(_, end)| end)
+        self.tunnels(side, instance).map(|(_, end)| end)
     }
 
     /// True if tunnels of that side and network instance end at `address`.
@@ -223,10 +217,15 @@ impl TwinConfig {
         own.or_else(shared)
     }
 
-    /// The link and place of the first tunnel address that a rule means.
+    /// The link and place of the first tunnel address that a rule means: for the CP function, if nothing is
+    /// configured for it, one of those from the RAN.
     pub fn tunnels(&self, side: Side, instance: Option<&str>) -> Option<(usize, &TunnelEnd)> {
-        self.all_tunnels()
-            .find(|(_, t)| t.place.is_meant(side, instance))
+        let of = |side| {
+            self.all_tunnels()
+                .find(|(_, t)| t.place.is_meant(side, instance))
+        };
+        let shared = || of(Side::Access).filter(|_| side == Side::Control);
+        of(side).or_else(shared)
     }
 
     /// All tunnel addresses with their links.

@@ -165,7 +165,7 @@ fn stays_on_the_link(session: &Session, pdr: &Pdr, detected: &Detected<'_>) -> O
     };
     let to = session.fars.get(&pdr.far).filter(|far| far.forwards);
     let to = to.and_then(|far| far.forwarding.as_ref());
-    let goes_on = to.is_some_and(|to| to.tunnel.is_some() && !to.is_to_cp());
+    let goes_on = to.is_some_and(|to| to.tunnel.is_some());
     if !packet.is_of_the_link() || (detected.tunnelled && goes_on) {
         return None;
     }
@@ -331,7 +331,7 @@ fn limit_kbps(qer: &Qer, uplink: bool) -> Option<u64> {
 /// tunnel is not known yet drops.
 fn destination(far: &Far) -> Result<&Forwarding, End> {
     match &far.forwarding {
-        Some(to) if far.forwards && to.is_to_cp() => Err((Drop::N4uAbsent, None)),
+        Some(to) if far.forwards && to.is_lost() => Err((Drop::N4uAbsent, None)),
         Some(to) if far.forwards && (to.tunnel.is_some() || to.is_plain()) => Ok(to),
         _ => Err((Drop::FarDrop, None)),
     }

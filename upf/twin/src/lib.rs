@@ -25,8 +25,8 @@
 //! - An End Marker goes on where the first PDR of its tunnel sends; other PDRs of it are not asked.
 //! - What a gNB has forwarded to another one counts as downlink.
 //! - A UE reaches our addresses on the links of its data network, whatever its hop count.
-//! - What a FAR would buffer is dropped, as what it drops. There is no N4-u: PDRs for packets from
-//!   the CP function match nothing, FARs to it drop.
+//! - What a FAR would buffer is dropped, as what it drops. Tunnels of the CP
+//!   function (N4-u) end at an address towards the RAN; a FAR to it without a tunnel drops.
 //! - Of several QFIs the first counts that is not 0. N6-LAN is N6 where nothing else is configured.
 //! - Of an IPv6 and an IPv4 address for an outer header the IPv4 address is taken.
 //! - UE addresses are chosen when a session is established, in the data network that the first PDI of its

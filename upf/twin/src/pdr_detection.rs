@@ -1,7 +1,7 @@
 //! PDR detection (TS 29.244, 5.2.1), by looking at all of them.
 
 use crate::admit::EndMarker;
-use crate::config::{InterfaceName, Side, TwinConfig};
+use crate::config::{Side, TwinConfig};
 use crate::ecn;
 use crate::ip::{self, Fault, Packet};
 use crate::ipv6;
@@ -89,11 +89,8 @@ fn enters(config: &TwinConfig, came: &Tunnelled<'_>, pdr: &Pdr) -> bool {
         address: came.local,
         teid: came.teid,
     };
-    let ends = config
-        .all_tunnels()
-        .filter(|(_, t)| t.address == came.local);
-    let places: Vec<&InterfaceName> = ends.map(|(_, t)| &t.place).collect();
-    pdr.f_teid == Some(f_teid) && pdr.source != Side::Control && is_of(pdr, &places)
+    let instance = pdr.instance.as_deref();
+    pdr.f_teid == Some(f_teid) && config.ends_at(pdr.source, instance, came.local)
 }
 
 /// A packet from the RAN must be the UE's own, one from another UPF must be for the UE. Between
@@ -136,7 +133,7 @@ pub fn end_marker(
     live.sort_by_key(|p| p.precedence);
     let fars = live.iter().filter_map(|p| rules.fars.get(&p.far));
     let mut ways = fars.filter(|f| f.forwards).filter_map(|f| {
-        let to = f.forwarding.as_ref().filter(|to| !to.is_to_cp())?;
+        let to = f.forwarding.as_ref()?;
         Some((to, to.tunnel?))
     });
     let (to, tunnel) = ways.next()?;
@@ -202,10 +199,4 @@ fn first(
         .filter(|(_, p)| enters(p) && of_flow(p) && rules.lets_through(p, packet));
     let first = matching.min_by_key(|(id, p)| (p.precedence, **id));
     first.map(|(id, _)| *id).ok_or((Drop::NoPdr, None))
-}
-
-/// True if the PDR is for packets from one of these places.
-fn is_of(pdr: &Pdr, places: &[&InterfaceName]) -> bool {
-    let mut places = places.iter();
-    places.any(|p| p.is_meant(pdr.source, pdr.instance.as_deref()))
 }

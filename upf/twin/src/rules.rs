@@ -58,8 +58,7 @@ impl Session {
         names_version && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
     }
 
-    /// True if the PDR may match a packet here: none comes from the CP function, and its filters must be for
-    /// an IP version that it names and the UE has.
+    /// True if the PDR may match a packet: its filters must be for an IP version that it names and the UE has.
     pub fn is_live(&self, pdr: &Pdr) -> bool {
         let versions: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         let has = |ue: &UeAddresses, like| ue.is_empty() || ue.know_version_of(like);
@@ -71,7 +70,7 @@ impl Session {
         };
         let filters = |like| pdr.filters.is_empty() || pdr.filters.iter().any(|f| is_for(f, like));
         let may = |like: &IpAddr| has(&pdr.ue, *like) && has(&self.told, *like) && filters(*like);
-        pdr.source != Side::Control && versions.iter().any(may)
+        versions.iter().any(may)
     }
 
     /// True if packets may reach a FAR by a PDR.
@@ -169,9 +168,9 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// True if packets go to the CP function, which they cannot here.
-    pub fn is_to_cp(&self) -> bool {
-        self.side == Side::Control
+    /// True if packets go to the CP function, and no tunnel takes them there.
+    pub fn is_lost(&self) -> bool {
+        self.side == Side::Control && self.tunnel.is_none()
     }
 
     /// True if packets may leave without an outer header.

@@ -236,12 +236,11 @@ impl Image {
         self.watched.try_push((rule, bits)).map_err(|_| TooLarge)
     }
 
-    /// A tunnel or address whose PDRs match no packet of this path: its packets find an empty
-    /// chain, block 0. Without the entry the peer would be told that there is no such tunnel, as it
-    /// is where the PDRs are for packets of the CP function.
+    /// A tunnel or address whose PDRs match no packet: its packets find an empty chain, block 0. Without the
+    /// entry the peer would be told that there is no such tunnel.
     fn render_blind(&mut self, rules: &Rules, endpoint: &Endpoint) -> Result<(), TooLarge> {
-        let of_path = |p: &&Pdr| p.key() == Some(endpoint.key) && !p.is_from_cp();
-        let Some(pdr) = rules.pdrs.iter().find(of_path) else {
+        let behind = |p: &&Pdr| p.key() == Some(endpoint.key);
+        let Some(pdr) = rules.pdrs.iter().find(behind) else {
             return Ok(());
         };
         let mut entry = entry(rules, endpoint, pdr);
@@ -326,7 +325,7 @@ impl Image {
         let holds = far.is_some_and(|f| f.action == Action::Buffer);
         let of_family = rules.families_of(pdr);
         let is_narrowed = of_family != rules.families();
-        let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_to_cp(f));
+        let to_cp = far.is_some_and(|f| f.action == Action::Forward && is_lost_to_cp(f));
         Head {
             flags: flags
                 .with_if(Flags::FORWARD, forwards)
@@ -430,8 +429,8 @@ fn qfi<'r>(qers: impl Iterator<Item = &'r Qer>) -> Option<u8> {
     told.reduce(|first, next| if first == 0 { next } else { first })
 }
 
-fn is_to_cp(far: &Far) -> bool {
-    far.forwarding.is_some_and(|f| f.is_to_cp())
+fn is_lost_to_cp(far: &Far) -> bool {
+    far.forwarding.is_some_and(|f| f.is_lost())
 }
 
 fn body(rules: &Rules, pdr: &Pdr) -> Body {

@@ -87,7 +87,7 @@ impl<N: Network> Admission<'_, N> {
         let mut pdrs = self.draft.pdrs.iter();
         let is_used = pdrs.any(|p| p.far == far.id && self.draft.is_live(p));
         let is_needed = is_used && far.action != Action::Drop;
-        let forwarding = far.forwarding.filter(|f| is_needed && !f.is_to_cp());
+        let forwarding = far.forwarding.filter(|f| is_needed && !f.is_lost());
         match forwarding {
             Some(f) if f.tunnel.is_some() => {
                 far.egress = None;
@@ -113,7 +113,8 @@ impl<N: Network> Admission<'_, N> {
         let address = forwarding.tunnel.map(|t| t.address);
         let address = address.ok_or(Refusal::rule(rule, IeType::OUTER_HEADER_CREATION))?;
         let name = self.names.get(forwarding.instance);
-        let held = self.net.hold_peer(forwarding.side, name, address);
+        let side = self.net.tunnel_side(forwarding.side, name);
+        let held = self.net.hold_peer(side, name, address);
         let peer = held.map_err(|error| match error {
             PeerError::NoInterface => Refusal::rule(rule, IeType::NETWORK_INSTANCE),
             PeerError::Full => Refusal::full(Some(rule), Some(IeType::OUTER_HEADER_CREATION)),

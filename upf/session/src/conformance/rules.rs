@@ -27,7 +27,8 @@ ie_tables! {
         UE_IP_ADDRESS_POOL_IDENTITY refused(73) "none of the network instance's pools for the family" a_pool_may_be_asked_for_by_its_identity;
     }
     Pdi "PDI (Table 7.5.2.2-2)" {
-        SOURCE_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN; CP function without a way" the_n6_lan_is_n6_as_a_source_too;
+        SOURCE_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN" the_n6_lan_is_n6_as_a_source_too;
+        SOURCE_INTERFACE enforced "CP function: N4-u (5.3), at an address towards the RAN" packets_of_the_cp_function_enter_by_a_tunnel_and_go_to_the_ue;
         SOURCE_INTERFACE refused(73) "5G VN internal; 69 for a value that is none" an_establishment_that_cannot_be_served_is_refused_by_name;
         F_TEID enforced "CHOOSE and CHOOSE ID; or the CP function's choice at an address of ours" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         F_TEID refused(73) "IPv6; not ours; missing in a PDR from Access; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
@@ -75,7 +76,8 @@ ie_tables! {
         REDUNDANT_TRANSMISSION_FORWARDING_PARAMETERS refused(73) "";
     }
     ForwardingParameters "Forwarding Parameters (Table 7.5.2.3-2)" {
-        DESTINATION_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN; CP function: packets are dropped" the_n6_lan_is_n6_where_it_is_not_configured;
+        DESTINATION_INTERFACE enforced "Access, Core, SGi-LAN/N6-LAN" the_n6_lan_is_n6_where_it_is_not_configured;
+        DESTINATION_INTERFACE enforced "CP function: N4-u (5.3) with Outer Header Creation; without, packets are dropped" packets_to_the_cp_function_leave_by_its_tunnel;
         DESTINATION_INTERFACE refused(73) "LI function, 5G VN internal; 69 for a value that is none" an_establishment_that_cannot_be_served_is_refused_by_name;
         NETWORK_INSTANCE enforced "" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;

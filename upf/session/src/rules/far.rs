@@ -68,9 +68,9 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// True for packets to the CP function by N4-u, which this path does not have.
-    pub fn is_to_cp(&self) -> bool {
-        self.side == Side::Control
+    /// True for packets to the CP function without a tunnel (N4-u) that leads there.
+    pub fn is_lost(&self) -> bool {
+        self.side == Side::Control && self.tunnel.is_none()
     }
 }
 

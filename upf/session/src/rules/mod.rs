@@ -115,7 +115,7 @@ impl Rules {
 
     /// True if the PDR can match a packet of this path.
     pub fn is_live(&self, pdr: &Pdr) -> bool {
-        !self.families_of(pdr).is_none() && !pdr.is_from_cp()
+        !self.families_of(pdr).is_none()
     }
 
     /// Becomes a copy of `other`: only what is there is copied.

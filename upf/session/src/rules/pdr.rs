@@ -77,11 +77,6 @@ impl Pdr {
         self.source == Side::Access
     }
 
-    /// True for packets that the CP function sends by N4-u, which this path does not have.
-    pub fn is_from_cp(&self) -> bool {
-        self.source == Side::Control
-    }
-
     /// The entry by which its packets enter.
     pub fn key(&self) -> Option<Key> {
         match (self.tunnel, self.ue) {

@@ -56,7 +56,12 @@ fn rules_for_the_link_leave_the_usual_packets_their_entry() {
     );
     let rules = rules(&bench);
     assert_eq!(rules.len(), 1);
-    assert!(rules[0].head.flags.has(Flags::TO_CP));
+    assert!(
+        rules[0]
+            .head
+            .flags
+            .has(Flags::FORWARD.with(Flags::CREATE_OUTER))
+    );
     let of = |at| bench.up.rule_names(seid, entry_of(&bench), at).unwrap().pdr;
     let block = BlockId(entry.head.teid);
     let first = At::new(block, 0);

@@ -15,6 +15,7 @@ mod live_cores;
 mod load_control;
 mod many_flows;
 mod node_reports;
+mod n4u;
 mod oracle;
 mod property;
 mod refusals;

@@ -104,45 +104,6 @@ fn the_n6_lan_is_n6_where_it_is_not_configured() {
 }
 
 #[test]
-fn rules_for_packets_of_the_cp_function_are_kept_without_an_entry() {
-    let mut bench = Bench::new();
-    let mut request = default_session(UE, 1);
-    let mut from_cp = uplink_pdr(3, 2);
-    from_cp.pdi.source_interface = SourceInterface::CP_FUNCTION;
-    request.create_pdr.push(from_cp);
-    let done = admitted(&mut bench, &request);
-    let teid = done.teids.iter().find(|(pdr, _)| *pdr == 3);
-    let teid = teid.expect("it has its F-TEID all the same").1;
-    assert_eq!(bench.up.in_use().teids, 2);
-    assert_eq!(entries(&bench).len(), 2);
-    assert!(entries(&bench).iter().all(|entry| entry.key != teid));
-    let view = bench.up.session(done.seid.0).unwrap();
-    let pdr = view.pdr.iter().find(|pdr| pdr.id == 3).unwrap();
-    assert_eq!((pdr.teid, pdr.source, pdr.live), (Some(teid), "cp", false));
-    bench.delete(CP, done.seid);
-    bench.assert_vacant();
-}
-
-#[test]
-fn packets_to_the_cp_function_are_dropped_under_their_own_reason() {
-    let mut bench = Bench::new();
-    let mut request = default_session(UE, 1);
-    let mut far = to_gnb(1, 0x99);
-    let parameters = far.forwarding_parameters.as_mut();
-    parameters.unwrap().destination_interface = DestinationInterface::CP_FUNCTION;
-    request.create_far[0] = far;
-    let done = admitted(&mut bench, &request);
-    let up = entries(&bench)
-        .into_iter()
-        .find(|l| l.head.flags.has(Flags::UPLINK));
-    let flags = up.unwrap().head.flags;
-    assert!(flags.has(Flags::TO_CP) && !flags.has(Flags::FORWARD));
-    assert_eq!(bench.net.holds(), 1, "of the downlink only");
-    bench.delete(CP, done.seid);
-    bench.assert_vacant();
-}
-
-#[test]
 fn an_update_far_may_have_its_parameters_under_the_type_of_create_far() {
     let mut bench = Bench::new();
     let done = admitted(&mut bench, &default_session(UE, 1));

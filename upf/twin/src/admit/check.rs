@@ -117,7 +117,7 @@ fn ways_out(config: &TwinConfig, rules: &Session) -> Result<(), Refused> {
             continue;
         };
         let to = far.forwarding.as_ref();
-        let to = to.filter(|to| !far.drops && !to.is_to_cp());
+        let to = to.filter(|to| !far.drops && !to.is_lost());
         let Some(to) = to else { continue };
         let instance = to.instance.as_deref();
         let leads = match to.tunnel {

@@ -111,7 +111,7 @@ fn end_marker(
     ie: &UpdateForwardingParameters<'_>,
 ) -> Option<EndMarker> {
     let flags = ie.pfcpsmreq_flags?;
-    let old = old.forwarding.as_ref().filter(|old| !old.is_to_cp())?;
+    let old = old.forwarding.as_ref()?;
     let to = old.tunnel.filter(|t| now.tunnel != Some(*t))?;
     let wanted = flags.contains(SessionModificationRequestFlags::SNDEM);
     wanted.then(|| EndMarker {

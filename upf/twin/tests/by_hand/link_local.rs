@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use sluice_twin::{Drop, Outcome, Side, TunnelEnd, Twin};
-use sluice_wire::ids::{PdrId, Precedence, Teid};
+use sluice_wire::ids::{FarId, PdrId, Precedence, Teid};
 use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::message::SessionEstablishmentRequest;
 use sluice_wire::pfcp::value::*;
@@ -78,6 +78,34 @@ fn a_rule_for_solicitations_gets_them() {
     request.create_pdr.push(pdr);
     let outcomes = with(&request).packet(0, 0, &from_gnb(&packet));
     assert_eq!(outcomes, [Outcome::RouterSolicitation(packet)]);
+}
+
+/// N4-u: what a rule sends to the CP function goes there, and its answer comes back.
+#[test]
+fn the_cp_function_answers_by_its_tunnel() {
+    let mut request = dual_request();
+    let mut to_cp = request.create_far[1].clone();
+    to_cp.far_id = FarId(9);
+    let parameters = to_cp.forwarding_parameters.as_mut().expect("it forwards");
+    parameters.destination_interface = DestinationInterface::CP_FUNCTION;
+    let mut pdr = request.create_pdr[0].clone();
+    (pdr.pdr_id, pdr.precedence, pdr.far_id) = (PdrId(9), Precedence(1), Some(FarId(9)));
+    let filter = SdfFilter::flow(b"permit out 58 from ff02::2/128 to assigned");
+    pdr.pdi.sdf_filter.push(filter);
+    let mut from_cp = request.create_pdr[0].clone();
+    (from_cp.pdr_id, from_cp.far_id) = (PdrId(10), request.create_pdr[1].far_id);
+    from_cp.pdi.source_interface = SourceInterface::CP_FUNCTION;
+    from_cp.pdi.ue_ip_address.clear();
+    from_cp.pdi.local_f_teid = Some(FTeid::v4(Teid::new(0x5001).expect("not 0"), UPF));
+    request.create_far.push(to_cp);
+    request.create_pdr.extend([pdr, from_cp]);
+    let mut twin = with(&request);
+    let up = ipv6("fe80::7", "ff02::2", 58, &SOLICITATION);
+    let outcomes = twin.packet(0, 0, &from_gnb(&up));
+    assert!(matches!(&outcomes[..], [Outcome::Sent(s)] if s.frame.ends_with(&up)));
+    let down = ipv6("fe80::1", "ff02::1", 58, &SOLICITATION);
+    let outcomes = twin.packet(0, 0, &in_tunnel(0x5001, &down));
+    assert!(matches!(&outcomes[..], [Outcome::Sent(s)] if s.frame.ends_with(&down)));
 }
 
 /// An intermediate UPF is no router: solicitations go on to the anchor, advertisements come back.

@@ -187,6 +187,11 @@ pub fn udp(source_port: u16, destination_port: u16) -> Vec<u8> {
 
 /// A G-PDU from the gNB to TEID 0x11, without extension headers.
 pub fn from_gnb(inner: &[u8]) -> Vec<u8> {
+    in_tunnel(0x11, inner)
+}
+
+/// The same to another TEID.
+pub fn in_tunnel(teid: u32, inner: &[u8]) -> Vec<u8> {
     let mut frame = hex("020000000003 020000000103 0800 4500");
     frame.extend((36 + inner.len() as u16).to_be_bytes());
     frame.extend(hex("00000000 4011 0000 c0000232 c0000201"));
@@ -198,7 +203,7 @@ pub fn from_gnb(inner: &[u8]) -> Vec<u8> {
     frame.extend((16 + inner.len() as u16).to_be_bytes());
     frame.extend(hex("0000 30ff"));
     frame.extend((inner.len() as u16).to_be_bytes());
-    frame.extend(hex("00000011"));
+    frame.extend(teid.to_be_bytes());
     frame.extend(inner);
     frame
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 45] = [
+const OUTCOMES: [&str; 47] = [
     "granted",
     "refused",
     "sent",
@@ -55,6 +55,8 @@ const OUTCOMES: [&str; 45] = [
     "hold_discarded",
     "drained",
     "paged",
+    "sent to the CP function",
+    "drawn: packet of the CP function",
 ];
 
 const OF_IPV6: [&str; 18] = [
@@ -121,6 +123,9 @@ pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
         *counts.entry(name).or_default() += 1;
     }
 }
+
+/// The PDR whose Source Interface is the CP function.
+pub const OF_CP: u16 = 20;
 
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
@@ -237,6 +242,9 @@ fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
 }
 
 fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
+    if matches!(packet.entry, Entry::Tunnel { pdr: OF_CP, .. }) {
+        drawn.push("drawn: packet of the CP function");
+    }
     if packet.remote.is_ipv4() {
         return;
     }

@@ -71,6 +71,9 @@ const fn ipv6(net: u16, host: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xdb8, net, 0, 0, 0, 0, host)
 }
 
+/// Where the CP function's tunnels end.
+pub const CP_N4U: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 2);
+
 pub const ACCESS: &str = "access.test";
 pub const N9_NAME: &str = "n9.test";
 pub const INTERNET: &str = "internet";
@@ -164,7 +167,10 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
 fn n3() -> Link {
     Link {
         tunnels: vec![tunnel(Side::Access, ACCESS, N3)],
-        routes: vec![((Ipv4Addr::new(203, 0, 113, 0), 24), [192, 0, 2, 254].into())],
+        routes: vec![
+            ((Ipv4Addr::new(203, 0, 113, 0), 24), [192, 0, 2, 254].into()),
+            ((CP_N4U, 32), [192, 0, 2, 254].into()),
+        ],
         stations: stations([192, 0, 2], &[50, 51, 254]),
         ..link(0, None, N3)
     }

@@ -54,11 +54,7 @@ impl<N: Network> Admission<'_, N> {
         address: Ipv4Addr,
     ) -> Option<TunnelEndpoint> {
         let name = name.map(|n| n.as_str());
-        let own = self.net.tunnel_endpoint(side, name).is_some();
-        let side = match side {
-            Side::Control if !own => Side::Access,
-            side => side,
-        };
+        let side = self.net.tunnel_side(side, name);
         self.net.tunnel_endpoint_at(side, name, address)
     }
 
@@ -69,15 +65,9 @@ impl<N: Network> Admission<'_, N> {
         name: Option<&PlainName>,
     ) -> Result<TunnelEndpoint, Refusal> {
         let name = name.map(|n| n.as_str());
-        let own = self.net.tunnel_endpoint(side, name);
-        // Open5GS sets up N4-u for every session, also where nothing is configured for it: then
-        // it ends at the N3 address.
-        let shared = || match side {
-            Side::Control => self.net.tunnel_endpoint(Side::Access, name),
-            _ => None,
-        };
-        own.or_else(shared)
-            .ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))
+        let side = self.net.tunnel_side(side, name);
+        let endpoint = self.net.tunnel_endpoint(side, name);
+        endpoint.ok_or(Refusal::rule(rule, IeType::NETWORK_INSTANCE))
     }
 
     /// CHOOSE (TS 29.244, 5.5.3): the same CHOOSE ID gives the same F-TEID, in this message and for as

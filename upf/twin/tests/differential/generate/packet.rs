@@ -90,10 +90,11 @@ impl Generator {
     }
 
     fn tunnelled(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {
-        let downlink = pdr.source == Side::Core;
-        let peer = match downlink {
-            true => ANCHOR,
-            false => self.rng.pick(&[GNB, OTHER_GNB, FAR_GNB]),
+        let downlink = pdr.source != Side::Access;
+        let peer = match pdr.source {
+            Side::Core => ANCHOR,
+            // The CP function sends to the address towards the RAN, too.
+            _ => self.rng.pick(&[GNB, OTHER_GNB, FAR_GNB]),
         };
         let entry = Entry::Tunnel {
             slot,

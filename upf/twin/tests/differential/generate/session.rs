@@ -248,15 +248,12 @@ impl Generator {
         });
     }
 
-    /// Open5GS sets up N4-u in both directions; here nothing leads there.
+    /// Open5GS sets up N4-u in both directions.
     fn cp_channels(&mut self, rules: &mut Rules) {
         let to_cp = Destination {
             side: Side::Control,
             instance: self.maybe(ACCESS),
-            tunnel: self
-                .rng
-                .one_in(2)
-                .then_some((7, Ipv4Addr::new(192, 0, 4, 2))),
+            tunnel: self.rng.one_in(2).then_some((7, CP_N4U)),
         };
         rules.fars.push(FarSpec {
             id: 20,
