@@ -62,6 +62,7 @@ fn life(mut world: World, dialect: Dialect) -> World {
     before_the_gnb_is_known(&mut world, &mut ue);
     let to = ue.gnb();
     ue.change(&mut world, Change::Connect(to));
+    gets_what_waited(&mut world, &mut ue, &[], 64);
     talk(&mut world, &mut ue);
     switch_path(&mut world, &mut ue);
     talk(&mut world, &mut ue);
@@ -87,11 +88,22 @@ fn before_the_gnb_is_known(world: &mut World, ue: &mut Ue) {
     ue.sends(world, 64);
     let reason = match ue.dialect.profile().far.before_gnb {
         BeforeGnb::Absent => DropReason::UnknownUe,
-        BeforeGnb::Drop | BeforeGnb::Buffer | BeforeGnb::ForwardWithoutTunnel => {
-            DropReason::FarDrop
-        }
+        BeforeGnb::Buffer => return ue.waits(world, 64),
+        BeforeGnb::Drop | BeforeGnb::ForwardWithoutTunnel => DropReason::FarDrop,
     };
     ue.misses(world, 64, reason);
+}
+
+/// A packet that was held leaves by the UE's tunnel, behind these frames.
+fn gets_what_waited(world: &mut World, ue: &mut Ue, before: &[N3Frame], len: usize) {
+    world.settle();
+    let mut out = world.n3_output();
+    let held = ue.waiting.take().map(|packet| (out.pop(), packet));
+    assert_eq!(out, before, "{}", ue.dialect);
+    if let Some((frame, packet)) = held {
+        ue.assert_is_data(frame, &packet);
+        ue.received.add(len);
+    }
 }
 
 /// Downlink packets come all the while: they go to the old gNB, then comes the End Marker, then
@@ -147,7 +159,13 @@ fn idle(world: &mut World, ue: &mut Ue) {
     ue.change(world, Change::Idle);
     match ue.dialect.profile().change.idle {
         Idle::Buffer { .. } => {
-            ue.misses(world, 300, DropReason::FarDrop);
+            world.reports(ue.smf);
+            ue.waits(world, 300);
+            let notified = matches!(
+                &world.reports(ue.smf)[..],
+                [Report::Session(report)] if report.downlink_data.len() == 1
+            );
+            assert!(notified, "{}", ue.dialect);
             ue.sends(world, 300);
         }
         Idle::Remove => {
@@ -178,7 +196,7 @@ fn activate(world: &mut World, ue: &mut Ue) {
     } else {
         &[]
     };
-    assert_eq!(world.n3_output(), expected, "{}", ue.dialect);
+    gets_what_waited(world, ue, expected, 300);
     let is_new = ue.uplink != Some(ue.session.uplink);
     assert_eq!(is_new, style.idle == Idle::Remove, "{}", ue.dialect);
 }

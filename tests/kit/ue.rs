@@ -43,6 +43,8 @@ pub struct Ue {
     /// What left the UPF.
     pub sent: Count,
     pub received: Count,
+    /// A packet that is held for it.
+    pub waiting: Option<Vec<u8>>,
     /// What the SMF was told.
     reported: Usage,
 }
@@ -87,6 +89,7 @@ impl Ue {
             at: 1,
             sent: Count::default(),
             received: Count::default(),
+            waiting: None,
             reported: Usage::default(),
         }
     }
@@ -206,12 +209,30 @@ impl Ue {
             self.dialect,
             world.upf.core.ledger()
         );
-        let Some(N3Frame::Data { to, qfi, inner }) = out.pop() else {
+        self.assert_is_data(out.pop(), &packet);
+        self.received.add(len);
+    }
+
+    /// The frame carries this packet to the UE's gNB.
+    pub fn assert_is_data(&self, frame: Option<N3Frame>, packet: &[u8]) {
+        let Some(N3Frame::Data { to, qfi, inner }) = frame else {
             panic!("{}: no data", self.dialect);
         };
         assert_eq!((to, qfi), (self.gnb(), Some(QFI)), "{}", self.dialect);
-        assert!(frames::is_one_hop_on(&packet, &inner), "{}", self.dialect);
-        self.received.add(len);
+        assert!(frames::is_one_hop_on(packet, &inner), "{}", self.dialect);
+    }
+
+    /// A packet of the data network that is held, as the UE is idle.
+    pub fn waits(&mut self, world: &mut World, len: usize) {
+        let before = world.upf.core.ledger();
+        let packet = self.packet_to(len);
+        world.inject_downlink(&packet);
+        world.settle();
+        let now = world.upf.core.ledger();
+        assert_eq!(now.held, before.held + 1, "{}: {now}", self.dialect);
+        assert_eq!(now.dropped, before.dropped, "{}", self.dialect);
+        assert!(world.n3_output().is_empty(), "{}", self.dialect);
+        self.waiting = Some(packet);
     }
 
     /// A packet of the data network that ends in the UPF.

@@ -181,7 +181,7 @@ reasons! {
     /// The packet was held for an idle UE, and the UE did not come back in time.
     HoldExpired = "hold_expired",
         "The UE did not answer its paging, or the SMF did not activate the session. If it goes on, look whether Session Report Requests are answered (`sluice ctl counters`).",
-    /// The packet was held for an idle UE, and the SMF wanted it no more: the session ended, or DROBU was set.
+    /// The packet was held for an idle UE, and its session ended.
     HoldDiscarded = "hold_discarded",
         "Normal when sessions end while their UE is idle, or when paging has failed.",
 }

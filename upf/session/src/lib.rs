@@ -8,11 +8,10 @@
 //! their CP function comes, goes or falls silent.
 //!
 //! Choices where the TS leaves one, or where this UP function does less than it could:
-//! - Apply Action BUFF: nothing is buffered yet. Every SMF sets it when a UE goes idle, and no
-//!   feature bit tells that a UPF does not buffer, so the FAR is admitted; its packets are
-//!   dropped and counted as the FAR's. With NOCP the CP function hears of the first one of each QoS
-//!   flow, until the FAR is updated. DUPL and all other actions are refused: they belong to features that
-//!   are not advertised.
+//! - Apply Action BUFF: packets are held, those from a UE as well; with NOCP the CP function hears of the first
+//!   one to the UE of each QoS flow, until the FAR is updated. BARs are admitted without effect, as their
+//!   features are not advertised. DUPL and all other actions are refused: they belong to features that are
+//!   not advertised.
 //! - N4-u (5.3) is not there yet, and no SMF is told otherwise: TS 29.244 has no feature bit for
 //!   it, and Open5GS sets it up in every session. PDRs whose Source Interface is the CP function
 //!   are admitted with their F-TEID and shown, but have no entry on the path: who sends to that

@@ -53,8 +53,8 @@ macro_rules! features {
 pub const fn features() -> &'static [FeatureRow] {
     features! {
         BUCP "downlink data is not handed to the CP function for buffering";
-        DDND "nothing is buffered yet";
-        DLBD "nothing is buffered yet";
+        DDND "BARs are without effect yet";
+        DLBD "BARs are without effect yet";
         TRST "no traffic steering";
         FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         PFDM "no applications are known";
@@ -62,7 +62,7 @@ pub const fn features() -> &'static [FeatureRow] {
         TREU "no redirection";
         EMPU "SNDEM puts an End Marker behind the last packet into the old tunnel" the_end_marker_leaves_before_anything_takes_the_new_path;
         PDIU "PDIs state F-TEID and UE address themselves";
-        UDBC "nothing is buffered yet";
+        UDBC "BARs are without effect yet";
         QUOAC "URRs with quotas are refused";
         TRACE "trace sessions are not made";
         FRRT "framed routes are refused";
@@ -87,23 +87,23 @@ pub const fn features() -> &'static [FeatureRow] {
         ATSSS_LL "no access traffic steering";
         QFQM "no QoS monitoring";
         GPQM "no QoS monitoring";
-        MT_EDT "nothing is buffered yet";
+        MT_EDT "BARs are without effect yet";
         CIOT "no packet rates";
         ETHAR "no Ethernet sessions";
-        DDDS "nothing is buffered yet";
+        DDDS "BARs are without effect yet";
         RDS "no reliable data service";
         RTTWP "no round trip times are measured";
         QUASF "URRs with quotas are refused";
         NSPOC "the pause of charging is not notified";
         L2TP "no L2TP";
-        UPBER "uplink is not buffered";
+        UPBER "no relocation of edge servers";
         RESPS "a session stays with the association that established it";
         IPREP "no replacement of addresses";
         DNSTS "no DNS traffic steering";
         DRQOS "no QoS monitoring";
         MBSN4 "no multicast";
         PSUPRM "resources are not managed by slice";
-        EPPPI "nothing is buffered yet";
+        EPPPI "BARs are without effect yet";
         RATP "no redirection";
         UPIDP "no user plane identity";
     }

@@ -67,11 +67,11 @@ ie_tables! {
     }
     CreateFar "Create FAR (7.5.2.3)" {
         FAR_ID enforced "" the_first_and_last_identifiers_are_ordinary;
-        APPLY_ACTION enforced "DROP, FORW, NOCP; BUFF drops: nothing is buffered yet" gates_rates_and_the_far_stop_packets_without_charging_them;
+        APPLY_ACTION enforced "DROP, FORW, BUFF; NOCP with it" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         APPLY_ACTION refused(73) "DUPL, IPMA, IPMD, DFRT, EDRT, BDPN, DDPN, FSSM, MBSU; several at once" an_establishment_that_cannot_be_served_is_refused_by_name;
         FORWARDING_PARAMETERS enforced "where the FAR forwards" a_far_that_drops_ignores_where_to;
         DUPLICATING_PARAMETERS refused(73) "";
-        BAR_ID ignored "nothing is buffered";
+        BAR_ID ignored "BARs are without effect yet";
         REDUNDANT_TRANSMISSION_FORWARDING_PARAMETERS refused(73) "";
     }
     ForwardingParameters "Forwarding Parameters (Table 7.5.2.3-2)" {
@@ -96,7 +96,7 @@ ie_tables! {
         UPDATE_FORWARDING_PARAMETERS enforced "" a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel;
         FORWARDING_PARAMETERS enforced "in place of the former, as SD-Core sends it" an_update_far_may_have_its_parameters_under_the_type_of_create_far;
         UPDATE_DUPLICATING_PARAMETERS refused(73) "";
-        BAR_ID ignored "nothing is buffered";
+        BAR_ID ignored "BARs are without effect yet";
     }
     UpdateForwardingParameters "Update Forwarding Parameters (Table 7.5.4.3-2)" {
         DESTINATION_INTERFACE enforced "" a_far_that_turns_round_turns_the_direction;
@@ -149,18 +149,18 @@ ie_tables! {
         QER_ID enforced "" a_modification_is_refused_whole;
     }
     CreateBar "Create BAR (7.5.2.6)" {
-        BAR_ID ignored "nothing is buffered" the_first_and_last_identifiers_are_ordinary;
+        BAR_ID ignored "BARs are without effect yet" the_first_and_last_identifiers_are_ordinary;
         DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
         SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
         MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
     }
     UpdateBar "Update BAR (7.5.4.11)" {
-        BAR_ID ignored "nothing is buffered";
+        BAR_ID ignored "BARs are without effect yet";
         DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
         SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
         MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
     }
     RemoveBar "Remove BAR (7.5.4.12)" {
-        BAR_ID ignored "nothing is buffered";
+        BAR_ID ignored "BARs are without effect yet";
     }
 }

@@ -85,7 +85,10 @@ pub fn write(rules: &Rules, due: &ReportContents, w: &mut Writer<'_>) -> Result<
         for (flow, pdr) in flows(rules, due) {
             let information = DownlinkDataServiceInformation {
                 paging_policy_indication: Some(flow.dscp),
-                qfi: qfi_of(rules, pdr).and_then(Qfi::new),
+                // 0 means no flow.
+                qfi: qfi_of(rules, pdr)
+                    .filter(|qfi| *qfi != 0)
+                    .and_then(Qfi::new),
             };
             let ie = IeType::DOWNLINK_DATA_SERVICE_INFORMATION;
             put(w, ie, &information)?;
