@@ -6,12 +6,22 @@ use crate::outcome::{Drop, Outcome};
 use crate::pdr_detection::Detected;
 use crate::rules::{Session, SessionId};
 use crate::twin::{Turn, Twin};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Where a packet came in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Door {
     session: SessionId,
     place: String,
+}
+
+impl Door {
+    /// Another one for another place of the session.
+    fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.place.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// A packet that is held.
@@ -94,12 +104,18 @@ impl Twin {
         self.holding = others;
         let mut outcomes = Vec::new();
         let again: Vec<HeldFrame> = meant;
+        let has_two_doors = again.iter().any(|held| held.door != again[0].door);
         for held in again {
             for outcome in self.execute(now_ns, held.port, &held.frame, Turn::Held) {
                 match outcome {
                     Outcome::Buffered => self.holding.push(held.clone()),
                     Outcome::Dropped(Drop::UnknownTeid | Drop::UnknownUe, _) => {
                         outcomes.push(Outcome::Dropped(Drop::HoldDiscarded, None));
+                    }
+                    // Of packets that came in by different doors nobody promised an order.
+                    Outcome::Sent(mut sent) if has_two_doors => {
+                        sent.stream.0 ^= held.door.number();
+                        outcomes.push(Outcome::Sent(sent));
                     }
                     other => outcomes.push(other),
                 }
