@@ -20,6 +20,9 @@ impl<I: PortIo> Path<'_, I> {
     pub fn hold(&mut self, mut packet: I::Packet, meta: &Meta, at: Option<At>) {
         self.notify(meta.entry, at, dscp(packet.data()));
         let suggested = rule(self.state, meta.entry, at).map_or(0, |(_, body)| body.suggested());
+        // What followed the inner packet was cut off.
+        let inner_len = packet.len() as u16;
+        let meta = &Meta { inner_len, ..*meta };
         match restore(&mut packet, meta) {
             true => self.keep_copy(packet, meta, suggested.into()),
             false => self.discard(packet, DropReason::Internal),

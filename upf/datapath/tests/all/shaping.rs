@@ -9,7 +9,7 @@ use sluice_datapath::limits::SHARDS;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Rule, SharedBucket};
 use sluice_datapath::session::token_bucket::{Lead, Rate};
-use sluice_datapath::session::txn::{Clock, EndMarker, Op};
+use sluice_datapath::session::txn::{Clock, EndMarker, HeldOrder, Op};
 use sluice_mem::shard::ShardId;
 use std::net::Ipv4Addr;
 
@@ -344,6 +344,37 @@ fn what_waits_for_a_session_goes_with_it() {
     kit.apply(s.dl, &[set(s.dl, downlink())], &[]);
     kit.dn_sends(&numbered(0, 1000));
     assert_eq!(output(&kit.n3).len(), 1);
+    kit.close();
+}
+
+#[test]
+fn what_waits_is_held_in_front_of_what_comes_for_an_idle_ue() {
+    let mut kit = kit_with(shaping());
+    let s = twenty_wait(&mut kit);
+    kit.apply(s.dl, &[set(s.dl, holding(downlink(), 0))], &[]);
+    for n in 20..25 {
+        kit.dn_sends(&numbered(n, 1000));
+    }
+    assert_eq!(later(&mut kit, 40), [0; 0]);
+    let stats = &kit.control.stats()[0];
+    assert_eq!((stats.held_for_ues.get(), stats.shaped_held.get()), (22, 0));
+    // Active again, at the same rate: they draw on it when they leave, and those that come meanwhile behind them.
+    let active = set(s.dl, limited(8_000_000));
+    kit.apply(s.dl, &[active, held(s.dl, HeldOrder::Again)], &[]);
+    for n in 25..30 {
+        kit.dn_sends(&numbered(n, 1000));
+    }
+    let frames = output(&kit.n3);
+    let mut numbers: Vec<u32> = frames.iter().map(|frame| number(frame)).collect();
+    assert_eq!(numbers.len(), 3);
+    // Idle and active again while some of them wait.
+    numbers.extend(later(&mut kit, 5));
+    kit.apply(s.dl, &[set(s.dl, holding(downlink(), 0))], &[]);
+    kit.dn_sends(&numbered(30, 1000));
+    let active = set(s.dl, limited(8_000_000));
+    kit.apply(s.dl, &[active, held(s.dl, HeldOrder::Again)], &[]);
+    numbers.extend(later(&mut kit, 60));
+    assert_eq!(numbers, (3..31).collect::<Vec<_>>());
     kit.close();
 }
 
