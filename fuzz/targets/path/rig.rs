@@ -3,6 +3,7 @@
 use super::rules::{Places, end_marker, operation, sessions};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
+use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::ids::{BlockId, EntryId, InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -10,6 +11,7 @@ use sluice_datapath::message::ToControl;
 use sluice_datapath::session::flow_filter::{
     AddressRange, FlowFilter, FlowFilterSlots, FlowFilters,
 };
+use sluice_datapath::session::token_bucket::Lead;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use sluice_datapath::tables::{
     Egress, Interface, NextHop, NextHopSlots, Peer, PeerSlots, Polled, PortInterfaces, Prefix,
@@ -407,6 +409,13 @@ fn tables(known: u8) -> Tables {
             },
         ],
         egresses: vec![egress()],
+        // So few that all bounds are met.
+        shaping: Shaping {
+            burst: Lead::from_ns(1_000_000),
+            delay: Lead::from_ns(50_000_000),
+            session_packets: 4,
+            worker_packets: 12,
+        },
         ..Tables::default()
     };
     let third = mac(2, [2, 0, 0, 0, 1, 4]).filter(|_| known & 8 != 0);

@@ -282,13 +282,17 @@ fn some_head(flags: u8, low: u8) -> Head {
     }
 }
 
-/// None, and from 1 bit/s to 1 Tbit/s.
+/// None, and from 1 bit/s to 1 Tbit/s, every other one shaped.
 fn some_rate(step: u8) -> Rate {
-    Rate::from_bps(match step {
+    let rate = Rate::from_bps(match step {
         0 => 0,
         step => 1 << (u32::from(step) * 3).min(40),
     })
-    .unwrap_or_default()
+    .unwrap_or_default();
+    match step & 1 {
+        0 => rate,
+        _ => rate.shaped(),
+    }
 }
 
 /// The End Marker that two octets ask for.

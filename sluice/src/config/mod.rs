@@ -25,6 +25,7 @@ mod ports;
 pub mod problem;
 mod router_advertisement;
 mod scaling;
+mod shaping;
 pub mod suggest;
 mod summary;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use ports::{MTU_MAX, MTU_MIN, Port};
 pub use problem::{KnownKey, Problem, Refused};
 pub use router_advertisement::RouterAdvertisement;
 pub use scaling::{Decides, Scaling};
+pub use shaping::Shaping;
 pub use workers::{Placement, Workers};
 
 use fields::Fields;
@@ -85,6 +87,8 @@ pub struct UpfConfig {
     pub dscp: Vec<Marking>,
     /// Echo Requests to tunnel peers.
     pub echo: EchoRequests,
+    /// Which rates let their excess wait.
+    pub shaping: Shaping,
     /// Cores, as configured.
     pub workers: Workers,
     /// Cores, as found for this machine.
@@ -164,6 +168,7 @@ impl UpfConfig {
         let dscp = fields.sections("dscp", Marking::read);
         Marking::apart(&dscp, fields);
         let echo = fields.section("echo", EchoRequests::read);
+        let shaping = fields.section("shaping", Shaping::read);
         let workers = fields.section("workers", Workers::read);
         let placement = workers.place(machine, fields.report());
         let limits = fields.section("limits", Limits::read);
@@ -179,6 +184,7 @@ impl UpfConfig {
             router_advertisement,
             dscp,
             echo,
+            shaping,
             workers,
             placement,
             limits,

@@ -121,6 +121,13 @@ impl UpfConfig {
                 "t3_ms": self.echo.0.t3_ms,
                 "n3": self.echo.0.n3,
             },
+            "shaping": {
+                "rates": self.shaping.rates.name(),
+                "burst_ms": self.shaping.burst_ms,
+                "delay_ms": self.shaping.delay_ms,
+                "session_packets": self.shaping.session_packets,
+                "worker_packets": self.shaping.worker_packets.value,
+            },
             "workers": {
                 "cores": self.placement.workers,
                 "housekeeping_core": self.placement.housekeeping,

@@ -264,6 +264,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         sessions: config.limits.sessions.value as usize,
         accept_cp_fteid: config.n4.accept_cp_fteid,
         mbr_zero: config.n4.mbr_zero,
+        shaped_rates: config.shaping.rates,
         unserved: config.n4.unserved,
         peer_loss_keep_s: config.n4.peer_loss_keep_s,
         flow_filters: config.limits.flow_filters.value as usize,

@@ -20,6 +20,7 @@ mod ports;
 mod ran;
 mod refused;
 mod relay;
+mod shaping;
 mod sizes;
 mod start;
 mod steering;

@@ -3,6 +3,7 @@
 use crate::paths::EchoConfig;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
@@ -23,6 +24,8 @@ pub struct ControlConfig {
     pub dscp: DscpByQfi,
     /// Echo Requests to tunnel peers.
     pub echo: EchoConfig,
+    /// How rates are shaped.
+    pub shaping: Shaping,
 }
 
 /// What Router Advertisements say (RFC 4861, 4.2) beside the session's prefix.

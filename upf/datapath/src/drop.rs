@@ -145,9 +145,9 @@ reasons! {
     /// The FAR sends to the CP function (N4-u) without saying into which tunnel.
     N4uAbsent = "n4u_absent",
         "A FAR sends to the CP function without Outer Header Creation: look at the SMF's rules (`sluice ctl rules SEID`).",
-    /// The session went, or sends elsewhere now, while the packet waited for its next hop.
+    /// The session went, or sends elsewhere now, while the packet waited for its next hop or its bit rate.
     SessionChanged = "session_changed",
-        "Normal for a moment: the session changed while a packet waited for its next hop.",
+        "Normal for a moment: the session changed while a packet waited.",
     /// A packet from another UPF is not for the session's UE.
     UeDestination = "ue_destination",
         "A packet from another UPF (N9) is for a UE of another session: look at the SMF's TEIDs.",
@@ -184,6 +184,12 @@ reasons! {
     /// The packet was held for an idle UE, and the SMF wanted it no more: the session ended, or DROBU was set.
     HoldDiscarded = "hold_discarded",
         "Normal when sessions end while their UE is idle, or when paging has failed.",
+    /// The packet would have to wait longer for its bit rate than is allowed (`shaping.delay_ms`).
+    ShapingDelay = "shaping_delay",
+        "The subscriber exceeds the session's or flow's maximum bit rate for longer than is levelled out: by design.",
+    /// Too many packets wait for bit rates, of the session or of the worker.
+    ShapingFull = "shaping_full",
+        "Of one session: by design, as with `shaping_delay`. Of many: raise `shaping.worker_packets` (with `dpdk.mbufs`), or shorten `shaping.delay_ms`.",
 }
 
 #[cfg(test)]

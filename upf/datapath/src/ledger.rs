@@ -40,6 +40,10 @@ pub struct WorkerStats {
     pub held_for_ues: Counter,
     /// Entries with packets for idle UEs now.
     pub held_entries: Counter,
+    /// Packets that had to wait for their bit rates.
+    pub shaped: Counter,
+    /// Those that wait now.
+    pub shaped_held: Counter,
     /// Transactions applied.
     pub transactions: Counter,
     /// Turns that found work.
@@ -90,6 +94,8 @@ impl Default for WorkerStats {
             held: zero(),
             held_for_ues: zero(),
             held_entries: zero(),
+            shaped: zero(),
+            shaped_held: zero(),
             transactions: zero(),
             busy_turns: zero(),
             idle_turns: zero(),

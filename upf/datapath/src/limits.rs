@@ -153,6 +153,14 @@ pub const BUCKET_DEPTH_NS: u64 = 100_000_000;
 /// A bucket never holds less than this, so that a low rate still lets whole packets pass.
 pub const BUCKET_MIN_BYTES: u64 = 3_200;
 
+/// Packets that wait for their bit rates at one worker at the most, those included that come with a shard:
+/// twice what configuration may allow it to admit. Their places, 176 bytes each, are memory once they are used.
+pub const SHAPED: usize = 65_536;
+
+/// Packets whose time has come that one turn lets leave: as many as a receive queue gives, so that neither
+/// keeps the other waiting. What is late is late by a turn.
+pub const SHAPED_LEAVE: usize = BURST;
+
 /// Octets of extension headers that a relayed packet keeps: a downlink container with every field
 /// takes 24, an uplink one 48, and the four octets before them; what a peer adds beyond that goes.
 pub const RELAYED_EXTENSIONS_LEN: usize = 128;

@@ -12,6 +12,7 @@ use crate::session::txn::Txn;
 use crate::topology::Polled;
 use crate::trace::{TraceOrder, Tracing};
 use crate::tx::arp_queue::WaitingPacket;
+use crate::tx::shaper::ShardWaiting;
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
 use sluice_mem::shard::{ShardId, ShardOwner};
@@ -124,10 +125,11 @@ pub enum Handover<P> {
     Packet(P, Meta),
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
-    /// The right to write a shard, and what its idle UEs have waiting.
+    /// The right to write a shard, what its idle UEs have waiting, and what waits for its bit rates.
     Own(
         ShardOwner<SessionEntry, ExtBlock>,
         Option<Box<ShardHeld<P>>>,
+        Option<Box<ShardWaiting<P>>>,
     ),
     /// A packet that waits for its next hop, of a shard that was given just before.
     Waiting(Box<WaitingPacket<P>>),
@@ -142,13 +144,14 @@ pub enum Handover<P> {
 impl<P> Handover<P> {
     /// The packets that it carries.
     pub fn into_packets(self) -> impl Iterator<Item = P> {
-        let (one, held) = match self {
-            Self::Packet(packet, _) | Self::Fragment(packet, _) => (Some(packet), None),
-            Self::Waiting(waiting) => (Some(waiting.packet), None),
-            Self::Own(_, held) => (None, held),
-            Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => (None, None),
+        let (one, held, waiting) = match self {
+            Self::Packet(packet, _) | Self::Fragment(packet, _) => (Some(packet), None, None),
+            Self::Waiting(waiting) => (Some(waiting.packet), None, None),
+            Self::Own(_, held, waiting) => (None, held, waiting),
+            Self::Switch(_) | Self::Fence(_) | Self::TraceEnd => (None, None, None),
         };
         let held = held.into_iter().flat_map(|held| held.into_packets());
-        one.into_iter().chain(held)
+        let waiting = waiting.into_iter().flat_map(|all| all.into_packets());
+        one.into_iter().chain(held).chain(waiting)
     }
 }

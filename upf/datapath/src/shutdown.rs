@@ -26,6 +26,15 @@ impl<I: PortIo> Worker<I> {
             self.stats.count_drop(DropReason::Stopped);
             drain(held.packet);
         }
+        let leaving = self.giving.drain(..).filter_map(|giving| giving.waiting);
+        for packet in leaving.flat_map(|waiting| waiting.into_packets()) {
+            self.stats.count_drop(DropReason::Stopped);
+            drain(packet);
+        }
+        while let Some(packet) = self.shaper.drain() {
+            self.stats.count_drop(DropReason::Stopped);
+            drain(packet);
+        }
         while let Some(frames) = self.reassembler.expire(u64::MAX) {
             for frame in frames {
                 self.stats.count_drop(DropReason::Stopped);
@@ -33,6 +42,7 @@ impl<I: PortIo> Worker<I> {
             }
         }
         self.stats.held.set(0);
+        self.stats.shaped_held.set(0);
         for from in self.rings.from_workers.iter_mut().flatten() {
             while let Some(message) = from.pop() {
                 // A right to write that is on its way ends here, with the process.

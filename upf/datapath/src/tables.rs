@@ -5,6 +5,7 @@
 
 use crate::forward::marking::DscpByQfi;
 use crate::forward::outer_header_removal::Destination;
+use crate::forward::qer::Shaping;
 use crate::lookup::lpm::Lpm;
 use crate::lookup::lpm_ipv6::LpmIpv6;
 use crate::rx::header_match::HeaderMatch;
@@ -119,6 +120,8 @@ pub struct Tables {
     pub egresses: Vec<Egress>,
     /// DSCP of outer headers.
     pub dscp: DscpByQfi,
+    /// How rates are shaped.
+    pub shaping: Shaping,
     /// Filters of all sessions.
     pub filters: FlowFilters,
     /// The same in the form in which packets ask, compiled when the tables are published.

@@ -6,7 +6,7 @@ use crate::forward::path::Path;
 use crate::hold::{HeldPackets, HoldLimits};
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
-use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHARDS};
+use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHAPED, SHARDS};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
 use crate::message::ToWorker;
@@ -24,6 +24,7 @@ use crate::tables::{Polled, Tables};
 use crate::trace::{Came, WorkerTrace};
 use crate::tx::arp_queue::ArpQueue;
 use crate::tx::reassembly::Reassembler;
+use crate::tx::shaper::Shaper;
 use crate::tx::transmit::TxBuffer;
 use sluice_mem::publish::Reader;
 use sluice_mem::shard::Owned;
@@ -72,10 +73,11 @@ pub struct Worker<I: PortIo> {
     pub(crate) tx_buffers: Vec<TxBuffer<I::Packet>>,
     pub(crate) held: ArpQueue<I::Packet>,
     pub(crate) hold: HeldPackets<I::Packet>,
+    pub(crate) shaper: Shaper<I::Packet>,
     pub(crate) reassembler: Reassembler<I::Packet>,
     pub(crate) batch: Batch<I::Packet>,
     pub(crate) moves: Moves<(I::Packet, Meta), Box<Txn>>,
-    pub(crate) giving: VecDeque<ShardRelease>,
+    pub(crate) giving: VecDeque<ShardRelease<I::Packet>>,
     pub(crate) draining: Vec<QueueDrain>,
     pub(crate) arriving: Vec<ArrivingQueue>,
     pub(crate) probe: StageTimer,
@@ -110,6 +112,7 @@ impl<I: PortIo> Worker<I> {
             tx_buffers,
             held: ArpQueue::new(),
             hold: HeldPackets::new(parts.hold),
+            shaper: Shaper::new(SHAPED, SHARDS as usize),
             reassembler: Reassembler::default(),
             batch: Batch::new(),
         }
@@ -124,6 +127,9 @@ impl<I: PortIo> Worker<I> {
         let mut work = self.control(now_ns);
         self.probe
             .end_stage(&self.stats.stages, Stage::Control, work);
+        if !self.shaper.is_empty() {
+            work += self.release_shaped(now_ns);
+        }
         for i in 0..self.polled.len() {
             work += self.poll(self.polled[i], now_ns);
         }
@@ -143,6 +149,9 @@ impl<I: PortIo> Worker<I> {
         }
         if !self.hold.is_empty() {
             work += self.look_after_held(now_ns);
+        }
+        if self.stats.shaped_held.get() != self.shaper.len() as u64 {
+            self.count_held();
         }
         if !self.reassembler.is_empty() {
             self.expire_fragments(now_ns);
@@ -169,7 +178,19 @@ impl<I: PortIo> Worker<I> {
             self.held.is_empty() && self.reassembler.is_empty() && self.hold.is_empty();
         let nothing_late = self.rings.to_workers.late() == 0 && self.rings.late_bells.is_empty();
         let nothing_held = nothing_held && nothing_late;
+        let nothing_held = nothing_held && self.shaper.is_empty();
         self.polled.is_empty() && self.giving.is_empty() && nothing_held
+    }
+
+    /// When it has something to do even if nothing comes: packets that wait for their bit rates leave then.
+    /// Monotonic time in nanoseconds.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.shaper.next_due_ns()
+    }
+
+    fn release_shaped(&mut self, now_ns: u64) -> usize {
+        let (mut path, batch) = self.path_and_batch(now_ns);
+        path.release_due(&mut batch.dead)
     }
 
     /// Its doors, for what is not of the path (port statistics).
@@ -280,8 +301,11 @@ impl<I: PortIo> Worker<I> {
 
     /// The worker's parts as the path wants them.
     pub(crate) fn path_and_batch(&mut self, now_ns: u64) -> (Path<'_, I>, &mut Batch<I::Packet>) {
+        let tables = self.tables.enter();
         let path = Path {
-            tables: self.tables.enter(),
+            tables,
+            burst: tables.shaping.burst,
+            shaper: &mut self.shaper,
             state: &mut self.state,
             io: &mut self.io,
             tx_buffers: &mut self.tx_buffers,

@@ -19,6 +19,8 @@ pub struct Config {
     pub accept_cp_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
+    /// Whose excess waits instead of being dropped.
+    pub shaped_rates: ShapedRates,
     /// What becomes of rules that ask for reports which are not made yet.
     pub unserved: Unserved,
     /// How long sessions outlive a CP function that does not answer, in seconds.
@@ -83,6 +85,19 @@ pub enum MbrZero {
     Closed,
 }
 
+/// Maximum bit rates whose excess waits until the rate has room for it; that of all others is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ShapedRates {
+    /// None.
+    #[default]
+    Nothing,
+    /// Session-AMBRs: rates of QERs without a guaranteed bit rate. One with a guaranteed bit rate is of a GBR
+    /// flow, and its maximum is that flow's (TS 23.501, 5.7.2.5), whose packets are worth nothing late.
+    SessionAmbr,
+    /// All.
+    All,
+}
+
 /// What becomes of what a CP function asks for and this UP function does not serve yet, where nothing
 /// is given away without it: reports by threshold, by period or of inactivity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,6 +107,17 @@ pub enum Unserved {
     Admit,
     /// The request is refused, with the IE that asks for it.
     Refuse,
+}
+
+impl ShapedRates {
+    /// As configuration calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::SessionAmbr => "session_ambr",
+            Self::All => "all",
+        }
+    }
 }
 
 impl Config {
@@ -105,6 +131,7 @@ impl Config {
             n4_address,
             accept_cp_fteid: true,
             mbr_zero: MbrZero::default(),
+            shaped_rates: ShapedRates::default(),
             unserved: Unserved::default(),
             peer_loss_keep_s: 3600,
             transactions: sluice_datapath::limits::RESERVED,

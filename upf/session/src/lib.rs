@@ -44,7 +44,7 @@
 //!   stands in the session's QER of free5GC and means no flow.
 //! - A QER Correlation ID is refused. It is for Sxb, where PDN connections of one UE share an
 //!   APN-AMBR; without that each of them would be given the whole rate.
-//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means.
+//! - `Config::mbr_zero` says what a Maximum Bitrate of 0 means, `Config::shaped_rates` which rates are shaped.
 //! - A rule that another rule still names cannot be removed (cause 73).
 //! - The session's UE addresses hold for all its tunnels, whether or not their PDIs repeat them: the
 //!   RAN sends from them, another UPF sends to them.
@@ -94,7 +94,7 @@ mod store;
 mod trace_target;
 mod usage;
 
-pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, Unserved};
+pub use config::{AllocationPool, Config, MbrZero, PoolAddresses, ShapedRates, Unserved};
 pub use conformance::UP_FUNCTION_FEATURES;
 pub use events::SessionEvent;
 pub use function::UpFunction;

@@ -141,7 +141,7 @@ impl Sessions {
             paths: PathReports::default(),
             associations: vec![AssociationMemory::default(); associations],
             gives_up_first: Instant::NEVER,
-            compiler: Compiler::new(config.mbr_zero),
+            compiler: Compiler::new(config.mbr_zero, config.shaped_rates),
             releasing: false,
             has_releases: false,
             repeated: 0,

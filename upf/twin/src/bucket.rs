@@ -40,6 +40,20 @@ impl Bucket {
         self.debt + cost(bytes) <= depth
     }
 
+    /// How long until a packet of this length may pass that others of up to `burst_ns` at the rate may go
+    /// before, in ns.
+    pub fn wait_ns(&self, bytes: usize, burst_ns: u64) -> u64 {
+        let rate = u128::from(self.rate_bps);
+        let depth = (u128::from(burst_ns) * rate * 64).max(LEAST_BITS * UNITS_PER_BIT);
+        let missing = (self.debt + cost(bytes)).saturating_sub(depth);
+        missing.div_ceil(rate * 64) as u64
+    }
+
+    /// How long what always has room takes, in ns.
+    pub fn least_ns(&self) -> u64 {
+        (LEAST_BITS * 1_000_000_000).div_ceil(u128::from(self.rate_bps)) as u64
+    }
+
     /// The packet passes.
     pub fn pay(&mut self, bytes: usize) {
         self.debt += cost(bytes);

@@ -1,5 +1,6 @@
 //! Network around the UPF: interfaces and stations.
 
+use crate::shaping::Shaping;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which side of the UPF (TS 29.244, 8.2.2 and 8.2.24).
@@ -185,6 +186,8 @@ pub struct TwinConfig {
     pub hold_packets: usize,
     /// For how long, in nanoseconds.
     pub hold_ns: u64,
+    /// How rates are shaped; otherwise all are policed.
+    pub shaping: Option<Shaping>,
 }
 
 impl TwinConfig {

@@ -7,6 +7,7 @@ use crate::ipv4;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
+use crate::shaping::{Before, Shaping};
 use sluice_wire::pfcp::value::Gate;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -22,9 +23,9 @@ pub fn forward(
     config: &TwinConfig,
     session: &mut Session,
     detected: &Detected<'_>,
-    now_ns: u64,
+    draw: Draw,
 ) -> Vec<Outcome> {
-    match decide(config, session, detected, now_ns) {
+    match decide(config, session, detected, draw) {
         Ok(outcomes) => outcomes,
         Err((drop, notice)) => vec![Outcome::Dropped(drop, notice)],
     }
@@ -32,11 +33,18 @@ pub fn forward(
 
 type End = (Drop, Option<Notice>);
 
+/// When a packet comes to its rates, and what is before it; nothing if it has paid.
+#[derive(Clone, Copy)]
+pub struct Draw {
+    pub now_ns: u64,
+    pub before: Option<Before>,
+}
+
 fn decide(
     config: &TwinConfig,
     session: &mut Session,
     detected: &Detected<'_>,
-    now_ns: u64,
+    draw: Draw,
 ) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
     let uplink = session.is_uplink(&pdr);
@@ -50,7 +58,9 @@ fn decide(
         return Ok(vec![Outcome::Buffered]);
     }
     let to = destination(&session.fars[&pdr.far])?.clone();
-    rates(session, &pdr, uplink, packet.len(), now_ns)?;
+    if let Some(until_ns) = waits(config, session, (&pdr, uplink), packet.len(), draw)? {
+        return Ok(vec![Outcome::Shaped(until_ns)]);
+    }
     if is_own(config, &to, dst) {
         count(session, &pdr, uplink, packet.len());
         return Ok(vec![Outcome::Arrived(packet.to_vec())]);
@@ -107,6 +117,14 @@ fn decide(
         }));
     }
     Ok(outcomes)
+}
+
+/// True if a packet comes to a FAR that buffers.
+pub fn holds(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> bool {
+    let pdr = &session.pdrs[&detected.pdr];
+    let stays = stays_on_the_link(session, pdr, detected).is_some();
+    let passes = gates(config, session, pdr, session.is_uplink(pdr)).is_ok();
+    !stays && passes && session.fars[&pdr.far].buffers
 }
 
 /// What a packet is marked with.
@@ -215,15 +233,30 @@ fn gates(config: &TwinConfig, session: &Session, pdr: &Pdr, uplink: bool) -> Res
     Ok(())
 }
 
-/// All rates must have room (5.4.4); a packet that exceeds one costs none.
-fn rates(
+/// Until when a packet has to wait for its rates, if it has not.
+fn waits(
+    config: &TwinConfig,
     session: &mut Session,
-    pdr: &Pdr,
-    uplink: bool,
+    way: (&Pdr, bool),
     bytes: usize,
-    now_ns: u64,
-) -> Result<(), End> {
-    let mut has_room = true;
+    draw: Draw,
+) -> Result<Option<u64>, End> {
+    let Some(before) = draw.before else {
+        return Ok(None);
+    };
+    let until_ns = rates(config.shaping, session, way, bytes, (draw.now_ns, before))?;
+    Ok(Some(until_ns).filter(|until_ns| *until_ns > draw.now_ns))
+}
+
+/// All rates must have room (5.4.4), now or soon; a packet that exceeds one costs none. When it leaves.
+fn rates(
+    shaping: Option<Shaping>,
+    session: &mut Session,
+    (pdr, uplink): (&Pdr, bool),
+    bytes: usize,
+    (now_ns, before): (u64, Before),
+) -> Result<u64, End> {
+    let mut until_ns = now_ns.max(before.not_before_ns);
     for qer in &pdr.qers {
         let Some(qer) = session.qers.get_mut(qer) else {
             continue;
@@ -231,15 +264,26 @@ fn rates(
         let Some(kbps) = limit_kbps(qer, uplink) else {
             continue;
         };
+        let shaping = shaping.filter(|s| s.all || !is_of_gbr_flow(qer));
         let bucket = match uplink {
             true => &mut qer.uplink,
             false => &mut qer.downlink,
         };
         bucket.refill(now_ns, kbps * 1000);
-        has_room &= bucket.has_room(bytes);
+        match shaping {
+            None if bucket.has_room(bytes) => {}
+            None => return Err((Drop::MbrExceeded, None)),
+            Some(shaping) => {
+                let wait_ns = bucket.wait_ns(bytes, shaping.burst_ns);
+                if wait_ns > shaping.delay_ns.max(bucket.least_ns()) {
+                    return Err((Drop::ShapingDelay, None));
+                }
+                until_ns = until_ns.max(now_ns + wait_ns);
+            }
+        }
     }
-    if !has_room {
-        return Err((Drop::MbrExceeded, None));
+    if until_ns > now_ns && !before.has_room {
+        return Err((Drop::ShapingFull, None));
     }
     for qer in &pdr.qers {
         let limited = |q: &&mut Qer| limit_kbps(q, uplink).is_some();
@@ -249,7 +293,13 @@ fn rates(
             (None, _) => {}
         }
     }
-    Ok(())
+    Ok(until_ns)
+}
+
+/// A guaranteed bit rate makes a GBR flow.
+fn is_of_gbr_flow(qer: &Qer) -> bool {
+    let gbr = qer.gbr.unwrap_or_default();
+    gbr.uplink_kbps > 0 || gbr.downlink_kbps > 0
 }
 
 /// The rate that a QER allows in a direction, if it limits it.

@@ -5,7 +5,7 @@ use crate::forward;
 use crate::outcome::{Drop, Outcome};
 use crate::pdr_detection::Detected;
 use crate::rules::{Session, SessionId};
-use crate::twin::Twin;
+use crate::twin::{Turn, Twin};
 
 /// Where a packet came in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,7 +95,7 @@ impl Twin {
         let mut outcomes = Vec::new();
         let again: Vec<HeldFrame> = meant;
         for held in again {
-            for outcome in self.execute(now_ns, held.port, &held.frame, false) {
+            for outcome in self.execute(now_ns, held.port, &held.frame, Turn::Held) {
                 match outcome {
                     Outcome::Buffered => self.holding.push(held.clone()),
                     Outcome::Dropped(Drop::UnknownTeid | Drop::UnknownUe, _) => {

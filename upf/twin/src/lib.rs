@@ -12,6 +12,8 @@
 //!   which some SMFs leave 0 in both directions.
 //! - A packet meets, in this order: gate, FAR, rates, hop count, route, size. A rate is charged
 //!   for a packet that a later check drops.
+//! - What exceeds a shaped rate pays at once, and meets gate, FAR and all else again when it leaves. An End
+//!   Marker that comes meanwhile goes behind it.
 //! - A bucket stays as full as it is while a PDR draws on it, wherever it has to stand.
 //! - An End Marker is sent only where packets could have gone before.
 //! - The hop is counted between tunnel and data network, not from tunnel to tunnel.
@@ -58,6 +60,7 @@ mod parse;
 mod pdr_detection;
 mod rules;
 mod sdf;
+mod shaping;
 mod twin;
 mod ue_addresses;
 mod up_address;
@@ -69,4 +72,5 @@ pub use config::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
 pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
+pub use shaping::Shaping;
 pub use twin::{Modified, Twin};

@@ -83,6 +83,12 @@ pub enum Drop {
     HoldExpired,
     /// It was held, and its tunnel or UE went.
     HoldDiscarded,
+    /// It would wait too long for its bit rate.
+    ShapingDelay,
+    /// Too many wait.
+    ShapingFull,
+    /// Its session or tunnel went while it waited.
+    SessionChanged,
 }
 
 impl Drop {
@@ -128,6 +134,9 @@ impl Drop {
             Self::HoldFull => "hold_full",
             Self::HoldExpired => "hold_expired",
             Self::HoldDiscarded => "hold_discarded",
+            Self::ShapingDelay => "shaping_delay",
+            Self::ShapingFull => "shaping_full",
+            Self::SessionChanged => "session_changed",
         }
     }
 }
@@ -191,6 +200,8 @@ pub enum Outcome {
     Held,
     /// It is held for an idle UE.
     Buffered,
+    /// It waits for its bit rates until then.
+    Shaped(u64),
     /// A fragment that waited became part of another packet.
     Merged,
 }

@@ -8,6 +8,7 @@ use crate::ipv6;
 use crate::outcome::{Drop, Notice};
 use crate::parse::{Plain, Tunnelled};
 use crate::rules::{FTeid, Pdr, Session, SessionId};
+use crate::shaping::Door;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -17,6 +18,7 @@ pub type Sessions = BTreeMap<SessionId, Session>;
 /// A packet and the PDR that it matches.
 pub struct Detected<'a> {
     pub session: SessionId,
+    pub door: Door,
     pub pdr: u16,
     /// The inner packet, or the plain one.
     pub packet: Packet<'a>,
@@ -58,12 +60,27 @@ pub fn tunnelled<'a>(
     let pdr = first(rules, came.qfi, &packet, enters)?;
     Ok(Detected {
         session,
+        door: door(came),
         pdr,
         packet,
         tunnelled: true,
         passed_on: came.passed_on.clone(),
         has_flow: came.qfi.is_some(),
     })
+}
+
+/// By what a packet in a tunnel comes.
+pub fn door(came: &Tunnelled<'_>) -> Door {
+    Door::Tunnel(came.local, came.teid)
+}
+
+/// The session that a tunnel belongs to.
+pub fn session_of(
+    config: &TwinConfig,
+    sessions: &Sessions,
+    came: &Tunnelled<'_>,
+) -> Option<SessionId> {
+    find(sessions, |pdr| enters(config, came, pdr)).map(|(id, _)| id)
 }
 
 /// True if a PDR is for packets of this tunnel.
@@ -155,6 +172,7 @@ pub fn plain<'a>(
     let pdr = first(rules, None, &came.packet, enters)?;
     Ok(Detected {
         session,
+        door: Door::Ue(session),
         pdr,
         packet: came.packet,
         tunnelled: false,

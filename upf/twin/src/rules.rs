@@ -192,6 +192,7 @@ pub struct Remote {
 pub struct Qer {
     pub gate: GateStatus,
     pub mbr: Option<BitRate>,
+    pub gbr: Option<BitRate>,
     pub qfi: Option<u8>,
     pub uplink: Bucket,
     pub downlink: Bucket,

@@ -3,13 +3,14 @@
 use crate::admit::{Draft, Refused, check, no};
 use crate::config::TwinConfig;
 use crate::ecn;
-use crate::forward::{self, forward};
+use crate::forward::{self, Draw, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::hold::{self, HeldFrame, Paged};
 use crate::outcome::{Drop, Outcome};
 use crate::parse::{self, Arrival};
 use crate::pdr_detection::{self, Sessions};
 use crate::rules::{Session, SessionId};
+use crate::shaping::{Door, Queue};
 use crate::ue_addresses::UePrefix;
 use crate::up_address::{self, Giving, Rested};
 use crate::up_fteid::Choices;
@@ -36,6 +37,18 @@ pub struct Twin {
     fragments: Fragments,
     /// UE addresses that were given back.
     rested: Rested,
+    shaped: Queue,
+}
+
+/// Whether a packet comes, or has waited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// It comes.
+    First,
+    /// It was held for an idle UE.
+    Held,
+    /// It has paid its bit rates and waited for them.
+    Due,
 }
 
 /// What a modification brings about.
@@ -151,7 +164,8 @@ impl Twin {
                 Err(_) => {}
             }
         }
-        let released = self.read_again(now_ns, id);
+        let mut released = self.waiting_again(now_ns, id);
+        released.extend(self.read_again(now_ns, id));
         Ok(Modified {
             reports,
             end_markers,
@@ -176,7 +190,52 @@ impl Twin {
         let urrs = session.urrs.into_values();
         let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
         let last = last.collect();
-        Ok((last, self.read_again(now_ns, id)))
+        let mut released = self.waiting_again(now_ns, id);
+        released.extend(self.read_again(now_ns, id));
+        Ok((last, released))
+    }
+
+    /// What a session's packets meet is about to change: what comes from now on leaves behind what waits for its
+    /// bit rates.
+    pub fn stand_behind(&mut self, id: SessionId) {
+        self.shaped.stand_behind(id);
+    }
+
+    /// What becomes of a session's packets that wait for their bit rates: those whose door is gone go, those
+    /// whose FAR buffers now are held.
+    fn waiting_again(&mut self, now_ns: u64, id: SessionId) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for w in self.shaped.take(id) {
+            let (config, sessions) = (&self.config, &self.sessions);
+            let detected = match parse::read(config, w.port, &w.frame) {
+                Ok(Arrival::Tunnel(came)) => pdr_detection::tunnelled(config, sessions, &came),
+                Ok(Arrival::Plain(came)) => pdr_detection::plain(config, sessions, came),
+                Ok(Arrival::EndMarker(came)) => {
+                    match pdr_detection::session_of(config, sessions, &came) {
+                        Some(_) => self.shaped.put_back(w),
+                        None => outcomes.push(Outcome::Dropped(Drop::SessionChanged, None)),
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            let is_held = match &detected {
+                Err((Drop::UnknownTeid | Drop::UnknownUe, _)) => {
+                    outcomes.push(Outcome::Dropped(Drop::SessionChanged, None));
+                    continue;
+                }
+                Err(_) => false,
+                Ok(detected) => {
+                    let session = &sessions[&detected.session];
+                    forward::holds(config, session, detected)
+                }
+            };
+            match is_held {
+                true => outcomes.extend(self.execute(now_ns, w.port, &w.frame, Turn::Due)),
+                false => self.shaped.put_back(w),
+            }
+        }
+        outcomes
     }
 
     /// Addresses that nobody has any more rest from now on.
@@ -188,16 +247,16 @@ impl Twin {
     /// A frame that `port` received. Several outcomes where it leaves in pieces, or decides the
     /// fate of fragments that waited.
     pub fn packet(&mut self, now_ns: u64, port: u16, frame: &[u8]) -> Vec<Outcome> {
-        self.execute(now_ns, port, frame, true)
+        self.execute(now_ns, port, frame, Turn::First)
     }
 
-    /// The same of a packet that is new, or that was held before.
+    /// The same of a packet that is new, or that has waited.
     pub(crate) fn execute(
         &mut self,
         now_ns: u64,
         port: u16,
         frame: &[u8],
-        is_new: bool,
+        turn: Turn,
     ) -> Vec<Outcome> {
         let detected = match parse::read(&self.config, port, frame) {
             Err(drop) => return vec![Outcome::Dropped(drop, None)],
@@ -207,6 +266,15 @@ impl Twin {
                 return self.gathered(now_ns, port, gathered);
             }
             Ok(Arrival::EndMarker(came)) => {
+                if let Some(outcome) = self.behind(pdr_detection::door(&came), turn) {
+                    if let Outcome::Shaped(until_ns) = outcome {
+                        let door = pdr_detection::door(&came);
+                        let of = pdr_detection::session_of(&self.config, &self.sessions, &came);
+                        self.shaped
+                            .push(until_ns, (door, of.unwrap_or(0)), (port, frame));
+                    }
+                    return vec![outcome];
+                }
                 let Some((stream, marker)) =
                     pdr_detection::end_marker(&self.config, &self.sessions, &came)
                 else {
@@ -218,7 +286,7 @@ impl Twin {
             }
             Ok(Arrival::Tunnel(came)) => {
                 if let Some(told) = ecn::told_inside(frame, &came) {
-                    return self.execute(now_ns, port, &told, is_new);
+                    return self.execute(now_ns, port, &told, turn);
                 }
                 pdr_detection::tunnelled(&self.config, &self.sessions, &came)
             }
@@ -226,20 +294,45 @@ impl Twin {
         };
         let detected = match detected {
             Ok(detected) => detected,
+            Err((Drop::UnknownTeid | Drop::UnknownUe, _)) if turn == Turn::Due => {
+                return vec![Outcome::Dropped(Drop::SessionChanged, None)];
+            }
             Err((drop, notice)) => return vec![Outcome::Dropped(drop, notice)],
         };
         let Some(session) = self.sessions.get_mut(&detected.session) else {
             return vec![Outcome::Dropped(Drop::NoPdr, None)];
         };
-        let outcomes = forward(&self.config, session, &detected, now_ns);
-        if outcomes == [Outcome::Buffered] && is_new {
+        let before = self.shaped.before(detected.door, self.config.shaping);
+        let draw = Draw {
+            now_ns,
+            before: (turn != Turn::Due).then_some(before),
+        };
+        let outcomes = forward(&self.config, session, &detected, draw);
+        if outcomes == [Outcome::Buffered] && turn != Turn::Held {
             let door = hold::door(&self.config, session, &detected);
             self.paged.extend(hold::first_of_flow(session, &detected));
             return vec![self.hold(door, now_ns, port, frame)];
         }
+        if let [Outcome::Shaped(until_ns)] = outcomes[..] {
+            let of = (detected.door, detected.session);
+            self.shaped.push(until_ns, of, (port, frame));
+        }
         let held = outcomes.iter().filter(|o| **o == Outcome::Held);
         self.waiting.extend(held.map(|_| now_ns + WAIT_NS));
         outcomes
+    }
+
+    /// What becomes of an End Marker that finds packets before it.
+    fn behind(&self, door: Door, turn: Turn) -> Option<Outcome> {
+        let last = self
+            .shaped
+            .last_due_ns(door)
+            .filter(|_| turn == Turn::First)?;
+        let has_room = self.shaped.before(door, self.config.shaping).has_room;
+        Some(match has_room {
+            true => Outcome::Shaped(last),
+            false => Outcome::Dropped(Drop::ShapingFull, None),
+        })
     }
 
     fn gathered(&mut self, now_ns: u64, port: u16, gathered: Gathered) -> Vec<Outcome> {
@@ -256,19 +349,29 @@ impl Twin {
         }
     }
 
-    /// Time passes: the packets that waited in vain, by what they waited for.
-    pub fn advance(&mut self, now_ns: u64) -> Vec<Drop> {
+    /// When the next packet leaves that waits for its bit rates.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.shaped.next_due_ns()
+    }
+
+    /// Time passes: packets that leave now, and those that waited in vain.
+    pub fn advance(&mut self, now_ns: u64) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        while let Some(w) = self.shaped.pop(now_ns) {
+            outcomes.extend(self.execute(now_ns, w.port, &w.frame, Turn::Due));
+        }
         let before = self.waiting.len();
         self.waiting.retain(|until_ns| *until_ns > now_ns);
         let mut dropped = vec![Drop::NextHopUnresolved; before - self.waiting.len()];
         dropped.extend(vec![Drop::Reassembly; self.fragments.expire(now_ns)]);
         dropped.extend(self.expire_held(now_ns));
-        dropped
+        outcomes.extend(dropped.into_iter().map(|d| Outcome::Dropped(d, None)));
+        outcomes
     }
 
-    /// Packets that wait for their next hop or for an idle UE, and fragments.
+    /// Packets that wait for their next hop, for an idle UE or for their bit rates, and fragments.
     pub fn held(&self) -> usize {
-        self.waiting.len() + self.fragments.held() + self.holding.len()
+        self.waiting.len() + self.fragments.held() + self.holding.len() + self.shaped.len()
     }
 
     /// Sessions by their names.

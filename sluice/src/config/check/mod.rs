@@ -11,6 +11,7 @@ mod roles;
 use super::UpfConfig;
 use super::fields::At;
 use super::problem::Report;
+use super::shaping::Shaping;
 
 /// All checks.
 pub(super) fn all(config: &UpfConfig, report: &mut Report) {
@@ -28,6 +29,9 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     }
     if ports && report.is_clean("workers") {
         devices::queues(config, report);
+    }
+    if dpdk && report.is_clean("workers") && report.is_clean("shaping") {
+        Shaping::check(config, report);
     }
     if interfaces {
         addressing::all(config, report);

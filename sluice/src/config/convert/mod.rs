@@ -121,6 +121,7 @@ impl UpfConfig {
             },
             dscp: self.dscp_by_qfi(),
             echo: self.echo.0,
+            shaping: self.shaping.of_path(),
         })
     }
 

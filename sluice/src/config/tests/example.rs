@@ -70,6 +70,7 @@ fn a_short_file_has_the_defaults_that_the_example_shows() {
     assert_eq!(short.n4.mbr_zero, example.n4.mbr_zero);
     assert_eq!(short.n4.unserved, example.n4.unserved);
     assert_eq!(short.dpdk.mbufs.value, example.dpdk.mbufs.value);
+    assert_eq!(short.shaping.rates, example.shaping.rates);
     assert_eq!(short.placement, example.placement);
     assert_eq!(
         short.limits.rule_blocks.value,

@@ -427,6 +427,30 @@ fn cores_are_those_of_the_machine() {
 }
 
 #[test]
+fn packets_that_wait_leave_buffers_for_those_that_come() {
+    let shaping = |shaping: &str| format!("shaping: {{{shaping}}}\n{SHORT}");
+    assert_eq!(
+        refusal(&shaping("rates: session")),
+        "upf.yaml:1: shaping.rates: got 'session'; expected none, session_ambr or all"
+    );
+    assert_eq!(
+        refusal(&shaping("rates: all, delay_ms: 0")),
+        "upf.yaml:1: shaping.delay_ms: got '0'; \
+         expected a whole number of milliseconds from 1 to 1000"
+    );
+    let few = |rates: &str| {
+        let shaping = shaping(&format!("rates: {rates}, worker_packets: 8192"));
+        format!("dpdk: {{mbufs: 16383}}\n{shaping}")
+    };
+    assert_eq!(
+        refusal(&few("session_ambr")),
+        "upf.yaml:2: shaping.worker_packets: 8192 packets of all workers are more than half of \
+         dpdk.mbufs (16383); expected at most 8191, or more mbufs"
+    );
+    assert!(load(&few("none")).is_ok());
+}
+
+#[test]
 fn packets_fit_buffers_and_buffers_fit_memory() {
     let mtu = |dpdk: &str| {
         format!("dpdk: {dpdk}\n{SHORT}").replace("{name: p0,", "{name: p0, mtu: 9000,")

@@ -184,6 +184,7 @@ impl Control {
         let tables = Tables {
             filters: self.filters.clone(),
             dscp: self.config.dscp.clone(),
+            shaping: self.config.shaping,
             ..self.directory.take_tables()?
         };
         self.tables = tables.clone();

@@ -28,6 +28,8 @@ pub enum Stop {
     Drop(DropReason),
     /// It is held (BUFF): by the entry's own rule, or by one of an extension block.
     Hold(Option<At>),
+    /// It has paid its rates and waits until then, monotonic time in nanoseconds.
+    Wait(u64),
 }
 
 impl From<DropReason> for Stop {

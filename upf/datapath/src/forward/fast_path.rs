@@ -15,6 +15,7 @@ use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Flags, Head};
+use crate::session::token_bucket::Lead;
 use crate::tables::Tables;
 use crate::tx::adjacency::Adjacency;
 use crate::tx::transmit::UsageRef;
@@ -101,7 +102,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         // It lives: its TTL was looked at.
         let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);
-        leave(packet, entry, meta, way, self.now_ns, age)
+        leave(packet, entry, meta, way, (self.now_ns, self.burst), age)
     }
 }
 
@@ -109,14 +110,15 @@ impl<I: PortIo> Path<'_, I> {
 pub(super) type Way = (Adjacency, Option<Outer>);
 
 /// The end of both fast ways: if the packet fits its link it pays its bit rates, gets its headers and is
-/// counted; `age` takes one from what it has to live. None if it is too long, and then nothing was done.
+/// counted; `age` takes one from what it has to live. None if it is too long or exceeds a shaped rate, and
+/// then nothing was done.
 #[inline(always)]
 pub(super) fn leave<P: Packet>(
     packet: &mut P,
     entry: &mut SessionEntry,
     meta: &Meta,
     (adjacency, outer): Way,
-    now_ns: u64,
+    (now_ns, burst): (u64, Lead),
     age: impl FnOnce(&mut [u8]),
 ) -> Option<Result<TxDecision, DropReason>> {
     let len = usize::from(meta.inner_len);
@@ -125,9 +127,8 @@ pub(super) fn leave<P: Packet>(
         return None;
     }
     let bytes = u32::from(meta.inner_len);
-    let (tat0, tat1) = match qer::rates(&entry.body, now_ns, bytes) {
-        Ok(clocks) => clocks,
-        Err(reason) => return Some(Err(reason)),
+    let Some((tat0, tat1)) = qer::rates(&entry.body, now_ns, bytes, burst) else {
+        return excess(burst);
     };
     let headers = adjacency.header_len() + outer_len;
     let frame = packet
@@ -145,6 +146,12 @@ pub(super) fn leave<P: Packet>(
     };
     let tx_buffer = usize::from(adjacency.tx_buffer());
     Some(Ok(TxDecision { tx_buffer, charge }))
+}
+
+/// What becomes of a packet that exceeds a rate: where some rates are shaped, [`Path::pass`] finds out.
+#[cold]
+fn excess(burst: Lead) -> Option<Result<TxDecision, DropReason>> {
+    (burst == Lead::POLICED).then_some(Err(DropReason::MbrExceeded))
 }
 
 /// The inner packet is sound and the UE's, and its route is known.

@@ -42,7 +42,7 @@ impl<I: PortIo> Path<'_, I> {
         };
         // It lives: its hop limit was looked at.
         let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_hop_limit);
-        leave(packet, entry, &meta, way, self.now_ns, age)
+        leave(packet, entry, &meta, way, (self.now_ns, self.burst), age)
     }
 }
 

@@ -10,7 +10,8 @@ use crate::forward::far::{self, ForwardTo, Stop};
 use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal::{self, is_link_destination};
 use crate::forward::pdr::{At, Detect};
-use crate::forward::rules::{self, Draw, State};
+use crate::forward::qer::Draw;
+use crate::forward::rules::{self, State};
 use crate::forward::urr;
 use crate::hold::HeldPackets;
 use crate::ledger::WorkerStats;
@@ -20,12 +21,14 @@ use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, ExtBlock, Flags};
+use crate::session::token_bucket::Lead;
 use crate::stage_timer::{Stage, StageTimer};
 use crate::tables::{Interface, InterfaceId, Tables};
 use crate::trace::WorkerTrace;
 use crate::tx::arp_queue::ArpQueue;
 use crate::tx::arp_queue::PendingTx;
 use crate::tx::route::{self, Hop};
+use crate::tx::shaper::Shaper;
 use crate::tx::transmit::{self, TxBuffer, UsageRef};
 use sluice_mem::shard::Owned;
 use sluice_port::{Burst, Packet, PortIo};
@@ -39,6 +42,9 @@ pub(crate) struct Path<'a, I: PortIo> {
     pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
     pub held: &'a mut ArpQueue<I::Packet>,
     pub hold: &'a mut HeldPackets<I::Packet>,
+    pub shaper: &'a mut Shaper<I::Packet>,
+    /// The longest burst that passes at once at any rate.
+    pub burst: Lead,
     pub rings: &'a mut WorkerRings<I::Packet>,
     pub stats: &'a WorkerStats,
     pub probe: &'a mut StageTimer,
@@ -60,6 +66,8 @@ pub(crate) enum End {
     TtlExceeded,
     /// It is held (BUFF), by the entry's own rule or one of a block.
     Hold(Option<At>),
+    /// It waits for its bit rate, until then.
+    Wait(u64),
     /// A UE asks for a router.
     Solicited,
     /// It must leave here, but the next hop is not known, or is us, or the packet does not fit, or
@@ -72,8 +80,18 @@ impl From<Stop> for End {
         match stop {
             Stop::Drop(reason) => Self::Drop(reason),
             Stop::Hold(at) => Self::Hold(at),
+            Stop::Wait(due_ns) => Self::Wait(due_ns),
         }
     }
+}
+
+/// Whether a packet comes, or has waited for its bit rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// It comes.
+    First,
+    /// It has waited: it has paid, and all else is asked anew.
+    Due,
 }
 
 impl From<DropReason> for End {
@@ -106,7 +124,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             match fast_path {
                 Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
                 Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
-                None => self.one(packet, meta, dead),
+                None => self.one(packet, meta, Turn::First, dead),
             }
         }
         metas.clear();
@@ -116,14 +134,27 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// One packet as any may be. Not inlined: the loop's registers are for common packets, and what
     /// both find out would meet in memory.
     #[inline(never)]
-    fn one(&mut self, mut packet: I::Packet, meta: &Meta, dead: &mut Burst<I::Packet>) {
-        if self.hold.is_draining(meta.entry) {
-            return self.go_behind(packet, meta);
+    pub(crate) fn one(
+        &mut self,
+        mut packet: I::Packet,
+        meta: &Meta,
+        turn: Turn,
+        dead: &mut Burst<I::Packet>,
+    ) {
+        if turn == Turn::First {
+            if self.hold.is_draining(meta.entry) {
+                return self.go_behind(packet, meta);
+            }
+            let reason = self.slow_reason(&packet, meta);
+            self.stats.slow[reason as usize].add(1);
         }
-        let reason = self.slow_reason(&packet, meta);
-        self.stats.slow[reason as usize].add(1);
-        match self.pass(&mut packet, meta) {
+        match self.pass(&mut packet, meta, turn) {
             Ok(TxDecision { tx_buffer, charge }) => self.push(tx_buffer, packet, charge),
+            Err(End::Drop(DropReason::UnknownTeid | DropReason::UnknownUe))
+                if turn == Turn::Due =>
+            {
+                self.discard(packet, DropReason::SessionChanged);
+            }
             Err(end) => self.end(packet, meta, end, dead),
         }
     }
@@ -131,21 +162,30 @@ impl<'a, I: PortIo> Path<'a, I> {
     /// The path of one packet. Inlined with all its stages: what one finds out stays in registers
     /// for the next.
     #[inline(always)]
-    pub fn pass(&mut self, packet: &mut I::Packet, meta: &Meta) -> Result<TxDecision, End> {
+    pub fn pass(
+        &mut self,
+        packet: &mut I::Packet,
+        meta: &Meta,
+        turn: Turn,
+    ) -> Result<TxDecision, End> {
         let tables = self.tables;
         let entry = self.state.entry(meta.entry.0);
         let entry = entry.ok_or(rules::missing(meta.arrival))?;
         rules::check(entry, meta)?;
         let inner = outer_header_removal::remove(packet, meta, entry)?;
-        let draw = Draw {
+        let standing = self.standing(meta);
+        let draw = (turn == Turn::First).then_some(Draw {
             now_ns: self.now_ns,
             len: inner.len,
-        };
+            shaping: &tables.shaping,
+            not_before_ns: standing.not_before_ns,
+            has_room: self.has_room(standing),
+        });
         let detect = Detect::of(meta, entry, packet.data(), &tables.filters);
         if inner.is_on_link {
             stays_on_link(self.state, meta, &detect, packet.data())?;
         }
-        let (head, body, at) = rules::apply(self.state, meta, &detect, Some(draw))?;
+        let (head, body, at) = rules::apply(self.state, meta, &detect, draw)?;
         let charge = UsageRef {
             entry: meta.entry,
             at,
@@ -176,13 +216,14 @@ impl<'a, I: PortIo> Path<'a, I> {
     pub fn end(&mut self, packet: I::Packet, meta: &Meta, end: End, dead: &mut Burst<I::Packet>) {
         match end {
             End::Drop(_) if meta.arrival == Arrival::EndMarker => {
-                self.pass_end_marker(packet, meta)
+                self.end_marker_came(packet, meta)
             }
             End::Drop(reason) => {
                 self.refused(reason, meta);
                 let _ = dead.push(packet).map_err(Packet::free);
             }
             End::Hold(at) => self.hold(packet, meta, at),
+            End::Wait(due_ns) => self.wait_for_rate(packet, meta, due_ns),
             End::Solicited => self.solicited(packet, meta),
             End::TtlExceeded => {
                 self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
@@ -261,7 +302,7 @@ impl<'a, I: PortIo> Path<'a, I> {
 /// a router.
 #[cold]
 fn stays_on_link(state: &State, meta: &Meta, detect: &Detect<'_>, inner: &[u8]) -> Result<(), End> {
-    let flags = rules::detected(state, meta, detect)?.flags;
+    let flags = rules::detected(state, meta, detect)?.0.flags;
     let goes_on = flags.has(Flags::FORWARD.with(Flags::CREATE_OUTER));
     let is_tunnelled = meta.arrival == Arrival::Tunnel;
     // From a data network nothing comes to a UE's link: that was made here.

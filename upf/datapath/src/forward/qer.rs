@@ -1,11 +1,52 @@
-//! QER: gate and maximum bit rate.
+//! QER: gate and maximum bit rate; what exceeds a rate is dropped, or waits.
 
 use crate::drop::DropReason;
+use crate::forward::far::Stop;
 use crate::limits::RULE_QERS;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{Body, BucketRef, ExtBlock, Flags, Head, SharedBucket};
-use crate::session::token_bucket::{Rate, Tat};
+use crate::session::token_bucket::{Lead, Rate, Tat};
 use sluice_mem::shard::Owned;
+
+/// How rates are shaped whose excess waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shaping {
+    /// The longest burst that passes at once, as time at the rate.
+    pub burst: Lead,
+    /// The longest that a packet waits.
+    pub delay: Lead,
+    /// Packets of one session and direction that wait at a time.
+    pub session_packets: u32,
+    /// Packets that one worker lets wait at a time; at most [`crate::limits::SHAPED`].
+    pub worker_packets: u32,
+}
+
+impl Default for Shaping {
+    /// Nothing waits.
+    fn default() -> Self {
+        Self {
+            burst: Lead::POLICED,
+            delay: Lead::from_ns(0),
+            session_packets: 0,
+            worker_packets: 0,
+        }
+    }
+}
+
+/// What a packet draws from the token buckets: its length, now.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw<'t> {
+    /// Monotonic time in nanoseconds.
+    pub now_ns: u64,
+    /// Length of the inner packet in bytes.
+    pub len: u32,
+    /// How rates are shaped.
+    pub shaping: &'t Shaping,
+    /// It leaves no earlier than this: behind packets that wait.
+    pub not_before_ns: u64,
+    /// There is room for it to wait.
+    pub has_room: bool,
+}
 
 /// The gate (TS 29.244, 5.4.3: a closed gate discards).
 #[inline(always)]
@@ -16,41 +57,55 @@ pub fn gate(head: Head) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// The rule's own two buckets. Both must have room, then both pay.
+/// The clocks of the rule's own two buckets behind the packet, if both have room for it now: no clock runs
+/// ahead by more than `within`. `None` if it is to be asked [otherwise](draw).
 #[inline(always)]
-pub fn police(body: &mut Body, now_ns: u64, bytes: u32) -> Result<(), DropReason> {
-    (body.tat0, body.tat1) = rates(body, now_ns, bytes)?;
-    Ok(())
+pub fn rates(body: &Body, now_ns: u64, bytes: u32, within: Lead) -> Option<(Tat, Tat)> {
+    let first = now(body.tat0, body.rate0, now_ns, bytes, within)?;
+    let second = now(body.tat1, body.rate1, now_ns, bytes, within)?;
+    Some((first, second))
 }
 
-/// The clocks of the rule's own two buckets behind the packet, if both have room.
 #[inline(always)]
-pub fn rates(body: &Body, now_ns: u64, bytes: u32) -> Result<(Tat, Tat), DropReason> {
-    let first = admit(body.tat0, body.rate0, now_ns, bytes)?;
-    let second = admit(body.tat1, body.rate1, now_ns, bytes)?;
-    Ok((first, second))
+fn now(tat: Tat, rate: Rate, now_ns: u64, bytes: u32, within: Lead) -> Option<Tat> {
+    if !rate.is_limited() {
+        return Some(tat);
+    }
+    tat.after(now_ns, rate, bytes, within)
 }
 
-/// Buckets that several rules share. All must have room, then all pay.
+/// The rule's own two buckets. Both must have room now or, if they are shaped, soon; then both pay.
+#[inline(always)]
+pub fn draw(body: &mut Body, draw: &Draw<'_>) -> Result<(), Stop> {
+    let (first, due0_ns) = draw.clock(body.tat0, body.rate0)?;
+    let (second, due1_ns) = draw.clock(body.tat1, body.rate1)?;
+    let when = draw.when(due0_ns.max(due1_ns))?;
+    (body.tat0, body.tat1) = (first, second);
+    when.at_once()
+}
+
+/// Buckets that several rules share, likewise.
 #[cold]
-pub fn police_shared(
+pub fn draw_shared(
     state: &mut Owned<SessionEntry, ExtBlock>,
     buckets: &[BucketRef; RULE_QERS],
-    now_ns: u64,
-    bytes: u32,
-) -> Result<(), DropReason> {
+    draw: &Draw<'_>,
+) -> Result<(), Stop> {
     let mut next = [Tat::default(); RULE_QERS];
+    let mut due_ns = 0;
     for (bucket, next) in buckets.iter().zip(&mut next) {
         if let Some(b) = shared(state, *bucket) {
-            *next = admit(b.tat, b.rate, now_ns, bytes)?;
+            let (clock, bucket_due_ns) = draw.clock(b.tat, b.rate)?;
+            (*next, due_ns) = (clock, due_ns.max(bucket_due_ns));
         }
     }
+    let when = draw.when(due_ns)?;
     for (bucket, next) in buckets.iter().zip(next) {
         if let Some(b) = shared(state, *bucket) {
             b.tat = next;
         }
     }
-    Ok(())
+    when.at_once()
 }
 
 fn shared(
@@ -61,12 +116,52 @@ fn shared(
     state.ext_mut(block.0)?.buckets.get_mut(at)
 }
 
-/// The bucket's clock after the packet, or the reason for dropping it.
-#[inline(always)]
-pub fn admit(tat: Tat, rate: Rate, now_ns: u64, bytes: u32) -> Result<Tat, DropReason> {
-    if !rate.is_limited() {
-        return Ok(tat);
+/// When a packet leaves that all buckets take.
+enum When {
+    Now,
+    At(u64),
+}
+
+impl When {
+    fn at_once(self) -> Result<(), Stop> {
+        match self {
+            Self::Now => Ok(()),
+            Self::At(due_ns) => Err(Stop::Wait(due_ns)),
+        }
     }
-    tat.after(now_ns, rate, bytes)
-        .ok_or(DropReason::MbrExceeded)
+}
+
+impl Draw<'_> {
+    /// A bucket's clock behind the packet and the time at which the bucket has room for it (0: now), or the
+    /// reason for dropping it.
+    #[inline(always)]
+    fn clock(&self, tat: Tat, rate: Rate) -> Result<(Tat, u64), DropReason> {
+        if !rate.is_limited() {
+            return Ok((tat, 0));
+        }
+        if rate.is_shaped() {
+            return self.shaped_clock(tat, rate);
+        }
+        let next = tat.after(self.now_ns, rate, self.len, Lead::POLICED);
+        Ok((next.ok_or(DropReason::MbrExceeded)?, 0))
+    }
+
+    fn shaped_clock(&self, tat: Tat, rate: Rate) -> Result<(Tat, u64), DropReason> {
+        let next = tat.next(self.now_ns, rate, self.len);
+        let least = Lead::least(rate);
+        let due_ns = next.due_ns(self.shaping.burst.max(least));
+        match due_ns <= self.now_ns + self.shaping.delay.max(least).ns() {
+            true => Ok((next, due_ns)),
+            false => Err(DropReason::ShapingDelay),
+        }
+    }
+
+    fn when(&self, due_ns: u64) -> Result<When, DropReason> {
+        let due_ns = due_ns.max(self.not_before_ns);
+        match due_ns > self.now_ns {
+            false => Ok(When::Now),
+            true if self.has_room => Ok(When::At(due_ns)),
+            true => Err(DropReason::ShapingFull),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::drop::DropReason;
 use crate::forward::far::{self, Stop};
 use crate::forward::pdr::{self, At, Detect};
-use crate::forward::qer;
+use crate::forward::qer::{self, Draw};
 use crate::ids::BlockId;
 use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
@@ -13,23 +13,14 @@ use sluice_mem::shard::Owned;
 /// The entries and blocks that a worker may write.
 pub(crate) type State = Owned<SessionEntry, ExtBlock>;
 
-/// What a packet draws from the token buckets: its length, now. A packet that waited drew it before.
-#[derive(Clone, Copy)]
-pub(crate) struct Draw {
-    /// Monotonic time in nanoseconds.
-    pub now_ns: u64,
-    /// Length of the inner packet in bytes.
-    pub len: u32,
-}
-
 /// The rule that applies to a packet whose session was checked (TS 29.244, 5.2.1): what it says, its
-/// counters, and where it stands if it is not the entry's own.
+/// counters, and where it stands if it is not the entry's own. A packet that waited has drawn before.
 #[inline(always)]
 pub(crate) fn apply<'s>(
     state: &'s mut State,
     meta: &Meta,
     detect: &Detect<'_>,
-    draw: Option<Draw>,
+    draw: Option<Draw<'_>>,
 ) -> Result<(Head, &'s mut Body, Option<At>), Stop> {
     let entry = state.entry(meta.entry.0).ok_or(missing(meta.arrival))?;
     if let Some(chain) = entry.block() {
@@ -49,24 +40,25 @@ pub(crate) fn apply<'s>(
     pdr::only(entry.head, detect)?;
     qer::gate(entry.head)?;
     far::decide(entry.head, None)?;
-    if let Some(Draw { now_ns, len }) = draw {
-        qer::police(&mut entry.body, now_ns, len)?;
+    if let Some(draw) = draw {
+        qer::draw(&mut entry.body, &draw)?;
     }
     Ok((entry.head, &mut entry.body, None))
 }
 
-/// What the rule says that a packet meets, before gate and FAR are asked.
+/// What the rule says that a packet meets, before gate and FAR are asked, and where it stands if it is not the
+/// entry's own.
 #[cold]
 pub(crate) fn detected(
     state: &State,
     meta: &Meta,
     detect: &Detect<'_>,
-) -> Result<Head, DropReason> {
+) -> Result<(Head, Option<At>), DropReason> {
     let entry = state.entry(meta.entry.0).ok_or(missing(meta.arrival))?;
     let in_chain = |chain| {
         let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
         let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
-        Ok(block.rules[at.rule()].head)
+        Ok((block.rules[at.rule()].head, Some(at)))
     };
     if let Some(chain) = entry.block() {
         return in_chain(chain);
@@ -78,7 +70,17 @@ pub(crate) fn detected(
         }
     }
     pdr::only(entry.head, detect)?;
-    Ok(entry.head)
+    Ok((entry.head, None))
+}
+
+/// Whether the rule that a packet meets lets it come to a FAR that holds, and where it stands if it is not the
+/// entry's own.
+#[cold]
+pub(crate) fn holds(state: &State, meta: &Meta, detect: &Detect<'_>) -> Option<Option<At>> {
+    let (head, at) = detected(state, meta, detect).ok()?;
+    qer::gate(head).ok()?;
+    let stopped = far::decide(head, at);
+    matches!(stopped, Err(Stop::Hold(_))).then_some(at)
 }
 
 /// The same where the endpoint has several rules.
@@ -87,15 +89,15 @@ fn extended(
     state: &mut State,
     chain: BlockId,
     detect: &Detect<'_>,
-    draw: Option<Draw>,
+    draw: Option<Draw<'_>>,
 ) -> Result<(Head, At), Stop> {
     let at = pdr::first(chain, detect, |number| state.ext(number.0))?;
     let block = state.ext(at.block().0).ok_or(DropReason::Internal)?;
     let rule = block.rules[at.rule()];
     qer::gate(rule.head)?;
     far::decide(rule.head, Some(at))?;
-    if let Some(Draw { now_ns, len }) = draw {
-        qer::police_shared(state, &rule.buckets, now_ns, len)?;
+    if let Some(draw) = draw {
+        qer::draw_shared(state, &rule.buckets, &draw)?;
     }
     Ok((rule.head, at))
 }

@@ -3,6 +3,7 @@
 
 use crate::forward::outer_header_removal::Destination;
 use crate::forward::path::Path;
+use crate::forward::qer;
 use crate::forward::slow_reason::SlowReason;
 use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
@@ -35,10 +36,7 @@ impl<I: PortIo> Path<'_, I> {
         }
         let is_tunnel = meta.arrival == Arrival::Tunnel;
         let other_qfi = flags.has(Flags::MATCH_QFI) && entry.head.qfi_match != meta.qfi;
-        let forwards = flags.agree([
-            Flags::FORWARD.with(Flags::GATE_CLOSED).with(Flags::HOLD),
-            Flags::FORWARD,
-        ]);
+        let forwards = flags.agree([Flags::FORWARD.with(Flags::GATE_CLOSED), Flags::FORWARD]);
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }
@@ -74,7 +72,7 @@ impl<I: PortIo> Path<'_, I> {
         match adjacency {
             None => SlowReason::NextHop,
             Some(next) if meta.inner_len + outer_len > next.mtu() => SlowReason::Size,
-            Some(_) => SlowReason::Other,
+            Some(_) => self.shaped_or_other(entry, meta),
         }
     }
 
@@ -113,7 +111,17 @@ impl<I: PortIo> Path<'_, I> {
         match hop.and_then(|hop| self.tables.next_hops.adjacency(hop)) {
             None => SlowReason::NextHop,
             Some(next) if ip.total_len() + outer_len > usize::from(next.mtu()) => SlowReason::Size,
-            Some(_) => SlowReason::Other,
+            Some(_) => self.shaped_or_other(entry, meta),
+        }
+    }
+
+    /// Of a packet that nothing else keeps from the fast path.
+    fn shaped_or_other(&self, entry: &SessionEntry, meta: &Meta) -> SlowReason {
+        let len = u32::from(meta.inner_len);
+        let fits = qer::rates(&entry.body, self.now_ns, len, self.burst).is_some();
+        match fits && !entry.head.flags.has(Flags::HOLD) {
+            true => SlowReason::Other,
+            false => SlowReason::Shaped,
         }
     }
 }

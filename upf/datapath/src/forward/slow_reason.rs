@@ -42,6 +42,8 @@ reasons! {
     NextHop = "next_hop",
     /// It does not fit the MTU of the link that it leaves by.
     Size = "size",
+    /// It exceeds a shaped bit rate, or packets of its session wait for theirs.
+    Shaped = "shaped",
     /// Nothing of that: no room in front of the packet.
     Other = "other",
 }

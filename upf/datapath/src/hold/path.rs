@@ -3,13 +3,13 @@
 use super::{Drained, Held};
 use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
-use crate::forward::path::{End, Path, TxDecision};
+use crate::forward::path::{End, Path, Turn, TxDecision};
 use crate::forward::pdr::At;
 use crate::forward::rules::State;
 use crate::ids::EntryId;
 use crate::limits::{DRAINED_PER_TURN, HELD_BEHIND};
 use crate::meta::Meta;
-use crate::session::rule::{Body, Flags, Head};
+use crate::session::rule::{Body, Head};
 use sluice_port::{Burst, Packet, PortIo};
 use sluice_wire::ipv6::{Ipv6, is_ipv6};
 use sluice_wire::layout::ipv4;
@@ -20,6 +20,9 @@ impl<I: PortIo> Path<'_, I> {
     pub fn hold(&mut self, mut packet: I::Packet, meta: &Meta, at: Option<At>) {
         self.notify(meta.entry, at, dscp(packet.data()));
         let suggested = rule(self.state, meta.entry, at).map_or(0, |(_, body)| body.suggested());
+        // What followed the inner packet was cut off.
+        let inner_len = packet.len() as u16;
+        let meta = &Meta { inner_len, ..*meta };
         match restore(&mut packet, meta) {
             true => self.keep_copy(packet, meta, suggested.into()),
             false => self.discard(packet, DropReason::Internal),
@@ -86,7 +89,7 @@ impl<I: PortIo> Path<'_, I> {
     #[cold]
     pub fn held_again(&mut self, entry: EntryId) {
         if self.hold.drain(entry) {
-            self.set_behind(entry, true);
+            self.mark_waiting(entry.0, true);
         }
     }
 
@@ -98,7 +101,7 @@ impl<I: PortIo> Path<'_, I> {
         if is_vacant {
             self.discard_held(entry);
         } else if self.hold.is_draining(entry) {
-            self.set_behind(entry, true);
+            self.mark_waiting(entry.0, true);
         }
     }
 
@@ -107,19 +110,6 @@ impl<I: PortIo> Path<'_, I> {
     pub fn discard_held(&mut self, entry: EntryId) {
         while let Some(held) = self.hold.next_discarded(entry) {
             self.discard(held.packet, DropReason::HoldDiscarded);
-        }
-    }
-
-    /// Whether new packets of the entry go behind held ones: its rule takes the general way as long.
-    fn set_behind(&mut self, entry: EntryId, on: bool) {
-        if let Some(entry) = self.state.entry_mut(entry.0)
-            && entry.head.flags.has(Flags::FORWARD)
-        {
-            let flags = entry.head.flags;
-            entry.head.flags = match on {
-                true => flags.with(Flags::HOLD),
-                false => flags.without(Flags::HOLD),
-            };
         }
     }
 
@@ -136,7 +126,7 @@ impl<I: PortIo> Path<'_, I> {
                 Drained::Packet(queue, held, rings) => {
                     self.pass_again(queue, held, rings, &mut dead);
                 }
-                Drained::Ended(entry) => self.set_behind(entry, false),
+                Drained::Ended(entry) => self.mark_waiting(entry.0, false),
             }
         }
         dead.free();
@@ -156,7 +146,7 @@ impl<I: PortIo> Path<'_, I> {
             meta,
             until_ns,
         } = held;
-        match self.pass(&mut packet, &meta) {
+        match self.pass(&mut packet, &meta, Turn::First) {
             Ok(TxDecision { tx_buffer, charge }) => self.push(tx_buffer, packet, charge),
             Err(End::Hold(at)) => {
                 if rings {

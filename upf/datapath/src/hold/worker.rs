@@ -16,9 +16,11 @@ impl<I: PortIo> Worker<I> {
         drained
     }
 
-    /// How long it may sleep from `now_ns` on with what it holds: until the first packet is given up.
+    /// How long it may sleep from `now_ns` on with what it holds: until the first packet is given up, or may
+    /// leave at its bit rate.
     pub fn may_sleep(&self, now_ns: u64, at_most: Duration) -> Duration {
-        let until_ns = self.hold.next_deadline().unwrap_or(u64::MAX);
+        let due_ns = [self.hold.next_deadline(), self.next_due_ns()];
+        let until_ns = due_ns.into_iter().flatten().min().unwrap_or(u64::MAX);
         let left = Duration::from_nanos(until_ns.saturating_sub(now_ns));
         at_most.min(left)
     }

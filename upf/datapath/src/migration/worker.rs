@@ -13,23 +13,25 @@ use crate::stage_timer::Stage;
 use crate::tables::Polled;
 use crate::trace::Came;
 use crate::tx::arp_queue::WaitingPacket;
+use crate::tx::shaper::ShardWaiting;
 use crate::worker::Worker;
 use arrayvec::ArrayVec;
 use sluice_mem::ring::Consumer;
 use sluice_mem::shard::{ShardId, ShardOwner};
-use sluice_port::PortIo;
+use sluice_port::{Packet, PortIo};
 
 /// Packets that a driver is asked for at the least, so that none means that it has none.
 const ASK: usize = 32;
 
 /// A shard that will be given away when its last packets have left.
-#[derive(Debug)]
-pub(crate) struct ShardRelease {
+pub(crate) struct ShardRelease<P> {
     shard: ShardId,
     to: WorkerId,
     /// How many packets each TX buffer's queue has to have sent; none where a port cannot tell.
     marks: Box<[Option<u64>]>,
     until_ns: u64,
+    /// What waits for its bit rates: none of it leaves here any more.
+    pub(crate) waiting: Option<Box<ShardWaiting<P>>>,
 }
 
 /// Receive queues that are polled until all that lay in them has been taken.
@@ -108,11 +110,13 @@ impl<I: PortIo> Worker<I> {
                 self.gather(frame, port, now_ns);
                 self.dispatch_received(self.batch.received_at, now_ns);
             }
-            Handover::Own(right, held) => {
+            Handover::Own(right, held, waiting) => {
                 if let Some(held) = held {
                     self.stats.handed_in.add(held.len() as u64);
                     self.hold.put_shard(*held);
-                    self.count_held();
+                }
+                if let Some(waiting) = waiting {
+                    self.accept_waiting(right.shard(), *waiting);
                 }
                 self.take_over(from, right, now_ns);
             }
@@ -187,7 +191,9 @@ impl<I: PortIo> Worker<I> {
                     to,
                     marks: marks.collect(),
                     until_ns: now_ns + GIVE_WITHIN_NS,
+                    waiting: self.shaper.give(turn.shard),
                 });
+                self.count_held();
             }
         }
     }
@@ -206,19 +212,22 @@ impl<I: PortIo> Worker<I> {
                 self.giving.push_front(giving);
                 break;
             }
-            self.give(&giving);
+            self.give(giving);
             given += 1;
         }
         given
     }
 
-    fn give(&mut self, giving: &ShardRelease) {
-        let ShardRelease { shard, to, .. } = *giving;
+    fn give(&mut self, giving: ShardRelease<I::Packet>) {
+        let ShardRelease {
+            shard, to, waiting, ..
+        } = giving;
         if let Some(right) = self.state.release(shard) {
             let held = self.hold.take_shard(shard);
-            let packets = held.as_ref().map_or(0, |held| held.len());
+            let packets = held.as_ref().map_or(0, |held| held.len())
+                + waiting.as_ref().map_or(0, |waiting| waiting.len());
             self.stats.handed_out.add(packets as u64);
-            self.send_token(to, Handover::Own(right, held));
+            self.send_token(to, Handover::Own(right, held, waiting));
         }
         self.moves.gave(shard);
         let of_shard = |state: &sluice_mem::shard::Owned<_, _>, waiting: &WaitingPacket<_>| {
@@ -229,6 +238,45 @@ impl<I: PortIo> Worker<I> {
         }
         self.batch.dead.free();
         self.count_held();
+    }
+
+    /// Packets that wait for their bit rates, of shards that are about to leave.
+    pub(crate) fn leaving(&self) -> usize {
+        let waiting = self
+            .giving
+            .iter()
+            .filter_map(|giving| giving.waiting.as_ref());
+        waiting.map(|waiting| waiting.len()).sum()
+    }
+
+    /// Those of one shard.
+    #[inline]
+    pub(crate) fn take_leaving(&mut self, shard: ShardId) -> Option<Box<ShardWaiting<I::Packet>>> {
+        let mut giving = self.giving.iter_mut();
+        giving.find(|giving| giving.shard == shard)?.waiting.take()
+    }
+
+    /// Puts them back.
+    pub(crate) fn give_leaving_back(
+        &mut self,
+        shard: ShardId,
+        waiting: Option<Box<ShardWaiting<I::Packet>>>,
+    ) {
+        let giving = self.giving.iter_mut().find(|giving| giving.shard == shard);
+        if let Some(giving) = giving.filter(|_| waiting.is_some()) {
+            giving.waiting = waiting;
+        }
+    }
+
+    /// The packets of a shard that comes wait here from now on.
+    #[cold]
+    fn accept_waiting(&mut self, shard: ShardId, waiting: ShardWaiting<I::Packet>) {
+        self.stats.handed_in.add(waiting.len() as u64);
+        let Self { shaper, stats, .. } = self;
+        shaper.accept(shard, waiting, |packet| {
+            stats.count_drop(DropReason::ShapingFull);
+            packet.free();
+        });
     }
 
     fn pass_waiting(&mut self, to: WorkerId, waiting: WaitingPacket<I::Packet>) {

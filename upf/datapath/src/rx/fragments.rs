@@ -103,9 +103,11 @@ impl<I: PortIo> Worker<I> {
 
     pub(crate) fn count_held(&self) {
         let held = self.held.len() + self.reassembler.held() + self.moves.held() + self.hold.len();
+        let shaped = self.shaper.len() + self.leaving();
         self.stats.held_for_ues.set(self.hold.len() as u64);
         self.stats.held_entries.set(self.hold.entries() as u64);
-        self.stats.held.set(held as u64);
+        self.stats.shaped_held.set(self.shaper.len() as u64);
+        self.stats.held.set((held + shaped) as u64);
     }
 }
 

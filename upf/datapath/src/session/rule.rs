@@ -50,8 +50,8 @@ impl Flags {
     /// Rules that only link-local and multicast packets can match stand in the extension block that
     /// `teid` names; all others take the entry's own rule, which makes no outer header.
     pub const LINK_RULES: Self = Self { bits: 1 << 14 };
-    /// FAR: hold. Where `FORWARD` is set as well, packets that were held before are on their way out, and new
-    /// ones go behind them.
+    /// FAR: hold. Where `FORWARD` is set as well, packets wait that came before, and new ones may have to go behind
+    /// them: the owner of the shard sets it.
     pub const HOLD: Self = Self { bits: 1 << 15 };
 
     /// No bit.

@@ -9,15 +9,19 @@ use sluice_mem::zeroable_struct;
 const UNITS_PER_NS: u64 = 64;
 
 /// Of a [`Rate`].
-const MANTISSA_BITS: u8 = 26;
+const MANTISSA_BITS: u8 = 25;
 const EXPONENT_BITS: u32 = 6;
 const EXPONENT_MASK: u32 = (1 << EXPONENT_BITS) - 1;
+/// Bit above the exponent: what exceeds the rate waits.
+const SHAPED: u32 = 1 << EXPONENT_BITS;
+const MANTISSA_AT: u32 = EXPONENT_BITS + 1;
 /// Left shift of a product before the right shift by the exponent, which has no sign.
 const SHIFT: i32 = 16;
 
 zeroable_struct! {
-    /// Cost of a byte at a maximum bit rate, in bucket time: 26 bits of mantissa (which keep a
-    /// rate to 3e-8) above 6 bits of exponent; 0 means no limit.
+    /// Cost of a byte at a maximum bit rate, in bucket time: 25 bits of mantissa (which keep a
+    /// rate to 6e-8), a bit that says whether what exceeds the rate waits, 6 bits of exponent; 0 means no
+    /// limit.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     #[repr(C)]
     pub struct Rate {
@@ -42,8 +46,25 @@ impl Rate {
         let mantissa = (cost * power_of_2(exponent - SHIFT)) as u32;
         let mantissa = mantissa.clamp(1, (1 << MANTISSA_BITS) - 1);
         Some(Self {
-            cost_bits: mantissa << EXPONENT_BITS | exponent as u32,
+            cost_bits: mantissa << MANTISSA_AT | exponent as u32,
         })
+    }
+
+    /// The same rate; what exceeds it is not dropped but waits.
+    #[must_use]
+    pub const fn shaped(self) -> Self {
+        match self.cost_bits {
+            0 => self,
+            cost_bits => Self {
+                cost_bits: cost_bits | SHAPED,
+            },
+        }
+    }
+
+    /// True if what exceeds the rate waits.
+    #[inline(always)]
+    pub const fn is_shaped(self) -> bool {
+        self.cost_bits & SHAPED != 0
     }
 
     /// True if a limit is set.
@@ -55,7 +76,7 @@ impl Rate {
     #[inline]
     fn cost(self, bytes: u32) -> u64 {
         // Of 17 bits at the most (a packet, or the least depth), so no bit is lost on the left.
-        let product = u64::from(bytes) * u64::from(self.cost_bits >> EXPONENT_BITS);
+        let product = u64::from(bytes) * u64::from(self.cost_bits >> MANTISSA_AT);
         (product << SHIFT) >> (self.cost_bits & EXPONENT_MASK)
     }
 }
@@ -85,17 +106,67 @@ zeroable_struct! {
 }
 
 impl Tat {
-    /// The clock after `bytes` at `now_ns`, or `None` if the packet exceeds the rate.
+    /// The clock after `bytes` at `now_ns`, if it runs ahead by no more than `within`, or by what a rate
+    /// always has room for; `None` otherwise.
     ///
     /// Nothing is written, so that a packet that a second bucket refuses costs the first nothing.
-    #[inline]
-    pub fn after(self, now_ns: u64, rate: Rate, bytes: u32) -> Option<Self> {
+    #[inline(always)]
+    pub fn after(self, now_ns: u64, rate: Rate, bytes: u32, within: Lead) -> Option<Self> {
+        let next = self.next(now_ns, rate, bytes);
+        // Low rates have a longer way.
+        let fits = next.is_within(now_ns, within) || next.is_within(now_ns, Lead::least(rate));
+        fits.then_some(next)
+    }
+
+    /// The clock after `bytes` at `now_ns`, whether or not it may run so far ahead.
+    #[inline(always)]
+    pub fn next(self, now_ns: u64, rate: Rate, bytes: u32) -> Self {
         let now = now_ns.wrapping_mul(UNITS_PER_NS);
-        let next = self.units.max(now) + rate.cost(bytes);
-        // How far the clock may run ahead. Low rates have a longer way.
-        let fits = next <= now + BUCKET_DEPTH_NS * UNITS_PER_NS
-            || next <= now + rate.cost(BUCKET_MIN_BYTES as u32);
-        fits.then_some(Self { units: next })
+        Self {
+            units: self.units.max(now) + rate.cost(bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn is_within(self, now_ns: u64, lead: Lead) -> bool {
+        self.units <= now_ns.wrapping_mul(UNITS_PER_NS) + lead.units
+    }
+
+    /// The first nanosecond at which the clock runs ahead by no more than `lead`: when what it was
+    /// advanced for may leave.
+    pub fn due_ns(self, lead: Lead) -> u64 {
+        self.units.saturating_sub(lead.units).div_ceil(UNITS_PER_NS)
+    }
+}
+
+/// How far the clock of a bucket may run ahead of time: the longest burst, as time at the bucket's rate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Lead {
+    units: u64,
+}
+
+impl Lead {
+    /// Of buckets whose excess is dropped.
+    pub const POLICED: Self = Self::from_ns(BUCKET_DEPTH_NS);
+
+    /// From nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self {
+            units: ns * UNITS_PER_NS,
+        }
+    }
+
+    /// What every rate has room for, so that a low one still lets whole packets pass.
+    #[inline(always)]
+    pub fn least(rate: Rate) -> Self {
+        Self {
+            units: rate.cost(BUCKET_MIN_BYTES as u32),
+        }
+    }
+
+    /// In nanoseconds, rounded up.
+    pub const fn ns(self) -> u64 {
+        self.units.div_ceil(UNITS_PER_NS)
     }
 }
 
@@ -107,7 +178,12 @@ mod tests {
         let rate = Rate::from_bps(rate_bps).unwrap();
         let (mut tat, mut carried) = (Tat::default(), 0);
         for i in 0..offered_per_s * seconds {
-            if let Some(next) = tat.after(1 + i * 1_000_000_000 / offered_per_s, rate, packet) {
+            if let Some(next) = tat.after(
+                1 + i * 1_000_000_000 / offered_per_s,
+                rate,
+                packet,
+                Lead::POLICED,
+            ) {
                 tat = next;
                 carried += u64::from(packet);
             }
@@ -151,7 +227,7 @@ mod tests {
     #[test]
     fn a_low_rate_still_lets_a_whole_packet_through() {
         let rate = Rate::from_bps(1_000).unwrap();
-        assert!(Tat::default().after(1, rate, 1500).is_some());
+        assert!(Tat::default().after(1, rate, 1500, Lead::POLICED).is_some());
     }
 
     #[test]
@@ -166,6 +242,29 @@ mod tests {
                 got <= want && want - got < 1.0 + want * 1e-7,
                 "{rate_bps} bit/s: {got} instead of {want}"
             );
+        }
+    }
+
+    #[test]
+    fn a_shaped_rate_costs_the_same() {
+        for rate_bps in [1, 64_000, 7_777_777, 10_000_000_000, ((1 << 40) - 1) * 1000] {
+            let rate = Rate::from_bps(rate_bps).unwrap();
+            assert!(!rate.is_shaped() && rate.shaped().is_shaped());
+            assert_eq!(rate.cost(65_535), rate.shaped().cost(65_535));
+        }
+        assert_eq!(Rate::UNLIMITED.shaped(), Rate::UNLIMITED);
+    }
+
+    #[test]
+    fn what_is_due_fits_then_and_not_before() {
+        let rate = Rate::from_bps(7_777_777).unwrap();
+        let lead = Lead::from_ns(10_000_000);
+        let mut tat = Tat::default();
+        for _ in 0..100 {
+            let due_ns = tat.next(1, rate, 1400).due_ns(lead).max(1);
+            assert!(tat.after(due_ns, rate, 1400, lead).is_some());
+            assert!(due_ns == 1 || tat.after(due_ns - 1, rate, 1400, lead).is_none());
+            tat = tat.next(1, rate, 1400);
         }
     }
 

@@ -158,6 +158,17 @@ impl Txn {
         prefetch::write(&self.usage);
     }
 
+    /// True if it changes what packets meet: it does more than take usage.
+    pub fn writes_rules(&self) -> bool {
+        let leaves_rules = |op: &Op| {
+            matches!(
+                op,
+                Op::TakeEntry { .. } | Op::TakeRule { .. } | Op::Held { .. }
+            )
+        };
+        !self.ops.iter().all(leaves_rules)
+    }
+
     /// Emptied for another use, so that the box can be kept.
     pub fn reset(&mut self, id: u64, shard: ShardId) {
         self.id = id;

@@ -26,6 +26,8 @@ const END_MARKER: u8 = 254;
 impl<I: PortIo> Worker<I> {
     /// Applies `txn` and sends it back to the control core.
     pub(crate) fn transact(&mut self, mut txn: Box<Txn>, now_ns: u64) {
+        // What waits of a shard that is about to leave.
+        let mut leaving = self.take_leaving(txn.shard);
         let (mut path, _) = self.path_and_batch(now_ns);
         for marker in &txn.end_markers {
             path.end_marker(marker);
@@ -40,6 +42,10 @@ impl<I: PortIo> Worker<I> {
                 usage.push(taken);
             }
         }
+        if (!path.shaper.is_empty() || leaving.is_some()) && txn.writes_rules() {
+            path.rules_changed(txn.shard, leaving.as_deref_mut());
+        }
+        self.give_leaving_back(txn.shard, leaving);
         self.stats.transactions.add(1);
         if self.stats.held_for_ues.get() != self.hold.len() as u64 {
             self.count_held();

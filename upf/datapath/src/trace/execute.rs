@@ -39,8 +39,7 @@ impl<I: PortIo> Path<'_, I> {
 
     /// Executes a batch of one, whose record this is.
     pub(super) fn execute_followed(&mut self, batch: &mut Batch<I::Packet>, mut record: Record) {
-        let before = CounterDelta::of(self.stats);
-        let held = self.held.len() + self.hold.len();
+        let (before, held) = (CounterDelta::of(self.stats), self.held_now());
         self.run(batch);
         // All TX buffers were empty before: what lies there is what has become of the packet.
         let tx_buffers = self.tx_buffers.iter();
@@ -59,7 +58,7 @@ impl<I: PortIo> Path<'_, I> {
             Fate::Sent
         } else if self.stats.to_control.get() != before.to_control {
             Fate::ToControl
-        } else if self.held.len() + self.hold.len() > held {
+        } else if self.held_now() > held {
             Fate::Waits
         } else {
             Fate::Ended
@@ -81,6 +80,11 @@ impl<I: PortIo> Path<'_, I> {
                 self.stats,
             );
         }
+    }
+
+    /// Packets that wait for their next hops, for idle UEs or for their bit rates.
+    fn held_now(&self) -> usize {
+        self.held.len() + self.hold.len() + self.shaper.len()
     }
 
     /// A packet that waited for its next hop has left, or has been given up.

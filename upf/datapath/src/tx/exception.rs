@@ -245,8 +245,8 @@ impl<I: PortIo> Path<'_, I> {
         let applied = rules::apply(self.state, meta, &detect, None);
         let (head, body, at) = applied.map_err(|stop| match stop {
             Stop::Drop(reason) => reason,
-            // It had paid and waits for its next hop: it is not held a second time.
-            Stop::Hold(_) => gone,
+            // It had paid and waits for its next hop: it is not held a second time, and draws nothing.
+            Stop::Hold(_) | Stop::Wait(_) => gone,
         })?;
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.

@@ -5,4 +5,5 @@ pub(crate) mod arp_queue;
 pub(crate) mod exception;
 pub mod reassembly;
 pub mod route;
+pub(crate) mod shaper;
 pub mod transmit;

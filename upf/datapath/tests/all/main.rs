@@ -13,6 +13,7 @@ mod kit;
 mod moves;
 mod n4;
 mod relay;
+mod shaping;
 mod steer;
 mod trace;
 mod waiting;

@@ -6,7 +6,7 @@ use crate::compile::diff::{Delta, TooMany, Wanted};
 use crate::compile::far_update::FarUpdate;
 use crate::compile::image::Image;
 use crate::compile::render::TooLarge;
-use crate::config::MbrZero;
+use crate::config::{MbrZero, ShapedRates};
 use crate::rules::{Endpoint, Rules};
 use sluice_datapath::limits::TXN_OPS;
 
@@ -34,10 +34,11 @@ impl From<TooMany> for TooComplex {
 
 impl Compiler {
     /// With room for one session.
-    pub fn new(mbr_zero: MbrZero) -> Self {
+    pub fn new(mbr_zero: MbrZero, shaped_rates: ShapedRates) -> Self {
+        let image = || Box::new(Image::new(mbr_zero, shaped_rates));
         Self {
-            before: Box::new(Image::new(mbr_zero)),
-            after: Box::new(Image::new(mbr_zero)),
+            before: image(),
+            after: image(),
         }
     }
 

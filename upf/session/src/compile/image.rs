@@ -1,6 +1,6 @@
 //! Images: what a session has in the path's arenas, as data that can be compared.
 
-use crate::config::MbrZero;
+use crate::config::{MbrZero, ShapedRates};
 use crate::limits::{ENDPOINTS, QERS, RULES};
 use crate::rules::IdList;
 use arrayvec::ArrayVec;
@@ -116,4 +116,6 @@ pub struct Image {
     pub buckets: ArrayVec<BucketImage, { 2 * QERS }>,
     /// What a maximum bit rate of 0 means.
     pub mbr_zero: MbrZero,
+    /// Whose excess waits.
+    pub shaped_rates: ShapedRates,
 }

@@ -5,7 +5,7 @@ use crate::compile::image::{
     BucketImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
 };
 use crate::compile::{Member, rate_kbps};
-use crate::config::MbrZero;
+use crate::config::{MbrZero, ShapedRates};
 use crate::rules::{Action, Endpoint, Families, Far, Key, Pdr, Qer, Rules};
 use sluice_datapath::ids::{BlockId, EgressId};
 use sluice_datapath::limits::{BLOCK_RULES, RULE_QERS};
@@ -20,9 +20,10 @@ pub struct TooLarge;
 
 impl Image {
     /// An empty one.
-    pub fn new(mbr_zero: MbrZero) -> Self {
+    pub fn new(mbr_zero: MbrZero, shaped_rates: ShapedRates) -> Self {
         Self {
             mbr_zero,
+            shaped_rates,
             ..Self::default()
         }
     }
@@ -77,7 +78,7 @@ impl Image {
             for uplink in [true, false] {
                 let at = qer.buckets[usize::from(!uplink)];
                 if at != BucketRef::NONE {
-                    let rate = rate(qer, uplink);
+                    let rate = self.rate(qer, uplink);
                     let of = limiter(qer, uplink);
                     let bucket = BucketImage { at, rate, of };
                     self.buckets.try_push(bucket).map_err(|_| TooLarge)?;
@@ -152,7 +153,7 @@ impl Image {
         image.entry.head = self.head(rules, member, image.entry.head.flags);
         image.entry.body = body(rules, pdr);
         image.entry = image.entry.at_local(local);
-        let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| rate(q, uplink)));
+        let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| self.rate(q, uplink)));
         (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
         image.credit = Some(credit(rules, pdr));
         image.is_rewritten = is_rewritten(rules, pdr);
@@ -270,6 +271,16 @@ impl Image {
         .notifying(notifying(rules, pdr).is_some())
     }
 
+    fn rate(&self, qer: &Qer, uplink: bool) -> Rate {
+        let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
+        let rate = Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED);
+        match self.shaped_rates {
+            ShapedRates::All => rate.shaped(),
+            ShapedRates::SessionAmbr if !qer.is_of_gbr_flow() => rate.shaped(),
+            ShapedRates::SessionAmbr | ShapedRates::Nothing => rate,
+        }
+    }
+
     /// A gate that is closed, or a rate at which nothing passes.
     fn is_closed(&self, qer: &Qer, uplink: bool) -> bool {
         let gate = if uplink {
@@ -359,11 +370,6 @@ fn limiter(qer: &Qer, uplink: bool) -> Limiter {
         uplink,
         is_new: qer.is_new,
     }
-}
-
-fn rate(qer: &Qer, uplink: bool) -> Rate {
-    let bps = rate_kbps(qer, uplink).unwrap_or(0).saturating_mul(1000);
-    Rate::from_bps(bps).unwrap_or(Rate::UNLIMITED)
 }
 
 /// URRs whose measurement is inactive (INAM) get nothing.

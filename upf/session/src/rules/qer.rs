@@ -24,6 +24,12 @@ pub struct Qer {
 }
 
 impl Qer {
+    /// It guarantees a bit rate, which only a GBR flow has (TS 23.501, 5.7.2.5).
+    pub fn is_of_gbr_flow(&self) -> bool {
+        self.gbr
+            .is_some_and(|rate| rate.uplink_kbps > 0 || rate.downlink_kbps > 0)
+    }
+
     /// It has no shared buckets any more.
     pub fn drop_buckets(&mut self) {
         self.buckets = [BucketRef::NONE; 2];

@@ -10,6 +10,7 @@ impl Draft<'_, '_> {
         let qer = Qer {
             gate: ie.gate_status,
             mbr: ie.maximum_bitrate,
+            gbr: ie.guaranteed_bitrate,
             qfi: ie.qos_flow_identifier.map(|q| q.get()),
             uplink: Bucket::default(),
             downlink: Bucket::default(),
@@ -33,6 +34,9 @@ impl Draft<'_, '_> {
             if limit.downlink_kbps == 0 {
                 qer.downlink = Bucket::default();
             }
+        }
+        if let Some(edit) = ie.guaranteed_bitrate {
+            edit.apply_to(&mut qer.gbr);
         }
         if let Some(edit) = &ie.qos_flow_identifier {
             qer.qfi = edit.value().map(|q| q.get());

@@ -132,6 +132,7 @@ pub fn world() -> TwinConfig {
         dscp: vec![],
         hold_packets: 8,
         hold_ns: 10_000_000_000,
+        shaping: None,
     }
 }
 

@@ -46,7 +46,7 @@ pub fn events(
     falsify: &mut dyn Falsify,
     counts: &mut Counts,
 ) -> Vec<Event> {
-    let world = world::world(true, features);
+    let world = world::world(true, true, features);
     let mut alone = Alone {
         twin: Twin::new(world.clone()),
         world,
@@ -91,9 +91,8 @@ impl Alone<'_> {
             Step::Packets(packets) => packets.iter().for_each(|p| self.packet(p)),
             Step::Advance(ns) => {
                 self.now_ns += ns;
-                let dropped = self.twin.advance(self.now_ns).into_iter();
-                let dropped = dropped.map(|d| Outcome::Dropped(d, None));
-                self.events.push(Event::Outcomes(dropped.collect()));
+                let outcomes = self.twin.advance(self.now_ns);
+                self.events.push(Event::Outcomes(outcomes));
             }
         }
     }
@@ -133,6 +132,7 @@ impl Alone<'_> {
         read_modification(&mut request, out.written());
         self.falsify.modification(&mut request);
         let created = self.created(id, &request.create_pdr);
+        self.twin.stand_behind(id);
         let modified = self
             .twin
             .modify(id, &request, &created, (self.now_ns, NtpTime(9)));

@@ -19,6 +19,7 @@ pub fn name(outcome: &Outcome) -> &'static str {
         Outcome::RouterSolicitation(_) => "router solicitation",
         Outcome::Held => "held",
         Outcome::Buffered => "held for a UE",
+        Outcome::Shaped(_) => "shaped",
         Outcome::Merged => "merged",
     }
 }

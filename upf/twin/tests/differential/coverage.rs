@@ -98,12 +98,13 @@ const OF_GIVEN: [&str; 4] = [
     "drawn: prefix of our choice",
     "drawn: both of our choice",
 ];
+const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
 /// What a run has missed, if it was long enough to meet all.
-pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static str> {
+pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> Vec<&'static str> {
     if cases < ENOUGH {
         return Vec::new();
     }
@@ -116,6 +117,9 @@ pub fn missed(counts: &Counts, features: Features, cases: u64) -> Vec<&'static s
     }
     if features.given {
         all.extend(OF_GIVEN);
+    }
+    if shapes {
+        all.extend(OF_SHAPING);
     }
     all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
     all

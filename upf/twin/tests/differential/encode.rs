@@ -107,6 +107,7 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
             qer_id: QerId(qer.id),
             gate_status: gates(qer.open),
             maximum_bitrate: qer.mbr.map(rate),
+            guaranteed_bitrate: qer.gbr.map(rate),
             qos_flow_identifier: qer.qfi.and_then(Qfi::new),
             ..CreateQer::default()
         };
@@ -259,10 +260,8 @@ fn update_qer(out: &mut Writer<'_>, edit: &QerEdit) -> Result<(), Full> {
     let ie = UpdateQer {
         qer_id: QerId(edit.id),
         gate_status: edit.open.map(gates),
-        maximum_bitrate: edit.mbr.map(|mbr| match mbr {
-            None => Edit::Remove,
-            Some(mbr) => Edit::Set(rate(mbr)),
-        }),
+        maximum_bitrate: edit.mbr.map(edited_rate),
+        guaranteed_bitrate: edit.gbr.map(edited_rate),
         qos_flow_identifier: edit.qfi.map(|qfi| match qfi.and_then(Qfi::new) {
             None => Edit::Remove,
             Some(qfi) => Edit::Set(qfi),
@@ -301,6 +300,10 @@ fn gates((uplink, downlink): (bool, bool)) -> GateStatus {
         uplink: gate(uplink),
         downlink: gate(downlink),
     }
+}
+
+fn edited_rate(to: Option<(u64, u64)>) -> Edit<BitRate> {
+    to.map_or(Edit::Remove, |to| Edit::Set(rate(to)))
 }
 
 fn rate((uplink_kbps, downlink_kbps): (u64, u64)) -> BitRate {

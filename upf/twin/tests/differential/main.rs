@@ -65,7 +65,7 @@ fn cases_reach_every_outcome_of_the_twin() {
         alone::events(&case, Features::ALL, &mut Honest, &mut counts);
     }
     println!("{counts:?}");
-    let missed = coverage::missed(&counts, Features::ALL, cases);
+    let missed = coverage::missed(&counts, true, Features::ALL, cases);
     assert!(missed.is_empty(), "never met: {missed:?}");
 }
 
@@ -164,8 +164,12 @@ fn series(workers: usize, seed: u64, cases: u64) {
     for (model, pair) in models.iter().zip(&pairs) {
         let (forwarded, counts) = (pair.forwarded, &pair.counts);
         println!("{model:?}: {forwarded} frames forwarded: {counts:?}");
-        let missed = coverage::missed(counts, SERVED, cases / models.len() as u64);
+        let missed = coverage::missed(counts, model.shapes(), SERVED, cases / models.len() as u64);
         assert!(missed.is_empty(), "{model:?}: never met: {missed:?}");
+        assert!(
+            !model.shapes() || cases < 10_000 || counts.contains_key("left when it was due"),
+            "{model:?}: no packet waited to the end"
+        );
         assert!(
             cases < 1_000 || forwarded > cases / models.len() as u64,
             "{model:?}: hardly a packet was forwarded"

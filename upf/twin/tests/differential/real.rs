@@ -8,12 +8,14 @@ use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::hold::HoldLimits;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::{IcmpCause, ToControl};
+use sluice_datapath::session::token_bucket::Lead;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::{Polled, Prefix, PrefixIpv6};
 use sluice_datapath::worker::Worker;
@@ -22,7 +24,9 @@ use sluice_n4::{Instant, NodeId, Outbox};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
 use sluice_session::network::Side as NodeSide;
-use sluice_session::{AllocationPool, Config, Effects, InUse, MbrZero, PoolAddresses, UpFunction};
+use sluice_session::{
+    AllocationPool, Config, Effects, InUse, MbrZero, PoolAddresses, ShapedRates, UpFunction,
+};
 use sluice_twin::{self as twin, AddressPool, Link, Notice, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
 use sluice_wire::ids::Seid;
@@ -64,6 +68,11 @@ impl Model {
         Self::Moving,
     ];
 
+    /// Whether rates are shaped: in one model all are policed.
+    pub fn shapes(self) -> bool {
+        self != Self::RunToCompletion
+    }
+
     fn poller(self, port: u16, workers: usize) -> usize {
         match self {
             Self::RunToCompletion => workers - 1,
@@ -102,6 +111,8 @@ pub struct Real {
     buffer: Vec<u8>,
     /// Shards that had a transaction lately: those are moved, one at each step.
     shards: Vec<ShardId>,
+    /// A transaction wrote what packets meet.
+    wrote_rules: bool,
     moves: u64,
 }
 
@@ -168,6 +179,11 @@ impl Real {
         let mut config = Config::new(layout, blocks, N4, [1, 2]);
         config.sessions = 1024;
         config.allocation = world.pools.iter().map(allocation).collect();
+        config.shaped_rates = match world.shaping {
+            None => ShapedRates::Nothing,
+            Some(shaping) if shaping.all => ShapedRates::All,
+            Some(_) => ShapedRates::SessionAmbr,
+        };
         config.mbr_zero = match world.zero_rate_closes {
             true => MbrZero::Closed,
             false => MbrZero::Unlimited,
@@ -196,6 +212,7 @@ impl Real {
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
             shards: Vec::new(),
+            wrote_rules: false,
             moves: 0,
         };
         real.arrange();
@@ -215,6 +232,11 @@ impl Real {
     pub fn advance(&mut self, ns: u64) {
         self.now_ns += ns;
         self.settle();
+    }
+
+    /// To a time that is not past.
+    pub fn advance_to(&mut self, now_ns: u64) {
+        self.advance(now_ns.saturating_sub(self.now_ns));
     }
 
     /// Frames that ports receive at once.
@@ -299,6 +321,11 @@ impl Real {
         std::mem::take(&mut self.paged)
     }
 
+    /// True if the path got other rules since this was asked.
+    pub fn took_rules(&mut self) -> bool {
+        std::mem::take(&mut self.wrote_rules)
+    }
+
     /// What happened since the last look.
     pub fn look(&mut self) -> Seen {
         let mut seen = Seen {
@@ -374,6 +401,7 @@ impl Real {
             for txn in self.sink.txns.drain(..) {
                 self.shards.retain(|shard| *shard != txn.shard);
                 self.shards.push(txn.shard);
+                self.wrote_rules |= txn.writes_rules();
                 self.end.send(txn);
             }
             let now_ns = self.now_ns;
@@ -512,7 +540,17 @@ fn control_config(world: &TwinConfig) -> ControlConfig {
         interfaces: world.links.iter().map(interface).collect(),
         pools: pools.to_vec(),
         dscp: dscp_of(world),
+        shaping: world.shaping.map_or_else(Default::default, shaping),
         ..ControlConfig::default()
+    }
+}
+
+fn shaping(of: sluice_twin::Shaping) -> Shaping {
+    Shaping {
+        burst: Lead::from_ns(of.burst_ns),
+        delay: Lead::from_ns(of.delay_ns),
+        session_packets: of.packets as u32,
+        worker_packets: 1024,
     }
 }
 

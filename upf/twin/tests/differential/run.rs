@@ -62,7 +62,7 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(workers: usize, model: Model, features: Features) -> Self {
-        let world = world::world(workers == 1, features);
+        let world = world::world(workers == 1, model.shapes(), features);
         Self {
             workers,
             features,
@@ -189,6 +189,7 @@ impl Pair {
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
             .collect();
         let known = |pdr: u16| known.get(&pdr).copied();
+        self.real.took_rules();
         let message = MessageType::SESSION_MODIFICATION_REQUEST;
         let response = self
             .real
@@ -212,6 +213,10 @@ impl Pair {
         let wall = self.real.wall();
         falsify.modification(&mut request);
         let before = self.twin.clone();
+        // Whether a message says anything new of what packets meet is nothing that the twin could know.
+        if self.real.took_rules() {
+            self.twin.stand_behind(id);
+        }
         let when = (self.real.now_ns(), wall);
         let modified = self.twin.modify(id, &request, &answer.created_pdr, when);
         self.note(|| format!("  {:?} {:?}", answer.cause, answer.created_pdr));
@@ -277,10 +282,20 @@ impl Pair {
     }
 
     fn advance(&mut self, ns: u64) -> Result<(), Difference> {
-        self.real.advance(ns);
-        let dropped = self.twin.advance(self.real.now_ns());
-        let dropped = dropped.into_iter().map(|d| Outcome::Dropped(d, None));
-        self.compare(dropped.collect())
+        let until_ns = self.real.now_ns() + ns;
+        // What waits leaves in the nanosecond in which it may, and none before.
+        while let Some(due_ns) = self.twin.next_due_ns().filter(|due| *due <= until_ns) {
+            self.advance_to(due_ns - 1)?;
+            self.advance_to(due_ns)?;
+            *self.counts.entry("left when it was due").or_default() += 1;
+        }
+        self.advance_to(until_ns)
+    }
+
+    fn advance_to(&mut self, now_ns: u64) -> Result<(), Difference> {
+        self.real.advance_to(now_ns);
+        let outcomes = self.twin.advance(self.real.now_ns());
+        self.compare(outcomes)
     }
 
     fn packets(

@@ -104,6 +104,7 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
             id: rules.qers[at].id,
             open: (true, true),
             mbr: None,
+            gbr: None,
             qfi: None,
         };
         if rules.qers[at] != simple {

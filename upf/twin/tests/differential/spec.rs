@@ -175,6 +175,7 @@ pub struct QerSpec {
     pub open: (bool, bool),
     /// Uplink and downlink, kbit/s.
     pub mbr: Option<(u64, u64)>,
+    pub gbr: Option<(u64, u64)>,
     pub qfi: Option<u8>,
 }
 
@@ -183,6 +184,7 @@ pub struct QerEdit {
     pub id: u32,
     pub open: Option<(bool, bool)>,
     pub mbr: Option<Option<(u64, u64)>>,
+    pub gbr: Option<Option<(u64, u64)>>,
     pub qfi: Option<Option<u8>>,
 }
 

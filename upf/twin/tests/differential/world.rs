@@ -10,7 +10,7 @@
 //! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
 //! 2001:db8:64::1/64 without one.
 
-use sluice_twin::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+use sluice_twin::{AddressPool, InterfaceName, Link, Shaping, Side, TunnelEnd, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What cases are made of beside IPv4 and PDRs that tell flows by QFI alone.
@@ -127,8 +127,16 @@ pub fn given_slot(address: IpAddr) -> Option<u8> {
     }
 }
 
+/// How session-AMBRs are shaped where they are: so little room that all bounds are met.
+pub const SHAPING: Shaping = Shaping {
+    all: false,
+    burst_ns: 10_000_000,
+    delay_ns: 50_000_000,
+    packets: 3,
+};
+
 /// `zero_rate_closes` is one of the two readings of a maximum bit rate of 0.
-pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
+pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinConfig {
     let mut links = vec![n3(), internet(), n9(), ims()];
     if !features.ipv6 {
         for link in &mut links {
@@ -145,6 +153,7 @@ pub fn world(zero_rate_closes: bool, features: Features) -> TwinConfig {
         // Few and for a short time, so that both bounds are met.
         hold_packets: 3,
         hold_ns: 4_000_000_000,
+        shaping: shapes.then_some(SHAPING),
     }
 }
 

@@ -9,6 +9,7 @@ type Pick = fn(&WorkerStats) -> u64;
 
 pub(super) fn workers(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>]) {
     counters(page, stats);
+    waiting(page, stats);
     times(page, stats);
     turns(page, stats);
     shares(page, s);
@@ -16,7 +17,7 @@ pub(super) fn workers(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>])
 }
 
 fn counters(page: &mut Page, stats: &[Arc<WorkerStats>]) {
-    let counters: [(&'static str, &str, Pick); 6] = [
+    let counters: [(&'static str, &str, Pick); 7] = [
         (
             "sluice_worker_received_packets_total",
             "Packets taken from receive queues.",
@@ -43,6 +44,11 @@ fn counters(page: &mut Page, stats: &[Arc<WorkerStats>]) {
             |w| w.transactions.get(),
         ),
         (
+            "sluice_worker_shaped_packets_total",
+            "Packets that had to wait for their bit rates.",
+            |w| w.shaped.get(),
+        ),
+        (
             "sluice_worker_trace_lost_total",
             "Steps of followed packets that found no place.",
             |w| w.trace_lost.get(),
@@ -53,6 +59,16 @@ fn counters(page: &mut Page, stats: &[Arc<WorkerStats>]) {
         for (id, worker) in stats.iter().enumerate() {
             family.sample(&[("worker", &id)], pick(worker));
         }
+    }
+}
+
+fn waiting(page: &mut Page, stats: &[Arc<WorkerStats>]) {
+    let mut waiting = page.gauge(
+        "sluice_worker_shaped_packets",
+        "Packets that wait for their bit rates.",
+    );
+    for (id, worker) in stats.iter().enumerate() {
+        waiting.sample(&[("worker", &id)], worker.shaped_held.get());
     }
 }
 

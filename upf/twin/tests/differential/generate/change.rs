@@ -78,6 +78,7 @@ impl Generator {
             id,
             open: self.rng.one_in(2).then_some(new.open),
             mbr: self.rng.one_in(2).then_some(new.mbr),
+            gbr: self.rng.one_in(4).then_some(new.gbr),
             qfi: self.rng.one_in(4).then_some(new.qfi),
         });
     }

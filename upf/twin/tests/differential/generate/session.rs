@@ -317,8 +317,14 @@ impl Generator {
             id,
             open: (!self.rng.one_in(12), !self.rng.one_in(12)),
             mbr: self.rng.one_in(2).then(|| self.mbr()),
+            gbr: self.rng.one_in(3).then(|| self.gbr()),
             qfi: (!self.rng.one_in(4)).then(|| self.rng.pick(&[0, 1, 5, 9, 63])),
         }
+    }
+
+    /// A GBR flow's, or 0, which is none.
+    fn gbr(&mut self) -> (u64, u64) {
+        self.rng.pick(&[(80, 80), (80, 0), (0, 80), (0, 0)])
     }
 
     pub(super) fn mbr(&mut self) -> (u64, u64) {
