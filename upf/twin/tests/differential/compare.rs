@@ -2,6 +2,7 @@
 
 use crate::real::Seen;
 use crate::show;
+use crate::world::CP_N4U;
 use sluice_twin::{Notice, Outcome, Paged, Sent, SessionId};
 use sluice_wire::pfcp::Header;
 use sluice_wire::pfcp::group::UsageReport;
@@ -14,6 +15,7 @@ pub type Difference = String;
 /// What an outcome is counted under.
 pub fn name(outcome: &Outcome) -> &'static str {
     match outcome {
+        Outcome::Sent(sent) if is_to_cp(sent) => "sent to the CP function",
         Outcome::Sent(_) => "sent",
         Outcome::Dropped(drop, _) => drop.name(),
         Outcome::Control => "to control",
@@ -24,6 +26,12 @@ pub fn name(outcome: &Outcome) -> &'static str {
         Outcome::Shaped(_) => "shaped",
         Outcome::Merged => "merged",
     }
+}
+
+/// True for a packet into a tunnel of the CP function. N3 has no VLAN.
+fn is_to_cp(sent: &Sent) -> bool {
+    let destination = sent.frame.get(30..34);
+    sent.source_port_at.is_some() && destination == Some(&CP_N4U.octets()[..])
 }
 
 /// Everything but frames: drops, notices, and packets that went elsewhere.

@@ -11,7 +11,7 @@ use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
-use crate::world::{CP_N4U, Features};
+use crate::world::Features;
 use sluice_twin::{Modified, Outcome, Paged, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;
@@ -417,9 +417,6 @@ impl Pair {
         let seen = self.real.look();
         for outcome in &expected {
             *self.counts.entry(name(outcome)).or_default() += 1;
-            if is_to_cp(outcome) {
-                *self.counts.entry("sent to the CP function").or_default() += 1;
-            }
         }
         let held = self.twin.held() as u64;
         same_own_reports(
@@ -490,10 +487,4 @@ impl Lookup for Names<'_> {
         let known = told.address(like).or(nobody.address(like));
         known.expect("nobody has both")
     }
-}
-
-/// True for a packet into a tunnel of the CP function. N3 has no VLAN.
-fn is_to_cp(outcome: &Outcome) -> bool {
-    let destination = |frame: &[u8]| frame.get(30..34) == Some(&CP_N4U.octets()[..]);
-    matches!(outcome, Outcome::Sent(s) if s.source_port_at.is_some() && destination(&s.frame))
 }
