@@ -188,7 +188,6 @@ const WITHOUT_N4_TABLE: &[&str] = &[
     "CreateTrafficEndpoint",
     "CreatedTrafficEndpoint",
     "DuplicatingParameters",
-    "NodeReportResponse",
     "PartialFailureInformation",
     "PeerUpRestartReport",
     "PfdManagementResponse",
