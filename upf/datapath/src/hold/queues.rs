@@ -78,8 +78,8 @@ struct MovedQueue<P> {
 }
 
 impl<P> ShardHeld<P> {
-    /// Packets in it.
-    pub fn len(&self) -> usize {
+    /// How many packets there are.
+    pub fn packets(&self) -> usize {
         let queues = self.queues.iter();
         queues.map(|q| q.kept.len() + q.leaving.len()).sum()
     }
@@ -555,7 +555,7 @@ mod tests {
         here.keep(queue, first);
         assert!(here.take_shard(ShardId(5)).is_none());
         let moved = here.take_shard(ShardId(3)).unwrap();
-        assert_eq!((moved.len(), here.len(), here.entries()), (6, 2, 1));
+        assert_eq!((moved.packets(), here.len(), here.entries()), (6, 2, 1));
         assert!(here.next_drained().is_none());
         there.put_shard(*moved);
         assert_eq!(there.next_deadline(), Some(100));

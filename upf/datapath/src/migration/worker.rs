@@ -111,7 +111,7 @@ impl<I: PortIo> Worker<I> {
             }
             Handover::Own(right, held, waiting) => {
                 if let Some(held) = held {
-                    self.stats.handed_in.add(held.len() as u64);
+                    self.stats.handed_in.add(held.packets() as u64);
                     self.hold.put_shard(*held);
                 }
                 if let Some(waiting) = waiting {
@@ -223,7 +223,7 @@ impl<I: PortIo> Worker<I> {
         } = giving;
         if let Some(right) = self.state.release(shard) {
             let held = self.hold.take_shard(shard);
-            let packets = held.as_ref().map_or(0, |held| held.len())
+            let packets = held.as_ref().map_or(0, |held| held.packets())
                 + waiting.as_ref().map_or(0, |waiting| waiting.len());
             self.stats.handed_out.add(packets as u64);
             self.send_token(to, Handover::Own(right, held, waiting));
