@@ -60,15 +60,15 @@ impl<N: Network> Admission<'_, N> {
         if let Some(edit) = &ie.measurement_period {
             urr.period_s = edit.value().map_or(0, |period| period.0);
         }
+        if let Some(edit) = &ie.measurement_information {
+            urr.information = edit.value().copied().unwrap_or_default();
+        }
         urr.renewed = Renewed {
             period: urr.period_s() != before.period_s(),
             threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
             quota: ie.volume_quota.is_some(),
             start: urr.awaits_start() != before.awaits_start(),
         };
-        if let Some(edit) = &ie.measurement_information {
-            urr.information = edit.value().copied().unwrap_or_default();
-        }
         self.check_updated(rule, ie, urr.method, urr.triggers)?;
         if let Some(place) = self.draft.urrs.get_mut(at) {
             *place = urr;

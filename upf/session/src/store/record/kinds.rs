@@ -19,7 +19,7 @@ impl Kinds {
     /// The UE's IPv6 prefix is known.
     pub const UE_PREFIX: Self = Self(1 << 4);
     /// The usage record has cells for rules alone.
-    pub const CELLS: Self = Self(1 << 5);
+    pub const CELLS: Self = Self(1 << 6);
 
     /// We gave one of them.
     pub const GIVEN: Self = Self(1 << 6);
