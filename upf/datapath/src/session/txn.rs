@@ -177,12 +177,16 @@ impl Txn {
         prefetch::write(&self.usage);
     }
 
-    /// True if it changes what packets meet: it does more than take usage.
+    /// True if it changes what packets meet: it does more than see to usage and held packets.
     pub fn writes_rules(&self) -> bool {
         let leaves_rules = |op: &Op| {
             matches!(
                 op,
-                Op::TakeEntry { .. } | Op::TakeRule { .. } | Op::Held { .. }
+                Op::TakeEntry { .. }
+                    | Op::TakeRule { .. }
+                    | Op::Held { .. }
+                    | Op::RecordOf { .. }
+                    | Op::Record { .. }
             )
         };
         !self.ops.iter().all(leaves_rules)
