@@ -3,7 +3,6 @@
 use super::rules::{Places, end_marker, operation, sessions};
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
-use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::ids::{BlockId, EntryId, InterfaceId, NextHopId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
@@ -12,6 +11,7 @@ use sluice_datapath::session::flow_filter::{
     AddressRange, FlowFilter, FlowFilterSlots, FlowFilters,
 };
 use sluice_datapath::session::token_bucket::Lead;
+use sluice_datapath::session::token_bucket::Shaping;
 use sluice_datapath::session::txn::{Op, Txn, Usage};
 use sluice_datapath::tables::{
     Egress, Interface, NextHop, NextHopSlots, Peer, PeerSlots, Polled, PortInterfaces, Prefix,

@@ -4,8 +4,8 @@ use super::UpfConfig;
 use super::fields::{At, Fields};
 use super::kind::{number, word};
 use super::problem::Report;
-use sluice_datapath::forward::qer;
 use sluice_datapath::limits::{BUCKET_DEPTH_NS, SHAPED};
+use sluice_datapath::session::token_bucket;
 use sluice_datapath::session::token_bucket::Lead;
 use sluice_session::ShapedRates;
 
@@ -68,12 +68,12 @@ impl Shaping {
     }
 
     /// For the path.
-    pub(super) fn of_path(&self) -> qer::Shaping {
+    pub(super) fn of_path(&self) -> token_bucket::Shaping {
         if self.rates == ShapedRates::Nothing {
-            return qer::Shaping::default();
+            return token_bucket::Shaping::default();
         }
         let ms = |ms| Lead::from_ns(u64::from(ms) * NS_PER_MS);
-        qer::Shaping {
+        token_bucket::Shaping {
             burst: ms(self.burst_ms),
             delay: ms(self.delay_ms),
             session_packets: self.session_packets,

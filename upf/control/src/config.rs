@@ -3,8 +3,8 @@
 use crate::paths::EchoConfig;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::forward::marking::DscpByQfi;
-use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::session::token_bucket::Shaping;
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
 use sluice_session::network::Side;

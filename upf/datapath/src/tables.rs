@@ -5,11 +5,11 @@
 
 use crate::forward::marking::DscpByQfi;
 use crate::forward::outer_header_removal::Destination;
-use crate::forward::qer::Shaping;
 use crate::lookup::lpm::Lpm;
 use crate::lookup::lpm_ipv6::LpmIpv6;
 use crate::rx::header_match::HeaderMatch;
 use crate::session::flow_filter::FlowFilters;
+use crate::session::token_bucket::Shaping;
 use crate::tx::adjacency::{self, Adjacency, Front, TunnelAdjacency};
 use sluice_mem::slots::{SlotReader, Slots};
 use sluice_port::PortId;

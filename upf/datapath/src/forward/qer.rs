@@ -5,32 +5,7 @@ use crate::forward::far::Stop;
 use crate::limits::RULE_QERS;
 use crate::session::SessionState;
 use crate::session::rule::{Body, BucketRef, Flags, Head, SharedBucket};
-use crate::session::token_bucket::{Lead, Rate, Tat};
-
-/// How rates are shaped whose excess waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shaping {
-    /// The longest burst that passes at once, as time at the rate.
-    pub burst: Lead,
-    /// The longest that a packet waits.
-    pub delay: Lead,
-    /// Packets of one session and direction that wait at a time.
-    pub session_packets: u32,
-    /// Packets that one worker lets wait at a time; at most [`crate::limits::SHAPED`].
-    pub worker_packets: u32,
-}
-
-impl Default for Shaping {
-    /// Nothing waits.
-    fn default() -> Self {
-        Self {
-            burst: Lead::POLICED,
-            delay: Lead::from_ns(0),
-            session_packets: 0,
-            worker_packets: 0,
-        }
-    }
-}
+use crate::session::token_bucket::{Lead, Rate, Shaping, Tat};
 
 /// What a packet draws from the token buckets: its length, now.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,11 @@
 
 use crate::kit::*;
 use sluice_datapath::drop::DropReason;
-use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::ids::{EntryId, PeerId, WorkerId};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Rule, SharedBucket};
+use sluice_datapath::session::token_bucket::Shaping;
 use sluice_datapath::session::token_bucket::{Lead, Rate};
 use sluice_datapath::session::txn::{Clock, EndMarker, HeldOrder, Op};
 use sluice_mem::shard::ShardId;

@@ -2,40 +2,35 @@
 //! Only the control core's answers (ARP, ICMP, GTP-U signalling) are left out; what would make it
 //! speak is recorded.
 
+mod configuration;
+
 use crate::world;
-use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use configuration::{allocation, control_config, instance_id};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
-use sluice_datapath::forward::marking::DscpByQfi;
-use sluice_datapath::forward::qer::Shaping;
 use sluice_datapath::hold::HoldLimits;
 use sluice_datapath::ids::WorkerId;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::limits::SHARDS;
-use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
+use sluice_datapath::lookup::layout::{Layout, Pool};
 use sluice_datapath::message::{IcmpCause, ToControl};
-use sluice_datapath::session::token_bucket::Lead;
 use sluice_datapath::session::txn::Txn;
-use sluice_datapath::tables::{Polled, Prefix, PrefixIpv6};
+use sluice_datapath::tables::Polled;
 use sluice_datapath::worker::Worker;
 use sluice_mem::shard::ShardId;
 use sluice_n4::{Instant, NodeId, Outbox};
 use sluice_port::{Packet, PortId, QueueId};
 use sluice_port_sim::{HeapPacket, HeapPool, PoolConfig, SimIo, SimNet, SimPort, SimPortConfig};
-use sluice_session::network::Side as NodeSide;
-use sluice_session::{
-    AllocationPool, Config, Effects, InUse, MbrZero, PoolAddresses, ShapedRates, UpFunction,
-};
-use sluice_twin::{self as twin, AddressPool, Link, Notice, Side, TwinConfig};
-use sluice_wire::eth::{MacAddr, VlanId};
+use sluice_session::{Config, Effects, InUse, MbrZero, ShapedRates, UpFunction};
+use sluice_twin::{self as twin, Notice, TwinConfig};
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::message::{
     AssociationSetupRequest, SessionReportRequest, SessionReportResponse,
 };
 use sluice_wire::pfcp::value::{NtpTime, ReportType};
 use sluice_wire::pfcp::{Cause, Full, Header, MessageType, SequenceNumber, Writer, write_message};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 const N4: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 1);
 const START_NS: u64 = 1_000_000_000_000;
@@ -513,23 +508,6 @@ fn layout() -> Layout {
     Layout::new(1 << 16, &pools, 4 * SHARDS).expect("a sound layout")
 }
 
-fn allocation(pool: &AddressPool) -> AllocationPool {
-    let (base, prefix_len) = pool.prefix;
-    AllocationPool {
-        instance: instance_id(&pool.place.instance),
-        addresses: match base {
-            IpAddr::V4(base) => PoolAddresses::Ipv4 { base, prefix_len },
-            IpAddr::V6(base) => PoolAddresses::Ipv6 { base, prefix_len },
-        },
-        identity: None,
-        rest_s: pool.rest_s,
-    }
-}
-
-fn instance_id(name: &str) -> InstanceId {
-    InstanceId(if name == world::IMS { 2 } else { 1 })
-}
-
 fn polled(worker: usize, model: Model, workers: usize) -> Vec<Polled> {
     let ports = (0..2u16).filter(|port| model.poller(*port, workers) == worker);
     ports.map(at).collect()
@@ -539,93 +517,6 @@ fn at(port: u16) -> Polled {
     Polled {
         port: PortId(port),
         queue: QueueId(0),
-    }
-}
-
-/// The world in the words of the control core.
-fn control_config(world: &TwinConfig) -> ControlConfig {
-    let pools = world::POOLS.map(|(name, base, prefix_len)| Pool {
-        instance: instance_id(name),
-        base,
-        prefix_len,
-    });
-    ControlConfig {
-        interfaces: world.links.iter().map(interface).collect(),
-        pools: pools.to_vec(),
-        dscp: dscp_of(world),
-        shaping: world.shaping.map_or_else(Default::default, shaping),
-        ..ControlConfig::default()
-    }
-}
-
-fn shaping(of: sluice_twin::Shaping) -> Shaping {
-    Shaping {
-        burst: Lead::from_ns(of.burst_ns),
-        delay: Lead::from_ns(of.delay_ns),
-        session_packets: of.packets as u32,
-        worker_packets: 1024,
-    }
-}
-
-fn dscp_of(world: &TwinConfig) -> DscpByQfi {
-    let mut dscp = DscpByQfi::default();
-    for (qfi, value) in &world.dscp {
-        assert!(dscp.set(*qfi, *value));
-    }
-    dscp
-}
-
-fn interface(link: &Link) -> InterfaceConfig {
-    let tunnels = link.tunnels.iter().map(|t| Role::Tunnels {
-        side: side(t.place.side),
-        instance: t.place.instance.clone(),
-        address: t.address,
-    });
-    let plain = link.plain.iter().map(|p| Role::Plain {
-        side: side(p.side),
-        instances: vec![p.instance.clone()],
-        is_default: false,
-        id: instance_id(&p.instance),
-    });
-    let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
-    let prefix6 = |(base, len): (Ipv6Addr, u8)| PrefixIpv6::new(base, len).expect("a sound prefix");
-    InterfaceConfig {
-        name: format!("port {}", link.port),
-        port: PortId(link.port),
-        vlan: link.vlan.and_then(VlanId::new),
-        mac: MacAddr(link.mac),
-        mtu_bytes: link.mtu_bytes,
-        addresses: link.addresses.clone(),
-        addresses_ipv6: link.addresses6.clone(),
-        roles: tunnels.chain(plain).collect(),
-        routes: link
-            .routes
-            .iter()
-            .map(|(p, via)| (prefix(*p), *via))
-            .collect(),
-        routes_ipv6: link
-            .routes6
-            .iter()
-            .map(|(p, via)| (prefix6(*p), *via))
-            .collect(),
-        neighbours: link
-            .stations
-            .iter()
-            .map(|(address, mac)| (*address, MacAddr(*mac)))
-            .collect(),
-        proxy_arp: vec![],
-        proxy_nd: vec![],
-        verifies_udp: link.verifies_udp,
-        allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
-    }
-}
-
-fn side(side: Side) -> NodeSide {
-    match side {
-        Side::Access => NodeSide::Access,
-        Side::Core => NodeSide::Core,
-        Side::SgiLan => NodeSide::SgiLan,
-        Side::Control => NodeSide::Control,
     }
 }
 

@@ -1,0 +1,118 @@
+//! The differential test's world as configuration of the control core and the session machine.
+
+use crate::world;
+use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
+use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::session::token_bucket::{Lead, Shaping};
+use sluice_datapath::tables::{Prefix, PrefixIpv6};
+use sluice_port::PortId;
+use sluice_session::network::Side as NodeSide;
+use sluice_session::{AllocationPool, PoolAddresses};
+use sluice_twin::{AddressPool, Link, Side, TwinConfig};
+use sluice_wire::eth::{MacAddr, VlanId};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The world in the words of the control core.
+pub fn control_config(world: &TwinConfig) -> ControlConfig {
+    let pools = world::POOLS.map(|(name, base, prefix_len)| Pool {
+        instance: instance_id(name),
+        base,
+        prefix_len,
+    });
+    ControlConfig {
+        interfaces: world.links.iter().map(interface).collect(),
+        pools: pools.to_vec(),
+        dscp: dscp_of(world),
+        shaping: world.shaping.map_or_else(Default::default, shaping),
+        ..ControlConfig::default()
+    }
+}
+
+fn shaping(of: sluice_twin::Shaping) -> Shaping {
+    Shaping {
+        burst: Lead::from_ns(of.burst_ns),
+        delay: Lead::from_ns(of.delay_ns),
+        session_packets: of.packets as u32,
+        worker_packets: 1024,
+    }
+}
+
+fn dscp_of(world: &TwinConfig) -> DscpByQfi {
+    let mut dscp = DscpByQfi::default();
+    for (qfi, value) in &world.dscp {
+        assert!(dscp.set(*qfi, *value));
+    }
+    dscp
+}
+
+fn interface(link: &Link) -> InterfaceConfig {
+    let tunnels = link.tunnels.iter().map(|t| Role::Tunnels {
+        side: side(t.place.side),
+        instance: t.place.instance.clone(),
+        address: t.address,
+    });
+    let plain = link.plain.iter().map(|p| Role::Plain {
+        side: side(p.side),
+        instances: vec![p.instance.clone()],
+        is_default: false,
+        id: instance_id(&p.instance),
+    });
+    let prefix = |(base, len): (Ipv4Addr, u8)| Prefix::new(base, len).expect("a sound prefix");
+    let prefix6 = |(base, len): (Ipv6Addr, u8)| PrefixIpv6::new(base, len).expect("a sound prefix");
+    InterfaceConfig {
+        name: format!("port {}", link.port),
+        port: PortId(link.port),
+        vlan: link.vlan.and_then(VlanId::new),
+        mac: MacAddr(link.mac),
+        mtu_bytes: link.mtu_bytes,
+        addresses: link.addresses.clone(),
+        addresses_ipv6: link.addresses6.clone(),
+        roles: tunnels.chain(plain).collect(),
+        routes: link
+            .routes
+            .iter()
+            .map(|(p, via)| (prefix(*p), *via))
+            .collect(),
+        routes_ipv6: link
+            .routes6
+            .iter()
+            .map(|(p, via)| (prefix6(*p), *via))
+            .collect(),
+        neighbours: link
+            .stations
+            .iter()
+            .map(|(address, mac)| (*address, MacAddr(*mac)))
+            .collect(),
+        proxy_arp: vec![],
+        proxy_nd: vec![],
+        verifies_udp: link.verifies_udp,
+        allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
+    }
+}
+
+fn side(side: Side) -> NodeSide {
+    match side {
+        Side::Access => NodeSide::Access,
+        Side::Core => NodeSide::Core,
+        Side::SgiLan => NodeSide::SgiLan,
+        Side::Control => NodeSide::Control,
+    }
+}
+
+pub fn allocation(pool: &AddressPool) -> AllocationPool {
+    let (base, prefix_len) = pool.prefix;
+    AllocationPool {
+        instance: instance_id(&pool.place.instance),
+        addresses: match base {
+            IpAddr::V4(base) => PoolAddresses::Ipv4 { base, prefix_len },
+            IpAddr::V6(base) => PoolAddresses::Ipv6 { base, prefix_len },
+        },
+        identity: None,
+        rest_s: pool.rest_s,
+    }
+}
+
+pub fn instance_id(name: &str) -> InstanceId {
+    InstanceId(if name == world::IMS { 2 } else { 1 })
+}
