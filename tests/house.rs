@@ -200,8 +200,6 @@ const WITHOUT_N4_TABLE: &[&str] = &[
     "UpdateDuplicatingParameters",
     "UpdateTrafficEndpoint",
     "UpdatedPdr",
-    "UserPlanePathFailureReport",
-    "UserPlanePathRecoveryReport",
     "VersionNotSupportedResponse",
 ];
 
