@@ -50,18 +50,10 @@ fn decide(
     let uplink = session.is_uplink(&pdr);
     let packet = detected.packet.bytes();
     let dst = detected.packet.destination();
-    if let Some(outcome) = stays_on_the_link(session, &pdr, detected) {
+    if let Some(outcome) = stops(config, session, detected, (&pdr, uplink), draw)? {
         return Ok(vec![outcome]);
     }
-    gates(config, session, &pdr, uplink)?;
-    if session.fars[&pdr.far].buffers {
-        return Ok(vec![Outcome::Buffered]);
-    }
     let to = destination(&session.fars[&pdr.far])?.clone();
-    quotas(session, &pdr, uplink)?;
-    if let Some(until_ns) = waits(config, session, (&pdr, uplink), packet.len(), draw)? {
-        return Ok(vec![Outcome::Shaped(until_ns)]);
-    }
     if is_own(config, &to, dst) {
         count(session, &pdr, uplink, packet.len());
         return Ok(vec![Outcome::Arrived(packet.to_vec())]);
@@ -118,6 +110,28 @@ fn decide(
         }));
     }
     Ok(outcomes)
+}
+
+/// What becomes of a packet that does not go on now, by its link, gates, FAR, quotas and rates.
+fn stops(
+    config: &TwinConfig,
+    session: &mut Session,
+    detected: &Detected<'_>,
+    (pdr, uplink): (&Pdr, bool),
+    draw: Draw,
+) -> Result<Option<Outcome>, End> {
+    if let Some(outcome) = stays_on_the_link(session, pdr, detected) {
+        return Ok(Some(outcome));
+    }
+    gates(config, session, pdr, uplink)?;
+    if session.fars[&pdr.far].buffers {
+        return Ok(Some(Outcome::Buffered));
+    }
+    destination(&session.fars[&pdr.far])?;
+    quotas(session, pdr, uplink)?;
+    let bytes = detected.packet.bytes().len();
+    let until_ns = waits(config, session, (pdr, uplink), bytes, draw)?;
+    Ok(until_ns.map(Outcome::Shaped))
 }
 
 /// True if a packet comes to a FAR that buffers.

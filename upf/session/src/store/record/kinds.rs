@@ -22,7 +22,7 @@ impl Kinds {
     pub const CELLS: Self = Self(1 << 6);
 
     /// We gave one of them.
-    pub const GIVEN: Self = Self(1 << 6);
+    pub const GIVEN: Self = Self(1 << 5);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
