@@ -464,7 +464,7 @@ fn packets_fit_buffers_and_buffers_fit_memory() {
     assert_eq!(
         refusal(&mtu("{}")),
         "upf.yaml:1: dpdk.memory_mb: 512 MiB do not hold 65535 packet buffers; \
-         expected at least 592, or fewer mbufs"
+         expected at least 629, or fewer mbufs"
     );
     assert!(load(&mtu("{mbufs: 16384}")).is_ok());
     let wide = SHORT

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use sluice_datapath::ids::{EntryId, PeerId};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
-use sluice_datapath::session::txn::{Clock, Op};
+use sluice_datapath::session::txn::{Clock, HeldOrder, Op};
 use sluice_wire::ids::{FarId, QerId, Seid, Teid, UrrId};
 use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
@@ -146,6 +146,17 @@ fn a_session_goes_idle_and_comes_back_by_one_entry_each() {
     assert_eq!(bench.net.holds(), 1, "the gNB stays known");
     let back = bench.modify(CP, seid, &update_far(2, ApplyAction::FORW));
     assert_eq!(back.cause, Cause::REQUEST_ACCEPTED);
+    let last = bench.ops.pop();
+    assert!(
+        matches!(
+            last,
+            Some(Op::Held {
+                order: HeldOrder::Again,
+                ..
+            })
+        ),
+        "{last:?}"
+    );
     let changed = entries(&mut bench);
     assert_eq!((changed.len(), changed[0].1.head.teid), (1, 0xd007));
     let kept = [Clock::Entry(changed[0].0.0, 0), Clock::Full];
