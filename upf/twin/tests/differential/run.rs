@@ -287,6 +287,8 @@ impl Pair {
         let sent = released.iter().filter(|o| matches!(o, Outcome::Sent(_)));
         *self.counts.entry("drained").or_default() += sent.count() as u64;
         first.extend(released);
+        // What was held counts when it leaves.
+        self.expect_reports();
         self.compare(first)
     }
 
