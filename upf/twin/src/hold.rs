@@ -124,6 +124,16 @@ impl Twin {
         outcomes
     }
 
+    /// True if packets of a session are held from several doors, and it matters which of them leaves first: an
+    /// amount of octets or a bit rate may not be enough for all.
+    pub fn drains_in_no_order(&self, id: SessionId) -> bool {
+        let mut doors = self.holding.iter().map(|held| &held.door);
+        let mut of_session = doors.by_ref().filter(|door| door.session == id);
+        let first = of_session.next();
+        let has_two_doors = of_session.any(|door| Some(door) != first);
+        has_two_doors && self.sessions.get(&id).is_some_and(Session::has_limits)
+    }
+
     /// What has waited too long.
     pub(crate) fn expire_held(&mut self, now_ns: u64) -> Vec<Drop> {
         let before = self.holding.len();

@@ -30,6 +30,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// True if some rule reports or stops packets by their number or octets.
+    pub fn has_limits(&self) -> bool {
+        !self.urrs.is_empty() || self.qers.values().any(|qer| qer.mbr.is_some())
+    }
+
     /// The UE's addresses, from whichever PDRs tell them.
     pub fn ue(&self) -> UeAddresses {
         UeAddresses {

@@ -28,7 +28,7 @@ const WAIT_NS: u64 = 3_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct Twin {
     pub(crate) config: TwinConfig,
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
     /// Packets of idle UEs, oldest first.
     pub(crate) holding: Vec<HeldFrame>,
     pub(crate) paged: Vec<Paged>,

@@ -99,14 +99,16 @@ impl Alone<'_> {
             Step::Modify(slot, change) => self.modify(*slot, change),
             Step::Delete(slot) => self.delete(*slot),
             Step::Packets(packets) => packets.iter().for_each(|p| self.packet(p)),
-            Step::Advance(ns) => {
-                self.now_ns += ns;
-                let outcomes = self.twin.advance(self.now_ns);
-                self.events.push(Event::Outcomes(outcomes));
-                self.twin.advance_urrs(self.wall());
-                self.own_reports();
-            }
+            Step::Advance(ns) => self.advance(*ns),
         }
+    }
+
+    fn advance(&mut self, ns: u64) {
+        self.now_ns += ns;
+        let outcomes = self.twin.advance(self.now_ns);
+        self.events.push(Event::Outcomes(outcomes));
+        self.twin.advance_urrs(self.wall());
+        self.own_reports();
     }
 
     fn wall(&self) -> NtpTime {
@@ -143,6 +145,9 @@ impl Alone<'_> {
         let Some(id) = self.sessions.get(&slot).copied() else {
             return;
         };
+        if self.twin.drains_in_no_order(id) {
+            self.advance(crate::world::HOLD_OVER_NS);
+        }
         let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))
             .collect();

@@ -11,7 +11,7 @@ use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
 use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
 use crate::world;
-use crate::world::Features;
+use crate::world::{Features, HOLD_OVER_NS};
 use sluice_twin::{Modified, Outcome, Paged, Refused, SessionId, Twin, TwinConfig};
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::message::*;
@@ -193,6 +193,10 @@ impl Pair {
         let tells_ue = change.create.pdrs.iter().any(|p| p.ue.ipv4.is_some());
         if tells_ue && self.twin.ue(id).is_none() && !self.features.ipv6 {
             return Ok(());
+        }
+        if self.twin.drains_in_no_order(id) {
+            // Nobody promised an order between doors: they wait too long instead.
+            self.advance(HOLD_OVER_NS)?;
         }
         let known: BTreeMap<u16, (Ipv4Addr, u32)> = (0..64)
             .filter_map(|pdr| Some((pdr, self.twin.teid(id, pdr)?)))

@@ -13,6 +13,11 @@
 use sluice_twin::{AddressPool, InterfaceName, Link, Shaping, Side, TunnelEnd, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// How long packets of idle UEs are held.
+const HOLD_NS: u64 = 4_000_000_000;
+/// After this nothing is held any more.
+pub const HOLD_OVER_NS: u64 = HOLD_NS + 1_000_000_000;
+
 /// What cases are made of beside IPv4 and PDRs that tell flows by QFI alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Features {
@@ -159,7 +164,7 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         pools: pools(),
         // Few and for a short time, so that both bounds are met.
         hold_packets: 3,
-        hold_ns: 4_000_000_000,
+        hold_ns: HOLD_NS,
         shaping: shapes.then_some(SHAPING),
     }
 }
