@@ -103,7 +103,7 @@ fn wrong_twins_are_found_out() {
 #[test]
 fn a_difference_is_shrunk_to_its_cause() {
     let differs = |case: &Case| {
-        let mut wrong = wrong::all().swap_remove(0).1;
+        let mut wrong = wrong::all().swap_remove(1).1;
         Pair::new(1, Model::Mixed, SERVED)
             .run(case, &mut *wrong)
             .is_err()

@@ -203,6 +203,7 @@ impl Pair {
             .collect();
         let known = |pdr: u16| known.get(&pdr).copied();
         self.real.took_rules();
+        let has_two_doors = self.twin.downlink_has_two_doors();
         let message = MessageType::SESSION_MODIFICATION_REQUEST;
         let response = self
             .real
@@ -252,7 +253,8 @@ impl Pair {
         } = modified.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
-        self.released(end_markers, released, falsify)
+        self.released(end_markers, released, falsify)?;
+        self.compare_paged(has_two_doors, falsify)
     }
 
     fn delete(&mut self, slot: Slot, falsify: &mut dyn Falsify) -> Result<(), Difference> {
@@ -356,6 +358,16 @@ impl Pair {
             }
         }
         self.compare(expected)?;
+        let has_two_doors = self.twin.downlink_has_two_doors();
+        self.compare_paged(has_two_doors, falsify)
+    }
+
+    /// Whom the CP function is told of. Where packets come to a flow by two doors either may be its first.
+    fn compare_paged(
+        &mut self,
+        has_two_doors: bool,
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
         let mut paged = self.twin.paged();
         falsify.paged(&mut paged);
         *self.counts.entry("paged").or_default() += paged.len() as u64;
@@ -363,7 +375,7 @@ impl Pair {
             .into_iter()
             .map(|told| (self.cps[&told.session], told))
             .collect();
-        same_paged(&paged, &self.real.take_paged())
+        same_paged(&paged, &self.real.take_paged(), has_two_doors)
     }
 
     fn packet_by_packet(
