@@ -41,16 +41,18 @@ impl Resources {
     }
 
     /// A TEID that the CP function names: our own slot if it has that form and is free, else a
-    /// CP-chosen entry.
+    /// CP-chosen entry; of one that the session has at another address of ours as well (`has_elsewhere`) the
+    /// latter, as a slot is one endpoint's.
     pub fn named_teid(
         &mut self,
         shard: u32,
-        local: u8,
-        teid: u32,
+        (local, teid): (u8, u32),
+        has_elsewhere: bool,
         now_s: u32,
         claims: &mut Claims,
     ) -> Result<Endpoint, Denied> {
-        if let Some(slot) = self.layout.up_teid(teid) {
+        let slot = self.layout.up_teid(teid).filter(|_| !has_elsewhere);
+        if let Some(slot) = slot {
             if self.slots.is_used(slot.0) && self.teids.get(slot.0) == Some(&teid) {
                 return Err(Denied::InUse);
             }

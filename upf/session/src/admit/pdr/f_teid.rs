@@ -140,9 +140,13 @@ impl<N: Network> Admission<'_, N> {
             let refused = Refusal::rule(rule, IeType::F_TEID);
             return Err(refused.with(Cause::INVALID_F_TEID_ALLOCATION_OPTION));
         }
+        let is_elsewhere =
+            |key: Key| matches!(key, Key::Tunnel { teid: other, .. } if other == teid);
+        let has_elsewhere = self.draft.endpoints.iter().any(|e| is_elsewhere(e.key));
+        let here_too = (here.local, teid);
         let endpoint = self
             .resources
-            .named_teid(self.shard, here.local, teid, self.now_s, self.claims)
+            .named_teid(self.shard, here_too, has_elsewhere, self.now_s, self.claims)
             .map_err(|denied| denial(rule, IeType::F_TEID, denied))?;
         self.remarks.chosen_by_cp |= !self.policy.restores;
         let full = Refusal::full(Some(rule), Some(IeType::F_TEID));
