@@ -5,8 +5,8 @@
 //! from. A CP function gets it once for each value, with the next response to it.
 
 use crate::limits::{OVERLOAD_RENEWED_AFTER_MS, OVERLOAD_VALID_S};
-use crate::procedure::put;
 use sluice_n4::{Endpoint, Instant};
+use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{CpFunctionFeatures, Timer};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 use std::net::SocketAddr;
@@ -174,7 +174,7 @@ impl LoadInformation {
                 0 => Timer(0),
                 _ => Timer::at_least_s(OVERLOAD_VALID_S),
             };
-            put(w, IeType::TIMER, &valid)?;
+            w.ie(IeType::TIMER, |w| valid.encode(w))?;
             // AOCI: it is the node's, and not that of one address (8.2.79).
             w.ie(IeType::OCI_FLAGS, |w| w.u8(1))
         })
