@@ -139,6 +139,8 @@ impl Ue {
             "{}",
             self.dialect
         );
+        let by_itself = world.usage_by_itself(self.smf, self.session.cp_seid);
+        self.reported.urrs.extend(by_itself);
         let last = world.delete(self.smf, self.session.cp_seid);
         let last = last.unwrap_or_else(|error| panic!("{}: {error}", self.dialect));
         self.reported.urrs.extend(last.urrs.iter().copied());

@@ -9,7 +9,7 @@ use sluice_n4::{Config, Instant, NodeId, Outbox};
 use sluice_session::InUse;
 use sluice_smf::{
     Change, Changed, CpNode, Dialect, Done, Established, Machine, Report, SessionPlan, SmfError,
-    Ticket, Usage,
+    Ticket, UrrUsage, Usage,
 };
 use sluice_wire::ids::{Qfi, Seid};
 use sluice_wire::pfcp::PORT;
@@ -35,6 +35,8 @@ pub struct World {
     pub upf: Upf,
     around: Around,
     smfs: Vec<Machine>,
+    /// Usage that the UPF reported by itself: to which SMF, of which session.
+    usage: Vec<(usize, Seid, UrrUsage)>,
     /// Datagrams on the way to the UPF: from, bytes.
     to_upf: VecDeque<(SocketAddr, Vec<u8>)>,
     /// The way between them, where N4 comes by a port.
@@ -73,6 +75,7 @@ impl World {
             upf,
             around,
             smfs: Vec::new(),
+            usage: Vec::new(),
             to_upf: VecDeque::new(),
             n4_link: None,
             now_ns: 1_000_000_000,
@@ -248,9 +251,32 @@ impl World {
         self.settle();
     }
 
-    /// What the UPF reported to an SMF by itself.
+    /// What the UPF reported to an SMF by itself, but for usage, which is [kept](Self::usage_by_itself).
     pub fn reports(&mut self, id: SmfId) -> Vec<Report> {
-        self.smfs[id.0].take_reports().0
+        let mut reports = self.smfs[id.0].take_reports().0;
+        reports.retain(|report| {
+            let Report::Session(report) = report else {
+                return true;
+            };
+            let usage = report.usage.urrs.iter();
+            self.usage
+                .extend(usage.map(|urr| (id.0, report.cp_seid, *urr)));
+            report.usage.urrs.is_empty()
+                || report.is_final
+                || !report.error_indications.is_empty()
+                || !report.downlink_data.is_empty()
+        });
+        reports
+    }
+
+    /// The usage of a session that the UPF reported by itself since the last call.
+    pub fn usage_by_itself(&mut self, id: SmfId, session: Seid) -> Vec<UrrUsage> {
+        let others = self.reports(id);
+        assert!(others.is_empty(), "nobody looked at {others:?}");
+        let of_session =
+            |(smf, seid, _): &mut (usize, Seid, UrrUsage)| (*smf, *seid) == (id.0, session);
+        let taken = self.usage.extract_if(.., of_session);
+        taken.map(|(.., urr)| urr).collect()
     }
 
     /// A packet from the data network; it has not been received yet.

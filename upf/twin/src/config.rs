@@ -1,7 +1,19 @@
 //! Network around the UPF: interfaces and stations.
 
-use crate::shaping::Shaping;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How rates are shaped.
+#[derive(Clone, Copy, Debug)]
+pub struct Shaping {
+    /// Those of QERs with a guaranteed bit rate, too.
+    pub all: bool,
+    /// The longest burst, as time at the rate.
+    pub burst_ns: u64,
+    /// The longest that a packet waits.
+    pub delay_ns: u64,
+    /// Packets that wait at one door.
+    pub packets: usize,
+}
 
 /// Which side of the UPF (TS 29.244, 8.2.2 and 8.2.24).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

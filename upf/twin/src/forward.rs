@@ -1,5 +1,6 @@
 //! Forwarding: QERs, the FAR, and the frame that leaves.
 
+use crate::config::Shaping;
 use crate::config::{Link, Side, TwinConfig};
 use crate::fragment::fragment;
 use crate::ip::Packet;
@@ -7,7 +8,7 @@ use crate::ipv4;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
-use crate::shaping::{Before, Shaping};
+use crate::shaping::Before;
 use sluice_wire::pfcp::value::Gate;
 use std::net::{IpAddr, Ipv4Addr};
 

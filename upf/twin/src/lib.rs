@@ -68,9 +68,8 @@ mod up_fteid;
 mod usage;
 
 pub use admit::Refused;
-pub use config::{AddressPool, InterfaceName, Link, Side, TunnelEnd, TwinConfig};
+pub use config::{AddressPool, InterfaceName, Link, Shaping, Side, TunnelEnd, TwinConfig};
 pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;
-pub use shaping::Shaping;
 pub use twin::{Modified, Twin};

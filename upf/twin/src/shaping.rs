@@ -4,22 +4,10 @@
 //! again then. Packets that came before a rule of their session was changed leave before all that come for the
 //! same tunnel or UE after it.
 
+use crate::config::Shaping;
 use crate::rules::SessionId;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-
-/// How rates are shaped.
-#[derive(Clone, Copy, Debug)]
-pub struct Shaping {
-    /// Those of QERs with a guaranteed bit rate, too.
-    pub all: bool,
-    /// The longest burst, as time at the rate.
-    pub burst_ns: u64,
-    /// The longest that a packet waits.
-    pub delay_ns: u64,
-    /// Packets that wait at one door.
-    pub packets: usize,
-}
 
 /// By what a packet comes to its session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

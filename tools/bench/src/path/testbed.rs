@@ -226,7 +226,10 @@ impl Size {
     pub fn of(sessions: u32) -> Self {
         Self {
             sessions,
-            endpoints: sessions.saturating_mul(2).next_power_of_two().max(SHARDS),
+            endpoints: sessions
+                .saturating_mul(2)
+                .next_power_of_two()
+                .max(4 * SHARDS),
             peers: Peers::default(),
             servers: Servers::One,
             has_ipv6: false,
