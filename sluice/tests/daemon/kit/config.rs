@@ -45,7 +45,7 @@ impl Config {
                 ),
             ],
             pools: vec!["network_instance: core, prefix: 10.60.0.0/24".to_owned()],
-            dpdk: "memory_mb: 96, mbufs: 16383".to_owned(),
+            dpdk: "memory_mb: 128, mbufs: 16383".to_owned(),
             more: String::new(),
             socket: None,
         }

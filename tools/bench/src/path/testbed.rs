@@ -229,7 +229,7 @@ impl Size {
             endpoints: sessions
                 .saturating_mul(2)
                 .next_power_of_two()
-                .max(4 * SHARDS),
+                .max(16 * SHARDS),
             peers: Peers::default(),
             servers: Servers::One,
             has_ipv6: false,
