@@ -89,11 +89,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let claims = claim_interfaces(config)?;
     let ctl = listen_for_ctl(&config.control_socket)?;
     let eal = Eal::init(&config.eal()).map_err(failed("starting DPDK"))?;
-    let pool = MbufPool::create(&eal, config.pool()).map_err(failed("making packet buffers"))?;
-    let pages = if eal.huge_pages() { "huge" } else { "normal" };
-    tracing::info!("packet buffers are on {pages} pages");
-    let held = MbufPool::create_to_keep(&eal, config.held_pool());
-    let held = held.map_err(failed("making packet buffers for idle UEs"))?;
+    let [pool, held] = make_buffers(config, &eal)?;
     let ports = ports::open(config, &pool)?;
     let n4 = open_n4(config, &pool)?;
     let plan = config.plan().map_err(failed("laying out sessions"))?;
@@ -159,6 +155,16 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         refusal_log: RefusalLog::default(),
         peer_names: PeerNames::default(),
     })
+}
+
+/// Buffers for packets on their way, and for those that wait for idle UEs.
+fn make_buffers(config: &UpfConfig, eal: &Eal) -> Result<[MbufPool; 2], BootError> {
+    let pool = MbufPool::create(eal, config.pool()).map_err(failed("making packet buffers"))?;
+    let pages = if eal.huge_pages() { "huge" } else { "normal" };
+    tracing::info!("packet buffers are on {pages} pages");
+    let held = MbufPool::create_to_keep(eal, config.held_pool());
+    let held = held.map_err(failed("making packet buffers for idle UEs"))?;
+    Ok([pool, held])
 }
 
 /// So that no other UPF gets the same packets.

@@ -21,7 +21,7 @@ fn packets_in_several_segments_are_joined_or_dropped_by_name() {
         )
     };
     let mut near = Config::new();
-    near.dpdk = "memory_mb: 128, mbufs: 8191".to_owned();
+    near.dpdk = "memory_mb: 192, mbufs: 8191".to_owned();
     near.ports[0].push_str(", mtu: 9000");
     near.ports[1] = memif(0, "server", "02:00:00:00:00:66") + ", mtu: 9000";
     near.interfaces[1].push_str(&format!(

@@ -194,7 +194,7 @@ fn jumbo_frames_pass_end_to_end() {
         return;
     };
     let mut config = Config::new();
-    config.dpdk = "memory_mb: 128, mbufs: 8191".to_owned();
+    config.dpdk = "memory_mb: 192, mbufs: 8191".to_owned();
     for port in &mut config.ports {
         port.push_str(", mtu: 9000");
     }

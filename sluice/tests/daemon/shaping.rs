@@ -30,7 +30,8 @@ fn shaped(daemon: &Daemon) -> u64 {
 fn what_exceeds_an_ambr_waits_and_arrives() {
     let Some(lab) = Lab::new("shape") else { return };
     let mut config = Config::new();
-    config.more = "shaping: {worker_packets: 4096, rates: session_ambr, delay_ms: 200}\n".to_owned();
+    config.more =
+        "shaping: {worker_packets: 4096, rates: session_ambr, delay_ms: 200}\n".to_owned();
     let daemon = Daemon::start(&lab, &config);
     let (smf, gnb) = (lab.smf(), lab.gnb());
     let ue = limited(&lab, &smf, gnb.handle(), 2_000);

@@ -61,36 +61,37 @@ struct Place {
 }
 
 fn places() -> Vec<Place> {
-    use IeType as Ie;
-    use MessageType as M;
-    let setup = M::ASSOCIATION_SETUP_REQUEST;
-    let (new, change) = (
-        M::SESSION_ESTABLISHMENT_REQUEST,
-        M::SESSION_MODIFICATION_REQUEST,
-    );
-    const PARAMETERS: &[Ie] = &[Ie::CREATE_FAR, Ie::FORWARDING_PARAMETERS];
-    const UPDATED: &[Ie] = &[Ie::UPDATE_FAR, Ie::UPDATE_FORWARDING_PARAMETERS];
-    const UPDATE_BAR: &[Ie] = &[Ie::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST];
-    let updated = rules::update_far().update_forwarding_parameters.unwrap();
-    let place = |table, message, path, sample| Place {
+    let setup = MessageType::ASSOCIATION_SETUP_REQUEST;
+    let update = MessageType::ASSOCIATION_UPDATE_REQUEST;
+    let sample = || octets(|w| node::association_setup_request().emit(w));
+    let mut all = vec![
+        place("Association Setup Request", setup, &[], sample()),
+        place("Association Update Request", update, &[], sample()),
+    ];
+    all.extend(places_of_an_establishment());
+    all.extend(places_of_a_modification());
+    all
+}
+
+fn place(
+    table: &'static str,
+    message: MessageType,
+    path: &'static [IeType],
+    sample: Vec<u8>,
+) -> Place {
+    Place {
         table,
         message,
         path,
         sample,
-    };
+    }
+}
+
+fn places_of_an_establishment() -> Vec<Place> {
+    use IeType as Ie;
+    const PARAMETERS: &[Ie] = &[Ie::CREATE_FAR, Ie::FORWARDING_PARAMETERS];
+    let new = MessageType::SESSION_ESTABLISHMENT_REQUEST;
     vec![
-        place(
-            "Association Setup Request",
-            setup,
-            &[],
-            octets(|w| node::association_setup_request().emit(w)),
-        ),
-        place(
-            "Association Update Request",
-            M::ASSOCIATION_UPDATE_REQUEST,
-            &[],
-            octets(|w| node::association_setup_request().emit(w)),
-        ),
         place(
             "Session Establishment Request",
             new,
@@ -139,6 +140,16 @@ fn places() -> Vec<Place> {
             &[Ie::CREATE_BAR],
             octets(|w| groups::create_bar().emit(w)),
         ),
+    ]
+}
+
+fn places_of_a_modification() -> Vec<Place> {
+    use IeType as Ie;
+    const UPDATED: &[Ie] = &[Ie::UPDATE_FAR, Ie::UPDATE_FORWARDING_PARAMETERS];
+    const UPDATE_BAR: &[Ie] = &[Ie::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST];
+    let change = MessageType::SESSION_MODIFICATION_REQUEST;
+    let updated = rules::update_far().update_forwarding_parameters.unwrap();
+    vec![
         place(
             "Session Modification Request",
             change,
