@@ -342,6 +342,7 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         tunnels: vec![],
         n4: vec![address],
         instance: None,
+        outside: None,
         allowed_peers: vec![],
         verifies_udp: true,
     }

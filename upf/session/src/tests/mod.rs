@@ -16,6 +16,7 @@ mod load_control;
 mod many_flows;
 mod node_reports;
 mod n4u;
+mod nat;
 mod oracle;
 mod property;
 mod refusals;

@@ -16,6 +16,7 @@ use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::{IcmpCause, ToControl};
 use sluice_datapath::session::token_bucket::Lead;
+use sluice_datapath::nat::pool::{Filtering, NatPool, NatPools, NatTimeouts};
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::{Polled, Prefix, PrefixIpv6};
 use sluice_datapath::worker::Worker;
@@ -149,7 +150,7 @@ pub struct Seen {
 
 impl Real {
     pub fn new(workers: usize, model: Model, world: &TwinConfig) -> Self {
-        let layout = layout();
+        let layout = layout().with_nat(nat_pools(world));
         let blocks = 24 * SHARDS;
         let plan = Plan {
             layout: layout.clone(),
@@ -196,6 +197,7 @@ impl Real {
         let up = UpFunction::new(config, n4, foreign);
         let mut control = Control::new(control_config(world)).expect("a sound configuration");
         control.set_filters(up.flow_filters());
+        control.set_nat_units(up.nat_units());
         let mut real = Self {
             model,
             net,
@@ -451,6 +453,7 @@ impl Real {
                 self.solicitations.push(packet.data().to_vec());
                 packet.free();
             }
+            ToControl::NatFull(entry) => self.up.nat_full(entry, &mut self.sink),
             ToControl::Resolve(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
@@ -554,6 +557,7 @@ fn control_config(world: &TwinConfig) -> ControlConfig {
         pools: pools.to_vec(),
         dscp: dscp_of(world),
         shaping: world.shaping.map_or_else(Default::default, shaping),
+        nat: nat_pools(world),
         ..ControlConfig::default()
     }
 }
@@ -565,6 +569,28 @@ fn shaping(of: sluice_twin::Shaping) -> Shaping {
         session_packets: of.packets as u32,
         worker_packets: 1024,
     }
+}
+
+fn nat_pools(world: &TwinConfig) -> NatPools {
+    let pools = world.nats.iter().map(|nat| NatPool {
+        inside: instance_id(&nat.place.instance),
+        outside: InstanceId(255),
+        prefixes: nat
+            .addresses
+            .iter()
+            .filter_map(|a| Prefix::new(*a, 32))
+            .collect(),
+        first_port: nat.first_port,
+        block_ports: nat.block_ports,
+        blocks_per_ue: 2,
+        filtering: match nat.filters {
+            true => Filtering::AddressDependent,
+            false => Filtering::EndpointIndependent,
+        },
+        hairpins: nat.hairpins,
+        timeouts: NatTimeouts::default(),
+    });
+    NatPools::new(pools.collect()).expect("sound pools")
 }
 
 fn dscp_of(world: &TwinConfig) -> DscpByQfi {
