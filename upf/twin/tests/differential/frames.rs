@@ -27,7 +27,10 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
         Entry::Plain { ue, link } => match public {
             None => {
                 let known = given_slot(ue).map(|slot| lookup.ue(slot, ue));
-                (link, inner(spec, spec.remote, known.unwrap_or(ue), spec.ports))
+                (
+                    link,
+                    inner(spec, spec.remote, known.unwrap_or(ue), spec.ports),
+                )
             }
             Some((address, port)) => {
                 let ports = (spec.ports.1, port);

@@ -59,7 +59,7 @@ fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
 /// neither where there are three.
 #[test]
 fn translation_does_what_the_twin_does_with_a_fixed_seed() {
-    for (workers, cases, extra) in [(1, 10_000, "nat_filtered"), (3, 40_000, "nat_hairpin")] {
+    for (workers, cases, extra) in [(1, 20_000, "nat_filtered"), (3, 48_000, "nat_hairpin")] {
         let counts = series_of(workers, 0x0005_1c1c_e0a7, cases, TRANSLATED);
         assert!(counts.get(extra).is_some_and(|n| *n > 0), "{extra}");
     }
@@ -178,7 +178,12 @@ fn series_of(workers: usize, seed: u64, cases: u64, features: Features) -> Count
     for (model, pair) in models.iter().zip(&pairs) {
         let (forwarded, counts) = (pair.forwarded, &pair.counts);
         println!("{model:?}: {forwarded} frames forwarded: {counts:?}");
-        let missed = coverage::missed(counts, model.shapes(), features, cases / models.len() as u64);
+        let missed = coverage::missed(
+            counts,
+            model.shapes(),
+            features,
+            cases / models.len() as u64,
+        );
         assert!(missed.is_empty(), "{model:?}: never met: {missed:?}");
         assert!(
             !model.shapes() || cases < 10_000 || counts.contains_key("left when it was due"),

@@ -51,6 +51,7 @@ pub const SERVED: Features = Features {
 /// The same with translation, which takes cases of its own.
 pub const TRANSLATED: Features = Features {
     nat: true,
+    usage: false,
     ..SERVED
 };
 
