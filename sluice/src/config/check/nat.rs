@@ -2,6 +2,7 @@
 
 use super::super::UpfConfig;
 use super::super::interfaces::Interface;
+use super::super::ip::Prefix;
 use super::super::problem::Report;
 use sluice_datapath::limits::{NAT_ADDRESSES, NAT_POOLS, NAT_UE_UNITS, NAT_UNIT_PORTS};
 
@@ -102,7 +103,7 @@ fn public_addresses(config: &UpfConfig, report: &mut Report) {
             report.problem(at.line, &key, what, "addresses of no station");
         }
         let mut pools = config.pools.iter();
-        if let Some(pool) = pools.find(|pool| pool.prefix.value.meets(&prefix)) {
+        if let Some(pool) = pools.find(|pool| pool.prefix.value.meets(&Prefix::V4(prefix))) {
             let what = format!(
                 "{prefix} shares addresses with the pool {} (line {})",
                 pool.prefix.value, pool.prefix.line
