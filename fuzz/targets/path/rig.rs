@@ -193,6 +193,8 @@ impl Rig {
             Op::Bucket { .. } => self.places.blocks[0],
             Op::RecordOf { entry, .. } => entry.0,
             Op::Record { at, .. } => at.0,
+            Op::NatUnit { user, .. } => user.0,
+            Op::NatUser { at, .. } => at.0,
         };
         self.apply_in(at, ops, markers)
     }
@@ -235,6 +237,7 @@ impl Rig {
                     }
                     ToControl::Resolve(_)
                     | ToControl::Bell(_)
+                    | ToControl::NatFull(_)
                     | ToControl::UnknownTeid(_)
                     | ToControl::Moved(_)
                     | ToControl::Expecting(_)
@@ -342,6 +345,7 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         tunnels: vec![],
         n4: vec![address],
         instance: None,
+        outside: None,
         allowed_peers: vec![],
         verifies_udp: true,
     }
@@ -352,6 +356,7 @@ fn egress() -> Egress {
     let n6 = Prefix::new(N6, 24).expect("a prefix");
     let far = Prefix::new([203, 0, 113, 0].into(), 24).expect("a prefix");
     Egress {
+        translates: None,
         connected: vec![(n6, InterfaceId(1))],
         neighbours: [(u32::from(Ipv4Addr::new(198, 51, 100, 80)), NextHopId(1))].into(),
         routes: vec![(far, NextHopId(1))],

@@ -105,6 +105,9 @@ impl Model {
                 let (block, _) = at.get().expect("a bucket has a place");
                 self.check_block(block.0, shard);
             }
+            Op::NatUnit { user, .. } => self.check_entry(user.0, shard),
+            // An entry that the same transaction takes away is nobody's any more.
+            Op::NatUser { at, .. } => self.check_entry(at.0, shard),
         }
     }
 

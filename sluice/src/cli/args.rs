@@ -4,7 +4,7 @@ use crate::config::CONTROL_SOCKET;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sluice_wire::ids::Seid;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 
 /// `sluice upf`
@@ -131,6 +131,12 @@ pub enum CtlQuery {
     Counters,
     /// Requests of SMFs that were refused: who, why, which IE and rule, and all by cause
     Refusals,
+    /// Which UE has a public address and port (or ICMP identifier) now; the log says who had it
+    Nat {
+        /// ADDRESS:PORT
+        #[arg(value_name = "ADDRESS:PORT")]
+        public: SocketAddrV4,
+    },
     /// Move a shard of sessions to a worker, while its packets flow
     Move {
         /// The shard (0 to 4095), or a UE's address: its shard

@@ -20,6 +20,7 @@ mod machine;
 mod marking;
 mod metrics;
 mod n4;
+mod nat;
 mod pools;
 mod ports;
 pub mod problem;
@@ -46,6 +47,7 @@ pub use machine::Machine;
 pub use marking::Marking;
 pub use metrics::Metrics;
 pub use n4::N4;
+pub use nat::Nat;
 pub use pools::{Allocation, Pool};
 pub use ports::{MTU_MAX, MTU_MIN, Port};
 pub use problem::{KnownKey, Problem, Refused};
@@ -81,6 +83,8 @@ pub struct UpfConfig {
     pub interfaces: Vec<Interface>,
     /// UE addresses.
     pub pools: Vec<Pool>,
+    /// Network instances whose addresses are translated.
+    pub nat: Vec<Nat>,
     /// What UEs are told of their IPv6 link.
     pub router_advertisement: RouterAdvertisement,
     /// DSCP of outer headers; of QFIs that are not there 0.
@@ -163,6 +167,7 @@ impl UpfConfig {
         let interfaces = fields.required_sections("interfaces", expected, Interface::read);
         n4.complete(&interfaces, fields.report());
         let pools = fields.sections("pools", Pool::read);
+        let nat = fields.sections("nat", Nat::read);
         let router_advertisement =
             fields.section("router_advertisement", RouterAdvertisement::read);
         let dscp = fields.sections("dscp", Marking::read);
@@ -181,6 +186,7 @@ impl UpfConfig {
             ports,
             interfaces,
             pools,
+            nat,
             router_advertisement,
             dscp,
             echo,

@@ -29,6 +29,9 @@ fn request(query: &CtlQuery) -> Value {
                 Movable::Ue(ue) => json!({ "cmd": "move", "ue": ue, "to": to }),
             };
         }
+        CtlQuery::Nat { public } => {
+            return json!({ "cmd": "nat", "address": public.ip(), "port": public.port() });
+        }
         CtlQuery::Trace(args) => return trace::request(args),
         CtlQuery::Scale { workers } => {
             return match workers {

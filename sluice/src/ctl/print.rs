@@ -22,6 +22,7 @@ pub fn text(question: &Question, answer: &Value) -> String {
         Question::Session { .. } => tree(&answer["session"], 0),
         Question::Status
         | Question::Counters
+        | Question::Nat { .. }
         | Question::Move { .. }
         | Question::Scale { .. }
         | Question::Trace(_) => tree(answer, 0),

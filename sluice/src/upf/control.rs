@@ -305,7 +305,25 @@ impl ControlLoop {
         }
     }
 
+    /// Who has which public ports, and had: a line for each block. The limit on lines is not asked: what is
+    /// not written down cannot be found out later, and a session makes a few.
+    fn record_ports(&mut self) {
+        while let Some(record) = self.core.up.next_nat_record() {
+            let name = self.core.control.directory.instance_name(record.instance);
+            tracing::info!(
+                target: "sluice_nat",
+                "{} of {name} {} {} ports {}-{}",
+                record.ue,
+                if record.given { "has" } else { "had" },
+                record.address,
+                record.first_port,
+                record.last_port,
+            );
+        }
+    }
+
     fn notices(&mut self) {
+        self.record_ports();
         while let Some(notice) = self.core.up.next_event() {
             let SessionEvent::Queried(token) = notice else {
                 if let Some(id) = notice.association() {

@@ -56,6 +56,13 @@ pub enum Request {
     Counters,
     /// Requests that were refused, the newest, and all by cause.
     Refusals,
+    /// Which UE has a public port.
+    Nat {
+        /// The public address.
+        address: Ipv4Addr,
+        /// The port.
+        port: u16,
+    },
     /// Move a shard, named by its number or by a UE of it.
     Move {
         /// Which.

@@ -13,7 +13,7 @@ use sluice_control::paths::{Health, PathView};
 use sluice_datapath::ledger::{Ledger, WorkerStats};
 use sluice_port::steer::Method;
 use sluice_port_dpdk::{Mbuf, Port};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 /// What there is to look at.
@@ -47,6 +47,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Workers => workers(upf),
         Request::Peers => peers(upf.core),
         Request::Counters => counters(upf.core),
+        Request::Nat { address, port } => nat(upf.core, *address, *port),
         Request::Refusals => refusals::view(upf.core.up.endpoint()),
         Request::Move { .. } | Request::Scale { .. } | Request::Trace { .. } => {
             error("answered when it ends")
@@ -62,6 +63,21 @@ fn session(core: &Core<Mbuf>, seid: Option<u64>, ue: Option<IpAddr>) -> Value {
         (None, None, Some(ue)) => error(&format!("no session has the UE address {ue}")),
         (None, None, None) => error("which session? expected seid, or ue"),
     }
+}
+
+/// Who has a public port, in each network instance that gives the address.
+fn nat(core: &Core<Mbuf>, address: Ipv4Addr, port: u16) -> Value {
+    let directory = &core.control.directory;
+    let mut holders = directory.plain_instances().into_iter().filter_map(|id| {
+        let ue = core.up.nat_holder(id, address, port)?;
+        Some(json!({
+            "network_instance": directory.instance_name(id),
+            "ue": ue,
+            "seid": core.up.seid_of_ue(ue).map(|seid| format!("{seid:#x}")),
+        }))
+    });
+    let holder = holders.next();
+    holder.unwrap_or_else(|| error(&format!("no UE has {address}:{port}")))
 }
 
 /// The session that is asked for, by its SEID or its UE's address.
@@ -224,7 +240,14 @@ fn counters(core: &Core<Mbuf>) -> Value {
     let held = |pick: fn(&WorkerStats) -> u64| -> u64 {
         core.end().stats().iter().map(|worker| pick(worker)).sum()
     };
+    let nat = core.up.nat_counters();
     json!({
+        "nat": {
+            "blocks": nat.blocks,
+            "used": nat.used,
+            "refused": nat.refused,
+            "records_lost": nat.records_lost,
+        },
         "n4": n4,
         "session_reports": {
             "sent_downlink_data": reports.sent_downlink_data,

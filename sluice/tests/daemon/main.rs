@@ -12,6 +12,7 @@ mod memif;
 mod metrics;
 mod moves;
 mod n4;
+mod nat;
 mod observe;
 mod paging;
 mod paths;

@@ -4,6 +4,7 @@ use crate::paths::EchoConfig;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::token_bucket::Shaping;
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
@@ -18,6 +19,8 @@ pub struct ControlConfig {
     pub interfaces: Vec<InterfaceConfig>,
     /// UE pools; the control core answers errors for addresses in them through their sessions.
     pub pools: Vec<Pool>,
+    /// Network instances whose addresses are translated.
+    pub nat: NatPools,
     /// What UEs are told of their IPv6 link.
     pub router_advertisement: RouterAdvertisementConfig,
     /// DSCP of outer headers.

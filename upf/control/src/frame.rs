@@ -6,8 +6,9 @@ use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_port::PortId;
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr, Tag, VlanId};
-use sluice_wire::ipv4::{Ipv4Header, Protocol};
+use sluice_wire::ipv4::{Ipv4, Ipv4Header, Protocol};
 use sluice_wire::ipv6::{Ipv6Header, is_multicast, multicast_mac};
+use sluice_wire::layout;
 use sluice_wire::udp::UdpHeader;
 
 /// Longest frame that the control core writes: an ICMP error quotes at most 576 bytes (RFC 1812,
@@ -62,6 +63,12 @@ impl FlowIpv6 {
             hop_limit,
         }
     }
+}
+
+/// The IPv4 packet of a frame, and its destination in host order.
+pub fn destination(frame: &[u8]) -> Option<(&[u8], u32)> {
+    let packet = frame.get(layout::eth::payload_at(frame)?..)?;
+    Some((packet, Ipv4::parse(packet).ok()?.destination_u32()))
 }
 
 /// An Ethernet frame with `payload`; `None` if it is too long.

@@ -194,6 +194,28 @@ reasons! {
     /// Too many packets wait for bit rates, of the session or of the worker.
     ShapingFull = "shaping_full",
         "Of one session: by design, as with `shaping_delay`. Of many: raise `shaping.worker_packets` (with `dpdk.mbufs`), or shorten `shaping.delay_ms`.",
+    /// A packet to a translated data network is not of a UE that has public ports: its session has no downlink
+    /// rule there, or its source is another address.
+    NatNoSession = "nat_no_session",
+        "The session has no downlink PDR in the translated network instance, so it was given no ports: look at the SMF's rules (`sluice ctl rules SEID`).",
+    /// All public ports of the UE are in use.
+    NatNoPort = "nat_no_port",
+        "The UE has too many flows, or attacks: see its blocks in `sluice ctl session`. If many have it, raise `blocks_per_ue` or `block_ports`.",
+    /// No mapping belongs to the public address and port, or to what an ICMP error is about.
+    NatNoMapping = "nat_no_mapping",
+        "Normal: scans of public addresses, and answers that come after a mapping has ended.",
+    /// The UE sent nothing to this sender by the mapping (address-dependent filtering).
+    NatFiltered = "nat_filtered",
+        "Normal with `filtering: address_dependent`: strangers, or peers of games and calls that need `endpoint_independent`.",
+    /// Its protocol or ICMP type has no port to be told apart by.
+    NatProtocol = "nat_protocol",
+        "Translation passes UDP, TCP, ICMP queries and errors. IPsec without UDP, SCTP or GRE of UEs need a network instance without it.",
+    /// A fragment whose first one did not pass, or not before it.
+    NatFragment = "nat_fragment",
+        "Fragments were lost or came out of order: look at the MTU between UE and server.",
+    /// A packet to a public address of the pool, where those do not come back.
+    NatHairpin = "nat_hairpin",
+        "UEs talk to each other by public addresses, and `hairpinning` is off.",
 }
 
 #[cfg(test)]

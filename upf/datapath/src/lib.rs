@@ -2,7 +2,7 @@
 //!
 //! Folders say what happens: a packet is received and parsed ([`rx`]), its session is looked up
 //! ([`lookup`]), its rules are executed ([`forward`]), it is sent ([`tx`]),
-//! or held for an idle UE ([`hold`]). [`session`] is what a worker keeps
+//! or held for an idle UE ([`hold`]). [`nat`] translates addresses on N6. [`session`] is what a worker keeps
 //! of each session and how transactions change it, [`migration`] moves shards, queues and steering between
 //! workers, [`trace`] follows packets. One turn of the loop is [`worker`].
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ pub mod lookup;
 pub mod message;
 pub mod meta;
 pub mod migration;
+pub mod nat;
 mod ring_backlog;
 mod rings;
 pub mod rx;

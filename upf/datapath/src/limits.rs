@@ -184,6 +184,28 @@ pub const SHAPED_LEAVE: usize = BURST;
 /// takes 24, an uplink one 48, and the four octets before them; what a peer adds beyond that goes.
 pub const RELAYED_EXTENSIONS_LEN: usize = 128;
 
+/// Public ports of a unit, the smallest part of a port block: its mappings are one element of their arena, of
+/// 2,688 bytes.
+pub const NAT_UNIT_PORTS: usize = 64;
+
+/// Units that a UE may have: 4,096 ports, of which each packet that makes a mapping looks at 16 keys a cache
+/// line at the worst.
+pub const NAT_UE_UNITS: u32 = 64;
+
+/// Public addresses of all translated network instances: their 4.1 million units take 33 MB of the table that
+/// places packets.
+pub const NAT_ADDRESSES: u32 = 4096;
+
+/// Translated network instances: each takes a number beside that of the network instance, of 256.
+pub const NAT_POOLS: usize = 16;
+
+/// Ends that a mapping remembers having sent to. A UE with more on one port, by address-dependent filtering,
+/// gets no answers of the one it has not sent to for longest.
+pub const NAT_REMOTES: usize = 4;
+
+/// Packets of a UE whose later fragments are expected: with the user they make one cache line.
+pub const NAT_FRAGMENTS: usize = 4;
+
 /// Packets that one worker reassembles at a time: at 64 KiB each, 16 MiB of buffers at the most.
 pub const REASSEMBLIES: usize = 256;
 

@@ -2,10 +2,11 @@
 
 use crate::bells::Bell;
 use crate::hold::ShardHeld;
-use crate::ids::{InterfaceId, WorkerId};
+use crate::ids::{EntryId, InterfaceId, WorkerId};
 use crate::limits::PORTS_TOGETHER;
 use crate::meta::Meta;
 use crate::migration::protocol::{MoveShard, Switch};
+use crate::nat::state::NatShardOwner;
 use crate::session::SessionShard;
 use crate::session::txn::Txn;
 use crate::topology::Polled;
@@ -80,6 +81,8 @@ pub enum ToControl<P> {
     Bell(Bell),
     /// A next hop has to be found.
     Resolve(Resolve),
+    /// The UE with this entry has no public port left.
+    NatFull(EntryId),
     /// A G-PDU for no tunnel arrived; an Error Indication is due (TS 29.281, 7.3.1).
     UnknownTeid(UnknownTeid),
     /// An inner packet whose sender must hear of its end by ICMP.
@@ -124,9 +127,10 @@ pub enum Handover<P> {
     Packet(P, Meta),
     /// An outer fragment of a kind that the receiver gathers.
     Fragment(P, PortId),
-    /// The right to write a shard, what its idle UEs have waiting, and what waits for its bit rates.
+    /// The right to write a shard: its entries and its translations; what its idle UEs have waiting, and what
+    /// waits for its bit rates.
     Own(
-        SessionShard,
+        (SessionShard, NatShardOwner),
         Option<Box<ShardHeld<P>>>,
         Option<Box<ShardWaiting<P>>>,
     ),

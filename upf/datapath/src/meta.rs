@@ -13,6 +13,8 @@ pub enum Arrival {
     Plain,
     /// As a plain IPv6 packet.
     PlainIpv6,
+    /// As a plain IPv4 packet to a public address, to be translated.
+    Public,
 }
 
 impl Arrival {
@@ -33,7 +35,8 @@ pub struct Meta {
     pub key: u32,
     /// Its entry, once placed.
     pub entry: EntryId,
-    /// Outer source, host order (tunnel only); of a plain IPv6 packet the prefix's lower half.
+    /// Outer source, host order (tunnel only); of a plain IPv6 packet the prefix's lower half; of a plain
+    /// IPv4 packet the number of the public port that it came to and one, or 0.
     pub outer_src: u32,
     /// From the first byte of the frame to the inner IP packet.
     pub inner_at: u16,

@@ -7,6 +7,7 @@ use crate::forward::marking::DscpByQfi;
 use crate::forward::outer_header_removal::Destination;
 use crate::lookup::lpm::Lpm;
 use crate::lookup::lpm_ipv6::LpmIpv6;
+use crate::nat::pool::NatUnits;
 use crate::rx::header_match::HeaderMatch;
 use crate::session::flow_filter::FlowFilters;
 use crate::session::token_bucket::Shaping;
@@ -124,6 +125,8 @@ pub struct Tables {
     pub shaping: Shaping,
     /// Filters of all sessions.
     pub filters: FlowFilters,
+    /// Who has which public ports.
+    pub nat_units: NatUnits,
     /// The same in the form in which packets ask, compiled when the tables are published.
     pub compiled: CompiledTables,
 }
@@ -133,8 +136,10 @@ pub struct Tables {
 pub struct CompiledTables {
     /// By port.
     header_matches: Vec<Vec<HeaderMatch>>,
-    /// By egress.
+    /// By egress; none where packets are translated before they leave, so that they take the slow way.
     routes: Vec<Lpm>,
+    /// By egress, for those.
+    translated_routes: Vec<Option<Lpm>>,
     routes_ipv6: Vec<LpmIpv6>,
 }
 
@@ -149,7 +154,8 @@ impl CompiledTables {
         }
         Self {
             header_matches,
-            routes: tables.egresses.iter().map(Lpm::of).collect(),
+            routes: tables.egresses.iter().map(direct_routes).collect(),
+            translated_routes: tables.egresses.iter().map(translated_routes).collect(),
             routes_ipv6: tables.egresses.iter().map(LpmIpv6::of).collect(),
         }
     }
@@ -163,7 +169,28 @@ impl CompiledTables {
     }
 }
 
+fn direct_routes(egress: &Egress) -> Lpm {
+    match egress.translates {
+        None => Lpm::of(egress),
+        Some(_) => Lpm::of(&Egress::default()),
+    }
+}
+
+fn translated_routes(egress: &Egress) -> Option<Lpm> {
+    egress.translates.map(|_| Lpm::of(egress))
+}
+
 impl Tables {
+    /// What an egress says of an address of either family, whether packets are translated or not; none if
+    /// there is no such egress.
+    pub fn any_route_to(&self, egress: EgressId, to: Destination) -> Option<Route> {
+        let translated = self.compiled.translated_routes.get(usize::from(egress))?;
+        match (translated, to) {
+            (Some(routes), Destination::Ipv4(to)) => Some(routes.route(to)),
+            _ => self.route_to(egress, to),
+        }
+    }
+
     /// What an egress says of an address (host order); none if there is no such egress.
     #[inline(always)]
     pub fn route(&self, egress: EgressId, to: u32) -> Option<Route> {

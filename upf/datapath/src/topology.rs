@@ -31,10 +31,20 @@ pub struct Interface {
     pub n4: Vec<Ipv4Addr>,
     /// Network instance in which plain packets from there are looked up (N6).
     pub instance: Option<InstanceId>,
+    /// Network instance in which they arrive instead, where they are translated: no UE has an address in it.
+    pub outside: Option<InstanceId>,
     /// Outer sources allowed there; empty allows all.
     pub allowed_peers: Vec<Prefix>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
+}
+
+impl Interface {
+    /// Network instance in which plain packets from there arrive.
+    #[inline]
+    pub fn arrives_in(&self) -> Option<InstanceId> {
+        self.outside.or(self.instance)
+    }
 }
 
 /// A local GTP-U address.
@@ -169,6 +179,8 @@ pub struct Egress {
     pub own: Vec<(u32, InterfaceId)>,
     /// The same of IPv6.
     pub ipv6: EgressIpv6,
+    /// The network instance whose IPv4 packets are translated on this way out.
+    pub translates: Option<InstanceId>,
 }
 
 /// A network instance's way out for IPv6.

@@ -8,12 +8,14 @@ use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{BURST, HEAT_SAMPLE, MOVE_HELD, MOVES, SHAPED, SHARDS};
 use crate::lookup::owners::OwnerTable;
-use crate::lookup::session_lookup::SessionLookup;
+use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::message::ToWorker;
-use crate::meta::Meta;
+use crate::meta::{Arrival, Meta};
 use crate::migration::protocol::Moves;
 use crate::migration::rxq_reassign::ArrivingQueue;
 use crate::migration::worker::{QueueDrain, ShardRelease};
+use crate::nat::mapping::NatOwned;
+use crate::nat::state::NatState;
 use crate::rings::WorkerRings;
 use crate::rx::parse::Class;
 use crate::session::SessionState;
@@ -47,6 +49,8 @@ pub struct Parts<I: PortIo> {
     pub tables: Reader<Tables>,
     /// The shards that it owns.
     pub state: SessionState,
+    /// Translations of the same shards.
+    pub nat: NatOwned,
     /// Who owns the others.
     pub owners: OwnerTable,
     /// Its rings.
@@ -65,6 +69,7 @@ pub struct Worker<I: PortIo> {
     pub(crate) places: SessionLookup,
     pub(crate) tables: Reader<Tables>,
     pub(crate) state: SessionState,
+    pub(crate) nat: NatState<I::Packet>,
     pub(crate) owners: OwnerTable,
     pub(crate) rings: WorkerRings<I::Packet>,
     pub(crate) stats: Arc<WorkerStats>,
@@ -104,6 +109,7 @@ impl<I: PortIo> Worker<I> {
             places: parts.places,
             tables: parts.tables,
             state: parts.state,
+            nat: NatState::new(parts.nat),
             owners: parts.owners,
             rings: parts.rings,
             stats: parts.stats,
@@ -258,11 +264,35 @@ impl<I: PortIo> Worker<I> {
 
     /// Executes it here, or hands it to the owner of the UE's shard.
     #[cold]
-    fn send_to_ue(&mut self, packet: I::Packet, meta: Meta, now_ns: u64) {
+    fn send_to_ue(&mut self, packet: I::Packet, mut meta: Meta, now_ns: u64) {
         self.stats.created.add(1);
+        // An IPv4 address leads to its entry by itself.
+        if meta.arrival == Arrival::Plain
+            && let Err(reason) = session_lookup::place(&mut meta, &self.places)
+        {
+            return self.refuse(packet, reason);
+        }
         if self.owners.of_index(meta.entry.0) != self.id {
             return self.dispatch(packet, Class::User(meta), PortId(0), now_ns);
         }
+        self.execute_one(packet, meta, now_ns);
+    }
+
+    /// Packets of UEs to UEs come in again, each at the owner of the UE that it is for. They go into a tunnel
+    /// there, so that none comes back once more.
+    #[cold]
+    fn turn_round(&mut self, now_ns: u64) {
+        while let Some((packet, meta)) = self.nat.hairpins.pop_front() {
+            match self.owners.of_index(meta.entry.0) == self.id {
+                true => self.execute_one(packet, meta, now_ns),
+                false => self.dispatch(packet, Class::User(meta), PortId(0), now_ns),
+            }
+        }
+    }
+
+    /// A packet of one of our shards, while no others are at hand.
+    #[cold]
+    fn execute_one(&mut self, packet: I::Packet, meta: Meta, now_ns: u64) {
         match self.batch.mine.push(packet) {
             Ok(()) => {
                 self.batch.metas.push(meta);
@@ -275,10 +305,14 @@ impl<I: PortIo> Worker<I> {
     pub(crate) fn execute(&mut self, now_ns: u64) {
         self.sample_shard_load();
         if self.tracer.is_on() {
-            return self.execute_traced(now_ns);
+            self.execute_traced(now_ns);
+            return self.turn_round(now_ns);
         }
         let (mut path, batch) = self.path_and_batch(now_ns);
         path.execute(batch);
+        if !self.nat.hairpins.is_empty() {
+            self.turn_round(now_ns);
+        }
     }
 
     /// One packet of each [`HEAT_SAMPLE`], each time another, stands for all of them.
@@ -305,6 +339,8 @@ impl<I: PortIo> Worker<I> {
             burst: tables.shaping.burst,
             shaper: &mut self.shaper,
             state: &mut self.state,
+            places: &self.places,
+            nat: &mut self.nat,
             io: &mut self.io,
             tx_buffers: &mut self.tx_buffers,
             held: &mut self.held,

@@ -5,10 +5,12 @@ use crate::events::SessionEvent;
 use crate::network::Network;
 use crate::pending::{Answer, Launch, Pending};
 use crate::procedure::{association_release, deletion, establishment, measurement, modification};
-use crate::sessions::Moment;
 use crate::sessions::{Effects, Node};
+use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use crate::usage;
+use sluice_datapath::ids::EntryId;
+use sluice_datapath::limits::SHARDS;
 use sluice_datapath::session::txn::{Txn, Usage};
 use sluice_datapath::session::usage_record::Marks;
 use sluice_wire::ids::Seid;
@@ -87,6 +89,20 @@ fn finish<N: Network, E: Effects>(
     }
     usage::end_meters(&mut node.sessions.resources, &record);
     node.sessions.pending.recycle(record);
+}
+
+/// Gives a UE one more block of public ports, if it may have one and a transaction can carry it.
+pub fn give_nat_block<E: Effects>(sessions: &mut Sessions, entry: EntryId, out: &mut E) {
+    if !sessions.pending.has_room() || sessions.resources.nat.allot_more(entry).is_none() {
+        return;
+    }
+    let no_session = SessionRef { at: 0, check: 0 };
+    let shard = entry.0 % SHARDS;
+    let Launch { mut txn, record } = sessions.pending.launch(no_session, shard);
+    txn.ops.extend(sessions.resources.nat.operations(entry));
+    sessions.resources.nat.record_newest(entry);
+    sessions.pending.keep(record, &mut txn);
+    out.transact(txn);
 }
 
 /// Asks the path for all counters of a session; [`SessionEvent::Queried`] with `token` tells when

@@ -17,6 +17,7 @@ use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use crate::usage;
 use arrayvec::ArrayVec;
+use sluice_datapath::session::txn::Txn;
 use sluice_wire::pfcp::Cause;
 
 /// A session's rules before and after a message.
@@ -188,6 +189,12 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
         Scope::Rules => {
             let wanted = Wanted::Meters(&meters);
             sessions.compiler.change((old, new), wanted, &mut delta)?;
+            forget_nat(sessions, old, new, txn)?;
+            for entry in released::new_ue_entries(old, new) {
+                for op in sessions.resources.nat.operations(entry.entry) {
+                    txn.ops.try_push(op).map_err(|_| TooComplex)?;
+                }
+            }
         }
         Scope::FarsOnly => {
             sessions.compiler.change_fars((old, new), &mut delta)?;
@@ -195,6 +202,21 @@ fn compile(sessions: &mut Sessions, drafted: &mut Drafted) -> Result<(), Refusal
             if sessions.asserts {
                 assert_written_whole(sessions, &drafted.change, &drafted.launch);
             }
+        }
+    }
+    Ok(())
+}
+
+/// UEs that go have no public ports any more: what their mappings lie in is another's soon.
+pub fn forget_nat(
+    sessions: &Sessions,
+    old: &Rules,
+    new: &Rules,
+    txn: &mut Txn,
+) -> Result<(), TooComplex> {
+    for entry in released::gone_entries(old, new) {
+        if let Some(op) = sessions.resources.nat.end_of(entry.entry) {
+            txn.ops.try_push(op).map_err(|_| TooComplex)?;
         }
     }
     Ok(())
@@ -268,6 +290,9 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     }
     if change.new.ue.families().is_none() {
         resources.release_given(&change.old.ue, now_s);
+    }
+    for entry in released::new_ue_entries(&change.old, &change.new) {
+        resources.nat.record_newest(entry.entry);
     }
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);

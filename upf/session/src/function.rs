@@ -15,6 +15,7 @@ use crate::procedure::{
 };
 use crate::report_queue::ReportCounters;
 use crate::resources::percent;
+use crate::resources::{NatCounters, NatRecord};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use core::net::{Ipv4Addr, SocketAddr};
@@ -22,6 +23,7 @@ use sluice_datapath::bells::{Bell, BellCause};
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::{ExactKey, ExactReader, ExactWriter};
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::nat::pool::NatUnits;
 use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::session::txn::Txn;
 use sluice_n4::{Endpoint, Input, Instant, RequestError, Role, SessionRequest, messages};
@@ -288,6 +290,35 @@ impl UpFunction {
     /// The flow filters that rules name, for the path's tables.
     pub fn flow_filters(&self) -> FlowFilters {
         self.node.sessions.resources.filters.reader()
+    }
+
+    /// Who has which public ports, for the path's tables.
+    pub fn nat_units(&self) -> NatUnits {
+        self.node.sessions.resources.nat.reader()
+    }
+
+    /// The next record of who has, or had, a block of public ports.
+    pub fn next_nat_record(&mut self) -> Option<NatRecord> {
+        self.node.sessions.resources.nat.next_record()
+    }
+
+    /// Blocks of public ports, for counters.
+    pub fn nat_counters(&self) -> NatCounters {
+        self.node.sessions.resources.nat.counters()
+    }
+
+    /// The UE that has a public port of a network instance.
+    pub fn nat_holder(&self, inside: InstanceId, address: Ipv4Addr, port: u16) -> Option<Ipv4Addr> {
+        self.node
+            .sessions
+            .resources
+            .nat
+            .holder(inside, address, port)
+    }
+
+    /// The UE with this entry has all its public ports in use: it gets a further block, if it may have one.
+    pub fn nat_full<E: Effects>(&mut self, entry: EntryId, out: &mut E) {
+        completion::give_nat_block(&mut self.node.sessions, entry, out);
     }
 
     /// The PFCP endpoint, for its counters.

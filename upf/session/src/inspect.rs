@@ -4,7 +4,7 @@ use crate::filter_text;
 use crate::function::UpFunction;
 use crate::network::Side;
 use crate::resources::{InUse, home_shard};
-use crate::rules::{Action, Far, Forwarding, Pdr, Qer, Rules, UeAddresses, Urr};
+use crate::rules::{Action, Far, Forwarding, Key, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::{Serialize, Serializer};
@@ -60,6 +60,9 @@ pub struct SessionView {
     pub qer: Vec<QerView>,
     /// URRs.
     pub urr: Vec<UrrView>,
+    /// Public addresses and ports that the UE has on N6, the newest block first; empty where nothing is
+    /// translated.
+    pub nat_blocks: Vec<String>,
 }
 
 /// Bytes and packets.
@@ -223,6 +226,7 @@ impl UpFunction {
             far: rules.fars.iter().map(|f| self.far_view(f)).collect(),
             qer: rules.qers.iter().map(qer_view).collect(),
             urr: rules.urrs.iter().map(|u| self.urr_view(u)).collect(),
+            nat_blocks: self.nat_blocks(&rules),
         })
     }
 
@@ -268,6 +272,16 @@ impl UpFunction {
 
     fn count_of(&self, id: AssociationId) -> usize {
         self.node.sessions.store.of(id).count()
+    }
+
+    fn nat_blocks(&self, rules: &Rules) -> Vec<String> {
+        let nat = &self.node.sessions.resources.nat;
+        let entries = rules.endpoints.iter();
+        let entries = entries.filter(|e| matches!(e.key, Key::Ue { .. }));
+        let blocks = entries.flat_map(|e| nat.held(e.entry));
+        blocks
+            .map(|(address, first, last)| format!("{address}:{first}-{last}"))
+            .collect()
     }
 
     fn name(&self, id: crate::names::NameId) -> Option<String> {

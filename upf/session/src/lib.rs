@@ -109,7 +109,7 @@ pub use path_reports::{PathChange, RemotePath};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
 pub use report_queue::ReportCounters;
-pub use resources::InUse;
+pub use resources::{InUse, NatCounters, NatRecord};
 pub use sessions::Effects;
 pub use trace_target::{RuleNames, TraceTarget, TracedSession};
 

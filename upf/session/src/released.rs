@@ -8,6 +8,13 @@ pub fn gone_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = 
     entries.filter(|e| new.endpoint(e.key).is_none())
 }
 
+/// Entries of UE addresses that were not there before.
+pub fn new_ue_entries<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = &'r Endpoint> {
+    let entries = new.endpoints.iter();
+    let entries = entries.filter(|e| matches!(e.key, Key::Ue { .. }));
+    entries.filter(|e| old.endpoint(e.key).is_none())
+}
+
 /// Blocks that are no longer needed.
 pub fn gone_blocks<'r>(old: &'r Rules, new: &'r Rules) -> impl Iterator<Item = u32> + 'r {
     let kept = |block| {

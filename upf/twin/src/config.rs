@@ -200,6 +200,25 @@ pub struct TwinConfig {
     pub hold_ns: u64,
     /// How rates are shaped; otherwise all are policed.
     pub shaping: Option<Shaping>,
+    /// Data networks whose addresses are translated.
+    pub nats: Vec<Nat>,
+}
+
+/// Translation of a data network.
+#[derive(Clone, Debug)]
+pub struct Nat {
+    /// Which.
+    pub place: InterfaceName,
+    /// Public addresses.
+    pub addresses: Vec<Ipv4Addr>,
+    /// The first port that is given.
+    pub first_port: u16,
+    /// Ports of a block.
+    pub block_ports: u16,
+    /// Only those may send to a UE to whom it sent.
+    pub filters: bool,
+    /// UEs reach each other.
+    pub hairpins: bool,
 }
 
 impl TwinConfig {
@@ -244,6 +263,12 @@ impl TwinConfig {
     pub fn all_tunnels(&self) -> impl Iterator<Item = (usize, &TunnelEnd)> {
         let links = self.links.iter().enumerate();
         links.flat_map(|(at, link)| link.tunnels.iter().map(move |t| (at, t)))
+    }
+
+    /// The translation of a data network.
+    pub fn nat(&self, place: Option<&InterfaceName>) -> Option<(usize, &Nat)> {
+        let mut nats = self.nats.iter().enumerate();
+        nats.find(|(_, nat)| Some(&nat.place) == place)
     }
 
     /// The first plain place that a rule means.

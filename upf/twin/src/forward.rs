@@ -1,10 +1,10 @@
 //! Forwarding: QERs, the FAR, and the frame that leaves.
 
-use crate::config::Shaping;
-use crate::config::{Link, Side, TwinConfig};
+use crate::config::{Link, Nat, Shaping, Side, TwinConfig};
 use crate::fragment::fragment;
 use crate::ip::Packet;
 use crate::ipv4;
+use crate::nat::Nats;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::pdr_detection::Detected;
 use crate::rules::{Far, Forwarding, Pdr, Qer, Remote, Session};
@@ -25,10 +25,35 @@ pub fn forward(
     session: &mut Session,
     detected: &Detected<'_>,
     draw: Draw,
+    translation: &mut Translation<'_>,
 ) -> Vec<Outcome> {
-    match decide(config, session, detected, draw) {
+    match decide(config, session, detected, draw, translation) {
         Ok(outcomes) => outcomes,
         Err((drop, notice)) => vec![Outcome::Dropped(drop, notice)],
+    }
+}
+
+/// Where packets to a data network get other addresses, and those that come back from there.
+pub struct Translation<'a> {
+    pub nats: &'a mut Nats,
+    /// The link that they come back by, and the packet.
+    pub turned: &'a mut Vec<(usize, Vec<u8>)>,
+}
+
+impl Translation<'_> {
+    /// The packet as it leaves.
+    fn of(
+        &mut self,
+        nat: Option<(usize, &Nat)>,
+        session: u64,
+        packet: Vec<u8>,
+        now_ns: u64,
+    ) -> Result<Vec<u8>, End> {
+        let Some((nat, _)) = nat else {
+            return Ok(packet);
+        };
+        let translated = self.nats.leaves(now_ns, nat, session, &packet);
+        translated.map_err(|why| (why, None))
     }
 }
 
@@ -46,6 +71,7 @@ fn decide(
     session: &mut Session,
     detected: &Detected<'_>,
     draw: Draw,
+    translation: &mut Translation<'_>,
 ) -> Result<Vec<Outcome>, End> {
     let pdr = session.pdrs[&detected.pdr].clone();
     let uplink = session.is_uplink(&pdr);
@@ -55,6 +81,12 @@ fn decide(
         return Ok(vec![outcome]);
     }
     let to = destination(&session.fars[&pdr.far])?.clone();
+    let now_ns = draw.now_ns;
+    let nat = translated(config, &to, dst);
+    let whose = (&pdr, uplink);
+    if turns_back(config, session, whose, detected, now_ns, (nat, translation))? {
+        return Ok(Vec::new());
+    }
     if is_own(config, &to, dst) {
         count(session, &pdr, uplink, packet.len());
         return Ok(vec![Outcome::Arrived(packet.to_vec())]);
@@ -78,10 +110,8 @@ fn decide(
         let notice = Notice::Icmp(IcmpCause::TooBig(fits), inner);
         return Err((Drop::TooBig, Some(notice)));
     }
-    let pieces = fragment(&inner, usize::from(fits));
-    if pieces.is_empty() {
-        return Err((Drop::TooBig, None));
-    }
+    let inner = translation.of(nat, detected.session, inner, now_ns)?;
+    let pieces = pieces(&inner, fits)?;
     let mac = way.link.mac_of(way.station);
     if mac.is_some() {
         count(session, &pdr, uplink, inner.len());
@@ -141,6 +171,62 @@ pub fn holds(config: &TwinConfig, session: &Session, detected: &Detected<'_>) ->
     let stays = stays_on_the_link(session, pdr, detected).is_some();
     let passes = gates(config, session, pdr, session.is_uplink(pdr)).is_ok();
     !stays && passes && session.fars[&pdr.far].buffers
+}
+
+/// A packet of a UE to a public address is translated and comes in again; then this is true.
+fn turns_back(
+    config: &TwinConfig,
+    session: &mut Session,
+    (pdr, uplink): (&Pdr, bool),
+    detected: &Detected<'_>,
+    now_ns: u64,
+    (nat, translation): (Option<(usize, &Nat)>, &mut Translation<'_>),
+) -> Result<bool, End> {
+    let (Some((at, of)), IpAddr::V4(public)) = (nat, detected.packet.destination()) else {
+        return Ok(false);
+    };
+    if !of.addresses.contains(&public) {
+        return Ok(false);
+    }
+    if !of.hairpins {
+        return Err((Drop::NatHairpin, None));
+    }
+    if detected.packet.hops() <= 1 {
+        let notice = Notice::Icmp(IcmpCause::TtlExceeded, detected.packet.bytes().to_vec());
+        return Err((Drop::TtlExceeded, Some(notice)));
+    }
+    let turned = detected.packet.with_one_hop_less();
+    let turned = translation.of(nat, detected.session, turned, now_ns)?;
+    if ipv4::read(&turned).is_ok_and(|p| p.header.is_fragmenting_payload()) {
+        return Err((Drop::NatFragment, None));
+    }
+    let held = translation.nats.holder(at, &turned);
+    held.map_err(|why| (why, None))?;
+    count(session, pdr, uplink, turned.len());
+    let mut links = config.links.iter();
+    let link = links.position(|l| l.plain.as_ref() == Some(&of.place));
+    translation.turned.push((link.unwrap_or_default(), turned));
+    Ok(true)
+}
+
+/// The translation on a FAR's way without a tunnel; IPv6 has none.
+fn translated<'a>(
+    config: &'a TwinConfig,
+    to: &Forwarding,
+    dst: IpAddr,
+) -> Option<(usize, &'a Nat)> {
+    let place = config.data_network(to.side, to.instance.as_deref());
+    let is_plain = to.tunnel.is_none() && dst.is_ipv4();
+    config.nat(place.filter(|_| is_plain))
+}
+
+/// A packet cut for a link; one that has no pieces is too long.
+fn pieces(packet: &[u8], mtu: u16) -> Result<Vec<Vec<u8>>, End> {
+    let pieces = fragment(packet, usize::from(mtu));
+    match pieces.is_empty() {
+        true => Err((Drop::TooBig, None)),
+        false => Ok(pieces),
+    }
 }
 
 /// What a packet is marked with.

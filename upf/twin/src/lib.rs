@@ -40,6 +40,8 @@
 //!   behind those who refer to it, and goes with the last of them.
 //! - Of a later fragment whose first header is an extension header the protocol is not known, nor of a
 //!   packet that ends among its extension headers. No condition on the protocol is met then.
+//! - Translated packets from outside are dropped by what their mapping says, then by their hop count, before a
+//!   session is asked. Their senders hear of the addresses that they know.
 //! - A packet that does not fit is cut if it may be; usage is that of the packet. Outer fragments are put together within a second; overlapping ones are dropped.
 #![forbid(unsafe_code)]
 
@@ -55,6 +57,7 @@ mod hold;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod nat;
 pub mod outcome;
 mod parse;
 mod pdr_detection;
@@ -68,7 +71,7 @@ mod up_fteid;
 mod usage;
 
 pub use admit::Refused;
-pub use config::{AddressPool, InterfaceName, Link, Shaping, Side, TunnelEnd, TwinConfig};
+pub use config::{AddressPool, InterfaceName, Link, Nat, Shaping, Side, TunnelEnd, TwinConfig};
 pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;

@@ -91,6 +91,20 @@ pub enum Drop {
     ShapingFull,
     /// Its session or tunnel went while it waited.
     SessionChanged,
+    /// Its sender has no public ports.
+    NatNoSession,
+    /// All its public ports are in use.
+    NatNoPort,
+    /// No mapping belongs to it.
+    NatNoMapping,
+    /// The UE sent nothing to its sender.
+    NatFiltered,
+    /// It has no port to be told apart by.
+    NatProtocol,
+    /// A fragment without its first.
+    NatFragment,
+    /// From UE to UE by public addresses, which do not come back.
+    NatHairpin,
 }
 
 impl Drop {
@@ -140,6 +154,13 @@ impl Drop {
             Self::ShapingDelay => "shaping_delay",
             Self::ShapingFull => "shaping_full",
             Self::SessionChanged => "session_changed",
+            Self::NatNoSession => "nat_no_session",
+            Self::NatNoPort => "nat_no_port",
+            Self::NatNoMapping => "nat_no_mapping",
+            Self::NatFiltered => "nat_filtered",
+            Self::NatProtocol => "nat_protocol",
+            Self::NatFragment => "nat_fragment",
+            Self::NatHairpin => "nat_hairpin",
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The twin's interface.
 
 use crate::admit::{Draft, Refused, check, no};
-use crate::config::TwinConfig;
+use crate::config::{Link, Nat, TwinConfig};
 use crate::ecn;
-use crate::forward::{self, Draw, forward};
+use crate::forward::{self, Draw, Translation, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::hold::{self, HeldFrame, Paged};
-use crate::outcome::{Drop, Outcome};
+use crate::ip;
+use crate::ipv4;
+use crate::nat::Nats;
+use crate::outcome::{Drop, IcmpCause, Notice, Outcome};
 use crate::parse::{self, Arrival};
 use crate::pdr_detection::{self, Sessions};
 use crate::rules::{Session, SessionId};
@@ -35,6 +38,11 @@ pub struct Twin {
     /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
     fragments: Fragments,
+    nats: Nats,
+    /// Packets of UEs to UEs by public addresses, with the link that they come back by.
+    turned: Vec<(usize, Vec<u8>)>,
+    /// The packet at hand was translated already.
+    is_inside: bool,
     /// UE addresses that were given back.
     rested: Rested,
     shaped: Queue,
@@ -66,6 +74,7 @@ impl Twin {
     /// Without sessions.
     pub fn new(config: TwinConfig) -> Self {
         Self {
+            nats: Nats::new(&config),
             config,
             ..Self::default()
         }
@@ -110,6 +119,7 @@ impl Twin {
         up_address::check_answer(&request.create_pdr, created, &rules.given)?;
         self.sessions.insert(id, rules);
         self.note_rest(&had, wall);
+        self.nats.follow(&self.config, &self.sessions);
         Ok(())
     }
 
@@ -148,6 +158,7 @@ impl Twin {
         let reports = reports(before, &mut after, removed, request, wall);
         self.sessions.insert(id, after);
         self.note_rest(&had, wall);
+        self.nats.follow(&self.config, &self.sessions);
         let (mut end_markers, mut left) = (Vec::new(), Vec::new());
         for marker in &markers {
             // A tunnel that several FARs leave ends once, by whatever name they call its interface.
@@ -187,6 +198,7 @@ impl Twin {
             return no("the session is unknown");
         };
         self.note_rest(&had, wall);
+        self.nats.follow(&self.config, &self.sessions);
         let urrs = session.urrs.into_values();
         let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
         let last = last.collect();
@@ -290,7 +302,13 @@ impl Twin {
                 }
                 pdr_detection::tunnelled(&self.config, &self.sessions, &came)
             }
-            Ok(Arrival::Plain(came)) => pdr_detection::plain(&self.config, &self.sessions, came),
+            Ok(Arrival::Plain(came)) => {
+                let packet = match self.outside(&came, turn) {
+                    Some(nat) => return self.to_public(now_ns, port, frame, (nat, came)),
+                    None => came,
+                };
+                pdr_detection::plain(&self.config, &self.sessions, packet)
+            }
         };
         let detected = match detected {
             Ok(detected) => detected,
@@ -307,7 +325,11 @@ impl Twin {
             now_ns,
             before: (turn != Turn::Due).then_some(before),
         };
-        let outcomes = forward(&self.config, session, &detected, draw);
+        let mut translation = Translation {
+            nats: &mut self.nats,
+            turned: &mut self.turned,
+        };
+        let outcomes = forward(&self.config, session, &detected, draw, &mut translation);
         if outcomes == [Outcome::Buffered] && turn != Turn::Held {
             let door = hold::door(&self.config, session, &detected);
             self.paged.extend(hold::first_of_flow(session, &detected));
@@ -333,6 +355,87 @@ impl Twin {
             true => Outcome::Shaped(last),
             false => Outcome::Dropped(Drop::ShapingFull, None),
         })
+    }
+
+    /// The translation of the data network that an IPv4 packet came from, unless it was translated before.
+    fn outside(&self, came: &parse::Plain<'_>, turn: Turn) -> Option<(usize, Nat)> {
+        let place = self.config.links[came.link].plain.as_ref();
+        let is_new = turn == Turn::First && matches!(came.packet, ip::Packet::V4(_));
+        let nat = self.config.nat(place).filter(|_| is_new && !self.is_inside);
+        nat.map(|(at, nat)| (at, nat.clone()))
+    }
+
+    /// A packet from a translated data network: only those to public addresses are for UEs.
+    fn to_public(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        frame: &[u8],
+        ((nat, of), came): ((usize, Nat), parse::Plain<'_>),
+    ) -> Vec<Outcome> {
+        let ip::Packet::V4(packet) = &came.packet else {
+            return Vec::new();
+        };
+        if !of.addresses.contains(&packet.header.destination_addr()) {
+            return vec![Outcome::Dropped(Drop::UnknownUe, None)];
+        }
+        if packet.header.is_fragmenting_payload() {
+            let gathered = self.fragments.add(frame, packet, now_ns);
+            return self.gathered(now_ns, port, gathered);
+        }
+        self.public(now_ns, (nat, of), came.link, packet.bytes)
+    }
+
+    fn public(
+        &mut self,
+        now_ns: u64,
+        (nat, of): (usize, Nat),
+        link: usize,
+        bytes: &[u8],
+    ) -> Vec<Outcome> {
+        let inside = match self.nats.comes(now_ns, nat, of.filters, bytes) {
+            Ok(inside) => inside,
+            Err(why) => return vec![Outcome::Dropped(why, None)],
+        };
+        if bytes[8] <= 1 {
+            let notice = Notice::Icmp(IcmpCause::TtlExceeded, bytes.to_vec());
+            return vec![Outcome::Dropped(Drop::TtlExceeded, Some(notice))];
+        }
+        // As if it had come so: what waits is read again in this form.
+        let (port, frame) = frame_of(&self.config.links[link], &inside);
+        self.is_inside = true;
+        let mut outcomes = self.execute(now_ns, port, &frame, Turn::First);
+        self.is_inside = false;
+        for outcome in &mut outcomes {
+            // Its sender knows the public address.
+            if let Outcome::Dropped(_, Some(Notice::Icmp(_, about))) = outcome {
+                *about = ipv4::with_one_hop_less(bytes);
+            }
+        }
+        outcomes
+    }
+
+    /// Packets of UEs to UEs that came since the last call, as they come in again.
+    pub fn turn_round(&mut self, now_ns: u64) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        for (link, packet) in std::mem::take(&mut self.turned) {
+            let place = self.config.links[link].plain.as_ref();
+            if let Some((at, nat)) = self.config.nat(place) {
+                let nat = (at, nat.clone());
+                outcomes.extend(self.public(now_ns, nat, link, &packet));
+            }
+        }
+        outcomes
+    }
+
+    /// The public address and port that a UE's own port has.
+    pub fn public_port(
+        &self,
+        id: SessionId,
+        protocol: u8,
+        own: u16,
+    ) -> Option<(std::net::Ipv4Addr, u16)> {
+        self.nats.public(id, protocol, own)
     }
 
     fn gathered(&mut self, now_ns: u64, port: u16, gathered: Gathered) -> Vec<Outcome> {
@@ -460,6 +563,18 @@ impl Twin {
         };
         self.sessions.values().any(by_tunnel)
     }
+}
+
+/// A packet in the frame in which a link gets it, and the link's port.
+fn frame_of(link: &Link, packet: &[u8]) -> (u16, Vec<u8>) {
+    let mut frame = [link.mac, [2, 0, 9, 9, 9, 1]].concat();
+    if let Some(vlan) = link.vlan {
+        frame.extend([0x81, 0x00]);
+        frame.extend(vlan.to_be_bytes());
+    }
+    frame.extend([0x08, 0x00]);
+    frame.extend(packet);
+    (link.port, frame)
 }
 
 /// What was asked for, and the last words of URRs that go or lose their last PDR (7.5.5.1).

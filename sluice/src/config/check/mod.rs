@@ -5,6 +5,7 @@
 
 mod addressing;
 mod devices;
+mod nat;
 mod pools;
 mod roles;
 
@@ -15,8 +16,9 @@ use super::shaping::Shaping;
 
 /// All checks.
 pub(super) fn all(config: &UpfConfig, report: &mut Report) {
-    let [ports, interfaces, pools, dpdk, limits] =
-        ["ports", "interfaces", "pools", "dpdk", "limits"].map(|section| report.is_clean(section));
+    let sections = ["ports", "interfaces", "pools", "dpdk", "limits", "nat"];
+    let [ports, interfaces, pools, dpdk, limits, nat] =
+        sections.map(|section| report.is_clean(section));
     if ports {
         devices::names(config, report);
     }
@@ -40,8 +42,11 @@ pub(super) fn all(config: &UpfConfig, report: &mut Report) {
     if pools {
         pools::overlaps(config, report);
     }
+    if interfaces && pools && nat {
+        nat::all(config, report);
+    }
     // The layout knows overlaps, too, but not their lines.
-    if pools && limits && report.is_clean("pools") {
+    if pools && limits && report.is_clean("pools") && report.is_clean("nat") {
         pools::layout(config, report);
     }
     if pools && interfaces {

@@ -4,13 +4,14 @@ mod dpdk;
 
 use super::interfaces::{Interface, Tunnel};
 use super::ip::Prefix;
-use super::{Allocation, N6, UpfConfig};
+use super::{Allocation, N6, Nat, UpfConfig};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
 use sluice_datapath::builder::Plan;
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
+use sluice_datapath::nat::pool::{NatPool, NatPools};
 use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;
@@ -114,6 +115,7 @@ impl UpfConfig {
                 .map(|interface| self.interface(interface, ports))
                 .collect::<Result<_, _>>()?,
             pools: self.path_pools(),
+            nat: self.nat_pools().unwrap_or_default(),
             router_advertisement: RouterAdvertisementConfig {
                 lifetime_s: self.router_advertisement.lifetime_s,
                 mtu_bytes: self.ue_mtu(ports),
@@ -247,11 +249,30 @@ impl UpfConfig {
     /// When they are more than 32 bits number; checked files never are.
     pub fn layout(&self) -> Result<Layout, LayoutError> {
         let limits = &self.limits;
-        Layout::new(
+        let layout = Layout::new(
             limits.tunnel_endpoints.value,
             &self.path_pools(),
             limits.foreign_entries.value,
-        )
+        )?;
+        Ok(layout.with_nat(self.nat_pools()?))
+    }
+
+    /// Translation, by the numbers of network instances on the path. What comes from outside has numbers of its
+    /// own, from the last downwards.
+    fn nat_pools(&self) -> Result<NatPools, LayoutError> {
+        let pool = |(i, nat): (usize, &Nat)| NatPool {
+            inside: self.instance_id(&nat.network_instance.value),
+            outside: InstanceId(u8::MAX - i as u8),
+            prefixes: nat.addresses.iter().map(|at| at.value.for_path()).collect(),
+            first_port: nat.first_port.value,
+            block_ports: nat.block_ports,
+            blocks_per_ue: nat.blocks_per_ue.value,
+            filtering: nat.filtering,
+            hairpins: nat.hairpins,
+            timeouts: nat.timeouts,
+        };
+        let pools = self.nat.iter().enumerate().map(pool).collect();
+        NatPools::new(pools).map_err(LayoutError::Nat)
     }
 
     /// What the packet path is made for.

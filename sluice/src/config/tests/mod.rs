@@ -2,6 +2,7 @@
 
 mod conversion;
 mod example;
+mod nat;
 mod refused;
 mod refused_ipv6;
 mod spoiled;

@@ -7,7 +7,7 @@ use sluice_control::paths::PathCounts;
 use sluice_control::signalling::ControlCounters;
 use sluice_port::{PortId, PortStats};
 use sluice_port_dpdk::{Mbuf, MbufPool, Port};
-use sluice_session::{InUse, ReportCounters};
+use sluice_session::{InUse, NatCounters, ReportCounters};
 use sluice_wire::pfcp::{Cause, MessageType};
 
 /// Counters and sizes; they are made into text elsewhere.
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub load_percent: [u8; 2],
     /// What is given out of each resource.
     pub in_use: InUse,
+    /// Blocks of public ports.
+    pub nat: NatCounters,
     /// Associations that answer, and that do not.
     pub associations: [usize; 2],
     /// Tunnel peers, and stations of which the MAC address is known or sought.
@@ -137,6 +139,7 @@ impl Snapshot {
             sessions: core.up.session_count(),
             load_percent: core.up.load_percent(),
             in_use: core.up.in_use(),
+            nat: core.up.nat_counters(),
             associations: [endpoint.associations().count() - silent, silent],
             gtpu_peers: directory.peers().count(),
             gtpu_paths: directory.paths().counts(),

@@ -97,6 +97,9 @@ impl Scene<'_> {
             Arrival::Plain => {
                 step.insert("ue".into(), json!(Ipv4Addr::from(meta.key)));
             }
+            Arrival::Public => {
+                step.insert("public_address".into(), json!(Ipv4Addr::from(meta.key)));
+            }
             Arrival::PlainIpv6 => {
                 step.insert("ue".into(), json!(prefix_text(meta.prefix())));
             }

@@ -11,7 +11,6 @@ use crate::n4_port::{PortN4, PortN4Counters};
 use crate::signalling::{Control, Event};
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
-use sluice_datapath::bells::Bell;
 use sluice_datapath::control::ControlEnd;
 use sluice_datapath::ledger::Ledger;
 use sluice_datapath::message::ToControl;
@@ -68,6 +67,7 @@ impl<P: Packet> Core<P> {
     /// Joins the parts, and publishes the first tables.
     pub fn new(mut control: Control, up: UpFunction, end: ControlEnd<P>) -> Self {
         control.set_filters(up.flow_filters());
+        control.set_nat_units(up.nat_units());
         let mut core = Self {
             n4: PortN4::new(&control.directory),
             control,
@@ -268,27 +268,32 @@ impl<P: Packet> Core<P> {
         }
     }
 
-    /// A session has something to report.
-    fn bell<S: Env<Packet = P>>(&mut self, time: Time, bell: &Bell, around: &mut S) {
+    /// What is the session machine's; anything else comes back.
+    fn session_message<S: Env<Packet = P>>(
+        &mut self,
+        time: Time,
+        message: ToControl<P>,
+        around: &mut S,
+    ) -> Option<ToControl<P>> {
         let mut out = Sink {
             around,
             n4: &mut self.n4,
             ready: &mut self.ready,
         };
         let net = &mut self.control.directory;
-        self.up.bell(time.now, time.wall, bell, net, &mut out);
+        match message {
+            ToControl::Done(txn) => self.up.complete(time.now, time.wall, txn, net, &mut out),
+            ToControl::Bell(bell) => self.up.bell(time.now, time.wall, &bell, net, &mut out),
+            ToControl::NatFull(entry) => self.up.nat_full(entry, &mut out),
+            other => return Some(other),
+        }
+        None
     }
 
     fn message<S: Env<Packet = P>>(&mut self, time: Time, message: ToControl<P>, around: &mut S) {
-        if let ToControl::Done(txn) = message {
-            let mut out = Sink {
-                around,
-                n4: &mut self.n4,
-                ready: &mut self.ready,
-            };
-            let net = &mut self.control.directory;
-            return self.up.complete(time.now, time.wall, txn, net, &mut out);
-        }
+        let Some(message) = self.session_message(time, message, around) else {
+            return;
+        };
         let now_ns = time.now.0;
         let mut frames = FrameSink {
             around,
@@ -297,6 +302,8 @@ impl<P: Packet> Core<P> {
         };
         match message {
             ToControl::Done(_)
+            | ToControl::NatFull(_)
+            | ToControl::Bell(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)
             | ToControl::Requeued(_)
@@ -317,7 +324,6 @@ impl<P: Packet> Core<P> {
                         .error_indication(time.now, time.wall, peer, teid.get(), &mut out);
                 }
             }
-            ToControl::Bell(bell) => self.bell(time, &bell, around),
             ToControl::FromUe(packet, interface) => {
                 self.control
                     .from_ue(now_ns, interface, packet.data(), &mut frames);

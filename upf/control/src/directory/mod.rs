@@ -13,6 +13,7 @@ use super::paths::Paths;
 use core::net::{IpAddr, Ipv4Addr};
 use peers::Peers;
 use sluice_datapath::lookup::layout::InstanceId;
+use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, Peer};
 use sluice_session::network::{Side, TunnelEndpoint};
 use std::collections::HashMap;
@@ -53,6 +54,7 @@ fn same_name(a: &str, b: &str) -> bool {
 #[derive(Debug)]
 pub struct Directory {
     interfaces: Vec<InterfaceConfig>,
+    nat: NatPools,
     tunnels: Vec<Tunnels>,
     plain: Vec<Plain>,
     egresses: Vec<EgressPlan>,
@@ -67,6 +69,7 @@ pub struct Directory {
 /// The interfaces that a way out uses.
 #[derive(Clone, Debug, Default)]
 struct EgressPlan {
+    instance: InstanceId,
     interfaces: Vec<InterfaceId>,
 }
 
@@ -107,6 +110,13 @@ impl Directory {
             }
         }
         ids
+    }
+
+    /// The first name of a network instance.
+    pub fn instance_name(&self, id: InstanceId) -> &str {
+        let of_it = self.plain.iter().find(|plain| plain.id == id);
+        let name = of_it.and_then(|plain| plain.instances.first());
+        name.map_or("?", String::as_str)
     }
 
     /// An interface of a network instance at which we have IPv6 addresses.

@@ -48,6 +48,7 @@ impl Directory {
         }
         let mut directory = Self {
             interfaces: config.interfaces.clone(),
+            nat: config.nat.clone(),
             tunnels: Vec::new(),
             plain: Vec::new(),
             egresses: Vec::new(),
@@ -57,6 +58,7 @@ impl Directory {
             neighbours: Neighbours::default(),
             is_first: true,
         };
+        directory.answer_for_public_addresses();
         let ids = 0..config.interfaces.len();
         let fronts = ids.map(|id| Front::of(&directory.path_interface(InterfaceId::at(id))));
         let fronts = fronts.collect();
@@ -65,6 +67,20 @@ impl Directory {
             directory.add_interface(InterfaceId::at(id), interface)?;
         }
         Ok(directory)
+    }
+
+    /// Public addresses are ours on the links of their data network, whether the router there has a route or
+    /// takes them to be on its link.
+    fn answer_for_public_addresses(&mut self) {
+        for interface in &mut self.interfaces {
+            let serves = |inside| {
+                let mut roles = interface.roles.iter();
+                roles.any(|role| matches!(role, Role::Plain { id, .. } if *id == inside))
+            };
+            let pools = self.nat.pools().filter(|pool| serves(pool.inside));
+            let prefixes: Vec<_> = pools.flat_map(|pool| pool.prefixes.clone()).collect();
+            interface.proxy_arp.extend(prefixes);
+        }
     }
 
     fn add_interface(
@@ -147,7 +163,10 @@ impl Directory {
         let egress = match known {
             Some(p) => p.egress,
             None => {
-                self.egresses.push(EgressPlan::default());
+                self.egresses.push(EgressPlan {
+                    instance,
+                    interfaces: Vec::new(),
+                });
                 EgressId::at(self.egresses.len() - 1)
             }
         };

@@ -79,13 +79,17 @@ impl Directory {
             tunnels,
             n4: n4.collect(),
             instance,
+            outside: instance.and_then(|id| Some(self.nat.inside(id)?.outside)),
             allowed_peers: config.allowed_peers.clone(),
             verifies_udp: config.verifies_udp,
         }
     }
 
     fn path_egress(&self, plan: &EgressPlan) -> Egress {
-        let mut egress = Egress::default();
+        let mut egress = Egress {
+            translates: self.nat.inside(plan.instance).map(|pool| pool.inside),
+            ..Egress::default()
+        };
         for id in &plan.interfaces {
             let config = &self.interfaces[usize::from(*id)];
             self.add_ipv4(*id, config, &mut egress);

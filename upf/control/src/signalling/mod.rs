@@ -21,6 +21,7 @@ use router_advertisement::Advertised;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::message::{IcmpCause, Resolve, UnknownTeid};
+use sluice_datapath::nat::pool::NatUnits;
 use sluice_datapath::session::flow_filter::FlowFilters;
 use sluice_datapath::tables::{Interface, InterfaceId, Tables};
 use sluice_session::UpFunction;
@@ -115,6 +116,7 @@ pub struct Control {
     notifications: Answers,
     advertised: Advertised,
     filters: FlowFilters,
+    nat_units: NatUnits,
     sequence: u16,
 }
 
@@ -170,6 +172,7 @@ impl Control {
             notifications: Answers::new(NOTIFICATIONS_PER_S),
             advertised: Advertised::default(),
             filters: FlowFilters::default(),
+            nat_units: NatUnits::default(),
             sequence: 0,
         })
     }
@@ -179,10 +182,16 @@ impl Control {
         self.filters = filters;
     }
 
+    /// Who has which public ports, as all tables have it from now on. Before the first tables are taken.
+    pub fn set_nat_units(&mut self, units: NatUnits) {
+        self.nat_units = units;
+    }
+
     /// New tables for the path, if anything changed.
     pub fn take_tables(&mut self) -> Option<Tables> {
         let tables = Tables {
             filters: self.filters.clone(),
+            nat_units: self.nat_units.clone(),
             dscp: self.config.dscp.clone(),
             shaping: self.config.shaping,
             ..self.directory.take_tables()?

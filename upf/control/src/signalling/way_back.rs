@@ -1,8 +1,9 @@
 //! Ways of answers and ICMP errors: back to a station of the link, or through the path to a UE.
 
 use super::Control;
-use crate::frame::Frames;
+use crate::frame::{self, Frames};
 use core::net::IpAddr;
+use sluice_datapath::meta::Meta;
 use sluice_datapath::tables::{Interface, InterfaceId};
 use sluice_wire::eth::MacAddr;
 
@@ -29,7 +30,14 @@ impl From {
     pub fn send(self, id: InterfaceId, interface: &Interface, frame: &[u8], out: &mut impl Frames) {
         match self {
             Self::Link(_) => out.transmit(id, frame),
-            Self::Ue => out.receive(interface.port, frame),
+            Self::Ue => match (interface.outside, frame::destination(frame)) {
+                // From its data network nothing comes for a UE's own address.
+                (Some(_), Some((packet, address))) => {
+                    let inside = interface.instance.unwrap_or_default().0;
+                    out.to_ue(packet, Meta::to_address(address, inside));
+                }
+                _ => out.receive(interface.port, frame),
+            },
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::hold::HoldLimits;
 use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::limits::{
-    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, TOKENS, TRACE_TOKENS, TRACES, WORKERS,
+    CONTROL_RING, HANDOVER_RING, MOVES, N4_RING, RESERVED, SHARDS, TOKENS, TRACE_TOKENS, TRACES,
+    WORKERS,
 };
 use crate::lookup::exact_match::{self, ExactWriter};
 use crate::lookup::owners::OwnerTable;
@@ -17,13 +18,13 @@ use crate::lookup::session_lookup::SessionLookup;
 use crate::message::Handover;
 use crate::ring_backlog::RingBacklog;
 use crate::rings::{ControlRings, WorkerRings};
-use crate::session::SessionState;
 use crate::tables::Tables;
 use crate::wake::Wake;
+use sluice_mem::Zeroable;
 use sluice_mem::arena::Arena;
 use sluice_mem::publish::Published;
 use sluice_mem::ring::{Consumer, Producer, spsc};
-use sluice_mem::shard::{self, ShardCount};
+use sluice_mem::shard::{self, Owned, ShardCount};
 use std::sync::Arc;
 
 pub use plan::{Plan, PlanError};
@@ -44,6 +45,20 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     let numbers = Arena::new("sluice-usage-record-numbers", plan.layout.entries())?;
     let state = shard::create(entries, blocks, (records, numbers), ShardCount::DEFAULT);
     let mut states = deal(state, n);
+    let nat = plan.layout.nat();
+    // Without translation there is one of each in a shard, and none is touched.
+    let users = match nat.is_empty() {
+        true => SHARDS as usize,
+        false => plan.layout.entries(),
+    };
+    let users = Arena::new("sluice-nat-users", users)?;
+    let chunks = Arena::new("sluice-nat", nat.chunks() as usize)?;
+    // Without usage records.
+    let none = (
+        Arena::new("sluice-nat-none", SHARDS as usize)?,
+        Arena::new("sluice-nat-none", SHARDS as usize)?,
+    );
+    let mut nat = deal(shard::create(users, chunks, none, ShardCount::DEFAULT), n);
     let owners = OwnerTable::dealt(n);
     // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
     let (_, foreign_entries) = plan.layout.foreign();
@@ -74,6 +89,7 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
             },
             tables: tables.reader(),
             state: states.remove(0),
+            nat: nat.remove(0),
             owners: owners.clone(),
             rings: WorkerRings {
                 from_control,
@@ -93,7 +109,12 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
 }
 
 /// Splits the ownership of all shards as [`OwnerTable::dealt`] says.
-fn deal(mut all: SessionState, workers: usize) -> Vec<SessionState> {
+fn deal<L, X, R>(mut all: Owned<L, X, R>, workers: usize) -> Vec<Owned<L, X, R>>
+where
+    L: Zeroable + Send,
+    X: Zeroable + Send,
+    R: Zeroable + Send,
+{
     let mut parts: Vec<_> = (1..workers).map(|_| all.none_like()).collect();
     let owners = OwnerTable::dealt(workers);
     for shard in all.shards().all() {

@@ -5,6 +5,7 @@ use crate::ids::WorkerId;
 use crate::ledger::WorkerStats;
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::SessionLookup;
+use crate::nat::mapping::NatOwned;
 use crate::rings::WorkerRings;
 use crate::session::SessionState;
 use crate::tables::{Polled, Tables};
@@ -19,6 +20,7 @@ pub struct WorkerBuilder<P> {
     pub(super) places: SessionLookup,
     pub(super) tables: Reader<Tables>,
     pub(super) state: SessionState,
+    pub(super) nat: NatOwned,
     pub(super) owners: OwnerTable,
     pub(super) rings: WorkerRings<P>,
     pub(super) stats: Arc<WorkerStats>,
@@ -52,6 +54,7 @@ impl<P: Packet> WorkerBuilder<P> {
             places: self.places,
             tables: self.tables,
             state: self.state,
+            nat: self.nat,
             owners: self.owners,
             rings: self.rings,
             stats: self.stats,

@@ -97,7 +97,7 @@ impl<I: PortIo> Path<'_, I> {
         let way = match meta.arrival {
             Arrival::Tunnel => (uplink(entry, meta, inner, self.tables)?, None),
             Arrival::Plain => downlink(entry, meta, data, self.tables)?,
-            Arrival::EndMarker | Arrival::PlainIpv6 => return None,
+            Arrival::EndMarker | Arrival::PlainIpv6 | Arrival::Public => return None,
         };
         // It lives: its TTL was looked at.
         let age = |inner: &mut [u8]| _ = inner.first_chunk_mut().map(decrement_ttl);

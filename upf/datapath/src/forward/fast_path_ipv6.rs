@@ -33,7 +33,7 @@ impl<I: PortIo> Path<'_, I> {
         let way = match meta.arrival {
             Arrival::Tunnel => (uplink(entry, meta, &inner, self.tables)?, None),
             Arrival::PlainIpv6 => downlink(entry, meta, &inner, self.tables)?,
-            Arrival::Plain | Arrival::EndMarker => return None,
+            Arrival::Plain | Arrival::EndMarker | Arrival::Public => return None,
         };
         // What lies behind the packet, as the padding of a short frame does, is not its own.
         let meta = Meta {

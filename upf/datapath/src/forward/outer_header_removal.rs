@@ -61,7 +61,7 @@ pub fn remove<P: Packet>(
         .map_err(|_| DropReason::InnerHeader)?;
     let inner = match meta.arrival {
         Arrival::Tunnel | Arrival::EndMarker => tunnelled(packet.data(), meta, entry)?,
-        Arrival::Plain => inner_of(&plain(packet.data())?),
+        Arrival::Plain | Arrival::Public => inner_of(&plain(packet.data())?),
         Arrival::PlainIpv6 => inner_of_ipv6(&Ipv6::parse(packet.data()).map_err(broken_ipv6)?),
     };
     if packet.len() > inner.len as usize {

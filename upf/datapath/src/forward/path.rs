@@ -17,8 +17,11 @@ use crate::forward::urr;
 use crate::hold::HeldPackets;
 use crate::ids::EntryId;
 use crate::ledger::WorkerStats;
+use crate::lookup::session_lookup::SessionLookup;
 use crate::message::IcmpCause;
 use crate::meta::{Arrival, Meta};
+use crate::nat::inbound::Translated;
+use crate::nat::state::NatState;
 use crate::rings::WorkerRings;
 use crate::rx::parse::is_router_solicitation;
 use crate::session::SessionState;
@@ -39,6 +42,8 @@ use sluice_wire::ipv6::Ipv6;
 pub(crate) struct Path<'a, I: PortIo> {
     pub tables: &'a Tables,
     pub state: &'a mut SessionState,
+    pub places: &'a SessionLookup,
+    pub nat: &'a mut NatState<I::Packet>,
     pub io: &'a mut I,
     pub tx_buffers: &'a mut [TxBuffer<I::Packet>],
     pub held: &'a mut ArpQueue<I::Packet>,
@@ -149,6 +154,15 @@ impl<'a, I: PortIo> Path<'a, I> {
             let reason = self.slow_reason(&packet, meta);
             self.stats.slow[reason as usize].add(1);
         }
+        let translated = match meta.arrival {
+            Arrival::Public => match self.translate_inbound(&mut packet, meta) {
+                Ok(Translated::To(translated)) => Some(translated),
+                Ok(Translated::TtlExceeded) => return self.ttl_exceeded(packet, meta),
+                Err(reason) => return self.end(packet, meta, End::Drop(reason), dead),
+            },
+            _ => None,
+        };
+        let meta = translated.as_ref().unwrap_or(meta);
         match self.pass(&mut packet, meta, turn) {
             Ok(TxDecision { tx_buffer, charge }) => self.push(tx_buffer, packet, charge),
             Err(End::Drop(DropReason::UnknownTeid | DropReason::UnknownUe))
@@ -157,6 +171,15 @@ impl<'a, I: PortIo> Path<'a, I> {
                 self.discard(packet, DropReason::SessionChanged);
             }
             Err(end) => self.end(packet, meta, end, dead),
+        }
+    }
+
+    /// A packet from outside that goes no further, as a frame yet.
+    #[cold]
+    fn ttl_exceeded(&mut self, mut packet: I::Packet, meta: &Meta) {
+        match packet.pull_front(usize::from(meta.inner_at)) {
+            Ok(()) => self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded),
+            Err(_) => self.discard(packet, DropReason::InnerHeader),
         }
     }
 

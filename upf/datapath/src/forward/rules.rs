@@ -139,6 +139,6 @@ pub fn check(entry: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
 pub fn missing(arrival: Arrival) -> DropReason {
     match arrival {
         Arrival::Tunnel | Arrival::EndMarker => DropReason::UnknownTeid,
-        Arrival::Plain | Arrival::PlainIpv6 => DropReason::UnknownUe,
+        Arrival::Plain | Arrival::PlainIpv6 | Arrival::Public => DropReason::UnknownUe,
     }
 }

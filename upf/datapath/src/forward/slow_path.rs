@@ -19,6 +19,9 @@ impl<I: PortIo> Path<'_, I> {
     /// Why the fast path did not take a packet.
     #[cold]
     pub(super) fn slow_reason(&self, packet: &I::Packet, meta: &Meta) -> SlowReason {
+        if meta.arrival == Arrival::Public {
+            return SlowReason::Translated;
+        }
         if !meta.fast_path || meta.arrival == Arrival::EndMarker {
             return SlowReason::Headers;
         }
@@ -40,7 +43,12 @@ impl<I: PortIo> Path<'_, I> {
         if !forwards || is_tunnel == flags.has(Flags::CREATE_OUTER) || other_qfi {
             return SlowReason::Rule;
         }
+        let egress = self.tables.egresses.get(usize::from(entry.body.egress()));
+        let is_translated = is_tunnel && egress.is_some_and(|egress| egress.translates.is_some());
         let data = packet.data().get(usize::from(meta.inner_at)..);
+        if is_translated && !data.is_some_and(is_ipv6) {
+            return SlowReason::Translated;
+        }
         if data.is_some_and(is_ipv6) {
             return self.slow_reason_ipv6(data.unwrap_or_default(), entry, meta);
         }

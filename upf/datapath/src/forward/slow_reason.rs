@@ -46,6 +46,8 @@ reasons! {
     Grant = "grant",
     /// It exceeds a shaped bit rate, or packets of its session wait for theirs.
     Shaped = "shaped",
+    /// Its address and port are translated on N6.
+    Translated = "translated",
     /// Nothing of that: no room in front of the packet.
     Other = "other",
 }

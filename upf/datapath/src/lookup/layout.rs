@@ -9,6 +9,7 @@
 
 use crate::ids::EntryId;
 use crate::limits::SHARDS;
+use crate::nat::pool::{NatPoolError, NatPools};
 use core::fmt;
 use core::net::Ipv4Addr;
 use sluice_port::steer::{Field, Traffic};
@@ -53,7 +54,7 @@ struct PlacedPool {
 }
 
 /// What cannot be laid out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LayoutError {
     /// Endpoints must be a power of two from `SHARDS` to 2^26.
     Endpoints(u32),
@@ -63,6 +64,8 @@ pub enum LayoutError {
     Overlap(Pool, Pool),
     /// More entries than 32 bits number.
     TooLarge,
+    /// Translation.
+    Nat(NatPoolError),
 }
 
 impl fmt::Display for LayoutError {
@@ -84,6 +87,7 @@ impl fmt::Display for LayoutError {
                 a.base, a.prefix_len, b.base, b.prefix_len
             ),
             Self::TooLarge => f.write_str("more than 2^32 entries"),
+            Self::Nat(error) => error.fmt(f),
         }
     }
 }
@@ -97,9 +101,21 @@ pub struct Layout {
     pools: Vec<PlacedPool>,
     foreign_first: u32,
     foreign_len: u32,
+    nat: NatPools,
 }
 
 impl Layout {
+    /// The same with translated network instances.
+    pub fn with_nat(self, nat: NatPools) -> Self {
+        Self { nat, ..self }
+    }
+
+    /// Translation, where there is any.
+    #[inline]
+    pub fn nat(&self) -> &NatPools {
+        &self.nat
+    }
+
     /// `endpoints` own tunnel endpoints, the pools, and `foreign` entries for TEIDs and addresses
     /// that others chose outside all pools (rounded up to whole rounds of shards).
     pub fn new(endpoints: u32, pools: &[Pool], foreign: u32) -> Result<Self, LayoutError> {
@@ -130,6 +146,7 @@ impl Layout {
             pools: placed,
             foreign_first: next as u32,
             foreign_len: foreign as u32,
+            nat: NatPools::default(),
         })
     }
 

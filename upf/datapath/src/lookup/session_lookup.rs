@@ -29,6 +29,7 @@ pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
             places.layout.pool_entry(instance, meta.key).is_some()
         }
         Arrival::PlainIpv6 => false,
+        Arrival::Public => true,
     };
     if !is_arithmetic {
         places.foreign.prefetch(match meta.arrival {
@@ -46,6 +47,8 @@ pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> 
         Arrival::Tunnel | Arrival::EndMarker => by_teid(meta, places),
         Arrival::Plain => by_ue_address(meta, places),
         Arrival::PlainIpv6 => by_ue_prefix(meta, places),
+        // Where it was found to be one.
+        Arrival::Public => Ok(meta.entry),
     };
     meta.entry = entry?;
     Ok(())

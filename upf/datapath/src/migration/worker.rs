@@ -6,6 +6,7 @@ use crate::limits::{BURST, GIVE_WITHIN_NS, PORTS_TOGETHER};
 use crate::message::{Drain, Handover, Queues, ToControl};
 use crate::meta::Meta;
 use crate::migration::protocol::{Disposition, MoveAction, MoveShard, Switch};
+use crate::nat::state::NatShardOwner;
 use crate::session::txn::Txn;
 use crate::session::{SessionShard, SessionState};
 use crate::stage_timer::Stage;
@@ -115,7 +116,7 @@ impl<I: PortIo> Worker<I> {
                     self.hold.put_shard(*held);
                 }
                 if let Some(waiting) = waiting {
-                    self.accept_waiting(right.shard(), *waiting);
+                    self.accept_waiting(right.0.shard(), *waiting);
                 }
                 self.take_over(from, right, now_ns);
             }
@@ -221,12 +222,12 @@ impl<I: PortIo> Worker<I> {
         let ShardRelease {
             shard, to, waiting, ..
         } = giving;
-        if let Some(right) = self.state.release(shard) {
+        if let (Some(right), Some(nat)) = (self.state.release(shard), self.nat.release(shard)) {
             let held = self.hold.take_shard(shard);
             let packets = held.as_ref().map_or(0, |held| held.packets())
                 + waiting.as_ref().map_or(0, |waiting| waiting.len());
             self.stats.handed_out.add(packets as u64);
-            self.send_token(to, Handover::Own(right, held, waiting));
+            self.send_token(to, Handover::Own((right, nat), held, waiting));
         }
         self.moves.gave(shard);
         let of_shard = |state: &SessionState, waiting: &WaitingPacket<_>| {
@@ -286,10 +287,15 @@ impl<I: PortIo> Worker<I> {
     }
 
     #[cold]
-    fn take_over(&mut self, from: WorkerId, right: SessionShard, now_ns: u64) {
+    fn take_over(
+        &mut self,
+        from: WorkerId,
+        (right, nat): (SessionShard, NatShardOwner),
+        now_ns: u64,
+    ) {
         let shard = right.shard();
-        let accepted = self.state.accept(right);
-        debug_assert!(accepted.is_ok(), "a shard of another path");
+        let accepted = self.state.accept(right).is_ok() && self.nat.owned.accept(nat).is_ok();
+        debug_assert!(accepted, "a shard of another path");
         self.moves.own(shard, from, &mut self.owners);
         self.release(shard, now_ns);
     }

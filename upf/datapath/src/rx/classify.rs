@@ -6,6 +6,7 @@ use crate::ids::{EntryId, WorkerId};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
 use crate::meta::Meta;
+use crate::nat::inbound::{self, Placed};
 use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
 use crate::rx::parse::{self, Class};
 use crate::session::SessionState;
@@ -153,7 +154,22 @@ impl<P: Packet> Classifier<'_, P> {
                 meta.entry = EntryId(NO_ENTRY);
                 self.metas.push(meta);
             }
-            Err(reason) => self.add_exception(at, Class::Drop(reason)),
+            Err(reason) => self.unplaced(at, meta, reason),
+        }
+    }
+
+    /// A packet that no key of a session leads to: perhaps a public port does.
+    #[inline(never)]
+    fn unplaced(&mut self, at: usize, meta: Meta, reason: DropReason) {
+        let (places, units) = (self.places, &self.tables.nat_units);
+        match inbound::place(self.packets[at].data(), meta, places, units, reason) {
+            Placed::Ue(meta) if self.owners.of_index(meta.entry.0) == self.id => {
+                self.state.prefetch_entry(meta.entry.0);
+                self.metas.push(meta);
+            }
+            Placed::Ue(meta) => self.add_exception(at, Class::User(meta)),
+            Placed::Fragment => self.add_exception(at, Class::Fragment(meta.interface)),
+            Placed::No(reason) => self.add_exception(at, Class::Drop(reason)),
         }
     }
 

@@ -100,7 +100,7 @@ impl HeaderMatch {
             drawing.tunnel(u32::from(tunnel.address));
             drawing.shape(id, tunnel.local, interface)
         });
-        let plain = interface.instance.and_then(|instance| {
+        let plain = interface.arrives_in().and_then(|instance| {
             let shape = HeaderMatchBuilder::of(interface).shape(id, instance.0, interface);
             shape.with_own_addresses(interface)
         });

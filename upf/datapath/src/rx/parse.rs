@@ -85,7 +85,7 @@ fn ipv4(
     if interface.addresses.iter().any(|a| u32::from(*a) == dst) {
         return Ok(to_us(&ip, id, interface));
     }
-    let instance = interface.instance.ok_or(DropReason::NoRoute)?;
+    let instance = interface.arrives_in().ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
         inner_at: at as u16,
         inner_len: ip.total_len(),
@@ -106,7 +106,7 @@ fn ipv6(
     if is_ours || dst.is_multicast() || dst.is_unicast_link_local() {
         return Ok(Class::Control(id));
     }
-    let instance = interface.instance.ok_or(DropReason::NoRoute)?;
+    let instance = interface.arrives_in().ok_or(DropReason::NoRoute)?;
     Ok(Class::User(Meta {
         inner_at: at as u16,
         inner_len: u16::try_from(ip.total_len()).map_err(|_| DropReason::Ipv6Length)?,

@@ -6,6 +6,7 @@
 
 use crate::ids::{BlockId, EntryId, PeerId, RecordId};
 use crate::limits::{TXN_END_MARKERS, TXN_MARKS, TXN_OPS, TXN_USAGES};
+use crate::nat::pool::Unit;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
 use crate::session::usage_record::{Marks, RecordImage};
@@ -82,6 +83,28 @@ pub enum Op {
         at: EntryId,
         /// What becomes of its packets.
         order: HeldOrder,
+    },
+    /// Give a UE a unit of public ports, without mappings.
+    NatUnit {
+        /// The UE's entry.
+        user: EntryId,
+        /// Where its mappings are.
+        chunk: u32,
+        /// The unit.
+        unit: Unit,
+        /// The chunk that hangs on it; 0 is none.
+        next: u32,
+    },
+    /// Set a UE whose packets are translated, and the chunk of its newest unit.
+    NatUser {
+        /// Its entry.
+        at: EntryId,
+        /// Its address.
+        address: u32,
+        /// The network instance.
+        instance: u8,
+        /// The chunk.
+        first: u32,
     },
     /// Set a shared bucket.
     Bucket {

@@ -11,6 +11,7 @@ use crate::ids::{BlockId, EntryId, RecordId};
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
 use crate::meta::{Arrival, Meta};
+use crate::nat::mapping::NatUser;
 use crate::session::grant;
 use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use crate::session::token_bucket::Tat;
@@ -125,6 +126,28 @@ impl<I: PortIo> Path<'_, I> {
                 match order {
                     HeldOrder::Again => self.held_again(*at),
                     HeldOrder::Discard => self.discard_held(*at),
+                }
+                None
+            }
+            Op::NatUnit {
+                user,
+                chunk,
+                unit,
+                next,
+            } => {
+                if let Some(chunk) = self.nat.owned.ext_mut(*chunk) {
+                    chunk.begin(*user, *unit, *next);
+                }
+                None
+            }
+            Op::NatUser {
+                at,
+                address,
+                instance,
+                first,
+            } => {
+                if let Some(user) = self.nat.owned.entry_mut(at.0) {
+                    *user = NatUser::new(*address, *instance, *first);
                 }
                 None
             }

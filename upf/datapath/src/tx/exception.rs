@@ -11,6 +11,7 @@ use crate::forward::pdr::{Detect, FlowOf};
 use crate::forward::rules;
 use crate::message::{IcmpCause, Resolve, ToControl, UnknownTeid};
 use crate::meta::{Arrival, Meta};
+use crate::nat::pool::NatPool;
 use crate::session::rule::Flags;
 use crate::tables::InterfaceId;
 use crate::tx::arp_queue::PendingTx;
@@ -33,7 +34,7 @@ fn ends_at(inner: &[u8]) -> Result<(Destination, bool), DropReason> {
 }
 
 /// Why a packet cannot leave as it is.
-enum OutputError {
+enum OutputError<'a> {
     /// It is dropped.
     Drop(DropReason),
     /// It is too long and may not be cut; this would fit.
@@ -42,15 +43,17 @@ enum OutputError {
     Cut(PendingTx, u16),
     /// Its time to live ends here.
     TtlExceeded,
+    /// Translated, and for another public port of ours.
+    Hairpin(&'a NatPool),
 }
 
-impl From<DropReason> for OutputError {
+impl From<DropReason> for OutputError<'_> {
     fn from(reason: DropReason) -> Self {
         Self::Drop(reason)
     }
 }
 
-impl<I: PortIo> Path<'_, I> {
+impl<'a, I: PortIo> Path<'a, I> {
     /// Counts a drop, and asks for an Error Indication where one is due.
     #[inline]
     pub fn refused(&mut self, reason: DropReason, meta: &Meta) {
@@ -122,7 +125,9 @@ impl<I: PortIo> Path<'_, I> {
                 self.icmp_error(packet, DropReason::TtlExceeded, IcmpCause::TtlExceeded);
             }
             Err(OutputError::Cut(ready, mtu)) => self.cut(packet, ready, mtu, &kept),
+            Err(OutputError::Hairpin(pool)) => self.hairpin(packet, pool, &charge),
             Err(OutputError::Tell(mtu)) => {
+                self.as_it_came(&mut packet, meta);
                 self.icmp_error(packet, DropReason::TooBig, IcmpCause::TooBig(mtu));
             }
             Err(OutputError::Drop(reason)) => self.discard(packet, reason),
@@ -141,11 +146,17 @@ impl<I: PortIo> Path<'_, I> {
         charge: UsageRef,
         meta: &Meta,
         kept: &ExtHeaders,
-    ) -> Result<PendingTx, OutputError> {
+    ) -> Result<PendingTx, OutputError<'a>> {
         let (dst, dont_fragment) = ends_at(packet.data())?;
         let flow = Flow::of(packet.data());
         let entry = self.state.entry(meta.entry.0);
         let is_from_ue = entry.is_some_and(|entry| entry.head.flags.has(Flags::FROM_UE));
+        let translation = self.translation(&exit, dst);
+        if let Some(pool) = translation
+            && matches!(dst, Destination::Ipv4(dst) if pool.has(dst))
+        {
+            return Err(self.turn_back(packet, pool, meta));
+        }
         let hop = route::find(&exit, dst, self.tables);
         let ready = |hop| PendingTx {
             exit,
@@ -165,10 +176,17 @@ impl<I: PortIo> Path<'_, I> {
         let hop = hop?;
         let ready = ready(hop);
         let interface = self.interface(hop.interface())?;
-        match route::fits(&exit, kept, charge.len, interface) {
-            Err(mtu) if dont_fragment => return Err(OutputError::Tell(mtu)),
-            Err(mtu) => return Err(OutputError::Cut(ready, mtu)),
-            Ok(()) => {}
+        let fits = route::fits(&exit, kept, charge.len, interface);
+        if let Err(mtu) = fits
+            && dont_fragment
+        {
+            return Err(OutputError::Tell(mtu));
+        }
+        if let Some(pool) = translation {
+            self.translate_outbound(packet, pool, meta)?;
+        }
+        if let Err(mtu) = fits {
+            return Err(OutputError::Cut(ready, mtu));
         }
         if let ForwardTo::Tunnel(tunnel, peer) = &exit {
             let peer = route::peer(*peer, self.tables)?;
@@ -176,6 +194,25 @@ impl<I: PortIo> Path<'_, I> {
             outer_header_creation::relay(packet, tunnel, &peer, from, kept)?;
         }
         Ok(ready)
+    }
+
+    /// A packet to a public address of the pool: translated as any other, it comes in again.
+    fn turn_back(
+        &mut self,
+        packet: &mut I::Packet,
+        pool: &'a NatPool,
+        meta: &Meta,
+    ) -> OutputError<'a> {
+        if !pool.hairpins {
+            return DropReason::NatHairpin.into();
+        }
+        if far::hop(packet, false).is_err() {
+            return OutputError::TtlExceeded;
+        }
+        match self.translate_outbound(packet, pool, meta) {
+            Ok(()) => OutputError::Hairpin(pool),
+            Err(reason) => reason.into(),
+        }
     }
 
     /// A packet that has arrived: the control core answers for our addresses.

@@ -71,7 +71,7 @@ pub fn find(exit: &ForwardTo, dst: Destination, tables: &Tables) -> Result<Hop, 
     let id = match exit {
         ForwardTo::Tunnel(_, peer) => self::peer(*peer, tables)?.next_hop,
         ForwardTo::Plain(egress) => {
-            let route = tables.route_to(*egress, dst);
+            let route = tables.any_route_to(*egress, dst);
             match route.ok_or(DropReason::NoRoute)? {
                 Route::Via(id) => id,
                 Route::Own(interface) => return Ok(Hop::Own(interface)),

@@ -114,6 +114,8 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     if sessions.asserts {
         draft::assert_written_whole(sessions, &change, &launch);
     }
+    let forgotten = draft::forget_nat(sessions, &change.old, &change.new, &mut launch.txn);
+    debug_assert!(forgotten.is_ok(), "its ports came with one operation more");
     draft::settle(sessions, name, &mut change, at.seconds());
     sessions.give_change(change);
     sessions.store.remove(name);

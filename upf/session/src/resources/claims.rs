@@ -4,6 +4,7 @@ use super::Exhausted;
 use super::address_pools::TakenAddress;
 use crate::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
+use sluice_datapath::ids::EntryId;
 use sluice_datapath::lookup::exact_match::ExactKey;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::tables::PeerId;
@@ -22,6 +23,8 @@ pub(super) enum Claim {
     Meter(u32),
     Run(FilterRun),
     Address(TakenAddress),
+    /// A UE's first block of public ports, by its entry.
+    Nat(EntryId),
 }
 
 /// Claims of one message: for each PDR an endpoint with foreign keys and blocks, addresses of pools, and a run of

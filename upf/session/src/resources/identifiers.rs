@@ -104,6 +104,9 @@ impl Resources {
         if let Some(prefix) = ue.prefix {
             self.prefix_key((instance, ue), prefix, endpoint.entry, claims)?;
         }
+        if let Some(address) = ue.ipv4 {
+            self.nat_block(InstanceId(instance), endpoint.entry, address.into(), claims)?;
+        }
         Ok(endpoint)
     }
 
@@ -170,6 +173,24 @@ impl Resources {
     ) -> Result<(), Exhausted> {
         let mut keys = pool_keys(ue.given.instance, ue, ue.given.families);
         keys.try_for_each(|key: PoolKey| self.addresses.take(key, Holder::Session, claims))
+    }
+
+    /// The first block of public ports, where the network instance is translated.
+    fn nat_block(
+        &mut self,
+        instance: InstanceId,
+        entry: EntryId,
+        ue: u32,
+        claims: &mut Claims,
+    ) -> Result<(), Denied> {
+        if !self.nat.translates(instance) {
+            return Ok(());
+        }
+        self.nat.allot(instance, entry, ue)?;
+        claims.push(Claim::Nat(entry)).map_err(|full| {
+            self.nat.undo(entry);
+            Denied::from(full)
+        })
     }
 
     /// The key by which packets to a UE's IPv6 prefix find an entry.

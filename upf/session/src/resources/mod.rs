@@ -6,6 +6,7 @@ mod address_pools;
 mod claims;
 mod endpoint;
 mod identifiers;
+mod nat;
 mod release;
 mod resting_numbers;
 
@@ -29,6 +30,7 @@ use sluice_datapath::tables::PeerId;
 pub use address_pools::{AddressPools, NoAddress};
 pub use claims::Claims;
 pub use endpoint::spare;
+pub use nat::{NatBlocks, NatCounters, NatRecord};
 
 /// The allocators.
 pub struct Resources {
@@ -38,6 +40,8 @@ pub struct Resources {
     pub meters: Slab<Meter>,
     /// What reports under way tell of URRs.
     pub sent: Slab<SentMeasurement>,
+    /// Public ports of translated UEs.
+    pub nat: NatBlocks,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
     /// UE addresses that we give.
@@ -100,6 +104,8 @@ pub struct InUse {
     pub flow_filters: usize,
     /// UE addresses and prefixes of pools for allocation, whoever chose them.
     pub allocated: usize,
+    /// Blocks of public ports.
+    pub nat_blocks: usize,
 }
 
 /// A share in percent; something full is full, however little it would take.
@@ -132,6 +138,7 @@ impl Resources {
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
             sent: Slab::new(meters),
+            nat: NatBlocks::new(&layout),
             filters,
             addresses: AddressPools::new(pools),
             known: foreign.reader(),
@@ -159,6 +166,7 @@ impl Resources {
             peers: self.peers_held,
             flow_filters: self.filters.used(),
             allocated: self.addresses.used(),
+            nat_blocks: self.nat.counters().used,
         }
     }
 

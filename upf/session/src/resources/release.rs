@@ -27,6 +27,7 @@ impl Resources {
             for key in pool_keys(instance, ue, Families::BOTH) {
                 self.addresses.release(key, Holder::Entry, now_s);
             }
+            self.nat.release(entry);
         }
         match endpoint.origin {
             Origin::Slot => self.slots.give(entry.0, now_s),
@@ -72,6 +73,7 @@ impl Resources {
                 Claim::Meter(at) => self.meters.remove(at),
                 Claim::Run(run) => self.filters.release(run),
                 Claim::Address(taken) => self.addresses.untake(taken),
+                Claim::Nat(entry) => self.nat.undo(entry),
             }
         }
     }

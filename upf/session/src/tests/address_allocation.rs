@@ -197,7 +197,7 @@ fn an_address_stays_the_sessions_without_a_downlink_pdr() {
 
 #[test]
 fn a_repeated_establishment_gets_the_same_addresses() {
-    let mut bench = Bench::made(pools, 4);
+    let mut bench = Bench::made(pools, 4, sluice_datapath::nat::pool::NatPools::default());
     let request = asking(choose(true, true), 1);
     let first = ask(&mut bench, &request);
     for _ in 0..5 {

@@ -9,6 +9,7 @@ use sluice_datapath::control::ControlEnd;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
+use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::txn::Txn;
 use sluice_datapath::tables::{EgressId, PeerId};
 use sluice_datapath::worker::Worker;
@@ -154,22 +155,28 @@ impl Bench {
 
     /// A UP function that CP is associated with.
     pub fn with(change: impl FnOnce(&mut Config)) -> Self {
-        Self::made(change, 1024)
+        Self::made(change, 1024, NatPools::default())
     }
 
     /// One whose endpoint remembers so many requests.
     pub fn with_memory(requests: usize) -> Self {
-        Self::made(|_| {}, requests)
+        Self::made(|_| {}, requests, NatPools::default())
+    }
+
+    /// One whose network instance is translated.
+    pub fn with_nat(nat: NatPools) -> Self {
+        Self::made(|_| {}, 1024, nat)
     }
 
     /// One configured so whose endpoint remembers so many requests.
-    pub fn made(change: impl FnOnce(&mut Config), requests: usize) -> Self {
+    pub fn made(change: impl FnOnce(&mut Config), requests: usize, nat: NatPools) -> Self {
         let pool = Pool {
             instance: InstanceId(1),
             base: Ipv4Addr::new(10, 45, 0, 0),
             prefix_len: 24,
         };
         let layout = Layout::new(4 * SHARDS, &[pool], 2 * SHARDS).unwrap();
+        let layout = layout.with_nat(nat);
         let blocks = 32 * SHARDS;
         let plan = Plan {
             layout: layout.clone(),

@@ -15,6 +15,7 @@ mod live_cores;
 mod load_control;
 mod many_flows;
 mod n4u;
+mod nat;
 mod node_reports;
 mod oracle;
 mod property;

@@ -133,6 +133,7 @@ pub fn world() -> TwinConfig {
         hold_packets: 8,
         hold_ns: 10_000_000_000,
         shaping: None,
+        nats: vec![],
     }
 }
 

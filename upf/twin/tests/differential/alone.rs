@@ -202,6 +202,8 @@ impl Alone<'_> {
             self.events.push(Event::Outcomes(outcomes));
             self.own_reports();
         }
+        let turned = self.twin.turn_round(self.now_ns);
+        self.events.push(Event::Outcomes(turned));
     }
 
     /// What the UP function answers: an F-TEID for each CHOOSE, one for each CHOOSE ID.

@@ -127,6 +127,19 @@ pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
 /// The PDR whose Source Interface is the CP function.
 pub const OF_CP: u16 = 20;
 
+const OF_NAT: [&str; 10] = [
+    "nat_no_session",
+    "nat_no_mapping",
+    "nat_protocol",
+    "nat_fragment",
+    "drawn: answer to a public port",
+    "drawn: echo",
+    "drawn: ICMP error of a UE",
+    "drawn: ICMP error for a UE",
+    "drawn: UE to UE",
+    "drawn: fragment for a public port",
+];
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -150,6 +163,9 @@ pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> 
     }
     if shapes {
         all.extend(OF_SHAPING);
+    }
+    if features.nat {
+        all.extend(OF_NAT);
     }
     all.retain(|name| counts.get(name).is_none_or(|n| *n == 0));
     all
@@ -246,6 +262,23 @@ fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
         drawn.push("drawn: packet of the CP function");
     }
     if packet.remote.is_ipv4() {
+        let is_in_tunnel = matches!(packet.entry, Entry::Tunnel { .. });
+        let to_public = packet.public_of.is_some();
+        let is_echo = matches!(packet.icmp, Icmp::Request | Icmp::Reply);
+        let is_error = matches!(packet.icmp, Icmp::Unreachable(..));
+        let is_fragment = packet.inner.more_fragments;
+        let all = [
+            (to_public && !is_in_tunnel, "drawn: answer to a public port"),
+            (to_public && is_in_tunnel, "drawn: UE to UE"),
+            (is_echo, "drawn: echo"),
+            (is_error && is_in_tunnel, "drawn: ICMP error of a UE"),
+            (is_error && !is_in_tunnel, "drawn: ICMP error for a UE"),
+            (
+                to_public && !is_in_tunnel && is_fragment,
+                "drawn: fragment for a public port",
+            ),
+        ];
+        drawn.extend(all.iter().filter(|(is_there, _)| *is_there).map(|(_, n)| n));
         return;
     }
     let ip = &packet.inner6;

@@ -11,15 +11,32 @@ pub trait Lookup {
     fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)>;
     /// The UE of a session, by an address like this one.
     fn ue(&self, slot: u8, like: IpAddr) -> IpAddr;
+    /// The public address of a session's UE, and the port that its own one of a protocol has there.
+    fn public(&self, slot: u8, protocol: u8, own: u16) -> Option<(Ipv4Addr, u16)>;
 }
 
 /// The frames, one unless it is cut, and the port that receives them.
 pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u16, Vec<Vec<u8>>) {
+    let protocol = match spec.icmp {
+        Icmp::Unreachable(of, _) if spec.inner.protocol == 1 => of,
+        _ => spec.inner.protocol,
+    };
+    let public = spec.public_of.filter(|_| spec.remote.is_ipv4());
+    let public = public.and_then(|slot| lookup.public(slot, protocol, spec.ports.0));
     let (at, packet) = match spec.entry {
-        Entry::Plain { ue, link } => {
-            let known = given_slot(ue).map(|slot| lookup.ue(slot, ue));
-            (link, inner(spec, spec.remote, known.unwrap_or(ue)))
-        }
+        Entry::Plain { ue, link } => match public {
+            None => {
+                let known = given_slot(ue).map(|slot| lookup.ue(slot, ue));
+                (
+                    link,
+                    inner(spec, spec.remote, known.unwrap_or(ue), spec.ports),
+                )
+            }
+            Some((address, port)) => {
+                let ports = (spec.ports.1, port);
+                (link, inner(spec, spec.remote, address.into(), ports))
+            }
+        },
         Entry::Tunnel {
             slot,
             pdr,
@@ -35,11 +52,13 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
                 IpAddr::V6(_) => IpAddr::V6(u128::from(spec.interface).into()),
             };
             let ue = spec.spoofed.unwrap_or_else(|| lookup.ue(slot, like));
+            let remote = public.map_or(spec.remote, |(address, _)| address.into());
+            let ports = (spec.ports.0, public.map_or(spec.ports.1, |(_, port)| port));
             let (source, destination) = match downlink {
-                true => (spec.remote, ue),
-                false => (ue, spec.remote),
+                true => (remote, ue),
+                false => (ue, remote),
             };
-            let inner = inner(spec, source, destination);
+            let inner = inner(spec, source, destination, ports);
             let gtpu = gtpu(&spec.gtpu, teid ^ wrong, &inner);
             let local = match other_end {
                 true if local == N3 => N9,
@@ -64,8 +83,13 @@ pub fn build(spec: &PacketSpec, world: &TwinConfig, lookup: &impl Lookup) -> (u1
 }
 
 /// The inner packet, or the plain one, by the version of its addresses.
-fn inner(spec: &PacketSpec, source: IpAddr, destination: IpAddr) -> Vec<u8> {
-    let payload = transport(spec);
+fn inner(spec: &PacketSpec, source: IpAddr, destination: IpAddr, ports: (u16, u16)) -> Vec<u8> {
+    let payload = match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            transport(spec, (source, destination), ports)
+        }
+        _ => other(spec, ports),
+    };
     match (source, destination) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
             ipv6(&spec.inner6, source, destination, &payload)
@@ -156,14 +180,58 @@ fn pieces(packet: &[u8], cut: Cut) -> Vec<Vec<u8>> {
     pieces
 }
 
-fn transport(spec: &PacketSpec) -> Vec<u8> {
+fn transport(
+    spec: &PacketSpec,
+    (source, destination): (Ipv4Addr, Ipv4Addr),
+    ports: (u16, u16),
+) -> Vec<u8> {
+    let is_plain = matches!(spec.entry, Entry::Plain { .. });
+    let identifier = if is_plain { ports.1 } else { ports.0 };
+    let echo = |kind: u8| {
+        let mut message = vec![kind, 0, 0, 0];
+        message.extend(identifier.to_be_bytes());
+        message.extend((0..spec.payload_len).map(|i| i as u8));
+        message
+    };
+    let mut message = match spec.icmp {
+        _ if spec.inner.protocol != 1 => return other(spec, ports),
+        Icmp::Other => return other(spec, ports),
+        Icmp::Request => echo(8),
+        Icmp::Reply => echo(0),
+        Icmp::Unreachable(protocol, len) => {
+            let about = IpSpec {
+                protocol,
+                ..IpSpec::default()
+            };
+            let back = (ports.1, ports.0);
+            let payload = match protocol {
+                1 => [&[8, 0, 7, 7][..], &identifier.to_be_bytes(), &[0; 9]].concat(),
+                _ => other(spec, back),
+            };
+            let mut quoted = ip(&about, destination, source, &payload);
+            quoted.truncate(usize::from(len));
+            [&[3, 3, 0, 0, 0, 0, 0, 0][..], &quoted].concat()
+        }
+    };
+    let checksum = !sum(&message) ^ spec.checksum;
+    message[2..4].copy_from_slice(&checksum.to_be_bytes());
+    message
+}
+
+/// What has ports, or might have.
+fn other(spec: &PacketSpec, ports: (u16, u16)) -> Vec<u8> {
     let len = usize::from(spec.payload_len);
     let mut payload = Vec::with_capacity(len + 8);
-    payload.extend(spec.ports.0.to_be_bytes());
-    payload.extend(spec.ports.1.to_be_bytes());
+    payload.extend(ports.0.to_be_bytes());
+    payload.extend(ports.1.to_be_bytes());
     payload.extend((len as u16 + 8).to_be_bytes());
-    payload.extend([0, 0]);
+    payload.extend(spec.checksum.to_be_bytes());
     payload.extend((0..len).map(|i| i as u8));
+    if spec.inner.protocol == 6
+        && let Some(flags) = payload.get_mut(13)
+    {
+        *flags = spec.flags;
+    }
     payload
 }
 

@@ -4,6 +4,7 @@
 mod change;
 mod filter;
 mod ipv6;
+mod nat;
 mod packet;
 mod session;
 
@@ -68,7 +69,9 @@ impl Generator {
             }
             _ => {
                 let burst = self.rng.within(1, 6);
-                Step::Packets((0..burst).map(|_| self.packet()).collect())
+                let mut packets = (0..burst).map(|_| self.packet()).collect();
+                nat::keep_one_hairpin(&mut packets);
+                Step::Packets(packets)
             }
         }
     }

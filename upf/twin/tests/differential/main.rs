@@ -30,7 +30,7 @@ use run::{Falsify, Honest, Pair};
 use spec::Case;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use world::{Features, SERVED};
+use world::{Features, SERVED, TRANSLATED};
 
 /// Cases of one seed and number of workers; four such runs make a test run.
 const CASES: u64 = 40_000;
@@ -53,6 +53,21 @@ fn one_worker_does_what_the_twin_does_with_a_fresh_seed() {
 #[test]
 fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
     series(3, fresh_seed(), cases());
+}
+
+/// The same with a translated data network: strangers are filtered and UEs meet where there is one worker,
+/// neither where there are three.
+#[test]
+fn translation_does_what_the_twin_does_with_a_fixed_seed() {
+    for (workers, cases, extra) in [(1, 20_000, "nat_filtered"), (3, 48_000, "nat_hairpin")] {
+        let counts = series_of(workers, 0x0005_1c1c_e0a7, cases, TRANSLATED);
+        assert!(counts.get(extra).is_some_and(|n| *n > 0), "{extra}");
+    }
+}
+
+#[test]
+fn translation_does_what_the_twin_does_with_a_fresh_seed() {
+    series_of(3, fresh_seed(), cases(), TRANSLATED);
 }
 
 /// What the generator can draw reaches every outcome, whether or not the packet path serves it by now.
@@ -142,6 +157,10 @@ fn cases() -> u64 {
 /// Cases with seeds `seed`, `seed + 1`, ...: so one of them can be repeated alone. Several workers
 /// are run-to-completion, a pipeline, a mixture or on the move by turns.
 fn series(workers: usize, seed: u64, cases: u64) {
+    series_of(workers, seed, cases, SERVED);
+}
+
+fn series_of(workers: usize, seed: u64, cases: u64, features: Features) -> Counts {
     println!("{workers} workers, seed {seed:#x}, {cases} cases");
     let start = Instant::now();
     let models = if workers > 1 {
@@ -151,20 +170,25 @@ fn series(workers: usize, seed: u64, cases: u64) {
     };
     let mut pairs: Vec<Pair> = models
         .iter()
-        .map(|m| Pair::new(workers, *m, SERVED))
+        .map(|m| Pair::new(workers, *m, features))
         .collect();
     for i in 0..cases {
         let seed = seed.wrapping_add(i);
-        let case = generate::case(seed, SERVED);
+        let case = generate::case(seed, features);
         let at = (seed % models.len() as u64) as usize;
         if let Err(difference) = attempt(&mut pairs[at], &case, &mut Honest) {
-            tell(workers, models[at], seed, case, &difference);
+            tell(workers, models[at], (seed, features), case, &difference);
         }
     }
     for (model, pair) in models.iter().zip(&pairs) {
         let (forwarded, counts) = (pair.forwarded, &pair.counts);
         println!("{model:?}: {forwarded} frames forwarded: {counts:?}");
-        let missed = coverage::missed(counts, model.shapes(), SERVED, cases / models.len() as u64);
+        let missed = coverage::missed(
+            counts,
+            model.shapes(),
+            features,
+            cases / models.len() as u64,
+        );
         assert!(missed.is_empty(), "{model:?}: never met: {missed:?}");
         assert!(
             !model.shapes() || cases < 10_000 || counts.contains_key("left when it was due"),
@@ -176,6 +200,11 @@ fn series(workers: usize, seed: u64, cases: u64) {
         );
     }
     println!("{:?}", start.elapsed());
+    let mut all = Counts::new();
+    for (name, n) in pairs.into_iter().flat_map(|pair| pair.counts) {
+        *all.entry(name).or_default() += n;
+    }
+    all
 }
 
 /// Runs a case; a panic is a difference, too.
@@ -189,8 +218,14 @@ fn attempt(pair: &mut Pair, case: &Case, falsify: &mut dyn Falsify) -> Result<()
 }
 
 /// Shrinks a case that fails, and says all about it.
-fn tell(workers: usize, model: Model, seed: u64, case: Case, difference: &str) -> ! {
-    let alone = |case: &Case| attempt(&mut Pair::new(workers, model, SERVED), case, &mut Honest);
+fn tell(
+    workers: usize,
+    model: Model,
+    (seed, features): (u64, Features),
+    case: Case,
+    difference: &str,
+) -> ! {
+    let alone = |case: &Case| attempt(&mut Pair::new(workers, model, features), case, &mut Honest);
     let repeat = format!(
         "SLUICE_SEED={seed:#x} SLUICE_CASES=1 cargo test -p sluice-twin --test differential fresh"
     );
@@ -207,7 +242,7 @@ fn tell(workers: usize, model: Model, seed: u64, case: Case, difference: &str) -
         alone(case).is_err_and(|other| kind(&other) == sought)
     });
     drop(std::panic::take_hook());
-    let mut pair = Pair::new(workers, model, SERVED);
+    let mut pair = Pair::new(workers, model, features);
     pair.diary = Some(Vec::new());
     let last = attempt(&mut pair, &case, &mut Honest).expect_err("it failed before");
     let diary = pair.diary.unwrap_or_default().join("\n");

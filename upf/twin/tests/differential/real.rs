@@ -5,7 +5,7 @@
 mod configuration;
 
 use crate::world;
-use configuration::{allocation, control_config, instance_id};
+use configuration::{allocation, control_config, instance_id, nat_pools};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
@@ -144,7 +144,7 @@ pub struct Seen {
 
 impl Real {
     pub fn new(workers: usize, model: Model, world: &TwinConfig) -> Self {
-        let layout = layout();
+        let layout = layout().with_nat(nat_pools(world));
         let blocks = 24 * SHARDS;
         let plan = Plan {
             layout: layout.clone(),
@@ -191,6 +191,7 @@ impl Real {
         let up = UpFunction::new(config, n4, foreign);
         let mut control = Control::new(control_config(world)).expect("a sound configuration");
         control.set_filters(up.flow_filters());
+        control.set_nat_units(up.nat_units());
         let mut real = Self {
             model,
             net,
@@ -446,6 +447,7 @@ impl Real {
                 self.solicitations.push(packet.data().to_vec());
                 packet.free();
             }
+            ToControl::NatFull(entry) => self.up.nat_full(entry, &mut self.sink),
             ToControl::Resolve(_)
             | ToControl::Moved(_)
             | ToControl::Expecting(_)

@@ -337,7 +337,7 @@ impl Pair {
             return self.packet_by_packet(&received, falsify);
         }
         // Workers that poll different ports are bound to no order among themselves.
-        let in_turn = self.workers > 1 && self.twin.downlink_has_two_doors();
+        let in_turn = self.workers > 1 && (self.twin.downlink_has_two_doors() || self.features.nat);
         match in_turn {
             true => {
                 let (first, second): (Vec<_>, _) = received.iter().cloned().partition(|f| f.0 == 0);
@@ -356,6 +356,10 @@ impl Pair {
                 self.note(|| show::received(port, frame, &outcomes));
                 expected.extend(outcomes);
             }
+            // Behind all that came with them.
+            let mut outcomes = self.twin.turn_round(now_ns);
+            falsify.outcomes(&mut outcomes);
+            expected.extend(outcomes);
         }
         self.compare(expected)?;
         let has_two_doors = self.twin.downlink_has_two_doors();
@@ -389,6 +393,9 @@ impl Pair {
             let mut outcomes = self.twin.packet(self.real.now_ns(), *port, frame);
             falsify.outcomes(&mut outcomes);
             self.note(|| show::received(*port, frame, &outcomes));
+            expected.extend(outcomes);
+            let mut outcomes = self.twin.turn_round(self.real.now_ns());
+            falsify.outcomes(&mut outcomes);
             expected.extend(outcomes);
             self.expect_reports();
         }
@@ -485,6 +492,11 @@ pub struct Names<'a> {
 impl Lookup for Names<'_> {
     fn f_teid(&self, slot: u8, pdr: u16) -> Option<(Ipv4Addr, u32)> {
         self.twin.teid(*self.sessions.get(&slot)?, pdr)
+    }
+
+    fn public(&self, slot: u8, protocol: u8, own: u16) -> Option<(Ipv4Addr, u16)> {
+        let id = *self.sessions.get(&slot)?;
+        self.twin.public_port(id, protocol, own)
     }
 
     fn ue(&self, slot: u8, like: IpAddr) -> IpAddr {

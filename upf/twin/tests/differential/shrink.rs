@@ -282,6 +282,7 @@ fn simpler_packets(packets: &Vec<PacketSpec>) -> Vec<Step> {
 fn simpler_packet(p: &PacketSpec) -> Vec<PacketSpec> {
     let plain = PacketSpec {
         interface: p.interface,
+        public_of: p.public_of,
         ..PacketSpec::new(p.entry, p.remote)
     };
     vec![
@@ -303,6 +304,12 @@ fn simpler_packet(p: &PacketSpec) -> Vec<PacketSpec> {
         },
         PacketSpec {
             ports: plain.ports,
+            ..p.clone()
+        },
+        PacketSpec {
+            icmp: plain.icmp,
+            flags: plain.flags,
+            checksum: plain.checksum,
             ..p.clone()
         },
         PacketSpec {

@@ -10,7 +10,7 @@
 //! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
 //! 2001:db8:64::1/64 without one.
 
-use sluice_twin::{AddressPool, InterfaceName, Link, Shaping, Side, TunnelEnd, TwinConfig};
+use sluice_twin::{AddressPool, InterfaceName, Link, Nat, Shaping, Side, TunnelEnd, TwinConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How long packets of idle UEs are held.
@@ -29,6 +29,8 @@ pub struct Features {
     pub given: bool,
     /// URRs with thresholds, quotas, periods, and reports of the first packet.
     pub usage: bool,
+    /// The data network `internet` is translated.
+    pub nat: bool,
 }
 
 impl Features {
@@ -38,6 +40,7 @@ impl Features {
         filters: true,
         given: true,
         usage: true,
+        nat: false,
     };
 }
 
@@ -47,6 +50,14 @@ pub const SERVED: Features = Features {
     filters: true,
     given: true,
     usage: true,
+    nat: false,
+};
+
+/// The same with translation, which takes cases of its own.
+pub const TRANSLATED: Features = Features {
+    nat: true,
+    usage: true,
+    ..SERVED
 };
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -166,6 +177,23 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         hold_packets: 3,
         hold_ns: HOLD_NS,
         shaping: shapes.then_some(SHAPING),
+        nats: match features.nat {
+            true => vec![nat(zero_rate_closes)],
+            false => vec![],
+        },
+    }
+}
+
+/// Four addresses with two blocks each, more than there are sessions; strangers filtered and UEs apart, or
+/// neither.
+fn nat(filters: bool) -> Nat {
+    Nat {
+        place: place(Side::Core, INTERNET),
+        addresses: (8..12).map(|d| Ipv4Addr::new(198, 18, 0, d)).collect(),
+        first_port: 65_408,
+        block_ports: 64,
+        filters,
+        hairpins: filters,
     }
 }
 

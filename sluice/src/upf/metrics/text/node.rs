@@ -31,6 +31,7 @@ pub(super) fn node(page: &mut Page, s: &Snapshot) {
     )
     .sample(&[], s.transactions);
     in_use(page, s);
+    nat(page, s);
     page.gauge("sluice_gtpu_peers", "Peers that tunnels lead to.")
         .sample(&[], s.gtpu_peers);
     gtpu_paths(page, s);
@@ -65,12 +66,30 @@ fn in_use(page: &mut Page, s: &Snapshot) {
         ("foreign_entries", i.foreign_entries),
         ("rule_blocks", i.blocks),
         ("flow_filters", i.flow_filters),
+        ("nat_blocks", i.nat_blocks),
         ("meters", i.meters),
         ("peers", i.peers),
     ];
     for (resource, n) in resources {
         in_use.sample(&[("resource", &resource)], n);
     }
+}
+
+fn nat(page: &mut Page, s: &Snapshot) {
+    let nat = s.nat;
+    let mut blocks = page.gauge("sluice_nat_blocks", "Blocks of public ports by state.");
+    blocks.sample(&[("state", &"free")], nat.blocks - nat.used);
+    blocks.sample(&[("state", &"used")], nat.used);
+    page.counter(
+        "sluice_nat_blocks_refused_total",
+        "Blocks of public ports that UEs wanted and did not get.",
+    )
+    .sample(&[], nat.refused);
+    page.counter(
+        "sluice_nat_records_lost_total",
+        "Lines of who has public ports that were lost, as too many came at a time.",
+    )
+    .sample(&[], nat.records_lost);
 }
 
 fn control(page: &mut Page, s: &Snapshot) {

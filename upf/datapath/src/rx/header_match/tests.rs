@@ -34,6 +34,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
         tunnels: OUR_N3.iter().enumerate().map(tunnel).collect(),
         n4: vec![],
         instance: Some(InstanceId(3)),
+        outside: None,
         allowed_peers: Prefix::new(GNB, 24)
             .into_iter()
             .filter(|_| lists_peers)

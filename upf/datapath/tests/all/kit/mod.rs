@@ -320,6 +320,7 @@ pub fn tables() -> Tables {
         tunnels: vec![],
         n4: vec![],
         instance: None,
+        outside: None,
         allowed_peers: vec![],
         verifies_udp: true,
     };
@@ -345,6 +346,7 @@ pub fn tables() -> Tables {
         by_port: vec![on(InterfaceId(0)), on(InterfaceId(1))],
         peers: peers(&[Peer::new(GNB, UPF, NextHopId(0))]),
         egresses: vec![Egress {
+            translates: None,
             connected: vec![(Prefix::new(N6, 24).unwrap(), InterfaceId(1))],
             neighbours: [(u32::from(SERVER), NextHopId(1))].into(),
             routes: vec![],

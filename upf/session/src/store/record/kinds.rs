@@ -18,11 +18,10 @@ impl Kinds {
     pub const UE_IPV4: Self = Self(1 << 3);
     /// The UE's IPv6 prefix is known.
     pub const UE_PREFIX: Self = Self(1 << 4);
-    /// The usage record has cells for rules alone.
-    pub const CELLS: Self = Self(1 << 6);
-
     /// We gave one of them.
     pub const GIVEN: Self = Self(1 << 5);
+    /// The usage record has cells for rules alone.
+    pub const CELLS: Self = Self(1 << 6);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -68,4 +67,25 @@ fn is_wide(rules: &Rules) -> bool {
     let urrs = rules.urrs.iter().map(|urr| urr.id.0);
     let all = pdrs.chain(fars).chain(qers).chain(urrs);
     all.fold(0, |sum, id| sum | id) > u32::from(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_has_a_bit_of_its_own() {
+        let parts = [
+            Kinds::WIDE,
+            Kinds::IMSI,
+            Kinds::MSISDN,
+            Kinds::UE_IPV4,
+            Kinds::UE_PREFIX,
+            Kinds::GIVEN,
+            Kinds::CELLS,
+        ];
+        assert!(parts.iter().all(|part| part.0.is_power_of_two()));
+        let all = parts.iter().fold(0, |bits, part| bits | part.0);
+        assert_eq!(all.count_ones() as usize, parts.len());
+    }
 }

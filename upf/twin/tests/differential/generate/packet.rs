@@ -86,6 +86,9 @@ impl Generator {
                 .unwrap_or(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xfff, 0, 0, 0, 0));
             self.make_ipv6(&mut spec, prefix);
         }
+        if self.features.nat && spec.remote.is_ipv4() {
+            self.translated(slot, &mut spec);
+        }
         spec
     }
 

@@ -4,6 +4,7 @@ use crate::world;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::forward::marking::DscpByQfi;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
+use sluice_datapath::nat::pool::{Filtering, NatPool, NatPools, NatTimeouts};
 use sluice_datapath::session::token_bucket::{Lead, Shaping};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
@@ -25,6 +26,7 @@ pub fn control_config(world: &TwinConfig) -> ControlConfig {
         pools: pools.to_vec(),
         dscp: dscp_of(world),
         shaping: world.shaping.map_or_else(Default::default, shaping),
+        nat: nat_pools(world),
         ..ControlConfig::default()
     }
 }
@@ -36,6 +38,28 @@ fn shaping(of: sluice_twin::Shaping) -> Shaping {
         session_packets: of.packets as u32,
         worker_packets: 1024,
     }
+}
+
+pub fn nat_pools(world: &TwinConfig) -> NatPools {
+    let pools = world.nats.iter().map(|nat| NatPool {
+        inside: instance_id(&nat.place.instance),
+        outside: InstanceId(255),
+        prefixes: nat
+            .addresses
+            .iter()
+            .filter_map(|a| Prefix::new(*a, 32))
+            .collect(),
+        first_port: nat.first_port,
+        block_ports: nat.block_ports,
+        blocks_per_ue: 2,
+        filtering: match nat.filters {
+            true => Filtering::AddressDependent,
+            false => Filtering::EndpointIndependent,
+        },
+        hairpins: nat.hairpins,
+        timeouts: NatTimeouts::default(),
+    });
+    NatPools::new(pools.collect()).expect("sound pools")
 }
 
 fn dscp_of(world: &TwinConfig) -> DscpByQfi {

@@ -17,6 +17,13 @@ pub struct PacketSpec {
     pub inner: IpSpec,
     pub inner6: Ipv6Spec,
     pub ports: (u16, u16),
+    /// Towards a session's public address and the port that its own one has there.
+    pub public_of: Option<Slot>,
+    pub icmp: Icmp,
+    /// Of TCP.
+    pub flags: u8,
+    /// The UDP checksum of the inner packet, right or wrong.
+    pub checksum: u16,
     pub payload_len: u16,
     pub gtpu: GtpuSpec,
     pub outer: IpSpec,
@@ -25,6 +32,17 @@ pub struct PacketSpec {
     pub udp: UdpSpec,
     pub eth: EthSpec,
     pub damage: Damage,
+}
+
+/// What an inner packet of ICMP is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Icmp {
+    /// Whatever the ports make of it.
+    Other,
+    Request,
+    Reply,
+    /// About a packet of this protocol that went the other way; cut short to so many octets.
+    Unreachable(u8, u8),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -245,6 +263,10 @@ impl PacketSpec {
             inner: IpSpec::default(),
             inner6: Ipv6Spec::default(),
             ports: (4000, 80),
+            public_of: None,
+            icmp: Icmp::Other,
+            flags: 5,
+            checksum: 0,
             payload_len: 20,
             gtpu: GtpuSpec::default(),
             outer: IpSpec::default(),
