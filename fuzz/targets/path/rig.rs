@@ -376,6 +376,19 @@ fn egress() -> Egress {
     }
 }
 
+fn by_port() -> Vec<PortInterfaces> {
+    vec![
+        PortInterfaces {
+            untagged: Some(InterfaceId(0)),
+            tagged: vec![(30, InterfaceId(2))],
+        },
+        PortInterfaces {
+            untagged: Some(InterfaceId(1)),
+            tagged: vec![],
+        },
+    ]
+}
+
 /// Interface 0 is N3 (MTU 1500), 1 is N6 (1500), 2 is N3 on VLAN 30 (600).
 fn tables(known: u8) -> Tables {
     let tunnels = vec![TunnelAddress {
@@ -405,16 +418,7 @@ fn tables(known: u8) -> Tables {
                 ..interface(0, 3, UPF, 600)
             },
         ],
-        by_port: vec![
-            PortInterfaces {
-                untagged: Some(InterfaceId(0)),
-                tagged: vec![(30, InterfaceId(2))],
-            },
-            PortInterfaces {
-                untagged: Some(InterfaceId(1)),
-                tagged: vec![],
-            },
-        ],
+        by_port: by_port(),
         egresses: vec![egress()],
         // So few that all bounds are met.
         shaping: Shaping {

@@ -10,7 +10,7 @@ use super::{bridge, plan};
 use crate::args::Driver;
 
 /// For packet buffers, in MiB: a demo must not need half a small machine.
-const MEMORY_MIB: u32 = 256;
+const MEMORY_MIB: u32 = 320;
 /// Both ports' rings four times over.
 const MBUFS: u32 = 65_535;
 /// The demo sends some 30,000 packets a second.

@@ -142,6 +142,23 @@ pub struct Seen {
     pub reports: Vec<Vec<u8>>,
 }
 
+/// The session machine's part of the world's configuration.
+fn up_config(layout: Layout, blocks: u32, world: &TwinConfig) -> Config {
+    let mut config = Config::new(layout, blocks, N4, [1, 2]);
+    config.sessions = 1024;
+    config.allocation = world.pools.iter().map(allocation).collect();
+    config.shaped_rates = match world.shaping {
+        None => ShapedRates::Nothing,
+        Some(shaping) if shaping.all => ShapedRates::All,
+        Some(_) => ShapedRates::SessionAmbr,
+    };
+    config.mbr_zero = match world.zero_rate_closes {
+        true => MbrZero::Closed,
+        false => MbrZero::Unlimited,
+    };
+    config
+}
+
 impl Real {
     pub fn new(workers: usize, model: Model, world: &TwinConfig) -> Self {
         let layout = layout().with_nat(nat_pools(world));
@@ -174,18 +191,7 @@ impl Real {
             seed.grow(net.io(&ports, pool.clone()), polled, QueueId(id.0.into()))
         });
         let workers: Vec<_> = workers.collect();
-        let mut config = Config::new(layout, blocks, N4, [1, 2]);
-        config.sessions = 1024;
-        config.allocation = world.pools.iter().map(allocation).collect();
-        config.shaped_rates = match world.shaping {
-            None => ShapedRates::Nothing,
-            Some(shaping) if shaping.all => ShapedRates::All,
-            Some(_) => ShapedRates::SessionAmbr,
-        };
-        config.mbr_zero = match world.zero_rate_closes {
-            true => MbrZero::Closed,
-            false => MbrZero::Unlimited,
-        };
+        let config = up_config(layout, blocks, world);
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime::from_unix_s(START_UNIX_S));
         n4.heartbeat_interval_ms = 0;
         let up = UpFunction::new(config, n4, foreign);
