@@ -4,6 +4,7 @@
 //! Choices of the house, written a second time: which address and block is next, which port of them a mapping
 //! takes, what a mapping remembers, and that a UE's packets from outside lengthen nothing but open connections.
 
+mod arrival;
 mod ends;
 mod rewrite;
 

@@ -1,15 +1,13 @@
 //! The twin's interface.
 
 use crate::admit::{Draft, Refused, check, no};
-use crate::config::{Link, Nat, TwinConfig};
+use crate::config::TwinConfig;
 use crate::ecn;
 use crate::forward::{self, Draw, Translation, forward};
 use crate::fragment::{Fragments, Gathered};
 use crate::hold::{self, HeldFrame, Paged};
-use crate::ip;
-use crate::ipv4;
 use crate::nat::Nats;
-use crate::outcome::{Drop, IcmpCause, Notice, Outcome};
+use crate::outcome::{Drop, Outcome};
 use crate::parse::{self, Arrival};
 use crate::pdr_detection::{self, Sessions};
 use crate::rules::{Session, SessionId};
@@ -37,12 +35,12 @@ pub struct Twin {
     pub(crate) paged: Vec<Paged>,
     /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
-    fragments: Fragments,
-    nats: Nats,
+    pub(crate) fragments: Fragments,
+    pub(crate) nats: Nats,
     /// Packets of UEs to UEs by public addresses, with the link that they come back by.
-    turned: Vec<(usize, Vec<u8>)>,
+    pub(crate) turned: Vec<(usize, Vec<u8>)>,
     /// The packet at hand was translated already.
-    is_inside: bool,
+    pub(crate) is_inside: bool,
     /// UE addresses that were given back.
     rested: Rested,
     shaped: Queue,
@@ -278,23 +276,7 @@ impl Twin {
                 return self.gathered(now_ns, port, gathered);
             }
             Ok(Arrival::EndMarker(came)) => {
-                if let Some(outcome) = self.behind(pdr_detection::door(&came), turn) {
-                    if let Outcome::Shaped(until_ns) = outcome {
-                        let door = pdr_detection::door(&came);
-                        let of = pdr_detection::session_of(&self.config, &self.sessions, &came);
-                        self.shaped
-                            .push(until_ns, (door, of.unwrap_or(0)), (port, frame));
-                    }
-                    return vec![outcome];
-                }
-                let Some((stream, marker)) =
-                    pdr_detection::end_marker(&self.config, &self.sessions, &came)
-                else {
-                    return vec![Outcome::Control];
-                };
-                let sent = forward::end_marker(&self.config, stream, &marker);
-                let lost = |why| Outcome::Dropped(why, None);
-                return vec![sent.map_or_else(lost, Outcome::Sent)];
+                return vec![self.end_marker(port, frame, &came, turn)];
             }
             Ok(Arrival::Tunnel(came)) => {
                 if let Some(told) = ecn::told_inside(frame, &came) {
@@ -304,7 +286,7 @@ impl Twin {
             }
             Ok(Arrival::Plain(came)) => {
                 let packet = match self.outside(&came, turn) {
-                    Some(nat) => return self.to_public(now_ns, port, frame, (nat, came)),
+                    Some(nat) => return self.came_to_public(now_ns, port, frame, (nat, came)),
                     None => came,
                 };
                 pdr_detection::plain(&self.config, &self.sessions, packet)
@@ -344,6 +326,31 @@ impl Twin {
         outcomes
     }
 
+    /// An End Marker goes where the session's packets go, behind those that wait.
+    fn end_marker(
+        &mut self,
+        port: u16,
+        frame: &[u8],
+        came: &parse::Tunnelled<'_>,
+        turn: Turn,
+    ) -> Outcome {
+        let door = pdr_detection::door(came);
+        if let Some(outcome) = self.behind(door, turn) {
+            if let Outcome::Shaped(until_ns) = outcome {
+                let of = pdr_detection::session_of(&self.config, &self.sessions, came);
+                self.shaped
+                    .push(until_ns, (door, of.unwrap_or(0)), (port, frame));
+            }
+            return outcome;
+        }
+        let marker = pdr_detection::end_marker(&self.config, &self.sessions, came);
+        let Some((stream, marker)) = marker else {
+            return Outcome::Control;
+        };
+        let sent = forward::end_marker(&self.config, stream, &marker);
+        sent.map_or_else(|why| Outcome::Dropped(why, None), Outcome::Sent)
+    }
+
     /// What becomes of an End Marker that finds packets before it.
     fn behind(&self, door: Door, turn: Turn) -> Option<Outcome> {
         let last = self
@@ -357,88 +364,7 @@ impl Twin {
         })
     }
 
-    /// The translation of the data network that an IPv4 packet came from, unless it was translated before.
-    fn outside(&self, came: &parse::Plain<'_>, turn: Turn) -> Option<(usize, Nat)> {
-        let place = self.config.links[came.link].plain.as_ref();
-        let is_new = turn == Turn::First && matches!(came.packet, ip::Packet::V4(_));
-        let nat = self.config.nat(place).filter(|_| is_new && !self.is_inside);
-        nat.map(|(at, nat)| (at, nat.clone()))
-    }
-
-    /// A packet from a translated data network: only those to public addresses are for UEs.
-    fn to_public(
-        &mut self,
-        now_ns: u64,
-        port: u16,
-        frame: &[u8],
-        ((nat, of), came): ((usize, Nat), parse::Plain<'_>),
-    ) -> Vec<Outcome> {
-        let ip::Packet::V4(packet) = &came.packet else {
-            return Vec::new();
-        };
-        if !of.addresses.contains(&packet.header.destination_addr()) {
-            return vec![Outcome::Dropped(Drop::UnknownUe, None)];
-        }
-        if packet.header.is_fragmenting_payload() {
-            let gathered = self.fragments.add(frame, packet, now_ns);
-            return self.gathered(now_ns, port, gathered);
-        }
-        self.public(now_ns, (nat, of), came.link, packet.bytes)
-    }
-
-    fn public(
-        &mut self,
-        now_ns: u64,
-        (nat, of): (usize, Nat),
-        link: usize,
-        bytes: &[u8],
-    ) -> Vec<Outcome> {
-        let inside = match self.nats.comes(now_ns, nat, of.filters, bytes) {
-            Ok(inside) => inside,
-            Err(why) => return vec![Outcome::Dropped(why, None)],
-        };
-        if bytes[8] <= 1 {
-            let notice = Notice::Icmp(IcmpCause::TtlExceeded, bytes.to_vec());
-            return vec![Outcome::Dropped(Drop::TtlExceeded, Some(notice))];
-        }
-        // As if it had come so: what waits is read again in this form.
-        let (port, frame) = frame_of(&self.config.links[link], &inside);
-        self.is_inside = true;
-        let mut outcomes = self.execute(now_ns, port, &frame, Turn::First);
-        self.is_inside = false;
-        for outcome in &mut outcomes {
-            // Its sender knows the public address.
-            if let Outcome::Dropped(_, Some(Notice::Icmp(_, about))) = outcome {
-                *about = ipv4::with_one_hop_less(bytes);
-            }
-        }
-        outcomes
-    }
-
-    /// Packets of UEs to UEs that came since the last call, as they come in again.
-    pub fn turn_round(&mut self, now_ns: u64) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
-        for (link, packet) in std::mem::take(&mut self.turned) {
-            let place = self.config.links[link].plain.as_ref();
-            if let Some((at, nat)) = self.config.nat(place) {
-                let nat = (at, nat.clone());
-                outcomes.extend(self.public(now_ns, nat, link, &packet));
-            }
-        }
-        outcomes
-    }
-
-    /// The public address and port that a UE's own port has.
-    pub fn public_port(
-        &self,
-        id: SessionId,
-        protocol: u8,
-        own: u16,
-    ) -> Option<(std::net::Ipv4Addr, u16)> {
-        self.nats.public(id, protocol, own)
-    }
-
-    fn gathered(&mut self, now_ns: u64, port: u16, gathered: Gathered) -> Vec<Outcome> {
+    pub(crate) fn gathered(&mut self, now_ns: u64, port: u16, gathered: Gathered) -> Vec<Outcome> {
         match gathered {
             Gathered::Waits => vec![Outcome::Held],
             Gathered::Broken(frames) => {
@@ -563,18 +489,6 @@ impl Twin {
         };
         self.sessions.values().any(by_tunnel)
     }
-}
-
-/// A packet in the frame in which a link gets it, and the link's port.
-fn frame_of(link: &Link, packet: &[u8]) -> (u16, Vec<u8>) {
-    let mut frame = [link.mac, [2, 0, 9, 9, 9, 1]].concat();
-    if let Some(vlan) = link.vlan {
-        frame.extend([0x81, 0x00]);
-        frame.extend(vlan.to_be_bytes());
-    }
-    frame.extend([0x08, 0x00]);
-    frame.extend(packet);
-    (link.port, frame)
 }
 
 /// What was asked for, and the last words of URRs that go or lose their last PDR (7.5.5.1).

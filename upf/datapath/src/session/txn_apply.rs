@@ -129,6 +129,22 @@ impl<I: PortIo> Path<'_, I> {
                 }
                 None
             }
+            Op::NatUnit { .. } | Op::NatUser { .. } => {
+                self.apply_nat(op);
+                None
+            }
+            Op::Bucket { at, image, .. } => {
+                if let Some(bucket) = self.bucket(*at) {
+                    *bucket = *image;
+                }
+                None
+            }
+        }
+    }
+
+    /// Which public ports are a UE's.
+    fn apply_nat(&mut self, op: &Op) {
+        match op {
             Op::NatUnit {
                 user,
                 chunk,
@@ -138,7 +154,6 @@ impl<I: PortIo> Path<'_, I> {
                 if let Some(chunk) = self.nat.owned.ext_mut(*chunk) {
                     chunk.begin(*user, *unit, *next);
                 }
-                None
             }
             Op::NatUser {
                 at,
@@ -149,14 +164,8 @@ impl<I: PortIo> Path<'_, I> {
                 if let Some(user) = self.nat.owned.entry_mut(at.0) {
                     *user = NatUser::new(*address, *instance, *first);
                 }
-                None
             }
-            Op::Bucket { at, image, .. } => {
-                if let Some(bucket) = self.bucket(*at) {
-                    *bucket = *image;
-                }
-                None
-            }
+            _ => {}
         }
     }
 
