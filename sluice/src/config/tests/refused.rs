@@ -146,7 +146,7 @@ fn slips_in_keys_are_guessed() {
     refuses(
         "pools:",
         "telemetry: 9100\npools:",
-        "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, \
+        "upf.yaml:9: telemetry: unknown key; expected one of n4, dpdk, ports, interfaces, pools, nat, \
          router_advertisement, dscp, echo, shaping, workers, limits, metrics, control_socket, log",
     );
 }
