@@ -98,6 +98,7 @@ impl Twin {
                 given_in,
                 ..Session::default()
             },
+            is_new: true,
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),
@@ -132,6 +133,7 @@ impl Twin {
             config: &self.config,
             before,
             rules: before.clone(),
+            is_new: false,
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),

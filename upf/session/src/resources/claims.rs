@@ -4,7 +4,7 @@ use super::Exhausted;
 use super::address_pools::TakenAddress;
 use crate::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
-use sluice_datapath::lookup::exact_match::ExactKey;
+use sluice_datapath::lookup::exact_match::{ExactKey, RoutePrefix};
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::tables::PeerId;
 
@@ -22,6 +22,7 @@ pub(super) enum Claim {
     Meter(u32),
     Run(FilterRun),
     Address(TakenAddress),
+    Route(u8, RoutePrefix),
 }
 
 /// Claims of one message: for each PDR an endpoint with foreign keys and blocks, addresses of pools, and a run of

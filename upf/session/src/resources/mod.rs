@@ -8,6 +8,7 @@ mod endpoint;
 mod identifiers;
 mod release;
 mod resting_numbers;
+mod routes;
 
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
@@ -19,6 +20,7 @@ use crate::rules::UeAddresses;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
+use routes::Routes;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
@@ -29,6 +31,7 @@ use sluice_datapath::tables::PeerId;
 pub use address_pools::{AddressPools, NoAddress};
 pub use claims::Claims;
 pub use endpoint::spare;
+pub use routes::filter_of;
 
 /// The allocators.
 pub struct Resources {
@@ -42,6 +45,7 @@ pub struct Resources {
     pub filters: FlowFilterRuns,
     /// UE addresses that we give.
     pub addresses: AddressPools,
+    routes: Routes,
     slots: SlotAllocator,
     entries: SlotAllocator,
     blocks: SlotAllocator,
@@ -100,6 +104,8 @@ pub struct InUse {
     pub flow_filters: usize,
     /// UE addresses and prefixes of pools for allocation, whoever chose them.
     pub allocated: usize,
+    /// Prefixes behind UEs.
+    pub routes: usize,
 }
 
 /// A share in percent; something full is full, however little it would take.
@@ -134,6 +140,7 @@ impl Resources {
             sent: Slab::new(meters),
             filters,
             addresses: AddressPools::new(pools),
+            routes: Routes::new(),
             known: foreign.reader(),
             foreign,
             random,
@@ -159,6 +166,7 @@ impl Resources {
             peers: self.peers_held,
             flow_filters: self.filters.used(),
             allocated: self.addresses.used(),
+            routes: self.routes.len(),
         }
     }
 

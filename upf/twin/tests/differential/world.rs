@@ -29,6 +29,8 @@ pub struct Features {
     pub given: bool,
     /// URRs with thresholds, quotas, periods, and reports of the first packet.
     pub usage: bool,
+    /// Framed routes and delegated prefixes.
+    pub behind: bool,
 }
 
 impl Features {
@@ -38,6 +40,7 @@ impl Features {
         filters: true,
         given: true,
         usage: true,
+        behind: true,
     };
 }
 
@@ -47,6 +50,7 @@ pub const SERVED: Features = Features {
     filters: true,
     given: true,
     usage: true,
+    behind: true,
 };
 
 pub const N3: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -166,6 +170,9 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         hold_packets: 3,
         hold_ns: HOLD_NS,
         shaping: shapes.then_some(SHAPING),
+        ue_prefixes: POOLS
+            .map(|(name, base, len)| (place(Side::Core, name), (base, len)))
+            .to_vec(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Presence flags of a record's parts.
 
-use crate::rules::{Given, Rules};
+use crate::rules::{Given, Rules, UeRoutes};
 use crate::store::user::User;
 
 /// The parts, one bit each.
@@ -18,11 +18,12 @@ impl Kinds {
     pub const UE_IPV4: Self = Self(1 << 3);
     /// The UE's IPv6 prefix is known.
     pub const UE_PREFIX: Self = Self(1 << 4);
-    /// The usage record has cells for rules alone.
-    pub const CELLS: Self = Self(1 << 6);
-
     /// We gave one of them.
     pub const GIVEN: Self = Self(1 << 5);
+    /// The usage record has cells for rules alone.
+    pub const CELLS: Self = Self(1 << 6);
+    /// Prefixes lie behind the UE.
+    pub const ROUTES: Self = Self(1 << 7);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -32,6 +33,7 @@ impl Kinds {
             .with_if(Self::WIDE, is_wide(rules))
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
+            .with_if(Self::ROUTES, rules.routes != UeRoutes::default())
             .with_if(Self::GIVEN, rules.ue.given != Given::default())
             .with_if(Self::CELLS, !rules.spare_cells.is_empty())
     }
