@@ -10,6 +10,7 @@ pub mod arp;
 pub mod checksum;
 pub mod eth;
 pub mod flow_description;
+pub mod framed_route;
 pub mod gtpu;
 pub mod icmp;
 mod icmp_common;

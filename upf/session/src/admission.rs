@@ -1,7 +1,7 @@
 //! Admission context of one message: the draft of a session's rules, and what was taken for it.
 
 use crate::config::Unserved;
-use crate::limits::{FARS, PDRS, URRS};
+use crate::limits::{FARS, PDRS, ROUTES, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
 use crate::pending::{Created, CreatedPdr, SessionRemarks};
@@ -9,6 +9,7 @@ use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};
 use arrayvec::ArrayVec;
+use sluice_datapath::lookup::exact_match::RoutePrefix;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::txn::EndMarker;
 use sluice_datapath::tables::PeerId;
@@ -39,6 +40,8 @@ pub struct Admission<'a, N> {
     pub wall: NtpTime,
     /// F-TEIDs given for the CHOOSE IDs of this message.
     pub chosen: ArrayVec<Chosen, PDRS_PER_MESSAGE>,
+    /// Prefixes behind the UE of a new session, as they were told so far.
+    pub routes: ArrayVec<RoutePrefix, ROUTES>,
     /// What the response tells in Created PDR.
     pub created: &'a mut Created,
     /// Peers that FARs no longer need; the path may still use them until it has changed.
@@ -62,6 +65,8 @@ pub struct Policy {
     pub unserved: Unserved,
     /// RESTI: the message brings back F-TEIDs of ours.
     pub restores: bool,
+    /// It establishes the session.
+    pub is_new: bool,
 }
 
 /// An F-TEID that was given for a CHOOSE ID.

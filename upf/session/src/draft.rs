@@ -131,10 +131,12 @@ fn fill<N: Network>(
             accept_cp_fteid: sessions.config.accept_cp_fteid,
             unserved: sessions.config.unserved,
             restores: base.restores,
+            is_new: base.session.is_none(),
         },
         now_s: at.seconds(),
         wall: at.wall,
         chosen: ArrayVec::new(),
+        routes: ArrayVec::new(),
         created: &mut record.created,
         dropped_peers: &mut record.peers,
         dropped_runs: &mut record.filter_runs,
@@ -286,7 +288,7 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
         false => change.new.ue,
     };
     for entry in released::gone_entries(&change.old, &change.new) {
-        resources.release(entry, &ue, now_s);
+        resources.release(entry, (&ue, change.old.routes.run), now_s);
     }
     if change.new.ue.families().is_none() {
         resources.release_given(&change.old.ue, now_s);

@@ -62,6 +62,12 @@ impl UpFunction {
         Self { node, known }
     }
 
+    /// The path's table of identifiers that others chose.
+    #[cfg(test)]
+    pub fn known(&self) -> &ExactReader {
+        &self.known
+    }
+
     /// Deals with a datagram that arrived on N4.
     pub fn handle<N: Network, E: Effects>(
         &mut self,

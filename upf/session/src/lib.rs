@@ -20,8 +20,11 @@
 //!   match nothing. Actions, directions, negations and options beyond `permit out` are refused (`sdf`).
 //! - An SDF Filter ID alone means the filter that a PDR of the session has under it, one created before
 //!   or earlier in the message; each PDR keeps it for itself from then on (BID, 8.2.5).
-//! - UE addresses once told hold for as long as the session lives, also when no PDR repeats them. An IPv6
-//!   prefix has 64 bits; other lengths are refused, and no feature bit says otherwise (IP6PL, 5.21.1).
+//! - UE addresses once told hold for as long as the session lives, also when no PDR repeats them. Of a
+//!   shorter IPv6 prefix than 64 bits all is the UE's; longer ones are refused (IP6PL, 5.21.1).
+//! - Framed routes and delegated prefixes are told when a session is established. They hold for all its PDRs
+//!   in both directions and as long as it lives, whether or not PDIs repeat them. The gateway and metrics of a
+//!   Framed-Route say nothing here. No prefix meets one of another session in its network instance, or a pool.
 //! - UE addresses of our choice (CHV4, CHV6) are chosen when the session is established, from the pools of the
 //!   network instance that a PDI of the data network's side names; one session has one of each family. A later
 //!   CHOOSE means that one.

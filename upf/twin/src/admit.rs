@@ -2,6 +2,7 @@
 
 mod check;
 mod far;
+mod framed;
 mod pdr;
 mod qer;
 mod sdf;
@@ -71,6 +72,8 @@ pub struct Draft<'a, 'c> {
     /// As they were before.
     pub before: &'a Session,
     pub rules: Session,
+    /// It is established.
+    pub is_new: bool,
     pub choices: &'a mut Choices<'c>,
     pub now: NtpTime,
     pub end_markers: Vec<EndMarker>,

@@ -200,6 +200,8 @@ pub struct TwinConfig {
     pub hold_ns: u64,
     /// How rates are shaped; otherwise all are policed.
     pub shaping: Option<Shaping>,
+    /// IPv4 addresses that are UEs' in any case, by data network.
+    pub ue_prefixes: Vec<(InterfaceName, Prefix)>,
     /// Data networks whose addresses are translated.
     pub nats: Vec<Nat>,
 }

@@ -110,8 +110,8 @@ fn belongs(
         IpAddr::V4(_) => false,
     };
     let (source, destination) = (packet.source(), packet.destination());
-    let is_own = ue.have(source) || on_link(source, ipv6::is_link_source);
-    let is_for = ue.have(destination) || on_link(destination, ipv6::is_link_destination);
+    let is_own = rules.hold(source) || on_link(source, ipv6::is_link_source);
+    let is_for = rules.hold(destination) || on_link(destination, ipv6::is_link_destination);
     let belongs = (from_ran && is_own) || (to_ue && is_for) || ue.is_empty();
     match (belongs, from_ran) {
         (true, _) => Ok(()),
@@ -162,7 +162,12 @@ pub fn plain<'a>(
     let is_for = |(_, rules): &(&SessionId, &Session)| {
         rules.told.have(destination) && rules.pdrs.values().any(enters)
     };
-    let found = sessions.iter().find(is_for).map(|(id, rules)| (*id, rules));
+    let is_behind = |(_, rules): &(&SessionId, &Session)| {
+        rules.hold(destination) && rules.pdrs.values().any(enters)
+    };
+    let found = sessions.iter().find(is_for);
+    let found = found.or_else(|| sessions.iter().find(is_behind));
+    let found = found.map(|(id, rules)| (*id, rules));
     let Some((session, rules)) = found else {
         return Err((Drop::UnknownUe, None));
     };

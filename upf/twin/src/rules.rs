@@ -1,7 +1,7 @@
 //! Rules as received: nothing is compiled, merged or looked up in advance.
 
 use crate::bucket::Bucket;
-use crate::config::{InterfaceName, Side};
+use crate::config::{InterfaceName, Side, contains};
 use crate::ip::Packet;
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
@@ -12,6 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whatever the user calls a session by; its UP SEID, say.
 pub type SessionId = u64;
+
+/// An address and a length.
+pub type Route = (IpAddr, u8);
 
 /// The rules of a session, by their identifiers.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +30,8 @@ pub struct Session {
     /// Those that the UP function gave, in the data network of their pools.
     pub given: UeAddresses,
     pub given_in: Option<InterfaceName>,
+    /// Framed routes and a delegated prefix, as the establishment told them.
+    pub behind: Vec<Route>,
 }
 
 impl Session {
@@ -43,6 +48,11 @@ impl Session {
         }
     }
 
+    /// True if an address is the UE's or lies behind it.
+    pub fn hold(&self, address: IpAddr) -> bool {
+        self.told.have(address) || self.behind.iter().any(|route| contains(*route, address))
+    }
+
     /// A filter is kept as long as a PDR has its ID.
     pub fn give_up_unused_filters(&mut self) {
         let pdrs = &self.pdrs;
@@ -54,7 +64,10 @@ impl Session {
 
     /// True if a PDI's UE address and SDF filters let the packet through.
     pub fn lets_through(&self, pdr: &Pdr, packet: &Packet<'_>) -> bool {
-        let names_version = pdr.ue.is_empty() || pdr.ue.know_version_of(packet.source());
+        let is_like = |route: &Route| route.0.is_ipv4() == packet.source().is_ipv4();
+        let names_version = pdr.ue.is_empty()
+            || pdr.ue.know_version_of(packet.source())
+            || pdr.routes.iter().any(is_like);
         let is_uplink = pdr.source == Side::Access;
         let is_met = |f: &Filter| match f {
             Filter::Own(filter) => filter.is_met_by(packet, is_uplink),
@@ -66,7 +79,12 @@ impl Session {
     /// True if the PDR may match a packet: its filters must be for an IP version that it names and the UE has.
     pub fn is_live(&self, pdr: &Pdr) -> bool {
         let versions: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
-        let has = |ue: &UeAddresses, like| ue.is_empty() || ue.know_version_of(like);
+        let has = |ue: &UeAddresses, routes: &[Route], like: IpAddr| {
+            let mut routes = routes.iter();
+            ue.is_empty()
+                || ue.know_version_of(like)
+                || routes.any(|route| route.0.is_ipv4() == like.is_ipv4())
+        };
         let is_for = |f: &Filter, like: IpAddr| match f {
             Filter::Own(filter) => filter.is_for_version(like.is_ipv6()),
             Filter::Kept(id) => {
@@ -74,7 +92,11 @@ impl Session {
             }
         };
         let filters = |like| pdr.filters.is_empty() || pdr.filters.iter().any(|f| is_for(f, like));
-        let may = |like: &IpAddr| has(&pdr.ue, *like) && has(&self.told, *like) && filters(*like);
+        let may = |like: &IpAddr| {
+            has(&pdr.ue, &pdr.routes, *like)
+                && has(&self.told, &self.behind, *like)
+                && filters(*like)
+        };
         versions.iter().any(may)
     }
 
@@ -124,6 +146,8 @@ pub struct Pdr {
     /// The CHOOSE ID that the F-TEID was given for.
     pub choose_id: Option<u8>,
     pub ue: UeAddresses,
+    /// Framed routes, and a prefix of which the UE's is a part.
+    pub routes: Vec<Route>,
     pub qfis: Vec<u8>,
     /// A packet must meet one of them, if there are any.
     pub filters: Vec<Filter>,

@@ -105,6 +105,7 @@ impl Twin {
                 given_in,
                 ..Session::default()
             },
+            is_new: true,
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),
@@ -140,6 +141,7 @@ impl Twin {
             config: &self.config,
             before,
             rules: before.clone(),
+            is_new: false,
             choices: &mut choices,
             now: wall,
             end_markers: Vec::new(),

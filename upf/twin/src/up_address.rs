@@ -55,7 +55,7 @@ pub fn had(config: &TwinConfig, sessions: &BTreeMap<SessionId, Session>) -> BTre
 }
 
 /// True if packets of a data network find the session by its UE's addresses.
-fn is_looked_up(config: &TwinConfig, session: &Session, place: &InterfaceName) -> bool {
+pub fn is_looked_up(config: &TwinConfig, session: &Session, place: &InterfaceName) -> bool {
     let mut plain = session.pdrs.values().filter(|p| p.f_teid.is_none());
     plain.any(|p| config.data_network(p.source, p.instance.as_deref()) == Some(place))
 }

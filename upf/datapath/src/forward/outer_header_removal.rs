@@ -4,6 +4,7 @@ use crate::drop::DropReason;
 use crate::forward::marking;
 use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
+use crate::session::flow_filter::FlowFilters;
 use crate::session::rule::Flags;
 use core::net::{IpAddr, Ipv6Addr};
 use sluice_port::Packet;
@@ -51,6 +52,7 @@ pub fn remove<P: Packet>(
     packet: &mut P,
     meta: &Meta,
     entry: &SessionEntry,
+    filters: &FlowFilters,
 ) -> Result<Inner, DropReason> {
     let outer_ecn = match meta.arrival {
         Arrival::Tunnel => marking::outer_ecn(packet.data()),
@@ -60,7 +62,7 @@ pub fn remove<P: Packet>(
         .pull_front(usize::from(meta.inner_at))
         .map_err(|_| DropReason::InnerHeader)?;
     let inner = match meta.arrival {
-        Arrival::Tunnel | Arrival::EndMarker => tunnelled(packet.data(), meta, entry)?,
+        Arrival::Tunnel | Arrival::EndMarker => tunnelled(packet.data(), meta, entry, filters)?,
         Arrival::Plain | Arrival::Public => inner_of(&plain(packet.data())?),
         Arrival::PlainIpv6 => inner_of_ipv6(&Ipv6::parse(packet.data()).map_err(broken_ipv6)?),
     };
@@ -72,12 +74,17 @@ pub fn remove<P: Packet>(
 }
 
 #[inline(always)]
-fn tunnelled(data: &[u8], meta: &Meta, entry: &SessionEntry) -> Result<Inner, DropReason> {
+fn tunnelled(
+    data: &[u8],
+    meta: &Meta,
+    entry: &SessionEntry,
+    filters: &FlowFilters,
+) -> Result<Inner, DropReason> {
     let carried = data
         .get(..usize::from(meta.inner_len))
         .ok_or(DropReason::InnerLength)?;
     if is_ipv6(carried) {
-        return tunnelled_ipv6(carried, entry);
+        return tunnelled_ipv6(carried, entry, filters);
     }
     let ip = Ipv4::parse(carried).map_err(broken)?;
     let flags = entry.head.flags;
@@ -86,13 +93,18 @@ fn tunnelled(data: &[u8], meta: &Meta, entry: &SessionEntry) -> Result<Inner, Dr
     // A session of a prefix alone has no IPv4 packets; 0 is nobody's address.
     let is_anybodys = entry.ue_ip == 0 && entry.ue_prefix == 0;
     if !is_anybodys && (entry.ue_ip == 0 || !sends && !gets()) {
-        return Err(not_of_ue(flags));
+        let ends = [ip.source_u32(), ip.destination_u32()].map(u128::from);
+        behind_ue(entry, false, ends, filters)?;
     }
     Ok(inner_of(&ip))
 }
 
 #[inline(never)]
-fn tunnelled_ipv6(carried: &[u8], entry: &SessionEntry) -> Result<Inner, DropReason> {
+fn tunnelled_ipv6(
+    carried: &[u8],
+    entry: &SessionEntry,
+    filters: &FlowFilters,
+) -> Result<Inner, DropReason> {
     let ip = Ipv6::parse(carried).map_err(broken_ipv6)?;
     let flags = entry.head.flags;
     let prefix = entry.ue_prefix;
@@ -102,9 +114,30 @@ fn tunnelled_ipv6(carried: &[u8], entry: &SessionEntry) -> Result<Inner, DropRea
     let belongs = flags.has(Flags::FROM_UE) && is_own || flags.has(Flags::TO_UE) && is_for;
     let is_anybodys = entry.ue_ip == 0 && prefix == 0;
     if !is_anybodys && (prefix == 0 || !belongs) {
-        return Err(not_of_ue(flags));
+        let ends = [ip.source().to_bits(), ip.destination().to_bits()];
+        behind_ue(entry, true, ends, filters)?;
     }
     Ok(inner_of_ipv6(&ip))
+}
+
+/// A packet that is not of the UE's own addresses: the end that should be the UE's may be behind it.
+#[cold]
+fn behind_ue(
+    entry: &SessionEntry,
+    is_ipv6: bool,
+    [source, destination]: [u128; 2],
+    filters: &FlowFilters,
+) -> Result<(), DropReason> {
+    let flags = entry.head.flags;
+    let is_there = |run, address| filters.any_local(run, is_ipv6, address);
+    let belongs = entry.routes().is_some_and(|run| {
+        flags.has(Flags::FROM_UE) && is_there(run, source)
+            || flags.has(Flags::TO_UE) && is_there(run, destination)
+    });
+    match belongs {
+        true => Ok(()),
+        false => Err(not_of_ue(flags)),
+    }
 }
 
 /// True for the source of a packet that stays on its link (RFC 4291, 2.5.2, 2.5.6).

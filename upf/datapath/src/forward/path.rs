@@ -195,8 +195,8 @@ impl<'a, I: PortIo> Path<'a, I> {
         let tables = self.tables;
         let entry = self.state.entry(meta.entry.0);
         let entry = entry.ok_or(rules::missing(meta.arrival))?;
-        rules::check(entry, meta)?;
-        let inner = outer_header_removal::remove(packet, meta, entry)?;
+        rules::check(entry, meta, &tables.filters)?;
+        let inner = outer_header_removal::remove(packet, meta, entry, &tables.filters)?;
         let standing = self.standing(meta);
         let draw = (turn == Turn::First).then_some(Draw {
             now_ns: self.now_ns,

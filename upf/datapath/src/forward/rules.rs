@@ -9,6 +9,7 @@ use crate::ids::{BlockId, EntryId};
 use crate::meta::{Arrival, Meta};
 use crate::session::SessionState;
 use crate::session::entry::SessionEntry;
+use crate::session::flow_filter::FlowFilters;
 use crate::session::rule::{Body, Flags, Head};
 
 /// The entries and blocks that a worker may write.
@@ -121,17 +122,28 @@ pub(crate) fn counters(state: &mut State, at: At) -> Result<&mut Body, DropReaso
 /// instance. So nobody reaches a tunnel by another interface than its own, where other peers are
 /// allowed. An End Marker is no packet: it never passes, and is seen to apart.
 #[inline(always)]
-pub fn check(entry: &SessionEntry, meta: &Meta) -> Result<(), DropReason> {
+pub fn check(entry: &SessionEntry, meta: &Meta, filters: &FlowFilters) -> Result<(), DropReason> {
     let tunnel = meta.arrival == Arrival::Tunnel;
     let same = match meta.arrival {
         Arrival::PlainIpv6 => entry.ue_prefix == meta.prefix() && entry.ue_prefix != 0,
         _ => entry.key == meta.key,
     };
+    let same = same || is_behind_ue(entry, meta, filters);
     let same = same && entry.local() == meta.local;
     if !same || entry.head.flags.has(Flags::TUNNEL) != tunnel {
         return Err(missing(meta.arrival));
     }
     Ok(())
+}
+
+/// True if a plain packet goes to an address behind the UE: a framed route, or the rest of a delegated prefix.
+#[inline(always)]
+fn is_behind_ue(entry: &SessionEntry, meta: &Meta, filters: &FlowFilters) -> bool {
+    entry.routes().is_some_and(|run| match meta.arrival {
+        Arrival::Plain => filters.any_local(run, false, meta.key.into()),
+        Arrival::PlainIpv6 => filters.any_local(run, true, u128::from(meta.prefix()) << 64),
+        Arrival::Tunnel | Arrival::EndMarker | Arrival::Public => false,
+    })
 }
 
 /// The reason for a packet whose identifier belongs to no session.

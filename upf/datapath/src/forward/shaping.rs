@@ -153,9 +153,9 @@ impl<I: PortIo> Path<'_, I> {
     /// Whether the rule that a packet meets holds, and where it stands; then its outer header is taken off.
     fn holds(&self, packet: &mut I::Packet, meta: &Meta) -> Option<Option<At>> {
         let entry = self.state.entry(meta.entry.0)?;
-        rules::check(entry, meta).ok()?;
+        rules::check(entry, meta, &self.tables.filters).ok()?;
         let len = packet.len();
-        let inner = outer_header_removal::remove(packet, meta, entry);
+        let inner = outer_header_removal::remove(packet, meta, entry, &self.tables.filters);
         let detect = Detect::of(meta, entry, packet.data(), &self.tables.filters);
         let held = match inner {
             Ok(inner) if !inner.is_on_link => rules::holds(self.state, meta, &detect),

@@ -55,8 +55,48 @@ impl ExactKey {
         )
     }
 
+    /// A prefix behind a UE in a network instance: by a fingerprint of 62 bits. The entry's filters have all of it.
+    #[inline]
+    fn route(instance: u8, prefix: RoutePrefix) -> Self {
+        let (bits, kind) = match prefix {
+            RoutePrefix::Ipv4(address, len) => (u64::from(address) << 32, len),
+            RoutePrefix::Ipv6(upper, len) => (upper, 64 + len),
+        };
+        let mix = |seed: u64| {
+            let mixed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        };
+        let name = u64::from(instance) << 8 | u64::from(kind);
+        let mixed = mix(bits.wrapping_add((name + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        Self(0b10 << 62 | mixed >> 2)
+    }
+
     fn is_in_up_range(self) -> bool {
         self.0 >> 48 == 1 && self.0 as u32 & crate::lookup::layout::UP_TEID_BIT != 0
+    }
+}
+
+/// A prefix behind a UE; nothing is set behind its length.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RoutePrefix {
+    /// The address in host order, and a length of 1 to 32.
+    Ipv4(u32, u8),
+    /// The upper half of the address, and a length of 1 to 64.
+    Ipv6(u64, u8),
+}
+
+impl RoutePrefix {
+    /// So many leading bits of an IPv4 address.
+    pub fn ipv4(address: u32, len: u8) -> Option<Self> {
+        let mask = u32::MAX.checked_shl(32_u32.checked_sub(len.into())?)?;
+        Some(Self::Ipv4(address & mask, len))
+    }
+
+    /// So many leading bits of an IPv6 address, by its upper half.
+    pub fn ipv6(upper: u64, len: u8) -> Option<Self> {
+        let mask = u64::MAX.checked_shl(64_u32.checked_sub(len.into())?)?;
+        Some(Self::Ipv6(upper & mask, len))
     }
 }
 
@@ -74,10 +114,16 @@ struct Table {
     entries: Arena<Entry>,
     live: AtomicUsize,
     shadows: AtomicUsize,
+    /// Lengths of prefixes behind UEs that there are, bit l - 1 for a length l; of IPv4 and of IPv6.
+    route_lens: [AtomicU64; 2],
 }
 
 /// The writer's end.
-pub struct ExactWriter(Arc<Table>);
+pub struct ExactWriter(Arc<Table>, RouteCounts);
+
+/// How many prefixes behind UEs there are of each length.
+#[derive(Debug)]
+struct RouteCounts([[u32; 64]; 2]);
 
 /// A reader's end.
 #[derive(Clone)]
@@ -94,8 +140,10 @@ pub fn table(capacity: usize) -> Result<(ExactWriter, ExactReader), ArenaError> 
         entries: Arena::new("sluice-foreign", places)?,
         live: AtomicUsize::new(0),
         shadows: AtomicUsize::new(0),
+        route_lens: Default::default(),
     });
-    Ok((ExactWriter(table.clone()), ExactReader(table)))
+    let counts = RouteCounts([[0; 64]; 2]);
+    Ok((ExactWriter(table.clone(), counts), ExactReader(table)))
 }
 
 impl Table {
@@ -167,6 +215,81 @@ impl ExactReader {
     pub fn get(&self, key: ExactKey) -> Option<EntryId> {
         let entry = self.0.find(key.0)?;
         Some(EntryId(entry.entry.load(Ordering::Acquire) as u32))
+    }
+}
+
+impl ExactReader {
+    /// The entry of the longest prefix behind a UE that an IPv4 address lies in.
+    pub fn route_ipv4(&self, instance: u8, address: u32) -> Option<EntryId> {
+        let prefix = |len| RoutePrefix::ipv4(address, len);
+        self.longest(0, instance, prefix)
+    }
+
+    /// The same of an IPv6 address, by its upper half.
+    pub fn route_ipv6(&self, instance: u8, upper: u64) -> Option<EntryId> {
+        let prefix = |len| RoutePrefix::ipv6(upper, len);
+        self.longest(1, instance, prefix)
+    }
+
+    fn longest(
+        &self,
+        family: usize,
+        instance: u8,
+        prefix: impl Fn(u8) -> Option<RoutePrefix>,
+    ) -> Option<EntryId> {
+        let mut lens = self.0.route_lens[family].load(Ordering::Acquire);
+        while lens != 0 {
+            let top = 63 - lens.leading_zeros();
+            let found = self.get(ExactKey::route(instance, prefix(top as u8 + 1)?));
+            if found.is_some() {
+                return found;
+            }
+            lens &= !(1 << top);
+        }
+        None
+    }
+
+    /// True if packets to a prefix behind a UE find an entry, or would find that of one with its fingerprint.
+    pub fn knows_route(&self, instance: u8, prefix: RoutePrefix) -> bool {
+        self.get(ExactKey::route(instance, prefix)).is_some()
+    }
+}
+
+impl ExactWriter {
+    /// Packets to a prefix behind a UE find an entry from now on.
+    pub fn insert_route(
+        &mut self,
+        instance: u8,
+        prefix: RoutePrefix,
+        to: EntryId,
+    ) -> Result<(), ExactTableFull> {
+        self.insert(ExactKey::route(instance, prefix), to)?;
+        self.count_route(prefix, 1);
+        Ok(())
+    }
+
+    /// Packets to a prefix behind a UE find nothing any more.
+    pub fn remove_route(&mut self, instance: u8, prefix: RoutePrefix) {
+        if self.remove(ExactKey::route(instance, prefix)) {
+            self.count_route(prefix, u32::MAX);
+        }
+    }
+
+    /// `u32::MAX` takes one away.
+    fn count_route(&mut self, prefix: RoutePrefix, by: u32) {
+        let (family, len) = match prefix {
+            RoutePrefix::Ipv4(_, len) => (0, len),
+            RoutePrefix::Ipv6(_, len) => (1, len),
+        };
+        let bit = usize::from(len).wrapping_sub(1) % 64;
+        let count = &mut self.1.0[family][bit];
+        *count = count.wrapping_add(by);
+        let before = self.0.route_lens[family].load(Ordering::Relaxed);
+        let after = match *count {
+            0 => before & !(1 << bit),
+            _ => before | 1 << bit,
+        };
+        self.0.route_lens[family].store(after, Ordering::Release);
     }
 }
 
@@ -280,6 +403,50 @@ mod tests {
             }
         }
         assert_eq!(marks(&w), 0);
+    }
+
+    #[test]
+    fn the_longest_prefix_behind_a_ue_leads_to_its_entry() {
+        let (mut w, r) = table(64).unwrap();
+        let ipv4 = |a: [u8; 4], len| RoutePrefix::ipv4(u32::from_be_bytes(a), len).unwrap();
+        let ask = |a: [u8; 4]| r.route_ipv4(1, u32::from_be_bytes(a)).map(|e| e.0);
+        assert_eq!(ask([172, 16, 3, 1]), None);
+        w.insert_route(1, ipv4([172, 16, 0, 0], 12), EntryId(1))
+            .unwrap();
+        w.insert_route(1, ipv4([172, 16, 3, 0], 24), EntryId(2))
+            .unwrap();
+        w.insert_route(1, ipv4([172, 16, 3, 9], 32), EntryId(3))
+            .unwrap();
+        w.insert_route(1, ipv4([172, 16, 4, 9], 32), EntryId(4))
+            .unwrap();
+        assert_eq!(ask([172, 16, 3, 1]), Some(2));
+        assert_eq!(ask([172, 16, 3, 9]), Some(3));
+        assert_eq!(ask([172, 17, 3, 9]), Some(1));
+        assert_eq!(ask([172, 32, 0, 0]), None);
+        assert_eq!(
+            r.route_ipv4(2, 0xac10_0301),
+            None,
+            "another network instance"
+        );
+        w.remove_route(1, ipv4([172, 16, 3, 9], 32));
+        w.remove_route(1, ipv4([172, 16, 3, 0], 24));
+        assert_eq!(ask([172, 16, 3, 9]), Some(1));
+        assert_eq!(ask([172, 16, 4, 9]), Some(4), "one of its length is left");
+        let ipv6 = RoutePrefix::ipv6(0x2001_0db8_0007_ff00, 56).unwrap();
+        w.insert_route(1, ipv6, EntryId(5)).unwrap();
+        let found = |upper| r.route_ipv6(1, upper).map(|e| e.0);
+        assert_eq!(found(0x2001_0db8_0007_ffab), Some(5));
+        assert_eq!(found(0x2001_0db8_0007_feab), None);
+        assert_eq!(RoutePrefix::ipv4(1, 0), None);
+        assert_eq!(RoutePrefix::ipv6(1, 65), None);
+        for (prefix, _) in [
+            (ipv4([172, 16, 0, 0], 12), 1),
+            (ipv4([172, 16, 4, 9], 32), 4),
+            (ipv6, 5),
+        ] {
+            w.remove_route(1, prefix);
+        }
+        assert!(r.is_empty() && marks(&w) == 0);
     }
 
     proptest! {

@@ -210,6 +210,12 @@ impl Layout {
         })
     }
 
+    /// True if addresses from `first` to `last` are in a pool of an instance.
+    pub fn meets_pool(&self, instance: InstanceId, first: u32, last: u32) -> bool {
+        let mut pools = self.pools.iter().filter(|p| p.instance == instance);
+        pools.any(|p| first <= p.base | !p.mask && p.base <= last)
+    }
+
     /// The entry of a UE address inside a configured pool.
     #[inline]
     pub fn pool_entry(&self, instance: InstanceId, address: u32) -> Option<EntryId> {

@@ -88,6 +88,7 @@ fn by_ue_prefix(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReas
     places
         .foreign
         .get(ExactKey::ue_prefix(meta.local, meta.prefix()))
+        .or_else(|| places.foreign.route_ipv6(meta.local, meta.prefix()))
         .ok_or(DropReason::UnknownUe)
 }
 
@@ -100,5 +101,6 @@ fn foreign_ue(
     places
         .foreign
         .get(ExactKey::ue(instance.0, address))
+        .or_else(|| places.foreign.route_ipv4(instance.0, address))
         .ok_or(DropReason::UnknownUe)
 }

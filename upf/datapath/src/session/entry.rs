@@ -1,7 +1,9 @@
 //! The session entry: all state of one direction of one session, in a cache line of 64 bytes.
 
 use crate::ids::BlockId;
+use crate::session::flow_filter::FilterRun;
 use crate::session::rule::{Body, Flags, Head};
+use crate::session::token_bucket::Rate;
 use sluice_mem::zeroable_struct;
 
 zeroable_struct! {
@@ -44,6 +46,21 @@ impl SessionEntry {
     pub fn block(&self) -> Option<BlockId> {
         let extended = self.head.flags.has(Flags::EXTENDED);
         extended.then_some(BlockId(self.head.teid))
+    }
+
+    /// The filters that tell addresses behind the UE, in an entry whose rules stand in blocks: it limits no rate
+    /// itself.
+    #[inline]
+    pub fn routes(&self) -> Option<FilterRun> {
+        let extended = self.head.flags.has(Flags::EXTENDED);
+        let run = FilterRun::from_bits(self.body.rate0.bits());
+        Some(run).filter(|run| extended && !run.is_none())
+    }
+
+    /// The same entry, which has its rules in blocks, with addresses behind the UE.
+    pub fn with_routes(mut self, run: FilterRun) -> Self {
+        self.body.rate0 = Rate::from_bits(run.bits());
+        self
     }
 
     /// True if it is nobody's.

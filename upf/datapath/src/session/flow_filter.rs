@@ -34,6 +34,16 @@ impl FilterRun {
         })
     }
 
+    /// As it is kept where a number of 32 bits is.
+    pub const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// That which was kept so.
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { bits }
+    }
+
     /// True if it asks nothing.
     #[inline(always)]
     pub const fn is_none(self) -> bool {
@@ -271,6 +281,13 @@ impl FlowFilters {
     pub fn run(&self, run: FilterRun) -> impl Iterator<Item = FlowFilter> {
         let places = run.first()..run.first() + run.len() as u32;
         places.filter_map(|at| self.get(at))
+    }
+
+    /// True if an address is the UE's end of one of a run's filters.
+    #[cold]
+    pub fn any_local(&self, run: FilterRun, is_ipv6: bool, address: u128) -> bool {
+        let mut filters = self.run(run);
+        filters.any(|filter| filter.local.contains(is_ipv6, address))
     }
 
     /// True if a flow meets one of a run's filters.

@@ -33,6 +33,16 @@ impl Rate {
     /// No limit.
     pub const UNLIMITED: Self = Self { cost_bits: 0 };
 
+    /// What the field of an entry says that limits no rate.
+    pub const fn bits(self) -> u32 {
+        self.cost_bits
+    }
+
+    /// The field that says so.
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { cost_bits: bits }
+    }
+
     /// From bits per second. 0 bit/s lets nothing pass (a gate), so it is not a `Rate`: `None`.
     pub fn from_bps(rate_bps: u64) -> Option<Self> {
         if rate_bps == 0 {

@@ -262,7 +262,7 @@ impl<I: PortIo> Path<'_, I> {
             ..*meta
         };
         let entry = self.state.entry(meta.entry.0)?;
-        rules::check(entry, &of_packets).ok()?;
+        rules::check(entry, &of_packets, &self.tables.filters).ok()?;
         let marker = |head: Head, body: &Body| {
             let sends = head.flags.has(Flags::FORWARD) && far::makes_tunnel(head);
             sends.then_some(EndMarker {

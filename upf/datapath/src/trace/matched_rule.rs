@@ -14,7 +14,7 @@ impl<I: PortIo> Path<'_, I> {
     /// The rule that a packet meets, asked once more and apart from the stages.
     pub(super) fn rule_seen(&self, meta: &Meta, flow: FlowOf<'_>) -> Option<RuleSeen> {
         let entry = self.state.entry(meta.entry.0)?;
-        rules::check(entry, meta).ok()?;
+        rules::check(entry, meta, &self.tables.filters).ok()?;
         let detect = Detect {
             flow,
             ..Detect::of(meta, entry, &[], &self.tables.filters)

@@ -275,7 +275,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         let gone = DropReason::SessionChanged;
         let meta = &ready.meta;
         let entry = self.state.entry(meta.entry.0).ok_or(gone)?;
-        rules::check(entry, meta).map_err(|_| gone)?;
+        rules::check(entry, meta, &self.tables.filters).map_err(|_| gone)?;
         let detect = Detect {
             qfi: meta.qfi,
             is_from_ue: ready.is_from_ue,

@@ -83,7 +83,12 @@ impl<N: Network> Admission<'_, N> {
             } else if urr.cell == 0 {
                 let cell = self.resources.cell(self.shard, self.claims);
                 urr.cell = cell.map_err(|_| full)?;
-                urr.renewed = Renewed::ALL;
+                // The path begins with all that waits for octets; a period goes on.
+                let period = urr.renewed.period;
+                urr.renewed = Renewed {
+                    period,
+                    ..Renewed::ALL
+                };
             }
             own += usize::from(urr.cell != 0);
             if let Some(place) = self.draft.urrs.get_mut(at) {

@@ -19,6 +19,10 @@ impl Rules {
     /// Where the rules behind a key stand. They need blocks if there are several, or if the only one asks
     /// for flows, shares a rate with others, or has more than two rates.
     pub fn form(&self, key: Key) -> Form {
+        // An entry without rule of its own has room for what lies behind the UE.
+        if !self.routes.run.is_none() && self.behind(key).next().is_some() {
+            return Form::Blocks(self.members_len(key));
+        }
         let (mut usual, mut link) = (None, 0);
         for pdr in self.behind(key) {
             if pdr.filter.is_link {

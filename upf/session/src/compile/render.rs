@@ -184,6 +184,9 @@ impl Image {
             };
             let head = &mut image.entry.head;
             (head.flags, head.teid) = (head.flags.with(mark), block);
+            if mark == Flags::EXTENDED {
+                image.entry = image.entry.with_routes(rules.routes.run);
+            }
             let members = rules.chained(endpoint);
             if members.iter().any(|member| rules.is_watched(member.pdr)) {
                 image.record = first_cell(rules);
@@ -245,6 +248,7 @@ impl Image {
         };
         let mut entry = entry(rules, endpoint, pdr);
         entry.head.flags = entry.head.flags.with(Flags::EXTENDED);
+        entry = entry.with_routes(rules.routes.run);
         let image = EntryImage {
             at: endpoint.entry,
             entry,

@@ -5,7 +5,7 @@ use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
 
 /// The features that are announced.
 pub const UP_FUNCTION_FEATURES: Up =
-    Up(Up::FTUP.0 | Up::EMPU.0 | Up::MNOP.0 | Up::BUNDL.0 | Up::EPFAR.0);
+    Up(Up::FTUP.0 | Up::EMPU.0 | Up::MNOP.0 | Up::BUNDL.0 | Up::EPFAR.0 | Up::FRRT.0);
 
 /// The features that are announced where upf.yaml asks for them.
 const CONFIGURED_FEATURES: Up = Up::UEIP;
@@ -65,7 +65,7 @@ pub const fn features() -> &'static [FeatureRow] {
         UDBC "BARs are without effect yet";
         QUOAC "packets beyond a quota are dropped";
         TRACE "trace sessions are not made";
-        FRRT "framed routes are refused";
+        FRRT "packets to and from framed routes are the UE's" packets_to_a_framed_route_find_the_entry_of_its_ue;
         PFDE "no applications are known";
         EPFAR "the last usage of every session is reported ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         DPDRA "a PDR with an (in)activation time is refused";
@@ -81,7 +81,7 @@ pub const fn features() -> &'static [FeatureRow] {
         VTIME "quotas have no validity time";
         NORP "reports are made as long as the URR is there";
         IPTV "no multicast";
-        IP6PL "IPv6 prefixes have 64 bits";
+        IP6PL "a session has one address of each family, none of more than 64 bits of IPv6";
         TSCU "no time sensitive communication";
         MPTCP "no access traffic steering";
         ATSSS_LL "no access traffic steering";

@@ -34,10 +34,11 @@ ie_tables! {
         F_TEID refused(73) "IPv6; not ours; missing in a PDR from Access; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
         NETWORK_INSTANCE enforced "one of upf.yaml" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
-        UE_IP_ADDRESS enforced "IPv4, an IPv6 prefix of 64 bits, or both" both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address;
+        UE_IP_ADDRESS enforced "IPv4, an IPv6 prefix of 64 bits or fewer, or both" both_addresses_lead_to_one_entry_in_the_shard_of_the_ipv4_address;
+        UE_IP_ADDRESS enforced "a shorter prefix (IPv6D, IP6PL): all of it is the UE's" a_delegated_prefix_is_the_ues_as_a_whole;
         UE_IP_ADDRESS enforced "CHV4, CHV6 where UEIP is set" every_pdr_that_asks_is_told_the_addresses_of_its_session_and_all_is_at_home_in_one_shard;
         UE_IP_ADDRESS refused(79) "all addresses of the pools are given" a_pool_is_given_out_to_the_last_host_and_what_comes_back_rests;
-        UE_IP_ADDRESS refused(73) "another session's; CHOOSE without a pool; another prefix length" an_establishment_that_cannot_be_served_is_refused_by_name;
+        UE_IP_ADDRESS refused(73) "another session's; CHOOSE without a pool; a prefix of more than 64 bits" an_establishment_that_cannot_be_served_is_refused_by_name;
         TRAFFIC_ENDPOINT_ID refused(73) "";
         SDF_FILTER enforced "`permit out`, ToS, SPI, flow label, filter ID" one_of_several_filters_is_enough;
         SDF_FILTER refused(73) "what says more; a filter ID that no PDR of the session has" an_establishment_that_cannot_be_served_is_refused_by_name;
@@ -45,9 +46,12 @@ ie_tables! {
         ETHERNET_PDU_SESSION_INFORMATION refused(73) "";
         ETHERNET_PACKET_FILTER refused(73) "";
         QFI enforced "packets of one of these flows match" several_qfis_in_a_pdi_are_several_rules;
-        FRAMED_ROUTE refused(73) "";
-        FRAMED_ROUTING ignored "FRRT is not set; routes are refused";
-        FRAMED_IPV6_ROUTE refused(73) "";
+        FRAMED_ROUTE enforced "told at the establishment, for as long as the session lives" packets_to_a_framed_route_find_the_entry_of_its_ue;
+        FRAMED_ROUTE refused(73) "no prefix; what meets a pool, or a prefix of another session; new in a modification" routes_that_meet_are_refused;
+        FRAMED_ROUTING ignored "0: nobody speaks a routing protocol" what_stands_before_a_route_counts_alone;
+        FRAMED_ROUTING refused(73) "another value" what_stands_before_a_route_counts_alone;
+        FRAMED_IPV6_ROUTE enforced "as Framed-Route, up to 64 bits" packets_to_a_framed_route_find_the_entry_of_its_ue;
+        FRAMED_IPV6_ROUTE refused(73) "as Framed-Route; of more than 64 bits" routes_that_meet_are_refused;
         TGPP_INTERFACE_TYPE ignored "tells charging and the like (5.20)";
     }
     UpdatePdr "Update PDR (7.5.4.2)" {

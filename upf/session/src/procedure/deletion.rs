@@ -109,6 +109,7 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
     let peers = change.old.fars.iter().filter_map(|f| f.peer);
     record.peers.extend(peers);
     let runs = change.old.pdrs.iter().map(|p| p.filter.run);
+    let runs = runs.chain([change.old.routes.run]);
     record.filter_runs.extend(runs.filter(|run| !run.is_none()));
     #[cfg(test)]
     if sessions.asserts {

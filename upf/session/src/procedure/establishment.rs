@@ -191,6 +191,7 @@ fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Resul
     }
     work.take_given()?;
     work.create_rules(body)?;
+    work.keep_routes()?;
     Ok(Scope::Rules)
 }
 

@@ -182,6 +182,15 @@ impl AddressPools {
         found.is_some_and(|(pool, number)| self.0[pool].numbers.is_held(number, Holder::Session))
     }
 
+    /// True if a pool has prefixes from `first` to `last`.
+    pub fn meets_ipv6(&self, instance: u8, first: u64, last: u64) -> bool {
+        let mut pools = self.0.iter().filter(|p| p.config.instance.0 == instance);
+        pools.any(|pool| match pool.base {
+            PoolAddress::Ipv6(base) => first < base.saturating_add(pool.len.into()) && base <= last,
+            PoolAddress::Ipv4(_) => false,
+        })
+    }
+
     /// Somebody has the address from now on; one that is in no pool is nobody's business here.
     pub fn take(
         &mut self,

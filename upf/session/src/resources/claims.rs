@@ -5,7 +5,7 @@ use super::address_pools::TakenAddress;
 use crate::slot_allocator::TakenSlot;
 use arrayvec::ArrayVec;
 use sluice_datapath::ids::EntryId;
-use sluice_datapath::lookup::exact_match::ExactKey;
+use sluice_datapath::lookup::exact_match::{ExactKey, RoutePrefix};
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::tables::PeerId;
 
@@ -25,6 +25,7 @@ pub(super) enum Claim {
     Address(TakenAddress),
     /// A UE's first block of public ports, by its entry.
     Nat(EntryId),
+    Route(u8, RoutePrefix),
 }
 
 /// Claims of one message: for each PDR an endpoint with foreign keys and blocks, addresses of pools, and a run of

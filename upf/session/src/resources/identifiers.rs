@@ -118,6 +118,9 @@ impl Resources {
         families: Families,
         claims: &mut Claims,
     ) -> Result<(), Denied> {
+        if self.are_behind(instance, &ue.of(families)) {
+            return Err(Denied::InUse);
+        }
         for key in pool_keys(instance, ue, families) {
             let is_own = ue.given.instance == instance && ue.given.families.has_all(families);
             if !is_own && self.addresses.is_given(key) {

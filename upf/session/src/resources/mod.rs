@@ -9,6 +9,7 @@ mod identifiers;
 mod nat;
 mod release;
 mod resting_numbers;
+mod routes;
 
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
@@ -20,6 +21,7 @@ use crate::rules::UeAddresses;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
+use routes::Routes;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::{ExactReader, ExactWriter};
@@ -31,6 +33,7 @@ pub use address_pools::{AddressPools, NoAddress};
 pub use claims::Claims;
 pub use endpoint::spare;
 pub use nat::{NatBlocks, NatCounters, NatRecord};
+pub use routes::filter_of;
 
 /// The allocators.
 pub struct Resources {
@@ -46,6 +49,7 @@ pub struct Resources {
     pub filters: FlowFilterRuns,
     /// UE addresses that we give.
     pub addresses: AddressPools,
+    routes: Routes,
     slots: SlotAllocator,
     entries: SlotAllocator,
     blocks: SlotAllocator,
@@ -106,6 +110,8 @@ pub struct InUse {
     pub allocated: usize,
     /// Blocks of public ports.
     pub nat_blocks: usize,
+    /// Prefixes behind UEs.
+    pub routes: usize,
 }
 
 /// A share in percent; something full is full, however little it would take.
@@ -141,6 +147,7 @@ impl Resources {
             nat: NatBlocks::new(&layout),
             filters,
             addresses: AddressPools::new(pools),
+            routes: Routes::new(),
             known: foreign.reader(),
             foreign,
             random,
@@ -167,6 +174,7 @@ impl Resources {
             flow_filters: self.filters.used(),
             allocated: self.addresses.used(),
             nat_blocks: self.nat.counters().used,
+            routes: self.routes.len(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::endpoint::exact_keys;
 use super::resting_numbers::Holder;
 use crate::network::Network;
 use crate::rules::{Endpoint, Families, Key, Origin, UeAddresses};
+use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::tables::PeerId;
 
 impl Resources {
@@ -18,7 +19,12 @@ impl Resources {
     }
 
     /// Gives an entry of a session with these UE addresses back, and its keys. Its blocks go one by one.
-    pub fn release(&mut self, endpoint: &Endpoint, ue: &UeAddresses, now_s: u32) {
+    pub fn release(
+        &mut self,
+        endpoint: &Endpoint,
+        (ue, routes): (&UeAddresses, FilterRun),
+        now_s: u32,
+    ) {
         let entry = endpoint.entry;
         for key in exact_keys(endpoint, ue) {
             self.foreign.remove(key);
@@ -28,6 +34,9 @@ impl Resources {
                 self.addresses.release(key, Holder::Entry, now_s);
             }
             self.nat.release(entry);
+            for prefix in self.routes_of(routes) {
+                self.release_route(instance, prefix);
+            }
         }
         match endpoint.origin {
             Origin::Slot => self.slots.give(entry.0, now_s),
@@ -74,6 +83,7 @@ impl Resources {
                 Claim::Run(run) => self.filters.release(run),
                 Claim::Address(taken) => self.addresses.untake(taken),
                 Claim::Nat(entry) => self.nat.undo(entry),
+                Claim::Route(instance, prefix) => self.release_route(instance, prefix),
             }
         }
     }

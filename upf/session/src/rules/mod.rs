@@ -18,7 +18,7 @@ pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
-pub use ue::{Families, Given, UeAddresses, UeMatch};
+pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
 pub use urr::{Renewed, Urr};
 
 /// All rules of a session, and where they are installed.
@@ -26,6 +26,8 @@ pub use urr::{Renewed, Urr};
 pub struct Rules {
     /// The UE's addresses.
     pub ue: UeAddresses,
+    /// What lies behind the UE.
+    pub routes: UeRoutes,
     /// PDRs in no order.
     pub pdrs: ArrayVec<Pdr, PDRS>,
     /// FARs in no order.
@@ -100,10 +102,11 @@ impl Rules {
         pdr.is_from_access() && !back
     }
 
-    /// The families that packets of the session can be of: those of the UE's addresses, both where none
-    /// was told.
+    /// The families that packets of the session can be of: those of the UE's addresses and of what lies behind it,
+    /// both where none was told.
     pub fn families(&self) -> Families {
-        self.ue.families().or_if_none(Families::BOTH)
+        let told = self.ue.families().or(self.routes.families);
+        told.or_if_none(Families::BOTH)
     }
 
     /// The families of the packets that a PDR can match.
@@ -122,6 +125,7 @@ impl Rules {
     pub fn copy_from(&mut self, other: &Self) {
         self.clear();
         self.ue = other.ue;
+        self.routes = other.routes;
         self.pdrs.extend(other.pdrs.iter().copied());
         self.fars.extend(other.fars.iter().copied());
         self.qers.extend(other.qers.iter().copied());
@@ -133,6 +137,7 @@ impl Rules {
     /// Empties everything.
     pub fn clear(&mut self) {
         self.ue = UeAddresses::default();
+        self.routes = UeRoutes::default();
         self.pdrs.clear();
         self.fars.clear();
         self.qers.clear();

@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
+use sluice_datapath::session::flow_filter::FilterRun;
 
 /// Address families, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -130,6 +131,16 @@ impl UeAddresses {
     pub fn prefix_text(&self) -> Option<String> {
         Some(format!("{}/64", self.prefix_address()?))
     }
+}
+
+/// Prefixes behind a session's UE: framed routes and a delegated prefix. Told with the session, they hold for all its
+/// PDRs and for as long as it lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UeRoutes {
+    /// Filters that the UE's end of a packet meets there.
+    pub run: FilterRun,
+    /// Of which families they are.
+    pub families: Families,
 }
 
 /// What a PDI says of the UE's addresses.

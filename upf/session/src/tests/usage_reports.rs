@@ -101,6 +101,32 @@ fn periods_are_reported_one_after_the_other() {
 }
 
 #[test]
+fn a_period_goes_on_while_the_urr_gets_a_quota() {
+    let mut bench = Bench::new();
+    let periodic = CreateUrr {
+        reporting_triggers: ReportingTriggers::PERIO,
+        volume_threshold: None,
+        ..free5gc_urr(1)
+    };
+    let seid = session(&mut bench, [periodic]);
+    assert!(bench.passes(4).is_empty());
+    let mut change = Change::default();
+    change.update_urr.push(UpdateUrr {
+        urr_id: UrrId(1),
+        volume_quota: Some(Edit::Set(Volume {
+            total: Some(900),
+            ..Volume::default()
+        })),
+        ..UpdateUrr::default()
+    });
+    bench.modify(CP, seid, &change);
+    assert!(bench.passes(5).is_empty());
+    let report = bench.passes(1);
+    assert_eq!(told(&report[0])[0].2, Trigger::PERIO);
+    bench.assert_well_spoken();
+}
+
+#[test]
 fn what_becomes_due_while_a_report_is_under_way_goes_with_the_next() {
     let mut bench = Bench::new();
     session(&mut bench, [free5gc_urr(1), free5gc_urr(2)]);

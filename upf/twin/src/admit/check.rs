@@ -1,10 +1,11 @@
 //! Consistency of a session's rules after all changes of a request.
 
+use super::framed::check_routes;
 use super::ue_address::check_ue;
 use super::{Refused, no, no_rule};
 use crate::config::{Side, TwinConfig};
 use crate::rules::{Filter, Pdr, Session, SessionId};
-use crate::up_address::is_anothers;
+use crate::up_address::{is_anothers, is_looked_up};
 use sluice_wire::pfcp::IeType;
 use std::collections::BTreeMap;
 
@@ -26,11 +27,15 @@ pub fn check(
         }
         let network = config.data_network(pdr.source, pdr.instance.as_deref());
         let network = network.filter(|_| pdr.f_teid.is_none());
-        let mut others = all.iter().filter(|(other, _)| **other != id);
-        if let Some(network) = network
-            && others.any(|(_, other)| is_anothers(network, &rules.told, other))
-        {
-            return no(format!("PDR {pdr_id} takes what another session was given"));
+        if let Some(network) = network {
+            let others = all.iter().filter(|(other, _)| **other != id);
+            let others: Vec<&Session> = others.map(|(_, other)| other).collect();
+            if others.iter().any(|o| is_anothers(network, &rules.told, o)) {
+                return no(format!("PDR {pdr_id} takes what another session was given"));
+            }
+            let mut there = others;
+            there.retain(|other| is_looked_up(config, other, network));
+            check_routes(config, network, rules, &there)?;
         }
         let mut own = rules
             .pdrs

@@ -73,6 +73,7 @@ impl Draft<'_, '_> {
             f_teid: None,
             choose_id: None,
             ue: UeAddresses::default(),
+            routes: Vec::new(),
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
             filters: self.sdf_filters(id, &pdi.sdf_filter)?,
             removes_outer: false,
@@ -80,6 +81,7 @@ impl Draft<'_, '_> {
             qers: Vec::new(),
             urrs: Vec::new(),
         };
+        let routes = self.routes(pdi)?;
         if let Some(old) = old
             && pdi.local_f_teid.is_none()
             && pdi.ue_ip_address.is_empty()
@@ -88,11 +90,13 @@ impl Draft<'_, '_> {
                 return no(format!("PDR {id} changes its source interface"));
             }
             (pdr.f_teid, pdr.ue) = (old.f_teid, old.ue);
+            pdr.routes = old.routes.clone();
             pdr.choose_id = old.choose_id;
             pdr.instance = old.instance.clone();
             return Ok(pdr);
         }
         pdr.ue = ue_addresses(self, id, &pdi.ue_ip_address)?;
+        pdr.routes = routes;
         pdr.f_teid = self.f_teid(id, pdi, &pdr, old)?;
         pdr.choose_id = match &pdi.local_f_teid {
             Some(value::FTeid::Choose { choose_id, .. }) => *choose_id,

@@ -31,11 +31,15 @@ pub fn ue_addresses(
     if !(tells || ue.choose_ipv4 || ue.choose_ipv6) {
         return no("a UE address without an address");
     }
-    let is_open = |len| ue.choose_ipv6 && len == 0;
-    let is_other = |len| len != PREFIX_LEN && !is_open(len);
-    let has_other_length = ue.ipv6_prefix_length.is_some_and(is_other);
-    let is_delegated = ue.ipv6_prefix_delegation_bits.is_some_and(|bits| bits != 0);
-    if has_other_length || is_delegated {
+    let delegated = ue.ipv6_prefix_delegation_bits.unwrap_or(0);
+    let len = ue
+        .ipv6_prefix_length
+        .unwrap_or(PREFIX_LEN - delegated.min(64));
+    let is_served = match ue.choose_ipv6 {
+        true => ue.ipv6_prefix_length == Some(0) || len == PREFIX_LEN,
+        false => (1..=PREFIX_LEN).contains(&len) || ue.ipv6.is_none(),
+    };
+    if !is_served {
         return no("a prefix of another length");
     }
     if !ue.ipv4.is_none_or(is_host) || !ue.ipv6.is_none_or(is_host_prefix) {

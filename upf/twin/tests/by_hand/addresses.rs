@@ -42,9 +42,9 @@ fn one_ie_with_an_address_or_a_prefix_or_both() {
     }
     for wrong in [
         |ue: &mut UeIpAddress| (ue.ipv4, ue.ipv6) = (None, None),
-        |ue: &mut UeIpAddress| ue.ipv6_prefix_length = Some(56),
+        |ue: &mut UeIpAddress| ue.ipv6_prefix_length = Some(65),
         |ue: &mut UeIpAddress| ue.ipv6_prefix_length = Some(128),
-        |ue: &mut UeIpAddress| ue.ipv6_prefix_delegation_bits = Some(8),
+        |ue: &mut UeIpAddress| ue.ipv6_prefix_delegation_bits = Some(64),
         |ue: &mut UeIpAddress| (ue.ipv4, ue.choose_ipv4) = (None, true),
         |ue: &mut UeIpAddress| (ue.ipv6, ue.choose_ipv6) = (None, true),
         |ue: &mut UeIpAddress| ue.ipv4 = Some(Ipv4Addr::UNSPECIFIED),

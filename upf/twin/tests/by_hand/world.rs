@@ -129,6 +129,7 @@ pub fn world() -> TwinConfig {
         links: vec![n3, n6],
         zero_rate_closes: false,
         pools: vec![],
+        ue_prefixes: vec![],
         dscp: vec![],
         hold_packets: 8,
         hold_ns: 10_000_000_000,

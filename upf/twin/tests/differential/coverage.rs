@@ -140,6 +140,14 @@ const OF_NAT: [&str; 10] = [
     "drawn: fragment for a public port",
 ];
 
+const OF_BEHIND: [&str; 5] = [
+    "refused for a framed route",
+    "drawn: framed route",
+    "drawn: framed IPv6 route",
+    "drawn: delegated prefix",
+    "drawn: packet from behind a UE",
+];
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -154,6 +162,9 @@ pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> 
     }
     if features.filters {
         all.extend(OF_FILTERS);
+    }
+    if features.behind {
+        all.extend(OF_BEHIND);
     }
     if features.given {
         all.extend(OF_GIVEN);
@@ -183,6 +194,7 @@ pub fn count(counts: &mut Counts, step: &Step) {
                 .for_each(|p| filters(&p.filters, &mut drawn));
             one_version(rules, &mut drawn);
             drawn.extend(of_our_choice(rules));
+            drawn.extend(behind(rules));
         }
         Step::Modify(_, change) => {
             let mut created = change.create.pdrs.iter();
@@ -210,6 +222,24 @@ fn addresses(rules: &Rules) -> &'static str {
         (true, false) => "drawn: IPv4 address alone",
         (false, true) => "drawn: IPv6 prefix alone",
         (false, false) => "drawn: no address",
+    }
+}
+
+fn behind(rules: &Rules) -> impl Iterator<Item = &'static str> {
+    let has = |is: fn(&BehindSpec) -> bool| rules.pdrs.iter().any(|p| is(&p.ue.behind));
+    let all = [
+        (has(|b| b.ipv4.is_some()), "drawn: framed route"),
+        (has(|b| b.ipv6.is_some()), "drawn: framed IPv6 route"),
+        (has(|b| b.delegated != 0), "drawn: delegated prefix"),
+    ];
+    all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name)
+}
+
+/// Where no UE has its own address.
+fn is_behind(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => matches!(address.octets(), [172, 16 | 17, ..]),
+        IpAddr::V6(address) => matches!(address.segments(), [0x2001, 0xdb8, 0x70 | 0x50, ..]),
     }
 }
 
@@ -260,6 +290,9 @@ fn filters(filters: &[FilterSpec], drawn: &mut Vec<&'static str>) {
 fn packet(packet: &PacketSpec, drawn: &mut Vec<&'static str>) {
     if matches!(packet.entry, Entry::Tunnel { pdr: OF_CP, .. }) {
         drawn.push("drawn: packet of the CP function");
+    }
+    if packet.spoofed.is_some_and(is_behind) {
+        drawn.push("drawn: packet from behind a UE");
     }
     if packet.remote.is_ipv4() {
         let is_in_tunnel = matches!(packet.entry, Entry::Tunnel { .. });

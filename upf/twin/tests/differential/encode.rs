@@ -122,6 +122,7 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
 }
 
 fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(), Full> {
+    let (framed, framed6) = framed_routes(&pdr.ue);
     let mut ie = CreatePdr {
         pdr_id: PdrId(pdr.id),
         precedence: Precedence(pdr.precedence),
@@ -141,6 +142,13 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
         });
     }
     ie.pdi.ue_ip_address.extend(ue_ip_address(pdr));
+    ie.pdi
+        .framed_route
+        .extend(framed.iter().map(|t| Text(t.as_bytes())));
+    ie.pdi
+        .framed_ipv6_route
+        .extend(framed6.iter().map(|t| Text(t.as_bytes())));
+    ie.pdi.framed_routing = (pdr.ue.fault == UeFault::FramedRouting).then_some(1);
     let qfis = pdr.qfis.iter().filter_map(|q| Qfi::new(*q));
     ie.pdi.qfi.extend(qfis);
     ie.pdi.sdf_filter.extend(pdr.filters.iter().map(sdf_filter));
@@ -150,13 +158,21 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
 }
 
 fn ue_ip_address(pdr: &PdrSpec) -> Option<UeIpAddress> {
-    let UeSpec { ipv4, ipv6, fault } = pdr.ue;
+    let UeSpec {
+        ipv4,
+        ipv6,
+        behind,
+        fault,
+    } = pdr.ue;
     let mut ie = UeIpAddress {
         destination: pdr.ue_is_destination,
         ipv4,
         ipv6,
         ..UeIpAddress::default()
     };
+    if ipv6.is_some() && behind.delegated != 0 {
+        ie.ipv6_prefix_delegation_bits = Some(behind.delegated);
+    }
     if ipv4.is_some_and(|a| given_slot(a.into()).is_some()) {
         (ie.ipv4, ie.choose_ipv4) = (None, true);
     }
@@ -170,8 +186,26 @@ fn ue_ip_address(pdr: &PdrSpec) -> Option<UeIpAddress> {
         UeFault::Delegation(bits) => ie.ipv6_prefix_delegation_bits = Some(bits),
         UeFault::ChooseIpv4 => (ie.ipv4, ie.choose_ipv4) = (None, true),
         UeFault::ChooseIpv6 => (ie.ipv6, ie.choose_ipv6) = (None, true),
+        UeFault::FramedRoute | UeFault::FramedIpv6Route | UeFault::FramedRouting => {}
     }
     Some(ie)
+}
+
+/// With a gateway and a metric where the length is even.
+fn framed_routes(ue: &UeSpec) -> (Option<String>, Option<String>) {
+    let ipv4 = ue.behind.ipv4.map(|(base, len)| match len % 2 {
+        0 => format!("{base}/{len} 0.0.0.0 1"),
+        _ => format!("{base}/{len}"),
+    });
+    let ipv6 = ue.behind.ipv6.map(|(base, len)| match len % 2 {
+        0 => format!("{base}/{len} :: 1"),
+        _ => format!("{base}/{len}"),
+    });
+    match ue.fault {
+        UeFault::FramedRoute => (Some("172.16.0.0/33".to_owned()), ipv6),
+        UeFault::FramedIpv6Route => (ipv4, Some("2001:db8:70::/65".to_owned())),
+        _ => (ipv4, ipv6),
+    }
 }
 
 fn sdf_filter(spec: &FilterSpec) -> SdfFilter<'_> {

@@ -64,6 +64,9 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     match said.map(|(_, ie)| ie) {
         Some(IeType::SDF_FILTER) => "refused for an SDF filter",
         Some(IeType::UE_IP_ADDRESS) => "refused for a UE address",
+        Some(IeType::FRAMED_ROUTE | IeType::FRAMED_IPV6_ROUTE | IeType::FRAMED_ROUTING) => {
+            "refused for a framed route"
+        }
         Some(IeType::PDN_TYPE) => "refused for the PDN type",
         _ => "refused",
     }

@@ -89,7 +89,18 @@ pub struct UeSpec {
     pub ipv4: Option<Ipv4Addr>,
     /// The prefix, with nothing in its lower half.
     pub ipv6: Option<Ipv6Addr>,
+    pub behind: BehindSpec,
     pub fault: UeFault,
+}
+
+/// What lies behind a UE.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct BehindSpec {
+    /// Framed routes.
+    pub ipv4: Option<(Ipv4Addr, u8)>,
+    pub ipv6: Option<(Ipv6Addr, u8)>,
+    /// IPv6 Prefix Delegation Bits.
+    pub delegated: u8,
 }
 
 /// What is wrong with a UE IP Address IE.
@@ -101,6 +112,9 @@ pub enum UeFault {
     Delegation(u8),
     ChooseIpv4,
     ChooseIpv6,
+    FramedRoute,
+    FramedIpv6Route,
+    FramedRouting,
 }
 
 impl UeSpec {

@@ -31,6 +31,8 @@ pub struct Features {
     pub usage: bool,
     /// The data network `internet` is translated.
     pub nat: bool,
+    /// Framed routes and delegated prefixes.
+    pub behind: bool,
 }
 
 impl Features {
@@ -41,6 +43,7 @@ impl Features {
         given: true,
         usage: true,
         nat: false,
+        behind: true,
     };
 }
 
@@ -50,13 +53,13 @@ pub const SERVED: Features = Features {
     filters: true,
     given: true,
     usage: true,
+    behind: true,
     nat: false,
 };
 
 /// The same with translation, which takes cases of its own.
 pub const TRANSLATED: Features = Features {
     nat: true,
-    usage: true,
     ..SERVED
 };
 
@@ -181,6 +184,9 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
             true => vec![nat(zero_rate_closes)],
             false => vec![],
         },
+        ue_prefixes: POOLS
+            .map(|(name, base, len)| (place(Side::Core, name), (base, len)))
+            .to_vec(),
     }
 }
 

@@ -25,6 +25,7 @@ impl<N: Network> Admission<'_, N> {
             self.drop_filters(rule, old.filter)?;
         }
         pdr.filter = self.filter(rule, &pdi.sdf_filter, pdr.is_from_access())?;
+        let behind = self.framed_routes(rule, pdi)?;
         // Some SMFs leave out of an update what tells where packets enter. A PDI without it
         // matches nothing, so the former one is meant.
         if let Some(old) = old
@@ -50,6 +51,11 @@ impl<N: Network> Admission<'_, N> {
         }
         let told = (&pdi.ue_ip_address[..], old.is_none());
         pdr.ue = self.ue(rule, told, pdr, name.as_ref())?;
+        if let Some(ue) = &mut pdr.ue
+            && !ue.families.is_none()
+        {
+            ue.families = ue.families.or(behind);
+        }
         pdr.instance = self.keep_name(rule, name.as_ref())?;
         Ok(())
     }

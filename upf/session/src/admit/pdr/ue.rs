@@ -1,4 +1,4 @@
-//! Admission of a PDI's UE IP Address (TS 29.244, 8.2.62): IPv4, an IPv6 prefix of 64 bits, or both.
+//! Admission of a PDI's UE IP Address (TS 29.244, 8.2.62): IPv4, an IPv6 prefix of 64 bits or fewer, or both.
 
 use super::denial;
 use crate::admission::Admission;
@@ -8,6 +8,7 @@ use crate::refusal::{Refusal, RuleId};
 use crate::rules::{Families, Given, Key, Pdr, UeAddresses, UeMatch};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU64;
+use sluice_datapath::lookup::exact_match::RoutePrefix;
 use sluice_wire::ids::PdrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::value::UeIpAddress;
@@ -30,6 +31,9 @@ impl<N: Network> Admission<'_, N> {
             [] => Families::NONE,
             [ue] => {
                 let told = self.told(rule, addresses(ue).ok_or(refused)?)?;
+                if let Some(prefix) = delegated(ue) {
+                    self.learn_route(rule, IeType::UE_IP_ADDRESS, Some(prefix))?;
+                }
                 told.or(self.chosen(rule, is_new.then_some(pdr.id), ue)?)
             }
             _ => return Err(refused),
@@ -124,6 +128,7 @@ impl<N: Network> Admission<'_, N> {
                 .map_err(|denied| denial(rule, IeType::UE_IP_ADDRESS, denied))?;
             let full = Refusal::full(Some(rule), Some(IeType::UE_IP_ADDRESS));
             self.draft.endpoints.try_push(endpoint).map_err(|_| full)?;
+            self.lead_to(rule, Key::Ue { instance })?;
         }
         Ok(instance)
     }
@@ -139,10 +144,21 @@ pub fn told_in(ue: &UeIpAddress) -> Families {
     Families::of(ue.ipv4.is_some(), ue.ipv6.is_some())
 }
 
-/// True if this path serves a prefix of the length that is told, or wished for. Next to CHV6 a 0 leaves it to us.
+/// True if this path serves a prefix of the length that is told, or wished for. Next to CHV6 a 0 leaves it to us, and
+/// no other length than 64 is given.
 fn has_served_length(ue: &UeIpAddress) -> bool {
-    let is_open = ue.choose_ipv6 && ue.ipv6_prefix_length == Some(0);
-    is_open || ue.ipv6_prefix_bits() == PREFIX_BITS
+    let len = ue.ipv6_prefix_bits();
+    match ue.choose_ipv6 {
+        true => ue.ipv6_prefix_length == Some(0) || len == PREFIX_BITS,
+        false => (1..=PREFIX_BITS).contains(&len),
+    }
+}
+
+/// The prefix of which the UE has more than the 64 bits that name it.
+fn delegated(ue: &UeIpAddress) -> Option<RoutePrefix> {
+    let upper = (ue.ipv6?.to_bits() >> 64) as u64;
+    let len = ue.ipv6_prefix_bits();
+    RoutePrefix::ipv6(upper, len).filter(|_| len < PREFIX_BITS)
 }
 
 /// The addresses that a UE IP Address tells; `None` if this path does not serve it.

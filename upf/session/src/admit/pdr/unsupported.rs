@@ -65,8 +65,6 @@ pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), 
                 !pdi.ethernet_packet_filter.is_empty(),
                 IeType::ETHERNET_PACKET_FILTER,
             ),
-            (!pdi.framed_route.is_empty(), IeType::FRAMED_ROUTE),
-            (!pdi.framed_ipv6_route.is_empty(), IeType::FRAMED_IPV6_ROUTE),
         ],
     )
 }

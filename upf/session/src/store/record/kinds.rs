@@ -1,6 +1,6 @@
 //! Presence flags of a record's parts.
 
-use crate::rules::{Given, Rules};
+use crate::rules::{Given, Rules, UeRoutes};
 use crate::store::user::User;
 
 /// The parts, one bit each.
@@ -22,6 +22,8 @@ impl Kinds {
     pub const GIVEN: Self = Self(1 << 5);
     /// The usage record has cells for rules alone.
     pub const CELLS: Self = Self(1 << 6);
+    /// Prefixes lie behind the UE.
+    pub const ROUTES: Self = Self(1 << 7);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -31,6 +33,7 @@ impl Kinds {
             .with_if(Self::WIDE, is_wide(rules))
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
+            .with_if(Self::ROUTES, rules.routes != UeRoutes::default())
             .with_if(Self::GIVEN, rules.ue.given != Given::default())
             .with_if(Self::CELLS, !rules.spare_cells.is_empty())
     }
@@ -83,6 +86,7 @@ mod tests {
             Kinds::UE_PREFIX,
             Kinds::GIVEN,
             Kinds::CELLS,
+            Kinds::ROUTES,
         ];
         assert!(parts.iter().all(|part| part.0.is_power_of_two()));
         let all = parts.iter().fold(0, |bits, part| bits | part.0);

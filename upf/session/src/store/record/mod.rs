@@ -142,6 +142,7 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     User::pass(kinds, eye);
     let ue = RecordUe::read(kinds, eye);
     rules.ue = ue.addresses;
+    rules.routes = ue.routes;
     let reader = RuleDecoder { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
     rules.spare_cells = reader.cells(eye);

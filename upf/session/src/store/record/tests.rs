@@ -59,6 +59,11 @@ fn addresses() -> impl Strategy<Value = UeAddresses> {
     })
 }
 
+fn routes() -> impl Strategy<Value = UeRoutes> {
+    let run = any::<u32>().prop_map(FilterRun::from_bits);
+    (run, families()).prop_map(|(run, families)| UeRoutes { run, families })
+}
+
 fn filter() -> impl Strategy<Value = Filter> {
     let run = prop_oneof![
         Just(FilterRun::NONE),
@@ -253,7 +258,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
 fn rules() -> impl Strategy<Value = Rules> {
     let few = 0..5usize;
     (
-        addresses(),
+        (addresses(), routes()),
         prop::collection::vec(pdr(), few.clone()),
         prop::collection::vec(far(), few.clone()),
         prop::collection::vec(qer(), few.clone()),
@@ -261,15 +266,18 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop::collection::vec(endpoint(), few),
         prop::collection::vec(any::<u32>(), 0..=SPARE_CELLS),
     )
-        .prop_map(|(ue, pdrs, fars, qers, urrs, endpoints, cells)| Rules {
-            ue,
-            pdrs: pdrs.into_iter().collect(),
-            fars: fars.into_iter().collect(),
-            qers: qers.into_iter().collect(),
-            urrs: urrs.into_iter().collect(),
-            endpoints: endpoints.into_iter().collect(),
-            spare_cells: cells.into_iter().collect(),
-        })
+        .prop_map(
+            |((ue, routes), pdrs, fars, qers, urrs, endpoints, cells)| Rules {
+                ue,
+                routes,
+                pdrs: pdrs.into_iter().collect(),
+                fars: fars.into_iter().collect(),
+                qers: qers.into_iter().collect(),
+                urrs: urrs.into_iter().collect(),
+                endpoints: endpoints.into_iter().collect(),
+                spare_cells: cells.into_iter().collect(),
+            },
+        )
 }
 
 /// All identifiers fit into two octets.

@@ -1,17 +1,19 @@
 //! UE addresses in a record, and what most PDRs say of them.
 
 use super::{Kinds, OctetReader, OctetWriter};
-use crate::rules::{Families, Given, Key, Pdr, Rules, UeAddresses, UeMatch};
+use crate::rules::{Families, Given, Key, Pdr, Rules, UeAddresses, UeMatch, UeRoutes};
 use core::net::Ipv4Addr;
 use core::num::NonZeroU64;
+use sluice_datapath::session::flow_filter::FilterRun;
 
 /// Octets at the most.
-pub const UE_MAX: usize = 4 + 8 + 1 + 2;
+pub const UE_MAX: usize = 4 + 8 + 1 + 2 + 5;
 
 /// The addresses, and the network instance of the first entry for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RecordUe {
     pub addresses: UeAddresses,
+    pub routes: UeRoutes,
     pub instance: u8,
 }
 
@@ -27,6 +29,7 @@ impl RecordUe {
         let instance = instance.filter(|_| !addresses.families().is_none());
         Self {
             addresses,
+            routes: rules.routes,
             instance: instance.unwrap_or(0),
         }
     }
@@ -50,6 +53,10 @@ impl RecordUe {
             pen.u8(given.families.bits());
             pen.u8(given.instance);
         }
+        if self.routes != UeRoutes::default() {
+            pen.u8(self.routes.families.bits());
+            pen.u32(self.routes.run.bits());
+        }
     }
 
     pub fn read(kinds: Kinds, eye: &mut OctetReader<'_>) -> Self {
@@ -67,8 +74,14 @@ impl RecordUe {
             addresses.given.families = Families::from_bits(eye.u8());
             addresses.given.instance = eye.u8();
         }
+        let mut routes = UeRoutes::default();
+        if kinds.has(Kinds::ROUTES) {
+            routes.families = Families::from_bits(eye.u8());
+            routes.run = FilterRun::from_bits(eye.u32());
+        }
         Self {
             addresses,
+            routes,
             instance,
         }
     }

@@ -205,7 +205,7 @@ pub const PDI: &[Case] = &[
         pdr(2),
     ),
     Case(
-        "a framed route",
+        "a framed route with a pool inside",
         |r| r.create_pdr[1].pdi.framed_route.push(Text(b"10.0.0.0/8")),
         RULE,
         Some(IeType::FRAMED_ROUTE),

@@ -116,10 +116,10 @@ pub const ADDRESSES: &[Case] = &[
         2,
     ),
     refused(
-        "a delegated prefix",
+        "all of IPv6, to be delegated",
         |r| {
             let address = UeIpAddress {
-                ipv6_prefix_delegation_bits: Some(8),
+                ipv6_prefix_delegation_bits: Some(64),
                 ..both()
             };
             every_ue(r, address);

@@ -27,6 +27,55 @@ impl Generator {
         Ipv6Addr::new(0x2001, 0xdb8, third, last, 0, 0, 0, 0)
     }
 
+    /// Networks behind a UE: few of them, so that sessions fight for them, and now and then one that a pool has.
+    pub(super) fn behind(&mut self, slot: Slot, ue: &mut UeSpec) {
+        if !self.features.behind || !self.rng.one_in(4) {
+            return;
+        }
+        let own = if self.rng.one_in(8) { 0 } else { slot };
+        if self.rng.one_in(2) {
+            let route = [
+                (Ipv4Addr::new(172, 16, own, 0), 24),
+                (Ipv4Addr::new(172, 16, own, 64), 27),
+                (Ipv4Addr::new(172, 16, own, 9), 32),
+                (Ipv4Addr::new(172, 17, own, 0), 23),
+            ];
+            let pool = (Ipv4Addr::new(10, 46, 8, 0), 21);
+            let is_pool = self.rng.one_in(20);
+            ue.behind.ipv4 = Some(if is_pool { pool } else { self.rng.pick(&route) });
+        }
+        if self.features.ipv6 && self.rng.one_in(2) {
+            let at =
+                |low| Ipv6Addr::new(0x2001, 0xdb8, 0x70, u16::from(own) << 8 | low, 0, 0, 0, 0);
+            ue.behind.ipv6 = Some(self.rng.pick(&[(at(0), 56), (at(0x40), 59), (at(7), 64)]));
+        }
+        let is_told = |a: Ipv6Addr| given_slot(a.into()).is_none();
+        if ue.ipv6.is_some_and(is_told) && self.rng.one_in(2) {
+            // Where no other prefixes are.
+            let low = self.rng.below(16) as u16;
+            let upper = u16::from(own) << 8 | low;
+            ue.ipv6 = Some(Ipv6Addr::new(0x2001, 0xdb8, 0x50, upper, 0, 0, 0, 0));
+            ue.behind.delegated = self.rng.pick(&[1, 4, 8]);
+        }
+    }
+
+    /// An address behind a UE, if there is one like that.
+    pub(super) fn address_behind(&mut self, ue: &UeSpec, is_ipv6: bool) -> Option<IpAddr> {
+        let host = self.rng.below(32) as u8;
+        if !is_ipv6 {
+            let (base, _) = ue.behind.ipv4?;
+            return Some(IpAddr::V4((u32::from(base) | u32::from(host)).into()));
+        }
+        let delegated = ue.ipv6.filter(|_| ue.behind.delegated != 0);
+        let framed = ue.behind.ipv6.map(|(base, _)| base);
+        let base = match self.rng.one_in(2) {
+            true => framed.or(delegated),
+            false => delegated.or(framed),
+        };
+        let address = u128::from(base?) ^ u128::from(host) << 64 | 9;
+        Some(IpAddr::V6(address.into()))
+    }
+
     /// A prefix for a session that has none, or another one than it has.
     pub(super) fn other_prefix(&mut self, ue: UeSpec, pdr: &mut PdrSpec) {
         if !self.features.ipv6 || !self.rng.one_in(8) {
@@ -60,7 +109,10 @@ impl Generator {
             .ipv6
             .or(Some(Ipv6Addr::new(0x2001, 0xdb8, 1, 1, 0, 0, 0, 0)));
         let faulty = |fault| UeSpec { fault, ..ue };
-        match self.rng.below(6) {
+        match self.rng.below(9) {
+            6 => faulty(UeFault::FramedRoute),
+            7 => faulty(UeFault::FramedIpv6Route),
+            8 => faulty(UeFault::FramedRouting),
             0 => UeSpec {
                 ipv4: Some(self.rng.pick(&special4)),
                 ..ue
@@ -71,11 +123,11 @@ impl Generator {
             },
             2 => UeSpec {
                 ipv6: prefix,
-                ..faulty(UeFault::PrefixLength(self.rng.pick(&[48, 56, 63, 65, 128])))
+                ..faulty(UeFault::PrefixLength(self.rng.pick(&[0, 65, 96, 128])))
             },
             3 => UeSpec {
                 ipv6: prefix,
-                ..faulty(UeFault::Delegation(self.rng.pick(&[4, 8])))
+                ..faulty(UeFault::Delegation(64))
             },
             4 => faulty(UeFault::ChooseIpv4),
             _ => faulty(UeFault::ChooseIpv6),

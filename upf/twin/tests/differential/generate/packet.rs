@@ -86,6 +86,14 @@ impl Generator {
                 .unwrap_or(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xfff, 0, 0, 0, 0));
             self.make_ipv6(&mut spec, prefix);
         }
+        if self.rng.one_in(3)
+            && let Some(address) = self.address_behind(&ue, spec.remote.is_ipv6())
+        {
+            match &mut spec.entry {
+                Entry::Plain { ue, .. } => *ue = address,
+                Entry::Tunnel { .. } => spec.spoofed = spec.spoofed.or(Some(address)),
+            }
+        }
         if self.features.nat && spec.remote.is_ipv4() {
             self.translated(slot, &mut spec);
         }

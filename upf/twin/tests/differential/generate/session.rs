@@ -63,7 +63,7 @@ impl Generator {
             false => 1,
         };
         // IPv6 alone, both, or IPv4 alone.
-        match self.rng.below(kinds) {
+        let mut ue = match self.rng.below(kinds) {
             4 => UeSpec {
                 ipv6: Some(prefix),
                 ..UeSpec::default()
@@ -77,7 +77,9 @@ impl Generator {
                 ipv4: Some(ipv4),
                 ..UeSpec::default()
             },
-        }
+        };
+        self.behind(slot, &mut ue);
+        ue
     }
 
     /// What a PDI names of a UE's addresses: now and then one of two alone.
