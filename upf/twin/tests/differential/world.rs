@@ -190,7 +190,7 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
     }
 }
 
-/// Four addresses with two blocks each, more than there are sessions; strangers filtered and UEs apart, or
+/// Four addresses with two blocks each, more than there are sessions; strangers filtered and UEs meeting, or
 /// neither.
 fn nat(filters: bool) -> Nat {
     Nat {
