@@ -1,0 +1,142 @@
+//! Calls to other network functions: names, deadlines, and which answer fits which request.
+
+use crate::effect::Nf;
+use crate::message::{
+    AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, DeregisterAmf, Done,
+    GetAccessAndMobility, GetAuthenticationData, Message, Problem, QueryAccessAndMobility,
+    QuerySubscription, RegisterAmf, StoreAmf,
+};
+use crate::slab::{Key, Slab};
+
+/// A call that waits for its answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId(pub Key);
+
+/// A message that asks, whom, and what answers it.
+pub trait Request: Into<Message> {
+    /// What answers it, unless it fails.
+    type Answer: Answer;
+    /// Who is asked.
+    const TO: Nf;
+}
+
+/// A message that answers.
+pub trait Answer: Into<Message> + TryFrom<Message, Error = Message> {}
+
+macro_rules! calls {
+    ($($request:ident to $to:ident: $answer:ident;)*) => {
+        $(impl Request for $request {
+            type Answer = $answer;
+            const TO: Nf = Nf::$to;
+        })*
+    };
+}
+
+calls! {
+    Authenticate to Ausf: Challenge;
+    Confirm to Ausf: Confirmed;
+    GetAuthenticationData to Udm: AuthenticationData;
+    AuthenticationOutcome to Udm: Done;
+    RegisterAmf to Udm: Done;
+    DeregisterAmf to Udm: Done;
+    GetAccessAndMobility to Udm: AccessAndMobility;
+    QuerySubscription to Udr: AuthenticationSubscription;
+    AdvanceSqn to Udr: AuthenticationSubscription;
+    StoreAmf to Udr: Done;
+    QueryAccessAndMobility to Udr: AccessAndMobility;
+}
+
+impl Answer for Challenge {}
+impl Answer for Confirmed {}
+impl Answer for AuthenticationData {}
+impl Answer for AuthenticationSubscription {}
+impl Answer for AccessAndMobility {}
+impl Answer for Done {}
+
+/// Calls of one network function that wait, and for whom.
+#[derive(Debug)]
+pub struct Calls<T> {
+    waiting: Slab<T>,
+    late: u64,
+}
+
+impl<T> Calls<T> {
+    /// For `most` calls at a time.
+    pub fn new(most: usize) -> Self {
+        Self {
+            waiting: Slab::new(most),
+            late: 0,
+        }
+    }
+
+    /// Names a call; none if too many wait.
+    pub fn begin(&mut self, waiter: T) -> Option<CallId> {
+        self.waiting.insert(waiter).map(CallId)
+    }
+
+    /// Who waits for this answer; none if nobody does any more, which is counted.
+    pub fn end(&mut self, call: CallId) -> Option<T> {
+        let waiter = self.waiting.remove(call.0);
+        self.late += u64::from(waiter.is_none());
+        waiter
+    }
+
+    /// The answer is not waited for any more.
+    pub fn give_up(&mut self, call: CallId) {
+        self.waiting.remove(call.0);
+    }
+
+    /// Answers that came too late.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+}
+
+/// The answer to a request, or why there is none.
+pub(crate) fn answer<R: Request>(message: Message) -> Result<R::Answer, Problem> {
+    R::Answer::try_from(message).map_err(|message| match message {
+        Message::Failure(failure) => failure.problem,
+        _ => Problem::Protocol,
+    })
+}
+
+impl Message {
+    /// Reads this as the answer to a request of the kind `R`.
+    pub fn answer_to<R: Request>(self) -> Result<R::Answer, Problem> {
+        answer::<R>(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Failure;
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_is_counted() {
+        let mut calls = Calls::new(1);
+        let call = calls.begin('a').expect("room");
+        assert_eq!(calls.begin('b'), None);
+        calls.give_up(call);
+        assert_eq!(calls.end(call), None);
+        assert_eq!(calls.late(), 1);
+        let call = calls.begin('c').expect("room");
+        assert_eq!(calls.end(call), Some('c'));
+        assert_eq!(calls.late(), 1);
+    }
+
+    #[test]
+    fn only_the_answer_that_fits_is_taken() {
+        let done = Message::from(Done::default());
+        assert!(done.answer_to::<RegisterAmf>().is_ok());
+        assert_eq!(done.answer_to::<Confirm>().err(), Some(Problem::Protocol));
+        let failure = Message::from(Failure {
+            problem: Problem::UserNotFound,
+        });
+        assert_eq!(
+            failure.answer_to::<Confirm>().err(),
+            Some(Problem::UserNotFound)
+        );
+    }
+}

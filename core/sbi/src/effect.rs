@@ -1,0 +1,135 @@
+//! Inputs and effects of a network function.
+
+use std::fmt;
+
+use crate::call::CallId;
+use crate::ladder::Line;
+use crate::message::Message;
+use crate::time::{Instant, Now};
+
+/// A kind of network function. There is one of each in a box.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Nf {
+    /// Access and mobility.
+    Amf,
+    /// Authentication server.
+    Ausf,
+    /// Unified data management.
+    Udm,
+    /// Unified data repository.
+    Udr,
+}
+
+impl fmt::Display for Nf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Amf => "AMF",
+            Self::Ausf => "AUSF",
+            Self::Udm => "UDM",
+            Self::Udr => "UDR",
+        })
+    }
+}
+
+/// A gNB's association, as whoever has the sockets names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AssociationId(pub u32);
+
+/// A request as its receiver names it: who asked, and which call of theirs it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RequestId {
+    /// Who asked.
+    pub from: Nf,
+    /// Their call.
+    pub call: CallId,
+}
+
+/// A change of what is stored, as the function that made it names it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CommitId(pub u64);
+
+/// What reaches a network function.
+#[derive(Clone, Debug)]
+pub enum Input<'a> {
+    /// Another function asks.
+    Request {
+        /// To be named in the answer.
+        id: RequestId,
+        /// What it asks.
+        message: Message,
+    },
+    /// The answer to a call.
+    Reply {
+        /// Which call.
+        call: CallId,
+        /// The answer.
+        message: Message,
+    },
+    /// A message of a gNB.
+    N2 {
+        /// From where.
+        association: AssociationId,
+        /// The stream that it came on.
+        stream: u16,
+        /// NGAP.
+        octets: &'a [u8],
+    },
+    /// A gNB is gone.
+    AssociationLost(AssociationId),
+    /// A change has been stored.
+    Committed(CommitId),
+    /// A deadline may have come.
+    Time,
+}
+
+/// What a network function wants done, in this order.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Ask another function.
+    Call {
+        /// Whom.
+        to: Nf,
+        /// To be named in the answer.
+        call: CallId,
+        /// After this, the answer is not waited for any more.
+        deadline: Instant,
+        /// What.
+        message: Message,
+    },
+    /// Answer a request.
+    Answer {
+        /// Which.
+        id: RequestId,
+        /// The answer.
+        message: Message,
+    },
+    /// Send a message to a gNB.
+    N2 {
+        /// Where to.
+        association: AssociationId,
+        /// On which stream: 0 for the gNB itself, others for UEs.
+        stream: u16,
+        /// NGAP.
+        octets: Vec<u8>,
+    },
+    /// Store this under this key; effects that follow from it wait until that is done.
+    Commit {
+        /// To be named when it is done.
+        id: CommitId,
+        /// Whose.
+        key: Vec<u8>,
+        /// What; none deletes it.
+        value: Option<Vec<u8>>,
+    },
+    /// What an operator sees of the procedure.
+    Ladder(Line),
+}
+
+/// A network function: one deterministic function.
+pub trait NetworkFunction {
+    /// Takes an input and appends what it wants done.
+    fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>);
+
+    /// When it wants [`Input::Time`] at the latest.
+    fn next_deadline(&self) -> Instant;
+}

@@ -1,0 +1,30 @@
+//! What network functions of the 5G core have in common: messages between them, and the executor
+//! on which their procedures are `async fn`.
+//!
+//! A network function is one deterministic function: [`Input`]s and time go in, [`Effect`]s come
+//! out in order. It has no clock, socket, thread or source of random numbers; the caller hands in
+//! [`Now`] and [`Random`]. Functions never call each other: a call is an effect, which whoever
+//! wires them together delivers as another's input, its answer as an input again. So the same
+//! inputs give the same octets in every wiring.
+#![forbid(unsafe_code)]
+
+mod call;
+mod effect;
+mod executor;
+mod ladder;
+mod message;
+mod slab;
+mod time;
+
+pub use call::{Answer, CallId, Calls, Request};
+pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Nf, RequestId};
+pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
+pub use ladder::{Ladder, Line};
+pub use message::{
+    AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, DeregisterAmf, Done, Failure,
+    GetAccessAndMobility, GetAuthenticationData, Identity, LONGEST, Message, Problem,
+    QueryAccessAndMobility, QuerySubscription, RegisterAmf, Resynchronisation, SLICES, StoreAmf,
+};
+pub use slab::{Key, Slab};
+pub use time::{Instant, Now, Random};

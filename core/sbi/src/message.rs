@@ -1,0 +1,443 @@
+//! Messages between network functions: flat, so that one form serves a queue, shared memory and a
+//! socket.
+//!
+//! Each is a few octets without padding or pointer, with integers in network order and enums of
+//! one checked octet. [`Message`] is any of them; as octets it has its number before it.
+
+use std::fmt;
+
+use sluice_ids::{Guami, ServingNetworkName, Snssai, Suci, Supi};
+use zerocopy::big_endian::{U16, U64};
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
+/// Longest message in octets.
+pub const LONGEST: usize = 2048;
+
+/// Most slices of a subscription that a message has.
+pub const SLICES: usize = 16;
+
+/// Why a request failed.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum Problem {
+    /// There is no such subscriber.
+    UserNotFound = 1,
+    /// The identity cannot be read: unknown key, changed, no digits.
+    IdentityUnreadable = 2,
+    /// The UE did not prove who it is.
+    AuthenticationRejected = 3,
+    /// What is referred to is not known, or not any more.
+    ContextNotFound = 4,
+    /// Nobody answered in time.
+    Timeout = 5,
+    /// Too much is under way.
+    Overload = 6,
+    /// The answer does not fit the request.
+    Protocol = 7,
+    /// The serving network may not ask.
+    ServingNetworkNotAuthorized = 8,
+}
+
+/// Whether a SUPI or a SUCI names a subscriber.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+enum IdentityKind {
+    Supi = 0,
+    Suci = 1,
+}
+
+/// A subscriber, concealed or not.
+#[derive(
+    Clone, Copy, PartialEq, Eq, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Identity {
+    kind: IdentityKind,
+    supi: Supi,
+    suci: Suci,
+}
+
+impl Identity {
+    /// The SUPI, or the SUCI.
+    pub fn get(&self) -> Result<Supi, Suci> {
+        match self.kind {
+            IdentityKind::Supi => Ok(self.supi),
+            IdentityKind::Suci => Err(self.suci),
+        }
+    }
+}
+
+impl From<Supi> for Identity {
+    fn from(supi: Supi) -> Self {
+        let suci = zerocopy::FromZeros::new_zeroed();
+        Self {
+            kind: IdentityKind::Supi,
+            supi,
+            suci,
+        }
+    }
+}
+
+impl From<Suci> for Identity {
+    fn from(suci: Suci) -> Self {
+        let supi = zerocopy::FromZeros::new_zeroed();
+        Self {
+            kind: IdentityKind::Suci,
+            supi,
+            suci,
+        }
+    }
+}
+
+/// What a SIM says when a sequence number is out of its range.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Default, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Resynchronisation {
+    /// Whether there is anything to say.
+    pub wanted: bool,
+    /// The challenge that it refused.
+    pub rand: [u8; 16],
+    /// What it said.
+    pub auts: [u8; 14],
+}
+
+macro_rules! messages {
+    ($($(#[$doc:meta])* $number:literal $name:ident $text:literal
+        { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq)]
+            #[derive(TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+            #[repr(C)]
+            pub struct $name {
+                $($(#[$field_doc])* pub $field: $type,)*
+            }
+
+            impl From<$name> for Message {
+                fn from(message: $name) -> Self {
+                    Self::$name(message)
+                }
+            }
+
+            impl TryFrom<Message> for $name {
+                type Error = Message;
+
+                fn try_from(message: Message) -> Result<Self, Message> {
+                    match message {
+                        Message::$name(message) => Ok(message),
+                        other => Err(other),
+                    }
+                }
+            }
+
+            const _: () = assert!(size_of::<$name>() + 2 <= LONGEST);
+        )*
+
+        /// Any message.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub enum Message {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        impl Message {
+            /// Its name in the TS.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $text,)*
+                }
+            }
+
+            /// As octets: number, then the message.
+            pub fn to_octets(&self) -> Vec<u8> {
+                let mut octets = Vec::new();
+                match self {
+                    $(Self::$name(message) => {
+                        octets.extend_from_slice(&u16::to_be_bytes($number));
+                        octets.extend_from_slice(message.as_bytes());
+                    })*
+                }
+                octets
+            }
+
+            /// Of octets; none if they are no message.
+            pub fn from_octets(octets: &[u8]) -> Option<Self> {
+                let (number, rest) = octets.split_first_chunk::<2>()?;
+                match u16::from_be_bytes(*number) {
+                    $($number => $name::try_read_from_bytes(rest).ok().map(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// AMF to AUSF: begin an authentication.
+    1 Authenticate "Nausf_UEAuthentication_Authenticate Request" {
+        /// Of whom.
+        identity: Identity,
+        /// For which network.
+        network: ServingNetworkName,
+        /// After a SIM refused a sequence number.
+        resynchronisation: Resynchronisation,
+    }
+    /// AUSF to AMF: what to ask the UE.
+    2 Challenge "Nausf_UEAuthentication_Authenticate Response" {
+        /// To be named in the confirmation.
+        context: U64,
+        /// The challenge.
+        rand: [u8; 16],
+        /// The home network's proof.
+        autn: [u8; 16],
+        /// Hash of the answer that is expected.
+        hxres_star: [u8; 16],
+    }
+    /// AMF to AUSF: what the UE answered.
+    3 Confirm "Nausf_UEAuthentication_Authenticate Request (confirmation)" {
+        /// Which authentication.
+        context: U64,
+        /// The answer.
+        res_star: [u8; 16],
+    }
+    /// AUSF to AMF: it is that UE.
+    4 Confirmed "Nausf_UEAuthentication_Authenticate Response (success)" {
+        /// Who it is.
+        supi: Supi,
+        /// The serving network's key.
+        kseaf: [u8; 32],
+    }
+    /// AUSF to UDM: an authentication vector.
+    5 GetAuthenticationData "Nudm_UEAuthentication_Get Request" {
+        /// Of whom.
+        identity: Identity,
+        /// For which network.
+        network: ServingNetworkName,
+        /// After a SIM refused a sequence number.
+        resynchronisation: Resynchronisation,
+    }
+    /// UDM to AUSF.
+    6 AuthenticationData "Nudm_UEAuthentication_Get Response" {
+        /// Who it is.
+        supi: Supi,
+        /// The challenge.
+        rand: [u8; 16],
+        /// The home network's proof.
+        autn: [u8; 16],
+        /// The answer that is expected.
+        xres_star: [u8; 16],
+        /// The home network's key.
+        kausf: [u8; 32],
+    }
+    /// AUSF to UDM: how an authentication ended.
+    7 AuthenticationOutcome "Nudm_UEAuthentication_ResultConfirmation Request" {
+        /// Of whom.
+        supi: Supi,
+        /// For which network.
+        network: ServingNetworkName,
+        /// Whether it was that UE.
+        success: bool,
+    }
+    /// Anyone: it is done.
+    8 Done "Response" {
+        /// Nothing more to say.
+        reserved: u8,
+    }
+    /// Anyone: it is not done.
+    9 Failure "Failure" {
+        /// Why.
+        problem: Problem,
+    }
+    /// AMF to UDM: the UE is here.
+    10 RegisterAmf "Nudm_UECM_Registration Request" {
+        /// Who.
+        supi: Supi,
+        /// Where.
+        guami: Guami,
+    }
+    /// AMF to UDM: the UE is not here any more.
+    11 DeregisterAmf "Nudm_UECM_Deregistration Request" {
+        /// Who.
+        supi: Supi,
+        /// Where it was.
+        guami: Guami,
+    }
+    /// AMF to UDM: what the subscriber may do.
+    12 GetAccessAndMobility "Nudm_SDM_Get Request (access and mobility)" {
+        /// Who.
+        supi: Supi,
+    }
+    /// UDM to AMF, UDR to UDM.
+    13 AccessAndMobility "Nudm_SDM_Get Response" {
+        /// Most bits per second to the UE.
+        ambr_down_bps: U64,
+        /// Most bits per second from the UE.
+        ambr_up_bps: U64,
+        /// How many slices follow.
+        slices: u8,
+        /// A bit for each slice that is a default one.
+        defaults: U16,
+        /// Slices.
+        slice: [Snssai; SLICES],
+    }
+    /// UDM to UDR: keys, as they are.
+    14 QuerySubscription "Nudr_DM_Query Request (authentication subscription)" {
+        /// Whose.
+        supi: Supi,
+    }
+    /// UDM to UDR: keys, and the next sequence number, which is stored before the answer.
+    15 AdvanceSqn "Nudr_DM_Update Request (sequence number)" {
+        /// Whose.
+        supi: Supi,
+        /// It is above this one, too: what a SIM said.
+        above: U64,
+        /// Its counting part is not below this.
+        floor: U64,
+    }
+    /// UDR to UDM.
+    16 AuthenticationSubscription "Nudr_DM Response (authentication subscription)" {
+        /// The subscriber's key.
+        k: [u8; 16],
+        /// The operator's variant.
+        opc: [u8; 16],
+        /// Sequence number.
+        sqn: U64,
+    }
+    /// UDM to UDR: where a UE is; all zeros if it is nowhere.
+    17 StoreAmf "Nudr_DM_Update Request (AMF registration)" {
+        /// Who.
+        supi: Supi,
+        /// Where.
+        guami: Guami,
+        /// Whether it is there.
+        registered: bool,
+    }
+    /// UDM to UDR.
+    18 QueryAccessAndMobility "Nudr_DM_Query Request (access and mobility)" {
+        /// Who.
+        supi: Supi,
+    }
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { reserved: 0 }
+    }
+}
+
+impl From<Problem> for Message {
+    fn from(problem: Problem) -> Self {
+        Failure { problem }.into()
+    }
+}
+
+impl AccessAndMobility {
+    /// Of bit rates to and from the UE, and slices with whether each is a default one.
+    pub fn new(ambr_bps: (u64, u64), subscribed: &[(Snssai, bool)]) -> Self {
+        let mut slice = [Snssai::new(0, None); SLICES];
+        let mut defaults = 0;
+        let number = subscribed.len().min(SLICES);
+        for (at, (one, is_default)) in subscribed.iter().take(number).enumerate() {
+            slice[at] = *one;
+            defaults |= u16::from(*is_default) << at;
+        }
+        Self {
+            ambr_down_bps: ambr_bps.0.into(),
+            ambr_up_bps: ambr_bps.1.into(),
+            slices: number as u8,
+            defaults: defaults.into(),
+            slice,
+        }
+    }
+
+    /// Slices, and whether each is a default one.
+    pub fn subscribed(&self) -> impl Iterator<Item = (Snssai, bool)> {
+        let defaults = self.defaults.get();
+        let number = usize::from(self.slices).min(SLICES);
+        let with_default = move |(at, slice): (usize, &Snssai)| (*slice, defaults & 1 << at != 0);
+        self.slice.iter().take(number).enumerate().map(with_default)
+    }
+}
+
+impl fmt::Debug for Message {
+    /// Its name alone: messages have keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failure(failure) => write!(f, "Failure ({:?})", failure.problem),
+            message => f.write_str(message.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn supi() -> Supi {
+        Supi::from_imsi("001010000000001").expect("digits")
+    }
+
+    #[test]
+    fn a_message_is_read_as_it_was_written() {
+        let slices = [(Snssai::new(1, None), true), (Snssai::new(2, None), false)];
+        let subscription = AccessAndMobility::new((1_000, 500), &slices);
+        assert!(subscription.subscribed().eq(slices));
+        for message in [
+            Message::from(subscription),
+            Done::default().into(),
+            Problem::UserNotFound.into(),
+            AdvanceSqn {
+                supi: supi(),
+                above: 7.into(),
+                floor: 9.into(),
+            }
+            .into(),
+        ] {
+            let octets = message.to_octets();
+            assert!(octets.len() <= LONGEST);
+            assert_eq!(Message::from_octets(&octets), Some(message));
+            assert_eq!(Message::from_octets(&octets[..octets.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn an_identity_is_one_of_two() {
+        assert_eq!(Identity::from(supi()).get(), Ok(supi()));
+        let home = sluice_ids::Plmn::new("001", "01").expect("digits");
+        let suci = Suci::new(home, 0, 0, &[1]).expect("short");
+        assert_eq!(Identity::from(suci).get(), Err(suci));
+    }
+
+    #[test]
+    fn keys_are_not_printed() {
+        let subscription = AuthenticationSubscription {
+            k: [0x5a; 16],
+            opc: [0x5a; 16],
+            sqn: 1.into(),
+        };
+        let text = format!("{:?}", Message::from(subscription));
+        assert_eq!(text, "Nudr_DM Response (authentication subscription)");
+    }
+
+    proptest! {
+        #[test]
+        fn any_octets_are_a_message_or_none(
+            number in 0u8..20,
+            octets in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let octets = [&[0, number][..], &octets].concat();
+            if let Some(message) = Message::from_octets(&octets) {
+                prop_assert_eq!(message.to_octets(), octets);
+                if let Message::AccessAndMobility(subscription) = message {
+                    prop_assert!(subscription.subscribed().count() <= SLICES);
+                }
+            }
+        }
+    }
+}

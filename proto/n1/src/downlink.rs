@@ -1,0 +1,389 @@
+//! What an AMF says to a UE (TS 24.501, 8.2).
+
+use oxirush_nas::nas_5gs as nas;
+use oxirush_nas::nas_5gs::Nas5gmmMessage;
+use sluice_ids::{Guti, Plmn, Snssai, Tai};
+use sluice_security::{Abba, Autn, Ciphering, Integrity, Rand, SecurityCapability};
+
+use crate::cause::Cause;
+use crate::codec::{self, Unreadable};
+use crate::identity::MobileIdentity;
+use crate::lists;
+
+/// A message to a UE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Downlink {
+    /// 8.2.7
+    RegistrationAccept(Box<RegistrationAccept>),
+    /// 8.2.9
+    RegistrationReject(Cause),
+    /// 8.2.13
+    DeregistrationAccept,
+    /// 8.2.18
+    ServiceReject(Cause),
+    /// 8.2.1
+    AuthenticationRequest(AuthenticationRequest),
+    /// 8.2.5
+    AuthenticationReject,
+    /// 8.2.21
+    IdentityRequest(IdentityKind),
+    /// 8.2.25
+    SecurityModeCommand(SecurityModeCommand),
+    /// 8.2.11, with what was not passed on, and why.
+    DlNasTransport {
+        /// What kind of payload it has.
+        kind: u8,
+        /// PDU session.
+        session: Option<u8>,
+        /// Why the payload comes back.
+        cause: Option<Cause>,
+        /// The payload.
+        payload: Vec<u8>,
+    },
+    /// 8.2.29
+    Status(Cause),
+    /// A message that only a UE sends, or that is not known here.
+    Other,
+}
+
+/// Authentication Request of 5G-AKA.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AuthenticationRequest {
+    /// The keys that follow will be called so.
+    pub ngksi: u8,
+    /// What KAMF is bound to.
+    pub abba: Abba,
+    /// The challenge.
+    pub rand: Rand,
+    /// The home network's proof.
+    pub autn: Autn,
+}
+
+/// Which identity is asked for (TS 24.501, 9.11.3.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdentityKind {
+    /// The concealed one.
+    Suci = 1,
+    /// The device and its software.
+    Imeisv = 5,
+}
+
+/// Security Mode Command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SecurityModeCommand {
+    /// With which messages will be ciphered.
+    pub ciphering: Ciphering,
+    /// With which their integrity will be protected.
+    pub integrity: Integrity,
+    /// Of the keys to be used.
+    pub ngksi: u8,
+    /// What the UE said that it can do, as it came.
+    pub capability: SecurityCapability,
+    /// The UE shall tell which device it is.
+    pub ask_imeisv: bool,
+    /// RINMR: the UE shall send the whole initial message again, because its MAC was wrong.
+    pub ask_initial_message: bool,
+    /// What KAMF is bound to, after an authentication.
+    pub abba: Option<Abba>,
+}
+
+/// Registration Accept.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RegistrationAccept {
+    /// The UE's new name.
+    pub guti: Option<Guti>,
+    /// PLMNs that count as this one.
+    pub equivalent_plmns: Vec<Plmn>,
+    /// Where the UE may move without telling.
+    pub areas: Vec<Tai>,
+    /// Slices that it may use.
+    pub allowed_nssai: Vec<Snssai>,
+    /// Slices that it asked for and may not use.
+    pub rejected_nssai: Vec<Snssai>,
+    /// Slices of its subscription.
+    pub configured_nssai: Vec<Snssai>,
+    /// Whether there are voice calls.
+    pub ims_voice: bool,
+    /// PDU sessions that it has, a bit for each.
+    pub session_status: Option<u16>,
+    /// Seconds after which it registers again; sent as the longest time that can be told and is no
+    /// longer.
+    pub t3512_s: Option<u32>,
+    /// Seconds after which it tries again.
+    pub t3502_s: Option<u32>,
+    /// The DRX value that was agreed.
+    pub drx: Option<u8>,
+}
+
+impl Downlink {
+    /// Reads a plain message.
+    pub fn decode(octets: &[u8]) -> Result<Self, Unreadable> {
+        Ok(match codec::decode(octets)? {
+            Nas5gmmMessage::RegistrationAccept(m) => {
+                Self::RegistrationAccept(Box::new(registration_accept(&m)))
+            }
+            Nas5gmmMessage::RegistrationReject(m) => {
+                Self::RegistrationReject(Cause(m.fgmm_cause.value))
+            }
+            Nas5gmmMessage::DeregistrationAcceptUeOriginating(_) => Self::DeregistrationAccept,
+            Nas5gmmMessage::ServiceReject(m) => Self::ServiceReject(Cause(m.fgmm_cause.value)),
+            Nas5gmmMessage::AuthenticationRequest(m) => Self::AuthenticationRequest(
+                authentication_request(&m).ok_or(Unreadable::MANDATORY)?,
+            ),
+            Nas5gmmMessage::AuthenticationReject(_) => Self::AuthenticationReject,
+            Nas5gmmMessage::IdentityRequest(m) => {
+                Self::IdentityRequest(match m.identity_type.value & 7 {
+                    5 => IdentityKind::Imeisv,
+                    // What is reserved counts as SUCI.
+                    _ => IdentityKind::Suci,
+                })
+            }
+            Nas5gmmMessage::SecurityModeCommand(m) => {
+                Self::SecurityModeCommand(security_mode_command(&m).ok_or(Unreadable::MANDATORY)?)
+            }
+            Nas5gmmMessage::DlNasTransport(m) => Self::DlNasTransport {
+                kind: m.payload_container_type.value & 15,
+                session: m.pdu_session_id.as_ref().map(|id| id.value),
+                cause: m.fgmm_cause.as_ref().map(|cause| Cause(cause.value)),
+                payload: m.payload_container.value.to_vec(),
+            },
+            Nas5gmmMessage::FiveGmmStatus(m) => Self::Status(Cause(m.fgmm_cause.value)),
+            _ => Self::Other,
+        })
+    }
+
+    /// The plain message's octets; none of [`Downlink::Other`].
+    pub fn encode(&self) -> Vec<u8> {
+        let cause = |cause: &Cause| nas::NasFGmmCause::new(cause.0);
+        match self {
+            Self::RegistrationAccept(m) => codec::encode(write_registration_accept(m)),
+            Self::RegistrationReject(c) => codec::encode(nas::NasRegistrationReject::new(cause(c))),
+            Self::DeregistrationAccept => {
+                codec::encode(nas::NasDeregistrationAcceptUeOriginating::new())
+            }
+            Self::ServiceReject(c) => codec::encode(nas::NasServiceReject::new(cause(c))),
+            Self::AuthenticationRequest(m) => {
+                let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
+                let rand = nas::NasAuthenticationParameterRand::new(m.rand.to_vec());
+                let autn = nas::NasAuthenticationParameterAutn::new(m.autn.to_vec());
+                let abba = nas::NasAbba::new(m.abba.to_vec());
+                codec::encode(
+                    nas::NasAuthenticationRequest::new(ngksi, abba)
+                        .with_authentication_parameter_rand(rand)
+                        .with_authentication_parameter_autn(autn),
+                )
+            }
+            Self::AuthenticationReject => codec::encode(nas::NasAuthenticationReject::new()),
+            Self::IdentityRequest(kind) => {
+                let kind = nas::NasFGsIdentityType::new(*kind as u8);
+                codec::encode(nas::NasIdentityRequest::new(kind))
+            }
+            Self::SecurityModeCommand(m) => codec::encode(write_security_mode_command(m)),
+            Self::DlNasTransport {
+                kind,
+                session,
+                cause: why,
+                payload,
+            } => {
+                let mut message = nas::NasDlNasTransport::new(
+                    nas::NasPayloadContainerType::new(*kind),
+                    nas::NasPayloadContainer::new(payload.clone()),
+                );
+                if let Some(session) = session {
+                    let session = nas::NasPduSessionIdentity2::new(*session);
+                    message = message.with_pdu_session_id(session);
+                }
+                if let Some(why) = why {
+                    message = message.with_fgmm_cause(cause(why));
+                }
+                codec::encode(message)
+            }
+            Self::Status(c) => codec::encode(nas::NasFGmmStatus::new(cause(c))),
+            Self::Other => Vec::new(),
+        }
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RegistrationAccept(_) => "Registration Accept",
+            Self::RegistrationReject(_) => "Registration Reject",
+            Self::DeregistrationAccept => "Deregistration Accept",
+            Self::ServiceReject(_) => "Service Reject",
+            Self::AuthenticationRequest(_) => "Authentication Request",
+            Self::AuthenticationReject => "Authentication Reject",
+            Self::IdentityRequest(_) => "Identity Request",
+            Self::SecurityModeCommand(_) => "Security Mode Command",
+            Self::DlNasTransport { .. } => "DL NAS Transport",
+            Self::Status(_) => "5GMM Status",
+            Self::Other => "another message",
+        }
+    }
+}
+
+fn authentication_request(m: &nas::NasAuthenticationRequest) -> Option<AuthenticationRequest> {
+    let rand = &m.authentication_parameter_rand.as_ref()?.value;
+    let autn = &m.authentication_parameter_autn.as_ref()?.value;
+    Some(AuthenticationRequest {
+        ngksi: m.ngksi.value & 7,
+        abba: Abba::try_from(&m.abba.value[..]).ok()?,
+        rand: Rand::try_from(&rand[..]).ok()?,
+        autn: Autn::try_from(&autn[..]).ok()?,
+    })
+}
+
+fn security_mode_command(m: &nas::NasSecurityModeCommand) -> Option<SecurityModeCommand> {
+    let algorithms = m.selected_nas_security_algorithms.value;
+    let additional = m.additional_5g_security_information.as_ref();
+    let abba = m.abba.as_ref();
+    Some(SecurityModeCommand {
+        ciphering: Ciphering::from_number(algorithms >> 4)?,
+        integrity: Integrity::from_number(algorithms & 15)?,
+        ngksi: m.ngksi.value & 7,
+        capability: SecurityCapability::from_octets(&m.replayed_ue_security_capabilities.value)?,
+        ask_imeisv: m
+            .imeisv_request
+            .as_ref()
+            .is_some_and(|request| request.value & 7 == 1),
+        ask_initial_message: additional
+            .is_some_and(|a| a.value.first().is_some_and(|o| o & 2 != 0)),
+        abba: abba.and_then(|abba| Abba::try_from(&abba.value[..]).ok()),
+    })
+}
+
+fn write_security_mode_command(m: &SecurityModeCommand) -> nas::NasSecurityModeCommand {
+    let algorithms = (m.ciphering as u8) << 4 | m.integrity as u8;
+    let mut message = nas::NasSecurityModeCommand::new(
+        nas::NasSecurityAlgorithms::new(algorithms),
+        nas::NasKeySetIdentifier::new(m.ngksi),
+        nas::NasUeSecurityCapability::new(m.capability.octets().to_vec()),
+    );
+    if m.ask_imeisv {
+        message = message.with_imeisv_request(nas::NasImeisvRequest::new(1));
+    }
+    if m.ask_initial_message {
+        let ask = nas::NasAdditional5gSecurityInformation::new(vec![2]);
+        message = message.with_additional_5g_security_information(ask);
+    }
+    if let Some(abba) = m.abba {
+        message = message.with_abba(nas::NasAbba::new(abba.to_vec()));
+    }
+    message
+}
+
+fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
+    let guti = m
+        .fg_guti
+        .as_ref()
+        .map(|guti| MobileIdentity::read(&guti.value));
+    let slices = |octets: &[u8]| lists::read_nssai(octets).unwrap_or_default();
+    let plmns = m
+        .equivalent_plmns
+        .as_ref()
+        .map(|list| list.value.to_vec())
+        .unwrap_or_default();
+    let features = m.fgs_network_feature_support.as_ref();
+    let status = m.pdu_session_status.as_ref();
+    let rejected = m
+        .rejected_nssai
+        .as_ref()
+        .map(|list| list.value.to_vec())
+        .unwrap_or_default();
+    RegistrationAccept {
+        guti: guti.and_then(|guti| match guti {
+            MobileIdentity::Guti(guti) => Some(guti),
+            _ => None,
+        }),
+        equivalent_plmns: plmns
+            .chunks_exact(3)
+            .filter_map(|plmn| Plmn::from_octets([plmn[0], plmn[1], plmn[2]]))
+            .collect(),
+        areas: m
+            .tai_list
+            .as_ref()
+            .and_then(|list| lists::read_tai_list(&list.value))
+            .unwrap_or_default(),
+        allowed_nssai: m
+            .allowed_nssai
+            .as_ref()
+            .map(|n| slices(&n.value))
+            .unwrap_or_default(),
+        rejected_nssai: lists::read_rejected_nssai(&rejected),
+        configured_nssai: m
+            .configured_nssai
+            .as_ref()
+            .map(|n| slices(&n.value))
+            .unwrap_or_default(),
+        ims_voice: features.is_some_and(nas::NasFGsNetworkFeatureSupport::ims_vops_3gpp),
+        session_status: status.and_then(|s| match s.value[..] {
+            [low, high, ..] => Some(u16::from_le_bytes([low, high])),
+            _ => None,
+        }),
+        t3512_s: m
+            .t3512_value
+            .as_ref()
+            .and_then(|t| t.to_seconds())
+            .map(|s| s as u32),
+        t3502_s: m
+            .t3502_value
+            .as_ref()
+            .and_then(|t| t.to_seconds())
+            .map(|s| s as u32),
+        drx: m
+            .negotiated_drx_parameters
+            .as_ref()
+            .and_then(|d| d.value.first().copied()),
+    }
+}
+
+fn write_registration_accept(m: &RegistrationAccept) -> nas::NasRegistrationAccept {
+    // 3GPP access; no SMS over NAS.
+    let result = nas::NasFGsRegistrationResult::new(vec![1]);
+    let mut accept = nas::NasRegistrationAccept::new(result);
+    if let Some(guti) = m.guti {
+        let guti = nas::NasFGsMobileIdentity::new(MobileIdentity::Guti(guti).octets());
+        accept = accept.with_fg_guti(guti);
+    }
+    if !m.equivalent_plmns.is_empty() {
+        let plmns = nas::NasPlmnList::new(lists::plmns(&m.equivalent_plmns));
+        accept = accept.with_equivalent_plmns(plmns);
+    }
+    if !m.areas.is_empty() {
+        let areas = nas::NasFGsTrackingAreaIdentityList::new(lists::tai_list(&m.areas));
+        accept = accept.with_tai_list(areas);
+    }
+    if !m.allowed_nssai.is_empty() {
+        accept = accept.with_allowed_nssai(nas::NasNssai::new(lists::nssai(&m.allowed_nssai)));
+    }
+    if !m.rejected_nssai.is_empty() {
+        let rejected = lists::rejected_nssai(&m.rejected_nssai);
+        accept = accept.with_rejected_nssai(nas::NasRejectedNssai::new(rejected));
+    }
+    if !m.configured_nssai.is_empty() {
+        let slices = nas::NasNssai::new(lists::nssai(&m.configured_nssai));
+        accept = accept.with_configured_nssai(slices);
+    }
+    // Always there, so that a UE knows that there are no voice and no emergency calls.
+    let features = vec![u8::from(m.ims_voice), 0];
+    let features = nas::NasFGsNetworkFeatureSupport::new(features);
+    accept = accept.with_fgs_network_feature_support(features);
+    if let Some(status) = m.session_status {
+        let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
+        accept = accept.with_pdu_session_status(status);
+    }
+    if let Some(timer_s) = m.t3512_s {
+        let timer = nas::NasT3512Value::new(vec![lists::gprs_timer_3(timer_s)]);
+        accept = accept.with_t3512_value(timer);
+    }
+    if let Some(timer) = m
+        .t3502_s
+        .and_then(|s| nas::NasGprsTimer2::from_seconds(s.into()).ok())
+    {
+        accept = accept.with_t3502_value(timer);
+    }
+    if let Some(drx) = m.drx {
+        let drx = nas::NasFGsDrxParameters::new(vec![drx]);
+        accept = accept.with_negotiated_drx_parameters(drx);
+    }
+    accept
+}

@@ -1,0 +1,26 @@
+//! NAS messages of 5GS mobility management (TS 24.501), both ends of N1.
+//!
+//! [`Uplink`] and [`Downlink`] are what a UE and an AMF say; [`SecurityContext`] protects it on the
+//! way. The octets are read and written by `oxirush-nas`, which no other crate names: what it
+//! reads is checked here and becomes values of the house. Nothing here has a state but the counts
+//! of a security context, and no octets make it panic.
+#![forbid(unsafe_code)]
+
+mod cause;
+mod codec;
+mod downlink;
+mod identity;
+mod lists;
+pub mod protection;
+mod uplink;
+
+pub use cause::Cause;
+pub use codec::Unreadable;
+pub use downlink::{
+    AuthenticationRequest, Downlink, IdentityKind, RegistrationAccept, SecurityModeCommand,
+};
+pub use identity::MobileIdentity;
+pub use protection::{Envelope, Header, Protected, SecurityContext, Side};
+pub use uplink::{
+    DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, ServiceRequest, Uplink,
+};

@@ -1,0 +1,164 @@
+//! Lists inside NAS messages: slices, tracking areas, PLMNs (TS 24.501, 9.11.3.37, 9.11.3.9, 9.11.3.45).
+
+use sluice_ids::{Plmn, Snssai, Tai};
+
+/// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
+pub const SLICES: usize = 8;
+
+/// Slices, each with its length; none if the list is cut short. Mapped slices of a home network are
+/// left out.
+pub fn read_nssai(mut octets: &[u8]) -> Option<Vec<Snssai>> {
+    let mut slices = Vec::new();
+    while let Some((&length, rest)) = octets.split_first() {
+        let (slice, rest) = rest.split_at_checked(usize::from(length))?;
+        slices.push(match *slice {
+            [sst] | [sst, _] => Snssai::new(sst, None),
+            [sst, a, b, c, ..] => Snssai::new(sst, Some([a, b, c])),
+            _ => return None,
+        });
+        octets = rest;
+    }
+    (slices.len() <= SLICES).then_some(slices)
+}
+
+/// Slices, each with its length.
+pub fn nssai(slices: &[Snssai]) -> Vec<u8> {
+    let slice = |slice: &Snssai| match slice.sd() {
+        Some([a, b, c]) => vec![4, slice.sst, a, b, c],
+        None => vec![1, slice.sst],
+    };
+    slices.iter().flat_map(slice).collect()
+}
+
+/// Slices that are refused in this PLMN, each with its length and cause 0 (TS 24.501, 9.11.3.46).
+pub fn rejected_nssai(slices: &[Snssai]) -> Vec<u8> {
+    let slice = |slice: &Snssai| match slice.sd() {
+        Some([a, b, c]) => vec![4 << 4, slice.sst, a, b, c],
+        None => vec![1 << 4, slice.sst],
+    };
+    slices.iter().flat_map(slice).collect()
+}
+
+/// Slices that are refused; what cannot be read is left out.
+pub fn read_rejected_nssai(mut octets: &[u8]) -> Vec<Snssai> {
+    let mut slices = Vec::new();
+    while let Some((&head, rest)) = octets.split_first() {
+        let Some((slice, rest)) = rest.split_at_checked(usize::from(head >> 4)) else {
+            break;
+        };
+        match *slice {
+            [sst] => slices.push(Snssai::new(sst, None)),
+            [sst, a, b, c, ..] => slices.push(Snssai::new(sst, Some([a, b, c]))),
+            _ => {}
+        }
+        octets = rest;
+    }
+    slices
+}
+
+/// Tracking areas as partial lists of type 2 (TS 24.501, 9.11.3.9), which takes any: at most 16.
+pub fn tai_list(areas: &[Tai]) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(1 + 6 * areas.len());
+    let number = areas.len().clamp(1, 16) as u8 - 1;
+    octets.push(2 << 5 | number);
+    for area in areas.iter().take(16) {
+        octets.extend_from_slice(&area.plmn.octets());
+        octets.extend_from_slice(&area.tac.0);
+    }
+    octets
+}
+
+/// Tracking areas of a partial list of type 2; none if it is another.
+pub fn read_tai_list(octets: &[u8]) -> Option<Vec<Tai>> {
+    let (&first, rest) = octets.split_first()?;
+    let areas = rest.chunks(6).map(|area| match *area {
+        [a, b, c, x, y, z] => Some(Tai {
+            plmn: Plmn::from_octets([a, b, c])?,
+            tac: sluice_ids::Tac([x, y, z]),
+        }),
+        _ => None,
+    });
+    let is_plain = first >> 5 == 2 && rest.len() == 6 * (usize::from(first & 31) + 1);
+    areas.collect::<Option<Vec<_>>>().filter(|_| is_plain)
+}
+
+/// PLMNs, one after the other: at most 15.
+pub fn plmns(plmns: &[Plmn]) -> Vec<u8> {
+    plmns
+        .iter()
+        .take(15)
+        .flat_map(|plmn| plmn.octets())
+        .collect()
+}
+
+/// Units of GPRS timer 3 in seconds, and their numbers (TS 24.008, 10.5.7.4a).
+const TIMER_UNITS: [(u32, u8); 7] = [
+    (2, 3),
+    (30, 4),
+    (60, 5),
+    (600, 0),
+    (3600, 1),
+    (36_000, 2),
+    (1_152_000, 6),
+];
+
+/// GPRS timer 3: the longest time that can be told and is no longer than `time_s`.
+pub fn gprs_timer_3(time_s: u32) -> u8 {
+    let told = |&(unit_s, number): &(u32, u8)| {
+        let value = (time_s / unit_s).min(31);
+        (value * unit_s, number << 5 | value as u8)
+    };
+    let longest = TIMER_UNITS
+        .iter()
+        .map(told)
+        .max_by_key(|(told_s, _)| *told_s);
+    longest.map_or(0, |(_, octet)| octet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_told_as_no_longer_than_it_is() {
+        let seconds = |octet: u8| {
+            let unit = TIMER_UNITS
+                .iter()
+                .find(|unit| unit.1 == octet >> 5)
+                .expect("a unit");
+            unit.0 * u32::from(octet & 31)
+        };
+        // 54 minutes have no value of their own.
+        assert_eq!(seconds(gprs_timer_3(54 * 60)), 50 * 60);
+        assert_eq!(seconds(gprs_timer_3(30 * 60)), 30 * 60);
+        assert_eq!(seconds(gprs_timer_3(40)), 40);
+        assert_eq!(seconds(gprs_timer_3(3600)), 3600);
+        assert_eq!(seconds(gprs_timer_3(1)), 0);
+    }
+
+    #[test]
+    fn slices_are_read_as_they_are_written() {
+        let slices = [Snssai::new(1, None), Snssai::new(2, Some([0, 0, 10]))];
+        assert_eq!(nssai(&slices), [1, 1, 4, 2, 0, 0, 10]);
+        assert_eq!(read_nssai(&nssai(&slices)).as_deref(), Some(&slices[..]));
+        assert_eq!(read_nssai(&[1, 1, 5, 2]), None);
+        assert_eq!(read_nssai(&[0]), None);
+        assert_eq!(read_nssai(&[1, 1].repeat(9)), None);
+        assert_eq!(rejected_nssai(&slices), [0x10, 1, 0x40, 2, 0, 0, 10]);
+    }
+
+    #[test]
+    fn areas_are_read_as_they_are_written() {
+        let plmn = Plmn::new("001", "01").unwrap();
+        let areas: Vec<_> = (1..4)
+            .map(|n| Tai {
+                plmn,
+                tac: sluice_ids::Tac([0, 0, n]),
+            })
+            .collect();
+        let octets = tai_list(&areas);
+        assert_eq!(octets[..7], [0x42, 0x00, 0xf1, 0x10, 0, 0, 1]);
+        assert_eq!(read_tai_list(&octets), Some(areas));
+        assert_eq!(read_tai_list(&octets[..12]), None);
+    }
+}

@@ -1,0 +1,386 @@
+//! What a UE says to the AMF (TS 24.501, 8.2).
+
+use oxirush_nas::nas_5gs as nas;
+use oxirush_nas::nas_5gs::Nas5gmmMessage;
+use sluice_ids::Snssai;
+use sluice_security::{Auts, ResStar, SecurityCapability};
+
+use crate::cause::Cause;
+use crate::codec::{self, Unreadable};
+use crate::identity::MobileIdentity;
+use crate::lists;
+
+/// ngKSI of a UE that has no keys.
+pub const NO_KEY: u8 = 7;
+
+/// A message from a UE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Uplink {
+    /// 8.2.6
+    RegistrationRequest(Box<RegistrationRequest>),
+    /// 8.2.8
+    RegistrationComplete,
+    /// 8.2.12
+    DeregistrationRequest(DeregistrationRequest),
+    /// 8.2.14
+    DeregistrationAccept,
+    /// 8.2.16
+    ServiceRequest(ServiceRequest),
+    /// 8.2.2
+    AuthenticationResponse(ResStar),
+    /// 8.2.4
+    AuthenticationFailure {
+        /// Why.
+        cause: Cause,
+        /// With a synch failure.
+        auts: Option<Auts>,
+    },
+    /// 8.2.22
+    IdentityResponse(MobileIdentity),
+    /// 8.2.26
+    SecurityModeComplete {
+        /// Which device it is, if that was asked.
+        imeisv: Option<MobileIdentity>,
+        /// The whole initial message.
+        container: Option<Vec<u8>>,
+    },
+    /// 8.2.27
+    SecurityModeReject(Cause),
+    /// 8.2.20
+    ConfigurationUpdateComplete,
+    /// 8.2.10
+    UlNasTransport {
+        /// What kind of payload it has.
+        kind: u8,
+        /// PDU session.
+        session: Option<u8>,
+        /// For whom it is.
+        payload: Vec<u8>,
+    },
+    /// 8.2.29
+    Status(Cause),
+    /// A message that only a network sends, or of a service that is not offered here.
+    Other,
+}
+
+/// What kind of registration a UE wants (TS 24.501, 9.11.3.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegistrationKind {
+    /// It was not registered.
+    Initial,
+    /// It moved, or something changed.
+    Mobility,
+    /// Its timer says so.
+    Periodic,
+    /// For emergency calls.
+    Emergency,
+}
+
+impl RegistrationKind {
+    /// What is reserved counts as initial.
+    fn from_number(number: u8) -> Self {
+        match number & 7 {
+            2 => Self::Mobility,
+            3 => Self::Periodic,
+            4 => Self::Emergency,
+            _ => Self::Initial,
+        }
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Initial => 1,
+            Self::Mobility => 2,
+            Self::Periodic => 3,
+            Self::Emergency => 4,
+        }
+    }
+}
+
+/// Registration Request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegistrationRequest {
+    /// Which kind.
+    pub kind: RegistrationKind,
+    /// The UE has more to say and wants its connection kept.
+    pub follow_on: bool,
+    /// ngKSI of the UE's keys, or [`NO_KEY`].
+    pub ngksi: u8,
+    /// How it calls itself.
+    pub identity: MobileIdentity,
+    /// What algorithms it has.
+    pub capability: Option<SecurityCapability>,
+    /// Slices that it wants; none if it names none.
+    pub requested_nssai: Option<Vec<Snssai>>,
+    /// PDU sessions that it has, a bit for each.
+    pub session_status: Option<u16>,
+    /// The DRX value that it wants.
+    pub drx: Option<u8>,
+    /// The whole message, ciphered, where this one has only what may be shown.
+    pub container: Option<Vec<u8>>,
+}
+
+impl RegistrationRequest {
+    /// An initial registration with nothing but an identity and capabilities.
+    pub fn initial(identity: MobileIdentity, capability: SecurityCapability) -> Self {
+        Self {
+            kind: RegistrationKind::Initial,
+            follow_on: false,
+            ngksi: NO_KEY,
+            identity,
+            capability: Some(capability),
+            requested_nssai: None,
+            session_status: None,
+            drx: None,
+            container: None,
+        }
+    }
+}
+
+/// Deregistration Request of a UE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeregistrationRequest {
+    /// It is being switched off and expects no answer.
+    pub switch_off: bool,
+    /// ngKSI of the UE's keys.
+    pub ngksi: u8,
+    /// How it calls itself.
+    pub identity: MobileIdentity,
+}
+
+/// Service Request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServiceRequest {
+    /// ngKSI of the UE's keys.
+    pub ngksi: u8,
+    /// What it is for (TS 24.501, 9.11.3.50).
+    pub kind: u8,
+    /// How it calls itself.
+    pub identity: MobileIdentity,
+}
+
+impl Uplink {
+    /// Reads a plain message.
+    pub fn decode(octets: &[u8]) -> Result<Self, Unreadable> {
+        Ok(match codec::decode(octets)? {
+            Nas5gmmMessage::RegistrationRequest(m) => {
+                Self::RegistrationRequest(Box::new(registration_request(&m)))
+            }
+            Nas5gmmMessage::RegistrationComplete(_) => Self::RegistrationComplete,
+            Nas5gmmMessage::DeregistrationRequestUeOriginating(m) => {
+                Self::DeregistrationRequest(DeregistrationRequest {
+                    switch_off: m.de_registration_type.switch_off(),
+                    ngksi: m.ngksi.value & 7,
+                    identity: MobileIdentity::read(&m.fgs_mobile_identity.value),
+                })
+            }
+            Nas5gmmMessage::DeregistrationAcceptUeTerminated(_) => Self::DeregistrationAccept,
+            Nas5gmmMessage::ServiceRequest(m) => Self::ServiceRequest(ServiceRequest {
+                ngksi: m.ngksi.value & 7,
+                kind: m.service_type.value & 15,
+                identity: MobileIdentity::read(&m.fg_s_tmsi.value),
+            }),
+            Nas5gmmMessage::AuthenticationResponse(m) => {
+                let parameter = m.authentication_response_parameter.as_ref();
+                let res_star = parameter.and_then(|p| ResStar::try_from(&p.value[..]).ok());
+                Self::AuthenticationResponse(res_star.ok_or(Unreadable::MANDATORY)?)
+            }
+            Nas5gmmMessage::AuthenticationFailure(m) => {
+                let parameter = m.authentication_failure_parameter.as_ref();
+                let auts = parameter.and_then(|p| Auts::try_from(&p.value[..]).ok());
+                Self::AuthenticationFailure {
+                    cause: Cause(m.fgmm_cause.value),
+                    auts,
+                }
+            }
+            Nas5gmmMessage::IdentityResponse(m) => {
+                Self::IdentityResponse(MobileIdentity::read(&m.mobile_identity.value))
+            }
+            Nas5gmmMessage::SecurityModeComplete(m) => Self::SecurityModeComplete {
+                imeisv: m.imeisv.as_ref().map(|id| MobileIdentity::read(&id.value)),
+                container: m.nas_message_container.as_ref().map(|c| c.value.to_vec()),
+            },
+            Nas5gmmMessage::SecurityModeReject(m) => {
+                Self::SecurityModeReject(Cause(m.fgmm_cause.value))
+            }
+            Nas5gmmMessage::ConfigurationUpdateComplete(_) => Self::ConfigurationUpdateComplete,
+            Nas5gmmMessage::UlNasTransport(m) => Self::UlNasTransport {
+                kind: m.payload_container_type.value & 15,
+                session: m.pdu_session_id.as_ref().map(|id| id.value),
+                payload: m.payload_container.value.to_vec(),
+            },
+            Nas5gmmMessage::FiveGmmStatus(m) => Self::Status(Cause(m.fgmm_cause.value)),
+            _ => Self::Other,
+        })
+    }
+
+    /// The plain message's octets; none of [`Uplink::Other`].
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::RegistrationRequest(m) => codec::encode(write_registration_request(m)),
+            Self::RegistrationComplete => codec::encode(nas::NasRegistrationComplete::new()),
+            Self::DeregistrationRequest(m) => {
+                // Bit 4 says that it is switched off; 3GPP access is 1.
+                let kind = nas::NasDeRegistrationType::new(u8::from(m.switch_off) << 3 | 1);
+                let ngksi = nas::NasKeySetIdentifier::new(m.ngksi);
+                let identity = nas::NasFGsMobileIdentity::new(m.identity.octets());
+                codec::encode(nas::NasDeregistrationRequestUeOriginating::new(
+                    kind, ngksi, identity,
+                ))
+            }
+            Self::DeregistrationAccept => {
+                codec::encode(nas::NasDeregistrationAcceptUeTerminated::new())
+            }
+            Self::ServiceRequest(m) => codec::encode(nas::NasServiceRequest::new(
+                nas::NasKeySetIdentifier::new(m.ngksi),
+                nas::NasServiceType::new(m.kind),
+                nas::NasFGsMobileIdentity::new(m.identity.octets()),
+            )),
+            Self::AuthenticationResponse(res_star) => {
+                let parameter = nas::NasAuthenticationResponseParameter::new(res_star.to_vec());
+                let message = nas::NasAuthenticationResponse::new();
+                codec::encode(message.with_authentication_response_parameter(parameter))
+            }
+            Self::AuthenticationFailure { cause, auts } => {
+                let cause = nas::NasFGmmCause::new(cause.0);
+                let mut message = nas::NasAuthenticationFailure::new(cause);
+                if let Some(auts) = auts {
+                    let auts = nas::NasAuthenticationFailureParameter::new(auts.to_vec());
+                    message = message.with_authentication_failure_parameter(auts);
+                }
+                codec::encode(message)
+            }
+            Self::IdentityResponse(identity) => {
+                let identity = nas::NasFGsMobileIdentity::new(identity.octets());
+                codec::encode(nas::NasIdentityResponse::new(identity))
+            }
+            Self::SecurityModeComplete { imeisv, container } => {
+                let mut message = nas::NasSecurityModeComplete::new();
+                if let Some(imeisv) = imeisv {
+                    let imeisv = nas::NasFGsMobileIdentity::new(imeisv.octets());
+                    message = message.with_imeisv(imeisv);
+                }
+                if let Some(container) = container {
+                    let container = nas::NasMessageContainer::new(container.clone());
+                    message = message.with_nas_message_container(container);
+                }
+                codec::encode(message)
+            }
+            Self::SecurityModeReject(cause) => codec::encode(nas::NasSecurityModeReject::new(
+                nas::NasFGmmCause::new(cause.0),
+            )),
+            Self::ConfigurationUpdateComplete => {
+                codec::encode(nas::NasConfigurationUpdateComplete::new())
+            }
+            Self::UlNasTransport {
+                kind,
+                session,
+                payload,
+            } => {
+                let mut message = nas::NasUlNasTransport::new(
+                    nas::NasPayloadContainerType::new(*kind),
+                    nas::NasPayloadContainer::new(payload.clone()),
+                );
+                if let Some(session) = session {
+                    let session = nas::NasPduSessionIdentity2::new(*session);
+                    message = message.with_pdu_session_id(session);
+                }
+                codec::encode(message)
+            }
+            Self::Status(cause) => {
+                codec::encode(nas::NasFGmmStatus::new(nas::NasFGmmCause::new(cause.0)))
+            }
+            Self::Other => Vec::new(),
+        }
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RegistrationRequest(_) => "Registration Request",
+            Self::RegistrationComplete => "Registration Complete",
+            Self::DeregistrationRequest(_) => "Deregistration Request",
+            Self::DeregistrationAccept => "Deregistration Accept",
+            Self::ServiceRequest(_) => "Service Request",
+            Self::AuthenticationResponse(_) => "Authentication Response",
+            Self::AuthenticationFailure { .. } => "Authentication Failure",
+            Self::IdentityResponse(_) => "Identity Response",
+            Self::SecurityModeComplete { .. } => "Security Mode Complete",
+            Self::SecurityModeReject(_) => "Security Mode Reject",
+            Self::ConfigurationUpdateComplete => "Configuration Update Complete",
+            Self::UlNasTransport { .. } => "UL NAS Transport",
+            Self::Status(_) => "5GMM Status",
+            Self::Other => "another message",
+        }
+    }
+
+    /// Whether an AMF may process it without integrity protection (TS 24.501, 4.4.4.3).
+    pub fn may_be_unprotected(&self) -> bool {
+        matches!(
+            self,
+            Self::RegistrationRequest(_)
+                | Self::IdentityResponse(MobileIdentity::Suci(_))
+                | Self::AuthenticationResponse(_)
+                | Self::AuthenticationFailure { .. }
+                | Self::SecurityModeReject(_)
+                | Self::DeregistrationRequest(_)
+                | Self::DeregistrationAccept
+                | Self::ServiceRequest(_)
+        )
+    }
+}
+
+fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest {
+    let capability = m.ue_security_capability.as_ref();
+    let status = m.pdu_session_status.as_ref();
+    RegistrationRequest {
+        kind: RegistrationKind::from_number(m.fgs_registration_type.value),
+        follow_on: m.fgs_registration_type.value & 8 != 0,
+        ngksi: m.ngksi.value & 7,
+        identity: MobileIdentity::read(&m.fgs_mobile_identity.value),
+        capability: capability.and_then(|c| SecurityCapability::from_octets(&c.value)),
+        // An optional IE that makes no sense is as if it were not there (7.7.1).
+        requested_nssai: m
+            .requested_nssai
+            .as_ref()
+            .and_then(|n| lists::read_nssai(&n.value)),
+        session_status: status.and_then(|s| match s.value[..] {
+            [low, high, ..] => Some(u16::from_le_bytes([low, high])),
+            _ => None,
+        }),
+        drx: m
+            .requested_drx_parameters
+            .as_ref()
+            .and_then(|d| d.value.first().copied()),
+        container: m.nas_message_container.as_ref().map(|c| c.value.to_vec()),
+    }
+}
+
+fn write_registration_request(m: &RegistrationRequest) -> nas::NasRegistrationRequest {
+    let kind = m.kind.number() | u8::from(m.follow_on) << 3;
+    let mut message = nas::NasRegistrationRequest::new(
+        nas::NasFGsRegistrationType::new(kind),
+        nas::NasKeySetIdentifier::new(m.ngksi),
+        nas::NasFGsMobileIdentity::new(m.identity.octets()),
+    );
+    if let Some(capability) = &m.capability {
+        let capability = nas::NasUeSecurityCapability::new(capability.octets().to_vec());
+        message = message.with_ue_security_capability(capability);
+    }
+    if let Some(slices) = &m.requested_nssai {
+        message = message.with_requested_nssai(nas::NasNssai::new(lists::nssai(slices)));
+    }
+    if let Some(status) = m.session_status {
+        let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
+        message = message.with_pdu_session_status(status);
+    }
+    if let Some(drx) = m.drx {
+        let drx = nas::NasFGsDrxParameters::new(vec![drx]);
+        message = message.with_requested_drx_parameters(drx);
+    }
+    if let Some(container) = &m.container {
+        let container = nas::NasMessageContainer::new(container.clone());
+        message = message.with_nas_message_container(container);
+    }
+    message
+}

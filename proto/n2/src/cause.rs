@@ -1,0 +1,111 @@
+//! Causes of NGAP (TS 38.413, 9.3.1.2).
+
+use std::fmt;
+
+use oxirush_ngap::ngap;
+
+/// Why something is done or refused: a group, and its number in the ASN.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Of the radio network.
+    RadioNetwork(u8),
+    /// Of the transport.
+    Transport(u8),
+    /// Of NAS.
+    Nas(u8),
+    /// Of the protocol.
+    Protocol(u8),
+    /// Of none of these.
+    Misc(u8),
+    /// Of a later release.
+    Unknown,
+}
+
+impl Cause {
+    /// The UE is not used.
+    pub const USER_INACTIVITY: Self = Self::RadioNetwork(20);
+    /// The radio lost the UE.
+    pub const RADIO_LOST: Self = Self::RadioNetwork(21);
+    /// A local UE identity that nobody knows.
+    pub const UNKNOWN_LOCAL_ID: Self = Self::RadioNetwork(14);
+    /// Identities that do not belong together.
+    pub const INCONSISTENT_REMOTE_ID: Self = Self::RadioNetwork(15);
+    /// The 5GC's own reasons.
+    pub const FROM_5GC: Self = Self::RadioNetwork(4);
+    /// Done with the UE.
+    pub const NORMAL_RELEASE: Self = Self::Nas(0);
+    /// The UE did not prove who it is.
+    pub const AUTHENTICATION_FAILURE: Self = Self::Nas(1);
+    /// The UE leaves.
+    pub const DEREGISTER: Self = Self::Nas(2);
+    /// Of NAS.
+    pub const NAS_UNSPECIFIED: Self = Self::Nas(3);
+    /// Octets that are no message.
+    pub const TRANSFER_SYNTAX: Self = Self::Protocol(0);
+    /// Something that must be understood is not.
+    pub const ABSTRACT_SYNTAX_REJECT: Self = Self::Protocol(1);
+    /// Something that should be understood is not.
+    pub const ABSTRACT_SYNTAX_NOTIFY: Self = Self::Protocol(2);
+    /// A message at the wrong time.
+    pub const NOT_COMPATIBLE_WITH_STATE: Self = Self::Protocol(3);
+    /// A message that makes no sense.
+    pub const SEMANTIC_ERROR: Self = Self::Protocol(4);
+    /// IEs twice, or in a wrong order.
+    pub const FALSELY_CONSTRUCTED: Self = Self::Protocol(5);
+    /// None of the PLMNs is served here.
+    pub const UNKNOWN_PLMN: Self = Self::Misc(4);
+    /// Anything else.
+    pub const UNSPECIFIED: Self = Self::Misc(5);
+
+    pub(crate) fn read(cause: &ngap::Cause) -> Self {
+        match cause {
+            ngap::Cause::radioNetwork(value) => Self::RadioNetwork(*value as u8),
+            ngap::Cause::transport(value) => Self::Transport(*value as u8),
+            ngap::Cause::nas(value) => Self::Nas(*value as u8),
+            ngap::Cause::protocol(value) => Self::Protocol(*value as u8),
+            ngap::Cause::misc(value) => Self::Misc(*value as u8),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// As the codec names it; a number that we never send is "unspecified" of its group.
+    pub(crate) fn write(self) -> ngap::Cause {
+        use ngap::{CauseMisc as Misc, CauseNas as Nas, CauseProtocol as Protocol};
+        use ngap::{CauseRadioNetwork as Radio, CauseTransport as Transport};
+        match self {
+            Self::RadioNetwork(number) => ngap::Cause::radioNetwork(match number {
+                4 => Radio::release_due_to_5gc_generated_reason,
+                14 => Radio::unknown_local_UE_NGAP_ID,
+                15 => Radio::inconsistent_remote_UE_NGAP_ID,
+                20 => Radio::user_inactivity,
+                21 => Radio::radio_connection_with_ue_lost,
+                _ => Radio::unspecified,
+            }),
+            Self::Transport(0) => ngap::Cause::transport(Transport::transport_resource_unavailable),
+            Self::Transport(_) => ngap::Cause::transport(Transport::unspecified),
+            Self::Nas(number) => ngap::Cause::nas(match number {
+                0 => Nas::normal_release,
+                1 => Nas::authentication_failure,
+                2 => Nas::deregister,
+                _ => Nas::unspecified,
+            }),
+            Self::Protocol(number) => ngap::Cause::protocol(match number {
+                0 => Protocol::transfer_syntax_error,
+                1 => Protocol::abstract_syntax_error_reject,
+                2 => Protocol::abstract_syntax_error_ignore_and_notify,
+                3 => Protocol::message_not_compatible_with_receiver_state,
+                4 => Protocol::semantic_error,
+                5 => Protocol::abstract_syntax_error_falsely_constructed_message,
+                _ => Protocol::unspecified,
+            }),
+            Self::Misc(4) => ngap::Cause::misc(Misc::unknown_PLMN_or_SNPN),
+            Self::Misc(_) | Self::Unknown => ngap::Cause::misc(Misc::unspecified),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.write())
+    }
+}

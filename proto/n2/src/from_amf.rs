@@ -1,0 +1,390 @@
+//! What an AMF says to a gNB (TS 38.413, 9.2).
+
+use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
+use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
+use sluice_ids::{Guami, Snssai};
+use sluice_security::{Kgnb, SecurityCapability};
+
+use crate::cause::Cause;
+use crate::faulty::{self, Faulty};
+use crate::value::{self, AmfUeId, Connection, PlmnSlices, RadioCapability, RanUeId};
+
+/// A message from an AMF.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FromAmf {
+    /// 9.2.6.2
+    NgSetupResponse(NgSetupResponse),
+    /// 9.2.6.3
+    NgSetupFailure {
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.5.2
+    DownlinkNasTransport {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// The NAS message.
+        nas: Vec<u8>,
+    },
+    /// 9.2.2.1
+    InitialContextSetupRequest(Box<InitialContext>),
+    /// 9.2.2.5: with the gNB's name of the connection, if the AMF knows it.
+    UeContextReleaseCommand {
+        /// The AMF's name of the connection.
+        amf: AmfUeId,
+        /// The gNB's name of the connection.
+        ran: Option<RanUeId>,
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.6.12
+    NgResetAcknowledge {
+        /// Those connections; none are all.
+        connections: Option<Vec<Connection>>,
+    },
+    /// 9.2.7.1
+    ErrorIndication {
+        /// Whose, as far as it is known.
+        connection: Option<Connection>,
+        /// Why.
+        cause: Option<Cause>,
+    },
+}
+
+/// NG Setup Response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NgSetupResponse {
+    /// What the AMF is called.
+    pub name: String,
+    /// Who it is.
+    pub guamis: Vec<Guami>,
+    /// Its weight among others.
+    pub capacity: u8,
+    /// What it serves.
+    pub plmns: Vec<PlmnSlices>,
+}
+
+/// Initial Context Setup Request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InitialContext {
+    /// Both names of the connection.
+    pub ids: (AmfUeId, RanUeId),
+    /// Who serves the UE.
+    pub guami: Guami,
+    /// The UE's most, down and up; sent where it has sessions.
+    pub ambr_bps: Option<(u64, u64)>,
+    /// Slices that it may use.
+    pub allowed_nssai: Vec<Snssai>,
+    /// Algorithms that it has.
+    pub capability: SecurityCapability,
+    /// KgNB.
+    pub key: Kgnb,
+    /// Which device it is, without its serial number.
+    pub masked_imeisv: Option<[u8; 8]>,
+    /// What the gNB once told of it.
+    pub radio_capability: Option<RadioCapability>,
+    /// A message for the UE.
+    pub nas: Option<Vec<u8>>,
+}
+
+impl FromAmf {
+    /// Reads a message.
+    pub fn decode(octets: &[u8]) -> Result<Self, Faulty> {
+        let pdu = faulty::open(octets)?;
+        match read(&pdu) {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
+            Err(_) => Err(faulty::refused(&pdu, Cause::TRANSFER_SYNTAX, &[])),
+        }
+    }
+
+    /// The message's octets.
+    #[allow(clippy::expect_used)]
+    pub fn encode(&self) -> Vec<u8> {
+        // The codec refuses values outside of their ranges; ours are of checked types.
+        write(self)
+            .and_then(|pdu| pdu.encode())
+            .expect("our values are in their ranges")
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NgSetupResponse(_) => "NG Setup Response",
+            Self::NgSetupFailure { .. } => "NG Setup Failure",
+            Self::DownlinkNasTransport { .. } => "Downlink NAS Transport",
+            Self::InitialContextSetupRequest(_) => "Initial Context Setup Request",
+            Self::UeContextReleaseCommand { .. } => "UE Context Release Command",
+            Self::NgResetAcknowledge { .. } => "NG Reset Acknowledge",
+            Self::ErrorIndication { .. } => "Error Indication",
+        }
+    }
+}
+
+fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
+    match message {
+        FromAmf::NgSetupResponse(m) => write_ng_setup_response(m),
+        FromAmf::NgSetupFailure { cause } => {
+            build_ngap!(
+                UnsuccessfulOutcome,
+                NGSetup,
+                NGSetupFailure,
+                Cause(cause.write())
+            )
+        }
+        FromAmf::DownlinkNasTransport { ids, nas } => {
+            build_ngap!(
+                InitiatingMessage,
+                DownlinkNASTransport,
+                DownlinkNASTransport,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                NAS_PDU(nas.clone()),
+            )
+        }
+        FromAmf::InitialContextSetupRequest(m) => write_initial_context(m),
+        FromAmf::UeContextReleaseCommand { amf, ran, cause } => {
+            let amf = ngap::AMFUENGAPID(amf.0);
+            let ids = match ran {
+                Some(ran) => {
+                    let ran = ngap::RANUENGAPID(ran.0);
+                    ngap::UENGAPIDs::uE_NGAP_ID_pair(ngap::UENGAPIDPair::new(amf, ran, None))
+                }
+                None => ngap::UENGAPIDs::aMF_UE_NGAP_ID(amf),
+            };
+            build_ngap!(
+                InitiatingMessage,
+                UEContextRelease,
+                UEContextReleaseCommand,
+                UE_NGAP_IDs(ids),
+                Cause(cause.write()),
+            )
+        }
+        FromAmf::NgResetAcknowledge { connections } => match connections {
+            Some(list) => build_ngap!(
+                SuccessfulOutcome,
+                NGReset,
+                NGResetAcknowledge,
+                UE_associatedLogicalNG_connectionList(value::connections(list)),
+            ),
+            None => build_ngap!(SuccessfulOutcome, NGReset, NGResetAcknowledge,),
+        },
+        FromAmf::ErrorIndication { connection, cause } => {
+            let connection = connection.unwrap_or(Connection {
+                amf: None,
+                ran: None,
+            });
+            value::error_indication(&connection, *cause)
+        }
+    }
+}
+
+fn write_ng_setup_response(m: &NgSetupResponse) -> Result<NGAP_PDU, Error> {
+    let guami = |guami| ngap::ServedGUAMIItem::new(value::guami(guami), None, None);
+    let served = ngap::ServedGUAMIList(m.guamis.iter().map(guami).collect());
+    let plmn = |item: &PlmnSlices| {
+        let slices = value::slices(&item.slices);
+        ngap::PLMNSupportItem::new(value::plmn(item.plmn), slices, None)
+    };
+    let plmns = ngap::PLMNSupportList(m.plmns.iter().map(plmn).collect());
+    build_ngap!(
+        SuccessfulOutcome,
+        NGSetup,
+        NGSetupResponse,
+        AMFName(m.name.clone()),
+        ServedGUAMIList(served),
+        RelativeAMFCapacity(ngap::RelativeAMFCapacity(m.capacity)),
+        PLMNSupportList(plmns),
+    )
+}
+
+fn write_initial_context(m: &InitialContext) -> Result<NGAP_PDU, Error> {
+    let mut pdu = build_ngap!(
+        InitiatingMessage,
+        InitialContextSetup,
+        InitialContextSetupRequest,
+        AMF_UE_NGAP_ID(m.ids.0.0),
+        RAN_UE_NGAP_ID(m.ids.1.0),
+    )?;
+    let mut ies = pdu.protocol_ies()?.into_owned();
+    if let Some((down, up)) = m.ambr_bps {
+        let (down, up) = (ngap::BitRate(down), ngap::BitRate(up));
+        let ambr = ngap::UEAggregateMaximumBitRate::new(down, up, None);
+        ies.0.push(build_ngap_ie!(
+            InitialContextSetupRequest,
+            UEAggregateMaximumBitRate(ambr)
+        )?);
+    }
+    ies.0.push(build_ngap_ie!(
+        InitialContextSetupRequest,
+        GUAMI(value::guami(&m.guami))
+    )?);
+    let allowed = value::allowed(&m.allowed_nssai);
+    ies.0.push(build_ngap_ie!(
+        InitialContextSetupRequest,
+        AllowedNSSAI(allowed)
+    )?);
+    let capabilities = value::capabilities(&m.capability);
+    ies.0.push(build_ngap_ie!(
+        InitialContextSetupRequest,
+        UESecurityCapabilities(capabilities)
+    )?);
+    ies.0.push(build_ngap_ie!(
+        InitialContextSetupRequest,
+        SecurityKey(*m.key.octets())
+    )?);
+    if let Some(capability) = &m.radio_capability {
+        let capability = capability.clone();
+        ies.0.push(build_ngap_ie!(
+            InitialContextSetupRequest,
+            UERadioCapability(capability)
+        )?);
+    }
+    if let Some(imeisv) = m.masked_imeisv {
+        let bits = oxirush_ngap::aper::Bits::low(u64::from_be_bytes(imeisv), 64);
+        let imeisv = ngap::MaskedIMEISV(bits);
+        ies.0.push(build_ngap_ie!(
+            InitialContextSetupRequest,
+            MaskedIMEISV(imeisv)
+        )?);
+    }
+    if let Some(nas) = &m.nas {
+        ies.0.push(build_ngap_ie!(
+            InitialContextSetupRequest,
+            NAS_PDU(nas.clone())
+        )?);
+    }
+    pdu.set_protocol_ies(ies)?;
+    Ok(pdu)
+}
+
+/// None of a procedure that an emulated gNB does not know.
+fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    Ok(match pdu.kind() {
+        Kind::Successful_NGSetup => {
+            extract_ngap_ies!(pdu, NGSetupResponse,
+                req name: String = AMFName(name) => name.0.into_owned(),
+                req served: ngap::ServedGUAMIList<'_> = ServedGUAMIList(list) => list,
+                lax capacity: ngap::RelativeAMFCapacity = RelativeAMFCapacity(value) => value,
+                req plmns: ngap::PLMNSupportList = PLMNSupportList(list) => list,
+            );
+            let plmn = |item: &ngap::PLMNSupportItem| {
+                let slices = value::read_slices(&item.slice_support_list);
+                Some(PlmnSlices {
+                    plmn: value::read_plmn(&item.plmn_identity)?,
+                    slices,
+                })
+            };
+            let guamis = served
+                .0
+                .iter()
+                .filter_map(|item| value::read_guami(&item.guami));
+            Some(FromAmf::NgSetupResponse(NgSetupResponse {
+                name,
+                guamis: guamis.collect(),
+                capacity: capacity.map_or(0, |value| value.0),
+                plmns: plmns.0.iter().filter_map(plmn).collect(),
+            }))
+        }
+        Kind::Unsuccessful_NGSetup => {
+            extract_ngap_ies!(pdu, NGSetupFailure,
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromAmf::NgSetupFailure {
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        Kind::Initiating_DownlinkNASTransport => {
+            extract_ngap_ies!(pdu, DownlinkNASTransport,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                req nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+            );
+            Some(FromAmf::DownlinkNasTransport {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                nas,
+            })
+        }
+        Kind::Initiating_InitialContextSetup => read_initial_context(pdu)?,
+        Kind::Initiating_UEContextRelease => {
+            extract_ngap_ies!(pdu, UEContextReleaseCommand,
+                req ids: ngap::UENGAPIDs = UE_NGAP_IDs(ids) => ids,
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            let (amf, ran) = match ids {
+                ngap::UENGAPIDs::uE_NGAP_ID_pair(pair) => {
+                    (pair.amf_ue_ngap_id.0, Some(RanUeId(pair.ran_ue_ngap_id.0)))
+                }
+                ngap::UENGAPIDs::aMF_UE_NGAP_ID(id) => (id.0, None),
+                _ => return Ok(None),
+            };
+            let cause = why.unwrap_or(Cause::Unknown);
+            Some(FromAmf::UeContextReleaseCommand {
+                amf: AmfUeId(amf),
+                ran,
+                cause,
+            })
+        }
+        Kind::Successful_NGReset => {
+            extract_ngap_ies!(pdu, NGResetAcknowledge,
+                lax connections: Vec<Connection> =
+                    UE_associatedLogicalNG_connectionList(list) => value::read_connections(&list),
+            );
+            Some(FromAmf::NgResetAcknowledge { connections })
+        }
+        Kind::Initiating_ErrorIndication => {
+            extract_ngap_ies!(pdu, ErrorIndication,
+                lax amf: u64 = AMF_UE_NGAP_ID(id),
+                lax ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            let connection = Connection {
+                amf: amf.map(AmfUeId),
+                ran: ran.map(RanUeId),
+            };
+            let is_named = connection.amf.is_some() || connection.ran.is_some();
+            let connection = is_named.then_some(connection);
+            Some(FromAmf::ErrorIndication {
+                connection,
+                cause: why,
+            })
+        }
+        _ => None,
+    })
+}
+
+fn read_initial_context(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    extract_ngap_ies!(pdu, InitialContextSetupRequest,
+        req amf: u64 = AMF_UE_NGAP_ID(id),
+        req ran: u32 = RAN_UE_NGAP_ID(id),
+        lax ambr: (u64, u64) = UEAggregateMaximumBitRate(value) => (
+            value.ue_aggregate_maximum_bit_rate_dl.0,
+            value.ue_aggregate_maximum_bit_rate_ul.0,
+        ),
+        req guami: Option<Guami> = GUAMI(value) => value::read_guami(&value),
+        req allowed: Vec<Snssai> = AllowedNSSAI(list) => value::read_allowed(&list),
+        req capability: [u8; 4] =
+            UESecurityCapabilities(value) => value::read_capabilities(&value),
+        req key: Option<[u8; 32]> = SecurityKey(key) => key.0.as_octets().try_into().ok(),
+        lax radio: Vec<u8> = UERadioCapability(value) => value.0.to_vec(),
+        lax imeisv: [u8; 8] = MaskedIMEISV(value) => value.0.value().to_be_bytes(),
+        lax nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+    );
+    let capability = SecurityCapability::from_octets(&capability);
+    let (Some(guami), Some(capability), Some(key)) = (guami, capability, key) else {
+        return Ok(None);
+    };
+    Ok(Some(FromAmf::InitialContextSetupRequest(Box::new(
+        InitialContext {
+            ids: (AmfUeId(amf), RanUeId(ran)),
+            guami,
+            ambr_bps: ambr,
+            allowed_nssai: allowed,
+            capability,
+            key: Kgnb::new(key),
+            masked_imeisv: imeisv,
+            radio_capability: radio,
+            nas,
+        },
+    ))))
+}

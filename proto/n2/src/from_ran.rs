@@ -1,0 +1,464 @@
+//! What a gNB says to the AMF (TS 38.413, 9.2).
+
+use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
+use oxirush_ngap::{Error, build_ngap, extract_ngap_ies};
+use sluice_ids::STmsi;
+
+use crate::cause::Cause;
+use crate::faulty::{self, Faulty};
+use crate::value::{
+    self, AmfUeId, Connection, Gnb, Location, RadioCapability, RanUeId, SupportedArea,
+};
+
+/// A message from a gNB.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FromRan {
+    /// 9.2.6.1
+    NgSetupRequest(NgSetupRequest),
+    /// 9.2.5.1
+    InitialUeMessage(InitialUeMessage),
+    /// 9.2.5.3
+    UplinkNasTransport {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// The NAS message.
+        nas: Vec<u8>,
+        /// Where the UE is.
+        location: Option<Location>,
+    },
+    /// 9.2.5.4
+    NasNonDelivery {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// The NAS message.
+        nas: Vec<u8>,
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.2.2
+    InitialContextSetupResponse {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+    },
+    /// 9.2.2.3
+    InitialContextSetupFailure {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.2.4
+    UeContextReleaseRequest {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Why.
+        cause: Cause,
+    },
+    /// 9.2.2.6
+    UeContextReleaseComplete {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+    },
+    /// 9.2.13.1
+    UeRadioCapability {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// Unread by the AMF.
+        capability: RadioCapability,
+    },
+    /// 9.2.6.11: all connections, or these.
+    NgReset {
+        /// Why.
+        cause: Cause,
+        /// Those connections; none are all.
+        connections: Option<Vec<Connection>>,
+    },
+    /// 9.2.7.1
+    ErrorIndication {
+        /// Whose, as far as it is known.
+        connection: Connection,
+        /// Why.
+        cause: Option<Cause>,
+    },
+}
+
+/// NG Setup Request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NgSetupRequest {
+    /// Who it is.
+    pub gnb: Gnb,
+    /// What it is called.
+    pub name: Option<String>,
+    /// Where it serves UEs.
+    pub areas: Vec<SupportedArea>,
+}
+
+/// Initial UE Message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InitialUeMessage {
+    /// The gNB's name of the connection.
+    pub ran: RanUeId,
+    /// The first NAS message.
+    pub nas: Vec<u8>,
+    /// Where the UE is.
+    pub location: Location,
+    /// RRC Establishment Cause, its number.
+    pub establishment_cause: u8,
+    /// What the UE calls itself on the radio.
+    pub s_tmsi: Option<STmsi>,
+    /// The gNB asks for a UE context.
+    pub context_requested: bool,
+}
+
+impl FromRan {
+    /// Reads a message, or says what the gNB is to be told.
+    pub fn decode(octets: &[u8]) -> Result<Self, Faulty> {
+        let pdu = faulty::open(octets)?;
+        match read(&pdu) {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(faulty::refused(&pdu, Cause::ABSTRACT_SYNTAX_REJECT, &[])),
+            Err(error) => {
+                let deviation = oxirush_ngap::Deviation::of(&error);
+                let why = match deviation.as_ref().and_then(oxirush_ngap::Deviation::cause) {
+                    Some(why) => Cause::Protocol(why as u8),
+                    None => Cause::TRANSFER_SYNTAX,
+                };
+                Err(faulty::refused(&pdu, why, deviation.as_slice()))
+            }
+        }
+    }
+
+    /// The message's octets.
+    #[allow(clippy::expect_used)]
+    pub fn encode(&self) -> Vec<u8> {
+        // The codec refuses values outside of their ranges; ours are of checked types.
+        write(self)
+            .and_then(|pdu| pdu.encode())
+            .expect("our values are in their ranges")
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NgSetupRequest(_) => "NG Setup Request",
+            Self::InitialUeMessage(_) => "Initial UE Message",
+            Self::UplinkNasTransport { .. } => "Uplink NAS Transport",
+            Self::NasNonDelivery { .. } => "NAS Non Delivery Indication",
+            Self::InitialContextSetupResponse { .. } => "Initial Context Setup Response",
+            Self::InitialContextSetupFailure { .. } => "Initial Context Setup Failure",
+            Self::UeContextReleaseRequest { .. } => "UE Context Release Request",
+            Self::UeContextReleaseComplete { .. } => "UE Context Release Complete",
+            Self::UeRadioCapability { .. } => "UE Radio Capability Info Indication",
+            Self::NgReset { .. } => "NG Reset",
+            Self::ErrorIndication { .. } => "Error Indication",
+        }
+    }
+}
+
+/// None of a procedure that is not offered, or of a value that makes no sense.
+fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    Ok(match pdu.kind() {
+        Kind::Initiating_NGSetup => read_ng_setup(pdu)?,
+        Kind::Initiating_InitialUEMessage => read_initial_ue_message(pdu)?,
+        Kind::Initiating_UplinkNASTransport => {
+            extract_ngap_ies!(pdu, UplinkNASTransport,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                req nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+                lax location: Option<Location> =
+                    UserLocationInformation(value) => value::read_location(&value),
+            );
+            let ids = (AmfUeId(amf), RanUeId(ran));
+            Some(FromRan::UplinkNasTransport {
+                ids,
+                nas,
+                location: location.flatten(),
+            })
+        }
+        Kind::Initiating_NASNonDeliveryIndication => {
+            extract_ngap_ies!(pdu, NASNonDeliveryIndication,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromRan::NasNonDelivery {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                nas: nas.unwrap_or_default(),
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        Kind::Successful_InitialContextSetup => {
+            extract_ngap_ies!(pdu, InitialContextSetupResponse,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+            );
+            Some(FromRan::InitialContextSetupResponse {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+            })
+        }
+        Kind::Unsuccessful_InitialContextSetup => {
+            extract_ngap_ies!(pdu, InitialContextSetupFailure,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromRan::InitialContextSetupFailure {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        _ => read_others(pdu)?,
+    })
+}
+
+fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    Ok(match pdu.kind() {
+        Kind::Initiating_UEContextReleaseRequest => {
+            extract_ngap_ies!(pdu, UEContextReleaseRequest,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            Some(FromRan::UeContextReleaseRequest {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                cause: why.unwrap_or(Cause::Unknown),
+            })
+        }
+        Kind::Successful_UEContextRelease => {
+            extract_ngap_ies!(pdu, UEContextReleaseComplete,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+            );
+            Some(FromRan::UeContextReleaseComplete {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+            })
+        }
+        Kind::Initiating_UERadioCapabilityInfoIndication => {
+            extract_ngap_ies!(pdu, UERadioCapabilityInfoIndication,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax capability: Vec<u8> = UERadioCapability(value) => value.0.to_vec(),
+            );
+            Some(FromRan::UeRadioCapability {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                capability: capability.unwrap_or_default(),
+            })
+        }
+        Kind::Initiating_NGReset => {
+            extract_ngap_ies!(pdu, NGReset,
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+                req which: ngap::ResetType = ResetType(which) => which,
+            );
+            let cause = why.unwrap_or(Cause::Unknown);
+            match which {
+                ngap::ResetType::nG_Interface(_) => Some(FromRan::NgReset {
+                    cause,
+                    connections: None,
+                }),
+                ngap::ResetType::partOfNG_Interface(list) => {
+                    let connections = Some(value::read_connections(&list));
+                    Some(FromRan::NgReset { cause, connections })
+                }
+                _ => None,
+            }
+        }
+        Kind::Initiating_ErrorIndication => {
+            extract_ngap_ies!(pdu, ErrorIndication,
+                lax amf: u64 = AMF_UE_NGAP_ID(id),
+                lax ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            let connection = Connection {
+                amf: amf.map(AmfUeId),
+                ran: ran.map(RanUeId),
+            };
+            Some(FromRan::ErrorIndication {
+                connection,
+                cause: why,
+            })
+        }
+        _ => None,
+    })
+}
+
+fn read_ng_setup(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    extract_ngap_ies!(pdu, NGSetupRequest,
+        req gnb: Option<Gnb> = GlobalRANNodeID(id) => value::read_gnb(&id),
+        lax name: String = RANNodeName(name) => name.0.into_owned(),
+        req areas: Vec<SupportedArea> = SupportedTAList(list) => value::read_areas(&list),
+    );
+    Ok(gnb.map(|gnb| FromRan::NgSetupRequest(NgSetupRequest { gnb, name, areas })))
+}
+
+fn read_initial_ue_message(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
+    extract_ngap_ies!(pdu, InitialUEMessage,
+        req ran: u32 = RAN_UE_NGAP_ID(id),
+        req nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+        req location: Option<Location> =
+            UserLocationInformation(value) => value::read_location(&value),
+        lax establishment: u8 = RRCEstablishmentCause(value) => value as u8,
+        opt s_tmsi: STmsi = FiveG_S_TMSI(value) => value::read_s_tmsi(&value),
+        lax context: bool = UEContextRequest(_value) => true,
+    );
+    Ok(location.map(|location| {
+        FromRan::InitialUeMessage(InitialUeMessage {
+            ran: RanUeId(ran),
+            nas,
+            location,
+            establishment_cause: establishment.unwrap_or_default(),
+            s_tmsi,
+            context_requested: context.unwrap_or_default(),
+        })
+    }))
+}
+
+fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
+    match message {
+        FromRan::NgSetupRequest(m) => {
+            let name = m.name.clone().unwrap_or_else(|| "gnb".to_owned());
+            build_ngap!(
+                InitiatingMessage,
+                NGSetup,
+                NGSetupRequest,
+                GlobalRANNodeID(value::gnb(&m.gnb)),
+                RANNodeName(name),
+                SupportedTAList(value::areas(&m.areas)),
+                DefaultPagingDRX(ngap::PagingDRX::v128),
+            )
+        }
+        FromRan::InitialUeMessage(m) => write_initial_ue_message(m),
+        FromRan::UplinkNasTransport { ids, nas, location } => match location {
+            Some(location) => build_ngap!(
+                InitiatingMessage,
+                UplinkNASTransport,
+                UplinkNASTransport,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                NAS_PDU(nas.clone()),
+                UserLocationInformation(value::location(location)),
+            ),
+            None => build_ngap!(
+                InitiatingMessage,
+                UplinkNASTransport,
+                UplinkNASTransport,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                NAS_PDU(nas.clone()),
+            ),
+        },
+        FromRan::NasNonDelivery { ids, nas, cause } => {
+            build_ngap!(
+                InitiatingMessage,
+                NASNonDeliveryIndication,
+                NASNonDeliveryIndication,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                NAS_PDU(nas.clone()),
+                Cause(cause.write()),
+            )
+        }
+        FromRan::InitialContextSetupResponse { ids } => {
+            build_ngap!(
+                SuccessfulOutcome,
+                InitialContextSetup,
+                InitialContextSetupResponse,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+            )
+        }
+        FromRan::InitialContextSetupFailure { ids, cause } => {
+            build_ngap!(
+                UnsuccessfulOutcome,
+                InitialContextSetup,
+                InitialContextSetupFailure,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                Cause(cause.write()),
+            )
+        }
+        others => write_others(others),
+    }
+}
+
+fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
+    match message {
+        FromRan::UeContextReleaseRequest { ids, cause } => {
+            build_ngap!(
+                InitiatingMessage,
+                UEContextReleaseRequest,
+                UEContextReleaseRequest,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+                Cause(cause.write()),
+            )
+        }
+        FromRan::UeContextReleaseComplete { ids } => {
+            build_ngap!(
+                SuccessfulOutcome,
+                UEContextRelease,
+                UEContextReleaseComplete,
+                AMF_UE_NGAP_ID(ids.0.0),
+                RAN_UE_NGAP_ID(ids.1.0),
+            )
+        }
+        FromRan::UeRadioCapability { ids, capability } => build_ngap!(
+            InitiatingMessage,
+            UERadioCapabilityInfoIndication,
+            UERadioCapabilityInfoIndication,
+            AMF_UE_NGAP_ID(ids.0.0),
+            RAN_UE_NGAP_ID(ids.1.0),
+            UERadioCapability(capability.clone()),
+        ),
+        FromRan::NgReset { cause, connections } => {
+            let which = match connections {
+                None => ngap::ResetType::nG_Interface(ngap::ResetAll::reset_all),
+                Some(list) => ngap::ResetType::partOfNG_Interface(value::connections(list)),
+            };
+            build_ngap!(
+                InitiatingMessage,
+                NGReset,
+                NGReset,
+                Cause(cause.write()),
+                ResetType(which),
+            )
+        }
+        FromRan::ErrorIndication {
+            connection,
+            cause: why,
+        } => value::error_indication(connection, *why),
+        _ => Err(Error::argument("written by the function before this one")),
+    }
+}
+
+fn write_initial_ue_message(m: &InitialUeMessage) -> Result<NGAP_PDU, Error> {
+    use ngap::RRCEstablishmentCause as Why;
+    let why = if m.establishment_cause == Why::mo_Data as u8 {
+        Why::mo_Data
+    } else {
+        Why::mo_Signalling
+    };
+    match &m.s_tmsi {
+        Some(s_tmsi) => build_ngap!(
+            InitiatingMessage,
+            InitialUEMessage,
+            InitialUEMessage,
+            RAN_UE_NGAP_ID(m.ran.0),
+            NAS_PDU(m.nas.clone()),
+            UserLocationInformation(value::location(&m.location)),
+            RRCEstablishmentCause(why),
+            FiveG_S_TMSI(value::s_tmsi(s_tmsi)),
+            UEContextRequest(ngap::UEContextRequest::requested),
+        ),
+        None => build_ngap!(
+            InitiatingMessage,
+            InitialUEMessage,
+            InitialUEMessage,
+            RAN_UE_NGAP_ID(m.ran.0),
+            NAS_PDU(m.nas.clone()),
+            UserLocationInformation(value::location(&m.location)),
+            RRCEstablishmentCause(why),
+            UEContextRequest(ngap::UEContextRequest::requested),
+        ),
+    }
+}

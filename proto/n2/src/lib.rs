@@ -1,0 +1,24 @@
+//! NGAP messages (TS 38.413), both ends of N2.
+//!
+//! [`FromRan`] and [`FromAmf`] are what a gNB and an AMF say. The octets are read and written by
+//! `oxirush-ngap`, which no other crate names. A message that breaks the rules of clause 10 comes
+//! back as [`Faulty`] with the answer that the clause wants. Nothing here has a state, and no
+//! octets make it panic.
+#![forbid(unsafe_code)]
+
+mod cause;
+mod faulty;
+mod from_amf;
+mod from_ran;
+mod value;
+
+pub use cause::Cause;
+pub use faulty::{Faulty, LONGEST};
+pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
+pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest};
+pub use value::{
+    AmfUeId, Connection, Gnb, Location, PlmnSlices, RadioCapability, RanUeId, SupportedArea,
+};
+
+/// PPID of NGAP over SCTP (TS 38.412, 7).
+pub const PPID: u32 = 60;

@@ -1,0 +1,301 @@
+//! Messages of N2: written and read by both ends, answers to faulty ones, and octets that are none.
+
+#![forbid(unsafe_code)]
+
+use proptest::prelude::*;
+use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi};
+use sluice_n2::{
+    AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialContext, InitialUeMessage, Location,
+    NgSetupRequest, NgSetupResponse, PlmnSlices, RanUeId, SupportedArea,
+};
+use sluice_security::{Kgnb, SecurityCapability};
+
+fn plmn() -> Plmn {
+    Plmn::new("208", "93").expect("digits")
+}
+
+fn guami() -> Guami {
+    Guami {
+        plmn: plmn(),
+        amf: AmfId::new(2, 5, 1).expect("small"),
+    }
+}
+
+fn slices() -> Vec<PlmnSlices> {
+    let slices = vec![Snssai::new(1, None), Snssai::new(2, Some([0, 0, 10]))];
+    vec![PlmnSlices {
+        plmn: plmn(),
+        slices,
+    }]
+}
+
+fn location() -> Location {
+    let tai = Tai {
+        plmn: plmn(),
+        tac: Tac([0, 0, 1]),
+    };
+    Location {
+        plmn: plmn(),
+        cell: NrCellIdentity([0, 0, 0x12, 0x34, 0x50]),
+        tai,
+    }
+}
+
+fn setup() -> NgSetupRequest {
+    NgSetupRequest {
+        gnb: Gnb {
+            plmn: plmn(),
+            id: 0x123456,
+            bits: 24,
+        },
+        name: Some("gnb-1".to_owned()),
+        areas: vec![SupportedArea {
+            tac: Tac([0, 0, 1]),
+            plmns: slices(),
+        }],
+    }
+}
+
+const IDS: (AmfUeId, RanUeId) = (AmfUeId(0xff_0000_0001), RanUeId(7));
+
+fn connection() -> Connection {
+    Connection {
+        amf: Some(IDS.0),
+        ran: Some(IDS.1),
+    }
+}
+
+fn octets(text: &str) -> Vec<u8> {
+    let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("digits");
+    (0..text.len()).step_by(2).map(pair).collect()
+}
+
+fn from_ran() -> Vec<FromRan> {
+    let s_tmsi = sluice_ids::Guti {
+        guami: guami(),
+        tmsi: Tmsi([1, 2, 3, 4]),
+    }
+    .s_tmsi();
+    let initial = |s_tmsi| InitialUeMessage {
+        ran: IDS.1,
+        nas: vec![0x7e, 0, 0x41],
+        location: location(),
+        establishment_cause: 3,
+        s_tmsi,
+        context_requested: true,
+    };
+    let (ids, nas) = (IDS, vec![0x7e, 0, 0x43]);
+    vec![
+        FromRan::NgSetupRequest(setup()),
+        FromRan::InitialUeMessage(initial(None)),
+        FromRan::InitialUeMessage(initial(Some(s_tmsi))),
+        FromRan::UplinkNasTransport {
+            ids,
+            nas: nas.clone(),
+            location: Some(location()),
+        },
+        FromRan::UplinkNasTransport {
+            ids,
+            nas: nas.clone(),
+            location: None,
+        },
+        FromRan::NasNonDelivery {
+            ids,
+            nas,
+            cause: Cause::RADIO_LOST,
+        },
+        FromRan::InitialContextSetupResponse { ids },
+        FromRan::InitialContextSetupFailure {
+            ids,
+            cause: Cause::Transport(1),
+        },
+        FromRan::UeContextReleaseRequest {
+            ids,
+            cause: Cause::USER_INACTIVITY,
+        },
+        FromRan::UeContextReleaseComplete { ids },
+        FromRan::UeRadioCapability {
+            ids,
+            capability: vec![1, 2, 3],
+        },
+        FromRan::NgReset {
+            cause: Cause::UNSPECIFIED,
+            connections: None,
+        },
+        FromRan::NgReset {
+            cause: Cause::UNSPECIFIED,
+            connections: Some(vec![connection()]),
+        },
+        FromRan::ErrorIndication {
+            connection: connection(),
+            cause: Some(Cause::SEMANTIC_ERROR),
+        },
+    ]
+}
+
+fn from_amf() -> Vec<FromAmf> {
+    let response = NgSetupResponse {
+        name: "amf".to_owned(),
+        guamis: vec![guami()],
+        capacity: 255,
+        plmns: slices(),
+    };
+    let context = InitialContext {
+        ids: IDS,
+        guami: guami(),
+        ambr_bps: Some((1_000_000_000, 500_000_000)),
+        allowed_nssai: vec![Snssai::new(1, None)],
+        capability: SecurityCapability::from_octets(&[0x70, 0x70, 0x70, 0x70]).expect("four"),
+        key: Kgnb::new([7; 32]),
+        masked_imeisv: Some([0x12, 0x34, 0x56, 0x78, 0x90, 0xff, 0xff, 0x56]),
+        radio_capability: Some(vec![1, 2, 3]),
+        nas: Some(vec![0x7e, 2, 1, 2, 3, 4, 0, 9]),
+    };
+    let bare = InitialContext {
+        ambr_bps: None,
+        masked_imeisv: None,
+        radio_capability: None,
+        nas: None,
+        ..context.clone()
+    };
+    vec![
+        FromAmf::NgSetupResponse(response),
+        FromAmf::NgSetupFailure {
+            cause: Cause::UNKNOWN_PLMN,
+        },
+        FromAmf::DownlinkNasTransport {
+            ids: IDS,
+            nas: vec![0x7e, 0, 0x5b, 1],
+        },
+        FromAmf::InitialContextSetupRequest(Box::new(context)),
+        FromAmf::InitialContextSetupRequest(Box::new(bare)),
+        FromAmf::UeContextReleaseCommand {
+            amf: IDS.0,
+            ran: Some(IDS.1),
+            cause: Cause::NORMAL_RELEASE,
+        },
+        FromAmf::UeContextReleaseCommand {
+            amf: IDS.0,
+            ran: None,
+            cause: Cause::DEREGISTER,
+        },
+        FromAmf::NgResetAcknowledge { connections: None },
+        FromAmf::NgResetAcknowledge {
+            connections: Some(vec![connection()]),
+        },
+        FromAmf::ErrorIndication {
+            connection: Some(connection()),
+            cause: Some(Cause::UNKNOWN_LOCAL_ID),
+        },
+        FromAmf::ErrorIndication {
+            connection: None,
+            cause: Some(Cause::TRANSFER_SYNTAX),
+        },
+    ]
+}
+
+#[test]
+fn every_message_of_a_gnb_is_read_as_it_was_written() {
+    for message in from_ran() {
+        assert_eq!(FromRan::decode(&message.encode()), Ok(message));
+    }
+}
+
+#[test]
+fn every_message_of_an_amf_is_read_as_it_was_written() {
+    for message in from_amf() {
+        assert_eq!(FromAmf::decode(&message.encode()), Ok(message));
+    }
+}
+
+/// What others send: a release request, as it is printed in the codec's documents.
+#[test]
+fn a_release_request_of_others_is_read() {
+    let request = octets("002a4015000003000a0002002a005500020007000f40020500");
+    let ids = (AmfUeId(42), RanUeId(7));
+    let expected = FromRan::UeContextReleaseRequest {
+        ids,
+        cause: Cause::USER_INACTIVITY,
+    };
+    assert_eq!(FromRan::decode(&request), Ok(expected));
+}
+
+#[test]
+fn a_setup_request_without_its_ies_is_refused_with_diagnostics() {
+    // Default Paging DRX alone: no Global RAN Node ID, no Supported TA List.
+    let request = octets("00150008000001001540014000");
+    let request = &request[..request.len() - 1];
+    let faulty = FromRan::decode(request).expect_err("mandatory IEs are missing");
+    assert_eq!(faulty.cause, Cause::ABSTRACT_SYNTAX_REJECT);
+    let answer = faulty.answer.expect("a setup is always answered");
+    let expected = FromAmf::NgSetupFailure {
+        cause: Cause::ABSTRACT_SYNTAX_REJECT,
+    };
+    assert_eq!(FromAmf::decode(&answer), Ok(expected));
+    // Criticality Diagnostics name both.
+    assert!(answer.windows(2).any(|pair| pair == [0, 27]) && answer.contains(&102));
+}
+
+#[test]
+fn what_is_no_message_and_what_is_not_offered_is_answered_by_error_indication() {
+    for octets in [vec![], vec![0xff; 20], vec![0; sluice_n2::LONGEST + 1]] {
+        let faulty = FromRan::decode(&octets).expect_err("no message");
+        let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
+        let cause = Some(Cause::TRANSFER_SYNTAX);
+        assert_eq!(
+            answer,
+            Ok(FromAmf::ErrorIndication {
+                connection: None,
+                cause
+            })
+        );
+    }
+    // What only an AMF sends, by the criticality of its procedure.
+    let command = FromAmf::NgResetAcknowledge { connections: None }.encode();
+    let faulty = FromRan::decode(&command).expect_err("not for an AMF");
+    assert_eq!(faulty.answer, None, "a response is not answered");
+    let transport = FromAmf::DownlinkNasTransport {
+        ids: IDS,
+        nas: vec![0x7e, 0, 0x5b, 1],
+    };
+    let faulty = FromRan::decode(&transport.encode()).expect_err("not for an AMF");
+    let answer = FromAmf::decode(&faulty.answer.expect("an answer"));
+    let cause = Some(Cause::ABSTRACT_SYNTAX_REJECT);
+    assert_eq!(
+        answer,
+        Ok(FromAmf::ErrorIndication {
+            connection: Some(connection()),
+            cause
+        })
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_octets_are_read_or_refused(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = FromRan::decode(&octets);
+        let _ = FromAmf::decode(&octets);
+    }
+
+    /// Changed messages reach deeper than random octets.
+    #[test]
+    fn any_changed_message_is_read_or_refused(
+        which in any::<proptest::sample::Index>(),
+        changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..6),
+        length in any::<usize>(),
+    ) {
+        let messages: Vec<Vec<u8>> = from_ran()
+            .iter()
+            .map(FromRan::encode)
+            .chain(from_amf().iter().map(FromAmf::encode))
+            .collect();
+        let mut octets = which.get(&messages).clone();
+        for (at, value) in changes {
+            let at = at % octets.len();
+            octets[at] = value;
+        }
+        octets.truncate(length % (2 * octets.len()));
+        let _ = FromRan::decode(&octets);
+        let _ = FromAmf::decode(&octets);
+    }
+}

@@ -1,0 +1,201 @@
+use sluice_ids::Plmn;
+
+use super::*;
+use crate::key::tests::array;
+
+/// A test set of TS 35.208, 4.3: K, RAND, SQN, AMF, OP, OPc, f1, f1*, f2, f5, f3, f4, f5*.
+const SETS: [[&str; 13]; 3] = [
+    [
+        "465b5ce8b199b49faa5f0a2ee238a6bc",
+        "23553cbe9637a89d218ae64dae47bf35",
+        "ff9bb4d0b607",
+        "b9b9",
+        "cdc202d5123e20f62b6d676ac72cb318",
+        "cd63cb71954a9f4e48a5994e37a02baf",
+        "4a9ffac354dfafb3",
+        "01cfaf9ec4e871e9",
+        "a54211d5e3ba50bf",
+        "aa689c648370",
+        "b40ba9a3c58b2a05bbf0d987b21bf8cb",
+        "f769bcd751044604127672711c6d3441",
+        "451e8beca43b",
+    ],
+    [
+        "fec86ba6eb707ed08905757b1bb44b8f",
+        "9f7c8d021accf4db213ccff0c7f71a6a",
+        "9d0277595ffc",
+        "725c",
+        "dbc59adcb6f9a0ef735477b7fadf8374",
+        "1006020f0a478bf6b699f15c062e42b3",
+        "9cabc3e99baf7281",
+        "95814ba2b3044324",
+        "8011c48c0c214ed2",
+        "33484dc2136b",
+        "5dbdbb2954e8f3cde665b046179a5098",
+        "59a92d3b476a0443487055cf88b2307b",
+        "deacdd848cc6",
+    ],
+    [
+        "9e5944aea94b81165c82fbf9f32db751",
+        "ce83dbc54ac0274a157c17f80d017bd6",
+        "0b604a81eca8",
+        "9e09",
+        "223014c5806694c007ca1eeef57f004f",
+        "a64a507ae1a2a98bb88eb4210135dc87",
+        "74a58220cba84c49",
+        "ac2cc74a96871837",
+        "f365cd683cd92e96",
+        "f0b9c08ad02e",
+        "e203edb3971574f5a94b0d61b816345d",
+        "0c4524adeac041c4dd830d20854fc46b",
+        "6085a86c6f63",
+    ],
+];
+
+#[test]
+fn milenage_gives_the_values_of_ts_35_208() {
+    for [
+        k,
+        rand,
+        sqn,
+        amf,
+        op,
+        opc,
+        f1,
+        f1_star,
+        f2,
+        f5,
+        f3,
+        f4,
+        f5_star,
+    ] in SETS
+    {
+        let (k, op) = (K::new(array(k)), array(op));
+        assert_eq!(Opc::from_op(&k, op).octets(), &array(opc));
+        let milenage = milenage_of(&k, &Opc::new(array(opc)));
+        let rand = oxirush::Rand::new(&array(rand));
+        let (sqn, amf) = (
+            milenage::Sqn::new(&array(sqn)),
+            milenage::Amf::new(&array(amf)),
+        );
+        assert_eq!(milenage.f1(&rand, &sqn, &amf).as_octets(), &array(f1));
+        assert_eq!(
+            milenage.f1_star(&rand, &sqn, &amf).as_octets(),
+            &array(f1_star)
+        );
+        assert_eq!(milenage.f2(&rand).as_octets(), &array(f2));
+        assert_eq!(milenage.f3(&rand).as_octets(), &array(f3));
+        assert_eq!(milenage.f4(&rand).as_octets(), &array(f4));
+        assert_eq!(milenage.f5(&rand).as_octets(), &array(f5));
+        assert_eq!(milenage.f5_star(&rand).as_octets(), &array(f5_star));
+    }
+}
+
+/// Keys of test set 1.
+fn keys() -> (K, Opc, Rand) {
+    let [k, rand, .., opc, _, _, _, _, _, _, _] = SETS[0];
+    (K::new(array(k)), Opc::new(array(opc)), array(rand))
+}
+
+fn network() -> ServingNetworkName {
+    Plmn::new("208", "93")
+        .expect("digits")
+        .serving_network_name()
+}
+
+/// TS 33.501, Annex A has no test data: these values were derived with the HMAC-SHA-256 of another
+/// library over the strings of A.2 to A.7, from CK, IK and RES of test set 1.
+#[test]
+fn the_chain_of_keys_is_that_of_annex_a() {
+    let (k, opc, rand) = keys();
+    let milenage = milenage_of(&k, &opc);
+    let sqn = Sqn::new(0xff9b_b4d0_b607).to_milenage();
+    let rand_value = oxirush::Rand::new(&rand);
+    let amf = milenage::Amf::new(&[0xb9, 0xb9]);
+    let vector = milenage.authentication_vector(&rand_value, &sqn, &amf);
+    let name = network();
+    let key = nas_5gs::derive_kausf(vector.ck(), vector.ik(), name.octets(), vector.autn());
+    let kausf = Kausf::new(*key.expect("a name").as_octets());
+    let expected = "f2e35260f85194d4f891504d02111e56689ac23dd393bee3abbcc5bfbc013ef9";
+    assert_eq!(kausf.octets(), &array(expected));
+    let xres_star = *vector.xres_star(name.octets()).expect("a name").as_octets();
+    assert_eq!(xres_star, array("5cc9527f4d21c43bee83a15443acf1c4"));
+    assert_eq!(
+        hxres_star(rand, &xres_star),
+        array("6970075e3c8245fdc2073003cf166279")
+    );
+    let kseaf = kseaf(&kausf, &name);
+    let expected = "cfddde483bd1318a412e98870f556410905be4fb7500abed93ee16af71bbb3fa";
+    assert_eq!(kseaf.octets(), &array(expected));
+    let supi = Supi::from_imsi("208930000000001").expect("digits");
+    let kamf = kamf(&kseaf, &supi, &[0, 0]).expect("a SUPI");
+    let expected = "9d63b519775a92ca861ca6a50d848fa8ebf160ea7b73735a85b33737e73c55b4";
+    assert_eq!(kamf.octets(), &array(expected));
+}
+
+#[test]
+fn a_sim_and_its_home_network_agree() {
+    let (k, opc, rand) = keys();
+    let home = Subscriber::new(&k, &opc);
+    let mut sim = Usim::new(&k, &opc);
+    let challenge = home.challenge(rand, Sqn::default().next(7), &network());
+    let answer = sim
+        .answer(rand, challenge.autn, &network())
+        .expect("genuine");
+    assert_eq!(answer.res_star, challenge.xres_star);
+    assert_eq!(answer.kausf, challenge.kausf);
+    // The keys are bound to the serving network.
+    let elsewhere = Plmn::new("001", "01")
+        .expect("digits")
+        .serving_network_name();
+    let challenge = home.challenge(rand, Sqn::default().next(8), &elsewhere);
+    let answer = sim
+        .answer(rand, challenge.autn, &network())
+        .expect("genuine");
+    assert_ne!(answer.res_star, challenge.xres_star);
+}
+
+#[test]
+fn a_sim_refuses_what_is_forged_not_for_5g_or_used() {
+    let (k, opc, rand) = keys();
+    let home = Subscriber::new(&k, &opc);
+    let mut sim = Usim::new(&k, &opc);
+    let sqn = Sqn::default().next(100);
+    let challenge = home.challenge(rand, sqn, &network());
+    let mut forged = challenge.autn;
+    forged[15] ^= 1;
+    assert_eq!(
+        sim.answer(rand, forged, &network()).err(),
+        Some(UsimError::Mac)
+    );
+    let milenage = milenage_of(&k, &opc);
+    let no_separation = milenage.authentication_vector(
+        &oxirush::Rand::new(&rand),
+        &sqn.to_milenage(),
+        &milenage::Amf::new(&[0, 0]),
+    );
+    let answer = sim.answer(rand, *no_separation.autn().as_octets(), &network());
+    assert_eq!(answer.err(), Some(UsimError::SeparationBit));
+    sim.answer(rand, challenge.autn, &network())
+        .expect("genuine");
+    let Err(UsimError::Synch(auts)) = sim.answer(rand, challenge.autn, &network()) else {
+        panic!("a used sequence number was taken");
+    };
+    let told = home.resynchronise(rand, &auts).expect("genuine");
+    assert_eq!(told.sequence(), 100);
+    let challenge = home.challenge(rand, told.next(0), &network());
+    sim.answer(rand, challenge.autn, &network())
+        .expect("above what the SIM has taken");
+    let mut forged = auts;
+    forged[13] ^= 1;
+    assert_eq!(home.resynchronise(rand, &forged), None);
+}
+
+#[test]
+fn sequence_numbers_go_up_in_both_parts() {
+    let first = Sqn::new(5 << 5 | 31).next(0);
+    assert_eq!((first.sequence(), first.index()), (6, 0));
+    let second = first.next(1000);
+    assert_eq!((second.sequence(), second.index()), (1000, 1));
+    assert_eq!(Sqn::new(u64::MAX).get(), (1 << 48) - 1);
+}
