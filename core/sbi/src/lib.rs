@@ -13,6 +13,7 @@ mod effect;
 mod executor;
 mod ladder;
 mod message;
+pub mod server;
 mod slab;
 mod time;
 

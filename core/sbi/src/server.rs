@@ -1,0 +1,312 @@
+//! A network function whose procedures wait for nothing but answers: AUSF and UDM.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use sluice_ids::Supi;
+
+use crate::call::{CallId, Calls, Request};
+use crate::effect::{Effect, Input, NetworkFunction, Nf, RequestId};
+use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
+use crate::ladder::Line;
+use crate::message::{Message, Problem};
+use crate::time::{Instant, Now};
+
+/// How long an answer is waited for.
+pub const CALL_MS: u64 = 3_000;
+
+struct Inner<S> {
+    state: S,
+    nf: &'static str,
+    now: Now,
+    calls: Calls<Option<TaskId>>,
+    effects: Vec<Effect>,
+}
+
+/// A procedure's way to its network function.
+pub struct Procedure<S> {
+    inner: Rc<RefCell<Inner<S>>>,
+    handle: Handle<Message, CallId>,
+    task: Rc<RefCell<Option<TaskId>>>,
+}
+
+impl<S> Procedure<S> {
+    /// Uses the function's state; no borrow of it lives across a wait.
+    pub fn with<T>(&self, f: impl FnOnce(&mut S, Now) -> T) -> T {
+        let inner = &mut *self.inner.borrow_mut();
+        f(&mut inner.state, inner.now)
+    }
+
+    /// Asks another function. `step` names the call in the call flow.
+    pub async fn call<R: Request>(
+        &self,
+        step: &'static str,
+        supi: Option<Supi>,
+        request: R,
+    ) -> Result<R::Answer, Problem> {
+        let (call, deadline) = self.begin(step, supi, R::TO, request.into())?;
+        match self.handle.wait(step, call, deadline).await {
+            Wake::Event(message) => {
+                self.line(step, supi, R::TO, &message);
+                message.answer_to::<R>()
+            }
+            Wake::Deadline => {
+                self.inner.borrow_mut().calls.give_up(call);
+                Err(Problem::Timeout)
+            }
+        }
+    }
+
+    fn begin(
+        &self,
+        step: &'static str,
+        supi: Option<Supi>,
+        to: Nf,
+        message: Message,
+    ) -> Result<(CallId, Instant), Problem> {
+        let task = *self.task.borrow();
+        let inner = &mut *self.inner.borrow_mut();
+        let call = inner.calls.begin(task).ok_or(Problem::Overload)?;
+        let deadline = inner.now.instant.plus_ms(CALL_MS);
+        let (from, to_name, what) = (inner.nf, name(to), message.name().to_owned());
+        inner.effects.push(Effect::Ladder(Line {
+            from,
+            to: to_name,
+            what,
+            step,
+            supi,
+        }));
+        inner.effects.push(Effect::Call {
+            to,
+            call,
+            deadline,
+            message,
+        });
+        Ok((call, deadline))
+    }
+
+    fn line(&self, step: &'static str, supi: Option<Supi>, from: Nf, message: &Message) {
+        let inner = &mut *self.inner.borrow_mut();
+        let (from, to, what) = (name(from), inner.nf, format!("{message:?}"));
+        inner.effects.push(Effect::Ladder(Line {
+            from,
+            to,
+            what,
+            step,
+            supi,
+        }));
+    }
+}
+
+/// The name of a function in a ladder.
+pub fn name(nf: Nf) -> &'static str {
+    match nf {
+        Nf::Amf => "AMF",
+        Nf::Ausf => "AUSF",
+        Nf::Udm => "UDM",
+        Nf::Udr => "UDR",
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Message>>>;
+
+/// The function: a procedure for each request.
+pub struct Server<S> {
+    inner: Rc<RefCell<Inner<S>>>,
+    tasks: Tasks<Message, CallId>,
+    /// The procedure of a request; what it returns is the answer.
+    procedure: fn(Procedure<S>, Message) -> Answering,
+}
+
+impl<S: 'static> Server<S> {
+    /// With room for `most` procedures at a time.
+    pub fn new(
+        nf: Nf,
+        most: usize,
+        state: S,
+        procedure: fn(Procedure<S>, Message) -> Answering,
+    ) -> Self {
+        let calls = Calls::new(most);
+        let (nf, now, effects) = (name(nf), Now::default(), Vec::new());
+        let inner = Rc::new(RefCell::new(Inner {
+            state,
+            nf,
+            now,
+            calls,
+            effects,
+        }));
+        Self {
+            inner,
+            tasks: Tasks::new(most),
+            procedure,
+        }
+    }
+
+    /// Uses the state, for operators and tests.
+    pub fn with<T>(&self, f: impl FnOnce(&mut S) -> T) -> T {
+        f(&mut self.inner.borrow_mut().state)
+    }
+
+    fn request(&mut self, id: RequestId, message: Message) {
+        let task = Rc::new(RefCell::new(None));
+        let (inner, own, procedure) = (Rc::clone(&self.inner), Rc::clone(&task), self.procedure);
+        let spawned = self.tasks.spawn(|handle| async move {
+            let (state, guard) = (Rc::clone(&inner), Rc::clone(&inner));
+            let mut unanswered = Unanswered {
+                inner: guard,
+                id,
+                problem: Some(Problem::Protocol),
+            };
+            let message = procedure(
+                Procedure {
+                    inner: state,
+                    handle,
+                    task: own,
+                },
+                message,
+            )
+            .await;
+            unanswered.problem = None;
+            inner
+                .borrow_mut()
+                .effects
+                .push(Effect::Answer { id, message });
+        });
+        let Some(spawned) = spawned else {
+            let message = Problem::Overload.into();
+            self.inner
+                .borrow_mut()
+                .effects
+                .push(Effect::Answer { id, message });
+            return;
+        };
+        *task.borrow_mut() = Some(spawned);
+        self.tasks.begin(spawned);
+    }
+}
+
+/// Answers a request whose procedure panicked.
+struct Unanswered<S> {
+    inner: Rc<RefCell<Inner<S>>>,
+    id: RequestId,
+    problem: Option<Problem>,
+}
+
+impl<S> Drop for Unanswered<S> {
+    fn drop(&mut self) {
+        let Some(problem) = self.problem else {
+            return;
+        };
+        // What panicked while it used the state has it no more when this is dropped.
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            inner.effects.push(Effect::Answer {
+                id: self.id,
+                message: problem.into(),
+            });
+        }
+    }
+}
+
+impl<S: 'static> NetworkFunction for Server<S> {
+    fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
+        self.inner.borrow_mut().now = now;
+        match input {
+            Input::Request { id, message } => self.request(id, message),
+            Input::Reply { call, message } => {
+                let task = self.inner.borrow_mut().calls.end(call).flatten();
+                if let Some(task) = task.filter(|task| self.tasks.expects(*task) == Some(call)) {
+                    self.tasks.wake(task, message);
+                }
+            }
+            Input::Time => {
+                while let Some((_, Poll::Waiting | Poll::Done | Poll::Panicked)) =
+                    self.tasks.expire(now.instant)
+                {}
+            }
+            Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}
+        }
+        effects.append(&mut self.inner.borrow_mut().effects);
+    }
+
+    fn next_deadline(&self) -> Instant {
+        self.tasks.next_deadline()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Done, QuerySubscription};
+    use crate::slab::Key;
+
+    fn supi() -> Supi {
+        Supi::from_imsi("001010000000001").expect("digits")
+    }
+
+    fn procedure(p: Procedure<u32>, message: Message) -> Answering {
+        Box::pin(async move {
+            if message == Message::from(Problem::Overload) {
+                p.with(|_, _| panic!("on purpose"));
+            }
+            let answer = p.call("1", None, QuerySubscription { supi: supi() }).await;
+            p.with(|asked, _| *asked += 1);
+            answer.map_or_else(Message::from, Message::from)
+        })
+    }
+
+    fn id(slot: u32) -> RequestId {
+        RequestId {
+            from: Nf::Ausf,
+            call: CallId(Key {
+                slot,
+                generation: 0,
+            }),
+        }
+    }
+
+    fn answers(effects: &[Effect]) -> Vec<(RequestId, Message)> {
+        let answer = |effect: &Effect| match effect {
+            Effect::Answer { id, message } => Some((*id, *message)),
+            _ => None,
+        };
+        effects.iter().filter_map(answer).collect()
+    }
+
+    #[test]
+    fn each_request_is_answered_once() {
+        let mut server = Server::new(Nf::Udm, 1, 0, procedure);
+        let (mut effects, now) = (Vec::new(), Now::default());
+        let message = Message::from(Done::default());
+        server.handle(now, Input::Request { id: id(1), message }, &mut effects);
+        assert!(matches!(
+            effects[..],
+            [Effect::Ladder(_), Effect::Call { to: Nf::Udr, .. }]
+        ));
+        // A second one finds no room.
+        effects.clear();
+        server.handle(now, Input::Request { id: id(2), message }, &mut effects);
+        assert_eq!(answers(&effects), [(id(2), Problem::Overload.into())]);
+        // Nobody answers.
+        effects.clear();
+        let later = Now {
+            instant: server.next_deadline(),
+            unix_s: 0,
+        };
+        server.handle(later, Input::Time, &mut effects);
+        assert_eq!(answers(&effects), [(id(1), Problem::Timeout.into())]);
+        assert_eq!(server.with(|asked| *asked), 1);
+        assert_eq!(server.next_deadline(), Instant::NEVER);
+    }
+
+    #[test]
+    fn a_procedure_that_panics_is_answered_by_a_failure() {
+        let mut server = Server::new(Nf::Udm, 1, 0, procedure);
+        let mut effects = Vec::new();
+        let message = Message::from(Problem::Overload);
+        let request = Input::Request { id: id(1), message };
+        server.handle(Now::default(), request, &mut effects);
+        assert_eq!(answers(&effects), [(id(1), Problem::Protocol.into())]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Authentication vectors (TS 33.501, 6.1.2 and 6.1.3.2.0; Nudm_UEAuthentication of TS 29.503).
+
+use sluice_ids::Supi;
+use sluice_sbi::server::Procedure;
+use sluice_sbi::{
+    AdvanceSqn, AuthenticationData, AuthenticationOutcome, Done, GetAuthenticationData, Identity,
+    Problem, QuerySubscription,
+};
+use sluice_security::suci;
+use sluice_security::{K, Opc, Sqn, Subscriber};
+
+use crate::State;
+
+/// Nudm_UEAuthentication_Get.
+pub(crate) async fn get(
+    p: &Procedure<State>,
+    request: GetAuthenticationData,
+) -> Result<AuthenticationData, Problem> {
+    // SIDF: the SUCI becomes a SUPI.
+    let supi = identify(p, &request.identity)?;
+    // What the SIM said of its sequence number counts only if it is the SIM that said it.
+    let resynchronisation = request.resynchronisation;
+    let above = if resynchronisation.wanted {
+        let query = QuerySubscription { supi };
+        let keys = p.call("14-2", Some(supi), query).await?;
+        let home = Subscriber::new(&K::new(keys.k), &Opc::new(keys.opc));
+        home.resynchronise(resynchronisation.rand, &resynchronisation.auts)
+            .ok_or(Problem::AuthenticationRejected)?
+    } else {
+        Sqn::default()
+    };
+    // The next sequence number; its counting part follows time, so that a lost store repeats none
+    // (TS 33.102, C.1.1.3).
+    let floor = p.with(|_, now| now.unix_s);
+    let advance = AdvanceSqn {
+        supi,
+        above: above.get().into(),
+        floor: floor.into(),
+    };
+    let keys = p.call("14-2", Some(supi), advance).await?;
+    // ARPF: the vector, bound to the serving network.
+    let rand = p.with(|state, _| {
+        let mut rand = [0; 16];
+        state.random.fill(&mut rand);
+        rand
+    });
+    let home = Subscriber::new(&K::new(keys.k), &Opc::new(keys.opc));
+    let challenge = home.challenge(rand, Sqn::new(keys.sqn.get()), &request.network);
+    Ok(AuthenticationData {
+        supi,
+        rand: challenge.rand,
+        autn: challenge.autn,
+        xres_star: challenge.xres_star,
+        kausf: *challenge.kausf.octets(),
+    })
+}
+
+/// Nudm_UEAuthentication_ResultConfirmation: nothing but an acknowledgement in Release 17 without
+/// roaming.
+pub(crate) fn outcome(_: &Procedure<State>, _: &AuthenticationOutcome) -> Result<Done, Problem> {
+    Ok(Done::default())
+}
+
+fn identify(p: &Procedure<State>, identity: &Identity) -> Result<Supi, Problem> {
+    let suci = match identity.get() {
+        Ok(supi) => return Ok(supi),
+        Err(suci) => suci,
+    };
+    p.with(|state, _| {
+        if suci.scheme == 0 && !state.null_scheme {
+            return Err(Problem::IdentityUnreadable);
+        }
+        suci::deconceal(&suci, |id| state.home_keys.get(&id))
+            .map_err(|_| Problem::IdentityUnreadable)
+    })
+}

@@ -1,0 +1,93 @@
+//! Unified data management (TS 23.501, 6.2.7): SUCIs become SUPIs, keys become authentication
+//! vectors, and AMFs say which UEs they have.
+#![forbid(unsafe_code)]
+
+mod authentication;
+mod context_management;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use sluice_sbi::server::{Procedure, Server};
+use sluice_sbi::{Effect, Input, Instant, Message, NetworkFunction, Nf, Now, Problem, Random};
+use sluice_security::suci::HomeKey;
+
+/// Procedures at a time; each holds a few hundred octets.
+pub const PROCEDURES: usize = 4096;
+
+/// Keys of the home network by their identifiers, and what a challenge is made from.
+struct State {
+    home_keys: BTreeMap<u8, HomeKey>,
+    /// Whether a UE may show its SUPI unconcealed.
+    null_scheme: bool,
+    random: Box<dyn Random>,
+}
+
+/// How a UDM treats SUCIs.
+#[derive(Debug)]
+pub struct Config {
+    /// Keys of the home network by their identifiers (1 to 255).
+    pub home_keys: BTreeMap<u8, HomeKey>,
+    /// Whether a UE may show its SUPI unconcealed.
+    pub null_scheme: bool,
+}
+
+/// The function.
+pub struct Udm(Server<State>);
+
+impl Udm {
+    /// `random` makes the challenges.
+    pub fn new(config: Config, random: Box<dyn Random>) -> Self {
+        let Config {
+            home_keys,
+            null_scheme,
+        } = config;
+        let state = State {
+            home_keys,
+            null_scheme,
+            random,
+        };
+        Self(Server::new(Nf::Udm, PROCEDURES, state, |p, message| {
+            Box::pin(async move { procedure(&p, message).await.unwrap_or_else(Message::from) })
+        }))
+    }
+}
+
+async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Problem> {
+    match message {
+        Message::GetAuthenticationData(request) => {
+            authentication::get(p, request).await.map(Message::from)
+        }
+        Message::AuthenticationOutcome(outcome) => {
+            authentication::outcome(p, &outcome).map(Message::from)
+        }
+        Message::RegisterAmf(request) => context_management::register(p, request)
+            .await
+            .map(Message::from),
+        Message::DeregisterAmf(request) => context_management::deregister(p, request)
+            .await
+            .map(Message::from),
+        Message::GetAccessAndMobility(request) => {
+            context_management::access_and_mobility(p, request)
+                .await
+                .map(Message::from)
+        }
+        _ => Err(Problem::Protocol),
+    }
+}
+
+impl NetworkFunction for Udm {
+    fn handle(&mut self, now: Now, input: Input<'_>, effects: &mut Vec<Effect>) {
+        self.0.handle(now, input, effects);
+    }
+
+    fn next_deadline(&self) -> Instant {
+        self.0.next_deadline()
+    }
+}
+
+impl fmt::Debug for Udm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Udm")
+    }
+}
