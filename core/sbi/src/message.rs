@@ -294,8 +294,10 @@ messages! {
     15 AdvanceSqn "Nudr_DM_Update Request (sequence number)" {
         /// Whose.
         supi: Supi,
-        /// It is above this one, too: what a SIM said.
+        /// What the SIM said that it has, after it refused one; the next one follows from that.
         above: U64,
+        /// Whether a SIM has said so.
+        resynchronised: bool,
         /// Its counting part is not below this.
         floor: U64,
     }
@@ -394,8 +396,7 @@ mod tests {
             Problem::UserNotFound.into(),
             AdvanceSqn {
                 supi: supi(),
-                above: 7.into(),
-                floor: 9.into(),
+                above: 7.into(), resynchronised: true, floor: 9.into(),
             }
             .into(),
         ] {

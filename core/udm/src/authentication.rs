@@ -20,24 +20,23 @@ pub(crate) async fn get(
     let supi = identify(p, &request.identity)?;
     // What the SIM said of its sequence number counts only if it is the SIM that said it.
     let resynchronisation = request.resynchronisation;
-    let above = if resynchronisation.wanted {
-        let query = QuerySubscription { supi };
-        let keys = p.call("14-2", Some(supi), query).await?;
+    let mut above = None;
+    if resynchronisation.wanted {
+        let keys = p.call("9a", Some(supi), QuerySubscription { supi }).await?;
         let home = Subscriber::new(&K::new(keys.k), &Opc::new(keys.opc));
-        home.resynchronise(resynchronisation.rand, &resynchronisation.auts)
-            .ok_or(Problem::AuthenticationRejected)?
-    } else {
-        Sqn::default()
-    };
+        let said = home.resynchronise(resynchronisation.rand, &resynchronisation.auts);
+        above = Some(said.ok_or(Problem::AuthenticationRejected)?);
+    }
     // The next sequence number; its counting part follows time, so that a lost store repeats none
     // (TS 33.102, C.1.1.3).
     let floor = p.with(|_, now| now.unix_s);
     let advance = AdvanceSqn {
         supi,
-        above: above.get().into(),
+        above: above.unwrap_or_default().get().into(),
+        resynchronised: above.is_some(),
         floor: floor.into(),
     };
-    let keys = p.call("14-2", Some(supi), advance).await?;
+    let keys = p.call("9a", Some(supi), advance).await?;
     // ARPF: the vector, bound to the serving network.
     let rand = p.with(|state, _| {
         let mut rand = [0; 16];

@@ -76,9 +76,13 @@ impl Udr {
                     effects.push(failure(id, Problem::UserNotFound));
                     return;
                 };
-                // Above what was used and what the SIM has; a time that jumps back changes nothing.
-                let last = subscriber.sqn.max(Sqn::new(update.above.get()));
-                subscriber.sqn = last.next(update.floor.get());
+                // What a SIM says of itself counts more than what was stored (TS 33.102, 6.3.5); a
+                // time that jumps back changes nothing.
+                subscriber.sqn = if update.resynchronised {
+                    Sqn::new(update.above.get()).next(0)
+                } else {
+                    subscriber.sqn.next(update.floor.get())
+                };
                 let answer = authentication(subscriber);
                 let value = subscriber.sqn.get().to_be_bytes().to_vec();
                 self.commit(id, answer, &update.supi, "sqn", Some(value), effects);

@@ -49,12 +49,18 @@ fn answer(effects: &[Effect]) -> Message {
 #[test]
 fn a_sequence_number_is_stored_before_it_is_told() {
     let mut udr = udr();
-    let advance = |above: u64| AdvanceSqn {
+    let advance = |above: Option<u64>| AdvanceSqn {
         supi: supi(),
-        above: above.into(),
+        above: above.unwrap_or_default().into(),
+        resynchronised: above.is_some(),
         floor: 7.into(),
     };
-    for (above, expected) in [(0, 7), (0, 8), (Sqn::new(100 << 5).get(), 101)] {
+    for (above, expected) in [
+        (None, 7),
+        (None, 8),
+        (Some(100 << 5), 101),
+        (Some(50 << 5), 51),
+    ] {
         let effects = ask(&mut udr, advance(above));
         let [Effect::Commit { id, .. }] = effects[..] else {
             panic!("not stored first: {effects:?}");
@@ -83,6 +89,7 @@ fn an_unknown_subscriber_is_not_found() {
         AdvanceSqn {
             supi,
             above: 0.into(),
+            resynchronised: false,
             floor: 0.into(),
         }
         .into(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sluice_security::{Direction, NasCount, NasKeys};
+use sluice_security::{Ciphering, Direction, Integrity, NasCount, NasKeys};
 
 /// Extended protocol discriminator of 5GMM.
 const MOBILITY_MANAGEMENT: u8 = 0x7e;
@@ -155,6 +155,11 @@ impl SecurityContext {
         self.ngksi
     }
 
+    /// Algorithms of the keys.
+    pub fn algorithms(&self) -> (Ciphering, Integrity) {
+        (self.keys.ciphering, self.keys.integrity)
+    }
+
     /// Count of the next message that is sent.
     pub fn next_sent(&self) -> Option<NasCount> {
         self.send
@@ -224,7 +229,7 @@ impl fmt::Debug for SecurityContext {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_security::{Ciphering, Integrity, Kamf};
+    use sluice_security::Kamf;
 
     fn both_ends() -> (SecurityContext, SecurityContext) {
         let kamf = Kamf::new([7; 32]);

@@ -30,6 +30,8 @@ impl Cause {
     pub const UNKNOWN_LOCAL_ID: Self = Self::RadioNetwork(14);
     /// Identities that do not belong together.
     pub const INCONSISTENT_REMOTE_ID: Self = Self::RadioNetwork(15);
+    /// A slice that is not there.
+    pub const SLICE_NOT_SUPPORTED: Self = Self::RadioNetwork(39);
     /// The 5GC's own reasons.
     pub const FROM_5GC: Self = Self::RadioNetwork(4);
     /// Done with the UE.
@@ -79,6 +81,7 @@ impl Cause {
                 15 => Radio::inconsistent_remote_UE_NGAP_ID,
                 20 => Radio::user_inactivity,
                 21 => Radio::radio_connection_with_ue_lost,
+                39 => Radio::slice_not_supported,
                 _ => Radio::unspecified,
             }),
             Self::Transport(0) => ngap::Cause::transport(Transport::transport_resource_unavailable),

@@ -50,10 +50,13 @@ impl Sqn {
         (self.0 & 31) as usize
     }
 
-    /// The next number: its sequence is above this one's and at least `floor`, its index the next
-    /// one (TS 33.102, C.1.1.3 with a floor that follows time).
+    /// The next number: its sequence is above this one's, at least `floor`, which follows time, and
+    /// no further ahead than a SIM takes in one step (TS 33.102, C.1.1.3 and C.2.1); its index is
+    /// the next one.
     pub const fn next(self, floor: u64) -> Self {
         let above = self.sequence() + 1;
+        let furthest = self.sequence() + LONGEST_STEP;
+        let floor = if floor < furthest { floor } else { furthest };
         let sequence = if floor > above { floor } else { above };
         Self::new(sequence << INDEX_BITS | (self.0 + 1) & 31)
     }
@@ -65,6 +68,10 @@ impl Sqn {
         ])
     }
 }
+
+/// A SIM may refuse a sequence number that is 2^28 ahead of the last one (TS 33.102, C.3.2); half of
+/// that leaves room for numbers that others of its 32 places have taken.
+const LONGEST_STEP: u64 = 1 << 27;
 
 /// A subscriber as the home network knows it (ARPF).
 pub struct Subscriber(Milenage);

@@ -197,5 +197,8 @@ fn sequence_numbers_go_up_in_both_parts() {
     assert_eq!((first.sequence(), first.index()), (6, 0));
     let second = first.next(1000);
     assert_eq!((second.sequence(), second.index()), (1000, 1));
+    // Not further at once than a SIM takes.
+    let third = second.next(u64::MAX);
+    assert_eq!(third.sequence(), 1000 + (1 << 27));
     assert_eq!(Sqn::new(u64::MAX).get(), (1 << 48) - 1);
 }

@@ -1,0 +1,94 @@
+//! What an operator tells an AMF.
+
+use sluice_ids::{Guami, Plmn, Tai};
+use sluice_n2::PlmnSlices;
+use sluice_security::Preference;
+
+use crate::limits;
+
+/// What an operator tells an AMF.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What it is called.
+    pub name: String,
+    /// Who it is.
+    pub guami: Guami,
+    /// Its weight among others.
+    pub capacity: u8,
+    /// PLMNs and slices that it serves.
+    pub plmns: Vec<PlmnSlices>,
+    /// Tracking areas that it serves, at most 16.
+    pub areas: Vec<Tai>,
+    /// PLMNs that count as this one.
+    pub equivalent_plmns: Vec<Plmn>,
+    /// Algorithms, best first.
+    pub preference: Preference,
+    /// Whether UEs are asked which device they are.
+    pub ask_imeisv: bool,
+    /// Whether UEs are told that there are voice calls.
+    pub ims_voice: bool,
+    /// Seconds after which a UE registers again.
+    pub t3512_s: u32,
+    /// Seconds after which a refused UE tries again.
+    pub t3502_s: u32,
+}
+
+impl Config {
+    /// One PLMN and one area, and what the TS has as defaults.
+    pub fn new(guami: Guami, plmns: Vec<PlmnSlices>, areas: Vec<Tai>) -> Self {
+        Self {
+            name: "sluice-amf".to_owned(),
+            guami,
+            capacity: 255,
+            plmns,
+            areas,
+            equivalent_plmns: Vec::new(),
+            preference: Preference::default(),
+            ask_imeisv: true,
+            ims_voice: false,
+            t3512_s: 54 * 60,
+            t3502_s: 12 * 60,
+        }
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
+        let slices = |item: &PlmnSlices| (1..=8).contains(&item.slices.len());
+        let checks = [
+            (
+                (1..=150).contains(&self.name.len()),
+                "the name has 1 to 150 characters",
+            ),
+            (
+                self.name.chars().all(printable),
+                "the name has printable characters alone",
+            ),
+            (
+                (1..=12).contains(&self.plmns.len()),
+                "1 to 12 PLMNs are served",
+            ),
+            (self.plmns.iter().all(slices), "each PLMN has 1 to 8 slices"),
+            (
+                (1..=limits::AREAS).contains(&self.areas.len()),
+                "1 to 16 tracking areas are served",
+            ),
+            (
+                self.equivalent_plmns.len() <= 15,
+                "at most 15 PLMNs are equivalent",
+            ),
+            (
+                !self.preference.integrity.is_empty(),
+                "an integrity algorithm is needed",
+            ),
+            (
+                !self.preference.ciphering.is_empty(),
+                "a ciphering algorithm is needed",
+            ),
+        ];
+        match checks.iter().find(|(holds, _)| !holds) {
+            Some((_, what)) => Err(what),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Deregistration by the UE (TS 23.502, 4.2.2.3.2; TS 24.501, 5.5.2.2).
+
+use sluice_n1::{DeregistrationRequest, Downlink};
+use sluice_n2::Cause;
+use sluice_sbi::DeregisterAmf;
+
+use crate::procedure::{Kind, Procedure};
+use crate::release;
+
+/// The procedure; the UE's request was verified.
+pub(crate) async fn run(p: Procedure, request: DeregistrationRequest) {
+    // 1: Deregistration Request
+    // 2 to 6: no sessions yet
+    let supi = p.with_ue(|ue| ue.supi);
+    let guami = p.with(|state| state.config.guami);
+    if let Some(supi) = supi {
+        // UDM forgets where the UE is; the UE leaves whatever it answers.
+        let _ = p.call("6", DeregisterAmf { supi, guami }).await;
+        // What is stored is gone before the UE hears of it.
+        let commit = p.with(|state| state.commit(p.ue, &supi, None));
+        p.wait("commit", Kind::Commit(commit), crate::limits::COMMIT_MS)
+            .await;
+    }
+    p.with_ue(|ue| ue.registered = None);
+    // 7: Deregistration Accept, unless the UE is being switched off
+    if !request.switch_off {
+        p.send("7", &Downlink::DeregistrationAccept);
+    }
+    // 8: the connection is released
+    release::run(&p, Cause::DEREGISTER).await;
+}

@@ -1,0 +1,354 @@
+//! Messages of UEs: whether they are who they say, and what they begin (TS 24.501, 4.4.4.3).
+
+use sluice_n1::{
+    Cause, Downlink, Envelope, Header, MobileIdentity, Protected, RegistrationRequest, Uplink,
+};
+use sluice_security::NasCount;
+
+use crate::Amf;
+use crate::collisions::Decision;
+use crate::deregistration;
+use crate::n2::number;
+use crate::procedure::Event;
+use crate::registration::{self, Request};
+use crate::state::State;
+use crate::ue::{ConnectionId, Ue, UeId};
+
+/// A message and how much it is to be trusted.
+struct Opened {
+    message: Uplink,
+    /// The count with which its MAC was right.
+    verified: Option<NasCount>,
+    /// It had a MAC that was wrong, or of unknown keys.
+    is_suspect: bool,
+}
+
+impl Amf {
+    /// The first message on a connection, of a UE that may be one that we know.
+    pub(crate) fn initial_nas(&mut self, new: UeId, octets: &[u8]) {
+        let Some(envelope) = Envelope::open(octets) else {
+            self.state.borrow_mut().counters.unreadable_nas += 1;
+            return;
+        };
+        let (plain, protected) = match envelope {
+            Envelope::Plain(plain) => (Some(plain), None),
+            // An initial message is never ciphered as a whole.
+            Envelope::Protected(protected) => (protected.readable(), Some(protected)),
+        };
+        let Some(message) = plain.and_then(|plain| self.read(new, plain)) else {
+            return;
+        };
+        let known = protected.and_then(|message_of| {
+            let state = &mut *self.state.borrow_mut();
+            verify_initial(state, &message, &message_of)
+        });
+        match known {
+            Some((ue, count)) => {
+                // It is that UE: the connection is its own, and what it did before is over.
+                self.lose_ue_for(ue, new);
+                let message = self.decipher(ue, count, message);
+                self.of_ue_nas(
+                    ue,
+                    Opened {
+                        message,
+                        verified: Some(count),
+                        is_suspect: false,
+                    },
+                );
+            }
+            None => {
+                let is_suspect = protected.is_some();
+                self.state.borrow_mut().counters.wrong_macs += u64::from(is_suspect);
+                self.of_ue_nas(
+                    new,
+                    Opened {
+                        message,
+                        verified: None,
+                        is_suspect,
+                    },
+                );
+            }
+        }
+    }
+
+    /// A further message on a connection.
+    pub(crate) fn nas(&mut self, ue: UeId, octets: &[u8]) {
+        let Some(envelope) = Envelope::open(octets) else {
+            self.state.borrow_mut().counters.unreadable_nas += 1;
+            return;
+        };
+        let opened = match envelope {
+            Envelope::Plain(plain) => {
+                let message = self.read(ue, plain);
+                message.map(|message| Opened {
+                    message,
+                    verified: None,
+                    is_suspect: false,
+                })
+            }
+            Envelope::Protected(protected) => self.open(ue, &protected),
+        };
+        if let Some(opened) = opened {
+            self.of_ue_nas(ue, opened);
+        }
+    }
+
+    /// Verifies and reads a protected message.
+    fn open(&mut self, ue: UeId, protected: &Protected<'_>) -> Option<Opened> {
+        let verified = verify(&mut self.state.borrow_mut(), ue, protected);
+        if let Some(verified) = verified {
+            let message = self.read(ue, &verified.plain)?;
+            return Some(Opened {
+                message,
+                verified: Some(verified.count),
+                is_suspect: false,
+            });
+        }
+        self.state.borrow_mut().counters.wrong_macs += 1;
+        let message = self.read(ue, protected.readable()?)?;
+        Some(Opened {
+            message,
+            verified: None,
+            is_suspect: true,
+        })
+    }
+
+    /// Reads a plain message, and tells the UE of one that cannot be read.
+    fn read(&mut self, ue: UeId, plain: &[u8]) -> Option<Uplink> {
+        match Uplink::decode(plain) {
+            Ok(message) => Some(message),
+            Err(unreadable) => {
+                let state = &mut *self.state.borrow_mut();
+                state.counters.unreadable_nas += 1;
+                if let Some(cause) = unreadable.cause {
+                    state.send_nas(ue, &Downlink::Status(cause), "");
+                }
+                None
+            }
+        }
+    }
+
+    fn of_ue_nas(&mut self, ue: UeId, opened: Opened) {
+        let Opened {
+            message,
+            verified,
+            is_suspect,
+        } = opened;
+        let is_verified = verified.is_some();
+        if !is_verified && !message.may_be_unprotected() {
+            self.state.borrow_mut().counters.unprotected += 1;
+            return;
+        }
+        let is_begin = matches!(message, Uplink::RegistrationRequest(_));
+        let step = if is_begin {
+            "1"
+        } else {
+            number(self.step_of(ue).unwrap_or_default())
+        };
+        self.state
+            .borrow_mut()
+            .line("UE", "AMF", step, describe(&message), ue);
+        // An answer after security was there must have a MAC that is right.
+        let is_secured = self
+            .state
+            .borrow()
+            .connection(ue)
+            .is_some_and(|(_, c)| c.is_secured);
+        let is_trusted = is_verified || !is_secured;
+        if is_trusted && self.tell(ue, Event::Nas(message.clone())) {
+            return;
+        }
+        match self.decide(ue, &message, is_verified) {
+            Decision::Begin => self.begin(ue, message, is_verified, is_suspect),
+            Decision::Ignore => self.state.borrow_mut().counters.unexpected += 1,
+            Decision::NotCompatible => {
+                let state = &mut *self.state.borrow_mut();
+                state.counters.unexpected += 1;
+                let status = Downlink::Status(Cause::NOT_COMPATIBLE_WITH_STATE);
+                state.send_nas(ue, &status, "");
+            }
+        }
+    }
+
+    fn begin(&mut self, ue: UeId, message: Uplink, is_verified: bool, is_suspect: bool) {
+        match message {
+            Uplink::RegistrationRequest(message) => {
+                self.abort(ue);
+                let ue = if is_verified {
+                    ue
+                } else {
+                    apart(&mut self.state.borrow_mut(), ue)
+                };
+                let request = Request {
+                    message: *message,
+                    is_verified,
+                    is_suspect,
+                };
+                self.start(ue, |p| registration::run(p, request));
+            }
+            Uplink::DeregistrationRequest(request) => {
+                self.abort(ue);
+                self.start(ue, |p| deregistration::run(p, request));
+            }
+            // No session is offered yet, so there is nothing to be served; the UE registers anew.
+            Uplink::ServiceRequest(_) => {
+                let reject = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);
+                self.state.borrow_mut().send_nas(ue, &reject, "");
+            }
+            Uplink::UlNasTransport {
+                kind,
+                session,
+                payload,
+            } => {
+                let cause = Some(Cause::PAYLOAD_NOT_FORWARDED);
+                let answer = Downlink::DlNasTransport {
+                    kind,
+                    session,
+                    cause,
+                    payload,
+                };
+                self.state.borrow_mut().send_nas(ue, &answer, "");
+            }
+            _ => {}
+        }
+    }
+
+    /// A UE that we know has come on a new connection.
+    fn lose_ue_for(&mut self, known: UeId, new: UeId) {
+        self.abort(known);
+        let state = &mut *self.state.borrow_mut();
+        if state
+            .ues
+            .get(known.0)
+            .is_some_and(|ue| ue.connection.is_some())
+        {
+            crate::release::command(state, known, sluice_n2::Cause::FROM_5GC);
+            state.disconnect(known);
+        }
+        let connection = state.ues.get_mut(new.0).and_then(|ue| ue.connection.take());
+        adopt(state, known, connection);
+        state.remove(new);
+    }
+
+    /// The whole message, which a UE with keys sends ciphered inside of what may be shown.
+    fn decipher(&mut self, ue: UeId, count: NasCount, message: Uplink) -> Uplink {
+        let Uplink::RegistrationRequest(mut outer) = message else {
+            return message;
+        };
+        let Some(mut container) = outer.container.take() else {
+            return Uplink::RegistrationRequest(outer);
+        };
+        let state = &mut *self.state.borrow_mut();
+        if let Some(security) = state.ues.get(ue.0).and_then(|ue| ue.security.as_ref()) {
+            security.context.cipher_container(count, &mut container);
+        }
+        match Uplink::decode(&container) {
+            Ok(Uplink::RegistrationRequest(inner)) => {
+                let kind = outer.kind;
+                Uplink::RegistrationRequest(Box::new(RegistrationRequest { kind, ..*inner }))
+            }
+            _ => Uplink::RegistrationRequest(outer),
+        }
+    }
+}
+
+/// The connection becomes that of a UE whose MAC was right.
+fn adopt(state: &mut State, ue: UeId, connection: Option<ConnectionId>) {
+    if let Some(connection) = connection.and_then(|id| state.connections.get_mut(id.0)) {
+        connection.ue = ue;
+        connection.is_secured = true;
+    }
+    if let Some(ue) = state.ues.get_mut(ue.0) {
+        ue.connection = connection;
+    }
+}
+
+/// A UE that has not proved to be the one whose connection this is gets a context of its own: the
+/// registered one is idle from now on, and nothing of it is changed.
+fn apart(state: &mut State, id: UeId) -> UeId {
+    let is_known = state.ues.get(id.0).is_some_and(|ue| ue.security.is_some());
+    let new = if is_known {
+        state.ues.insert(Ue::default()).map(UeId)
+    } else {
+        None
+    };
+    let Some(new) = new else {
+        return id;
+    };
+    let connection = state.ues.get_mut(id.0).and_then(|ue| ue.connection.take());
+    adopt(state, new, connection);
+    if let Some(connection) = state.connection_mut(new) {
+        connection.is_secured = false;
+    }
+    state.forget_if_unknown(id);
+    new
+}
+
+/// The UE that an initial message names, if its MAC is right with that UE's keys.
+fn verify_initial(
+    state: &mut State,
+    message: &Uplink,
+    protected: &Protected<'_>,
+) -> Option<(UeId, NasCount)> {
+    let (identity, ngksi) = match message {
+        Uplink::RegistrationRequest(m) => (m.identity, m.ngksi),
+        Uplink::DeregistrationRequest(m) => (m.identity, m.ngksi),
+        Uplink::ServiceRequest(m) => (m.identity, m.ngksi),
+        _ => return None,
+    };
+    let guti = match identity {
+        MobileIdentity::Guti(guti) => guti,
+        MobileIdentity::STmsi(s_tmsi) => {
+            let guami = state.config.guami;
+            let guti = sluice_ids::Guti {
+                guami,
+                tmsi: s_tmsi.tmsi,
+            };
+            Some(guti).filter(|guti| guti.s_tmsi() == s_tmsi)?
+        }
+        _ => return None,
+    };
+    let id = state.find(&guti)?;
+    let security = state.ues.get_mut(id.0)?.security.as_mut()?;
+    if security.context.ngksi() != ngksi {
+        return None;
+    }
+    let verified = security.context.verify(protected)?;
+    security.last_uplink = verified.count;
+    Some((id, verified.count))
+}
+
+/// Verifies with the keys in use, or, for what a Security Mode Command has told of, with the new
+/// ones: from then on these are in use.
+fn verify(
+    state: &mut State,
+    id: UeId,
+    protected: &Protected<'_>,
+) -> Option<sluice_n1::protection::Verified> {
+    let ue = state.ues.get_mut(id.0)?;
+    let is_new = protected.header == Header::CipheredNew;
+    let security = if is_new {
+        ue.new_security.as_mut()
+    } else {
+        ue.security.as_mut()
+    }?;
+    let verified = security.context.verify(protected)?;
+    security.last_uplink = verified.count;
+    if is_new {
+        ue.security = ue.new_security.take();
+        if let Some(connection) = state.connection_mut(id) {
+            connection.is_secured = true;
+        }
+    }
+    Some(verified)
+}
+
+/// A message and the cause in it.
+fn describe(message: &Uplink) -> String {
+    match message {
+        Uplink::AuthenticationFailure { cause, .. }
+        | Uplink::SecurityModeReject(cause)
+        | Uplink::Status(cause) => format!("{} {cause}", message.name()),
+        message => message.name().to_owned(),
+    }
+}

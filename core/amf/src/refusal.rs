@@ -1,0 +1,70 @@
+//! Why a procedure ends without what the UE wanted, and what the UE and the gNB are told.
+
+use sluice_n1::{self as n1, Downlink};
+use sluice_n2 as n2;
+use sluice_sbi::Problem;
+
+/// Why a procedure ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// Registration Reject.
+    Registration(n1::Cause),
+    /// Authentication Reject: it is not that UE.
+    Authentication,
+    /// The UE does not answer, or refuses itself; it is told nothing.
+    Silent(&'static str),
+}
+
+impl Refusal {
+    /// What the UE is told.
+    pub fn message(&self) -> Option<Downlink> {
+        match self {
+            Self::Registration(cause) => Some(Downlink::RegistrationReject(*cause)),
+            Self::Authentication => Some(Downlink::AuthenticationReject),
+            Self::Silent(_) => None,
+        }
+    }
+
+    /// What the gNB is told when it releases the UE.
+    pub fn release(&self) -> n2::Cause {
+        match self {
+            Self::Authentication => n2::Cause::AUTHENTICATION_FAILURE,
+            Self::Registration(_) => n2::Cause::NORMAL_RELEASE,
+            Self::Silent(_) => n2::Cause::NAS_UNSPECIFIED,
+        }
+    }
+}
+
+impl From<Problem> for Refusal {
+    /// Of what another function could not do.
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::UserNotFound | Problem::IdentityUnreadable => {
+                Self::Registration(n1::Cause::ILLEGAL_UE)
+            }
+            Problem::AuthenticationRejected => Self::Authentication,
+            Problem::ServingNetworkNotAuthorized => Self::Registration(n1::Cause::PLMN_NOT_ALLOWED),
+            Problem::Timeout | Problem::Overload | Problem::ContextNotFound | Problem::Protocol => {
+                Self::Registration(n1::Cause::CONGESTION)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_functions_cannot_do_becomes_a_cause_for_the_ue() {
+        let cause = |problem| Refusal::from(problem).message();
+        let reject = |cause| Some(Downlink::RegistrationReject(cause));
+        assert_eq!(cause(Problem::UserNotFound), reject(n1::Cause::ILLEGAL_UE));
+        assert_eq!(cause(Problem::Timeout), reject(n1::Cause::CONGESTION));
+        assert_eq!(
+            cause(Problem::AuthenticationRejected),
+            Some(Downlink::AuthenticationReject)
+        );
+        assert_eq!(Refusal::Silent("no answer").message(), None);
+    }
+}

@@ -1,0 +1,355 @@
+//! Registration (TS 23.502, 4.2.2.2.2; TS 24.501, 5.5.1).
+
+use sluice_ids::Snssai;
+use sluice_n1::{
+    Cause, Downlink, MobileIdentity, RegistrationAccept, RegistrationKind, RegistrationRequest,
+};
+use sluice_n2::{FromAmf, InitialContext};
+use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
+use sluice_security::{NextHopChain, access_key};
+
+use crate::authentication;
+use crate::identification;
+use crate::limits;
+use crate::procedure::{Event, Kind, Procedure};
+use crate::refusal::Refusal;
+use crate::release;
+use crate::security_mode;
+use crate::ue::{Registered, Undo};
+
+/// A Registration Request as it came.
+pub(crate) struct Request {
+    pub message: RegistrationRequest,
+    /// Its MAC was right, so it is that UE.
+    pub is_verified: bool,
+    /// It had a MAC that was wrong, or of unknown keys.
+    pub is_suspect: bool,
+}
+
+/// The procedure. It ends with the UE registered, or refused and disconnected.
+pub(crate) async fn run(p: Procedure, request: Request) {
+    match register(&p, request).await {
+        Ok(follow_on) => {
+            p.with(|state| state.counters.registrations += 1);
+            // A UE that has nothing more to say becomes idle.
+            if !follow_on {
+                release::run(&p, sluice_n2::Cause::NORMAL_RELEASE).await;
+            }
+        }
+        Err(refusal) => refuse(&p, &refusal).await,
+    }
+}
+
+async fn refuse(p: &Procedure, refusal: &Refusal) {
+    p.with(|state| {
+        state.counters.refusals += 1;
+        state.undo(p.ue);
+    });
+    match (refusal.message(), refusal) {
+        (Some(message), _) => p.send("", &message),
+        (None, Refusal::Silent(why)) => p.with(|state| state.line("AMF", "AMF", "", *why, p.ue)),
+        (None, _) => {}
+    }
+    release::run(p, refusal.release()).await;
+}
+
+/// Whether the UE has more to say.
+async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
+    // 1 to 3: Registration Request, from a UE in an area of ours
+    let Request {
+        mut message,
+        is_verified,
+        is_suspect,
+    } = request;
+    if message.kind == RegistrationKind::Emergency {
+        return Err(Refusal::Registration(Cause::PROTOCOL_ERROR));
+    }
+    let is_served = p.with_connection(|c| c.location.tai);
+    let is_served = is_served.is_some_and(|tai| p.with(|s| s.config.areas.contains(&tai)));
+    if !is_served {
+        return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
+    }
+    // 4 to 9: who it is, and keys; not again for a UE whose MAC was right
+    if !is_verified {
+        if let Some(whole) = secure(p, &message, is_suspect).await? {
+            message = RegistrationRequest {
+                kind: message.kind,
+                ..whole
+            };
+        }
+    }
+    // 10 to 13: no old AMF, no equipment register, one UDM
+    // 14a: UDM is told where the UE is
+    let supi = p.with_ue(|ue| ue.supi).ok_or(Refusal::Authentication)?;
+    let guami = p.with(|state| state.config.guami);
+    if p.with_ue(|ue| ue.registered.is_none()) {
+        p.on_abort(Undo::Registration(supi));
+    }
+    p.call("14a", RegisterAmf { supi, guami }).await?;
+    // 14b: what it may do
+    let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
+    let accept = admit(p, &message, &subscription)?;
+    // 15 to 20: no policies of its own, no sessions yet
+    // 21 and 22: stored, accepted, completed
+    p.commit().await?;
+    // From here on the UE is registered, whatever becomes of the message that tells it.
+    p.with_ue(|ue| ue.undo.clear());
+    accept_and_wait(p, accept).await?;
+    Ok(message.follow_on)
+}
+
+/// 6 to 9: identity, authentication, security mode. Gives the whole message, if it came again.
+async fn secure(
+    p: &Procedure,
+    message: &RegistrationRequest,
+    is_suspect: bool,
+) -> Result<Option<RegistrationRequest>, Refusal> {
+    let identity = match message.identity {
+        MobileIdentity::Suci(suci) => Some(Identity::from(suci)),
+        // A name of ours whose MAC was wrong: we ask the subscriber that we know by it.
+        MobileIdentity::Guti(guti) => p.with(|state| {
+            let known = state.find(&guti).and_then(|ue| state.ues.get(ue.0));
+            known.and_then(|ue| ue.supi).map(Identity::from)
+        }),
+        _ => None,
+    };
+    // 6 and 7: a name that nobody knows
+    let is_shown = identity.is_none() || matches!(message.identity, MobileIdentity::Suci(_));
+    let identity = match identity {
+        Some(identity) => identity,
+        None => identification::run(p).await?.into(),
+    };
+    // 8 and 9
+    let new = authentication::run(p, identity, message.ngksi, is_shown).await?;
+    let capability = message.capability.or_else(|| {
+        p.with(|state| {
+            let known = state
+                .find_supi(&new.supi)
+                .and_then(|ue| state.ues.get(ue.0));
+            known.and_then(|ue| ue.capability)
+        })
+    });
+    let capability =
+        capability.ok_or(Refusal::Registration(Cause::SECURITY_CAPABILITIES_MISMATCH))?;
+    let whole = security_mode::run(p, &new, capability, is_suspect).await?;
+    p.with_ue(|ue| ue.capability = Some(capability));
+    // Not before: what was there stays if the UE rejects the new keys (TS 24.501, 5.4.2.5).
+    take_over(p, new.supi);
+    Ok(whole)
+}
+
+/// The UE has proved who it is and has new keys: what we knew of the subscriber before is gone
+/// (TS 24.501, 5.5.1.2.8 a).
+fn take_over(p: &Procedure, supi: sluice_ids::Supi) {
+    p.with(|state| {
+        let old = state.find_supi(&supi).filter(|old| *old != p.ue);
+        let kept = old.and_then(|old| state.ues.get(old.0));
+        let kept = kept.map(|ue| (ue.imeisv, ue.radio_capability.clone()));
+        if let Some(old) = old {
+            release::command(state, old, sluice_n2::Cause::FROM_5GC);
+            state.disconnect(old);
+            state.remove(old);
+        }
+        state.own_supi(p.ue, supi);
+        if let Some(ue) = state.ues.get_mut(p.ue.0) {
+            ue.supi = Some(supi);
+            let (imeisv, radio_capability) = kept.unwrap_or_default();
+            ue.imeisv = ue.imeisv.or(imeisv);
+            ue.radio_capability = ue.radio_capability.take().or(radio_capability);
+        }
+    });
+}
+
+/// Which slices it may use, and what it is called; the UE's context becomes that of a registered one.
+fn admit(
+    p: &Procedure,
+    message: &RegistrationRequest,
+    subscription: &AccessAndMobility,
+) -> Result<RegistrationAccept, Refusal> {
+    let subscribed: Vec<(Snssai, bool)> = subscription.subscribed().collect();
+    let here = slices_here(p);
+    let is_here = |slice: &Snssai| here.contains(slice);
+    let is_subscribed = |slice: &Snssai| subscribed.iter().any(|(one, _)| one == slice);
+    let requested = message.requested_nssai.clone().unwrap_or_default();
+    let (allowed, rejected): (Vec<_>, Vec<_>) = requested
+        .iter()
+        .partition(|slice| is_here(slice) && is_subscribed(slice));
+    let defaults = subscribed
+        .iter()
+        .filter(|(slice, default)| *default && is_here(slice));
+    // None was asked for, or none of those asked for is there: the default ones.
+    let allowed: Vec<Snssai> = match allowed.is_empty() {
+        true => defaults.map(|(slice, _)| *slice).take(8).collect(),
+        false => allowed,
+    };
+    if allowed.is_empty() {
+        return Err(Refusal::Registration(Cause::NO_NETWORK_SLICES));
+    }
+    let is_new = p.with_ue(|ue| ue.guti.is_none());
+    let renames = is_new || message.kind != RegistrationKind::Periodic;
+    p.with(|state| {
+        let guti = renames.then(|| state.new_guti());
+        let ambr_bps = (
+            subscription.ambr_down_bps.get(),
+            subscription.ambr_up_bps.get(),
+        );
+        let mut forgotten = None;
+        if let Some(ue) = state.ues.get_mut(p.ue.0) {
+            if let Some(guti) = guti {
+                // Two names at the most: the last that it has acknowledged, and this one.
+                forgotten = if ue.old_guti.is_some() {
+                    ue.guti.take()
+                } else {
+                    None
+                };
+                ue.old_guti = ue.old_guti.or(ue.guti);
+                ue.guti = Some(guti);
+            }
+            ue.registered = Some(Registered {
+                allowed_nssai: allowed.clone(),
+                ambr_bps,
+            });
+        }
+        if let Some(forgotten) = forgotten {
+            state.forget_name(forgotten);
+        }
+        if let Some(guti) = guti {
+            state.name_ue(p.ue, guti);
+        }
+        let config = &state.config;
+        Ok(RegistrationAccept {
+            guti,
+            equivalent_plmns: config.equivalent_plmns.clone(),
+            areas: config.areas.clone(),
+            allowed_nssai: allowed,
+            rejected_nssai: rejected,
+            configured_nssai: subscribed
+                .iter()
+                .map(|(slice, _)| *slice)
+                .take(16)
+                .collect(),
+            ims_voice: config.ims_voice,
+            // No session is known here: those that the UE has are gone.
+            session_status: message.session_status.map(|_| 0),
+            t3512_s: Some(config.t3512_s),
+            t3502_s: Some(config.t3502_s),
+            drx: message.drx,
+        })
+    })
+}
+
+/// Slices of the area that the UE is in.
+fn slices_here(p: &Procedure) -> Vec<Snssai> {
+    p.with(|state| {
+        let Some((_, connection)) = state.connection(p.ue) else {
+            return Vec::new();
+        };
+        let tai = connection.location.tai;
+        let areas = state
+            .gnbs
+            .get(&connection.association)
+            .map(|gnb| &gnb.areas);
+        let area = areas.into_iter().flatten().find(|area| area.tac == tai.tac);
+        let of_gnb = area
+            .iter()
+            .flat_map(|area| &area.plmns)
+            .find(|plmn| plmn.plmn == tai.plmn);
+        let ours = state.config.plmns.iter().find(|plmn| plmn.plmn == tai.plmn);
+        let (Some(of_gnb), Some(ours)) = (of_gnb, ours) else {
+            return Vec::new();
+        };
+        of_gnb
+            .slices
+            .iter()
+            .filter(|slice| ours.slices.contains(slice))
+            .copied()
+            .collect()
+    })
+}
+
+/// 21 and 22: Registration Accept, inside of Initial Context Setup if the gNB has no context of the
+/// UE; Registration Complete if the UE got a new name.
+async fn accept_and_wait(p: &Procedure, accept: RegistrationAccept) -> Result<(), Refusal> {
+    let renames = accept.guti.is_some();
+    let message = Downlink::RegistrationAccept(Box::new(accept));
+    let mut needs_context = p.with_connection(|c| !c.has_context).unwrap_or_default();
+    let mut needs_complete = renames;
+    if needs_context {
+        initial_context(p, &message)?;
+    } else {
+        p.send("21", &message);
+    }
+    let mut sends = 1;
+    let mut at = p.deadline(limits::NAS_TIMER_MS);
+    while needs_context || needs_complete {
+        match p.wait_until("22", Kind::Accept, at).await {
+            Wake::Event(Event::Nas(_)) => needs_complete = false,
+            Wake::Event(Event::Context(Ok(()))) => {
+                needs_context = false;
+                p.with_connection(|connection| connection.has_context = true);
+            }
+            Wake::Event(Event::Context(Err(_))) => {
+                return Err(Refusal::Silent("the gNB cannot set up the UE's context"));
+            }
+            // T3550; after the last time the UE is registered under either name (5.5.1.2.8 d)
+            Wake::Deadline | Wake::Event(_) => {
+                if sends == limits::NAS_SENDS {
+                    return Err(Refusal::Silent("no Registration Complete"));
+                }
+                sends += 1;
+                at = p.deadline(limits::NAS_TIMER_MS);
+                if needs_complete {
+                    p.send("21", &message);
+                }
+            }
+        }
+    }
+    if renames {
+        p.with(|state| {
+            let old = state.ues.get_mut(p.ue.0).and_then(|ue| ue.old_guti.take());
+            if let Some(old) = old {
+                state.forget_name(old);
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Initial Context Setup Request with the message for the UE.
+fn initial_context(p: &Procedure, message: &Downlink) -> Result<(), Refusal> {
+    let no_keys = || Refusal::Silent("the UE has no keys");
+    p.with(|state| {
+        let nas = state.protect(p.ue, message).ok_or_else(no_keys)?;
+        let (id, connection) = state
+            .connection(p.ue)
+            .ok_or(Refusal::Silent("the UE is not connected"))?;
+        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        let guami = state.config.guami;
+        let ue = state.ues.get_mut(p.ue.0).ok_or_else(no_keys)?;
+        let (security, registered, capability) =
+            match (ue.security.as_mut(), ue.registered.as_ref(), ue.capability) {
+                (Some(security), Some(registered), Some(capability)) => {
+                    (security, registered, capability)
+                }
+                _ => return Err(no_keys()),
+            };
+        // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
+        let key = access_key(&security.kamf, security.last_uplink);
+        security.chain = Some(NextHopChain::new(&security.kamf, &key));
+        let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
+            ids,
+            guami,
+            ambr_bps: Some(registered.ambr_bps),
+            allowed_nssai: registered.allowed_nssai.clone(),
+            capability,
+            key,
+            masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
+            radio_capability: ue.radio_capability.clone(),
+            nas: Some(nas),
+        }));
+        state.line("AMF", "gNB", "21", request.name(), p.ue);
+        state.line("AMF", "UE", "21", message.name(), p.ue);
+        state.send_n2(association, Some(p.ue), &request);
+        Ok(())
+    })
+}

@@ -1,0 +1,294 @@
+//! What an AMF knows: gNBs, UEs, connections, and what it wants done.
+
+use std::collections::BTreeMap;
+
+use sluice_ids::{Guti, Supi, Tmsi};
+use sluice_n1::{Downlink, Header};
+use sluice_n2::{FromAmf, SupportedArea};
+use sluice_sbi::{
+    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Line, Message, Nf, Now, Random,
+    Slab,
+};
+
+use crate::config::Config;
+use crate::limits;
+use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo};
+
+/// A gNB whose NG Setup succeeded.
+#[derive(Debug)]
+pub(crate) struct Gnb {
+    /// Where it serves UEs.
+    pub areas: Vec<SupportedArea>,
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// NGAP messages that broke the rules.
+    pub faulty_ngap: u64,
+    /// NAS messages that cannot be read.
+    pub unreadable_nas: u64,
+    /// NAS messages whose MAC was wrong.
+    pub wrong_macs: u64,
+    /// NAS messages that came without the protection that they need.
+    pub unprotected: u64,
+    /// NAS and NGAP messages that do not fit what is under way.
+    pub unexpected: u64,
+    /// Registrations that were accepted and completed.
+    pub registrations: u64,
+    /// Procedures that ended with a refusal.
+    pub refusals: u64,
+    /// Procedures that were ended where they were.
+    pub aborts: u64,
+    /// Procedures that panicked.
+    pub panics: u64,
+    /// UEs and connections that found no room.
+    pub no_room: u64,
+}
+
+/// What an AMF knows.
+pub(crate) struct State {
+    pub config: Config,
+    pub random: Box<dyn Random>,
+    pub now: Now,
+    pub gnbs: BTreeMap<AssociationId, Gnb>,
+    pub ues: Slab<Ue>,
+    pub connections: Slab<Connection>,
+    pub calls: Calls<Option<UeId>>,
+    pub commits: BTreeMap<CommitId, UeId>,
+    pub effects: Vec<Effect>,
+    pub counters: Counters,
+    by_tmsi: BTreeMap<[u8; 4], UeId>,
+    by_supi: BTreeMap<Supi, UeId>,
+    commits_made: u64,
+}
+
+impl State {
+    pub fn new(config: Config, random: Box<dyn Random>) -> Self {
+        Self {
+            config,
+            random,
+            now: Now::default(),
+            gnbs: BTreeMap::new(),
+            ues: Slab::new(limits::UES),
+            connections: Slab::new(limits::CONNECTIONS),
+            calls: Calls::new(limits::CALLS),
+            commits: BTreeMap::new(),
+            effects: Vec::new(),
+            counters: Counters::default(),
+            by_tmsi: BTreeMap::new(),
+            by_supi: BTreeMap::new(),
+            commits_made: 0,
+        }
+    }
+
+    pub fn registered(&self) -> usize {
+        self.ues
+            .iter()
+            .filter(|(_, ue)| ue.registered.is_some())
+            .count()
+    }
+
+    /// The UE that we call so.
+    pub fn find(&self, guti: &Guti) -> Option<UeId> {
+        (guti.guami == self.config.guami).then_some(())?;
+        self.by_tmsi.get(&guti.tmsi.0).copied()
+    }
+
+    /// The registered UE of a subscriber.
+    pub fn find_supi(&self, supi: &Supi) -> Option<UeId> {
+        self.by_supi.get(supi).copied()
+    }
+
+    /// A name that no UE has. All-ones and zero are left out, since some UEs take them for none.
+    pub fn new_guti(&mut self) -> Guti {
+        loop {
+            let mut tmsi = [0; 4];
+            self.random.fill(&mut tmsi);
+            let is_free = !self.by_tmsi.contains_key(&tmsi);
+            if is_free && tmsi != [0; 4] && tmsi != [0xff; 4] {
+                return Guti {
+                    guami: self.config.guami,
+                    tmsi: Tmsi(tmsi),
+                };
+            }
+        }
+    }
+
+    /// From now on the UE is found by this name.
+    pub fn name_ue(&mut self, ue: UeId, guti: Guti) {
+        self.by_tmsi.insert(guti.tmsi.0, ue);
+    }
+
+    /// From now on no UE is found by this name.
+    pub fn forget_name(&mut self, guti: Guti) {
+        self.by_tmsi.remove(&guti.tmsi.0);
+    }
+
+    /// From now on this is the subscriber's UE.
+    pub fn own_supi(&mut self, ue: UeId, supi: Supi) {
+        self.by_supi.insert(supi, ue);
+    }
+
+    /// Forgets a UE whole.
+    pub fn remove(&mut self, id: UeId) {
+        let Some(ue) = self.ues.remove(id.0) else {
+            return;
+        };
+        for guti in [ue.guti, ue.old_guti].into_iter().flatten() {
+            if self.by_tmsi.get(&guti.tmsi.0) == Some(&id) {
+                self.by_tmsi.remove(&guti.tmsi.0);
+            }
+        }
+        if let Some(supi) = ue.supi.filter(|supi| self.by_supi.get(supi) == Some(&id)) {
+            self.by_supi.remove(&supi);
+        }
+    }
+
+    /// Forgets a UE that is neither registered nor connected.
+    pub fn forget_if_unknown(&mut self, id: UeId) {
+        let is_unknown = |ue: &Ue| ue.registered.is_none() && ue.connection.is_none();
+        if self.ues.get(id.0).is_some_and(is_unknown) {
+            self.remove(id);
+        }
+    }
+
+    /// The UE's connection.
+    pub fn connection(&self, ue: UeId) -> Option<(ConnectionId, &Connection)> {
+        let id = self.ues.get(ue.0)?.connection?;
+        Some((id, self.connections.get(id.0)?))
+    }
+
+    /// The UE's connection.
+    pub fn connection_mut(&mut self, ue: UeId) -> Option<&mut Connection> {
+        let id = self.ues.get(ue.0)?.connection?;
+        self.connections.get_mut(id.0)
+    }
+
+    /// The UE is idle from now on.
+    pub fn disconnect(&mut self, ue: UeId) {
+        let connection = self.ues.get_mut(ue.0).and_then(|ue| ue.connection.take());
+        if let Some(connection) = connection {
+            self.connections.remove(connection.0);
+        }
+    }
+
+    /// Sends to a gNB, on a stream of a UE or on that of the gNB itself (TS 38.412, 7).
+    pub fn send_n2(&mut self, association: AssociationId, ue: Option<UeId>, message: &FromAmf) {
+        let stream = ue.map_or(0, |ue| 1 + (ue.0.slot % 15) as u16);
+        let octets = message.encode();
+        self.effects.push(Effect::N2 {
+            association,
+            stream,
+            octets,
+        });
+    }
+
+    /// Sends a NAS message as it is.
+    pub fn send_octets(&mut self, ue: UeId, nas: Vec<u8>) {
+        let Some((id, connection)) = self.connection(ue) else {
+            return;
+        };
+        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        self.send_n2(
+            association,
+            Some(ue),
+            &FromAmf::DownlinkNasTransport { ids, nas },
+        );
+    }
+
+    /// A NAS message with the protection that the connection has; none if its key is used up.
+    pub fn protect(&mut self, ue: UeId, message: &Downlink) -> Option<Vec<u8>> {
+        let is_secured = self.connection(ue)?.1.is_secured;
+        let plain = message.encode();
+        if !is_secured {
+            return Some(plain);
+        }
+        let security = self.ues.get_mut(ue.0)?.security.as_mut()?;
+        security.context.protect(Header::Ciphered, &plain)
+    }
+
+    /// Sends a NAS message with the protection that the connection has.
+    pub fn send_nas(&mut self, ue: UeId, message: &Downlink, step: &'static str) {
+        if let Some(nas) = self.protect(ue, message) {
+            self.line("AMF", "UE", step, describe(message), ue);
+            self.send_octets(ue, nas);
+        }
+    }
+
+    /// What an operator sees.
+    pub fn line(
+        &mut self,
+        from: &'static str,
+        to: &'static str,
+        step: &'static str,
+        what: impl Into<String>,
+        ue: UeId,
+    ) {
+        let supi = self.ues.get(ue.0).and_then(|ue| ue.supi);
+        let what = what.into();
+        self.effects.push(Effect::Ladder(Line {
+            from,
+            to,
+            what,
+            step,
+            supi,
+        }));
+    }
+
+    /// Names a call and asks.
+    pub fn call(&mut self, ue: Option<UeId>, to: Nf, message: Message) -> Option<CallId> {
+        let call = self.calls.begin(ue)?;
+        let deadline = self.now.instant.plus_ms(limits::CALL_MS);
+        self.effects.push(Effect::Call {
+            to,
+            call,
+            deadline,
+            message,
+        });
+        Some(call)
+    }
+
+    /// Stores a UE's context, or deletes it.
+    pub fn commit(&mut self, ue: UeId, supi: &Supi, value: Option<Vec<u8>>) -> CommitId {
+        self.commits_made += 1;
+        let id = CommitId(self.commits_made);
+        self.commits.insert(id, ue);
+        let key = format!("amf/ue/{}", supi.imsi()).into_bytes();
+        self.effects.push(Effect::Commit { id, key, value });
+        id
+    }
+
+    /// Undoes what a procedure did that does not come to its end.
+    pub fn undo(&mut self, id: UeId) {
+        self.counters.aborts += 1;
+        let undo = self.ues.get_mut(id.0).map(|ue| {
+            ue.new_security = None;
+            std::mem::take(&mut ue.undo)
+        });
+        for undo in undo.into_iter().flatten() {
+            match undo {
+                Undo::Registration(supi) => {
+                    if let Some(ue) = self.ues.get_mut(id.0) {
+                        ue.registered = None;
+                    }
+                    let request = DeregisterAmf {
+                        supi,
+                        guami: self.config.guami,
+                    };
+                    self.call(None, Nf::Udm, request.into());
+                }
+            }
+        }
+    }
+}
+
+/// A message and the cause in it.
+pub(crate) fn describe(message: &Downlink) -> String {
+    match message {
+        Downlink::RegistrationReject(cause)
+        | Downlink::ServiceReject(cause)
+        | Downlink::Status(cause) => format!("{} {cause}", message.name()),
+        message => message.name().to_owned(),
+    }
+}

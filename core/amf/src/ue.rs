@@ -1,0 +1,125 @@
+//! What an AMF knows of a UE and of its connection.
+
+use sluice_ids::{Guti, Imeisv, Snssai, Supi};
+use sluice_n1::SecurityContext;
+use sluice_n2::{Location, RadioCapability, RanUeId};
+use sluice_sbi::{AssociationId, Key, TaskId};
+use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
+
+/// A UE that is known, or about to be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct UeId(pub Key);
+
+/// A UE's connection; its AMF UE NGAP ID is made of this.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ConnectionId(pub Key);
+
+/// Bits of an AMF UE NGAP ID for the number of the connection; 16 above it are its generation.
+const SLOT_BITS: u32 = 24;
+
+impl ConnectionId {
+    /// As the gNB is told.
+    pub fn to_ngap(self) -> sluice_n2::AmfUeId {
+        let Key { slot, generation } = self.0;
+        sluice_n2::AmfUeId(u64::from(generation) << SLOT_BITS | u64::from(slot))
+    }
+
+    /// As the gNB says.
+    pub fn from_ngap(id: sluice_n2::AmfUeId) -> Self {
+        let slot = (id.0 & ((1 << SLOT_BITS) - 1)) as u32;
+        Self(Key {
+            slot,
+            generation: (id.0 >> SLOT_BITS) as u16,
+        })
+    }
+}
+
+/// Keys and counts.
+#[derive(Debug)]
+pub(crate) struct Security {
+    /// Of NAS.
+    pub context: SecurityContext,
+    /// What the others are derived from.
+    pub kamf: Kamf,
+    /// Count of the last message whose MAC was right: KgNB is derived from it (TS 33.501, A.9).
+    pub last_uplink: NasCount,
+    /// Next hops, once the gNB has a context.
+    pub chain: Option<NextHopChain>,
+}
+
+/// What follows from a registration.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    /// Slices that the UE may use.
+    pub allowed_nssai: Vec<Snssai>,
+    /// Most bits per second to and from it.
+    pub ambr_bps: (u64, u64),
+}
+
+/// What a procedure must undo if it does not come to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Undo {
+    /// UDM was told that the UE is here.
+    Registration(Supi),
+}
+
+/// A UE.
+#[derive(Debug, Default)]
+pub(crate) struct Ue {
+    /// Who it is; known after an authentication.
+    pub supi: Option<Supi>,
+    /// What it is called.
+    pub guti: Option<Guti>,
+    /// What it was called, until it has acknowledged its new name.
+    pub old_guti: Option<Guti>,
+    /// Algorithms that it has.
+    pub capability: Option<SecurityCapability>,
+    /// Keys in use.
+    pub security: Option<Security>,
+    /// Keys that a Security Mode Command has told of.
+    pub new_security: Option<Security>,
+    /// What it registered for; none if it is not registered.
+    pub registered: Option<Registered>,
+    /// Where it is connected.
+    pub connection: Option<ConnectionId>,
+    /// Which device it is.
+    pub imeisv: Option<Imeisv>,
+    /// What a gNB told of its radio.
+    pub radio_capability: Option<RadioCapability>,
+    /// The procedure that is under way.
+    pub task: Option<TaskId>,
+    /// What that must undo.
+    pub undo: Vec<Undo>,
+}
+
+/// A UE-associated connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// Over which gNB.
+    pub association: AssociationId,
+    /// The gNB's name of it.
+    pub ran: RanUeId,
+    /// Where the UE is.
+    pub location: Location,
+    /// Whose it is.
+    pub ue: UeId,
+    /// NAS messages are protected.
+    pub is_secured: bool,
+    /// The gNB has the UE's keys.
+    pub has_context: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ngap_identity_carries_its_generation() {
+        let id = ConnectionId(Key {
+            slot: 0x12_3456,
+            generation: 0xabcd,
+        });
+        assert_eq!(id.to_ngap(), sluice_n2::AmfUeId(0xab_cd12_3456));
+        assert_eq!(ConnectionId::from_ngap(id.to_ngap()), id);
+    }
+}

@@ -1,0 +1,204 @@
+//! gNBs: setup, reset, release, and names of connections.
+
+use sluice_ids::{Plmn, Tac, Tai};
+use sluice_n2::{AmfUeId, Cause, FromRan, RanUeId};
+use sluice_sbi::AssociationId;
+use sluice_ue::Gnb;
+
+use crate::world::{GNB, World, config, core, setup, slice, tai};
+
+fn refused(setup: sluice_n2::NgSetupRequest, at: Tai) -> (Option<Cause>, String) {
+    let mut world = World::of(core(config(), true), &[1]);
+    world.gnb = Gnb::new(setup, at);
+    world.set_up();
+    assert_eq!(
+        world.gnb.response().is_some(),
+        world.gnb.refused().is_none()
+    );
+    (world.gnb.refused(), world.ladder.to_string())
+}
+
+#[test]
+fn a_gnb_that_serves_nothing_of_ours_is_told_so() {
+    let elsewhere = Tai {
+        plmn: Plmn::new("999", "70").expect("digits"),
+        tac: Tac([0, 0, 1]),
+    };
+    let (cause, ladder) = refused(setup(elsewhere, &[slice(1)]), elsewhere);
+    assert_eq!(cause, Some(Cause::UNKNOWN_PLMN));
+    // What was offered and what is expected.
+    assert!(
+        ladder.contains("999-70") && ladder.contains("001-01"),
+        "{ladder}"
+    );
+    let other_area = Tai {
+        tac: Tac([0, 0, 2]),
+        ..tai()
+    };
+    let (cause, ladder) = refused(setup(other_area, &[slice(1)]), other_area);
+    assert_eq!(cause, Some(Cause::UNKNOWN_PLMN));
+    assert!(
+        ladder.contains("000002") && ladder.contains("000001"),
+        "{ladder}"
+    );
+    let (cause, _) = refused(setup(tai(), &[slice(7)]), tai());
+    assert_eq!(cause, Some(Cause::SLICE_NOT_SUPPORTED));
+    let (cause, _) = refused(setup(tai(), &[slice(7), slice(2)]), tai());
+    assert_eq!(cause, None);
+}
+
+#[test]
+fn nothing_comes_before_ng_setup() {
+    let mut world = World::of(core(config(), true), &[1]);
+    world.register(0);
+    assert_eq!(world.gnb.indications(), [Cause::NOT_COMPATIBLE_WITH_STATE]);
+    assert_eq!(world.core.amf().connected(), 0);
+}
+
+#[test]
+fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
+    for repeat in [false, true] {
+        let mut world = World::new(&[1, 2]);
+        for phone in 0..2 {
+            world.ue_mut(phone).follow_on = true;
+            world.register(phone);
+        }
+        assert_eq!(world.core.amf().connected(), 2);
+        let octets = if repeat {
+            world.gnb.setup()
+        } else {
+            world.gnb.reset()
+        };
+        world.to_amf(&octets);
+        world.run();
+        assert_eq!(
+            (world.core.amf().connected(), world.core.amf().registered()),
+            (0, 2)
+        );
+        // They come back by their names.
+        let nas = world
+            .ue_mut(1)
+            .register(sluice_n1::RegistrationKind::Mobility);
+        world.ladder.0.clear();
+        world.connect(1, nas);
+        world.assert_registered(1);
+        assert!(
+            !world.ladder.to_string().contains("Authentication"),
+            "{}",
+            world.ladder
+        );
+    }
+}
+
+#[test]
+fn a_reset_of_some_leaves_the_others() {
+    let mut world = World::new(&[1, 2]);
+    for phone in 0..2 {
+        world.ue_mut(phone).follow_on = true;
+        world.register(phone);
+    }
+    let amf = world.gnb.amf_id(world.phones[0].at.expect("connected"));
+    let connections = Some(vec![sluice_n2::Connection { amf, ran: None }]);
+    let reset = FromRan::NgReset {
+        cause: Cause::UNSPECIFIED,
+        connections,
+    }
+    .encode();
+    world.to_amf(&reset);
+    world.run();
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (1, 2)
+    );
+}
+
+#[test]
+fn a_gnb_may_ask_for_a_release() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    let at = world.phones[0].at.expect("connected");
+    let ask = world.gnb.ask_release(at).expect("known");
+    world.to_amf(&ask);
+    world.run();
+    assert_eq!(world.phones[0].at, None);
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 1)
+    );
+    assert!(!world.wait());
+}
+
+#[test]
+fn a_gnb_that_does_not_release_is_not_waited_for() {
+    let mut world = World::new(&[1]);
+    world.gnb.no_releases = true;
+    world.register(0);
+    world.assert_registered(0);
+    assert_eq!(world.core.amf().procedures(), ["release"]);
+    world.settle();
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 1)
+    );
+}
+
+#[test]
+fn a_phone_whose_context_cannot_be_set_up_is_registered_and_idle() {
+    let mut world = World::new(&[1]);
+    world.gnb.no_contexts = true;
+    world.register(0);
+    world.settle();
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 1)
+    );
+    assert_eq!(world.core.amf().counters().registrations, 0);
+}
+
+#[test]
+fn what_a_gnb_tells_of_a_radio_is_kept_for_the_next() {
+    let mut world = World::new(&[1]);
+    world.gnb.radio_capability = Some(vec![1, 2, 3, 4]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    world.gnb.radio_capability = None;
+    let nas = world
+        .ue_mut(0)
+        .register(sluice_n1::RegistrationKind::Mobility);
+    world.connect(0, nas);
+    let at = world.phones[0].at.expect("connected");
+    let context = world.gnb.context(at).expect("a context");
+    assert_eq!(context.radio_capability.as_deref(), Some(&[1, 2, 3, 4][..]));
+}
+
+#[test]
+fn names_of_connections_are_checked() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    let at = world.phones[0].at.expect("connected");
+    let amf = world.gnb.amf_id(at).expect("known");
+    let message = |amf, ran| {
+        let (ids, nas) = ((amf, ran), vec![0x7e, 0, 0x43]);
+        FromRan::UplinkNasTransport {
+            ids,
+            nas,
+            location: None,
+        }
+        .encode()
+    };
+    // The generation, the gNB's name, and another gNB.
+    world.to_amf(&message(AmfUeId(amf.0 + (1 << 24)), at));
+    world.to_amf(&message(amf, RanUeId(at.0 + 1)));
+    world.run();
+    let expected = [Cause::UNKNOWN_LOCAL_ID, Cause::INCONSISTENT_REMOTE_ID];
+    assert_eq!(world.gnb.indications(), expected);
+    let other = AssociationId(GNB.0 + 1);
+    world.core.n2(world.now, other, 0, &world.gnb.setup());
+    world.core.take_to_ran();
+    world.core.n2(world.now, other, 0, &message(amf, at));
+    let answers = world.core.take_to_ran();
+    assert_eq!((answers.len(), answers[0].association), (1, other));
+    assert_eq!(world.core.amf().connected(), 1);
+}

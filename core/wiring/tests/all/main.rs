@@ -1,0 +1,10 @@
+//! A core on one thread with emulated gNBs and UEs, in virtual time.
+
+#![forbid(unsafe_code)]
+
+mod checklist;
+mod collisions;
+mod connections;
+mod octets;
+mod registration;
+mod world;

@@ -1,0 +1,237 @@
+//! A phone attaches.
+
+use sluice_n1::RegistrationKind;
+use sluice_security::{Ciphering, Integrity};
+use sluice_ue::UeState;
+
+use crate::world::{World, plmn, slice, supi, tai};
+
+/// TS 23.502, 4.2.2.2.2, with the steps of its figure.
+const LADDER: &str = "\
+1     UE   -> AMF   Registration Request
+9a    AMF  -> AUSF  Nausf_UEAuthentication_Authenticate Request
+9a    AUSF -> UDM   Nudm_UEAuthentication_Get Request
+9a    UDM  -> UDR   Nudr_DM_Update Request (sequence number)
+9a    UDR  -> UDM   Nudr_DM Response (authentication subscription)
+9a    UDM  -> AUSF  Nudm_UEAuthentication_Get Response
+9a    AUSF -> AMF   Nausf_UEAuthentication_Authenticate Response
+9b    AMF  -> UE    Authentication Request
+9b    UE   -> AMF   Authentication Response
+9c    AMF  -> AUSF  Nausf_UEAuthentication_Authenticate Request (confirmation)
+9d    AUSF -> UDM   Nudm_UEAuthentication_ResultConfirmation Request
+9d    UDM  -> AUSF  Response
+9c    AUSF -> AMF   Nausf_UEAuthentication_Authenticate Response (success)
+9d    AMF  -> UE    Security Mode Command
+9d    UE   -> AMF   Security Mode Complete
+14a   AMF  -> UDM   Nudm_UECM_Registration Request
+14a   UDM  -> UDR   Nudr_DM_Update Request (AMF registration)
+14a   UDR  -> UDM   Response
+14a   UDM  -> AMF   Response
+14b   AMF  -> UDM   Nudm_SDM_Get Request (access and mobility)
+14b   UDM  -> UDR   Nudr_DM_Query Request (access and mobility)
+14b   UDR  -> UDM   Nudm_SDM_Get Response
+14b   UDM  -> AMF   Nudm_SDM_Get Response
+21    AMF  -> gNB   Initial Context Setup Request
+21    AMF  -> UE    Registration Accept
+22    gNB  -> AMF   Initial Context Setup Response
+22    UE   -> AMF   Registration Complete
+      AMF  -> gNB   UE Context Release Command
+      gNB  -> AMF   UE Context Release Complete
+";
+
+#[test]
+fn a_phone_registers_and_the_ladder_is_that_of_the_ts() {
+    let mut world = World::new(&[1]);
+    let response = world.gnb.response().expect("NG Setup succeeded").clone();
+    assert_eq!(response.plmns[0].plmn, plmn());
+    world.ladder.0.clear();
+    world.register(0);
+    world.assert_registered(0);
+    assert_eq!(world.ladder.to_string(), LADDER);
+    // Nothing more to say: the UE is idle, and nothing is under way.
+    assert_eq!(
+        (world.phones[0].at, world.core.amf().connected()),
+        (None, 0)
+    );
+    assert!(!world.wait());
+    assert_eq!(world.core.amf().counters().registrations, 1);
+    assert!(
+        world
+            .core
+            .stored()
+            .any(|key| key.starts_with(b"amf/ue/00101"))
+    );
+}
+
+#[test]
+fn the_accept_has_what_a_phone_needs() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).requested_nssai = Some(vec![slice(2), slice(9)]);
+    world.register(0);
+    let accept = world.ue(0).accept().expect("accepted");
+    assert_eq!(accept.areas, [tai()]);
+    assert_eq!(accept.allowed_nssai, [slice(2)]);
+    assert_eq!(accept.rejected_nssai, [slice(9)]);
+    assert_eq!(accept.configured_nssai, [slice(1), slice(2), slice(3)]);
+    // 54 minutes cannot be told.
+    assert_eq!(
+        (accept.t3512_s, accept.t3502_s),
+        (Some(50 * 60), Some(12 * 60))
+    );
+    assert!(!accept.ims_voice);
+    assert!(
+        accept
+            .guti
+            .is_some_and(|guti| guti.guami == crate::world::config().guami)
+    );
+}
+
+#[test]
+fn a_phone_that_names_no_slice_gets_the_default_ones_that_are_there() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    // The third is a default one, too, and is not served here.
+    assert_eq!(
+        world.ue(0).accept().expect("accepted").allowed_nssai,
+        [slice(1)]
+    );
+}
+
+#[test]
+fn the_gnb_gets_the_phones_context_and_its_key() {
+    let mut world = World::new(&[1]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    let at = world.phones[0]
+        .at
+        .expect("it has more to say, so it is connected");
+    let context = world.gnb.context(at).expect("a context");
+    assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
+    assert_eq!(context.guami, crate::world::config().guami);
+    assert_eq!(context.allowed_nssai, [slice(1)]);
+    assert_eq!(context.ambr_bps, Some((1_000_000_000, 500_000_000)));
+    // Besides the null algorithms, all three of each.
+    assert_eq!(context.capability.octets(), [0x70, 0x70, 0, 0]);
+    // Without the serial number.
+    assert_eq!(
+        context.masked_imeisv,
+        Some([0x35, 0x34, 0x90, 0x06, 0x98, 0xff, 0xff, 0x90])
+    );
+}
+
+#[test]
+fn every_pair_of_algorithms_works() {
+    for ciphering in [
+        Ciphering::Nea0,
+        Ciphering::Nea1,
+        Ciphering::Nea2,
+        Ciphering::Nea3,
+    ] {
+        for integrity in [Integrity::Nia1, Integrity::Nia2, Integrity::Nia3] {
+            let mut config = crate::world::config();
+            config.preference.ciphering = vec![ciphering];
+            config.preference.integrity = vec![integrity];
+            let mut world = World::of(crate::world::core(config, true), &[1]);
+            world.set_up();
+            world.register(0);
+            world.assert_registered(0);
+        }
+    }
+}
+
+#[test]
+fn concealed_identities_are_read_by_the_key_that_they_name() {
+    for (id, key) in [
+        (1, crate::world::home_key_a()),
+        (2, crate::world::home_key_b()),
+    ] {
+        let mut world = World::new(&[1]);
+        world.ue_mut(0).sim_mut().conceal_with(id, key.public());
+        world.register(0);
+        world.assert_registered(0);
+    }
+}
+
+#[test]
+fn a_phone_comes_back_by_its_name_without_authentication() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    let first = world.ue(0).guti().expect("a name");
+    world.ladder.0.clear();
+    world.ue_mut(0).requested_nssai = Some(vec![slice(2)]);
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+    world.connect(0, nas);
+    world.assert_registered(0);
+    let ladder = world.ladder.to_string();
+    assert!(
+        !ladder.contains("Authentication Request") && ladder.contains("14b"),
+        "{ladder}"
+    );
+    // What it sent ciphered was read.
+    assert_eq!(
+        world.ue(0).accept().expect("accepted").allowed_nssai,
+        [slice(2)]
+    );
+    let second = world.ue(0).guti().expect("a name");
+    assert_ne!(first, second, "a new name");
+    assert_eq!(world.core.amf().registered(), 1);
+    // Once more, by the new name; and the keys of the gNB are those of this message.
+    world.ue_mut(0).follow_on = true;
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+    world.connect(0, nas);
+    let at = world.phones[0].at.expect("connected");
+    let context = world.gnb.context(at).expect("a context");
+    assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
+}
+
+#[test]
+fn a_periodic_registration_keeps_the_name() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    let name = world.ue(0).guti();
+    let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
+    world.connect(0, nas);
+    world.assert_registered(0);
+    assert_eq!(world.ue(0).guti(), name);
+    assert_eq!(world.core.amf().counters().registrations, 2);
+    assert!(!world.wait(), "nothing waits for a Registration Complete");
+}
+
+#[test]
+fn a_phone_deregisters() {
+    for switch_off in [false, true] {
+        let mut world = World::new(&[1]);
+        world.ue_mut(0).follow_on = true;
+        world.register(0);
+        let nas = world.ue_mut(0).deregister(switch_off).expect("keys");
+        world.say(0, nas);
+        assert_eq!(world.ue(0).state(), UeState::Deregistered);
+        assert_eq!(world.ue(0).received().contains(&"another message"), false);
+        let amf = world.core.amf();
+        assert_eq!((amf.registered(), amf.connected()), (0, 0));
+        assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+        assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
+    }
+}
+
+#[test]
+fn the_same_inputs_give_the_same_octets() {
+    let history = || {
+        let mut world = World::new(&[1, 2, 3]);
+        for round in 0..3 {
+            for phone in 0..3 {
+                world.ue_mut(phone).follow_on = round == 1;
+                let nas = world.ue_mut(phone).register(RegistrationKind::Mobility);
+                world.connect(phone, nas);
+            }
+            let reset = world.gnb.reset();
+            world.to_amf(&reset);
+            world.run();
+            world.settle();
+        }
+        world.transcript
+    };
+    let (first, second) = (history(), history());
+    assert!(first.len() > 60);
+    assert_eq!(first, second);
+}

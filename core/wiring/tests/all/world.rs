@@ -1,0 +1,299 @@
+//! A core, gNBs and UEs, and a clock that only moves when it is told to.
+
+use std::collections::BTreeMap;
+
+use sluice_amf::{Amf, Config};
+use sluice_ausf::Ausf;
+use sluice_ids::{AmfId, Guami, Plmn, Snssai, Supi, Tac, Tai};
+use sluice_n1::RegistrationKind;
+use sluice_n2::{NgSetupRequest, PlmnSlices, RanUeId, SupportedArea};
+use sluice_sbi::{AssociationId, Instant, Ladder, Now};
+use sluice_security::suci::HomeKey;
+use sluice_security::{K, Opc, Sqn};
+use sluice_udm::Udm;
+use sluice_udr::{Subscriber, Udr};
+use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
+use sluice_wiring::Core;
+
+/// Seconds since 1970 at the beginning.
+pub const BEGIN_S: u64 = 1_790_000_000;
+
+pub fn plmn() -> Plmn {
+    Plmn::new("001", "01").expect("digits")
+}
+
+pub fn tai() -> Tai {
+    Tai {
+        plmn: plmn(),
+        tac: Tac([0, 0, 1]),
+    }
+}
+
+pub fn slice(sst: u8) -> Snssai {
+    Snssai::new(sst, None)
+}
+
+pub fn k() -> K {
+    K::new([0x46; 16])
+}
+
+pub fn opc() -> Opc {
+    Opc::new([0xcd; 16])
+}
+
+pub fn setup(tai: Tai, slices: &[Snssai]) -> NgSetupRequest {
+    let plmns = vec![PlmnSlices {
+        plmn: tai.plmn,
+        slices: slices.to_vec(),
+    }];
+    NgSetupRequest {
+        gnb: sluice_n2::Gnb {
+            plmn: tai.plmn,
+            id: 1,
+            bits: 24,
+        },
+        name: Some("gnb-1".to_owned()),
+        areas: vec![SupportedArea {
+            tac: tai.tac,
+            plmns,
+        }],
+    }
+}
+
+/// A sequence that looks random and is the same in each run.
+pub fn sequence(mut state: u64) -> impl FnMut(&mut [u8]) {
+    move |octets: &mut [u8]| {
+        for octet in octets {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            *octet = (mixed >> 40) as u8;
+        }
+    }
+}
+
+pub fn home_key_a() -> HomeKey {
+    HomeKey::profile_a([0x77; 32])
+}
+
+pub fn home_key_b() -> HomeKey {
+    HomeKey::profile_b([0x11; 32]).expect("a scalar")
+}
+
+pub fn config() -> Config {
+    let guami = Guami {
+        plmn: plmn(),
+        amf: AmfId::new(1, 1, 1).expect("small"),
+    };
+    let plmns = vec![PlmnSlices {
+        plmn: plmn(),
+        slices: vec![slice(1), slice(2)],
+    }];
+    Config::new(guami, plmns, vec![tai()])
+}
+
+pub fn core(config: Config, null_scheme: bool) -> Core {
+    let amf = Amf::new(config, Box::new(sequence(1))).expect("a sound configuration");
+    let home_keys = BTreeMap::from([(1, home_key_a()), (2, home_key_b())]);
+    let udm_config = sluice_udm::Config {
+        home_keys,
+        null_scheme,
+    };
+    let udm = Udm::new(udm_config, Box::new(sequence(2)));
+    let mut udr = Udr::default();
+    for number in 1..=3 {
+        let subscriber = Subscriber {
+            k: k(),
+            opc: opc(),
+            sqn: Sqn::default(),
+            ambr_bps: (1_000_000_000, 500_000_000),
+            slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
+        };
+        assert!(udr.insert(supi(number), subscriber));
+    }
+    Core::new(amf, Ausf::default(), udm, udr)
+}
+
+pub fn supi(number: u32) -> Supi {
+    Supi::from_msin(plmn(), &format!("{number:010}")).expect("digits")
+}
+
+pub fn ue(number: u32) -> Ue {
+    let sim = Sim::new(plmn(), &format!("{number:010}"), &k(), &opc());
+    Ue::new(sim, plmn()).expect("capabilities")
+}
+
+/// A UE and where it is connected.
+pub struct Phone {
+    pub ue: Ue,
+    pub at: Option<RanUeId>,
+}
+
+pub struct World {
+    pub core: Core,
+    pub now: Now,
+    pub gnb: Gnb,
+    pub phones: Vec<Phone>,
+    /// All octets, in either direction.
+    pub transcript: Vec<Vec<u8>>,
+    pub ladder: Ladder,
+    /// Each message to a UE with a true answer here is lost.
+    pub lose: fn(&[u8]) -> bool,
+}
+
+pub const GNB: AssociationId = AssociationId(7);
+
+impl World {
+    /// With UEs of these numbers; the gNB is set up.
+    pub fn new(numbers: &[u32]) -> Self {
+        let mut world = Self::of(core(config(), true), numbers);
+        world.set_up();
+        world
+    }
+
+    pub fn of(core: Core, numbers: &[u32]) -> Self {
+        let phone = |number: &u32| Phone {
+            ue: ue(*number),
+            at: None,
+        };
+        Self {
+            core,
+            now: Now {
+                instant: Instant(0),
+                unix_s: BEGIN_S,
+            },
+            gnb: Gnb::new(setup(tai(), &[slice(1), slice(2)]), tai()),
+            phones: numbers.iter().map(phone).collect(),
+            transcript: Vec::new(),
+            ladder: Ladder::default(),
+            lose: |_| false,
+        }
+    }
+
+    pub fn set_up(&mut self) {
+        let setup = self.gnb.setup();
+        self.to_amf(&setup);
+        self.run();
+    }
+
+    pub fn to_amf(&mut self, octets: &[u8]) {
+        self.transcript.push(octets.to_vec());
+        self.core.n2(self.now, GNB, 0, octets);
+    }
+
+    /// A UE comes with a message of its own.
+    pub fn connect(&mut self, phone: usize, nas: Vec<u8>) {
+        let s_tmsi = self.phones[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
+        let (ran, octets) = self.gnb.connect(nas, s_tmsi);
+        self.phones[phone].at = Some(ran);
+        self.to_amf(&octets);
+        self.run();
+    }
+
+    pub fn register(&mut self, phone: usize) {
+        let nas = self.phones[phone].ue.register(RegistrationKind::Initial);
+        self.connect(phone, nas);
+    }
+
+    /// A message of a connected UE.
+    pub fn say(&mut self, phone: usize, nas: Vec<u8>) {
+        let at = self.phones[phone].at.expect("connected");
+        let octets = self.gnb.uplink(at, nas).expect("known to the AMF");
+        self.to_amf(&octets);
+        self.run();
+    }
+
+    /// Messages go back and forth until there are none.
+    pub fn run(&mut self) {
+        for _ in 0..1000 {
+            let messages = self.core.take_to_ran();
+            self.ladder.0.extend(self.core.take_ladder().0);
+            if messages.is_empty() {
+                return;
+            }
+            for message in messages {
+                assert_eq!(message.association, GNB);
+                self.transcript.push(message.octets.clone());
+                for done in self.gnb.receive(&message.octets) {
+                    self.carry_out(done);
+                }
+            }
+        }
+        panic!("messages go round without end");
+    }
+
+    fn carry_out(&mut self, done: FromGnb) {
+        match done {
+            FromGnb::ToAmf(octets) => self.to_amf(&octets),
+            FromGnb::ToUe(ran, nas) => {
+                let Some(phone) = self.phones.iter_mut().find(|one| one.at == Some(ran)) else {
+                    return;
+                };
+                if (self.lose)(&nas) {
+                    return;
+                }
+                for answer in phone.ue.receive(&nas) {
+                    if let Some(octets) = self.gnb.uplink(ran, answer) {
+                        self.to_amf(&octets);
+                    }
+                }
+            }
+            FromGnb::Released(ran) => {
+                for phone in self.phones.iter_mut().filter(|one| one.at == Some(ran)) {
+                    phone.at = None;
+                }
+            }
+        }
+    }
+
+    /// The clock goes to the next deadline; false if there is none.
+    pub fn wait(&mut self) -> bool {
+        let deadline = self.core.next_deadline();
+        if deadline == Instant::NEVER {
+            return false;
+        }
+        let passed_ms = deadline.ms_since(self.now.instant);
+        self.now = Now {
+            instant: deadline,
+            unix_s: self.now.unix_s + passed_ms / 1000,
+        };
+        self.core.time(self.now);
+        self.run();
+        true
+    }
+
+    /// Waits until nothing is under way.
+    pub fn settle(&mut self) {
+        for _ in 0..100 {
+            if !self.wait() {
+                assert!(self.core.amf().procedures().is_empty());
+                return;
+            }
+        }
+        panic!(
+            "something is under way for ever: {:?}",
+            self.core.amf().procedures()
+        );
+    }
+
+    pub fn ue(&self, phone: usize) -> &Ue {
+        &self.phones[phone].ue
+    }
+
+    pub fn ue_mut(&mut self, phone: usize) -> &mut Ue {
+        &mut self.phones[phone].ue
+    }
+
+    /// The UE is registered at both ends.
+    #[track_caller]
+    pub fn assert_registered(&self, phone: usize) {
+        assert_eq!(
+            self.ue(phone).state(),
+            UeState::Registered,
+            "{:?}",
+            self.ue(phone).received()
+        );
+        assert!(self.core.amf().registered() > 0);
+        let supi = self.ue(phone).supi().expect("digits");
+        assert!(self.core.udr().amf_of(&supi).is_some(), "UDM was told");
+    }
+}

@@ -1,0 +1,14 @@
+//! Emulated UEs and gNBs: the other side of N1 and N2.
+//!
+//! They share codecs with the core and no procedure: a UE has its own keys in a SIM and its own
+//! counts, and a gNB its own connections. Octets go in, octets come out; nothing here has a clock,
+//! a socket or a source of random numbers.
+#![forbid(unsafe_code)]
+
+mod gnb;
+mod sim;
+mod ue;
+
+pub use gnb::{FromGnb, Gnb};
+pub use sim::Sim;
+pub use ue::{Behaviour, Ue, UeState};

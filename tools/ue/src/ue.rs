@@ -1,0 +1,414 @@
+//! An emulated UE: it registers, proves who it is, and keeps what it is told.
+
+use sluice_ids::{Guti, Imeisv, Plmn, Snssai};
+use sluice_n1::{
+    AuthenticationRequest, Cause, DeregistrationRequest, Downlink, Envelope, Header, IdentityKind,
+    MobileIdentity, NO_KEY, Protected, RegistrationAccept, RegistrationKind, RegistrationRequest,
+    SecurityContext, SecurityModeCommand, Side, Uplink,
+};
+use sluice_security::{
+    Kamf, Kgnb, NasCount, NasKeys, SecurityCapability, UsimError, access_key, kamf, kseaf,
+};
+
+use crate::sim::Sim;
+
+/// How a UE stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UeState {
+    /// Not registered.
+    Deregistered,
+    /// It has asked for it.
+    Registering,
+    /// Registered.
+    Registered,
+}
+
+/// What a UE does otherwise than it should.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Behaviour {
+    /// It answers nothing.
+    pub silent: bool,
+    /// It answers challenges with a wrong RES*.
+    pub wrong_res: bool,
+    /// It says once that the key set identifier is in use.
+    pub ngksi_in_use: bool,
+    /// It refuses each Security Mode Command.
+    pub refuse_security_mode: bool,
+    /// MACs of its initial messages are wrong.
+    pub wrong_mac: bool,
+    /// It never says that a registration is complete.
+    pub no_complete: bool,
+}
+
+/// Keys and counts, and what KgNB is derived from.
+#[derive(Debug)]
+struct Security {
+    context: SecurityContext,
+    kamf: Kamf,
+    last_uplink: NasCount,
+}
+
+/// A UE.
+#[derive(Debug)]
+pub struct Ue {
+    sim: Sim,
+    network: Plmn,
+    /// Algorithms that it has.
+    pub capability: SecurityCapability,
+    /// Slices that it wants; none if it names none.
+    pub requested_nssai: Option<Vec<Snssai>>,
+    /// It has more to say after a registration.
+    pub follow_on: bool,
+    /// What it does otherwise than it should.
+    pub behaviour: Behaviour,
+    /// Ephemeral keys of its concealments follow from this.
+    pub seed: u8,
+    imeisv: Option<Imeisv>,
+    state: UeState,
+    guti: Option<Guti>,
+    security: Option<Security>,
+    /// After an authentication, until a Security Mode Command.
+    fresh: Option<(u8, Kamf)>,
+    /// The last Registration Request, whole.
+    request: Option<RegistrationRequest>,
+    /// What it was accepted with.
+    accept: Option<RegistrationAccept>,
+    /// Why it was refused.
+    refused: Option<Downlink>,
+    /// Names of all messages that it was sent.
+    received: Vec<&'static str>,
+}
+
+impl Ue {
+    /// With all algorithms, for a serving network.
+    pub fn new(sim: Sim, network: Plmn) -> Option<Self> {
+        Some(Self {
+            sim,
+            network,
+            capability: SecurityCapability::from_octets(&[0xf0, 0x70])?,
+            requested_nssai: None,
+            follow_on: false,
+            behaviour: Behaviour::default(),
+            seed: 1,
+            imeisv: Imeisv::from_digits("3534900698733190"),
+            state: UeState::Deregistered,
+            guti: None,
+            security: None,
+            fresh: None,
+            request: None,
+            accept: None,
+            refused: None,
+            received: Vec::new(),
+        })
+    }
+
+    /// How it stands.
+    pub fn state(&self) -> UeState {
+        self.state
+    }
+
+    /// What it is called.
+    pub fn guti(&self) -> Option<Guti> {
+        self.guti
+    }
+
+    /// What it was accepted with.
+    pub fn accept(&self) -> Option<&RegistrationAccept> {
+        self.accept.as_ref()
+    }
+
+    /// What it was refused with.
+    pub fn refused(&self) -> Option<&Downlink> {
+        self.refused.as_ref()
+    }
+
+    /// Names of all messages that it was sent.
+    pub fn received(&self) -> &[&'static str] {
+        &self.received
+    }
+
+    /// The key that it would use with its gNB now.
+    pub fn kgnb(&self) -> Option<Kgnb> {
+        let security = self.security.as_ref()?;
+        Some(access_key(&security.kamf, security.last_uplink))
+    }
+
+    /// Its keys are gone; its name is not.
+    pub fn forget_keys(&mut self) {
+        self.security = None;
+    }
+
+    /// It takes another name for its own.
+    pub fn call_itself(&mut self, guti: Guti) {
+        self.guti = Some(guti);
+    }
+
+    /// The SIM.
+    pub fn sim_mut(&mut self) -> &mut Sim {
+        &mut self.sim
+    }
+
+    /// The first message of a registration.
+    pub fn register(&mut self, kind: RegistrationKind) -> Vec<u8> {
+        self.state = UeState::Registering;
+        self.refused = None;
+        let identity = self.identity();
+        let ngksi = self
+            .security
+            .as_ref()
+            .map_or(NO_KEY, |security| security.context.ngksi());
+        let request = RegistrationRequest {
+            kind,
+            follow_on: self.follow_on,
+            ngksi,
+            requested_nssai: self.requested_nssai.clone(),
+            ..RegistrationRequest::initial(identity, self.capability)
+        };
+        self.request = Some(request.clone());
+        // What may be shown (TS 24.501, 4.4.6): without keys that is all that is sent, with keys the
+        // whole message is ciphered inside.
+        let shown = RegistrationRequest {
+            requested_nssai: None,
+            ..request.clone()
+        };
+        let whole = Uplink::RegistrationRequest(Box::new(request)).encode();
+        self.initial(
+            |container| {
+                Uplink::RegistrationRequest(Box::new(RegistrationRequest { container, ..shown }))
+            },
+            &whole,
+        )
+    }
+
+    /// The message with which it leaves.
+    pub fn deregister(&mut self, switch_off: bool) -> Option<Vec<u8>> {
+        let identity = MobileIdentity::Guti(self.guti?);
+        let security = self.security.as_mut()?;
+        let ngksi = security.context.ngksi();
+        let request = DeregistrationRequest {
+            switch_off,
+            ngksi,
+            identity,
+        };
+        let plain = Uplink::DeregistrationRequest(request).encode();
+        if switch_off {
+            self.state = UeState::Deregistered;
+        }
+        protect(security, Header::Ciphered, &plain)
+    }
+
+    /// Any message, protected; empty without keys.
+    pub fn protect(&mut self, message: &Uplink) -> Vec<u8> {
+        let security = self.security.as_mut();
+        security
+            .and_then(|security| protect(security, Header::Ciphered, &message.encode()))
+            .unwrap_or_default()
+    }
+
+    /// Who its SIM belongs to.
+    pub fn supi(&self) -> Option<sluice_ids::Supi> {
+        self.sim.supi()
+    }
+
+    fn identity(&mut self) -> MobileIdentity {
+        match self.guti {
+            Some(guti) => MobileIdentity::Guti(guti),
+            None => self.suci(),
+        }
+    }
+
+    fn suci(&mut self) -> MobileIdentity {
+        self.seed = self.seed.wrapping_add(1).max(1);
+        self.sim
+            .suci([self.seed; 32])
+            .map_or(MobileIdentity::None, MobileIdentity::Suci)
+    }
+
+    /// An initial message: plain without keys, else integrity protected with the whole inside.
+    fn initial(
+        &mut self,
+        message: impl FnOnce(Option<Vec<u8>>) -> Uplink,
+        whole: &[u8],
+    ) -> Vec<u8> {
+        let Some(security) = self.security.as_mut() else {
+            return message(None).encode();
+        };
+        let mut container = whole.to_vec();
+        let count = security.context.next_sent().unwrap_or_default();
+        security.context.cipher_container(count, &mut container);
+        let plain = message(Some(container)).encode();
+        let mut octets = protect(security, Header::Integrity, &plain).unwrap_or_default();
+        if self.behaviour.wrong_mac {
+            octets[2] ^= 1;
+        }
+        octets
+    }
+
+    /// Takes a message, and gives those that answer it.
+    pub fn receive(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
+        let answer = match Envelope::open(octets) {
+            Some(Envelope::Plain(plain)) => Downlink::decode(plain)
+                .ok()
+                .and_then(|message| self.plain(message)),
+            Some(Envelope::Protected(message)) if message.header == Header::IntegrityNew => {
+                self.security_mode(&message)
+            }
+            Some(Envelope::Protected(message)) => self.protected(&message),
+            None => None,
+        };
+        answer
+            .filter(|_| !self.behaviour.silent)
+            .into_iter()
+            .collect()
+    }
+
+    /// What may come without protection.
+    fn plain(&mut self, message: Downlink) -> Option<Vec<u8>> {
+        self.received.push(message.name());
+        match message {
+            Downlink::AuthenticationRequest(request) => Some(self.authenticate(&request).encode()),
+            Downlink::IdentityRequest(IdentityKind::Suci) => {
+                Some(Uplink::IdentityResponse(self.suci()).encode())
+            }
+            refusal @ (Downlink::RegistrationReject(_)
+            | Downlink::AuthenticationReject
+            | Downlink::ServiceReject(_)) => {
+                self.refuse(refusal);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn refuse(&mut self, refusal: Downlink) {
+        self.state = UeState::Deregistered;
+        self.security = None;
+        self.guti = None;
+        self.refused = Some(refusal);
+    }
+
+    fn authenticate(&mut self, request: &AuthenticationRequest) -> Uplink {
+        let used = self
+            .security
+            .as_ref()
+            .map(|security| security.context.ngksi());
+        if std::mem::take(&mut self.behaviour.ngksi_in_use) || used == Some(request.ngksi) {
+            return Uplink::AuthenticationFailure {
+                cause: Cause::NGKSI_IN_USE,
+                auts: None,
+            };
+        }
+        let network = self.network.serving_network_name();
+        match self.sim.answer(request.rand, request.autn, &network) {
+            Ok(mut answer) => {
+                let kseaf = kseaf(&answer.kausf, &network);
+                let kamf = self
+                    .sim
+                    .supi()
+                    .and_then(|supi| kamf(&kseaf, &supi, &request.abba));
+                self.fresh = kamf.map(|kamf| (request.ngksi, kamf));
+                answer.res_star[0] ^= u8::from(self.behaviour.wrong_res);
+                Uplink::AuthenticationResponse(answer.res_star)
+            }
+            Err(UsimError::Synch(auts)) => Uplink::AuthenticationFailure {
+                cause: Cause::SYNCH_FAILURE,
+                auts: Some(auts),
+            },
+            Err(UsimError::Mac) => Uplink::AuthenticationFailure {
+                cause: Cause::MAC_FAILURE,
+                auts: None,
+            },
+            Err(UsimError::SeparationBit) => Uplink::AuthenticationFailure {
+                cause: Cause::NON_5G_AUTHENTICATION,
+                auts: None,
+            },
+        }
+    }
+
+    /// Security Mode Command, protected with keys that it tells of.
+    fn security_mode(&mut self, message: &Protected<'_>) -> Option<Vec<u8>> {
+        let Ok(Downlink::SecurityModeCommand(command)) = Downlink::decode(message.readable()?)
+        else {
+            return None;
+        };
+        self.received.push("Security Mode Command");
+        let reject = |cause| Some(Uplink::SecurityModeReject(cause).encode());
+        let Some((ngksi, kamf)) = self.fresh.clone().filter(|fresh| fresh.0 == command.ngksi)
+        else {
+            return reject(Cause::SECURITY_MODE_REJECTED);
+        };
+        let keys = NasKeys::new(&kamf, command.ciphering, command.integrity);
+        // A command that is sent again goes on with the counts of the first.
+        let known = self
+            .security
+            .take()
+            .filter(|security| security.context.ngksi() == ngksi);
+        let mut security = known.unwrap_or_else(|| Security {
+            context: SecurityContext::new(Side::Ue, ngksi, keys),
+            kamf,
+            last_uplink: NasCount::default(),
+        });
+        if security.context.verify(message).is_none() {
+            return reject(Cause::SECURITY_MODE_REJECTED);
+        }
+        if self.behaviour.refuse_security_mode || command.capability != self.capability {
+            return reject(Cause::SECURITY_CAPABILITIES_MISMATCH);
+        }
+        let answer = self.complete(&command).encode();
+        let octets = protect(&mut security, Header::CipheredNew, &answer);
+        self.security = Some(security);
+        octets
+    }
+
+    fn complete(&self, command: &SecurityModeCommand) -> Uplink {
+        let imeisv = self
+            .imeisv
+            .filter(|_| command.ask_imeisv)
+            .map(MobileIdentity::Imeisv);
+        let request = self.request.clone();
+        let whole = request.map(|request| Uplink::RegistrationRequest(Box::new(request)).encode());
+        Uplink::SecurityModeComplete {
+            imeisv,
+            container: whole,
+        }
+    }
+
+    fn protected(&mut self, message: &Protected<'_>) -> Option<Vec<u8>> {
+        let verified = self.security.as_mut()?.context.verify(message)?;
+        let message = Downlink::decode(&verified.plain).ok()?;
+        self.received.push(message.name());
+        let answer = match message {
+            Downlink::RegistrationAccept(accept) => {
+                let renamed = accept.guti.is_some();
+                self.guti = accept.guti.or(self.guti);
+                self.accept = Some(*accept);
+                self.state = UeState::Registered;
+                let completes = renamed && !self.behaviour.no_complete;
+                completes.then_some(Uplink::RegistrationComplete)?
+            }
+            Downlink::AuthenticationRequest(request) => self.authenticate(&request),
+            Downlink::IdentityRequest(IdentityKind::Suci) => Uplink::IdentityResponse(self.suci()),
+            Downlink::DeregistrationAccept => {
+                self.state = UeState::Deregistered;
+                return None;
+            }
+            refusal @ (Downlink::RegistrationReject(_) | Downlink::AuthenticationReject) => {
+                self.refuse(refusal);
+                return None;
+            }
+            _ => return None,
+        };
+        protect(self.security.as_mut()?, Header::Ciphered, &answer.encode())
+    }
+}
+
+/// Protects a message; only what begins a context of the gNB counts for KgNB: Security Mode
+/// Complete, and initial messages (TS 33.501, 6.8.1.1.2 and A.9).
+fn protect(security: &mut Security, header: Header, plain: &[u8]) -> Option<Vec<u8>> {
+    let count = security.context.next_sent()?;
+    let octets = security.context.protect(header, plain)?;
+    if header != Header::Ciphered {
+        security.last_uplink = count;
+    }
+    Some(octets)
+}
