@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn only_the_answer_that_fits_is_taken() {
-        let done = Message::from(Done::default());
+        let done = Message::from(Done::ALL);
         assert!(done.answer_to::<RegisterAmf>().is_ok());
         assert_eq!(done.answer_to::<Confirm>().err(), Some(Problem::Protocol));
         let failure = Message::from(Failure {

@@ -326,10 +326,9 @@ messages! {
     }
 }
 
-impl Default for Done {
-    fn default() -> Self {
-        Self { reserved: 0 }
-    }
+impl Done {
+    /// The only one.
+    pub const ALL: Self = Self { reserved: 0 };
 }
 
 impl From<Problem> for Message {
@@ -392,11 +391,13 @@ mod tests {
         assert!(subscription.subscribed().eq(slices));
         for message in [
             Message::from(subscription),
-            Done::default().into(),
+            Done::ALL.into(),
             Problem::UserNotFound.into(),
             AdvanceSqn {
                 supi: supi(),
-                above: 7.into(), resynchronised: true, floor: 9.into(),
+                above: 7.into(),
+                resynchronised: true,
+                floor: 9.into(),
             }
             .into(),
         ] {

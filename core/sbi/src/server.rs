@@ -278,7 +278,7 @@ mod tests {
     fn each_request_is_answered_once() {
         let mut server = Server::new(Nf::Udm, 1, 0, procedure);
         let (mut effects, now) = (Vec::new(), Now::default());
-        let message = Message::from(Done::default());
+        let message = Message::from(Done::ALL);
         server.handle(now, Input::Request { id: id(1), message }, &mut effects);
         assert!(matches!(
             effects[..],

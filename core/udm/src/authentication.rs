@@ -57,7 +57,7 @@ pub(crate) async fn get(
 /// Nudm_UEAuthentication_ResultConfirmation: nothing but an acknowledgement in Release 17 without
 /// roaming.
 pub(crate) fn outcome(_: &Procedure<State>, _: &AuthenticationOutcome) -> Result<Done, Problem> {
-    Ok(Done::default())
+    Ok(Done::ALL)
 }
 
 fn identify(p: &Procedure<State>, identity: &Identity) -> Result<Supi, Problem> {

@@ -94,14 +94,7 @@ impl Udr {
                     return;
                 }
                 let value = self.store_amf(&update.supi, update.registered.then_some(update.guami));
-                self.commit(
-                    id,
-                    Done::default().into(),
-                    &update.supi,
-                    "amf",
-                    value,
-                    effects,
-                );
+                self.commit(id, Done::ALL.into(), &update.supi, "amf", value, effects);
                 return;
             }
             _ => Some(Problem::Protocol.into()),

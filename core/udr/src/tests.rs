@@ -105,8 +105,5 @@ fn an_unknown_subscriber_is_not_found() {
             Problem::UserNotFound.into()
         );
     }
-    assert_eq!(
-        answer(&ask(&mut udr, Done::default())),
-        Problem::Protocol.into()
-    );
+    assert_eq!(answer(&ask(&mut udr, Done::ALL)), Problem::Protocol.into());
 }

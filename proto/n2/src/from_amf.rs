@@ -261,31 +261,7 @@ fn write_initial_context(m: &InitialContext) -> Result<NGAP_PDU, Error> {
 /// None of a procedure that an emulated gNB does not know.
 fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
     Ok(match pdu.kind() {
-        Kind::Successful_NGSetup => {
-            extract_ngap_ies!(pdu, NGSetupResponse,
-                req name: String = AMFName(name) => name.0.into_owned(),
-                req served: ngap::ServedGUAMIList<'_> = ServedGUAMIList(list) => list,
-                lax capacity: ngap::RelativeAMFCapacity = RelativeAMFCapacity(value) => value,
-                req plmns: ngap::PLMNSupportList = PLMNSupportList(list) => list,
-            );
-            let plmn = |item: &ngap::PLMNSupportItem| {
-                let slices = value::read_slices(&item.slice_support_list);
-                Some(PlmnSlices {
-                    plmn: value::read_plmn(&item.plmn_identity)?,
-                    slices,
-                })
-            };
-            let guamis = served
-                .0
-                .iter()
-                .filter_map(|item| value::read_guami(&item.guami));
-            Some(FromAmf::NgSetupResponse(NgSetupResponse {
-                name,
-                guamis: guamis.collect(),
-                capacity: capacity.map_or(0, |value| value.0),
-                plmns: plmns.0.iter().filter_map(plmn).collect(),
-            }))
-        }
+        Kind::Successful_NGSetup => read_ng_setup_response(pdu)?,
         Kind::Unsuccessful_NGSetup => {
             extract_ngap_ies!(pdu, NGSetupFailure,
                 lax why: Cause = Cause(cause) => Cause::read(&cause),
@@ -306,25 +282,7 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             })
         }
         Kind::Initiating_InitialContextSetup => read_initial_context(pdu)?,
-        Kind::Initiating_UEContextRelease => {
-            extract_ngap_ies!(pdu, UEContextReleaseCommand,
-                req ids: ngap::UENGAPIDs = UE_NGAP_IDs(ids) => ids,
-                lax why: Cause = Cause(cause) => Cause::read(&cause),
-            );
-            let (amf, ran) = match ids {
-                ngap::UENGAPIDs::uE_NGAP_ID_pair(pair) => {
-                    (pair.amf_ue_ngap_id.0, Some(RanUeId(pair.ran_ue_ngap_id.0)))
-                }
-                ngap::UENGAPIDs::aMF_UE_NGAP_ID(id) => (id.0, None),
-                _ => return Ok(None),
-            };
-            let cause = why.unwrap_or(Cause::Unknown);
-            Some(FromAmf::UeContextReleaseCommand {
-                amf: AmfUeId(amf),
-                ran,
-                cause,
-            })
-        }
+        Kind::Initiating_UEContextRelease => read_release(pdu)?,
         Kind::Successful_NGReset => {
             extract_ngap_ies!(pdu, NGResetAcknowledge,
                 lax connections: Vec<Connection> =
@@ -387,4 +345,50 @@ fn read_initial_context(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             nas,
         },
     ))))
+}
+
+fn read_ng_setup_response(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    extract_ngap_ies!(pdu, NGSetupResponse,
+        req name: String = AMFName(name) => name.0.into_owned(),
+        req served: ngap::ServedGUAMIList<'_> = ServedGUAMIList(list) => list,
+        lax capacity: ngap::RelativeAMFCapacity = RelativeAMFCapacity(value) => value,
+        req plmns: ngap::PLMNSupportList = PLMNSupportList(list) => list,
+    );
+    let plmn = |item: &ngap::PLMNSupportItem| {
+        let slices = value::read_slices(&item.slice_support_list);
+        Some(PlmnSlices {
+            plmn: value::read_plmn(&item.plmn_identity)?,
+            slices,
+        })
+    };
+    let guamis = served
+        .0
+        .iter()
+        .filter_map(|item| value::read_guami(&item.guami));
+    Ok(Some(FromAmf::NgSetupResponse(NgSetupResponse {
+        name,
+        guamis: guamis.collect(),
+        capacity: capacity.map_or(0, |value| value.0),
+        plmns: plmns.0.iter().filter_map(plmn).collect(),
+    })))
+}
+
+fn read_release(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    extract_ngap_ies!(pdu, UEContextReleaseCommand,
+        req ids: ngap::UENGAPIDs = UE_NGAP_IDs(ids) => ids,
+        lax why: Cause = Cause(cause) => Cause::read(&cause),
+    );
+    let (amf, ran) = match ids {
+        ngap::UENGAPIDs::uE_NGAP_ID_pair(pair) => {
+            (pair.amf_ue_ngap_id.0, Some(RanUeId(pair.ran_ue_ngap_id.0)))
+        }
+        ngap::UENGAPIDs::aMF_UE_NGAP_ID(id) => (id.0, None),
+        _ => return Ok(None),
+    };
+    let cause = why.unwrap_or(Cause::Unknown);
+    Ok(Some(FromAmf::UeContextReleaseCommand {
+        amf: AmfUeId(amf),
+        ran,
+        cause,
+    }))
 }
