@@ -15,17 +15,32 @@ use serde_json::Value;
 /// The floors of the house. A crate may depend only on crates of lower floors, so those of one
 /// floor never know each other: the packet path not its twin, network functions not each other.
 const FLOORS: &[&[&str]] = &[
-    &["sluice-wire", "sluice-mem"],
-    &["sluice-port", "sluice-host", "sluice-n4"],
+    &["sluice-wire", "sluice-mem", "sluice-ids"],
+    &[
+        "sluice-port",
+        "sluice-host",
+        "sluice-n4",
+        "sluice-security",
+        "sluice-sbi",
+    ],
     &[
         "sluice-port-sim",
         "sluice-port-dpdk",
         "sluice-datapath",
         "sluice-twin",
         "sluice-smf",
+        "sluice-n1",
+        "sluice-n2",
     ],
-    &["sluice-session"],
-    &["sluice-control"],
+    &[
+        "sluice-session",
+        "sluice-amf",
+        "sluice-ausf",
+        "sluice-udm",
+        "sluice-udr",
+        "sluice-ue",
+    ],
+    &["sluice-control", "sluice-wiring"],
     &["sluice"],
     &["sluice-load"],
     &["sluice-ran"],
@@ -37,6 +52,54 @@ const FLOORS: &[&[&str]] = &[
 /// What must stay off the packet path: whoever logs, waits or allocates per packet needs one of
 /// these first.
 const NOT_ON_THE_PATH: &[&str] = &["tracing", "log", "tokio", "serde", "sluice-host"];
+
+/// The core and its protocols: time and random numbers are handed in, octets come and go by the
+/// caller.
+const CORE: &[(&str, &str)] = &[
+    ("sluice-ids", "proto/ids"),
+    ("sluice-security", "proto/security"),
+    ("sluice-sbi", "core/sbi"),
+    ("sluice-n1", "proto/n1"),
+    ("sluice-n2", "proto/n2"),
+    ("sluice-amf", "core/amf"),
+    ("sluice-ausf", "core/ausf"),
+    ("sluice-udm", "core/udm"),
+    ("sluice-udr", "core/udr"),
+    ("sluice-wiring", "core/wiring"),
+    ("sluice-ue", "tools/ue"),
+];
+
+/// What must stay out of all that the core is built from.
+const NOT_IN_THE_CORE: &[&str] = &[
+    "async-std",
+    "chrono",
+    "fastrand",
+    "getrandom",
+    "jiff",
+    "libc",
+    "mio",
+    "nix",
+    "rand",
+    "rustix",
+    "smol",
+    "socket2",
+    "time",
+    "tokio",
+];
+
+/// What the sources of the core may not name: the world outside, and what has another order in each
+/// run.
+const NOT_IN_ITS_SOURCES: &[&str] = &[
+    "std::time",
+    "std::net",
+    "std::thread",
+    "std::fs",
+    "std::env",
+    "std::process",
+    "HashMap",
+    "HashSet",
+    "SystemTime",
+];
 
 /// The only folders with unsafe code: memory, and the doors to the world.
 const UNSAFE_FOLDERS: &[&str] = &["mem", "io/port-dpdk", "io/host"];
@@ -53,7 +116,14 @@ const CIRCLE_FILES: usize = 3;
 
 #[test]
 fn no_circle_of_files_is_long() {
-    for building in ["upf/datapath", "upf/session", "upf/control", "upf/twin"] {
+    for building in [
+        "upf/datapath",
+        "upf/session",
+        "upf/control",
+        "upf/twin",
+        "core/sbi",
+        "core/amf",
+    ] {
         let circles = circles::longer_than(CIRCLE_FILES, &root().join(building).join("src"));
         assert!(
             circles.is_empty(),
@@ -99,6 +169,65 @@ fn the_packet_path_cannot_log_wait_or_look_around() {
         .filter(|name| NOT_ON_THE_PATH.contains(&name.as_str()))
         .collect();
     assert!(found.is_empty(), "sluice-datapath depends on {found:?}");
+}
+
+#[test]
+fn the_core_has_no_clock_socket_thread_or_random_numbers() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--offline"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    let list = |list: &Value| list.as_array().expect("a list").clone();
+    let names: BTreeMap<String, String> = list(&metadata["packages"])
+        .iter()
+        .map(|package| (text(&package["id"]), text(&package["name"])))
+        .collect();
+    let built_from: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])
+        .iter()
+        .map(|node| (text(&node["id"]), normal_dependencies(node)))
+        .collect();
+    let is_core = |id: &&String| CORE.iter().any(|(name, _)| *name == names[*id]);
+    let mut open: Vec<&String> = built_from.keys().filter(is_core).collect();
+    assert_eq!(open.len(), CORE.len());
+    let mut seen = BTreeMap::new();
+    while let Some(id) = open.pop() {
+        if seen.insert(id, &names[id]).is_none() {
+            open.extend(&built_from[id]);
+        }
+    }
+    assert!(seen.len() > 20, "{seen:?}");
+    let is_wrong = |name: &&&String| NOT_IN_THE_CORE.contains(&name.as_str());
+    let found: Vec<_> = seen.values().filter(is_wrong).collect();
+    assert!(found.is_empty(), "the core is built from {found:?}");
+}
+
+/// What a package of cargo's resolution is built from, without what only builds or tests it.
+fn normal_dependencies(node: &Value) -> Vec<String> {
+    let is_normal = |dependency: &&Value| {
+        let kinds = dependency["dep_kinds"].as_array().expect("kinds");
+        kinds.iter().any(|kind| kind["kind"].is_null())
+    };
+    let dependencies = node["deps"].as_array().expect("dependencies").iter();
+    let packages = dependencies.filter(is_normal).map(|d| text(&d["pkg"]));
+    packages.collect()
+}
+
+#[test]
+fn the_core_names_nothing_that_differs_from_run_to_run() {
+    let mut wrong = Vec::new();
+    for (_, folder) in CORE {
+        for file in files(&root().join(folder).join("src"), &["rs"]) {
+            let source = fs::read_to_string(&file).expect("a text");
+            let named = NOT_IN_ITS_SOURCES
+                .iter()
+                .filter(|name| source.contains(*name));
+            wrong.extend(named.map(|name| format!("{}: {name}", show(&file))));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -169,6 +298,7 @@ fn tests_that_the_documents_name_exist() {
     for (document, fewest) in [
         ("docs/what-crashed-others.md", 20),
         ("docs/operator/n4.md", 200),
+        ("docs/operator/procedures.md", 40),
     ] {
         let text = fs::read_to_string(root().join(document)).expect(document);
         let named: Vec<&str> = test_names(&text).collect();

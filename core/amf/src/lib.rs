@@ -3,7 +3,7 @@
 //!
 //! [`Amf`] takes NGAP octets and answers of other functions, and gives octets, calls and commits.
 //! Each procedure is an `async fn` in a file of its own that reads like the call flow of TS 23.502,
-//! with its step numbers; [`collisions`] decides what comes in between.
+//! with its step numbers; `collisions.rs` decides what comes in between.
 #![forbid(unsafe_code)]
 
 mod authentication;

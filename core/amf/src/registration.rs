@@ -70,13 +70,11 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
         return Err(Refusal::Registration(Cause::NO_SUITABLE_CELLS));
     }
     // 4 to 9: who it is, and keys; not again for a UE whose MAC was right
-    if !is_verified {
-        if let Some(whole) = secure(p, &message, is_suspect).await? {
-            message = RegistrationRequest {
-                kind: message.kind,
-                ..whole
-            };
-        }
+    if !is_verified && let Some(whole) = secure(p, &message, is_suspect).await? {
+        message = RegistrationRequest {
+            kind: message.kind,
+            ..whole
+        };
     }
     // 10 to 13: no old AMF, no equipment register, one UDM
     // 14a: UDM is told where the UE is

@@ -254,18 +254,9 @@ impl Uplink {
                 let identity = nas::NasFGsMobileIdentity::new(identity.octets());
                 codec::encode(nas::NasIdentityResponse::new(identity))
             }
-            Self::SecurityModeComplete { imeisv, container } => {
-                let mut message = nas::NasSecurityModeComplete::new();
-                if let Some(imeisv) = imeisv {
-                    let imeisv = nas::NasFGsMobileIdentity::new(imeisv.octets());
-                    message = message.with_imeisv(imeisv);
-                }
-                if let Some(container) = container {
-                    let container = nas::NasMessageContainer::new(container.clone());
-                    message = message.with_nas_message_container(container);
-                }
-                codec::encode(message)
-            }
+            Self::SecurityModeComplete { imeisv, container } => codec::encode(
+                write_security_mode_complete(imeisv.as_ref(), container.as_ref()),
+            ),
             Self::SecurityModeReject(cause) => codec::encode(nas::NasSecurityModeReject::new(
                 nas::NasFGmmCause::new(cause.0),
             )),
@@ -379,6 +370,21 @@ fn write_registration_request(m: &RegistrationRequest) -> nas::NasRegistrationRe
         message = message.with_requested_drx_parameters(drx);
     }
     if let Some(container) = &m.container {
+        let container = nas::NasMessageContainer::new(container.clone());
+        message = message.with_nas_message_container(container);
+    }
+    message
+}
+
+fn write_security_mode_complete(
+    imeisv: Option<&MobileIdentity>,
+    container: Option<&Vec<u8>>,
+) -> nas::NasSecurityModeComplete {
+    let mut message = nas::NasSecurityModeComplete::new();
+    if let Some(imeisv) = imeisv {
+        message = message.with_imeisv(nas::NasFGsMobileIdentity::new(imeisv.octets()));
+    }
+    if let Some(container) = container {
         let container = nas::NasMessageContainer::new(container.clone());
         message = message.with_nas_message_container(container);
     }

@@ -91,11 +91,11 @@ fn a_message_that_was_seen_is_not_taken_again() {
     assert_eq!(world.core.amf().registered(), 1);
     assert_eq!(world.core.amf().counters().wrong_macs, 1);
     let octets = world.gnb.uplink(at, nas).expect("known");
-    world.to_amf(&octets);
+    world.tell_amf(&octets);
     world.run();
     assert_eq!(world.core.amf().registered(), 0);
     // The connection is gone; what names it is told so.
-    world.to_amf(&octets);
+    world.tell_amf(&octets);
     world.run();
     assert_eq!(
         world.gnb.indications(),

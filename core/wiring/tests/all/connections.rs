@@ -69,7 +69,7 @@ fn a_reset_and_a_repeated_setup_make_phones_idle_not_deregistered() {
         } else {
             world.gnb.reset()
         };
-        world.to_amf(&octets);
+        world.tell_amf(&octets);
         world.run();
         assert_eq!(
             (world.core.amf().connected(), world.core.amf().registered()),
@@ -104,7 +104,7 @@ fn a_reset_of_some_leaves_the_others() {
         connections,
     }
     .encode();
-    world.to_amf(&reset);
+    world.tell_amf(&reset);
     world.run();
     assert_eq!(
         (world.core.amf().connected(), world.core.amf().registered()),
@@ -119,7 +119,7 @@ fn a_gnb_may_ask_for_a_release() {
     world.register(0);
     let at = world.phones[0].at.expect("connected");
     let ask = world.gnb.ask_release(at).expect("known");
-    world.to_amf(&ask);
+    world.tell_amf(&ask);
     world.run();
     assert_eq!(world.phones[0].at, None);
     assert_eq!(
@@ -189,8 +189,8 @@ fn names_of_connections_are_checked() {
         .encode()
     };
     // The generation, the gNB's name, and another gNB.
-    world.to_amf(&message(AmfUeId(amf.0 + (1 << 24)), at));
-    world.to_amf(&message(amf, RanUeId(at.0 + 1)));
+    world.tell_amf(&message(AmfUeId(amf.0 + (1 << 24)), at));
+    world.tell_amf(&message(amf, RanUeId(at.0 + 1)));
     world.run();
     let expected = [Cause::UNKNOWN_LOCAL_ID, Cause::INCONSISTENT_REMOTE_ID];
     assert_eq!(world.gnb.indications(), expected);

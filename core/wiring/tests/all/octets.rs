@@ -35,7 +35,7 @@ proptest! {
     ) {
         let mut world = world();
         let octets = which.get(&world.transcript).clone();
-        world.to_amf(&changed(&octets, &changes, length));
+        world.tell_amf(&changed(&octets, &changes, length));
         world.run();
         world.settle();
         // Another phone is served as ever.

@@ -171,11 +171,11 @@ impl World {
 
     pub fn set_up(&mut self) {
         let setup = self.gnb.setup();
-        self.to_amf(&setup);
+        self.tell_amf(&setup);
         self.run();
     }
 
-    pub fn to_amf(&mut self, octets: &[u8]) {
+    pub fn tell_amf(&mut self, octets: &[u8]) {
         self.transcript.push(octets.to_vec());
         self.core.n2(self.now, GNB, 0, octets);
     }
@@ -185,7 +185,7 @@ impl World {
         let s_tmsi = self.phones[phone].ue.guti().map(sluice_ids::Guti::s_tmsi);
         let (ran, octets) = self.gnb.connect(nas, s_tmsi);
         self.phones[phone].at = Some(ran);
-        self.to_amf(&octets);
+        self.tell_amf(&octets);
         self.run();
     }
 
@@ -198,7 +198,7 @@ impl World {
     pub fn say(&mut self, phone: usize, nas: Vec<u8>) {
         let at = self.phones[phone].at.expect("connected");
         let octets = self.gnb.uplink(at, nas).expect("known to the AMF");
-        self.to_amf(&octets);
+        self.tell_amf(&octets);
         self.run();
     }
 
@@ -223,7 +223,7 @@ impl World {
 
     fn carry_out(&mut self, done: FromGnb) {
         match done {
-            FromGnb::ToAmf(octets) => self.to_amf(&octets),
+            FromGnb::ToAmf(octets) => self.tell_amf(&octets),
             FromGnb::ToUe(ran, nas) => {
                 let Some(phone) = self.phones.iter_mut().find(|one| one.at == Some(ran)) else {
                     return;
@@ -233,7 +233,7 @@ impl World {
                 }
                 for answer in phone.ue.receive(&nas) {
                     if let Some(octets) = self.gnb.uplink(ran, answer) {
-                        self.to_amf(&octets);
+                        self.tell_amf(&octets);
                     }
                 }
             }

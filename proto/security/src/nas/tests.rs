@@ -6,10 +6,13 @@ use oxirush_security::{
 use super::*;
 use crate::key::tests::{array, key_256, octets};
 
+/// Algorithm, key, COUNT, bearer, direction, bits, input, output.
+type Vector<A, T> = (A, &'static str, u32, u8, u8, usize, &'static str, T);
+
 /// TS 33.401, Annex C.1 and C.4 (128-EEA2 set 1, 128-EEA3 set 1), and TS 35.218 (128-EEA1 set 1):
 /// algorithm, key, COUNT, bearer, direction, bits, plain, ciphered.
 #[rustfmt::skip]
-const CIPHERED: [(Nea, &str, u32, u8, u8, usize, &str, &str); 3] = [
+const CIPHERED: [Vector<Nea, &'static str>; 3] = [
     (
         Nea::NEA1, "d3c5d592327fb11c4035c6680af8c6d1", 0x398a_59b4, 0x15, 1, 253,
         "981ba6824c1bfb1ab485472029b71d808ce33e2cc3c0b5fc1f3de8a6dc66b1f0",
@@ -30,7 +33,7 @@ const CIPHERED: [(Nea, &str, u32, u8, u8, usize, &str, &str); 3] = [
 /// TS 33.401, Annex C.2 (128-EIA2 sets 1 and 2), TS 35.217 (UIA2 set 1) and TS 35.223 (EIA3 sets 1
 /// and 2): algorithm, key, COUNT, bearer, direction, bits, message, MAC.
 #[rustfmt::skip]
-const MACS: [(Nia, &str, u32, u8, u8, usize, &str, u32); 5] = [
+const MACS: [Vector<Nia, u32>; 5] = [
     (
         Nia::NIA1, "2bd6459f82c5b300952c49104881ff48", 0x38a6_f056, 0x1f, 0, 88,
         "33323462633938613734790000000000", 0x731f_1165,
