@@ -3,15 +3,18 @@
 
 use super::fifo::Fifo;
 use super::measure::LimitLine;
+use super::public;
 use super::traffic::{Direction, OUTER_LEN, TEID_AT};
 use sluice_mem::prefetch;
 use sluice_port::{BURST_MAX, Burst, Packet};
-use sluice_wire::{checksum::update_u16, ipv4::decrement_ttl, ipv6::decrement_hop_limit};
+use sluice_wire::checksum::{Sum, update, update_u16, update_u32};
+use sluice_wire::{ipv4::decrement_ttl, ipv6::decrement_hop_limit, udp::not_zero};
 
 /// Takes up to `stage` packets from `io`, uplink ones with `outer_len` octets around the inner packet, and gives them back done; None if one has no line among
-/// `lines`, a power of two. `fronts` are the headers to be written, by peer.
+/// `lines`, a power of two. `fronts` are the headers to be written, by peer. With `NAT` the UE has another
+/// address and port in the data network.
 #[inline(never)]
-pub fn turn<P: Packet>(
+pub fn turn<P: Packet, const NAT: bool>(
     (way, outer_len, io): (Direction, usize, &mut Fifo<P>),
     lines: &mut [LimitLine],
     fronts: &[[u8; 14 + OUTER_LEN]],
@@ -32,8 +35,11 @@ pub fn turn<P: Packet>(
             (false, false) => 30,
             (false, true) => 42,
         };
-        let key = frame[at..].first_chunk()?;
-        keys[i] = u32::from_be_bytes(*key) * u32::from(known);
+        let mut key = u32::from_be_bytes(*frame[at..].first_chunk()?);
+        if NAT && !up {
+            key = public::session_of(key, u16::from_be_bytes([frame[36], frame[37]]));
+        }
+        keys[i] = key * u32::from(known);
         prefetch::write(&lines[keys[i] as usize & mask]);
     }
     for (packet, key) in burst.iter_mut().zip(keys) {
@@ -49,6 +55,9 @@ pub fn turn<P: Packet>(
         }
         line.bytes += u64::from(len);
         line.packets += 1;
+        if NAT {
+            translate(inner, up, (line.address, line.port as u16))?;
+        }
         if up {
             packet.data_mut()[..14].copy_from_slice(&front[..14]);
             if is_ipv6 {
@@ -68,4 +77,24 @@ pub fn turn<P: Packet>(
         out[TEID_AT..TEID_AT + 4].copy_from_slice(&line.teid.to_be_bytes());
     }
     Some(io.give_back(&mut burst))
+}
+
+/// Writes the UE's other address, and the port that has the place of its own in the other block.
+#[inline(always)]
+fn translate(inner: &mut [u8], up: bool, (address, first_port): (u32, u16)) -> Option<()> {
+    let packet = inner.first_chunk_mut::<28>()?;
+    let (address_at, port_at) = if up { (12, 20) } else { (16, 22) };
+    let word = |packet: &[u8; 28], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let old_port = word(packet, port_at);
+    let port = public::in_block(first_port, old_port);
+    let old = u32::from_be_bytes(*packet[address_at..].first_chunk()?);
+    let ip_sum = update_u32(word(packet, 10), old, address);
+    let before = Sum::ZERO.add_u32(old).add_u16(old_port);
+    let after = Sum::ZERO.add_u32(address).add_u16(port);
+    let udp_sum = not_zero(update(word(packet, 26), before, after));
+    packet[address_at..address_at + 4].copy_from_slice(&address.to_be_bytes());
+    for (at, value) in [(10, ip_sum), (port_at, port), (26, udp_sum)] {
+        packet[at..at + 2].copy_from_slice(&value.to_be_bytes());
+    }
+    Some(())
 }

@@ -4,8 +4,9 @@ use super::disturbance;
 use super::fifo::Check;
 use super::limit;
 use super::memory::Grown;
+use super::public;
 use super::testbed::{Failure, Testbed};
-use super::traffic::{Direction, Form, Frames, OUTER_LEN};
+use super::traffic::{Direction, Form, Frames, OUTER_LEN, UE_PORT};
 use super::variant::Variant;
 use crate::report::{Conditions, Effort, HugePages, Outcome, between, join, spread};
 use crate::stats::{Summary, round};
@@ -108,7 +109,10 @@ sluice_mem::zeroable_struct! {
         pub bytes: u64,
         /// Usage.
         pub packets: u64,
-        rest: [u64; 4],
+        /// The UE's address on the other side, and the first port of its block there, where it is translated.
+        pub address: u32,
+        pub port: u32,
+        rest: [u64; 3],
     }
 }
 
@@ -123,6 +127,7 @@ struct Tables {
     fronts: Vec<[u8; 14 + OUTER_LEN]>,
     /// Octets around the inner packets.
     outer_len: usize,
+    is_translated: bool,
 }
 
 impl Bench {
@@ -137,6 +142,7 @@ impl Bench {
                 lines: Arena::new(name, len).map_err(|e| e.to_string())?,
                 fronts,
                 outer_len,
+                is_translated: world.variant.is_translated(),
             })
         };
         let outer_len = world.variant.forms[0].outer_len();
@@ -151,10 +157,16 @@ impl Bench {
                 peer: frames.way_out(flow) as u64,
                 ..LimitLine::default()
             };
+            let (address, first_port) = public::of(flow, 0);
+            (line.address, line.port) = (address, first_port.into());
             bench.uplink.lines.as_mut_slice()[flow.teid as usize & (len - 1)] = line;
-            line.key = flow.ue;
+            line.key = match world.variant.is_translated() {
+                true => public::session_of(address, first_port),
+                false => flow.ue,
+            };
+            (line.address, line.port) = (flow.ue, public::in_block(UE_PORT, 0).into());
             line.peer = flow.gnb() as u64;
-            bench.downlink.lines.as_mut_slice()[flow.ue as usize & (len - 1)] = line;
+            bench.downlink.lines.as_mut_slice()[line.key as usize & (len - 1)] = line;
         }
         Ok(bench)
     }
@@ -248,7 +260,11 @@ impl Bench {
             Direction::Downlink => (&mut self.downlink, &mut io.downlink),
         };
         let from = (way, tables.outer_len, fifo);
-        let done = limit::turn(from, tables.lines.as_mut_slice(), &tables.fronts, stage);
+        let (lines, fronts) = (tables.lines.as_mut_slice(), &tables.fronts[..]);
+        let done = match tables.is_translated {
+            false => limit::turn::<P, false>(from, lines, fronts, stage),
+            true => limit::turn::<P, true>(from, lines, fronts, stage),
+        };
         done.map(drop)
             .ok_or_else(|| "the limit does not know a session".to_owned())
     }

@@ -13,6 +13,7 @@ mod measure;
 pub(crate) mod memory;
 mod observe;
 pub(crate) mod peers;
+mod public;
 pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;

@@ -6,17 +6,20 @@ use super::filters::Filters;
 use super::io::BenchIo;
 use super::memory;
 use super::peers::{Peers, Servers};
+use super::public;
 use super::smf::Smf;
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Form, Frames};
 use super::variant::Variant;
 use crate::stats::Random;
+use arrayvec::ArrayVec;
 use sluice_control::core::{Core, Time};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::ledger::{Ledger, WorkerStats};
 use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::layout::Layout;
+use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::tables::Polled;
 use sluice_datapath::trace::Filter;
 use sluice_datapath::worker::Worker;
@@ -145,11 +148,24 @@ impl<P: Packet> Testbed<P> {
 
     /// Sends the packets of all sessions through both directions and compares every byte.
     pub fn prove(&mut self) -> Result<u64, Failure> {
-        self.open(&Direction::BOTH, Check::Every);
-        let all = self.flows.len();
-        let until = self.worker.io().fifos().map(|fifo| fifo.returned() + all);
-        let fifos = |world: &mut Self| world.worker.io().fifos().map(|fifo| fifo.returned());
-        while fifos(self).iter().zip(until).any(|(at, until)| *at < until) {
+        if self.variant.is_translated() {
+            // What comes to a public port has a way when the UE has sent from it.
+            let passes = self.variant.forms.len();
+            self.pass(&[Direction::Uplink], passes * self.flows.len())?;
+        }
+        self.pass(&Direction::BOTH, self.flows.len())
+    }
+
+    /// Sends so many packets in each of these directions and compares every byte.
+    fn pass(&mut self, ways: &'static [Direction], packets: usize) -> Result<u64, Failure> {
+        self.open(ways, Check::Every);
+        let fifos = |world: &mut Self| {
+            let returned = |way: &Direction| world.worker.io().fifo(*way).returned();
+            ways.iter().map(returned).collect::<ArrayVec<usize, 2>>()
+        };
+        let before = fifos(self);
+        let until = |(at, before): (&usize, &usize)| *at < before + packets;
+        while fifos(self).iter().zip(&before).any(until) {
             if self.turn() == 0 {
                 return Err(format!("the path stands still: {}", self.ledger()));
             }
@@ -219,6 +235,8 @@ pub struct Size {
     /// There is IPv6 on N6.
     pub has_ipv6: bool,
     pub filters: Filters,
+    /// Addresses are translated on N6.
+    pub is_translated: bool,
 }
 
 impl Size {
@@ -234,6 +252,7 @@ impl Size {
             servers: Servers::One,
             has_ipv6: false,
             filters: Filters::NONE,
+            is_translated: false,
         }
     }
 
@@ -243,6 +262,7 @@ impl Size {
             servers: variant.servers,
             has_ipv6: variant.has_ipv6(),
             filters: variant.filters,
+            is_translated: variant.is_translated(),
             ..self
         }
     }
@@ -260,6 +280,11 @@ pub fn start<I: PortIo, const N: usize>(
     let pool = topology::pool(sessions);
     let foreign = sessions.saturating_mul(2);
     let layout = Layout::new(size.endpoints, &[pool], foreign).map_err(|e| e.to_string())?;
+    let nat = match size.is_translated {
+        true => public::pools().map_err(|e| e.to_string())?,
+        false => NatPools::default(),
+    };
+    let layout = layout.with_nat(nat.clone());
     let plan = Plan {
         layout: layout.clone(),
         blocks: size.filters.blocks(sessions),
@@ -267,6 +292,7 @@ pub fn start<I: PortIo, const N: usize>(
     };
     let (seeds, mut end, foreign) = assemble(&plan).map_err(|e| e.to_string())?;
     let mut interfaces = topology::control_config(pool, size.peers, size.servers);
+    interfaces.nat = nat;
     if size.has_ipv6 {
         topology::add_ipv6(&mut interfaces);
     }

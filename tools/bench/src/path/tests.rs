@@ -32,8 +32,12 @@ const NORMAL_PAGES: HugePages = HugePages {
 
 /// The inner packet as another library builds it.
 fn inner(form: Form, ue: Ipv4Addr, direction: Direction, ttl: u8) -> Vec<u8> {
+    inner_of(form, (ue, 40_000), direction, ttl)
+}
+
+fn inner_of(form: Form, (ue, port): (Ipv4Addr, u16), direction: Direction, ttl: u8) -> Vec<u8> {
     let up = direction == Direction::Uplink;
-    let ports = if up { (40_000, 443) } else { (443, 40_000) };
+    let ports = if up { (port, 443) } else { (443, port) };
     let mut out = Vec::new();
     if form.is_ipv6 {
         let ends = (
@@ -155,6 +159,34 @@ proptest! {
         prop_assert!(frames.is_right(way, &flow, &out));
         out[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(!frames.is_right(way, &flow, &out));
+    }
+}
+
+/// Each session has the next address, and those that have had one before it another block.
+#[test]
+fn translated_frames_have_public_addresses_on_one_side() {
+    let (n6, dn) = (topology::N6_MAC.0, topology::DN_MAC.0);
+    let form = Form::translated(3);
+    let frames = Frames::new(form, Servers::One);
+    for (index, address, port) in [
+        (0, [198, 18, 0, 0], 1_027),
+        (1_023, [198, 18, 3, 255], 1_027),
+        (1_024, [198, 18, 0, 0], 1_091),
+        (1_032_191, [198, 18, 3, 255], 65_475),
+    ] {
+        let flow = Flow::new(7, topology::gnb_teid(index), topology::ue_address(index));
+        let ue = (topology::ue_address(index), 40_003);
+        let public = (Ipv4Addr::from(address), port);
+        let (up, down) = (Direction::Uplink, Direction::Downlink);
+        let out = plain(form, (dn, n6), &inner_of(form, public, up, 63));
+        assert!(frames.is_right(up, &flow, &out), "{index}");
+        let mut frame = vec![0; form.input_len(up)];
+        frames.fill(up, &flow, &mut frame);
+        assert!(frame.ends_with(&inner_of(form, ue, up, 64)), "{index}");
+        let mut frame = vec![0; form.input_len(down)];
+        frames.fill(down, &flow, &mut frame);
+        let want = plain(form, (n6, dn), &inner_of(form, public, down, 64));
+        assert_eq!(frame, want, "{index}");
     }
 }
 

@@ -55,7 +55,7 @@ pub const ACCESS: &str = "access";
 /// Network instance towards the data network.
 pub const INTERNET: &str = "internet";
 /// Its number on the path.
-const INTERNET_ID: InstanceId = InstanceId(1);
+pub const INTERNET_ID: InstanceId = InstanceId(1);
 
 const UPF_N6: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 254);
@@ -84,9 +84,18 @@ pub fn ue_ipv6(ue: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xdb8, high, low, 0, 0, 0, 1)
 }
 
+/// The gNB's TEID of the first session.
+const FIRST_GNB_TEID: u32 = 0x1000_0000;
+
 /// The gNB's TEID of session `index`.
 pub fn gnb_teid(index: u32) -> u32 {
-    0x1000_0000 + index
+    FIRST_GNB_TEID + index
+}
+
+/// The number of the session with this TEID of the gNB.
+#[inline(always)]
+pub fn number_of(gnb_teid: u32) -> u32 {
+    gnb_teid.wrapping_sub(FIRST_GNB_TEID)
 }
 
 /// The TEID that the SMF chooses for session `index`, where SMFs choose: spread over all that have

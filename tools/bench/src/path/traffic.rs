@@ -5,11 +5,12 @@
 //! with an independent library and compare.
 
 use super::peers::{Peers, ROUTER_MAC, Servers, station};
+use super::public;
 use super::topology::{
     DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, SERVER_IPV6, UPF_N3, gnb_address, gnb_mac, ue_ipv6,
 };
 use serde::{Deserialize, Serialize};
-use sluice_wire::checksum::{Sum, update_u16};
+use sluice_wire::checksum::{Sum, update_u16, update_u32};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
 use sluice_wire::gtpu::{
     OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, PORT, ShortContainer, g_pdu_header,
@@ -69,6 +70,10 @@ pub struct Form {
     pub container: bool,
     /// Tunnels of the uplink have a UDP checksum, as kernel sockets send them.
     pub outer_sum: bool,
+    /// The UE's port.
+    pub ue_port: u16,
+    /// The data network sees a public address and port.
+    pub is_translated: bool,
 }
 
 impl Form {
@@ -78,6 +83,8 @@ impl Form {
         is_ipv6: false,
         container: true,
         outer_sum: false,
+        ue_port: UE_PORT,
+        is_translated: false,
     };
     pub const BARE: Self = Self {
         container: false,
@@ -96,6 +103,15 @@ impl Form {
         is_ipv6: true,
         ..Self::USUAL
     };
+
+    /// Of the UE's port with this number, on N6 by its public address.
+    pub const fn translated(number: u16) -> Self {
+        Self {
+            ue_port: UE_PORT + number,
+            is_translated: true,
+            ..Self::USUAL
+        }
+    }
 
     /// Octets of the outer header.
     pub const fn outer_len(self) -> usize {
@@ -271,6 +287,15 @@ impl Mould {
         }
     }
 
+    /// Where the inner packet has the UE's port.
+    #[inline(always)]
+    fn ue_port_at(&self) -> usize {
+        match self.direction {
+            Direction::Uplink => ipv4::LEN + udp::SOURCE_PORT,
+            Direction::Downlink => ipv4::LEN + udp::DESTINATION_PORT,
+        }
+    }
+
     #[inline(always)]
     fn fill(&self, frames: &Frames, flow: &Flow, out: &mut [u8]) {
         let is_tunnelled = self.is_tunnelled();
@@ -305,6 +330,20 @@ impl Mould {
         let mut udp_sum = 0;
         if self.form.inner_sum {
             udp_sum = flow.udp_sum;
+        }
+        if self.form.ue_port != UE_PORT {
+            udp_sum = not_zero(update_u16(udp_sum, UE_PORT, self.form.ue_port));
+        }
+        if self.form.is_translated && !is_tunnelled {
+            let (address, port) = public::of(flow, self.form.ue_port);
+            put(inner, self.ue_at(), &address.to_be_bytes());
+            put(inner, self.ue_port_at(), &port.to_be_bytes());
+            let sum = update_u32(ip_sum, flow.ue, address);
+            put(inner, ipv4::CHECKSUM, &sum.to_be_bytes());
+            udp_sum = update_u32(udp_sum, flow.ue, address);
+            udp_sum = not_zero(update_u16(udp_sum, self.form.ue_port, port));
+        }
+        if self.form.inner_sum {
             put(inner, ipv4::LEN + udp::CHECKSUM, &udp_sum.to_be_bytes());
         }
         if let Some(sum) = self.outer_sums.get(gnb) {
@@ -505,7 +544,7 @@ fn copy_fixed<const N: usize>(out: &mut [u8], from: &[u8]) -> bool {
 fn inner(form: Form, [ue, server]: [Ipv4Addr; 2], direction: Direction, ttl: u8) -> Vec<u8> {
     let up = direction == Direction::Uplink;
     let ordered = |from: u16, to: u16| if up { (from, to) } else { (to, from) };
-    let (source_port, destination_port) = ordered(UE_PORT, SERVER_PORT);
+    let (source_port, destination_port) = ordered(form.ue_port, SERVER_PORT);
     let ports = UdpHeader {
         source_port,
         destination_port,

@@ -22,6 +22,14 @@ pub struct Variant {
     pub filters: Filters,
 }
 
+/// Four ports of each UE in turn, each with a mapping.
+const TRANSLATED: [Form; 4] = [
+    Form::translated(0),
+    Form::translated(1),
+    Form::translated(2),
+    Form::translated(3),
+];
+
 /// Addresses of a UE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ue {
@@ -59,7 +67,7 @@ impl Variant {
     pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
 
     /// Those that `--rules` names.
-    pub const RULES: [Self; 5] = [
+    pub const RULES: [Self; 6] = [
         Self {
             name: "sdf10",
             says: " with ten SDF filters that all have",
@@ -92,7 +100,18 @@ impl Variant {
             forms: &[Form::USUAL, Form::IPV6],
             ..Self::USUAL
         },
+        Self {
+            name: "nat",
+            says: " with translated addresses and ports",
+            forms: &TRANSLATED,
+            ..Self::USUAL
+        },
     ];
+
+    /// Whether the data network sees public addresses.
+    pub fn is_translated(&self) -> bool {
+        self.forms.iter().any(|form| form.is_translated)
+    }
 
     /// Whether its UEs have IPv6 prefixes.
     pub fn has_ipv6(&self) -> bool {
