@@ -6,6 +6,7 @@
 mod arrivals;
 pub(crate) mod fifo;
 mod filters;
+mod form;
 pub mod io;
 mod latency;
 mod limit;

@@ -4,18 +4,15 @@
 //! so that filling one costs a copy and a handful of stores. The tests build every frame anew
 //! with an independent library and compare.
 
+pub use super::form::{Direction, Form, INNER_LEN, OUTER_LEN, UE_PORT};
 use super::peers::{Peers, ROUTER_MAC, Servers, station};
 use super::public;
 use super::topology::{
     DN_MAC, GNBS, N3_MAC, N6_MAC, QFI, SERVER, SERVER_IPV6, UPF_N3, gnb_address, gnb_mac, ue_ipv6,
 };
-use serde::{Deserialize, Serialize};
 use sluice_wire::checksum::{Sum, update_u16, update_u32};
 use sluice_wire::eth::{EthHeader, EtherType, MacAddr};
-use sluice_wire::gtpu::{
-    OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, PORT, ShortContainer, g_pdu_header,
-    g_pdu_header_with_container,
-};
+use sluice_wire::gtpu::{PORT, ShortContainer, g_pdu_header, g_pdu_header_with_container};
 use sluice_wire::ids::Teid;
 use sluice_wire::ipv4::{Ipv4Header, Protocol};
 use sluice_wire::ipv6::Ipv6Header;
@@ -23,14 +20,8 @@ use sluice_wire::layout::{eth, gtpu, ipv4, ipv6, udp};
 use sluice_wire::udp::{UdpHeader, not_zero};
 use std::net::Ipv4Addr;
 
-/// Octets of the inner packet.
-pub const INNER_LEN: usize = 64;
-/// The same where most of a packet is payload.
-pub const LONG_INNER_LEN: usize = 1_400;
-/// Octets of the usual plain frame, of the usual outer header (IPv4, UDP, GTP-U with a PDU Session
-/// Container), and of a frame with it.
+/// Octets of the usual plain frame, and of a frame with the usual outer header.
 pub const PLAIN_LEN: usize = eth::LEN + INNER_LEN;
-pub const OUTER_LEN: usize = OUTER_IPV4_LEN;
 pub const TUNNEL_LEN: usize = eth::LEN + OUTER_LEN + INNER_LEN;
 /// The longest frame.
 const FRAME_MAX: usize = 2_048;
@@ -41,95 +32,7 @@ pub const TEID_AT: usize = UDP_AT + udp::LEN + gtpu::TEID;
 const SOURCE_PORT_AT: usize = UDP_AT + udp::SOURCE_PORT;
 
 const INNER_TTL: u8 = 64;
-pub const UE_PORT: u16 = 40_000;
 pub const SERVER_PORT: u16 = 443;
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Direction {
-    /// From the gNB to the data network.
-    Uplink,
-    /// From the data network to the gNB.
-    Downlink,
-}
-
-impl Direction {
-    pub const BOTH: [Self; 2] = [Self::Uplink, Self::Downlink];
-}
-
-/// What packets look like.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
-    /// Octets of the inner packet.
-    pub inner_len: usize,
-    /// The inner packet has a UDP checksum: not where sources write over its end.
-    pub inner_sum: bool,
-    /// The inner packet is of IPv6.
-    pub is_ipv6: bool,
-    /// In tunnels with a PDU Session Container.
-    pub container: bool,
-    /// Tunnels of the uplink have a UDP checksum, as kernel sockets send them.
-    pub outer_sum: bool,
-    /// The UE's port.
-    pub ue_port: u16,
-    /// The data network sees a public address and port.
-    pub is_translated: bool,
-}
-
-impl Form {
-    pub const USUAL: Self = Self {
-        inner_len: INNER_LEN,
-        inner_sum: true,
-        is_ipv6: false,
-        container: true,
-        outer_sum: false,
-        ue_port: UE_PORT,
-        is_translated: false,
-    };
-    pub const BARE: Self = Self {
-        container: false,
-        ..Self::USUAL
-    };
-    pub const CHECKSUM: Self = Self {
-        outer_sum: true,
-        ..Self::USUAL
-    };
-    pub const LONG_CHECKSUM: Self = Self {
-        inner_len: LONG_INNER_LEN,
-        inner_sum: false,
-        ..Self::CHECKSUM
-    };
-    pub const IPV6: Self = Self {
-        is_ipv6: true,
-        ..Self::USUAL
-    };
-
-    /// Of the UE's port with this number, on N6 by its public address.
-    pub const fn translated(number: u16) -> Self {
-        Self {
-            ue_port: UE_PORT + number,
-            is_translated: true,
-            ..Self::USUAL
-        }
-    }
-
-    /// Octets of the outer header.
-    pub const fn outer_len(self) -> usize {
-        match self.container {
-            true => OUTER_LEN,
-            false => OUTER_IPV4_PLAIN_LEN,
-        }
-    }
-
-    /// Octets of a frame as it comes in.
-    pub const fn input_len(self, direction: Direction) -> usize {
-        let outer_len = match direction {
-            Direction::Uplink => self.outer_len(),
-            Direction::Downlink => 0,
-        };
-        eth::LEN + outer_len + self.inner_len
-    }
-}
 
 /// What the traffic of one session needs, in 16 bytes: four sessions share a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
