@@ -11,6 +11,7 @@ mod collisions;
 mod config;
 mod deregistration;
 mod identification;
+mod initial_context;
 mod limits;
 mod n1;
 mod n2;
@@ -21,6 +22,7 @@ mod refusal;
 mod registration;
 mod release;
 mod security_mode;
+mod service_request;
 mod state;
 mod ue;
 

@@ -11,6 +11,7 @@ use crate::deregistration;
 use crate::n2::number;
 use crate::procedure::Event;
 use crate::registration::{self, Request};
+use crate::service_request;
 use crate::state::State;
 use crate::ue::{ConnectionId, Ue, UeId};
 
@@ -139,7 +140,10 @@ impl Amf {
             self.state.borrow_mut().counters.unprotected += 1;
             return;
         }
-        let is_begin = matches!(message, Uplink::RegistrationRequest(_));
+        let is_begin = matches!(
+            message,
+            Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_)
+        );
         let step = if is_begin {
             "1"
         } else {
@@ -190,7 +194,10 @@ impl Amf {
                 self.abort(ue);
                 self.start(ue, |p| deregistration::run(p, request));
             }
-            // No session is offered yet, so there is nothing to be served; the UE registers anew.
+            Uplink::ServiceRequest(request) if is_verified => {
+                self.start(ue, |p| service_request::run(p, request));
+            }
+            // Neither a name nor keys that are known here: the UE registers anew.
             Uplink::ServiceRequest(_) => {
                 let reject = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);
                 self.state.borrow_mut().send_nas(ue, &reject, "");
@@ -232,22 +239,27 @@ impl Amf {
 
     /// The whole message, which a UE with keys sends ciphered inside of what may be shown.
     fn decipher(&mut self, ue: UeId, count: NasCount, message: Uplink) -> Uplink {
-        let Uplink::RegistrationRequest(mut outer) = message else {
-            return message;
+        let container = match &message {
+            Uplink::RegistrationRequest(outer) => outer.container.clone(),
+            Uplink::ServiceRequest(outer) => outer.container.clone(),
+            _ => None,
         };
-        let Some(mut container) = outer.container.take() else {
-            return Uplink::RegistrationRequest(outer);
+        let Some(mut container) = container else {
+            return message;
         };
         let state = &mut *self.state.borrow_mut();
         if let Some(security) = state.ues.get(ue.0).and_then(|ue| ue.security.as_ref()) {
             security.context.cipher_container(count, &mut container);
         }
-        match Uplink::decode(&container) {
-            Ok(Uplink::RegistrationRequest(inner)) => {
+        match (Uplink::decode(&container), message) {
+            (Ok(Uplink::RegistrationRequest(inner)), Uplink::RegistrationRequest(outer)) => {
                 let kind = outer.kind;
                 Uplink::RegistrationRequest(Box::new(RegistrationRequest { kind, ..*inner }))
             }
-            _ => Uplink::RegistrationRequest(outer),
+            (Ok(Uplink::ServiceRequest(inner)), Uplink::ServiceRequest(_)) => {
+                Uplink::ServiceRequest(inner)
+            }
+            (_, outer) => outer,
         }
     }
 }

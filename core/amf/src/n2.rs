@@ -121,6 +121,11 @@ impl Amf {
     }
 
     fn initial_ue_message(&mut self, association: AssociationId, message: InitialUeMessage) {
+        // A gNB that gives a name again has forgotten whom it called so.
+        let forgotten = self.state.borrow().find_ran(association, message.ran);
+        if let Some(ue) = forgotten {
+            self.lose_ue(ue);
+        }
         let new = {
             let state = &mut *self.state.borrow_mut();
             connect(state, association, &message)
@@ -184,27 +189,19 @@ impl Amf {
 
     fn find_by_either(&self, association: AssociationId, ids: &Ids) -> Option<UeId> {
         let state = self.state.borrow();
-        let connection = match *ids {
-            Ids { amf: Some(amf), .. } => state.connections.get(ConnectionId::from_ngap(amf).0),
-            Ids { ran: Some(ran), .. } => {
-                let mut all = state.connections.iter().map(|(_, connection)| connection);
-                all.find(|one| one.association == association && one.ran == ran)
+        match *ids {
+            Ids { amf: Some(amf), .. } => {
+                let connection = state.connections.get(ConnectionId::from_ngap(amf).0)?;
+                (connection.association == association).then_some(connection.ue)
             }
+            Ids { ran: Some(ran), .. } => state.find_ran(association, ran),
             _ => None,
-        };
-        Some(connection.filter(|one| one.association == association)?.ue)
+        }
     }
 
     /// All UEs of a gNB are idle.
     fn lose(&mut self, association: AssociationId) {
-        let ues: Vec<UeId> = {
-            let state = self.state.borrow();
-            let of_gnb = state
-                .connections
-                .iter()
-                .filter(|(_, one)| one.association == association);
-            of_gnb.map(|(_, connection)| connection.ue).collect()
-        };
+        let ues = self.state.borrow().ues_of(association);
         for ue in ues {
             self.lose_ue(ue);
         }
@@ -291,11 +288,10 @@ fn connect(
         is_secured: false,
         has_context: false,
     };
-    let Some(connection) = state.connections.insert(connection) else {
+    if state.connect(connection).is_none() {
         state.remove(ue);
         return None;
-    };
-    state.ues.get_mut(ue.0)?.connection = Some(ConnectionId(connection));
+    }
     Some(ue)
 }
 

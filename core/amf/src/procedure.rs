@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     SecurityMode,
     /// Registration Complete, and the answer to Initial Context Setup.
     Accept,
+    /// The answer to Initial Context Setup.
+    Context,
     /// UE Context Release Complete.
     Release,
 }
@@ -66,6 +68,7 @@ impl Kind {
                 Event::Nas(Uplink::SecurityModeComplete { .. } | Uplink::SecurityModeReject(_)),
             )
             | (Self::Accept, Event::Nas(Uplink::RegistrationComplete) | Event::Context(_))
+            | (Self::Context, Event::Context(_))
             | (Self::Release, Event::Released) => true,
             _ => false,
         }

@@ -4,12 +4,11 @@ use sluice_ids::Snssai;
 use sluice_n1::{
     Cause, Downlink, MobileIdentity, RegistrationAccept, RegistrationKind, RegistrationRequest,
 };
-use sluice_n2::{FromAmf, InitialContext};
 use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
-use sluice_security::{NextHopChain, access_key};
 
 use crate::authentication;
 use crate::identification;
+use crate::initial_context;
 use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
 use crate::refusal::Refusal;
@@ -273,7 +272,7 @@ async fn accept_and_wait(p: &Procedure, accept: RegistrationAccept) -> Result<()
     let mut needs_context = p.with_connection(|c| !c.has_context).unwrap_or_default();
     let mut needs_complete = renames;
     if needs_context {
-        initial_context(p, &message)?;
+        initial_context::request(p, "21", &message)?;
     } else {
         p.send("21", &message);
     }
@@ -311,43 +310,4 @@ async fn accept_and_wait(p: &Procedure, accept: RegistrationAccept) -> Result<()
         });
     }
     Ok(())
-}
-
-/// Initial Context Setup Request with the message for the UE.
-fn initial_context(p: &Procedure, message: &Downlink) -> Result<(), Refusal> {
-    let no_keys = || Refusal::Silent("the UE has no keys");
-    p.with(|state| {
-        let nas = state.protect(p.ue, message).ok_or_else(no_keys)?;
-        let (id, connection) = state
-            .connection(p.ue)
-            .ok_or(Refusal::Silent("the UE is not connected"))?;
-        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
-        let guami = state.config.guami;
-        let ue = state.ues.get_mut(p.ue.0).ok_or_else(no_keys)?;
-        let (security, registered, capability) =
-            match (ue.security.as_mut(), ue.registered.as_ref(), ue.capability) {
-                (Some(security), Some(registered), Some(capability)) => {
-                    (security, registered, capability)
-                }
-                _ => return Err(no_keys()),
-            };
-        // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
-        let key = access_key(&security.kamf, security.last_uplink);
-        security.chain = Some(NextHopChain::new(&security.kamf, &key));
-        let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
-            ids,
-            guami,
-            ambr_bps: Some(registered.ambr_bps),
-            allowed_nssai: registered.allowed_nssai.clone(),
-            capability,
-            key,
-            masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
-            radio_capability: ue.radio_capability.clone(),
-            nas: Some(nas),
-        }));
-        state.line("AMF", "gNB", "21", request.name(), p.ue);
-        state.line("AMF", "UE", "21", message.name(), p.ue);
-        state.send_n2(association, Some(p.ue), &request);
-        Ok(())
-    })
 }

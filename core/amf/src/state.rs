@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_ids::{Guti, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
-use sluice_n2::{FromAmf, SupportedArea};
+use sluice_n2::{FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
     AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Line, Message, Nf, Now, Random,
     Slab,
@@ -60,6 +60,7 @@ pub(crate) struct State {
     pub counters: Counters,
     by_tmsi: BTreeMap<[u8; 4], UeId>,
     by_supi: BTreeMap<Supi, UeId>,
+    by_ran: BTreeMap<(AssociationId, RanUeId), ConnectionId>,
     commits_made: u64,
 }
 
@@ -78,6 +79,7 @@ impl State {
             counters: Counters::default(),
             by_tmsi: BTreeMap::new(),
             by_supi: BTreeMap::new(),
+            by_ran: BTreeMap::new(),
             commits_made: 0,
         }
     }
@@ -165,12 +167,44 @@ impl State {
         self.connections.get_mut(id.0)
     }
 
+    /// A connection of a UE; none if there is no room.
+    pub fn connect(&mut self, connection: Connection) -> Option<ConnectionId> {
+        let (ue, name) = (connection.ue, (connection.association, connection.ran));
+        let id = ConnectionId(self.connections.insert(connection)?);
+        self.by_ran.insert(name, id);
+        self.ues.get_mut(ue.0)?.connection = Some(id);
+        Some(id)
+    }
+
     /// The UE is idle from now on.
     pub fn disconnect(&mut self, ue: UeId) {
-        let connection = self.ues.get_mut(ue.0).and_then(|ue| ue.connection.take());
+        let id = self.ues.get_mut(ue.0).and_then(|ue| ue.connection.take());
+        let connection = id.and_then(|id| self.connections.remove(id.0));
         if let Some(connection) = connection {
-            self.connections.remove(connection.0);
+            let name = (connection.association, connection.ran);
+            if self.by_ran.get(&name).copied() == id {
+                self.by_ran.remove(&name);
+            }
         }
+    }
+
+    /// The UE of a connection by the gNB's name.
+    pub fn find_ran(&self, association: AssociationId, ran: RanUeId) -> Option<UeId> {
+        let id = self.by_ran.get(&(association, ran))?;
+        Some(self.connections.get(id.0)?.ue)
+    }
+
+    /// UEs that are connected over a gNB, by its names.
+    pub fn ues_of(&self, association: AssociationId) -> Vec<UeId> {
+        let names = (association, RanUeId(0))..=(association, RanUeId(u32::MAX));
+        let connections = self
+            .by_ran
+            .range(names)
+            .map(|(_, id)| self.connections.get(id.0));
+        connections
+            .flatten()
+            .map(|connection| connection.ue)
+            .collect()
     }
 
     /// Sends to a gNB, on a stream of a UE or on that of the gNB itself (TS 38.412, 7).

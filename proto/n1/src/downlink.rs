@@ -19,6 +19,11 @@ pub enum Downlink {
     RegistrationReject(Cause),
     /// 8.2.13
     DeregistrationAccept,
+    /// 8.2.17, with the PDU sessions that there are, a bit for each.
+    ServiceAccept {
+        /// None if the UE did not say which it has.
+        session_status: Option<u16>,
+    },
     /// 8.2.18
     ServiceReject(Cause),
     /// 8.2.1
@@ -126,6 +131,12 @@ impl Downlink {
                 Self::RegistrationReject(Cause(m.fgmm_cause.value))
             }
             Nas5gmmMessage::DeregistrationAcceptUeOriginating(_) => Self::DeregistrationAccept,
+            Nas5gmmMessage::ServiceAccept(m) => Self::ServiceAccept {
+                session_status: m
+                    .pdu_session_status
+                    .as_ref()
+                    .and_then(|s| lists::status(&s.value)),
+            },
             Nas5gmmMessage::ServiceReject(m) => Self::ServiceReject(Cause(m.fgmm_cause.value)),
             Nas5gmmMessage::AuthenticationRequest(m) => Self::AuthenticationRequest(
                 authentication_request(&m).ok_or(Unreadable::MANDATORY)?,
@@ -160,6 +171,14 @@ impl Downlink {
             Self::RegistrationReject(c) => codec::encode(nas::NasRegistrationReject::new(cause(c))),
             Self::DeregistrationAccept => {
                 codec::encode(nas::NasDeregistrationAcceptUeOriginating::new())
+            }
+            Self::ServiceAccept { session_status } => {
+                let mut message = nas::NasServiceAccept::new();
+                if let Some(status) = session_status {
+                    let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
+                    message = message.with_pdu_session_status(status);
+                }
+                codec::encode(message)
             }
             Self::ServiceReject(c) => codec::encode(nas::NasServiceReject::new(cause(c))),
             Self::AuthenticationRequest(m) => {
@@ -209,6 +228,7 @@ impl Downlink {
             Self::RegistrationAccept(_) => "Registration Accept",
             Self::RegistrationReject(_) => "Registration Reject",
             Self::DeregistrationAccept => "Deregistration Accept",
+            Self::ServiceAccept { .. } => "Service Accept",
             Self::ServiceReject(_) => "Service Reject",
             Self::AuthenticationRequest(_) => "Authentication Request",
             Self::AuthenticationReject => "Authentication Reject",
@@ -315,10 +335,7 @@ fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
             .map(|n| slices(&n.value))
             .unwrap_or_default(),
         ims_voice: features.is_some_and(nas::NasFGsNetworkFeatureSupport::ims_vops_3gpp),
-        session_status: status.and_then(|s| match s.value[..] {
-            [low, high, ..] => Some(u16::from_le_bytes([low, high])),
-            _ => None,
-        }),
+        session_status: status.and_then(|s| lists::status(&s.value)),
         t3512_s: m
             .t3512_value
             .as_ref()

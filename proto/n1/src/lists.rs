@@ -91,6 +91,14 @@ pub fn plmns(plmns: &[Plmn]) -> Vec<u8> {
         .collect()
 }
 
+/// PDU sessions, a bit for each identity (TS 24.501, 9.11.3.44).
+pub fn status(octets: &[u8]) -> Option<u16> {
+    match *octets {
+        [low, high, ..] => Some(u16::from_le_bytes([low, high])),
+        _ => None,
+    }
+}
+
 /// Units of GPRS timer 3 in seconds, and their numbers (TS 24.008, 10.5.7.4a).
 const TIMER_UNITS: [(u32, u8); 7] = [
     (2, 3),

@@ -157,6 +157,10 @@ pub struct ServiceRequest {
     pub kind: u8,
     /// How it calls itself.
     pub identity: MobileIdentity,
+    /// PDU sessions that it has, a bit for each.
+    pub session_status: Option<u16>,
+    /// The whole message, ciphered, where this one has only what may be shown.
+    pub container: Option<Vec<u8>>,
 }
 
 impl Uplink {
@@ -179,6 +183,11 @@ impl Uplink {
                 ngksi: m.ngksi.value & 7,
                 kind: m.service_type.value & 15,
                 identity: MobileIdentity::read(&m.fg_s_tmsi.value),
+                session_status: m
+                    .pdu_session_status
+                    .as_ref()
+                    .and_then(|s| lists::status(&s.value)),
+                container: m.nas_message_container.as_ref().map(|c| c.value.to_vec()),
             }),
             Nas5gmmMessage::AuthenticationResponse(m) => {
                 let parameter = m.authentication_response_parameter.as_ref();
@@ -231,11 +240,7 @@ impl Uplink {
             Self::DeregistrationAccept => {
                 codec::encode(nas::NasDeregistrationAcceptUeTerminated::new())
             }
-            Self::ServiceRequest(m) => codec::encode(nas::NasServiceRequest::new(
-                nas::NasKeySetIdentifier::new(m.ngksi),
-                nas::NasServiceType::new(m.kind),
-                nas::NasFGsMobileIdentity::new(m.identity.octets()),
-            )),
+            Self::ServiceRequest(m) => codec::encode(write_service_request(m)),
             Self::AuthenticationResponse(res_star) => {
                 let parameter = nas::NasAuthenticationResponseParameter::new(res_star.to_vec());
                 let message = nas::NasAuthenticationResponse::new();
@@ -335,10 +340,7 @@ fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest 
             .requested_nssai
             .as_ref()
             .and_then(|n| lists::read_nssai(&n.value)),
-        session_status: status.and_then(|s| match s.value[..] {
-            [low, high, ..] => Some(u16::from_le_bytes([low, high])),
-            _ => None,
-        }),
+        session_status: status.and_then(|s| lists::status(&s.value)),
         drx: m
             .requested_drx_parameters
             .as_ref()
@@ -385,6 +387,23 @@ fn write_security_mode_complete(
         message = message.with_imeisv(nas::NasFGsMobileIdentity::new(imeisv.octets()));
     }
     if let Some(container) = container {
+        let container = nas::NasMessageContainer::new(container.clone());
+        message = message.with_nas_message_container(container);
+    }
+    message
+}
+
+fn write_service_request(m: &ServiceRequest) -> nas::NasServiceRequest {
+    let mut message = nas::NasServiceRequest::new(
+        nas::NasKeySetIdentifier::new(m.ngksi),
+        nas::NasServiceType::new(m.kind),
+        nas::NasFGsMobileIdentity::new(m.identity.octets()),
+    );
+    if let Some(status) = m.session_status {
+        let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
+        message = message.with_pdu_session_status(status);
+    }
+    if let Some(container) = &m.container {
         let container = nas::NasMessageContainer::new(container.clone());
         message = message.with_nas_message_container(container);
     }

@@ -63,6 +63,8 @@ fn every_uplink_message_is_read_as_it_was_written() {
             ngksi: 1,
             kind: 1,
             identity: MobileIdentity::STmsi(guti().s_tmsi()),
+            session_status: Some(0x20),
+            container: Some(vec![1, 2, 3, 4]),
         }),
         Uplink::AuthenticationResponse([9; 16]),
         Uplink::AuthenticationFailure {
@@ -129,6 +131,12 @@ fn every_downlink_message_is_read_as_it_was_written() {
         Downlink::RegistrationAccept(Box::default()),
         Downlink::RegistrationReject(Cause::NO_NETWORK_SLICES),
         Downlink::DeregistrationAccept,
+        Downlink::ServiceAccept {
+            session_status: Some(0),
+        },
+        Downlink::ServiceAccept {
+            session_status: None,
+        },
         Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN),
         Downlink::AuthenticationRequest(request),
         Downlink::AuthenticationReject,

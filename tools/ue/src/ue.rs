@@ -4,7 +4,7 @@ use sluice_ids::{Guti, Imeisv, Plmn, Snssai};
 use sluice_n1::{
     AuthenticationRequest, Cause, DeregistrationRequest, Downlink, Envelope, Header, IdentityKind,
     MobileIdentity, NO_KEY, Protected, RegistrationAccept, RegistrationKind, RegistrationRequest,
-    SecurityContext, SecurityModeCommand, Side, Uplink,
+    SecurityContext, SecurityModeCommand, ServiceRequest, Side, Uplink,
 };
 use sluice_security::{
     Kamf, Kgnb, NasCount, NasKeys, SecurityCapability, UsimError, access_key, kamf, kseaf,
@@ -195,6 +195,31 @@ impl Ue {
             self.state = UeState::Deregistered;
         }
         protect(security, Header::Ciphered, &plain)
+    }
+
+    /// The message with which an idle UE comes back; none without a name.
+    pub fn request_service(&mut self) -> Option<Vec<u8>> {
+        let identity = MobileIdentity::STmsi(self.guti?.s_tmsi());
+        let ngksi = self
+            .security
+            .as_ref()
+            .map_or(NO_KEY, |security| security.context.ngksi());
+        // Signalling.
+        let (kind, session_status, container) = (0, Some(0), None);
+        let request = ServiceRequest {
+            ngksi,
+            kind,
+            identity,
+            session_status,
+            container,
+        };
+        let shown = ServiceRequest {
+            session_status: None,
+            ..request.clone()
+        };
+        let whole = Uplink::ServiceRequest(request).encode();
+        let message = |container| Uplink::ServiceRequest(ServiceRequest { container, ..shown });
+        Some(self.initial(message, &whole))
     }
 
     /// Any message, protected; empty without keys.

@@ -131,6 +131,8 @@ fn a_service_request_of_an_unknown_phone_is_refused() {
         ngksi: 0,
         kind: 0,
         identity,
+        session_status: None,
+        container: None,
     };
     world.connect(0, Uplink::ServiceRequest(request).encode());
     let expected = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);

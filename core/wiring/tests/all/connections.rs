@@ -202,3 +202,85 @@ fn names_of_connections_are_checked() {
     assert_eq!((answers.len(), answers[0].association), (1, other));
     assert_eq!(world.core.amf().connected(), 1);
 }
+
+/// TS 23.502, 4.2.3.2.
+const SERVICE_REQUEST: &str = "\
+1     UE   -> AMF   Service Request
+12    AMF  -> gNB   Initial Context Setup Request
+12    AMF  -> UE    Service Accept
+14    gNB  -> AMF   Initial Context Setup Response
+";
+
+#[test]
+fn an_idle_phone_comes_back_by_service_request() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    for _ in 0..3 {
+        assert_eq!(world.phones[0].at, None);
+        world.ladder.0.clear();
+        let nas = world.ue_mut(0).request_service().expect("a name");
+        world.connect(0, nas);
+        assert_eq!(world.ladder.to_string(), SERVICE_REQUEST);
+        let at = world.phones[0].at.expect("connected");
+        let context = world.gnb.context(at).expect("a context");
+        assert_eq!(Some(&context.key), world.ue(0).kgnb().as_ref());
+        assert_eq!(
+            (world.core.amf().connected(), world.core.amf().registered()),
+            (1, 1)
+        );
+        assert!(!world.wait(), "nothing is under way");
+        let ask = world.gnb.ask_release(at).expect("known");
+        world.tell_amf(&ask);
+        world.run();
+    }
+}
+
+#[test]
+fn a_service_request_whose_mac_is_wrong_is_refused_and_changes_nothing() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    world.ue_mut(0).behaviour.wrong_mac = true;
+    let nas = world.ue_mut(0).request_service().expect("a name");
+    world.connect(0, nas);
+    let expected = sluice_n1::Downlink::ServiceReject(sluice_n1::Cause::IDENTITY_UNKNOWN);
+    assert_eq!(world.ue(0).refused(), Some(&expected));
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 1)
+    );
+    // It registers anew.
+    world.ue_mut(0).behaviour.wrong_mac = false;
+    world.register(0);
+    world.assert_registered(0);
+    assert_eq!(world.core.amf().registered(), 1);
+}
+
+#[test]
+fn a_service_request_that_finds_no_radio_leaves_the_phone_idle() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    world.gnb.no_contexts = true;
+    let nas = world.ue_mut(0).request_service().expect("a name");
+    world.connect(0, nas);
+    world.settle();
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 1)
+    );
+}
+
+/// A gNB that gives a name again has forgotten whom it called so.
+#[test]
+fn a_name_that_a_gnb_gives_again_is_another_phone() {
+    let mut world = World::new(&[1, 2]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    assert_eq!(world.phones[0].at.take(), Some(RanUeId(1)));
+    world.gnb = Gnb::new(setup(tai(), &[slice(1)]), tai());
+    world.register(1);
+    world.assert_registered(1);
+    assert_eq!(
+        (world.core.amf().connected(), world.core.amf().registered()),
+        (0, 2)
+    );
+}

@@ -1,0 +1,41 @@
+//! Service request: an idle UE is connected again (TS 23.502, 4.2.3.2; TS 24.501, 5.6.1).
+
+use sluice_n1::{Downlink, ServiceRequest};
+use sluice_sbi::Wake;
+
+use crate::initial_context;
+use crate::limits;
+use crate::procedure::{Event, Kind, Procedure};
+use crate::refusal::Refusal;
+use crate::release;
+
+/// The procedure; the UE's request was verified. The UE stays connected until its gNB wants it
+/// released.
+pub(crate) async fn run(p: Procedure, request: ServiceRequest) {
+    if let Err(refusal) = serve(&p, &request).await {
+        p.with(|state| state.counters.refusals += 1);
+        release::run(&p, refusal.release()).await;
+    }
+}
+
+async fn serve(p: &Procedure, request: &ServiceRequest) -> Result<(), Refusal> {
+    // 1 to 3: Service Request, whose MAC was right, so there is no authentication
+    // 4 to 11: no session is known here; those that the UE has are gone
+    let session_status = request.session_status.map(|_| 0);
+    let accept = Downlink::ServiceAccept { session_status };
+    // The count of the request is stored with its effect, so that it is not taken again.
+    p.commit().await?;
+    // 12 to 14: N2 Request, unless the gNB has the UE's context
+    if p.with_connection(|c| c.has_context).unwrap_or_default() {
+        p.send("12", &accept);
+        return Ok(());
+    }
+    initial_context::request(p, "12", &accept)?;
+    match p.wait("14", Kind::Context, limits::RAN_TIMER_MS).await {
+        Wake::Event(Event::Context(Ok(()))) => {
+            p.with_connection(|connection| connection.has_context = true);
+            Ok(())
+        }
+        _ => Err(Refusal::Silent("the gNB cannot set up the UE's context")),
+    }
+}
