@@ -11,10 +11,26 @@ use crate::release;
 pub(crate) async fn run(p: Procedure, request: DeregistrationRequest) {
     // 1: Deregistration Request
     // 2 to 6: no sessions yet
+    forget(&p).await;
+    // 7: Deregistration Accept, unless the UE is being switched off
+    if !request.switch_off {
+        p.send("7", &Downlink::DeregistrationAccept);
+    }
+    // 8: the connection is released
+    release::run(&p, Cause::DEREGISTER).await;
+}
+
+/// Implicit deregistration of a UE that has not been heard of for long (TS 24.501, 5.3.7).
+pub(crate) async fn implicit(p: Procedure) {
+    p.with(|state| state.line("AMF", "AMF", "", "the UE is implicitly deregistered", p.ue));
+    forget(&p).await;
+}
+
+/// UDM and the store forget where the UE is, whatever they answer.
+async fn forget(p: &Procedure) {
     let supi = p.with_ue(|ue| ue.supi);
     let guami = p.with(|state| state.config.guami);
     if let Some(supi) = supi {
-        // UDM forgets where the UE is; the UE leaves whatever it answers.
         let _ = p.call("6", DeregisterAmf { supi, guami }).await;
         // What is stored is gone before the UE hears of it.
         let commit = p.with(|state| state.commit(p.ue, &supi, None));
@@ -22,10 +38,4 @@ pub(crate) async fn run(p: Procedure, request: DeregistrationRequest) {
             .await;
     }
     p.with_ue(|ue| ue.registered = None);
-    // 7: Deregistration Accept, unless the UE is being switched off
-    if !request.switch_off {
-        p.send("7", &Downlink::DeregistrationAccept);
-    }
-    // 8: the connection is released
-    release::run(&p, Cause::DEREGISTER).await;
 }

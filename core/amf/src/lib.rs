@@ -137,6 +137,26 @@ impl Amf {
         }
     }
 
+    /// UEs that have not been heard of for long.
+    fn deregister_gone(&mut self) {
+        loop {
+            let gone = self.state.borrow_mut().gone();
+            let Some(ue) = gone else {
+                return;
+            };
+            // One in a procedure is there after all.
+            let is_idle = self
+                .state
+                .borrow()
+                .ues
+                .get(ue.0)
+                .is_some_and(|ue| ue.task.is_none());
+            if is_idle {
+                self.start(ue, deregistration::implicit);
+            }
+        }
+    }
+
     fn after(&mut self, task: TaskId, polled: Poll) {
         if polled == Poll::Waiting {
             return;
@@ -183,6 +203,7 @@ impl NetworkFunction for Amf {
                 while let Some((task, polled)) = self.tasks.expire(now.instant) {
                     self.after(task, polled);
                 }
+                self.deregister_gone();
             }
             // Nobody asks an AMF yet.
             Input::Request { id, .. } => {
@@ -194,7 +215,9 @@ impl NetworkFunction for Amf {
     }
 
     fn next_deadline(&self) -> Instant {
-        self.tasks.next_deadline()
+        self.tasks
+            .next_deadline()
+            .min(self.state.borrow().next_gone())
     }
 }
 

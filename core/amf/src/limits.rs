@@ -39,3 +39,8 @@ pub const AREAS: usize = 16;
 
 /// Downlink counts that are reserved ahead in what is stored.
 pub const COUNTS_AHEAD: u32 = 32;
+
+/// How much longer than T3512 an idle UE counts as reachable, and how long it is known after that
+/// (TS 24.501, 5.3.7 and table 10.2.2: mobile reachable and implicit deregistration timers).
+pub const REACHABLE_MS: u64 = 4 * 60_000;
+pub const IMPLICIT_DEREGISTRATION_MS: u64 = 4 * 60_000;

@@ -265,14 +265,12 @@ impl Amf {
 }
 
 /// The connection becomes that of a UE whose MAC was right.
-fn adopt(state: &mut State, ue: UeId, connection: Option<ConnectionId>) {
-    if let Some(connection) = connection.and_then(|id| state.connections.get_mut(id.0)) {
+fn adopt(state: &mut State, ue: UeId, id: Option<ConnectionId>) {
+    if let Some(connection) = id.and_then(|id| state.connections.get_mut(id.0)) {
         connection.ue = ue;
         connection.is_secured = true;
     }
-    if let Some(ue) = state.ues.get_mut(ue.0) {
-        ue.connection = connection;
-    }
+    state.give_connection(ue, id);
 }
 
 /// A UE that has not proved to be the one whose connection this is gets a context of its own: the
@@ -292,6 +290,7 @@ fn apart(state: &mut State, id: UeId) -> UeId {
     if let Some(connection) = state.connection_mut(new) {
         connection.is_secured = false;
     }
+    state.watch_idle(id);
     state.forget_if_unknown(id);
     new
 }

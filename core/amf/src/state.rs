@@ -1,13 +1,13 @@
 //! What an AMF knows: gNBs, UEs, connections, and what it wants done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ids::{Guti, Supi, Tmsi};
 use sluice_n1::{Downlink, Header};
 use sluice_n2::{FromAmf, RanUeId, SupportedArea};
 use sluice_sbi::{
-    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Line, Message, Nf, Now, Random,
-    Slab,
+    AssociationId, CallId, Calls, CommitId, DeregisterAmf, Effect, Instant, Line, Message, Nf, Now,
+    Random, Slab,
 };
 
 use crate::config::Config;
@@ -61,6 +61,8 @@ pub(crate) struct State {
     by_tmsi: BTreeMap<[u8; 4], UeId>,
     by_supi: BTreeMap<Supi, UeId>,
     by_ran: BTreeMap<(AssociationId, RanUeId), ConnectionId>,
+    /// Idle UEs, by the time when they count as gone.
+    idle: BTreeSet<(Instant, UeId)>,
     commits_made: u64,
 }
 
@@ -80,6 +82,7 @@ impl State {
             by_tmsi: BTreeMap::new(),
             by_supi: BTreeMap::new(),
             by_ran: BTreeMap::new(),
+            idle: BTreeSet::new(),
             commits_made: 0,
         }
     }
@@ -137,6 +140,9 @@ impl State {
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };
+        if let Some(gone_at) = ue.gone_at {
+            self.idle.remove(&(gone_at, id));
+        }
         for guti in [ue.guti, ue.old_guti].into_iter().flatten() {
             if self.by_tmsi.get(&guti.tmsi.0) == Some(&id) {
                 self.by_tmsi.remove(&guti.tmsi.0);
@@ -172,8 +178,53 @@ impl State {
         let (ue, name) = (connection.ue, (connection.association, connection.ran));
         let id = ConnectionId(self.connections.insert(connection)?);
         self.by_ran.insert(name, id);
-        self.ues.get_mut(ue.0)?.connection = Some(id);
+        self.give_connection(ue, Some(id));
         Some(id)
+    }
+
+    /// From now on this is the UE's connection.
+    pub fn give_connection(&mut self, id: UeId, connection: Option<ConnectionId>) {
+        if let Some(ue) = self.ues.get_mut(id.0) {
+            ue.connection = connection;
+            if let Some(gone_at) = ue.gone_at.take() {
+                self.idle.remove(&(gone_at, id));
+            }
+        }
+    }
+
+    /// A registered UE without connection counts as gone after a while (TS 24.501, 5.3.7).
+    pub fn watch_idle(&mut self, id: UeId) {
+        let after_ms = u64::from(self.config.t3512_s) * 1000
+            + limits::REACHABLE_MS
+            + limits::IMPLICIT_DEREGISTRATION_MS;
+        let gone_at = self.now.instant.plus_ms(after_ms);
+        let ue = self.ues.get_mut(id.0);
+        if let Some(ue) = ue.filter(|ue| ue.registered.is_some() && ue.connection.is_none()) {
+            if let Some(before) = ue.gone_at.replace(gone_at) {
+                self.idle.remove(&(before, id));
+            }
+            self.idle.insert((gone_at, id));
+        }
+    }
+
+    /// A UE that counts as gone now.
+    pub fn gone(&mut self) -> Option<UeId> {
+        let (gone_at, id) = *self.idle.first()?;
+        if gone_at > self.now.instant {
+            return None;
+        }
+        self.idle.remove(&(gone_at, id));
+        if let Some(ue) = self.ues.get_mut(id.0) {
+            ue.gone_at = None;
+        }
+        Some(id)
+    }
+
+    /// When the next UE counts as gone.
+    pub fn next_gone(&self) -> Instant {
+        self.idle
+            .first()
+            .map_or(Instant::NEVER, |(gone_at, _)| *gone_at)
     }
 
     /// The UE is idle from now on.
@@ -186,6 +237,7 @@ impl State {
                 self.by_ran.remove(&name);
             }
         }
+        self.watch_idle(ue);
     }
 
     /// The UE of a connection by the gNB's name.

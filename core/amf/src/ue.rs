@@ -3,7 +3,7 @@
 use sluice_ids::{Guti, Imeisv, Snssai, Supi};
 use sluice_n1::SecurityContext;
 use sluice_n2::{Location, RadioCapability, RanUeId};
-use sluice_sbi::{AssociationId, Key, TaskId};
+use sluice_sbi::{AssociationId, Instant, Key, TaskId};
 use sluice_security::{Kamf, NasCount, NextHopChain, SecurityCapability};
 
 /// A UE that is known, or about to be.
@@ -86,6 +86,8 @@ pub(crate) struct Ue {
     pub imeisv: Option<Imeisv>,
     /// What a gNB told of its radio.
     pub radio_capability: Option<RadioCapability>,
+    /// When an idle UE counts as gone.
+    pub gone_at: Option<Instant>,
     /// The procedure that is under way.
     pub task: Option<TaskId>,
     /// What that must undo.

@@ -1,6 +1,6 @@
 //! Lists inside NAS messages: slices, tracking areas, PLMNs (TS 24.501, 9.11.3.37, 9.11.3.9, 9.11.3.45).
 
-use sluice_ids::{Plmn, Snssai, Tai};
+use sluice_ids::{Plmn, Snssai, Tac, Tai};
 
 /// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
 pub const SLICES: usize = 8;
@@ -68,18 +68,49 @@ pub fn tai_list(areas: &[Tai]) -> Vec<u8> {
     octets
 }
 
-/// Tracking areas of a partial list of type 2; none if it is another.
-pub fn read_tai_list(octets: &[u8]) -> Option<Vec<Tai>> {
-    let (&first, rest) = octets.split_first()?;
-    let areas = rest.chunks(6).map(|area| match *area {
-        [a, b, c, x, y, z] => Some(Tai {
-            plmn: Plmn::from_octets([a, b, c])?,
-            tac: sluice_ids::Tac([x, y, z]),
-        }),
-        _ => None,
-    });
-    let is_plain = first >> 5 == 2 && rest.len() == 6 * (usize::from(first & 31) + 1);
-    areas.collect::<Option<Vec<_>>>().filter(|_| is_plain)
+/// Tracking areas of partial lists of any type; none if they are cut short, or are more than 16.
+pub fn read_tai_list(mut octets: &[u8]) -> Option<Vec<Tai>> {
+    let mut areas = Vec::new();
+    while let Some((&head, rest)) = octets.split_first() {
+        let number = usize::from(head & 31) + 1;
+        octets = match head >> 5 & 3 {
+            // One PLMN, and areas of their own, or of consecutive codes.
+            kind @ (0 | 1) => {
+                let (plmn, rest) = rest.split_first_chunk::<3>()?;
+                let plmn = Plmn::from_octets(*plmn)?;
+                let told = if kind == 0 { number } else { 1 };
+                let (codes, rest) = rest.split_at_checked(3 * told)?;
+                let code = |at: usize| match kind {
+                    0 => codes[3 * at..3 * at + 3].try_into().ok(),
+                    _ => {
+                        let first = u32::from_be_bytes([0, codes[0], codes[1], codes[2]]);
+                        let [_, a, b, c] = (first + at as u32).to_be_bytes();
+                        Some([a, b, c])
+                    }
+                };
+                for at in 0..number {
+                    areas.push(Tai {
+                        plmn,
+                        tac: Tac(code(at)?),
+                    });
+                }
+                rest
+            }
+            2 => {
+                let (areas_told, rest) = rest.split_at_checked(6 * number)?;
+                for area in areas_told.chunks_exact(6) {
+                    let plmn = Plmn::from_octets([area[0], area[1], area[2]])?;
+                    areas.push(Tai {
+                        plmn,
+                        tac: Tac([area[3], area[4], area[5]]),
+                    });
+                }
+                rest
+            }
+            _ => return None,
+        };
+    }
+    (1..=16).contains(&areas.len()).then_some(areas)
 }
 
 /// PLMNs, one after the other: at most 15.
@@ -161,12 +192,39 @@ mod tests {
         let areas: Vec<_> = (1..4)
             .map(|n| Tai {
                 plmn,
-                tac: sluice_ids::Tac([0, 0, n]),
+                tac: Tac([0, 0, n]),
             })
             .collect();
         let octets = tai_list(&areas);
         assert_eq!(octets[..7], [0x42, 0x00, 0xf1, 0x10, 0, 0, 1]);
         assert_eq!(read_tai_list(&octets), Some(areas));
         assert_eq!(read_tai_list(&octets[..12]), None);
+        // As others write them: one PLMN with areas of their own, and with consecutive ones.
+        let codes = |octets: &[u8]| -> Option<Vec<[u8; 3]>> {
+            Some(
+                read_tai_list(octets)?
+                    .iter()
+                    .map(|area| area.tac.0)
+                    .collect(),
+            )
+        };
+        let separate = [1, 0x00, 0xf1, 0x10, 0, 0, 1, 0, 0, 9];
+        assert_eq!(codes(&separate), Some(vec![[0, 0, 1], [0, 0, 9]]));
+        let consecutive = [0x22, 0x00, 0xf1, 0x10, 0, 0, 0xff];
+        assert_eq!(
+            codes(&consecutive),
+            Some(vec![[0, 0, 0xff], [0, 1, 0], [0, 1, 1]])
+        );
+        assert_eq!(
+            codes(&[separate, separate].concat()).map(|all| all.len()),
+            Some(4)
+        );
+        assert_eq!(
+            codes(&[0x3f, 0x00, 0xf1, 0x10, 0, 0, 1]),
+            None,
+            "more than 16"
+        );
+        assert_eq!(codes(&[0x60]), None);
+        assert_eq!(codes(&[]), None);
     }
 }

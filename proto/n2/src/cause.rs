@@ -72,18 +72,10 @@ impl Cause {
 
     /// As the codec names it; a number that we never send is "unspecified" of its group.
     pub(crate) fn write(self) -> ngap::Cause {
+        use ngap::CauseTransport as Transport;
         use ngap::{CauseMisc as Misc, CauseNas as Nas, CauseProtocol as Protocol};
-        use ngap::{CauseRadioNetwork as Radio, CauseTransport as Transport};
         match self {
-            Self::RadioNetwork(number) => ngap::Cause::radioNetwork(match number {
-                4 => Radio::release_due_to_5gc_generated_reason,
-                14 => Radio::unknown_local_UE_NGAP_ID,
-                15 => Radio::inconsistent_remote_UE_NGAP_ID,
-                20 => Radio::user_inactivity,
-                21 => Radio::radio_connection_with_ue_lost,
-                39 => Radio::slice_not_supported,
-                _ => Radio::unspecified,
-            }),
+            Self::RadioNetwork(number) => ngap::Cause::radioNetwork(radio(number)),
             Self::Transport(0) => ngap::Cause::transport(Transport::transport_resource_unavailable),
             Self::Transport(_) => ngap::Cause::transport(Transport::unspecified),
             Self::Nas(number) => ngap::Cause::nas(match number {
@@ -101,14 +93,71 @@ impl Cause {
                 5 => Protocol::abstract_syntax_error_falsely_constructed_message,
                 _ => Protocol::unspecified,
             }),
-            Self::Misc(4) => ngap::Cause::misc(Misc::unknown_PLMN_or_SNPN),
-            Self::Misc(_) | Self::Unknown => ngap::Cause::misc(Misc::unspecified),
+            Self::Misc(number) => ngap::Cause::misc(match number {
+                0 => Misc::control_processing_overload,
+                1 => Misc::not_enough_user_plane_processing_resources,
+                2 => Misc::hardware_failure,
+                3 => Misc::om_intervention,
+                4 => Misc::unknown_PLMN_or_SNPN,
+                _ => Misc::unspecified,
+            }),
+            Self::Unknown => ngap::Cause::misc(Misc::unspecified),
         }
     }
+}
+
+/// Values of the radio network in the first version of the protocol; later ones are an extension.
+const FIRST_VALUES: u8 = 45;
+
+/// The value of this number: there are too many to name each. It is read from its encoding: a bit
+/// that says whether it is an extension, and its number in six bits, or in seven of an extension.
+fn radio(number: u8) -> ngap::CauseRadioNetwork {
+    let octet = if number < FIRST_VALUES {
+        number << 1
+    } else {
+        0x80 | (number - FIRST_VALUES) & 0x3f
+    };
+    let read = ngap::decode_open_type(&[octet]);
+    let is_it = |cause: &ngap::CauseRadioNetwork| *cause as u8 == number;
+    read.ok()
+        .filter(is_it)
+        .unwrap_or(ngap::CauseRadioNetwork::unspecified)
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.write())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_of_the_radio_network_is_written_as_itself() {
+        // Those of Release 17 end with 54 at least.
+        for number in 0..=54 {
+            assert_eq!(
+                Cause::read(&Cause::RadioNetwork(number).write()),
+                Cause::RadioNetwork(number)
+            );
+        }
+        assert_eq!(
+            Cause::read(&Cause::RadioNetwork(255).write()),
+            Cause::RadioNetwork(0)
+        );
+    }
+
+    #[test]
+    fn a_cause_is_shown_by_its_name() {
+        assert_eq!(
+            Cause::UNKNOWN_PLMN.to_string(),
+            "misc(unknown_PLMN_or_SNPN)"
+        );
+        assert_eq!(
+            Cause::USER_INACTIVITY.to_string(),
+            "radioNetwork(user_inactivity)"
+        );
     }
 }

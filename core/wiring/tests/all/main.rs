@@ -6,5 +6,6 @@ mod checklist;
 mod collisions;
 mod connections;
 mod octets;
+mod others;
 mod registration;
 mod world;

@@ -216,6 +216,35 @@ fn a_phone_deregisters() {
 }
 
 #[test]
+fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
+    let mut world = World::new(&[1]);
+    world.register(0);
+    let begin = world.now.instant;
+    // It comes back in time.
+    let nas = world.ue_mut(0).request_service().expect("a name");
+    world.connect(0, nas);
+    assert!(!world.wait_long(), "a connected phone is not watched");
+    let ask = world
+        .gnb
+        .ask_release(world.phones[0].at.expect("connected"))
+        .expect("known");
+    world.tell_amf(&ask);
+    world.run();
+    assert!(world.wait_long());
+    // T3512, and four minutes twice.
+    assert_eq!(world.now.instant.ms_since(begin), (54 + 4 + 4) * 60_000);
+    assert_eq!(world.core.amf().registered(), 0);
+    assert_eq!(world.core.udr().amf_of(&supi(1)), None);
+    assert!(!world.core.stored().any(|key| key.starts_with(b"amf/")));
+    assert!(!world.wait_long());
+    // It is a stranger then.
+    let nas = world.ue_mut(0).register(RegistrationKind::Mobility);
+    world.connect(0, nas);
+    world.assert_registered(0);
+    assert!(world.ue(0).received().contains(&"Identity Request"));
+}
+
+#[test]
 fn the_same_inputs_give_the_same_octets() {
     let history = || {
         let mut world = World::new(&[1, 2, 3]);

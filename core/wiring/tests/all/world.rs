@@ -245,8 +245,15 @@ impl World {
         }
     }
 
-    /// The clock goes to the next deadline; false if there is none.
+    /// The clock goes to the next deadline of a procedure; false if there is none. Idle UEs are
+    /// watched for much longer.
     pub fn wait(&mut self) -> bool {
+        let is_soon = self.core.next_deadline().ms_since(self.now.instant) <= 60_000;
+        is_soon && self.wait_long()
+    }
+
+    /// The clock goes to the next deadline; false if there is none.
+    pub fn wait_long(&mut self) -> bool {
         let deadline = self.core.next_deadline();
         if deadline == Instant::NEVER {
             return false;
