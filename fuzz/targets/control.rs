@@ -324,6 +324,7 @@ fn config() -> ControlConfig {
         proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     };
     let n3 = Role::Tunnels {
         side: Side::Access,

@@ -146,6 +146,7 @@ fn interfaces() -> ControlConfig {
         proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     };
     let n6 = InterfaceConfig {
         name: "n6".to_owned(),

@@ -22,4 +22,5 @@ pub mod layout;
 pub mod limits;
 pub mod pfcp;
 mod protocol;
+pub mod tcp;
 pub mod udp;

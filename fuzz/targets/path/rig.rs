@@ -348,6 +348,7 @@ fn interface(port: u16, mac: u8, address: Ipv4Addr, mtu: u16) -> Interface {
         outside: None,
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     }
 }
 

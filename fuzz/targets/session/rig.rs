@@ -320,6 +320,7 @@ fn interfaces() -> ControlConfig {
         proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     };
     let roles = vec![tunnels(Side::Access, "access"), tunnels(Side::Core, "n9")];
     let all = Prefix::new(Ipv4Addr::UNSPECIFIED, 0).expect("a prefix");

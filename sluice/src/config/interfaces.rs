@@ -5,9 +5,10 @@ use super::ip::{Address, Prefix};
 use super::ipv4::{Address4, Prefix4};
 use super::ipv6::{Address6, Prefix6};
 use super::kind::{
-    address, boolean, ip, ipv4, mac, name, network_instance, prefix, prefix4, prefix6, vlan, word,
+    Kind, address, auto_or, boolean, ip, ipv4, mac, name, network_instance, number, prefix,
+    prefix4, prefix6, vlan, word,
 };
-use super::ports::read_mtu;
+use super::ports::{MTU_MAX, read_mtu};
 use core::net::{IpAddr, Ipv4Addr};
 use sluice_session::network::Side;
 use sluice_wire::eth::{MacAddr, VlanId};
@@ -39,12 +40,40 @@ pub struct Interface {
     pub peers: Vec<Prefix4>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
+    /// What TCP segments are clamped to that come or leave here.
+    pub mss_clamp: SegmentClamp,
     /// Tunnels end here: N3 and N9.
     pub tunnels: Vec<Tunnel>,
     /// The data network behind it: N6.
     pub n6: Option<N6>,
     /// Our addresses at which SMFs reach us: N4.
     pub n4: Vec<N4Address>,
+}
+
+/// Largest TCP segment over IPv4 that TCP can be told, in bytes: what every host takes (RFC 9293, 3.7.1), and what
+/// makes the largest packet.
+const SEGMENT_MIN: u16 = 536;
+const SEGMENT_MAX: u16 = MTU_MAX - 40;
+
+/// Whether the segments of TCP connections are clamped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SegmentClamp {
+    /// No.
+    Off,
+    /// To what fits into packets there and into the tunnels to the RAN.
+    Auto,
+    /// To so many bytes over IPv4, and 20 fewer over IPv6.
+    Segments(u16),
+}
+
+fn segment_clamp() -> Kind<SegmentClamp> {
+    let bytes = auto_or(number(SEGMENT_MIN, SEGMENT_MAX, "bytes"));
+    Kind::new(format!("off, {}", bytes.expected), move |text| match text {
+        "off" => Some(SegmentClamp::Off),
+        text => bytes
+            .parse(text)
+            .map(|bytes| bytes.map_or(SegmentClamp::Auto, SegmentClamp::Segments)),
+    })
 }
 
 /// An address at which PFCP is served.
@@ -124,6 +153,7 @@ impl Interface {
         let peers = fields.list("peers", &prefix4());
         let checksums = word(&[("verify", true), ("ignore", false)]);
         let verifies_udp = fields.or("udp_checksums", "verify", &checksums).value;
+        let mss_clamp = fields.or("mss_clamp", "off", &segment_clamp()).value;
         let mut tunnels = fields.sections("n3", |f| Tunnel::read(f, TunnelKind::N3));
         tunnels.extend(fields.sections("n9", |f| Tunnel::read(f, TunnelKind::N9)));
         let n6 = fields.optional_section("n6", N6::read);
@@ -141,6 +171,7 @@ impl Interface {
             proxy_nd,
             peers: peers.into_iter().map(|at| at.value).collect(),
             verifies_udp,
+            mss_clamp,
             tunnels,
             n6,
             n4,

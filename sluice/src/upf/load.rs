@@ -82,6 +82,7 @@ impl Load {
                     "transmitted": stats.transmitted.get(),
                     "handed_in": stats.handed_in.get(),
                     "handed_out": stats.handed_out.get(),
+                    "mss_clamped": stats.mss_clamped.get(),
                     "transactions": stats.transactions.get(),
                     "busy_turns": stats.busy_turns.get(),
                     "idle_turns": stats.idle_turns.get(),

@@ -11,6 +11,7 @@ mod load;
 mod memif;
 mod metrics;
 mod moves;
+mod mss_clamp;
 mod n4;
 mod nat;
 mod observe;

@@ -3,6 +3,7 @@
 use crate::paths::EchoConfig;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::forward::mss_clamp::MssClamp;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::token_bucket::Shaping;
@@ -86,6 +87,8 @@ pub struct InterfaceConfig {
     pub allowed_peers: Vec<Prefix>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
+    /// What TCP segments are clamped to that come or leave there.
+    pub mss_clamp: Option<MssClamp>,
 }
 
 impl InterfaceConfig {

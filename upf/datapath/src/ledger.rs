@@ -44,6 +44,8 @@ pub struct WorkerStats {
     pub shaped: Counter,
     /// Those that wait now.
     pub shaped_held: Counter,
+    /// TCP SYNs that offered larger segments than an interface clamps to.
+    pub mss_clamped: Counter,
     /// Transactions applied.
     pub transactions: Counter,
     /// Turns that found work.
@@ -96,6 +98,7 @@ impl Default for WorkerStats {
             held_entries: zero(),
             shaped: zero(),
             shaped_held: zero(),
+            mss_clamped: zero(),
             transactions: zero(),
             busy_turns: zero(),
             idle_turns: zero(),

@@ -4,6 +4,7 @@
 //! which there may be thousands, are slots that are written one by one.
 
 use crate::forward::marking::DscpByQfi;
+use crate::forward::mss_clamp;
 use crate::forward::outer_header_removal::Destination;
 use crate::lookup::lpm::Lpm;
 use crate::lookup::lpm_ipv6::LpmIpv6;
@@ -141,15 +142,19 @@ pub struct CompiledTables {
     /// By egress, for those.
     translated_routes: Vec<Option<Lpm>>,
     routes_ipv6: Vec<LpmIpv6>,
+    /// Some interface clamps TCP segments.
+    clamps_mss: bool,
 }
 
 impl CompiledTables {
     /// Compiles tables.
     pub fn of(tables: &Tables) -> Self {
+        let clamps_mss = tables.interfaces.iter().any(|i| i.mss_clamp.is_some());
         let mut header_matches: Vec<Vec<HeaderMatch>> = vec![Vec::new(); tables.by_port.len()];
         for (id, interface) in tables.interfaces.iter().enumerate() {
             if let Some(of_port) = header_matches.get_mut(usize::from(interface.port.0)) {
-                of_port.extend(HeaderMatch::of(InterfaceId::at(id), interface));
+                let matches = HeaderMatch::of(InterfaceId::at(id), interface).into_iter();
+                of_port.extend(matches.map(|m| m.leaving_syns(clamps_mss)));
             }
         }
         Self {
@@ -157,6 +162,7 @@ impl CompiledTables {
             routes: tables.egresses.iter().map(direct_routes).collect(),
             translated_routes: tables.egresses.iter().map(translated_routes).collect(),
             routes_ipv6: tables.egresses.iter().map(LpmIpv6::of).collect(),
+            clamps_mss,
         }
     }
 
@@ -181,6 +187,20 @@ fn translated_routes(egress: &Egress) -> Option<Lpm> {
 }
 
 impl Tables {
+    /// A packet without its outer header is about to leave by an interface: what a TCP SYN offers is clamped. True
+    /// if it offered more.
+    #[inline(always)]
+    pub fn clamp_mss(&self, inner: &mut [u8], from: InterfaceId, to: &Interface) -> bool {
+        self.compiled.clamps_mss && self.clamp_syn(inner, from, to)
+    }
+
+    #[inline(never)]
+    fn clamp_syn(&self, inner: &mut [u8], from: InterfaceId, to: &Interface) -> bool {
+        let from = self.interfaces.get(usize::from(from));
+        let clamp = mss_clamp::of_way(from.and_then(|from| from.mss_clamp), to.mss_clamp);
+        clamp.is_some_and(|clamp| mss_clamp::clamp(inner, clamp))
+    }
+
     /// What an egress says of an address of either family, whether packets are translated or not; none if
     /// there is no such egress.
     pub fn any_route_to(&self, egress: EgressId, to: Destination) -> Option<Route> {

@@ -1,5 +1,6 @@
 //! Topology: interfaces, next hops, tunnel peers and routes, as configured and learnt.
 
+use crate::forward::mss_clamp::MssClamp;
 use crate::ids::{InterfaceId, NextHopId};
 use crate::lookup::layout::InstanceId;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -37,6 +38,8 @@ pub struct Interface {
     pub allowed_peers: Vec<Prefix>,
     /// UDP checksums of tunnel packets are verified where there are any.
     pub verifies_udp: bool,
+    /// What TCP segments are clamped to that come or leave there.
+    pub mss_clamp: Option<MssClamp>,
 }
 
 impl Interface {

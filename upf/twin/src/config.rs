@@ -103,6 +103,8 @@ pub struct Link {
     pub allowed_peers: Vec<Prefix>,
     /// Tunnel packets with a wrong UDP checksum are dropped.
     pub verifies_udp: bool,
+    /// TCP segments that come or leave here are to make no longer packets.
+    pub clamp_bytes: Option<u16>,
 }
 
 impl Link {

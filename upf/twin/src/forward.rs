@@ -4,6 +4,7 @@ use crate::config::{Link, Nat, Shaping, Side, TwinConfig};
 use crate::fragment::fragment;
 use crate::ip::Packet;
 use crate::ipv4;
+use crate::mss;
 use crate::nat::Nats;
 use crate::outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 use crate::pdr_detection::Detected;
@@ -111,10 +112,11 @@ fn decide(
         return Err((Drop::TooBig, Some(notice)));
     }
     let inner = translation.of(nat, detected.session, inner, now_ns)?;
+    let (inner, is_clamped) = clamp(config, detected, way.link, inner);
     let pieces = pieces(&inner, fits)?;
     let mac = way.link.mac_of(way.station);
     if mac.is_some() {
-        count(session, &pdr, uplink, inner.len());
+        count(session, &pdr, uplink, packet.len());
     }
     let tos = dscp(config, session, &pdr) << 2 | detected.packet.traffic_class() & 3;
     let mut outcomes = Vec::new();
@@ -138,9 +140,20 @@ fn decide(
             ),
             flow: detected.packet.flow(),
             stream: (detected.session, pdr.source == Side::Access),
+            is_clamped,
         }));
     }
     Ok(outcomes)
+}
+
+/// The packet, and true if it was a SYN that offered more than the links allow by which it comes and leaves.
+fn clamp(config: &TwinConfig, came: &Detected<'_>, to: &Link, packet: Vec<u8>) -> (Vec<u8>, bool) {
+    let links = [&config.links[came.link], to];
+    let lowest = links.into_iter().filter_map(|link| link.clamp_bytes).min();
+    match lowest.and_then(|bytes| mss::clamped(&packet, bytes)) {
+        Some(clamped) => (clamped, true),
+        None => (packet, false),
+    }
 }
 
 /// What becomes of a packet that does not go on now, by its link, gates, FAR, quotas and rates.
@@ -513,6 +526,7 @@ pub fn end_marker(
         source_port_at: Some(source_port_at(way.link)),
         flow: Vec::new(),
         stream,
+        is_clamped: false,
     })
 }
 

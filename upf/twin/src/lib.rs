@@ -57,6 +57,7 @@ mod hold;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod mss;
 mod nat;
 pub mod outcome;
 mod parse;

@@ -204,6 +204,8 @@ pub struct Sent {
     pub flow: Vec<u8>,
     /// Session, and whether it came from the access side: order is kept within.
     pub stream: (u64, bool),
+    /// Its SYN was lowered to what a link allows.
+    pub is_clamped: bool,
 }
 
 /// What becomes of a packet. One frame may have several outcomes: it may leave in fragments, or

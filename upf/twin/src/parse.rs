@@ -30,6 +30,8 @@ pub enum Arrival<'a> {
 
 /// A G-PDU.
 pub struct Tunnelled<'a> {
+    /// Where it came in.
+    pub link: usize,
     /// The outer destination, one of our tunnel addresses.
     pub local: Ipv4Addr,
     /// The outer source.
@@ -92,7 +94,7 @@ fn ipv4<'a>(config: &TwinConfig, at: usize, payload: &'a [u8]) -> Result<Arrival
     let link = &config.links[at];
     let destination = packet.header.destination_addr();
     if link.tunnels.iter().any(|t| t.address == destination) {
-        return to_tunnel(link, packet);
+        return to_tunnel(config, at, packet);
     }
     if link.addresses.iter().any(|(a, _)| *a == destination) {
         return Ok(Arrival::Control);
@@ -140,7 +142,8 @@ fn broken_ipv6(fault: Fault) -> Drop {
     }
 }
 
-fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
+fn to_tunnel<'a>(config: &TwinConfig, at: usize, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
+    let link = &config.links[at];
     if packet.header.protocol() != IpNumber::UDP {
         return Ok(Arrival::Control);
     }
@@ -170,6 +173,7 @@ fn to_tunnel<'a>(link: &Link, packet: Packet<'a>) -> Result<Arrival<'a>, Drop> {
         return Err(Drop::UdpChecksum);
     }
     let came = |teid| Tunnelled {
+        link: at,
         local: packet.header.destination_addr(),
         peer,
         ecn: packet.bytes[1] & 3,

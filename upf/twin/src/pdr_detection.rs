@@ -17,6 +17,8 @@ pub type Sessions = BTreeMap<SessionId, Session>;
 
 /// A packet and the PDR that it matches.
 pub struct Detected<'a> {
+    /// Where it came in.
+    pub link: usize,
     pub session: SessionId,
     pub door: Door,
     pub pdr: u16,
@@ -59,6 +61,7 @@ pub fn tunnelled<'a>(
     }
     let pdr = first(rules, came.qfi, &packet, enters)?;
     Ok(Detected {
+        link: came.link,
         session,
         door: door(came),
         pdr,
@@ -173,6 +176,7 @@ pub fn plain<'a>(
     };
     let pdr = first(rules, None, &came.packet, enters)?;
     Ok(Detected {
+        link: came.link,
         session,
         door: Door::Ue(session),
         pdr,

@@ -2,7 +2,7 @@
 
 mod dpdk;
 
-use super::interfaces::{Interface, Tunnel};
+use super::interfaces::{Interface, SegmentClamp, Tunnel};
 use super::ip::Prefix;
 use super::{Allocation, N6, Nat, UpfConfig};
 use core::fmt;
@@ -10,6 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role, RouterAdvertisementConfig};
 use sluice_datapath::builder::Plan;
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::forward::mss_clamp::MssClamp;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, LayoutError, Pool};
 use sluice_datapath::nat::pool::{NatPool, NatPools};
 use sluice_datapath::tables::{self, PrefixIpv6};
@@ -139,18 +140,41 @@ impl UpfConfig {
     /// Largest packet of a UE that fits everywhere, unless the file says another: into a tunnel on the
     /// access side, and onto a data network with IPv6. IPv6 allows no less than 1280 (RFC 8200, 5).
     fn ue_mtu(&self, ports: &HashMap<String, OpenedPort>) -> u16 {
-        let mtu = |i: &Interface| {
-            let of_port = || ports.get(&i.port.value).map(|port| port.mtu_bytes);
-            i.mtu.map(|at| at.value).or_else(of_port)
-        };
+        let is_plain = |i: &&Interface| i.n6.is_some() && i.ipv6().next().is_some();
+        let plain = self.interfaces.iter().filter(is_plain);
+        let plain = plain.filter_map(|i| mtu(i, ports));
+        let fits = self.access_mtus(ports).chain(plain).chain([ETHERNET_MTU]);
+        let auto = fits.min().unwrap_or(ETHERNET_MTU).max(MIN_MTU as u16);
+        self.router_advertisement.mtu.map_or(auto, |at| at.value)
+    }
+
+    /// Largest packets that fit into the tunnels of each interface towards the RAN.
+    fn access_mtus(&self, ports: &HashMap<String, OpenedPort>) -> impl Iterator<Item = u16> {
         let is_access = |i: &&Interface| i.tunnels.iter().any(|t| t.side == Side::Access);
         let access = self.interfaces.iter().filter(is_access);
-        let access = access.filter_map(|i| Some(mtu(i)?.saturating_sub(TUNNEL_OVERHEAD_BYTES)));
-        let is_plain = |i: &&Interface| i.n6.is_some() && i.ipv6().next().is_some();
-        let plain = self.interfaces.iter().filter(is_plain).filter_map(mtu);
-        let fits = access.chain(plain).chain([ETHERNET_MTU]).min();
-        let auto = fits.unwrap_or(ETHERNET_MTU).max(MIN_MTU as u16);
-        self.router_advertisement.mtu.map_or(auto, |at| at.value)
+        access.filter_map(|i| Some(mtu(i, ports)?.saturating_sub(TUNNEL_OVERHEAD_BYTES)))
+    }
+
+    /// What TCP segments are clamped to at an interface. What it finds itself: of tunnels that end there, what fits
+    /// into them; of a data network, what fits its link and all tunnels to the RAN.
+    fn mss_clamp(
+        &self,
+        interface: &Interface,
+        mtu_bytes: u16,
+        ports: &HashMap<String, OpenedPort>,
+    ) -> Option<MssClamp> {
+        match interface.mss_clamp {
+            SegmentClamp::Off => None,
+            SegmentClamp::Segments(bytes) => MssClamp::of_ipv4_segments(bytes),
+            SegmentClamp::Auto => {
+                let in_tunnels = mtu_bytes.saturating_sub(TUNNEL_OVERHEAD_BYTES);
+                let in_tunnels = (!interface.tunnels.is_empty()).then_some(in_tunnels);
+                let plain = interface.n6.is_some().then_some(mtu_bytes);
+                let to_ran = plain.and_then(|_| self.access_mtus(ports).min());
+                let fits = [in_tunnels, plain, to_ran].into_iter().flatten().min()?;
+                MssClamp::of_packets(fits)
+            }
+        }
     }
 
     fn interface(
@@ -205,6 +229,7 @@ impl UpfConfig {
                 .collect(),
             allowed_peers: interface.peers.iter().map(|p| p.for_path()).collect(),
             verifies_udp: interface.verifies_udp,
+            mss_clamp: self.mss_clamp(interface, mtu_bytes, ports),
         })
     }
 
@@ -364,6 +389,12 @@ impl UpfConfig {
             .position(|known| known.eq_ignore_ascii_case(name));
         InstanceId(at.and_then(|i| u8::try_from(i).ok()).unwrap_or(u8::MAX))
     }
+}
+
+/// Largest IP packet of an interface, if its port was opened.
+fn mtu(interface: &Interface, ports: &HashMap<String, OpenedPort>) -> Option<u16> {
+    let of_port = || ports.get(&interface.port.value).map(|port| port.mtu_bytes);
+    interface.mtu.map(|at| at.value).or_else(of_port)
 }
 
 /// Routes of either family, whose prefix and station are of one.

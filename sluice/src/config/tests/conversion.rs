@@ -105,6 +105,33 @@ fn the_directory_finds_what_the_example_configures() {
 }
 
 #[test]
+fn tcp_segments_are_clamped_to_what_fits_where_that_is_wanted() {
+    let clamps = |with: &str, mtus: [u16; 2]| {
+        let config = accepted(&short_with("{name: dn,", with)).config;
+        let mut ports = opened(mtus[0]);
+        if let Some(port) = ports.get_mut("p1") {
+            port.mtu_bytes = mtus[1];
+        }
+        let control = config.control(&ports).unwrap();
+        let of = |i: usize| {
+            let clamp = control.interfaces[i].mss_clamp;
+            clamp.map(|clamp| (clamp.ipv4_bytes(), clamp.ipv6_bytes()))
+        };
+        [of(0), of(1)]
+    };
+    assert_eq!(clamps("{name: dn,", [1500, 1500]), [None, None]);
+    let at_n6 = "{name: dn, mss_clamp: auto,";
+    assert_eq!(clamps(at_n6, [1500, 1500])[1], Some((1416, 1396)));
+    assert_eq!(clamps(at_n6, [9000, 1500])[1], Some((1460, 1440)));
+    let given = "{name: dn, mss_clamp: 1300,";
+    assert_eq!(clamps(given, [1500, 1500])[1], Some((1300, 1280)));
+    let config = accepted(&short_with("{name: ran,", "{name: ran, mss_clamp: auto,")).config;
+    let control = config.control(&opened(1500)).unwrap();
+    let clamp = control.interfaces[0].mss_clamp.unwrap();
+    assert_eq!(clamp.ipv4_bytes(), 1416);
+}
+
+#[test]
 fn a_port_that_is_missing_or_too_small_is_named() {
     let missing = short().control(&HashMap::new()).unwrap_err();
     assert_eq!(missing.to_string(), "interface ran: port p0 is not open");

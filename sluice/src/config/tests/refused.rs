@@ -106,6 +106,11 @@ fn wrong_shapes_are_refused() {
         ),
         (
             "n6: {network_instance: internet}",
+            "mss_clamp: 535, n6: {network_instance: internet}",
+            "upf.yaml:8: interfaces[1].mss_clamp: got '535'; expected off, auto or a whole number of bytes from 536 to 9176",
+        ),
+        (
+            "n6: {network_instance: internet}",
             "udp_checksums: off, n6: {network_instance: internet}",
             "upf.yaml:8: interfaces[1].udp_checksums: got 'off'; expected verify or ignore",
         ),

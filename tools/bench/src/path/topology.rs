@@ -191,6 +191,7 @@ fn interface(name: &str, port: PortId, mac: MacAddr, address: Ipv4Addr) -> Inter
         proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     }
 }
 

@@ -82,6 +82,7 @@ impl Directory {
             outside: instance.and_then(|id| Some(self.nat.inside(id)?.outside)),
             allowed_peers: config.allowed_peers.clone(),
             verifies_udp: config.verifies_udp,
+            mss_clamp: config.mss_clamp,
         }
     }
 

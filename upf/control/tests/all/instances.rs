@@ -34,6 +34,7 @@ fn directory(tunnels: &[(&str, Ipv4Addr)]) -> Directory {
         proxy_nd: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     };
     let interfaces = vec![interface];
     Directory::new(&ControlConfig {

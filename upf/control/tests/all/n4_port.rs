@@ -68,6 +68,7 @@ impl Rig {
             proxy_nd: vec![],
             allowed_peers: vec![],
             verifies_udp,
+            mss_clamp: None,
         };
         let mut control = Control::new(ControlConfig {
             interfaces: vec![interface],

@@ -6,6 +6,7 @@ pub(crate) mod fast_path;
 mod fast_path_ipv6;
 pub mod flow;
 pub mod marking;
+pub mod mss_clamp;
 pub mod outer_header_creation;
 pub mod outer_header_removal;
 pub(crate) mod path;

@@ -223,6 +223,9 @@ impl<'a, I: PortIo> Path<'a, I> {
             return Err(End::Detour(far::exit(head, body), charge));
         }
         far::hop(packet, relays).map_err(|_| End::TtlExceeded)?;
+        if tables.clamp_mss(packet.data_mut(), meta.interface, interface) {
+            self.stats.mss_clamped.add(1);
+        }
         if far::makes_tunnel(head) {
             let peer = route::peer(body.peer(), tables)?;
             let tunnel = far::tunnel(head);

@@ -5,6 +5,7 @@
 //! Whatever is not as usual is left to [`crate::rx::parse`], which knows every form and the
 //! reason for each drop. So a shape may say no too often, never yes too often.
 
+use crate::forward::mss_clamp;
 use crate::ids::{EntryId, InterfaceId};
 use crate::meta::{Arrival, Meta, NO_QFI};
 use crate::topology::{Interface, Prefix};
@@ -69,6 +70,8 @@ pub struct HeaderMatch {
     local: u8,
     allowed_peers: Vec<Prefix>,
     verifies_udp: bool,
+    /// Some interface clamps TCP segments: SYNs do not match.
+    leaves_syns: bool,
     /// Addresses of ours, where a plain packet's way ends; 0 is none.
     own: [u32; OWN_ADDRESSES],
     /// The same of IPv6.
@@ -115,6 +118,13 @@ impl HeaderMatch {
             shape
         });
         tunnels.chain(plain).chain(ipv6).collect()
+    }
+
+    /// The same, if `leaves_syns` for all but TCP SYNs.
+    #[must_use]
+    pub fn leaving_syns(mut self, leaves_syns: bool) -> Self {
+        self.leaves_syns = leaves_syns;
+        self
     }
 
     /// Its form.
@@ -167,6 +177,9 @@ impl HeaderMatch {
         {
             return None;
         }
+        if self.leaves_syns && is_syn(frame, AT + outer_len) {
+            return None;
+        }
         let outer_src = be32(window, AT + ipv4::SOURCE);
         let allowed = &self.allowed_peers;
         if !allowed.is_empty() && !allowed.iter().any(|p| p.contains(outer_src)) {
@@ -198,6 +211,9 @@ impl HeaderMatch {
         if !fits || !whole || !sums_up(header::<AT>(window)) || self.own.contains(&dst) {
             return None;
         }
+        if self.leaves_syns && is_syn(frame, AT) {
+            return None;
+        }
         Some(Meta {
             key: dst,
             entry: EntryId(0),
@@ -224,6 +240,9 @@ impl HeaderMatch {
         let destination = ip.destination();
         let is_passed_on = !destination.is_multicast() && !destination.is_unicast_link_local();
         if !is_passed_on || self.own_ipv6.contains(&destination) {
+            return None;
+        }
+        if self.leaves_syns && is_syn(frame, AT) {
             return None;
         }
         Some(Meta {
@@ -279,6 +298,12 @@ fn container<const AT: usize>(window: &[u8; 8 * WORDS]) -> bool {
     let word = |octets: &[u8; 8]| u64::from_ne_bytes(*octets);
     let found = window[AT + BARE_LEN..].first_chunk().map_or(0, word);
     (found ^ word(&CONTAINER)) & word(&CONTAINER_MASK) == 0
+}
+
+/// Whether the inner packet may be a TCP SYN.
+#[inline(always)]
+fn is_syn(frame: &[u8], inner_at: usize) -> bool {
+    frame.get(inner_at..).is_some_and(mss_clamp::may_be_syn)
 }
 
 /// Whether the UDP checksum of a datagram is right whose lengths agree, in an IPv4 packet at `AT`
@@ -382,6 +407,7 @@ impl HeaderMatchBuilder {
             local,
             allowed_peers: config.allowed_peers.clone(),
             verifies_udp: config.verifies_udp,
+            leaves_syns: false,
             own: [0; OWN_ADDRESSES],
             own_ipv6: Vec::new(),
         }

@@ -185,6 +185,12 @@ impl<'a, I: PortIo> Path<'a, I> {
         if let Some(pool) = translation {
             self.translate_outbound(packet, pool, meta)?;
         }
+        if self
+            .tables
+            .clamp_mss(packet.data_mut(), meta.interface, interface)
+        {
+            self.stats.mss_clamped.add(1);
+        }
         if let Err(mtu) = fits {
             return Err(OutputError::Cut(ready, mtu));
         }

@@ -11,6 +11,7 @@ mod hold;
 mod ipv6;
 mod kit;
 mod moves;
+mod mss_clamp;
 mod n4;
 mod relay;
 mod shaping;

@@ -102,6 +102,7 @@ pub fn world() -> TwinConfig {
         stations: vec![(IpAddr::V4(station), [2, 0, 0, 0, 1, station_mac])],
         allowed_peers: vec![],
         verifies_udp: true,
+        clamp_bytes: None,
     };
     let place = |side, instance: &str| InterfaceName {
         side,

@@ -15,6 +15,11 @@ pub type Difference = String;
 /// What an outcome is counted under.
 pub fn name(outcome: &Outcome) -> &'static str {
     match outcome {
+        // The flow begins with the addresses.
+        Outcome::Sent(sent) if sent.is_clamped => match sent.flow.len() {
+            0..32 => "SYN over IPv4 lowered",
+            _ => "SYN over IPv6 lowered",
+        },
         Outcome::Sent(sent) if is_to_cp(sent) => "sent to the CP function",
         Outcome::Sent(_) => "sent",
         Outcome::Dropped(drop, _) => drop.name(),

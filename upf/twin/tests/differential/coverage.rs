@@ -9,7 +9,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 47] = [
+const OUTCOMES: [&str; 48] = [
     "granted",
     "refused",
     "sent",
@@ -57,9 +57,11 @@ const OUTCOMES: [&str; 47] = [
     "paged",
     "sent to the CP function",
     "drawn: packet of the CP function",
+    "SYN over IPv4 lowered",
 ];
 
-const OF_IPV6: [&str; 18] = [
+const OF_IPV6: [&str; 19] = [
+    "SYN over IPv6 lowered",
     "ipv6_header",
     "ipv6_length",
     "link_local",

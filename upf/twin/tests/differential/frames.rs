@@ -220,6 +220,9 @@ fn transport(
 
 /// What has ports, or might have.
 fn other(spec: &PacketSpec, ports: (u16, u16)) -> Vec<u8> {
+    if let Some(tcp) = &spec.tcp {
+        return segment(ports, tcp);
+    }
     let len = usize::from(spec.payload_len);
     let mut payload = Vec::with_capacity(len + 8);
     payload.extend(ports.0.to_be_bytes());
@@ -233,6 +236,19 @@ fn other(spec: &PacketSpec, ports: (u16, u16)) -> Vec<u8> {
         *flags = spec.flags;
     }
     payload
+}
+
+fn segment((from, to): (u16, u16), spec: &TcpSpec) -> Vec<u8> {
+    let mut header = [from.to_be_bytes(), to.to_be_bytes()].concat();
+    header.extend([1, 2, 3, 4, 5, 6, 7, 8]);
+    let words = 5 + spec.options.len().div_ceil(4) as u8;
+    let words = words.wrapping_add_signed(spec.words_error) & 0x0f;
+    header.extend([words << 4, spec.flags, 0xfa, 0xf0]);
+    header.extend(spec.checksum.to_be_bytes());
+    header.extend([0, 0]);
+    header.extend(&spec.options);
+    header.resize(usize::from(spec.len), 0);
+    header
 }
 
 fn ip(spec: &IpSpec, source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8]) -> Vec<u8> {

@@ -312,6 +312,8 @@ fn simpler_packet(p: &PacketSpec) -> Vec<PacketSpec> {
             checksum: plain.checksum,
             ..p.clone()
         },
+        with_tcp(p, None),
+        with_tcp(p, p.tcp.as_ref().map(sound)),
         PacketSpec {
             outer: plain.outer,
             ..p.clone()
@@ -345,4 +347,18 @@ fn simpler_packet(p: &PacketSpec) -> Vec<PacketSpec> {
             ..p.clone()
         },
     ]
+}
+
+fn with_tcp(packet: &PacketSpec, tcp: Option<TcpSpec>) -> PacketSpec {
+    let packet = packet.clone();
+    PacketSpec { tcp, ..packet }
+}
+
+/// A whole segment.
+fn sound(tcp: &TcpSpec) -> TcpSpec {
+    TcpSpec {
+        words_error: 0,
+        len: 60,
+        ..tcp.clone()
+    }
 }

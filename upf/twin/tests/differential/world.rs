@@ -211,6 +211,7 @@ fn n3() -> Link {
             ((CP_N4U, 32), [192, 0, 2, 254].into()),
         ],
         stations: stations([192, 0, 2], &[50, 51, 254]),
+        clamp_bytes: Some(1300),
         ..link(0, None, N3)
     }
 }
@@ -253,6 +254,7 @@ fn ims() -> Link {
         .concat(),
         addresses6: vec![(ipv6(0x64, 1), 64)],
         mtu_bytes: 1400,
+        clamp_bytes: Some(840),
         ..link(1, Some(200), [100, 64, 0, 1].into())
     }
 }
@@ -273,6 +275,7 @@ fn link(port: u16, vlan: Option<u16>, address: Ipv4Addr) -> Link {
         stations: vec![],
         allowed_peers: vec![],
         verifies_udp: true,
+        clamp_bytes: None,
     }
 }
 

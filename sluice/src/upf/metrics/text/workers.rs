@@ -17,7 +17,7 @@ pub(super) fn workers(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>])
 }
 
 fn counters(page: &mut Page, stats: &[Arc<WorkerStats>]) {
-    let counters: [(&'static str, &str, Pick); 7] = [
+    let counters: [(&'static str, &str, Pick); 8] = [
         (
             "sluice_worker_received_packets_total",
             "Packets taken from receive queues.",
@@ -47,6 +47,11 @@ fn counters(page: &mut Page, stats: &[Arc<WorkerStats>]) {
             "sluice_worker_shaped_packets_total",
             "Packets that had to wait for their bit rates.",
             |w| w.shaped.get(),
+        ),
+        (
+            "sluice_worker_mss_clamped_total",
+            "TCP SYNs that offered larger segments than an interface clamps to.",
+            |w| w.mss_clamped.get(),
         ),
         (
             "sluice_worker_trace_lost_total",

@@ -40,6 +40,7 @@ fn tables(vlan: Option<u16>, verifies_udp: bool, lists_peers: bool) -> Tables {
             .filter(|_| lists_peers)
             .collect(),
         verifies_udp,
+        mss_clamp: None,
     };
     let by_port = PortInterfaces {
         untagged: vlan.is_none().then_some(InterfaceId(0)),

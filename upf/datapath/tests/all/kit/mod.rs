@@ -323,6 +323,7 @@ pub fn tables() -> Tables {
         outside: None,
         allowed_peers: vec![],
         verifies_udp: true,
+        mss_clamp: None,
     };
     let on = |id| PortInterfaces {
         untagged: Some(id),

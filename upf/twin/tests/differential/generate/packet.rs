@@ -79,12 +79,19 @@ impl Generator {
         if self.features.filters && self.rng.one_in(8) {
             spec.inner.protocol = self.rng.pick(&[33, 50, 51, 58, 136]);
         }
+        if self.rng.one_in(6) {
+            spec.tcp = Some(self.syn());
+            spec.inner.protocol = 6;
+        }
         let knows_ipv6 = self.features.ipv6 && (ue.ipv6.is_some() || self.rng.one_in(20));
         if knows_ipv6 && (ue.ipv4.is_none() || self.rng.one_in(2)) {
             let prefix = ue
                 .ipv6
                 .unwrap_or(Ipv6Addr::new(0x2001, 0xdb8, 0x45, 0xfff, 0, 0, 0, 0));
             self.make_ipv6(&mut spec, prefix);
+        }
+        if spec.tcp.is_some() {
+            spec.inner6.protocol = 6;
         }
         if self.rng.one_in(3)
             && let Some(address) = self.address_behind(&ue, spec.remote.is_ipv6())
@@ -98,6 +105,42 @@ impl Generator {
             self.translated(slot, &mut spec);
         }
         spec
+    }
+
+    /// A segment, mostly a SYN, whose options offer a size at any place; now and then a broken one.
+    fn syn(&mut self) -> TcpSpec {
+        let mut options = Vec::new();
+        for _ in 0..self.rng.below(4) {
+            let size = self
+                .rng
+                .pick(&[100, 780, 1220, 1240, 1260, 1460, 0x04d8, 0xffff]);
+            let [high, low] = u16::to_be_bytes(size);
+            options.extend(match self.rng.below(9) {
+                0..=3 => vec![2, 4, high, low],
+                4..=5 => vec![1; self.rng.within(1, 3) as usize],
+                6 => vec![3, 3, 7],
+                7 => vec![4, 2],
+                _ => {
+                    let len = self.rng.pick(&[0, 1, 3, 5, 60]);
+                    vec![self.rng.pick(&[0, 2, 5, 8]), len, high, low]
+                }
+            });
+        }
+        let whole = 20 + options.len().next_multiple_of(4) as u64;
+        TcpSpec {
+            flags: self.rng.pick(&[2, 2, 2, 0x12, 0x12, 0xc2, 0x10, 0x14]),
+            options,
+            words_error: match self.rng.below(12) {
+                0 => self.rng.pick(&[-6, -1, 1, 3]),
+                _ => 0,
+            },
+            checksum: self.rng.pick(&[0, 0xffff, 0xfffe, 1, 0x1234, 0xabcd]),
+            len: match self.rng.below(8) {
+                0 => self.rng.below(whole + 1) as u16,
+                1 => (whole + self.rng.below(40)) as u16,
+                _ => whole as u16,
+            },
+        }
     }
 
     fn tunnelled(&mut self, slot: Slot, pdr: &PdrSpec) -> PacketSpec {

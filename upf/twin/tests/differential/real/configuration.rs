@@ -3,6 +3,7 @@
 use crate::world;
 use sluice_control::config::{ControlConfig, InterfaceConfig, Role};
 use sluice_datapath::forward::marking::DscpByQfi;
+use sluice_datapath::forward::mss_clamp::MssClamp;
 use sluice_datapath::lookup::layout::{InstanceId, Pool};
 use sluice_datapath::nat::pool::{Filtering, NatPool, NatPools, NatTimeouts};
 use sluice_datapath::session::token_bucket::{Lead, Shaping};
@@ -111,6 +112,7 @@ fn interface(link: &Link) -> InterfaceConfig {
         proxy_arp: vec![],
         proxy_nd: vec![],
         verifies_udp: link.verifies_udp,
+        mss_clamp: link.clamp_bytes.and_then(MssClamp::of_packets),
         allowed_peers: link.allowed_peers.iter().map(|p| prefix(*p)).collect(),
     }
 }

@@ -25,6 +25,8 @@ pub struct PacketSpec {
     /// The UDP checksum of the inner packet, right or wrong.
     pub checksum: u16,
     pub payload_len: u16,
+    /// A TCP segment in place of ports and payload.
+    pub tcp: Option<TcpSpec>,
     pub gtpu: GtpuSpec,
     pub outer: IpSpec,
     /// The outer packet comes in fragments.
@@ -96,6 +98,18 @@ pub enum Extension {
     Header(u8, u8),
     /// Offset in 8 octets, and whether more follow.
     Fragment(u16, bool),
+}
+
+/// A TCP segment with options.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpSpec {
+    pub flags: u8,
+    pub options: Vec<u8>,
+    /// The header is so many words longer than it says.
+    pub words_error: i8,
+    pub checksum: u16,
+    /// Octets that are there.
+    pub len: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -268,6 +282,7 @@ impl PacketSpec {
             flags: 5,
             checksum: 0,
             payload_len: 20,
+            tcp: None,
             gtpu: GtpuSpec::default(),
             outer: IpSpec::default(),
             cut: None,
