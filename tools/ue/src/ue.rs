@@ -180,8 +180,9 @@ impl Ue {
         )
     }
 
-    /// The message with which it leaves.
-    pub fn deregister(&mut self, switch_off: bool) -> Option<Vec<u8>> {
+    /// The message with which it leaves; none without a name. An idle UE does not cipher what it
+    /// says first.
+    pub fn deregister(&mut self, switch_off: bool, is_connected: bool) -> Option<Vec<u8>> {
         let identity = MobileIdentity::Guti(self.guti?);
         let security = self.security.as_mut()?;
         let ngksi = security.context.ngksi();
@@ -194,7 +195,12 @@ impl Ue {
         if switch_off {
             self.state = UeState::Deregistered;
         }
-        protect(security, Header::Ciphered, &plain)
+        let header = if is_connected {
+            Header::Ciphered
+        } else {
+            Header::Integrity
+        };
+        protect(security, header, &plain)
     }
 
     /// The message with which an idle UE comes back; none without a name.

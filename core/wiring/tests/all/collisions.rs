@@ -84,7 +84,7 @@ fn a_message_that_was_seen_is_not_taken_again() {
     let mut world = World::new(&[1]);
     world.ue_mut(0).follow_on = true;
     world.register(0);
-    let nas = world.ue_mut(0).deregister(false).expect("keys");
+    let nas = world.ue_mut(0).deregister(false, true).expect("keys");
     let (mut changed, at) = (nas.clone(), world.phones[0].at.expect("connected"));
     *changed.last_mut().expect("octets") ^= 1;
     world.say(0, changed);

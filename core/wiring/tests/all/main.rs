@@ -5,6 +5,7 @@
 mod checklist;
 mod collisions;
 mod connections;
+mod crashes;
 mod octets;
 mod others;
 mod registration;

@@ -203,7 +203,7 @@ fn a_phone_deregisters() {
         let mut world = World::new(&[1]);
         world.ue_mut(0).follow_on = true;
         world.register(0);
-        let nas = world.ue_mut(0).deregister(switch_off).expect("keys");
+        let nas = world.ue_mut(0).deregister(switch_off, true).expect("keys");
         world.say(0, nas);
         assert_eq!(world.ue(0).state(), UeState::Deregistered);
         let heard = world.ue(0).received().contains(&"Deregistration Accept");
