@@ -27,6 +27,10 @@ pub struct Config {
     pub ask_imeisv: bool,
     /// Whether UEs are told that there are voice calls.
     pub ims_voice: bool,
+    /// What UEs show as the network's name, in full and short; none tells them nothing.
+    pub network_name: Option<(String, String)>,
+    /// Local time less universal time in quarters of an hour; none tells UEs no time.
+    pub time_zone_quarters: Option<i8>,
     /// Seconds after which a UE registers again.
     pub t3512_s: u32,
     /// Seconds after which a refused UE tries again.
@@ -46,6 +50,8 @@ impl Config {
             preference: Preference::default(),
             ask_imeisv: true,
             ims_voice: false,
+            network_name: None,
+            time_zone_quarters: None,
             t3512_s: 54 * 60,
             t3502_s: 12 * 60,
         }
@@ -55,7 +61,17 @@ impl Config {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
         let slices = |item: &PlmnSlices| (1..=8).contains(&item.slices.len());
+        let is_short = |(full, short): &(String, String)| full.len() <= 60 && short.len() <= 60;
+        let is_zone = |quarters| (-79..=79).contains(&quarters);
         let checks = [
+            (
+                self.network_name.iter().all(is_short),
+                "a network's name has at most 60 octets",
+            ),
+            (
+                self.time_zone_quarters.is_none_or(is_zone),
+                "a time zone is at most 79 quarters of an hour away",
+            ),
             (
                 (1..=150).contains(&self.name.len()),
                 "the name has 1 to 150 characters",

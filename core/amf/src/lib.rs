@@ -9,6 +9,7 @@
 mod authentication;
 mod collisions;
 mod config;
+mod configuration_update;
 mod deregistration;
 mod identification;
 mod initial_context;

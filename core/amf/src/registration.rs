@@ -7,6 +7,7 @@ use sluice_n1::{
 use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
 
 use crate::authentication;
+use crate::configuration_update;
 use crate::identification;
 use crate::initial_context;
 use crate::limits;
@@ -27,9 +28,13 @@ pub(crate) struct Request {
 
 /// The procedure. It ends with the UE registered, or refused and disconnected.
 pub(crate) async fn run(p: Procedure, request: Request) {
+    let is_initial = request.message.kind == RegistrationKind::Initial;
     match register(&p, request).await {
         Ok(follow_on) => {
             p.with(|state| state.counters.registrations += 1);
+            if is_initial {
+                configuration_update::tell(&p);
+            }
             // A UE that has nothing more to say becomes idle.
             if !follow_on {
                 release::run(&p, sluice_n2::Cause::NORMAL_RELEASE).await;

@@ -9,6 +9,7 @@ use crate::cause::Cause;
 use crate::codec::{self, Unreadable};
 use crate::identity::MobileIdentity;
 use crate::lists;
+use crate::network_time::NetworkTime;
 
 /// A message to a UE.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +46,8 @@ pub enum Downlink {
         /// The payload.
         payload: Vec<u8>,
     },
+    /// 8.2.19, without acknowledgement.
+    ConfigurationUpdateCommand(ConfigurationUpdate),
     /// 8.2.29
     Status(Cause),
     /// A message that only a UE sends, or that is not known here.
@@ -71,6 +74,17 @@ pub enum IdentityKind {
     Suci = 1,
     /// The device and its software.
     Imeisv = 5,
+}
+
+/// Configuration Update Command: what a UE shows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConfigurationUpdate {
+    /// Of the network.
+    pub full_name: Option<String>,
+    /// The same where there is little room.
+    pub short_name: Option<String>,
+    /// When it is; written, not read.
+    pub time: Option<NetworkTime>,
 }
 
 /// Security Mode Command.
@@ -158,6 +172,14 @@ impl Downlink {
                 cause: m.fgmm_cause.as_ref().map(|cause| Cause(cause.value)),
                 payload: m.payload_container.value.to_vec(),
             },
+            Nas5gmmMessage::ConfigurationUpdateCommand(m) => {
+                let name = |name: &nas::NasNetworkName| name.name();
+                Self::ConfigurationUpdateCommand(ConfigurationUpdate {
+                    full_name: m.full_name_for_network.as_ref().and_then(name),
+                    short_name: m.short_name_for_network.as_ref().and_then(name),
+                    time: None,
+                })
+            }
             Nas5gmmMessage::FiveGmmStatus(m) => Self::Status(Cause(m.fgmm_cause.value)),
             _ => Self::Other,
         })
@@ -217,6 +239,7 @@ impl Downlink {
                 }
                 codec::encode(message)
             }
+            Self::ConfigurationUpdateCommand(m) => codec::encode(write_configuration_update(m)),
             Self::Status(c) => codec::encode(nas::NasFGmmStatus::new(cause(c))),
             Self::Other => Vec::new(),
         }
@@ -235,6 +258,7 @@ impl Downlink {
             Self::IdentityRequest(_) => "Identity Request",
             Self::SecurityModeCommand(_) => "Security Mode Command",
             Self::DlNasTransport { .. } => "DL NAS Transport",
+            Self::ConfigurationUpdateCommand(_) => "Configuration Update Command",
             Self::Status(_) => "5GMM Status",
             Self::Other => "another message",
         }
@@ -287,6 +311,26 @@ fn write_security_mode_command(m: &SecurityModeCommand) -> nas::NasSecurityModeC
     }
     if let Some(abba) = m.abba {
         message = message.with_abba(nas::NasAbba::new(abba.to_vec()));
+    }
+    message
+}
+
+fn write_configuration_update(m: &ConfigurationUpdate) -> nas::NasConfigurationUpdateCommand {
+    let mut message = nas::NasConfigurationUpdateCommand::new();
+    if let Some(name) = &m.full_name {
+        let name = nas::NasNetworkName::from_name(name, false);
+        message = message.with_full_name_for_network(name);
+    }
+    if let Some(name) = &m.short_name {
+        let name = nas::NasNetworkName::from_name(name, false);
+        message = message.with_short_name_for_network(name);
+    }
+    if let Some(time) = m.time {
+        let octets = time.octets();
+        let zone = nas::NasTimeZone::new(octets[6]);
+        let time = nas::NasTimeZoneAndTime::new(octets.to_vec());
+        message = message.with_local_time_zone(zone);
+        message = message.with_universal_time_and_local_time_zone(time);
     }
     message
 }

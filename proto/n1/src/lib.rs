@@ -11,15 +11,18 @@ mod codec;
 mod downlink;
 mod identity;
 mod lists;
+mod network_time;
 pub mod protection;
 mod uplink;
 
 pub use cause::Cause;
 pub use codec::Unreadable;
 pub use downlink::{
-    AuthenticationRequest, Downlink, IdentityKind, RegistrationAccept, SecurityModeCommand,
+    AuthenticationRequest, ConfigurationUpdate, Downlink, IdentityKind, RegistrationAccept,
+    SecurityModeCommand,
 };
 pub use identity::MobileIdentity;
+pub use network_time::NetworkTime;
 pub use protection::{Envelope, Header, Protected, SecurityContext, Side};
 pub use uplink::{
     DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, ServiceRequest, Uplink,

@@ -5,9 +5,9 @@
 use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, Guti, Plmn, Snssai, Suci, Tac, Tai, Tmsi};
 use sluice_n1::{
-    AuthenticationRequest, Cause, DeregistrationRequest, Downlink, Envelope, IdentityKind,
-    MobileIdentity, RegistrationAccept, RegistrationKind, RegistrationRequest, SecurityModeCommand,
-    ServiceRequest, Uplink,
+    AuthenticationRequest, Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope,
+    IdentityKind, MobileIdentity, NetworkTime, RegistrationAccept, RegistrationKind,
+    RegistrationRequest, SecurityModeCommand, ServiceRequest, Uplink,
 };
 use sluice_security::{Ciphering, Integrity, SecurityCapability};
 
@@ -149,6 +149,12 @@ fn every_downlink_message_is_read_as_it_was_written() {
             cause: Some(Cause::PAYLOAD_NOT_FORWARDED),
             payload: vec![0x2e, 5, 1, 0xc1],
         },
+        Downlink::ConfigurationUpdateCommand(ConfigurationUpdate {
+            full_name: Some("Sluice in a box".to_owned()),
+            short_name: Some("Sluice".to_owned()),
+            time: None,
+        }),
+        Downlink::ConfigurationUpdateCommand(ConfigurationUpdate::default()),
         Downlink::Status(Cause::MESSAGE_TYPE),
     ] {
         assert_eq!(Downlink::decode(&message.encode()), Ok(message));
@@ -244,4 +250,18 @@ proptest! {
         let _ = Uplink::decode(&octets).map(|message| message.encode());
         let _ = Downlink::decode(&octets).map(|message| message.encode());
     }
+}
+
+#[test]
+fn a_configuration_update_tells_the_time_as_others_read_it() {
+    let update = ConfigurationUpdate {
+        time: Some(NetworkTime {
+            unix_s: 1_795_527_068,
+            offset_quarters: 8,
+        }),
+        ..ConfigurationUpdate::default()
+    };
+    let octets = Downlink::ConfigurationUpdateCommand(update).encode();
+    let zone_and_time = [0x46, 0x80, 0x47, 0x62, 0x11, 0x42, 0x31, 0x13, 0x80, 0x80];
+    assert_eq!(octets, [&[0x7e, 0, 0x54][..], &zone_and_time].concat());
 }

@@ -55,7 +55,10 @@ const UPLINK: &[(&str, &str)] = &[
 const DOWNLINK: &[(&str, &str)] = &[
     ("5GMMAuthenticationReject", "Authentication Reject"),
     ("5GMMAuthenticationRequest", "Authentication Request"),
-    ("5GMMConfigurationUpdateCommand", "another message"),
+    (
+        "5GMMConfigurationUpdateCommand",
+        "Configuration Update Command",
+    ),
     ("5GMMDLNASTransport", "DL NAS Transport"),
     ("5GMMMODeregistrationAccept", "Deregistration Accept"),
     ("5GMMRegistrationAccept", "Registration Accept"),

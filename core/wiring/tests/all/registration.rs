@@ -216,6 +216,31 @@ fn a_phone_deregisters() {
 }
 
 #[test]
+fn names_and_time_are_told_after_the_registration_is_complete() {
+    let mut config = crate::world::config();
+    config.network_name = Some(("Sluice in a box".to_owned(), "Sluice".to_owned()));
+    config.time_zone_quarters = Some(8);
+    let mut world = World::of(crate::world::core(config, true), &[1]);
+    world.set_up();
+    world.register(0);
+    world.assert_registered(0);
+    let ladder = world.ladder.to_string();
+    let complete = ladder.find("Registration Complete").expect("complete");
+    let told = ladder
+        .find("2a    AMF  -> UE    Configuration Update Command")
+        .expect("told");
+    assert!(complete < told, "{ladder}");
+    assert_eq!(
+        world.ue(0).received().last(),
+        Some(&"Configuration Update Command")
+    );
+    // Not again by a registration that is not an initial one.
+    let nas = world.ue_mut(0).register(RegistrationKind::Periodic);
+    world.connect(0, nas);
+    assert_eq!(world.ue(0).received().last(), Some(&"Registration Accept"));
+}
+
+#[test]
 fn a_phone_that_is_not_heard_of_is_implicitly_deregistered() {
     let mut world = World::new(&[1]);
     world.register(0);
