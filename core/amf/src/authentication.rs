@@ -5,7 +5,7 @@ use sluice_n1::{AuthenticationRequest, Cause, Downlink, Uplink};
 use sluice_sbi::{Authenticate, Challenge, Confirm, Identity, Resynchronisation};
 use sluice_security::{Abba, Kamf, Kseaf, hxres_star, kamf};
 
-use crate::identification;
+use crate::common_procedures;
 use crate::limits;
 use crate::procedure::{Kind, Procedure};
 use crate::refusal::Refusal;
@@ -88,7 +88,7 @@ pub(crate) async fn run(
                 ..
             } if attempts.mac_failures == 0 && !is_shown => {
                 attempts.mac_failures += 1;
-                identity = identification::run(p).await?.into();
+                identity = common_procedures::identify(p).await?.into();
             }
             Uplink::AuthenticationFailure {
                 cause: Cause::NGKSI_IN_USE,

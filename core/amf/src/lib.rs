@@ -8,10 +8,9 @@
 
 mod authentication;
 mod collisions;
+mod common_procedures;
 mod config;
-mod configuration_update;
 mod deregistration;
-mod identification;
 mod initial_context;
 mod limits;
 mod n1;

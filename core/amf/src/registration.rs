@@ -7,8 +7,7 @@ use sluice_n1::{
 use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
 
 use crate::authentication;
-use crate::configuration_update;
-use crate::identification;
+use crate::common_procedures;
 use crate::initial_context;
 use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
@@ -33,7 +32,7 @@ pub(crate) async fn run(p: Procedure, request: Request) {
         Ok(follow_on) => {
             p.with(|state| state.counters.registrations += 1);
             if is_initial {
-                configuration_update::tell(&p);
+                common_procedures::tell_names_and_time(&p);
             }
             // A UE that has nothing more to say becomes idle.
             if !follow_on {
@@ -119,7 +118,7 @@ async fn secure(
     let is_shown = identity.is_none() || matches!(message.identity, MobileIdentity::Suci(_));
     let identity = match identity {
         Some(identity) => identity,
-        None => identification::run(p).await?.into(),
+        None => common_procedures::identify(p).await?.into(),
     };
     // 8 and 9
     let new = authentication::run(p, identity, message.ngksi, is_shown).await?;
