@@ -155,7 +155,7 @@ pub const HELD_PER_ENTRY: u32 = 32;
 
 /// New packets of an entry that go behind held ones while these leave: some bursts, since a worker lets a
 /// quarter of one go in a turn.
-pub const HELD_BEHIND: u32 = 512;
+pub const HELD_BEHIND: u16 = 512;
 
 /// How long a packet is held by default: paging is tried several times, some seconds apart (TS 24.501, T3513),
 /// and what is later than this was repeated by its sender or is of no use.

@@ -17,7 +17,7 @@ use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use crate::usage;
 use arrayvec::ArrayVec;
-use sluice_datapath::session::txn::Txn;
+use sluice_datapath::session::txn::{HeldOrder, Op, Txn};
 use sluice_wire::pfcp::Cause;
 
 /// A session's rules before and after a message.
@@ -240,6 +240,23 @@ pub fn assert_written_whole(sessions: &mut Sessions, change: &RuleChange, launch
     whole.unwrap();
     assert_eq!(format!("{ops:?}"), format!("{:?}", launch.txn.ops));
     assert_eq!(credits, launch.record.credits);
+}
+
+/// What the session holds for its UE is not wanted any more (DROBU, 5.2.4): it goes before all else.
+///
+/// # Errors
+/// If the transaction has no room for it.
+pub fn discard_held(drafted: &mut Drafted) -> Result<(), Refusal> {
+    let rules = &drafted.change.old;
+    for endpoint in rules.entries().filter(|e| rules.holds_behind(e.key)) {
+        let op = Op::Held {
+            at: endpoint.entry,
+            order: HeldOrder::Discard,
+        };
+        let put = drafted.launch.txn.ops.try_insert(0, op);
+        put.map_err(|_| Refusal::of(Cause::NO_RESOURCES_AVAILABLE))?;
+    }
+    Ok(())
 }
 
 /// Makes the draft the session's rules: from here on nothing can fail.

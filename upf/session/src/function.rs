@@ -87,7 +87,10 @@ impl UpFunction {
                     request_arrived(&mut self.node, at, request, net, out)
                 }
                 Input::Response(response) => {
-                    association::answered(&mut self.node.sessions, at, &response)
+                    let sessions = &mut self.node.sessions;
+                    if let Some(launch) = association::answered(sessions, at, &response, net) {
+                        completion::launch(&mut self.node, at, launch, net, out);
+                    }
                 }
             }
             association::events(&mut self.node, at);

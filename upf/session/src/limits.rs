@@ -12,6 +12,9 @@ pub const FARS: usize = PDRS;
 /// QERs of one session: as many as one message brings.
 pub const QERS: usize = wire::QERS_PER_MESSAGE;
 
+/// BARs of one session: as many as one message brings.
+pub const BARS: usize = wire::BARS_PER_MESSAGE;
+
 /// URRs of one session: what one deletion response can report.
 pub const URRS: usize = wire::USAGE_REPORTS_PER_MESSAGE;
 

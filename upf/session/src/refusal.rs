@@ -1,7 +1,7 @@
 //! Refusals: PFCP cause, offending IE and failed rule.
 
 use core::fmt;
-use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
+use sluice_wire::ids::{BarId, FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::value::{FailedRuleId, OffendingIe};
 use sluice_wire::pfcp::{Cause, Full, IeType, Reject, Writer};
@@ -33,6 +33,11 @@ pub fn far(id: FarId) -> RuleId {
 /// A QER as the rule to blame.
 pub fn qer(id: QerId) -> RuleId {
     FailedRuleId::Qer(id)
+}
+
+/// A BAR as the rule to blame.
+pub fn bar(id: BarId) -> RuleId {
+    FailedRuleId::Bar(id)
 }
 
 /// A URR as the rule to blame.

@@ -118,7 +118,7 @@ impl Waiting {
 /// What has been reported, and waits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReportCounters {
-    /// Session Report Requests sent, by [`Reasons`]; one with two counts twice.
+    /// Session Report Requests sent, by reason; one with two counts twice.
     pub sent_downlink_data: u64,
     /// The same for Error Indications.
     pub sent_error_indication: u64,

@@ -12,6 +12,7 @@ use crate::config::TwinConfig;
 use crate::rules::Session;
 use crate::up_fteid::Choices;
 use crate::usage::Urr;
+use sluice_wire::pfcp::group::CreateBar;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
 use sluice_wire::pfcp::value::{NtpTime, PdnType, SessionModificationRequestFlags};
 use sluice_wire::pfcp::{Cause, IeType};
@@ -84,9 +85,8 @@ pub struct Draft<'a, 'c> {
 impl Draft<'_, '_> {
     /// All rules of a new session.
     pub fn establish(&mut self, request: &SessionEstablishmentRequest<'_>) -> Result<(), Refused> {
-        let traffic_endpoints = !request.create_traffic_endpoint.is_empty();
-        if traffic_endpoints || !request.create_mar.is_empty() || !request.create_bar.is_empty() {
-            return no("traffic endpoints, MARs and BARs are not interpreted");
+        if !request.create_traffic_endpoint.is_empty() || !request.create_mar.is_empty() {
+            return no("traffic endpoints and MARs are not interpreted");
         }
         pdn_type(request.pdn_type)?;
         for urr in &request.create_urr {
@@ -97,6 +97,9 @@ impl Draft<'_, '_> {
         }
         for far in &request.create_far {
             self.create_far(far)?;
+        }
+        for bar in &request.create_bar {
+            self.create_bar(bar)?;
         }
         for pdr in &request.create_pdr {
             self.create_pdr(pdr)?;
@@ -127,6 +130,9 @@ impl Draft<'_, '_> {
         for far in &request.create_far {
             self.create_far(far)?;
         }
+        for bar in &request.create_bar {
+            self.create_bar(bar)?;
+        }
         for pdr in &request.create_pdr {
             self.create_pdr(pdr)?;
         }
@@ -154,6 +160,9 @@ impl Draft<'_, '_> {
             let urr = self.rules.urrs.remove(&ie.urr_id.0);
             self.removed.push(known("URR", ie.urr_id.0, urr)?);
         }
+        for ie in &request.remove_bar {
+            known("BAR", ie.bar_id.0, self.rules.bars.remove(&ie.bar_id.0))?;
+        }
         Ok(())
     }
 
@@ -165,6 +174,11 @@ impl Draft<'_, '_> {
         for ie in &request.update_qer {
             self.update_qer(ie)?;
         }
+        for ie in &request.update_bar {
+            let bar = self.rules.bars.get_mut(&ie.bar_id.0);
+            let packets = known("BAR", ie.bar_id.0, bar)?;
+            *packets = ie.suggested_buffering_packets_count.or(*packets);
+        }
         for ie in &request.update_far {
             self.update_far(ie)?;
         }
@@ -172,6 +186,11 @@ impl Draft<'_, '_> {
             self.update_pdr(ie)?;
         }
         Ok(())
+    }
+
+    fn create_bar(&mut self, ie: &CreateBar<'_>) -> Result<(), Refused> {
+        let (id, packets) = (ie.bar_id.0, ie.suggested_buffering_packets_count);
+        new("BAR", id, self.rules.bars.insert(id, packets))
     }
 
     fn create_urr(&mut self, ie: &sluice_wire::pfcp::group::CreateUrr<'_>) -> Result<(), Refused> {

@@ -60,6 +60,13 @@ pub fn door(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> 
     }
 }
 
+/// So many packets are held at a door, by the BAR of the FAR or by configuration.
+pub fn most(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> usize {
+    let far = &session.fars[&session.pdrs[&detected.pdr].far];
+    let suggested = far.bar.and_then(|bar| session.bars[&bar]);
+    suggested.map_or(config.hold_packets, usize::from)
+}
+
 /// The first packet of a flow since its FAR was updated is told of, where the FAR says so: one to the UE.
 pub fn first_of_flow(session: &mut Session, detected: &Detected<'_>) -> Option<Paged> {
     let pdr = session.pdrs[&detected.pdr].clone();
@@ -81,9 +88,15 @@ pub fn first_of_flow(session: &mut Session, detected: &Detected<'_>) -> Option<P
 
 impl Twin {
     /// Keeps a packet, if there is room.
-    pub(crate) fn hold(&mut self, door: Door, now_ns: u64, port: u16, frame: &[u8]) -> Outcome {
+    pub(crate) fn hold(
+        &mut self,
+        (door, most): (Door, usize),
+        now_ns: u64,
+        port: u16,
+        frame: &[u8],
+    ) -> Outcome {
         let of_door = self.holding.iter().filter(|held| held.door == door);
-        if of_door.count() >= self.config.hold_packets {
+        if of_door.count() >= most {
             return Outcome::Dropped(Drop::HoldFull, None);
         }
         self.holding.push(HeldFrame {
@@ -93,6 +106,13 @@ impl Twin {
             until_ns: now_ns + self.config.hold_ns,
         });
         Outcome::Buffered
+    }
+
+    /// What a session holds is not wanted any more (DROBU).
+    pub(crate) fn discard_held(&mut self, session: SessionId) -> Vec<Outcome> {
+        let before = self.holding.len();
+        self.holding.retain(|held| held.door.session != session);
+        vec![Outcome::Dropped(Drop::HoldDiscarded, None); before - self.holding.len()]
     }
 
     /// The rules of a session have changed, or it has gone: what it holds is read again.

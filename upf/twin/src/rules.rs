@@ -23,6 +23,8 @@ pub struct Session {
     pub fars: BTreeMap<u32, Far>,
     pub qers: BTreeMap<u32, Qer>,
     pub urrs: BTreeMap<u32, Urr>,
+    /// Suggested Buffering Packets Counts of BARs.
+    pub bars: BTreeMap<u8, Option<u8>>,
     /// Bidirectional SDF filters by their IDs (8.2.5).
     pub filters: BTreeMap<u32, SdfFilter>,
     /// The UE's addresses as they were first told. They stay, even if no rule names them any more.
@@ -183,6 +185,7 @@ pub struct Far {
     pub buffers: bool,
     /// NOCP beside it.
     pub notifies: bool,
+    pub bar: Option<u8>,
     /// QFIs of packets that were told of since the FAR was updated; 0: without.
     pub told: Vec<u8>,
     pub forwarding: Option<Forwarding>,

@@ -175,7 +175,12 @@ impl Twin {
                 Err(_) => {}
             }
         }
-        let mut released = self.waiting_again(now_ns, id);
+        let flags = request.pfcpsmreq_flags.unwrap_or_default();
+        let mut released = match flags.contains(SessionModificationRequestFlags::DROBU) {
+            true => self.discard_held(id),
+            false => Vec::new(),
+        };
+        released.extend(self.waiting_again(now_ns, id));
         released.extend(self.read_again(now_ns, id));
         Ok(Modified {
             reports,
@@ -316,8 +321,9 @@ impl Twin {
         let outcomes = forward(&self.config, session, &detected, draw, &mut translation);
         if outcomes == [Outcome::Buffered] && turn != Turn::Held {
             let door = hold::door(&self.config, session, &detected);
+            let most = hold::most(&self.config, session, &detected);
             self.paged.extend(hold::first_of_flow(session, &detected));
-            return vec![self.hold(door, now_ns, port, frame)];
+            return vec![self.hold((door, most), now_ns, port, frame)];
         }
         if let [Outcome::Shaped(until_ns)] = outcomes[..] {
             let of = (detected.door, detected.session);

@@ -19,12 +19,12 @@ impl<I: PortIo> Path<'_, I> {
     #[cold]
     pub fn hold(&mut self, mut packet: I::Packet, meta: &Meta, at: Option<At>) {
         self.notify(meta.entry, at, dscp(packet.data()));
-        let suggested = rule(self.state, meta.entry, at).map_or(0, |(_, body)| body.suggested());
+        let suggested = rule(self.state, meta.entry, at).and_then(|(_, body)| body.suggested());
         // What followed the inner packet was cut off.
         let inner_len = packet.len() as u16;
         let meta = &Meta { inner_len, ..*meta };
         match restore(&mut packet, meta) {
-            true => self.keep_copy(packet, meta, suggested.into()),
+            true => self.keep_copy(packet, meta, suggested),
             false => self.discard(packet, DropReason::Internal),
         }
     }
@@ -32,15 +32,12 @@ impl<I: PortIo> Path<'_, I> {
     /// A packet of an entry whose held ones are on their way out goes behind them, as it came.
     #[cold]
     pub fn go_behind(&mut self, packet: I::Packet, meta: &Meta) {
-        self.keep_copy(packet, meta, HELD_BEHIND);
+        self.keep_copy(packet, meta, Some(HELD_BEHIND));
     }
 
     /// Receive buffers are never kept: the packet is copied.
-    fn keep_copy(&mut self, packet: I::Packet, meta: &Meta, suggested: u32) {
-        let most = match suggested {
-            0 => self.hold.limits().per_entry,
-            suggested => suggested,
-        };
+    fn keep_copy(&mut self, packet: I::Packet, meta: &Meta, suggested: Option<u16>) {
+        let most = suggested.map_or(self.hold.limits().per_entry, u32::from);
         let has_room = self.hold.has_room(meta.entry, most);
         let copy = has_room.then(|| self.copy(&packet)).flatten();
         let Some(copy) = copy else {

@@ -182,19 +182,19 @@ impl Body {
         }
     }
 
-    /// A rule that holds packets of an entry, so many as a BAR suggests; 0: it suggests none. They stand in the place of
-    /// the way out, which such a rule has not.
-    pub fn to_hold(suggested: u8) -> Self {
+    /// A rule that holds packets of an entry, so many as a BAR suggests, if it does. The number and 1 stand in the
+    /// place of the way out, which such a rule has not.
+    pub fn to_hold(suggested: Option<u8>) -> Self {
         Self {
-            usage: UsageAndWay::new(suggested.into()),
+            usage: UsageAndWay::new(suggested.map_or(0, |packets| u16::from(packets) + 1)),
             ..Self::default()
         }
     }
 
-    /// Packets that a rule may hold; 0: as many as any.
+    /// Packets that a rule which holds may hold; none: as many as any.
     #[inline]
-    pub fn suggested(&self) -> u16 {
-        self.usage.way()
+    pub fn suggested(&self) -> Option<u16> {
+        self.usage.way().checked_sub(1)
     }
 
     /// Egress (network instance and interface) where no outer header is made.

@@ -12,7 +12,7 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::txn::HeldOrder;
 use sluice_wire::eth::EtherType;
 
-fn idle(kit: &mut Kit, suggested: u8) -> Session {
+fn idle(kit: &mut Kit, suggested: Option<u8>) -> Session {
     let s = kit.default_session();
     kit.apply(s.dl, &[set(s.dl, holding(downlink(), suggested))], &[]);
     s
@@ -43,7 +43,7 @@ fn bells(kit: &mut Kit) -> Vec<Bell> {
 #[test]
 fn held_packets_leave_in_their_order_and_the_first_one_rings() {
     let mut kit = Kit::new();
-    let s = idle(&mut kit, 0);
+    let s = idle(&mut kit, None);
     // Expedited Forwarding.
     kit.dn_sends(&with_tos(&numbered(0), 46 << 2));
     (1..20).for_each(|n| kit.dn_sends(&numbered(n)));
@@ -62,7 +62,7 @@ fn held_packets_leave_in_their_order_and_the_first_one_rings() {
     kit.apply(
         s.dl,
         &[
-            set(s.dl, holding(downlink(), 0)),
+            set(s.dl, holding(downlink(), None)),
             held(s.dl, HeldOrder::Again),
         ],
         &[],
@@ -84,7 +84,7 @@ fn held_packets_leave_in_their_order_and_the_first_one_rings() {
 #[test]
 fn new_packets_go_behind_those_that_leave() {
     let mut kit = Kit::new();
-    let s = idle(&mut kit, 200);
+    let s = idle(&mut kit, Some(200));
     let many = 4 * DRAINED_PER_TURN as u32;
     (0..many).for_each(|n| kit.dn_sends(&numbered(n)));
     // New ones come with the transaction and while the queue drains; then it is written once more.
@@ -117,7 +117,7 @@ fn new_packets_go_behind_those_that_leave() {
 #[test]
 fn a_ue_that_is_idle_again_while_its_packets_leave_rings_for_the_rest() {
     let mut kit = Kit::new();
-    let s = idle(&mut kit, 200);
+    let s = idle(&mut kit, Some(200));
     (0..100).for_each(|n| kit.dn_sends(&numbered(n)));
     assert_eq!(bells(&mut kit).len(), 1);
     kit.send(s.dl, &[set(s.dl, downlink()), held(s.dl, HeldOrder::Again)]);
@@ -125,7 +125,7 @@ fn a_ue_that_is_idle_again_while_its_packets_leave_rings_for_the_rest() {
     kit.send(
         s.dl,
         &[
-            set(s.dl, holding(downlink(), 200)),
+            set(s.dl, holding(downlink(), Some(200))),
             held(s.dl, HeldOrder::Again),
         ],
     );
@@ -146,7 +146,7 @@ fn a_ue_that_is_idle_again_while_its_packets_leave_rings_for_the_rest() {
 #[test]
 fn what_finds_no_room_or_waits_too_long_or_is_not_wanted_ends_by_name() {
     let mut kit = Kit::new();
-    let s = idle(&mut kit, 0);
+    let s = idle(&mut kit, None);
     (0..HELD_PER_ENTRY + 3).for_each(|n| kit.dn_sends(&numbered(n)));
     assert_eq!(kit.dropped(DropReason::HoldFull), 3);
     kit.apply(s.dl, &[held(s.dl, HeldOrder::Discard)], &[]);
@@ -155,7 +155,7 @@ fn what_finds_no_room_or_waits_too_long_or_is_not_wanted_ends_by_name() {
         HELD_PER_ENTRY.into()
     );
     // A BAR suggests two.
-    kit.apply(s.dl, &[set(s.dl, holding(downlink(), 2))], &[]);
+    kit.apply(s.dl, &[set(s.dl, holding(downlink(), Some(2)))], &[]);
     (0..3).for_each(|n| kit.dn_sends(&numbered(n)));
     assert_eq!(kit.dropped(DropReason::HoldFull), 4);
     kit.now_ns += HELD_NS / 2;
@@ -178,7 +178,7 @@ fn what_finds_no_room_or_waits_too_long_or_is_not_wanted_ends_by_name() {
 #[test]
 fn packets_that_are_held_at_the_end_are_accounted_for() {
     let mut kit = Kit::new();
-    idle(&mut kit, 0);
+    idle(&mut kit, None);
     kit.dn_sends(&numbered(0));
     // `close` looks at the books.
     kit.close();

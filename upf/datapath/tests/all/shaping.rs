@@ -351,7 +351,7 @@ fn what_waits_for_a_session_goes_with_it() {
 fn what_waits_is_held_in_front_of_what_comes_for_an_idle_ue() {
     let mut kit = kit_with(shaping());
     let s = twenty_wait(&mut kit);
-    kit.apply(s.dl, &[set(s.dl, holding(downlink(), 0))], &[]);
+    kit.apply(s.dl, &[set(s.dl, holding(downlink(), None))], &[]);
     for n in 20..25 {
         kit.dn_sends(&numbered(n, 1000));
     }
@@ -369,7 +369,7 @@ fn what_waits_is_held_in_front_of_what_comes_for_an_idle_ue() {
     assert_eq!(numbers.len(), 3);
     // Idle and active again while some of them wait.
     numbers.extend(later(&mut kit, 5));
-    kit.apply(s.dl, &[set(s.dl, holding(downlink(), 0))], &[]);
+    kit.apply(s.dl, &[set(s.dl, holding(downlink(), None))], &[]);
     kit.dn_sends(&numbered(30, 1000));
     let active = set(s.dl, limited(8_000_000));
     kit.apply(s.dl, &[active, held(s.dl, HeldOrder::Again)], &[]);

@@ -47,6 +47,7 @@ impl<N: Network> Admission<'_, N> {
             id: ie.far_id,
             action,
             flags: ie.apply_action.flags(),
+            bar: ie.bar_id,
             forwarding,
             peer: None,
             egress: None,
@@ -71,6 +72,9 @@ impl<N: Network> Admission<'_, N> {
         let mut far = old;
         if let Some(apply) = ie.apply_action {
             (far.action, far.flags) = (action(rule, apply)?, apply.flags());
+        }
+        if let Some(edit) = &ie.bar_id {
+            far.bar = edit.value().copied();
         }
         // Any update ends the episode in which a flow is told of once (5.2.3.1).
         (far.paged, far.is_updated) = (0, true);

@@ -3,6 +3,7 @@
 //! Whatever a rule asks that this path cannot do is refused by name; nothing that would change what
 //! happens to packets is passed over.
 
+mod bar;
 mod far;
 pub mod pdr;
 mod qer;
@@ -12,11 +13,10 @@ mod urr;
 use crate::admission::Admission;
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
-use sluice_wire::limits;
+use sluice_wire::limits::{self, BARS_PER_MESSAGE as BARS};
+use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::element::Element;
-use sluice_wire::pfcp::group::{CreateBar, RemoveBar, UpdateBar};
 use sluice_wire::pfcp::ie::Body;
-use sluice_wire::pfcp::{IeType, Reject};
 
 impl<N: Network> Admission<'_, N> {
     /// All rules that a message creates. What others refer to comes first.
@@ -26,8 +26,8 @@ impl<N: Network> Admission<'_, N> {
         each(body, IeType::CREATE_FAR, fars, |ie| self.create_far(ie))?;
         each(body, IeType::CREATE_QER, qers, |ie| self.create_qer(ie))?;
         each(body, IeType::CREATE_URR, urrs, |ie| self.create_urr(ie))?;
-        each(body, IeType::CREATE_PDR, pdrs, |ie| self.create_pdr(ie))?;
-        check_bars(body)
+        each(body, IeType::CREATE_BAR, BARS, |ie| self.create_bar(ie))?;
+        each(body, IeType::CREATE_PDR, pdrs, |ie| self.create_pdr(ie))
     }
 
     /// All rules that a message changes.
@@ -37,6 +37,8 @@ impl<N: Network> Admission<'_, N> {
         each(body, IeType::UPDATE_FAR, fars, |ie| self.update_far(ie))?;
         each(body, IeType::UPDATE_QER, qers, |ie| self.update_qer(ie))?;
         each(body, IeType::UPDATE_URR, urrs, |ie| self.update_urr(ie))?;
+        let update_bar = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;
+        each(body, update_bar, BARS, |ie| self.update_bar(ie))?;
         each(body, IeType::UPDATE_PDR, pdrs, |ie| self.update_pdr(ie))
     }
 
@@ -47,6 +49,7 @@ impl<N: Network> Admission<'_, N> {
         each(body, IeType::REMOVE_PDR, pdrs, |ie| self.remove_pdr(ie))?;
         each(body, IeType::REMOVE_FAR, fars, |ie| self.remove_far(ie))?;
         each(body, IeType::REMOVE_QER, qers, |ie| self.remove_qer(ie))?;
+        each(body, IeType::REMOVE_BAR, BARS, |ie| self.remove_bar(ie))?;
         each(body, IeType::REMOVE_URR, urrs, |ie| self.remove_urr(ie))
     }
 }
@@ -59,18 +62,6 @@ pub fn each<'a, T: Element<'a>>(
     admit: impl FnMut(&T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
     body.each_group(ie_type, max, admit)
-}
-
-/// BARs are without effect, as nothing is buffered, but they must be BARs.
-fn check_bars(body: &Body<'_>) -> Result<(), Refusal> {
-    fn check<'a, T: Element<'a>>(body: &Body<'a>, ie_type: IeType) -> Result<(), Reject> {
-        let mut bars = body.groups::<T>(ie_type, limits::BARS_PER_MESSAGE);
-        bars.try_for_each(|bar| bar.map(drop))
-    }
-    check::<CreateBar<'_>>(body, IeType::CREATE_BAR)?;
-    let update = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;
-    check::<UpdateBar<'_>>(body, update)?;
-    Ok(check::<RemoveBar>(body, IeType::REMOVE_BAR)?)
 }
 
 /// Refuses the first IE that is there.

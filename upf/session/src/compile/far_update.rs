@@ -11,7 +11,10 @@ use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::ie::Body;
 
 /// Rules that a message may bring beside Update FAR.
-const OTHER_RULES: [IeType; 11] = [
+const OTHER_RULES: [IeType; 14] = [
+    IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST,
+    IeType::CREATE_BAR,
+    IeType::REMOVE_BAR,
     IeType::UPDATE_PDR,
     IeType::UPDATE_QER,
     IeType::UPDATE_URR,
@@ -80,6 +83,7 @@ impl<N: Network> Admission<'_, N> {
         for pdr in self.draft.pdrs.iter().filter(|p| ways.differ(p.far)) {
             self.check_entry(pdr)?;
         }
+        self.check_bars()?;
         for at in 0..self.draft.fars.len() {
             if self.draft.fars.get(at) != installed.fars.get(at) {
                 self.resolve_far(at)?;

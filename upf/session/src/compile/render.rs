@@ -443,7 +443,10 @@ fn body(rules: &Rules, pdr: &Pdr) -> Body {
     };
     match far.action {
         Action::Drop => return Body::default(),
-        Action::Buffer => return Body::to_hold(0),
+        Action::Buffer => {
+            let bar = rules.bar_of(far);
+            return Body::to_hold(bar.and_then(|bar| bar.packets));
+        }
         Action::Forward => {}
     }
     match far.peer {

@@ -21,10 +21,21 @@ impl<N: Network> Admission<'_, N> {
                 Some(IeType::QER_ID),
             ));
         }
+        self.check_bars()?;
         for at in 0..self.draft.fars.len() {
             self.resolve_far(at)?;
         }
         Ok(())
+    }
+
+    /// A FAR that names a BAR names one that is there.
+    pub fn check_bars(&self) -> Result<(), Refusal> {
+        let mut fars = self.draft.fars.iter();
+        let lacks = |far: &&Far| far.bar.is_some_and(|bar| self.draft.bar(bar).is_none());
+        match fars.find(lacks) {
+            Some(far) => Err(Refusal::rule(refusal::far(far.id), IeType::BAR_ID)),
+            None => Ok(()),
+        }
     }
 
     fn check_references(&self, pdr: &Pdr) -> Result<(), Refusal> {

@@ -4,8 +4,14 @@ use crate::config::Config;
 use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
 
 /// The features that are announced.
-pub const UP_FUNCTION_FEATURES: Up =
-    Up(Up::FTUP.0 | Up::EMPU.0 | Up::MNOP.0 | Up::BUNDL.0 | Up::EPFAR.0 | Up::FRRT.0);
+pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
+    | Up::DDND.0
+    | Up::UDBC.0
+    | Up::EMPU.0
+    | Up::MNOP.0
+    | Up::BUNDL.0
+    | Up::EPFAR.0
+    | Up::FRRT.0);
 
 /// The features that are announced where upf.yaml asks for them.
 const CONFIGURED_FEATURES: Up = Up::UEIP;
@@ -53,8 +59,8 @@ macro_rules! features {
 pub const fn features() -> &'static [FeatureRow] {
     features! {
         BUCP "downlink data is not handed to the CP function for buffering";
-        DDND "BARs are without effect yet";
-        DLBD "BARs are without effect yet";
+        DDND "a BAR's Downlink Data Notification Delay postpones the report" a_bar_postpones_the_report_and_bounds_what_is_held;
+        DLBD "packets are held for a time of the configuration";
         TRST "no traffic steering";
         FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         PFDM "no applications are known";
@@ -62,7 +68,7 @@ pub const fn features() -> &'static [FeatureRow] {
         TREU "no redirection";
         EMPU "SNDEM puts an End Marker behind the last packet into the old tunnel" the_end_marker_leaves_before_anything_takes_the_new_path;
         PDIU "PDIs state F-TEID and UE address themselves";
-        UDBC "BARs are without effect yet";
+        UDBC "as many packets are held as a BAR suggests" a_bar_postpones_the_report_and_bounds_what_is_held;
         QUOAC "packets beyond a quota are dropped";
         TRACE "trace sessions are not made";
         FRRT "packets to and from framed routes are the UE's" packets_to_a_framed_route_find_the_entry_of_its_ue;
@@ -87,10 +93,10 @@ pub const fn features() -> &'static [FeatureRow] {
         ATSSS_LL "no access traffic steering";
         QFQM "no QoS monitoring";
         GPQM "no QoS monitoring";
-        MT_EDT "BARs are without effect yet";
+        MT_EDT "the size of held packets is not told";
         CIOT "no packet rates";
         ETHAR "no Ethernet sessions";
-        DDDS "BARs are without effect yet";
+        DDDS "what becomes of held packets is not told";
         RDS "no reliable data service";
         RTTWP "no round trip times are measured";
         QUASF "packets beyond a quota are dropped";
@@ -103,7 +109,7 @@ pub const fn features() -> &'static [FeatureRow] {
         DRQOS "no QoS monitoring";
         MBSN4 "no multicast";
         PSUPRM "resources are not managed by slice";
-        EPPPI "BARs are without effect yet";
+        EPPPI "the DSCP alone tells the paging policy";
         RATP "no redirection";
         UPIDP "no user plane identity";
     }

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! An IE may have several lines. One that is refused whenever it is there (without a text), or always ignored,
-//! and has no other line, needs no test of its own: [`the table's own
-//! test`](crate::tests) sends every one of them and compares cause and Offending IE. Who begins to serve an IE
+//! and has no other line, needs no test of its own: the table's own
+//! test sends every one of them and compares cause and Offending IE. Who begins to serve an IE
 //! changes its line, and a missing or a superfluous line fails that test, too.
 
 mod features;

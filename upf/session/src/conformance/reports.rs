@@ -31,18 +31,18 @@ ie_tables! {
     SessionReportResponse "Session Report Response (7.5.9)" {
         CAUSE enforced "65 for the third time ends the session; others let the report be made again" a_session_that_its_cp_function_knows_no_more_ends_with_the_third_answer;
         OFFENDING_IE ignored "stands in the log with the cause" a_report_without_an_answer_is_given_up_and_told;
-        UPDATE_BAR_IN_SESSION_REPORT_RESPONSE ignored "BARs are without effect yet" the_tables_say_what_responses_ignore;
-        PFCPSRRSP_FLAGS ignored "DROBU is without effect yet" the_tables_say_what_responses_ignore;
+        UPDATE_BAR_IN_SESSION_REPORT_RESPONSE enforced "" the_answer_to_a_report_changes_what_is_held;
+        PFCPSRRSP_FLAGS enforced "DROBU" the_answer_to_a_report_changes_what_is_held;
         F_SEID ignored "SSET is not set" the_tables_say_what_responses_ignore;
         F_TEID ignored "SSET is not set" the_tables_say_what_responses_ignore;
         ALTERNATIVE_SMF_IP_ADDRESS ignored "SSET is not set" the_tables_say_what_responses_ignore;
     }
     UpdateBarInSessionReportResponse "Update BAR (Table 7.5.9.2-1)" {
-        BAR_ID ignored "BARs are without effect yet" the_tables_say_what_responses_ignore;
-        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set" the_tables_say_what_responses_ignore;
+        BAR_ID enforced "one that is not there changes nothing" the_answer_to_a_report_changes_what_is_held;
+        DOWNLINK_DATA_NOTIFICATION_DELAY enforced "" the_answer_to_a_report_changes_what_is_held;
         DL_BUFFERING_DURATION ignored "DLBD is not set" the_tables_say_what_responses_ignore;
-        DL_BUFFERING_SUGGESTED_PACKET_COUNT ignored "BARs are without effect yet" the_tables_say_what_responses_ignore;
-        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set" the_tables_say_what_responses_ignore;
+        DL_BUFFERING_SUGGESTED_PACKET_COUNT ignored "DLBD is not set" the_tables_say_what_responses_ignore;
+        SUGGESTED_BUFFERING_PACKETS_COUNT enforced "" the_answer_to_a_report_changes_what_is_held;
     }
     NodeReportRequest "Node Report Request (7.4.5.1)" {
         NODE_ID sent "" failure_and_recovery_are_told_once;

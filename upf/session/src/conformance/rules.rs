@@ -76,7 +76,7 @@ ie_tables! {
         APPLY_ACTION refused(73) "DUPL, IPMA, IPMD, DFRT, EDRT, BDPN, DDPN, FSSM, MBSU; several at once" an_establishment_that_cannot_be_served_is_refused_by_name;
         FORWARDING_PARAMETERS enforced "where the FAR forwards" a_far_that_drops_ignores_where_to;
         DUPLICATING_PARAMETERS refused(73) "";
-        BAR_ID ignored "BARs are without effect yet";
+        BAR_ID enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
         REDUNDANT_TRANSMISSION_FORWARDING_PARAMETERS refused(73) "";
     }
     ForwardingParameters "Forwarding Parameters (Table 7.5.2.3-2)" {
@@ -102,7 +102,7 @@ ie_tables! {
         UPDATE_FORWARDING_PARAMETERS enforced "" a_handover_moves_the_downlink_and_marks_the_end_of_the_old_tunnel;
         FORWARDING_PARAMETERS enforced "in place of the former, as SD-Core sends it" an_update_far_may_have_its_parameters_under_the_type_of_create_far;
         UPDATE_DUPLICATING_PARAMETERS refused(73) "";
-        BAR_ID ignored "BARs are without effect yet";
+        BAR_ID enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
     }
     UpdateForwardingParameters "Update Forwarding Parameters (Table 7.5.4.3-2)" {
         DESTINATION_INTERFACE enforced "" a_far_that_turns_round_turns_the_direction;
@@ -155,18 +155,18 @@ ie_tables! {
         QER_ID enforced "" a_modification_is_refused_whole;
     }
     CreateBar "Create BAR (7.5.2.6)" {
-        BAR_ID ignored "BARs are without effect yet" the_first_and_last_identifiers_are_ordinary;
-        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
-        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
+        BAR_ID enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
+        DOWNLINK_DATA_NOTIFICATION_DELAY enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
+        SUGGESTED_BUFFERING_PACKETS_COUNT enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
         MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
     }
     UpdateBar "Update BAR (7.5.4.11)" {
-        BAR_ID ignored "BARs are without effect yet";
-        DOWNLINK_DATA_NOTIFICATION_DELAY ignored "DDND is not set";
-        SUGGESTED_BUFFERING_PACKETS_COUNT ignored "UDBC is not set";
+        BAR_ID enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
+        DOWNLINK_DATA_NOTIFICATION_DELAY enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
+        SUGGESTED_BUFFERING_PACKETS_COUNT enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
         MT_EDT_CONTROL_INFORMATION ignored "MT-EDT is not set";
     }
     RemoveBar "Remove BAR (7.5.4.12)" {
-        BAR_ID ignored "BARs are without effect yet";
+        BAR_ID enforced "" a_bar_postpones_the_report_and_bounds_what_is_held;
     }
 }

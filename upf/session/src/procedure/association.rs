@@ -2,6 +2,8 @@
 //! 29.244, 6.2.6 to 6.2.8; TS 23.527, 4.2 and 4.3).
 
 use crate::events::SessionEvent;
+use crate::network::Network;
+use crate::pending::Launch;
 use crate::procedure::{association_release, node_report, report};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions, UsageBeforeRelease};
@@ -36,14 +38,23 @@ pub fn events(node: &mut Node, at: Moment) {
 }
 
 /// A response to a request of ours.
-pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
+pub fn answered<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    response: &Response<'_>,
+    net: &mut N,
+) -> Option<Launch> {
     match response.tag {
         association_release::TAG => {
             let cause = report::cause(response);
             association_release::report_ended(sessions, response.association, cause);
+            None
         }
-        node_report::TAG => node_report::answered(sessions, response),
-        _ => report::answered(sessions, at, response),
+        node_report::TAG => {
+            node_report::answered(sessions, response);
+            None
+        }
+        _ => report::answered(sessions, at, response, net),
     }
 }
 

@@ -119,6 +119,13 @@ fn change<N: Network>(
     };
     let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;
     drafted.launch.record.remarks.inactivity_timer = timer;
+    let flags = head.pfcpsmreq_flags.unwrap_or_default();
+    if flags.contains(SessionModificationRequestFlags::DROBU)
+        && let Err(refusal) = draft::discard_held(&mut drafted)
+    {
+        draft::undo(sessions, drafted, net);
+        return Err(refusal);
+    }
     let launch = draft::commit(sessions, name, drafted, at.seconds());
     if let Some(FSeid { seid, ipv4, ipv6 }) = head.cp_f_seid {
         sessions.store.rename(name, CpSession { seid, ipv4, ipv6 });

@@ -4,7 +4,7 @@ use crate::names::NameId;
 use crate::network::Side;
 use core::net::Ipv4Addr;
 use sluice_datapath::tables::{EgressId, PeerId};
-use sluice_wire::ids::FarId;
+use sluice_wire::ids::{BarId, FarId};
 use sluice_wire::pfcp::value::ApplyAction;
 
 /// What a FAR does.
@@ -27,6 +27,8 @@ pub struct Far {
     pub action: Action,
     /// Apply Action as received.
     pub flags: u16,
+    /// BAR ID.
+    pub bar: Option<BarId>,
     /// Forwarding Parameters.
     pub forwarding: Option<Forwarding>,
     /// The peer that is held for the outer header, if a live PDR needs one.

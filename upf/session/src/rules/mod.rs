@@ -1,5 +1,6 @@
 //! The rules of one session, as the CP function provisioned them.
 
+mod bar;
 mod endpoint;
 mod far;
 mod id_list;
@@ -8,11 +9,12 @@ mod qer;
 mod ue;
 mod urr;
 
-use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
+use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::network::Side;
 use arrayvec::ArrayVec;
-use sluice_wire::ids::FarId;
+use sluice_wire::ids::{BarId, FarId};
 
+pub use bar::Bar;
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 pub use id_list::IdList;
@@ -34,6 +36,8 @@ pub struct Rules {
     pub fars: ArrayVec<Far, FARS>,
     /// QERs in no order.
     pub qers: ArrayVec<Qer, QERS>,
+    /// BARs in no order.
+    pub bars: ArrayVec<Bar, BARS>,
     /// URRs in no order.
     pub urrs: ArrayVec<Urr, URRS>,
     /// Entries and blocks.
@@ -51,6 +55,16 @@ impl Rules {
     /// The QER of this identifier.
     pub fn qer(&self, id: u32) -> Option<&Qer> {
         self.qers.iter().find(|q| q.id.0 == id)
+    }
+
+    /// The BAR of this identifier.
+    pub fn bar(&self, id: BarId) -> Option<&Bar> {
+        self.bars.iter().find(|b| b.id == id)
+    }
+
+    /// The BAR of a FAR.
+    pub fn bar_of(&self, far: &Far) -> Option<&Bar> {
+        self.bar(far.bar?)
     }
 
     /// The URR of this identifier.
@@ -129,6 +143,7 @@ impl Rules {
         self.pdrs.extend(other.pdrs.iter().copied());
         self.fars.extend(other.fars.iter().copied());
         self.qers.extend(other.qers.iter().copied());
+        self.bars.extend(other.bars.iter().copied());
         self.urrs.extend(other.urrs.iter().copied());
         self.endpoints.extend(other.endpoints.iter().copied());
         self.spare_cells.extend(other.spare_cells.iter().copied());
@@ -141,6 +156,7 @@ impl Rules {
         self.pdrs.clear();
         self.fars.clear();
         self.qers.clear();
+        self.bars.clear();
         self.urrs.clear();
         self.endpoints.clear();
         self.spare_cells.clear();

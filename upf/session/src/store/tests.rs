@@ -64,6 +64,7 @@ fn rules(fars: u32) -> Rules {
         indicated: Indicated::No,
         paged: 0,
         is_updated: false,
+        bar: None,
     }));
     rules
 }

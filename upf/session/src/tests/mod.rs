@@ -4,6 +4,7 @@
 mod address_allocation;
 mod allocations;
 mod association_release;
+mod bars;
 mod behind_ue;
 pub mod bench;
 mod conformance;

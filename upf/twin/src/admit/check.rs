@@ -50,6 +50,9 @@ pub fn check(
         if far.forwards && far.forwarding.is_none() {
             return no(format!("FAR {far_id} forwards nowhere"));
         }
+        if let Some(bar) = far.bar.filter(|bar| !rules.bars.contains_key(bar)) {
+            return no(format!("FAR {far_id} refers to BAR {bar}"));
+        }
     }
     ways_out(config, rules)
 }

@@ -31,6 +31,7 @@ impl Draft<'_, '_> {
             drops,
             buffers,
             notifies: buffers && ie.apply_action.flags() & ApplyAction::NOCP.flags() != 0,
+            bar: ie.bar_id.map(|bar| bar.0),
             told: Vec::new(),
             forwarding,
         };
@@ -46,6 +47,9 @@ impl Draft<'_, '_> {
             (far.forwards, far.drops) = forwards(apply)?;
             far.buffers = !far.forwards && !far.drops;
             far.notifies = far.buffers && apply.flags() & ApplyAction::NOCP.flags() != 0;
+        }
+        if let Some(edit) = &ie.bar_id {
+            far.bar = edit.value().map(|bar| bar.0);
         }
         // Whatever it changes: what comes now is told of anew (5.2.3.1).
         far.told.clear();

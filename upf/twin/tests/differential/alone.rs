@@ -61,7 +61,13 @@ pub fn events(
     };
     for step in &case.steps {
         coverage::count(counts, step);
+        let before = alone.events.len();
         alone.step(step);
+        for event in &alone.events[before..] {
+            if let (Step::Modify(_, change), Event::Outcomes(all)) = (step, event) {
+                coverage::count_discarded(counts, change, all);
+            }
+        }
     }
     alone.step(&Step::Advance(100_000_000_000));
     let wall = alone.wall();

@@ -2,6 +2,7 @@
 
 use crate::spec::*;
 use crate::world::{Features, given_slot};
+use sluice_twin::{Drop, Outcome};
 use sluice_wire::pfcp::value::UsageReportTrigger;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,6 +11,7 @@ use std::net::IpAddr;
 pub type Counts = BTreeMap<&'static str, u64>;
 
 const OUTCOMES: [&str; 48] = [
+const OUTCOMES: [&str; 50] = [
     "granted",
     "refused",
     "sent",
@@ -53,6 +55,9 @@ const OUTCOMES: [&str; 48] = [
     "hold_full",
     "hold_expired",
     "hold_discarded",
+    "discarded by DROBU",
+    "drawn: FAR with a BAR",
+    "drawn: BAR in an update",
     "drained",
     "paged",
     "sent to the CP function",
@@ -123,6 +128,15 @@ pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
     ];
     for (_, name) in all.iter().filter(|(told, _)| trigger.contains(*told)) {
         *counts.entry(name).or_default() += 1;
+    }
+}
+
+/// Counts held packets that a modification discards by its flag.
+pub fn count_discarded(counts: &mut Counts, change: &Change, released: &[Outcome]) {
+    let is_discarded = |o: &&Outcome| matches!(o, Outcome::Dropped(Drop::HoldDiscarded, _));
+    let discarded = released.iter().filter(is_discarded).count();
+    if change.discards_held && discarded > 0 {
+        *counts.entry("discarded by DROBU").or_default() += discarded as u64;
     }
 }
 
@@ -197,11 +211,17 @@ pub fn count(counts: &mut Counts, step: &Step) {
             one_version(rules, &mut drawn);
             drawn.extend(of_our_choice(rules));
             drawn.extend(behind(rules));
+            if rules.fars.iter().any(|far| far.bar.is_some()) {
+                drawn.push("drawn: FAR with a BAR");
+            }
         }
         Step::Modify(_, change) => {
             let mut created = change.create.pdrs.iter();
             if created.any(|p| p.ue.ipv6.is_some()) {
                 drawn.push("drawn: prefix in a modification");
+            }
+            if !change.bars.is_empty() {
+                drawn.push("drawn: BAR in an update");
             }
             let mut edited = change.pdrs.iter().filter_map(|e| e.flow.as_ref());
             if edited.any(|(_, _, filters)| !filters.is_empty()) {

@@ -3,7 +3,7 @@
 use crate::spec::*;
 use crate::world::given_slot;
 use sluice_twin::Side;
-use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
+use sluice_wire::ids::{BarId, FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
 use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::group::*;
 use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
@@ -46,6 +46,10 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
         let ie = RemoveQer { qer_id: QerId(*id) };
         out.ie(IeType::REMOVE_QER, |w| ie.emit(w))?;
     }
+    for id in &change.remove_bars {
+        let ie = RemoveBar { bar_id: BarId(*id) };
+        out.ie(IeType::REMOVE_BAR, |w| ie.emit(w))?;
+    }
     create(out, &change.create, known)?;
     for edit in &change.pdrs {
         update_pdr(out, edit)?;
@@ -69,8 +73,23 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
     for edit in &change.qers {
         update_qer(out, edit)?;
     }
+    for bar in &change.bars {
+        let ie = UpdateBar {
+            bar_id: BarId(bar.id),
+            suggested_buffering_packets_count: bar.packets,
+            ..UpdateBar::default()
+        };
+        let ie_type = IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST;
+        out.ie(ie_type, |w| ie.emit(w))?;
+    }
+    let mut flags = SessionModificationRequestFlags::NONE;
     if change.query_all {
-        let flags = SessionModificationRequestFlags::QAURR;
+        flags |= SessionModificationRequestFlags::QAURR;
+    }
+    if change.discards_held {
+        flags |= SessionModificationRequestFlags::DROBU;
+    }
+    if flags != SessionModificationRequestFlags::NONE {
         out.ie(IeType::PFCPSMREQ_FLAGS, |w| flags.encode(w))?;
     }
     for id in &change.query {
@@ -89,9 +108,18 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
             far_id: FarId(far.id),
             apply_action: action(far.action),
             forwarding_parameters: far.to.as_ref().map(forwarding),
+            bar_id: far.bar.map(BarId),
             ..CreateFar::default()
         };
         out.ie(IeType::CREATE_FAR, |w| ie.emit(w))?;
+    }
+    for bar in &rules.bars {
+        let ie = CreateBar {
+            bar_id: BarId(bar.id),
+            suggested_buffering_packets_count: bar.packets,
+            ..CreateBar::default()
+        };
+        out.ie(IeType::CREATE_BAR, |w| ie.emit(w))?;
     }
     for urr in &rules.urrs {
         let limits = urr.limits.as_ref();
@@ -286,6 +314,9 @@ fn update_far(out: &mut Writer<'_>, edit: &FarEdit) -> Result<(), Full> {
     let mut ie = UpdateFar {
         far_id: FarId(edit.id),
         apply_action: edit.action.map(action),
+        bar_id: edit
+            .bar
+            .map(|bar| bar.map_or(Edit::Remove, |bar| Edit::Set(BarId(bar)))),
         ..UpdateFar::default()
     };
     match edit.as_created {

@@ -94,6 +94,7 @@ impl Generator {
         keep_first(&mut change.fars, |e| e.id);
         keep_first(&mut change.qers, |e| e.id);
         keep_first(&mut change.urrs, |e| e.id);
+        keep_first(&mut change.bars, |e| e.id.into());
         Step::Modify(slot, Box::new(change))
     }
 

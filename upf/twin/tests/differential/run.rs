@@ -253,6 +253,7 @@ impl Pair {
         } = modified.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
+        coverage::count_discarded(&mut self.counts, change, &released);
         self.released(end_markers, released, falsify)?;
         self.compare_paged(has_two_doors, falsify)
     }

@@ -23,27 +23,38 @@ fn rules_text(rules: &Rules) -> String {
         fars,
         qers,
         urrs,
+        bars,
     } = rules;
     let head = pdn_type.map_or(String::new(), |t| format!("PDN type {t}"));
-    let lists = [head, lines(pdrs), lines(fars), lines(qers), lines(urrs)];
+    let lists = [
+        head,
+        lines(pdrs),
+        lines(fars),
+        lines(qers),
+        lines(urrs),
+        lines(bars),
+    ];
     lists.concat()
 }
 
 fn change_text(change: &Change) -> String {
     let mut text = format!(
-        "remove PDRs {:?} FARs {:?} QERs {:?} URRs {:?}, query {:?} all {}",
+        "remove PDRs {:?} FARs {:?} QERs {:?} URRs {:?} BARs {:?}, query {:?} all {}, discards {}",
         change.remove_pdrs,
         change.remove_fars,
         change.remove_qers,
         change.remove_urrs,
+        change.remove_bars,
         change.query,
-        change.query_all
+        change.query_all,
+        change.discards_held
     );
     text += &rules_text(&change.create);
     text += &lines(&change.pdrs);
     text += &lines(&change.fars);
     text += &lines(&change.qers);
     text += &lines(&change.urrs);
+    text += &lines(&change.bars);
     text
 }
 

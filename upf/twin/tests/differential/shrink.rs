@@ -80,6 +80,13 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
     let mut all = Vec::new();
     without_one(rules, &rules.pdrs, |r, l| r.pdrs = l, &mut all);
     without_one(rules, &rules.fars, |r, l| r.fars = l, &mut all);
+    for bar in &rules.bars {
+        let mut fewer = rules.clone();
+        fewer.bars.retain(|b| b.id != bar.id);
+        let fars = fewer.fars.iter_mut().filter(|f| f.bar == Some(bar.id));
+        fars.for_each(|f| f.bar = None);
+        all.push(fewer);
+    }
     for qer in &rules.qers {
         let mut fewer = rules.clone();
         fewer.qers.retain(|q| q.id != qer.id);
@@ -245,6 +252,19 @@ fn simpler_change(change: &Change) -> Vec<Change> {
     without_one(change, &change.pdrs, |c, l| c.pdrs = l, &mut all);
     without_one(change, &change.fars, |c, l| c.fars = l, &mut all);
     without_one(change, &change.qers, |c, l| c.qers = l, &mut all);
+    without_one(change, &change.bars, |c, l| c.bars = l, &mut all);
+    without_one(
+        change,
+        &change.remove_bars,
+        |c, l| c.remove_bars = l,
+        &mut all,
+    );
+    if change.discards_held {
+        all.push(Change {
+            discards_held: false,
+            ..change.clone()
+        });
+    }
     without_one(change, &change.urrs, |c, l| c.urrs = l, &mut all);
     without_one(change, &change.query, |c, l| c.query = l, &mut all);
     for create in simpler_rules(&change.create) {

@@ -36,6 +36,7 @@ pub struct Rules {
     pub fars: Vec<FarSpec>,
     pub qers: Vec<QerSpec>,
     pub urrs: Vec<UrrSpec>,
+    pub bars: Vec<BarSpec>,
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -44,11 +45,15 @@ pub struct Change {
     pub remove_fars: Vec<u32>,
     pub remove_qers: Vec<u32>,
     pub remove_urrs: Vec<u32>,
+    pub remove_bars: Vec<u8>,
     pub create: Rules,
     pub pdrs: Vec<PdrEdit>,
     pub fars: Vec<FarEdit>,
     pub qers: Vec<QerEdit>,
     pub urrs: Vec<UrrSpec>,
+    pub bars: Vec<BarSpec>,
+    /// DROBU.
+    pub discards_held: bool,
     pub query: Vec<u32>,
     pub query_all: bool,
 }
@@ -155,6 +160,14 @@ pub struct FarSpec {
     pub id: u32,
     pub action: Action,
     pub to: Option<Destination>,
+    pub bar: Option<u8>,
+}
+
+/// A Buffering Action Rule and its Suggested Buffering Packets Count.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BarSpec {
+    pub id: u8,
+    pub packets: Option<u8>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -169,6 +182,7 @@ pub struct FarEdit {
     pub id: u32,
     pub action: Option<Action>,
     pub to: Option<DestinationEdit>,
+    pub bar: Option<Option<u8>>,
     /// In the IE of Create FAR, as SD-Core's SMF has it.
     pub as_created: bool,
 }

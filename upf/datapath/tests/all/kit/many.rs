@@ -98,7 +98,7 @@ impl World {
 
     /// A UE goes idle: what comes for it is held.
     pub fn idle(&mut self, ue: u32) {
-        self.set_downlink(ue, holding(self.downlink_of(ue), 0));
+        self.set_downlink(ue, holding(self.downlink_of(ue), None));
     }
 
     /// It is back.

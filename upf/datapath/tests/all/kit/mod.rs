@@ -425,7 +425,7 @@ pub fn with_tos(packet: &[u8], tos: u8) -> Vec<u8> {
 }
 
 /// A downlink of a UE that holds packets, so many as are suggested, and rings for the first.
-pub fn holding(down: SessionEntry, suggested: u8) -> SessionEntry {
+pub fn holding(down: SessionEntry, suggested: Option<u8>) -> SessionEntry {
     let head = Head {
         flags: Flags::HOLD,
         teid: 0,

@@ -4,13 +4,13 @@
 use crate::compile::render::qfi_of;
 use crate::procedure::put;
 use crate::report_queue::{PagedFlow, Reasons, ReportContents};
-use crate::rules::{Endpoint, Pdr, Rules};
+use crate::rules::{Bar, Endpoint, Pdr, Rules};
 use crate::sessions::{Moment, Sessions};
 use sluice_datapath::forward::pdr::At;
 use sluice_datapath::ids::EntryId;
 use sluice_datapath::limits::BLOCK_RULES;
 use sluice_wire::ids::Qfi;
-use sluice_wire::pfcp::value::DownlinkDataServiceInformation;
+use sluice_wire::pfcp::value::{DownlinkDataServiceInformation, NotificationDelay};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 /// A packet met a rule that notifies.
@@ -29,12 +29,18 @@ pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option
         // The rules may have changed since, and the flow may have been told of by another PDR.
         if let Some(far) = far.filter(|far| far.notifies() && far.paged & flow == 0) {
             far.paged |= flow;
+            let bar = far.bar;
             // Where there is no room for one word more the flow is told of once more at the most.
             if sessions.store.has_room(Some(name), rules) {
                 sessions.store.put(name, rules);
             }
-            let _ = at;
-            (sessions.reports).add(name, session.association, Reasons::DOWNLINK_DATA, None);
+            let bar = bar
+                .and_then(|bar| rules.bar(bar))
+                .filter(|bar| bar.delay > 0);
+            let delay = |bar: &Bar| NotificationDelay(bar.delay).delay_ms();
+            let not_before = bar.map(|bar| at.now.plus_ms(delay(bar).into()));
+            let reason = Reasons::DOWNLINK_DATA;
+            (sessions.reports).add(name, session.association, reason, not_before);
             (sessions.reports).add_flow(name, PagedFlow { pdr: pdr.id, dscp });
         }
     }

@@ -3,12 +3,15 @@
 //! Who finds a reason puts the session into the [queue](crate::report_queue); here its report is written with
 //! all that is due by then. A session has one report under way at the most.
 
+mod answer;
 pub mod downlink_data;
 pub mod error_indication;
 pub mod usage;
 
 use crate::events::SessionEvent;
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
+use crate::network::Network;
+use crate::pending::Launch;
 use crate::procedure::put;
 use crate::report_queue::Reasons;
 use crate::rules::Indicated;
@@ -127,15 +130,22 @@ pub fn cause(response: &Response<'_>) -> Option<Cause> {
 
 /// A response to a report. A CP function that does not know the session, several times in a row, has lost it:
 /// it goes here too (TS 23.527, 4.3; TS 29.244, 6.3.5). Any other refusal stands: the reasons are given up.
-pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
+/// Gives what the answer changes.
+pub fn answered<N: Network>(
+    sessions: &mut Sessions,
+    at: Moment,
+    response: &Response<'_>,
+    net: &mut N,
+) -> Option<Launch> {
     let name = SessionRef::from_seid(Seid(response.tag));
     let association = response.association;
-    let cause = cause(response);
-    match cause {
+    let read = SessionReportResponse::parse(response.body).ok();
+    match read.as_ref().map(|read| read.cause) {
         Some(cause) if cause.is_acceptance() => {
             error_indication::mark(sessions, name, Indicated::Sent, Indicated::Told);
             usage::taken(sessions, name);
             sessions.reports.answered(association, name);
+            return answer::carry_out(sessions, at, name, read.as_ref()?, net);
         }
         Some(Cause::SESSION_CONTEXT_NOT_FOUND) => unknown(sessions, at, association, name),
         cause => {
@@ -145,6 +155,7 @@ pub fn answered(sessions: &mut Sessions, at: Moment, response: &Response<'_>) {
             sessions.tell(SessionEvent::ReportFailed(association, cause));
         }
     }
+    None
 }
 
 fn unknown(sessions: &mut Sessions, at: Moment, association: AssociationId, name: SessionRef) {

@@ -3,11 +3,11 @@
 use super::form::*;
 use super::ue::RecordUe;
 use super::{Kinds, OctetReader};
-use crate::limits::{ENDPOINTS, SPARE_CELLS};
+use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key, LocalTunnel,
+    Action, Bar, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key, LocalTunnel,
     Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr,
 };
 use arrayvec::ArrayVec;
@@ -16,7 +16,7 @@ use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
-use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
+use sluice_wire::ids::{BarId, FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::{
     BitRate, Gate, GateStatus, MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
 };
@@ -171,8 +171,25 @@ impl RuleDecoder {
                 _ => Indicated::Told,
             },
             paged: if has(FAR_PAGED) { eye.u64() } else { 0 },
+            bar: has(FAR_BAR).then(|| BarId(eye.u8())),
             is_updated: false,
         }
+    }
+
+    pub fn bars(&self, eye: &mut OctetReader<'_>) -> impl Iterator<Item = Bar> {
+        let len = match self.kinds.has(Kinds::BARS) {
+            true => usize::from(eye.u8()).min(BARS),
+            false => 0,
+        };
+        (0..len).map(|_| {
+            let (id, delay) = (BarId(eye.u8()), eye.u8());
+            let (is_told, packets) = (eye.u8() != 0, eye.u8());
+            Bar {
+                id,
+                delay,
+                packets: is_told.then_some(packets),
+            }
+        })
     }
 
     pub fn qer(&self, eye: &mut OctetReader<'_>) -> Qer {

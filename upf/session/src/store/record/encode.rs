@@ -159,7 +159,8 @@ impl RuleEncoder<'_> {
             | bit(FAR_PEER, far.peer.is_some())
             | bit(FAR_EGRESS, far.egress.is_some())
             | (far.indicated as u16) << FAR_INDICATED
-            | bit(FAR_PAGED, far.paged != 0);
+            | bit(FAR_PAGED, far.paged != 0)
+            | bit(FAR_BAR, far.bar.is_some());
         self.id(pen, far.id.0);
         pen.u16(bits);
         pen.u16(far.flags);
@@ -178,6 +179,23 @@ impl RuleEncoder<'_> {
         }
         if far.paged != 0 {
             pen.u64(far.paged);
+        }
+        if let Some(bar) = far.bar {
+            pen.u8(bar.0);
+        }
+    }
+
+    /// All of them, if there are any.
+    pub fn bars(&self, pen: &mut OctetWriter<'_>) {
+        if !self.kinds.has(Kinds::BARS) {
+            return;
+        }
+        pen.u8(self.rules.bars.len() as u8);
+        for bar in &self.rules.bars {
+            pen.u8(bar.id.0);
+            pen.u8(bar.delay);
+            pen.u8(u8::from(bar.packets.is_some()));
+            pen.u8(bar.packets.unwrap_or(0));
         }
     }
 

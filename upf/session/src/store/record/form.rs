@@ -10,7 +10,8 @@ use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
-pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8;
+pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8 + 1;
+pub const BAR_MAX: usize = 4;
 pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, what is said of the UE,
 /// filter, QFIs.
@@ -62,6 +63,7 @@ pub const FAR_EGRESS: u16 = 1 << 7;
 /// Two bits.
 pub const FAR_INDICATED: u32 = 8;
 pub const FAR_PAGED: u16 = 1 << 10;
+pub const FAR_BAR: u16 = 1 << 11;
 
 /// Bits of a QER's octet.
 pub const QER_UPLINK_CLOSED: u8 = 1;

@@ -5,7 +5,7 @@ use crate::store::user::User;
 
 /// The parts, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kinds(u8);
+pub struct Kinds(u16);
 
 impl Kinds {
     /// Identifiers and precedences take four octets; otherwise all of them fit into two.
@@ -24,6 +24,8 @@ impl Kinds {
     pub const CELLS: Self = Self(1 << 6);
     /// Prefixes lie behind the UE.
     pub const ROUTES: Self = Self(1 << 7);
+    /// It has BARs.
+    pub const BARS: Self = Self(1 << 8);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -31,6 +33,7 @@ impl Kinds {
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
+            .with_if(Self::BARS, !rules.bars.is_empty())
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
             .with_if(Self::ROUTES, rules.routes != UeRoutes::default())
@@ -49,12 +52,12 @@ impl Kinds {
     }
 
     /// As they are written.
-    pub fn bits(self) -> u8 {
+    pub fn bits(self) -> u16 {
         self.0
     }
 
     /// As they were written.
-    pub fn from_bits(bits: u8) -> Self {
+    pub fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 }

@@ -2,7 +2,7 @@
 //! that a session of the usual kind lies in three cache lines.
 //!
 //! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs, cells of the usage
-//! record, endpoints, PDRs, FARs, QERs. URRs stand first because what their meters are is asked for before
+//! record, endpoints, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
 mod decode;
@@ -12,7 +12,7 @@ mod kinds;
 mod octets;
 mod ue;
 
-use crate::limits::{ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
+use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::rules::{Endpoint, Rules, UeAddresses};
 use crate::store::user::User;
 use decode::RuleDecoder;
@@ -24,7 +24,7 @@ use ue::{RecordUe, UE_MAX};
 
 /// Octets of the usage at the start.
 const USAGE_LEN: usize = 32;
-const HEAD_LEN: usize = 6;
+const HEAD_LEN: usize = 7;
 const DIGITS_LEN: usize = 8;
 
 /// Octets of the longest record.
@@ -38,7 +38,9 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + ENDPOINTS * form::ENDPOINT_MAX
     + PDRS * form::PDR_MAX
     + FARS * form::FAR_MAX
-    + QERS * form::QER_MAX;
+    + QERS * form::QER_MAX
+    + 1
+    + BARS * form::BAR_MAX;
 
 const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::cache_lines::LINE);
 // Each count is one octet.
@@ -50,7 +52,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     let room = room.get_mut(USAGE_LEN..).unwrap_or_default();
     let pen = &mut OctetWriter::new(room);
     let kinds = Kinds::of(user, rules);
-    pen.u8(kinds.bits());
+    pen.u16(kinds.bits());
     let counts = [
         rules.urrs.len(),
         rules.endpoints.len(),
@@ -69,6 +71,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     rules.pdrs.iter().for_each(|pdr| writer.pdr(pen, pdr));
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
+    writer.bars(pen);
     USAGE_LEN + pen.len()
 }
 
@@ -93,6 +96,8 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + rules.pdrs.len() * form::PDR_MIN
         + rules.fars.len() * form::FAR_MAX
         + rules.qers.len() * form::QER_MAX
+        + 1
+        + rules.bars.len() * form::BAR_MAX
 }
 
 /// What stands before the rules.
@@ -105,7 +110,7 @@ struct RecordStart<'r> {
 impl<'r> RecordStart<'r> {
     fn read(record: &'r [u8]) -> Self {
         let mut eye = OctetReader::new(record.get(USAGE_LEN..).unwrap_or_default());
-        let kinds = Kinds::from_bits(eye.u8());
+        let kinds = Kinds::from_bits(eye.u16());
         let [urrs, endpoints, pdrs, fars, qers] = eye.get::<5>().map(usize::from);
         let counts = [
             urrs.min(URRS),
@@ -127,6 +132,7 @@ pub fn write_fars(room: &mut [u8], record: &[u8], rules: &Rules) -> usize {
     let writer = RuleEncoder { kinds, ue, rules };
     rules.fars.iter().for_each(|far| writer.far(pen, far));
     rules.qers.iter().for_each(|qer| writer.qer(pen, qer));
+    writer.bars(pen);
     pen.len()
 }
 
@@ -156,6 +162,7 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     let fars_at = record.len() - eye.left();
     rules.fars.extend((0..fars).map(|_| reader.far(eye)));
     rules.qers.extend((0..qers).map(|_| reader.qer(eye)));
+    rules.bars.extend(reader.bars(eye));
     fars_at
 }
 

@@ -11,7 +11,7 @@ use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId};
 use sluice_datapath::limits::BLOCK_CHAIN;
 use sluice_datapath::session::flow_filter::FilterRun;
 use sluice_datapath::session::rule::BucketRef;
-use sluice_wire::ids::{FarId, PdrId, QerId, UrrId};
+use sluice_wire::ids::{BarId, FarId, PdrId, QerId, UrrId};
 use sluice_wire::pfcp::value::*;
 
 fn ids<const N: usize>() -> impl Strategy<Value = IdList<N>> {
@@ -147,9 +147,10 @@ fn far() -> impl Strategy<Value = Far> {
         ways,
         indicated,
         prop_oneof![Just(0), any::<u64>()],
+        prop::option::of(any::<u8>()),
     )
         .prop_map(
-            |(id, action, flags, forwarding, peer, egress, indicated, paged)| Far {
+            |(id, action, flags, forwarding, peer, egress, indicated, paged, bar)| Far {
                 id: FarId(id),
                 action,
                 flags,
@@ -159,6 +160,7 @@ fn far() -> impl Strategy<Value = Far> {
                 indicated,
                 paged,
                 is_updated: false,
+                bar: bar.map(BarId),
             },
         )
 }
@@ -255,6 +257,14 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
     })
 }
 
+fn bar() -> impl Strategy<Value = Bar> {
+    (any::<u8>(), any::<u8>(), any::<Option<u8>>()).prop_map(|(id, delay, packets)| Bar {
+        id: BarId(id),
+        delay,
+        packets,
+    })
+}
+
 fn rules() -> impl Strategy<Value = Rules> {
     let few = 0..5usize;
     (
@@ -265,9 +275,10 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop::collection::vec(urr(), few.clone()),
         prop::collection::vec(endpoint(), few),
         prop::collection::vec(any::<u32>(), 0..=SPARE_CELLS),
+        prop::collection::vec(bar(), 0..=BARS),
     )
         .prop_map(
-            |((ue, routes), pdrs, fars, qers, urrs, endpoints, cells)| Rules {
+            |((ue, routes), pdrs, fars, qers, urrs, endpoints, cells, bars)| Rules {
                 ue,
                 routes,
                 pdrs: pdrs.into_iter().collect(),
@@ -276,6 +287,7 @@ fn rules() -> impl Strategy<Value = Rules> {
                 urrs: urrs.into_iter().collect(),
                 endpoints: endpoints.into_iter().collect(),
                 spare_cells: cells.into_iter().collect(),
+                bars: bars.into_iter().collect(),
             },
         )
 }

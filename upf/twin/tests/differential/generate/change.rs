@@ -12,7 +12,7 @@ impl Generator {
             change.query_all = true;
             return;
         };
-        match self.rng.below(13) {
+        match self.rng.below(15) {
             0..=2 => self.move_downlink(&session, change),
             3 => self.idle(&session, change),
             4..=5 => self.other_qos(&session, change),
@@ -21,6 +21,8 @@ impl Generator {
             8 => self.fewer_rules(&mut session, change),
             9 => self.other_pdr(&session, change),
             10..=11 => self.query(&session, change),
+            12 => self.other_buffering(&mut session, change),
+            13 => change.discards_held = true,
             _ => self.nonsense(change),
         }
         self.sessions.insert(slot, session);
@@ -41,6 +43,7 @@ impl Generator {
                 tunnel: Some(to.tunnel),
                 end_marker: self.rng.one_in(2),
             }),
+            bar: None,
             as_created: self.rng.one_in(6),
         });
     }
@@ -65,8 +68,48 @@ impl Generator {
                 tunnel: Some(None),
                 ..DestinationEdit::default()
             }),
+            bar: self
+                .rng
+                .one_in(6)
+                .then(|| self.any(session.rules.bars.iter().map(|b| b.id))),
             as_created: false,
         });
+        change.discards_held |= self.rng.one_in(4);
+    }
+
+    /// BARs that come, change, go, with their FARs or without.
+    fn other_buffering(&mut self, session: &mut Session, change: &mut Change) {
+        let bars = &mut session.rules.bars;
+        match self.any(bars.iter().map(|b| b.id)) {
+            Some(id) if self.rng.one_in(2) => {
+                let packets = self.bar().packets;
+                change.bars.push(BarSpec { id, packets });
+            }
+            Some(id) => {
+                bars.retain(|b| b.id != id);
+                change.remove_bars.push(id);
+                let of_bar = |f: &&FarSpec| f.bar == Some(id) && !self.rng.one_in(4);
+                let fars: Vec<u32> = session
+                    .rules
+                    .fars
+                    .iter()
+                    .filter(of_bar)
+                    .map(|f| f.id)
+                    .collect();
+                change.fars.extend(fars.into_iter().map(|id| FarEdit {
+                    id,
+                    action: None,
+                    to: None,
+                    bar: Some(None),
+                    as_created: false,
+                }));
+            }
+            None => {
+                let bar = self.bar();
+                bars.push(bar);
+                change.create.bars.push(bar);
+            }
+        }
     }
 
     fn other_qos(&mut self, session: &Session, change: &mut Change) {
@@ -137,6 +180,7 @@ impl Generator {
                 id: own,
                 action: Action::Forward,
                 to: Some(self.gnb()),
+                bar: None,
             };
             change.create.fars.push(far.clone());
             rules.fars.push(far);
@@ -232,7 +276,7 @@ impl Generator {
 
     /// What must be refused as a whole.
     fn nonsense(&mut self, change: &mut Change) {
-        match self.rng.below(6) {
+        match self.rng.below(8) {
             0 => change.remove_pdrs.push(77),
             1 => change.remove_urrs.push(77),
             2 => change.query.push(77),
@@ -241,6 +285,11 @@ impl Generator {
                 ..unchanged(1)
             }),
             4 => change.create.urrs.push(self.urr(1)),
+            5 => change.remove_bars.push(77),
+            6 => change.bars.push(BarSpec {
+                id: 77,
+                packets: None,
+            }),
             _ => change.remove_fars.push(1),
         }
     }

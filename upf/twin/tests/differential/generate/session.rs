@@ -33,6 +33,9 @@ impl Generator {
         if self.rng.one_in(5) {
             self.cp_channels(&mut rules);
         }
+        if self.rng.one_in(3) {
+            self.buffering(&mut rules);
+        }
         self.qos(&mut rules);
         self.usage(&mut rules);
         if self.rng.one_in(40) {
@@ -135,6 +138,7 @@ impl Generator {
             id: 1,
             action: Action::Forward,
             to: Some(to),
+            bar: None,
         });
     }
 
@@ -177,7 +181,23 @@ impl Generator {
                     .pick(&[Action::Drop, Action::Buffer, Action::BufferAndNotify]),
             },
             to: (known || self.rng.one_in(2)).then_some(gnb),
+            bar: None,
         });
+    }
+
+    /// A BAR of some of the FARs.
+    fn buffering(&mut self, rules: &mut Rules) {
+        let bar = self.bar();
+        rules.bars.push(bar);
+        for far in &mut rules.fars {
+            far.bar = self.rng.one_in(2).then_some(bar.id);
+        }
+    }
+
+    pub(super) fn bar(&mut self) -> BarSpec {
+        let id = self.rng.pick(&[1, 2]);
+        let packets = self.rng.pick(&[None, Some(0), Some(1), Some(2), Some(5)]);
+        BarSpec { id, packets }
     }
 
     /// A second QoS flow, before or behind the first.
@@ -216,6 +236,7 @@ impl Generator {
             id: 3,
             action: far.0,
             to: far.1,
+            bar: None,
         });
         if self.rng.one_in(2) {
             rules.pdrs.push(PdrSpec {
@@ -230,6 +251,7 @@ impl Generator {
                 id: 4,
                 action: Action::Forward,
                 to: Some(self.gnb()),
+                bar: None,
             });
         }
     }
@@ -261,6 +283,7 @@ impl Generator {
             id: 20,
             action: Action::Forward,
             to: Some(to_cp),
+            bar: None,
         });
         rules.pdrs.push(PdrSpec {
             id: 20,
