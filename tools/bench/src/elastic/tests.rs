@@ -36,10 +36,11 @@ fn moves_and_models_lose_and_reorder_nothing() {
     for model in Model::ALL {
         let each = Duration::from_millis(100);
         let figures = models::model(&mut world, model, 2, each, 2_000.0);
-        assert!(
-            figures.mpps.median > 0.0 && figures.latency.all_us[0] > 0.0,
-            "{figures:?}"
-        );
+        assert!(figures.mpps.median > 0.0, "{model:?}: {:?}", figures.mpps);
+        // Where others had the CPUs all the time there is no round trip to tell of.
+        let latency = &figures.latency;
+        let all_disturbed = latency.disturbed == latency.windows;
+        assert!(all_disturbed || latency.all_us[0] > 0.0, "{latency:?}");
     }
     // No figure counts, but the daemon's scaling sees the burst, and order stays.
     let bursts = heavy::bursts(&mut world, FILLS, 2);
