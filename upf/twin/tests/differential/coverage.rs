@@ -10,8 +10,7 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 48] = [
-const OUTCOMES: [&str; 50] = [
+const OUTCOMES: [&str; 51] = [
     "granted",
     "refused",
     "sent",
