@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod ctl;
+mod framed_routes;
 mod kit;
 mod life;
 mod load;

@@ -13,6 +13,8 @@ use crate::names::{Imsi, Network, TbcdDigits};
 pub struct SessionPlan {
     /// The UE's addresses, chosen by the SMF; they tell the PDU session type.
     pub ue: UeAddresses,
+    /// Networks behind the UE (TS 23.501, 5.6.14), as RADIUS has them (RFC 2865, 5.22).
+    pub framed_routes: Vec<String>,
     /// The data network and the network instances that lead to it; shared by many sessions.
     pub network: Arc<Network>,
     /// The slice.
@@ -52,6 +54,7 @@ impl SessionPlan {
     pub fn new(ue: impl Into<UeAddresses>, network: Arc<Network>, qfi: Qfi) -> Self {
         Self {
             ue: ue.into(),
+            framed_routes: Vec::new(),
             network,
             slice: SNssai { sst: 1, sd: None },
             imsi: None,

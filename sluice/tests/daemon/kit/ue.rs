@@ -44,6 +44,7 @@ impl Ue {
         mtu: u16,
         plan: SessionPlan,
     ) -> Self {
+        let has_framed_routes = !plan.framed_routes.is_empty();
         let session = smf.establish(plan).unwrap();
         let address = ue_address(number);
         let name = format!("ue{number}");
@@ -65,7 +66,7 @@ impl Ue {
                 downlink_teid: downlink(gnb.n3(), number).teid,
                 qfi: qfi(),
                 tun,
-                has_framed_routes: false,
+                has_framed_routes,
             })
             .unwrap();
         Self {

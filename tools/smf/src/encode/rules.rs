@@ -6,7 +6,7 @@ use sluice_wire::pfcp::group::{
 };
 use sluice_wire::pfcp::value::{
     ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderCreation, SdfFilter, Seconds,
-    SourceInterface,
+    SourceInterface, Text,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -55,6 +55,9 @@ impl<'a> EncodeContext<'a> {
             Direction::Downlink => {
                 pdi.source_interface = SourceInterface::CORE;
                 pdi.source_interface_type = style.downlink_type;
+                let routes = self.plan.framed_routes.iter();
+                pdi.framed_route
+                    .extend(routes.map(|route| Text(route.as_bytes())));
                 Some(style.destination_flag)
             }
         };

@@ -153,6 +153,9 @@ fn damaged(spec: &PacketSpec, mut frame: Vec<u8>) -> Vec<u8> {
 /// The fragments of a packet without options.
 fn pieces(packet: &[u8], cut: Cut) -> Vec<Vec<u8>> {
     let (header, payload) = packet.split_at(20);
+    if payload.is_empty() {
+        return vec![packet.to_vec()];
+    }
     let len = usize::from(cut.len.max(8) & !7);
     let mut pieces: Vec<Vec<u8>> = Vec::new();
     for (i, part) in payload.chunks(len).enumerate() {
