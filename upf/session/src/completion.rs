@@ -83,7 +83,7 @@ fn finish<N: Network, E: Effects>(
         Answer::Deleted(reply) => deletion::answer(node, at, reply, &record, out),
         Answer::Last(last) => association_release::report(node, at, *last, &record, out),
         Answer::Measured(due_s) => {
-            measurement::measured(&mut node.sessions, at, record.session, *due_s);
+            measurement::measured(&mut node.sessions, at, &record, *due_s);
         }
         Answer::Queried(token) => node.sessions.tell(SessionEvent::Queried(*token)),
     }

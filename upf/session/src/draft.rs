@@ -11,7 +11,7 @@ use crate::network::Network;
 use crate::pending::Launch;
 use crate::refusal::Refusal;
 use crate::released;
-use crate::resources::Claims;
+use crate::resources::{Claims, Resources};
 use crate::rules::{Rules, UeAddresses};
 use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
@@ -144,6 +144,7 @@ fn fill<N: Network>(
         queried: &mut record.queried,
         remarks: &mut record.remarks,
     };
+    work.resources.tell_clocks(old, work.now_s);
     let scope = admit(&mut work)?;
     let update = FarUpdate {
         old,
@@ -158,6 +159,7 @@ fn fill<N: Network>(
         Scope::Rules => {
             work.resolve()?;
             work.place()?;
+            work.resources.tell_clocks(work.draft, work.now_s);
         }
     }
     drafted.launch.record.ue = drafted.change.new.ue;
@@ -290,9 +292,9 @@ fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
     new.fars.iter_mut().for_each(|far| far.is_updated = false);
-    new.urrs
-        .iter_mut()
-        .for_each(|urr| urr.renewed = Default::default());
+    for urr in &mut new.urrs {
+        (urr.renewed, urr.clock) = Default::default();
+    }
     assert_eq!(*sessions.rules(name), new);
 }
 
@@ -320,6 +322,7 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
         resources.release_cell(cell);
     }
     for urr in &change.new.urrs {
+        resources.set_clock(urr, now_s);
         if let Some(meter) = resources.meters.get_mut(urr.meter) {
             meter.told = ReportContent::of(urr);
             if urr.renewed.period {
@@ -335,10 +338,13 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
 
 /// Sets the session's timer to the first time at which something of it is due.
 pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
-    let meters = &sessions.resources.meters;
+    let Resources { meters, clocks, .. } = &sessions.resources;
     let all = rules.urrs.iter().filter_map(|urr| meters.get(urr.meter));
-    let due = all.map(|meter| meter.period_due_s).filter(|due| *due > 0);
-    sessions.timers.set(name.at, due.min());
+    let periods = all.clone().map(|meter| meter.period_due_s);
+    let periods = periods.filter(|due| *due > 0);
+    let clocks = all.filter_map(|meter| clocks.get(meter.clock()?)?.next_look_s());
+    let due = periods.chain(clocks).min();
+    sessions.timers.set_or_keep_due(name.at, due);
 }
 
 /// The same where only FARs were updated.

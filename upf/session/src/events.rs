@@ -30,7 +30,7 @@ pub enum SessionEvent {
     NotReleased(AssociationId),
     /// It chooses TEIDs itself: they take the slower hash path.
     ChoosesTeids(AssociationId),
-    /// It asks for usage reports by time or event, which are not made yet.
+    /// It asks for usage reports by events, dropped packets, linked rules or a Monitoring Time, which are not made yet.
     TriggersUnserved(AssociationId),
     /// It asks for reports of sessions without traffic (User Plane Inactivity Timer), which are not
     /// made yet.
@@ -158,8 +158,8 @@ impl SessionEvent {
             ),
             Self::TriggersUnserved(_) => write!(
                 f,
-                "the CP of N4 association {id} asks for usage reports by time or event: \
-                 usage is reported when asked for and at the end of a session only"
+                "the CP of N4 association {id} asks for usage reports that are not made yet: \
+                 by events, dropped packets, linked rules or a Monitoring Time"
             ),
             Self::TimerUnserved(_) => write!(
                 f,

@@ -60,6 +60,7 @@
 
 mod admission;
 mod admit;
+mod clock;
 mod compile;
 mod completion;
 mod config;

@@ -1,52 +1,69 @@
 //! Usage of a URR until it is reported.
 
+use crate::clock::UsageClock;
 use crate::rules::Urr;
 use crate::slab::Node;
-use core::num::NonZeroU32;
+use core::num::{NonZeroU8, NonZeroU32};
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::UrrState;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, NtpTime, UsageInformation, UsageReportTrigger,
-    VolumeMeasurement,
+    MeasurementInformation, MeasurementMethod, NtpTime, Seconds, UsageInformation,
+    UsageReportTrigger, VolumeMeasurement,
 };
 
-/// What a URR wants to know.
+/// What a URR wants to know, as bits. One is always set, so that a place for none takes no room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReportContent {
-    /// What happens on the path of which a report is made.
-    marks: UrrState,
-    /// Measurement Method: volume.
-    volume: bool,
-    /// Measurement Information: numbers of packets (MNOP).
-    packets: bool,
-    /// Measurement Information: usage before QoS enforcement (MBQE).
-    before_qos: bool,
-}
+pub struct ReportContent(NonZeroU8);
 
 impl ReportContent {
+    const ALWAYS: NonZeroU8 = NonZeroU8::MIN;
+    /// What happens on the path of which a report is made: threshold, quota, first packet.
+    const MARKS: [(u8, UrrState, UsageReportTrigger); 3] = [
+        (1 << 1, UrrState::THRESHOLD, UsageReportTrigger::VOLTH),
+        (1 << 2, UrrState::QUOTA, UsageReportTrigger::VOLQU),
+        (1 << 3, UrrState::STARTED, UsageReportTrigger::START),
+    ];
+    /// Measurement Method: volume.
+    const VOLUME: u8 = 1 << 4;
+    /// Measurement Method: duration.
+    const DURATION: u8 = 1 << 5;
+    /// Measurement Information: numbers of packets (MNOP).
+    const PACKETS: u8 = 1 << 6;
+    /// Measurement Information: usage before QoS enforcement (MBQE).
+    const BEFORE_QOS: u8 = 1 << 7;
+
     /// As the URR says.
     pub fn of(urr: &Urr) -> Self {
         let (method, information) = (urr.method, urr.information);
-        Self {
-            marks: urr.told(),
-            volume: method.contains(MeasurementMethod::VOLUM),
-            packets: information.contains(MeasurementInformation::MNOP),
-            before_qos: information.contains(MeasurementInformation::MBQE),
-        }
+        let wants = [
+            (Self::VOLUME, method.contains(MeasurementMethod::VOLUM)),
+            (Self::DURATION, method.contains(MeasurementMethod::DURAT)),
+            (
+                Self::PACKETS,
+                information.contains(MeasurementInformation::MNOP),
+            ),
+            (
+                Self::BEFORE_QOS,
+                information.contains(MeasurementInformation::MBQE),
+            ),
+        ];
+        let told = urr.told();
+        let marks = Self::MARKS.map(|(bit, mark, _)| (bit, told.has_any(mark)));
+        let all = wants.into_iter().chain(marks).filter(|(_, wants)| *wants);
+        Self(all.fold(Self::ALWAYS, |all, (bit, _)| all | bit))
+    }
+
+    fn has(self, bit: u8) -> bool {
+        self.0.get() & bit != 0
     }
 
     /// The triggers of what has happened on the path.
     fn triggers(self, marks: UrrState) -> UsageReportTrigger {
-        let all = [
-            (UrrState::THRESHOLD, UsageReportTrigger::VOLTH),
-            (UrrState::QUOTA, UsageReportTrigger::VOLQU),
-            (UrrState::STARTED, UsageReportTrigger::START),
-        ];
-        let marks = marks.and(self.marks);
-        let told = all.into_iter().filter(|(mark, _)| marks.has_any(*mark));
-        told.fold(UsageReportTrigger::NONE, |all, (_, trigger)| {
+        let told = Self::MARKS.into_iter();
+        let told = told.filter(|(bit, mark, _)| self.has(*bit) && marks.has_any(*mark));
+        told.fold(UsageReportTrigger::NONE, |all, (.., trigger)| {
             all.union(trigger)
         })
     }
@@ -70,12 +87,14 @@ pub struct Meter {
     pub usage: [Usage; 2],
     /// When usage was taken from the path last; a report that is due ends there.
     until: NtpTime,
-    /// Why a Session Report Request is due; none if it is not.
-    pub due: UsageReportTrigger,
+    /// Why a Session Report Request is due; 0 if it is not. A trigger has three octets.
+    due: [u8; 3],
     /// When the next periodic report is due, monotonic in seconds; 0 is never.
     pub period_due_s: u32,
     /// What was sent and is not answered.
     pub sent: Option<NonZeroU32>,
+    /// Its clock, if time matters to the URR: the place and 1.
+    clock: Option<NonZeroU32>,
 }
 
 /// What a Session Report Request told of a URR, until it is answered.
@@ -85,6 +104,7 @@ pub struct SentMeasurement {
     start: NtpTime,
     trigger: UsageReportTrigger,
     usage: [Usage; 2],
+    used_s: u32,
 }
 
 impl Meter {
@@ -97,10 +117,32 @@ impl Meter {
             start,
             usage: [Usage::default(); 2],
             until: start,
-            due: UsageReportTrigger::NONE,
+            due: [0; 3],
             period_due_s: 0,
             sent: None,
+            clock: None,
         }
+    }
+
+    /// The place of its clock.
+    pub fn clock(&self) -> Option<u32> {
+        self.clock.map(|place| place.get() - 1)
+    }
+
+    /// Its clock is in that place.
+    pub fn set_clock(&mut self, place: Option<u32>) {
+        self.clock = place.and_then(|place| NonZeroU32::new(place + 1));
+    }
+
+    /// Why a Session Report Request is due; none if it is not.
+    pub fn due(&self) -> UsageReportTrigger {
+        let [a, b, c] = self.due;
+        UsageReportTrigger(u32::from_le_bytes([a, b, c, 0]))
+    }
+
+    fn set_due(&mut self, triggers: UsageReportTrigger) {
+        let [a, b, c, _] = triggers.0.to_le_bytes();
+        self.due = [a, b, c];
     }
 
     /// Something happened on the path: true if a report is due for it.
@@ -122,7 +164,7 @@ impl Meter {
     /// A report is due for these triggers, if there are any.
     pub fn is_due_for(&mut self, triggers: UsageReportTrigger, wall: NtpTime) -> bool {
         self.until = wall;
-        self.due = self.due.union(triggers);
+        self.set_due(self.due().union(triggers));
         triggers != UsageReportTrigger::NONE
     }
 
@@ -135,39 +177,52 @@ impl Meter {
 
     /// The usage since the last report (TS 29.244, 7.5.5.2) in a response; the next one begins at zero. What
     /// was due besides is told with it.
-    pub fn report(&mut self, trigger: UsageReportTrigger, end: NtpTime) -> UsageReport<'static> {
-        let report = self.written(self.due.union(trigger), end);
+    pub fn report(
+        &mut self,
+        trigger: UsageReportTrigger,
+        end: NtpTime,
+        clock: Option<&mut UsageClock>,
+    ) -> UsageReport<'static> {
+        let report = self.written(self.due().union(trigger), end, clock.as_deref());
         self.begin_next(end);
+        if let Some(clock) = clock {
+            clock.begin_next();
+            clock.restart_threshold();
+        }
         report
     }
 
     /// The report that is due.
-    pub fn due_report(&self) -> UsageReport<'static> {
-        self.written(self.due, self.until)
+    pub fn due_report(&self, clock: Option<&UsageClock>) -> UsageReport<'static> {
+        self.written(self.due(), self.until, clock)
     }
 
     /// The report that was due is on its way; the next measurement begins at zero.
-    pub fn report_left(&mut self) -> SentMeasurement {
+    pub fn report_left(&mut self, clock: Option<&mut UsageClock>) -> SentMeasurement {
         let sent = SentMeasurement {
             sequence: self.sequence,
             start: self.start,
-            trigger: self.due,
+            trigger: self.due(),
             usage: self.usage,
+            used_s: clock.map_or(0, UsageClock::begin_next),
         };
         self.begin_next(self.until);
         sent
     }
 
     /// A report was not answered: what it told is due again. Where nothing was told since, it keeps its number.
-    pub fn report_returned(&mut self, sent: &SentMeasurement) {
+    pub fn report_returned(&mut self, sent: &SentMeasurement, clock: Option<&mut UsageClock>) {
         if self.sequence == sent.sequence.wrapping_add(1) {
             self.sequence = sent.sequence;
         }
         self.start = sent.start;
-        self.due = self.due.union(sent.trigger);
+        self.set_due(self.due().union(sent.trigger));
         for (sum, usage) in self.usage.iter_mut().zip(sent.usage) {
             sum.bytes += usage.bytes;
             sum.packets += usage.packets;
+        }
+        if let Some(clock) = clock {
+            clock.returned(sent.used_s);
         }
     }
 
@@ -175,27 +230,35 @@ impl Meter {
         self.sequence = self.sequence.wrapping_add(1);
         self.usage = Default::default();
         self.start = at;
-        self.due = UsageReportTrigger::NONE;
+        self.set_due(UsageReportTrigger::NONE);
     }
 
-    fn written(&self, trigger: UsageReportTrigger, end: NtpTime) -> UsageReport<'static> {
+    fn written(
+        &self,
+        trigger: UsageReportTrigger,
+        end: NtpTime,
+        clock: Option<&UsageClock>,
+    ) -> UsageReport<'static> {
         let [uplink, downlink] = self.usage;
+        let has = |bit| self.told.has(bit);
+        let used_s = clock.filter(|_| has(ReportContent::DURATION));
         UsageReport {
             urr_id: self.urr,
             ur_seqn: self.sequence,
             usage_report_trigger: trigger,
             start_time: Some(self.start),
             end_time: Some(end),
-            volume_measurement: self.told.volume.then(|| self.volume(uplink, downlink)),
+            volume_measurement: has(ReportContent::VOLUME).then(|| self.volume(uplink, downlink)),
+            duration_measurement: used_s.map(|clock| Seconds(clock.used_s())),
             // Usage is counted after QoS enforcement; whoever asked for the other is told.
-            usage_information: self.told.before_qos.then_some(UsageInformation::UAE),
+            usage_information: has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UAE),
             ..UsageReport::default()
         }
     }
 
     /// Octets always; packets where the URR asks for them (MNOP).
     fn volume(&self, uplink: Usage, downlink: Usage) -> VolumeMeasurement {
-        let packets = self.told.packets;
+        let packets = self.told.has(ReportContent::PACKETS);
         VolumeMeasurement {
             total: Some(uplink.bytes + downlink.bytes),
             uplink: Some(uplink.bytes),
@@ -210,18 +273,20 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluice_wire::pfcp::value::ReportingTriggers;
 
     fn usage(bytes: u64, packets: u64) -> Usage {
         Usage { bytes, packets }
     }
 
     fn meter(information: MeasurementInformation, start_s: u32) -> Meter {
-        let told = ReportContent {
-            marks: UrrState::MARKS,
-            volume: true,
-            packets: information.contains(MeasurementInformation::MNOP),
-            before_qos: information.contains(MeasurementInformation::MBQE),
-        };
+        let triggers = ReportingTriggers::VOLTH | ReportingTriggers::START;
+        let told = ReportContent::of(&Urr {
+            method: MeasurementMethod::VOLUM,
+            information,
+            triggers,
+            ..Urr::new(UrrId(3))
+        });
         Meter::new(UrrId(3), told, NtpTime(start_s))
     }
 
@@ -231,7 +296,7 @@ mod tests {
         let mut meter = meter(information, 100);
         meter.add(true, usage(50, 1));
         meter.add(false, usage(700, 2));
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(160));
+        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(160), None);
         let volume = report.volume_measurement.unwrap();
         assert_eq!(
             (volume.total, volume.uplink, volume.downlink),
@@ -239,7 +304,7 @@ mod tests {
         );
         assert_eq!(volume.total_packets, Some(3));
         assert_eq!((report.start_time, report.ur_seqn), (Some(NtpTime(100)), 0));
-        let next = meter.report(UsageReportTrigger::TERMR, NtpTime(170));
+        let next = meter.report(UsageReportTrigger::TERMR, NtpTime(170), None);
         assert_eq!(next.volume_measurement.unwrap().total, Some(0));
         assert_eq!((next.start_time, next.ur_seqn), (Some(NtpTime(160)), 1));
     }
@@ -250,33 +315,33 @@ mod tests {
         meter.add(true, usage(1_000, 1));
         assert!(!meter.happened(UrrState::default(), NtpTime(105)));
         assert!(meter.happened(UrrState::THRESHOLD.with(UrrState::STARTED), NtpTime(110)));
-        let due = meter.due_report();
+        let due = meter.due_report(None);
         let both = UsageReportTrigger::VOLTH.union(UsageReportTrigger::START);
         assert_eq!((due.ur_seqn, due.usage_report_trigger), (0, both));
-        let sent = meter.report_left();
-        assert_eq!(meter.due, UsageReportTrigger::NONE);
+        let sent = meter.report_left(None);
+        assert_eq!(meter.due(), UsageReportTrigger::NONE);
         meter.add(false, usage(50, 1));
-        meter.report_returned(&sent);
-        let again = meter.due_report();
+        meter.report_returned(&sent, None);
+        let again = meter.due_report(None);
         assert_eq!((again.ur_seqn, again.start_time), (0, Some(NtpTime(100))));
         assert_eq!(again.volume_measurement.unwrap().total, Some(1_050));
         // A response told of the next measurement meanwhile: its number is gone.
-        let sent = meter.report_left();
+        let sent = meter.report_left(None);
         assert_eq!(
             meter
-                .report(UsageReportTrigger::IMMER, NtpTime(120))
+                .report(UsageReportTrigger::IMMER, NtpTime(120), None)
                 .ur_seqn,
             1
         );
-        meter.report_returned(&sent);
-        assert_eq!(meter.due_report().ur_seqn, 2);
+        meter.report_returned(&sent, None);
+        assert_eq!(meter.due_report(None).ur_seqn, 2);
     }
 
     #[test]
     fn a_urr_that_wants_usage_before_qos_is_told_what_it_gets() {
         let information = MeasurementInformation::MBQE;
         let mut meter = meter(information, 0);
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1));
+        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
         assert_eq!(report.usage_information, Some(UsageInformation::UAE));
     }
 
@@ -284,7 +349,7 @@ mod tests {
     fn packets_are_reported_where_the_urr_asks() {
         let information = MeasurementInformation::default();
         let mut meter = meter(information, 0);
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1));
+        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
         assert_eq!(report.volume_measurement.unwrap().total_packets, None);
     }
 }

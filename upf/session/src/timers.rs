@@ -61,6 +61,14 @@ impl SessionTimers {
         self.used += 1;
     }
 
+    /// The same, but one that is due already stays: what it is due for was not done yet.
+    pub fn set_or_keep_due(&mut self, at: u32, due_s: Option<u32>) {
+        let is_due = |due: &u32| (1..=self.now_s).contains(due);
+        if !self.due_s.get(at as usize).is_some_and(is_due) {
+            self.set(at, due_s);
+        }
+    }
+
     fn clear(&mut self, at: u32) {
         let Some(due_s) = self.due_s.get_mut(at as usize) else {
             return;

@@ -52,9 +52,19 @@ pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
 pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: &[Marks]) -> bool {
     let mut is_due = false;
     for (meter, marks) in record.watching.iter().zip(marks) {
-        let meter = meter.and_then(|at| sessions.resources.meters.get_mut(at));
-        if let Some(meter) = meter {
-            is_due |= meter.happened(marks.state, at.wall);
+        let metered = meter.and_then(|at| sessions.resources.metered(at));
+        let Some((meter, mut clock)) = metered else {
+            continue;
+        };
+        if let Some(clock) = &mut clock {
+            clock.packets_left(marks.first_ns, marks.last_ns);
+        }
+        if meter.happened(marks.state, at.wall) {
+            is_due = true;
+            if let Some(clock) = clock {
+                clock.advance(at.seconds());
+                clock.restart_threshold();
+            }
         }
     }
     is_due
@@ -71,8 +81,11 @@ pub fn write_reports(
     w: &mut Writer<'_>,
 ) -> Result<(), Full> {
     for due in &record.due {
-        if let Some(meter) = resources.meters.get_mut(due.meter) {
-            let mut report = meter.report(due.trigger, at.wall);
+        if let Some((meter, mut clock)) = resources.metered(due.meter) {
+            if let Some(clock) = &mut clock {
+                clock.advance(at.seconds());
+            }
+            let mut report = meter.report(due.trigger, at.wall, clock);
             report.query_urr_reference = reference;
             put(w, ie, &report)?;
         }
@@ -90,10 +103,6 @@ pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
 /// The meters of URRs that have gone end with their reports.
 pub fn end_meters(resources: &mut Resources, record: &Pending) {
     for due in record.due.iter().filter(|due| due.ends) {
-        let sent = resources.meters.get(due.meter).and_then(|meter| meter.sent);
-        if let Some(place) = sent {
-            resources.sent.remove(place.get() - 1);
-        }
-        resources.meters.remove(due.meter);
+        resources.end_meter(due.meter);
     }
 }

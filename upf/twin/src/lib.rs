@@ -70,6 +70,7 @@ mod ue_addresses;
 mod up_address;
 mod up_fteid;
 mod usage;
+mod usage_time;
 
 pub use admit::Refused;
 pub use config::{AddressPool, InterfaceName, Link, Nat, Shaping, Side, TunnelEnd, TwinConfig};

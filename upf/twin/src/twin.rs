@@ -119,6 +119,7 @@ impl Twin {
         self.sessions.insert(id, rules);
         self.note_rest(&had, wall);
         self.nats.follow(&self.config, &self.sessions);
+        self.advance_urrs(wall);
         Ok(())
     }
 
@@ -159,6 +160,7 @@ impl Twin {
         self.sessions.insert(id, after);
         self.note_rest(&had, wall);
         self.nats.follow(&self.config, &self.sessions);
+        self.advance_urrs(wall);
         let (mut end_markers, mut left) = (Vec::new(), Vec::new());
         for marker in &markers {
             // A tunnel that several FARs leave ends once, by whatever name they call its interface.

@@ -1,5 +1,6 @@
 //! Usage of a URR and its reports (TS 29.244, 7.5.5.2, 8.2.40 to 8.2.44).
 
+use crate::usage_time::UseTime;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr, UsageReport};
 use sluice_wire::pfcp::value::{
@@ -37,6 +38,7 @@ pub struct Urr {
     period_s: u32,
     /// When the next period ends.
     period_ends: Option<u32>,
+    time: UseTime,
     /// Why a report is due.
     due: UsageReportTrigger,
 }
@@ -74,6 +76,7 @@ impl Urr {
             awaits_start: ie.reporting_triggers.contains(ReportingTriggers::START),
             period_s: ie.measurement_period.map_or(0, |period| period.0),
             period_ends: None,
+            time: UseTime::new(ie, now.0),
             due: UsageReportTrigger::NONE,
         }
         .with_period_from(now)
@@ -130,6 +133,7 @@ impl Urr {
         if let Some(edit) = &ie.measurement_information {
             self.information = edit.value().copied().unwrap_or_default();
         }
+        self.time.update(ie, now.0);
         if period != self.period() {
             self.period_ends = self.period().map(|period_s| now.0 + period_s);
         }
@@ -141,7 +145,7 @@ impl Urr {
             return true;
         }
         let [up, down, total] = reached(&self.quota, self.of_quota);
-        !(total || if uplink { up } else { down })
+        !(total || self.time.stops() || if uplink { up } else { down })
     }
 
     /// That a part of a quota is used up is told once, with the packet that uses it up, or of nothing with the
@@ -171,6 +175,11 @@ impl Urr {
 
     /// Time has come so far.
     pub fn advance(&mut self, now: NtpTime) {
+        let due = self.time.advance(now.0);
+        self.due = self.due.union(due);
+        if due.contains(UsageReportTrigger::STOPT) {
+            self.awaits_start = self.triggers.contains(ReportingTriggers::START);
+        }
         let (Some(ends), Some(period_s)) = (self.period_ends, self.period()) else {
             return;
         };
@@ -197,6 +206,7 @@ impl Urr {
         } else {
             &mut self.downlink
         };
+        self.time.packet();
         volume.bytes += bytes as u64;
         volume.packets += 1;
         let direction = usize::from(!uplink);
@@ -238,6 +248,7 @@ impl Urr {
             start_time: Some(self.since),
             end_time: Some(now),
             volume_measurement: measures_volume.then_some(volume),
+            duration_measurement: self.time.report(),
             ..UsageReport::default()
         };
         self.reports += 1;

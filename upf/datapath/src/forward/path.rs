@@ -233,7 +233,7 @@ impl<'a, I: PortIo> Path<'a, I> {
             outer_header_creation::create(packet, &tunnel, &peer, from)?;
         }
         transmit::frame(packet, interface, &mac)?;
-        if urr::charge(body, inner.len) {
+        if urr::charge(body, inner.len, self.now_ns) {
             self.grant_used_up(&charge);
         }
         let tx_buffer = usize::from(interface.port.0);
@@ -313,9 +313,9 @@ impl<'a, I: PortIo> Path<'a, I> {
 
     #[inline]
     pub fn charge(&mut self, charge: &UsageRef) {
-        let mut is_used_up = false;
+        let (mut is_used_up, now_ns) = (false, self.now_ns);
         with_body(self.state, charge, |body| {
-            is_used_up = urr::charge(body, charge.len);
+            is_used_up = urr::charge(body, charge.len, now_ns);
         });
         if is_used_up {
             self.grant_used_up(charge);

@@ -107,7 +107,8 @@ impl Draw<'_> {
     /// reason for dropping it.
     #[inline(always)]
     fn clock(&self, tat: Tat, rate: Rate) -> Result<(Tat, u64), DropReason> {
-        if !rate.is_limited() {
+        // What a packet leaves by notes it when it leaves.
+        if !rate.is_limited() || rate.is_stamp() {
             return Ok((tat, 0));
         }
         if rate.is_shaped() {

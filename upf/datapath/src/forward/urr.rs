@@ -7,13 +7,18 @@ use crate::forward::rules::State;
 use crate::ids::{EntryId, RecordId};
 use crate::session::grant;
 use crate::session::rule::Body;
+use crate::session::token_bucket::Tat;
 use crate::tx::transmit::UsageRef;
 
-/// The packet leaves: its inner length counts. True if it has used up what its rule was granted.
+/// The packet leaves: its inner length counts, and its time where some URR measures time. True if it has used up
+/// what its rule was granted.
 #[inline(always)]
 #[must_use]
-pub fn charge(body: &mut Body, bytes: u32) -> bool {
+pub fn charge(body: &mut Body, bytes: u32, now_ns: u64) -> bool {
     body.usage.add(bytes);
+    if body.rate1.is_stamp() {
+        body.tat1 = Tat::stamped(now_ns);
+    }
     !body.usage.has_room(0)
 }
 

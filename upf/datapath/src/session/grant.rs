@@ -97,11 +97,13 @@ pub fn take(state: &mut SessionState, record: RecordId, rule: WatchedRule) -> Us
     let granted = record
         .watched_mut(slot)
         .map_or(0, |watched| core::mem::take(&mut watched.granted));
-    let packets = record.body(rule).map_or(0, |body| {
+    let (packets, last_ns) = record.body(rule).map_or((0, 0), |body| {
         let packets = body.usage.packets();
         body.usage.clear();
-        packets
+        (packets, body.last_ns())
     });
+    let watched = record.watched(slot);
+    record.each_urr(watched, |cell| cell.last_ns = cell.last_ns.max(last_ns));
     Usage {
         bytes: granted.max(0) as u64,
         packets,
@@ -227,9 +229,13 @@ impl<'s> Record<'s> {
             if cell.first_ns == 0 {
                 cell.first_ns = now_ns.max(1);
             }
-            if cell.state.has_any(UrrState::AWAITS_START) {
-                let state = cell.state.without(UrrState::AWAITS_START);
-                cell.state = state.with(UrrState::STARTED);
+            for (awaited, came) in [
+                (UrrState::AWAITS_START, UrrState::STARTED),
+                (UrrState::AWAITS_PACKET, UrrState::RESUMED),
+            ] {
+                if cell.state.has_any(awaited) {
+                    cell.state = cell.state.without(awaited).with(came);
+                }
             }
         }
     }

@@ -191,6 +191,15 @@ impl Body {
         }
     }
 
+    /// When the last packet left, in nanoseconds, where that is [noted](Rate::STAMP); 0 is none.
+    #[inline]
+    pub fn last_ns(&self) -> u64 {
+        match self.rate1.is_stamp() {
+            true => self.tat1.stamp_ns(),
+            false => 0,
+        }
+    }
+
     /// Packets that a rule which holds may hold; none: as many as any.
     #[inline]
     pub fn suggested(&self) -> Option<u16> {

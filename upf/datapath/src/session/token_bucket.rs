@@ -32,6 +32,11 @@ zeroable_struct! {
 impl Rate {
     /// No limit.
     pub const UNLIMITED: Self = Self { cost_bits: 0 };
+    /// No limit, and the bucket's clock tells when the last packet left: a byte costs nothing. No bit rate
+    /// has these bits.
+    pub const STAMP: Self = Self {
+        cost_bits: 1 << MANTISSA_AT | EXPONENT_MASK,
+    };
 
     /// What the field of an entry says that limits no rate.
     pub const fn bits(self) -> u32 {
@@ -77,10 +82,16 @@ impl Rate {
         self.cost_bits & SHAPED != 0
     }
 
-    /// True if a limit is set.
+    /// True if a limit is set, or the last packet is noted.
     #[inline]
     pub fn is_limited(self) -> bool {
         self.cost_bits != 0
+    }
+
+    /// True if it is no limit, but a bucket that notes the last packet.
+    #[inline(always)]
+    pub fn is_stamp(self) -> bool {
+        self == Self::STAMP
     }
 
     #[inline]
@@ -116,6 +127,20 @@ zeroable_struct! {
 }
 
 impl Tat {
+    /// The clock of a bucket that [notes](Rate::STAMP) a packet.
+    #[inline]
+    pub const fn stamped(now_ns: u64) -> Self {
+        Self {
+            units: now_ns.wrapping_mul(UNITS_PER_NS),
+        }
+    }
+
+    /// When the last packet left that such a bucket noted, in nanoseconds; 0 is none.
+    #[inline]
+    pub const fn stamp_ns(self) -> u64 {
+        self.units / UNITS_PER_NS
+    }
+
     /// The clock after `bytes` at `now_ns`, if it runs ahead by no more than `within`, or by what a rate
     /// always has room for; `None` otherwise.
     ///

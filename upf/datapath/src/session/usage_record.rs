@@ -25,7 +25,7 @@ zeroable_struct! {
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
     #[repr(C)]
     pub struct UrrState {
-        bits: u8,
+        bits: u16,
     }
 }
 
@@ -46,14 +46,27 @@ impl UrrState {
         Self { bits: 1 << 6 },
         Self { bits: 1 << 7 },
     ];
+    /// To be told: the packet came that it waits for.
+    pub const RESUMED: Self = Self { bits: 1 << 8 };
+    /// It waits for the next packet, with which its time runs again.
+    pub const AWAITS_PACKET: Self = Self { bits: 1 << 9 };
+    /// Nothing passes: a quota is used up that is none of octets.
+    pub const STOPS: Self = Self { bits: 1 << 10 };
     /// All that is to be told.
-    pub const MARKS: Self = Self { bits: 0b111 };
+    pub const MARKS: Self = Self {
+        bits: 0b111 | Self::RESUMED.bits,
+    };
 
     /// Both.
     pub const fn with(self, other: Self) -> Self {
         Self {
             bits: self.bits | other.bits,
         }
+    }
+
+    /// Both, where `on`.
+    pub const fn with_if(self, other: Self, on: bool) -> Self {
+        if on { self.with(other) } else { self }
     }
 
     /// This without the other.
@@ -164,7 +177,7 @@ zeroable_struct! {
         pub next: RecordId,
         /// What is to be told of the URR, and what it waits for.
         pub state: UrrState,
-        _spare: [u8; 3],
+        _spare: [u8; 2],
         /// Octets until the threshold is reached.
         pub threshold: Rests,
         /// Octets until the quota is used up.
@@ -173,7 +186,10 @@ zeroable_struct! {
         pub first_ns: u64,
         /// Rules that the session's URRs watch.
         pub rules: [Watched; RECORD_RULES],
-        _pad: [u64; 2],
+        /// When the last packet left of those whose usage was taken, monotonic, in nanoseconds, where the URR
+        /// measures time; 0 is none.
+        pub last_ns: u64,
+        _pad: [u64; 1],
     }
 }
 
@@ -185,12 +201,13 @@ impl Default for UsageRecord {
         Self {
             next: RecordId(0),
             state: UrrState::default(),
-            _spare: [0; 3],
+            _spare: [0; 2],
             threshold: [NEVER; 3],
             quota: [NEVER; 3],
             first_ns: 0,
             rules: [Watched::default(); RECORD_RULES],
-            _pad: [0; 2],
+            last_ns: 0,
+            _pad: [0; 1],
         }
     }
 }
@@ -209,6 +226,9 @@ impl UsageRecord {
     /// waits for the next measurement.
     pub fn rest(&self, direction: usize) -> i64 {
         let quota = self.quota[direction].min(self.quota[TOTAL]);
+        if self.state.has_any(UrrState::STOPS) {
+            return 0;
+        }
         let threshold = self.threshold[direction].min(self.threshold[TOTAL]);
         match self.state.has_any(UrrState::THRESHOLD) {
             true => quota,
@@ -216,9 +236,9 @@ impl UsageRecord {
         }
     }
 
-    /// True if a quota of the direction is used up, or of both together.
+    /// True if a quota of the direction is used up, of both together, or of something else than octets.
     pub fn is_used_up(&self, direction: usize) -> bool {
-        self.quota[direction] <= 0 || self.quota[TOTAL] <= 0
+        self.state.has_any(UrrState::STOPS) || self.quota[direction] <= 0 || self.quota[TOTAL] <= 0
     }
 
     /// Notes what has been reached, where nothing is granted any more.
@@ -252,6 +272,10 @@ pub struct RecordImage {
     pub quota: Option<Rests>,
     /// Whether it waits for the first packet; none: as before.
     pub awaits_start: Option<bool>,
+    /// Whether it waits for the next packet.
+    pub awaits_packet: AwaitsPacket,
+    /// Nothing passes.
+    pub stops: bool,
     /// Rules with the URRs that count them.
     pub rules: [(WatchedRule, u32); RECORD_RULES],
 }
@@ -264,8 +288,34 @@ impl RecordImage {
         restart: Restart::Vacate,
         quota: None,
         awaits_start: None,
+        awaits_packet: AwaitsPacket::NEVER,
+        stops: false,
         rules: [(WatchedRule::NONE, 0); RECORD_RULES],
     };
+}
+
+/// Whether the control core is told of the next packet, because time runs again with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AwaitsPacket {
+    /// If none came since the last take.
+    pub if_none: bool,
+    /// If the last one left before this time, monotonic, in nanoseconds.
+    pub before_ns: u64,
+}
+
+impl AwaitsPacket {
+    /// No.
+    pub const NEVER: Self = Self {
+        if_none: false,
+        before_ns: 0,
+    };
+
+    fn holds(self, last_ns: u64) -> bool {
+        match last_ns {
+            0 => self.if_none,
+            last_ns => last_ns < self.before_ns,
+        }
+    }
 }
 
 /// When a threshold begins anew.
@@ -286,6 +336,8 @@ pub struct Marks {
     pub state: UrrState,
     /// When the first packet since the last take left, monotonic, in nanoseconds; 0 is none.
     pub first_ns: u64,
+    /// When the last one left, likewise, where the URR measures time.
+    pub last_ns: u64,
 }
 
 impl UsageRecord {
@@ -294,6 +346,7 @@ impl UsageRecord {
         let marks = Marks {
             state: self.state.and(UrrState::MARKS),
             first_ns: self.first_ns,
+            last_ns: self.last_ns,
         };
         if image.restart == Restart::Vacate {
             *self = Self {
@@ -310,7 +363,13 @@ impl UsageRecord {
         if restarts {
             self.threshold = image.threshold;
         }
-        self.state = self.state.without(UrrState::MARKS.with(UrrState::RUNG));
+        let ended = UrrState::MARKS.with(UrrState::RUNG);
+        let set_anew = UrrState::AWAITS_PACKET.with(UrrState::STOPS);
+        let is_idle = image.awaits_packet.holds(self.last_ns);
+        let state = self.state.without(ended.with(set_anew));
+        self.state = state
+            .with_if(UrrState::AWAITS_PACKET, is_idle)
+            .with_if(UrrState::STOPS, image.stops);
         if let Some(quota) = image.quota {
             self.quota = quota;
             let [uplink, downlink, both] = UrrState::USED_UP;
@@ -322,7 +381,7 @@ impl UsageRecord {
                 false => self.state.without(UrrState::AWAITS_START),
             };
         }
-        self.first_ns = 0;
+        (self.first_ns, self.last_ns) = (0, 0);
         self.next = image.next;
         self.rules = image.rules.map(|(rule, urrs)| Watched {
             rule,

@@ -1,4 +1,4 @@
-//! Grants: what happens at an amount of octets happens with exactly the packet that reaches it, for rules
+//! Grants, and times of packets: what happens at an amount of octets happens with exactly the packet that reaches it, for rules
 //! of entries and of blocks, while the shard moves.
 
 use crate::kit::*;
@@ -9,9 +9,10 @@ use sluice_datapath::ids::{BlockId, EgressId, EntryId, PeerId, RecordId, WorkerI
 use sluice_datapath::limits::{RECORD_RULES, SHARDS};
 use sluice_datapath::message::ToControl;
 use sluice_datapath::session::rule::{Body, Flags, Head, Rule};
+use sluice_datapath::session::token_bucket::Rate;
 use sluice_datapath::session::txn::{Op, Txn};
 use sluice_datapath::session::usage_record::{
-    Marks, NEVER, RecordImage, Restart, Rests, UrrState, WatchedRule,
+    AwaitsPacket, Marks, NEVER, RecordImage, Restart, Rests, UrrState, WatchedRule,
 };
 use sluice_mem::shard::ShardId;
 use sluice_port_sim::SimPortConfig;
@@ -142,6 +143,7 @@ impl Watch {
         match self.in_blocks {
             false => {
                 let local = down.local();
+                (up.body.rate1, down.body.rate1) = (Rate::STAMP, Rate::STAMP);
                 up.body.usage = up.body.usage.awaiting_grants();
                 down.body.usage = down.body.usage.awaiting_grants();
                 assert_eq!(down.local(), local);
@@ -157,6 +159,7 @@ impl Watch {
                 ];
                 for (at, (head, mut body)) in (0..).zip(heads) {
                     let block = BlockId(self.block + at * SHARDS);
+                    body.rate1 = Rate::STAMP;
                     body.usage = body.usage.awaiting_grants();
                     let image = Rule {
                         record: self.cells[0],
@@ -197,6 +200,8 @@ impl Watch {
                 restart: restart(urr),
                 quota: is_new.then_some(self.models[urr].quota),
                 awaits_start: is_new.then_some(self.models[urr].awaits_start),
+                awaits_packet: AwaitsPacket::NEVER,
+                stops: false,
                 rules,
             }
         };
@@ -279,7 +284,9 @@ impl Watch {
 
     fn check(&mut self, txn: &Txn, restart: impl Fn(usize) -> Restart) {
         for (urr, (model, marks)) in self.models.iter_mut().zip(&txn.marks).enumerate() {
-            let Marks { state, first_ns } = *marks;
+            let Marks {
+                state, first_ns, ..
+            } = *marks;
             assert_eq!(state, model.marks);
             if model.marks != UrrState::default() || restart(urr) == Restart::Now {
                 model.measured = [0; 2];
@@ -364,4 +371,73 @@ fn rules_of_entries_stop_and_tell_with_the_packet_that_reaches_it() {
 #[test]
 fn rules_of_blocks_stop_and_tell_with_the_packet_that_reaches_it() {
     (1..=8).for_each(|seed| with_any_limits(true, seed));
+}
+
+/// Nothing happens at an amount of octets; what is told of packets is when they left.
+fn with_time(in_blocks: bool) {
+    let mut watch = Watch::new(in_blocks, &mut Lots(1));
+    for model in &mut watch.models {
+        (model.threshold, model.quota) = ([NEVER; 3], [NEVER; 3]);
+    }
+    let take = |watch: &mut Watch, awaits_packet: AwaitsPacket, stops: bool| {
+        let mut ops = watch.take_all();
+        for mut op in watch.images(|_| Restart::Now, true) {
+            if let Op::Record { image, .. } = &mut op {
+                image.awaits_start = Some(false);
+                (image.awaits_packet, image.stops) = (awaits_packet, stops);
+            }
+            ops.push(op);
+        }
+        let txn = watch.kit.transact(watch.s.ul, &ops, &[]);
+        txn.marks[0]
+    };
+    // Gives when it left at the earliest and at the latest, how many left, and how many bells rang.
+    let send = |watch: &mut Watch| {
+        let from_ns = watch.kit.now_ns;
+        watch
+            .kit
+            .dn_sends(&udp_packet(SERVER, UE, (1, 2), &[9; 300]));
+        let left = output(&watch.kit.n3).len();
+        let before = watch.kit.punted.len();
+        watch
+            .kit
+            .punted
+            .retain(|m| !matches!(m, ToControl::Bell(_)));
+        let bells = before - watch.kit.punted.len();
+        (from_ns..=watch.kit.now_ns, left, bells)
+    };
+    let if_idle = |if_none, before_ns| AwaitsPacket { if_none, before_ns };
+    take(&mut watch, if_idle(true, 0), false);
+    let (first, left, bells) = send(&mut watch);
+    assert_eq!((left, bells), (1, 1), "it was awaited");
+    watch.kit.now_ns += 5_000_000_000;
+    assert_eq!(send(&mut watch).2, 0);
+    let (last, _, bells) = send(&mut watch);
+    assert_eq!(bells, 0, "once");
+    let marks = take(&mut watch, if_idle(true, *last.start()), false);
+    assert_eq!(marks.state, UrrState::RESUMED);
+    assert!(first.contains(&marks.first_ns) && last.contains(&marks.last_ns));
+    // The last packet left late enough: the next one is not awaited, but known.
+    let (only, _, bells) = send(&mut watch);
+    assert_eq!(bells, 0);
+    watch.kit.now_ns += 1_000_000_000;
+    let marks = take(&mut watch, if_idle(false, u64::MAX), false);
+    assert_eq!(marks.state, UrrState::default());
+    assert!(only.contains(&marks.first_ns) && only.contains(&marks.last_ns));
+    assert_eq!(send(&mut watch).2, 1, "the last packet was too long ago");
+    let marks = take(&mut watch, if_idle(true, 0), true);
+    assert_eq!(marks.state, UrrState::RESUMED);
+    let (_, left, bells) = send(&mut watch);
+    assert_eq!((left, bells), (0, 0), "nothing passes");
+    assert_eq!(watch.kit.dropped(DropReason::QuotaExhausted), 1);
+    let marks = take(&mut watch, AwaitsPacket::NEVER, false);
+    assert_eq!(marks, Marks::default());
+    assert_eq!(send(&mut watch).1, 1);
+    watch.kit.close();
+}
+
+#[test]
+fn first_and_last_packet_are_told_and_a_quota_of_time_stops() {
+    with_time(false);
+    with_time(true);
 }

@@ -1,6 +1,6 @@
 //! Reports and timers of a URR that are not served yet: what is refused, and what has no effect.
 //!
-//! Quotas of time and of events, and what happens to packets beyond a quota other than that they stop, are
+//! Quotas of events, and what happens to packets beyond a quota other than that they stop, are
 //! refused always: a session that went on without them would give away what was not granted. All other reports
 //! only come later, or not at all, and no usage is lost without them; `n4.unserved` says whether a rule that
 //! asks for one is admitted, and the operator told once for each association, or refused.
@@ -10,24 +10,28 @@ use crate::admission::Admission;
 use crate::config::Unserved;
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
+use crate::rules::Urr;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr};
 use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
 use sluice_wire::pfcp::{Cause, IeType};
 
 /// Triggers without which more would pass than was granted.
-const GRANTS: ReportingTriggers = ReportingTriggers(
-    ReportingTriggers::TIMQU.0
-        | ReportingTriggers::EVEQU.0
-        | ReportingTriggers::QUHTI.0
-        | ReportingTriggers::QUVTI.0,
-);
+const GRANTS: ReportingTriggers = ReportingTriggers(ReportingTriggers::EVEQU.0);
+
+/// What is measured.
+const MEASURED: MeasurementMethod =
+    MeasurementMethod(MeasurementMethod::VOLUM.0 | MeasurementMethod::DURAT.0);
 
 /// Triggers whose reports are made.
 const SERVED: ReportingTriggers = ReportingTriggers(
     ReportingTriggers::PERIO.0
         | ReportingTriggers::VOLTH.0
         | ReportingTriggers::VOLQU.0
-        | ReportingTriggers::START.0,
+        | ReportingTriggers::START.0
+        | ReportingTriggers::TIMTH.0
+        | ReportingTriggers::TIMQU.0
+        | ReportingTriggers::QUVTI.0
+        | ReportingTriggers::QUHTI.0,
 );
 
 impl<N: Network> Admission<'_, N> {
@@ -40,7 +44,6 @@ impl<N: Network> Admission<'_, N> {
         first_present(
             rule,
             &[
-                (ie.time_quota.is_some(), IeType::TIME_QUOTA),
                 (ie.event_quota.is_some(), IeType::EVENT_QUOTA),
                 (
                     ie.subsequent_volume_quota.is_some(),
@@ -54,16 +57,17 @@ impl<N: Network> Admission<'_, N> {
                     ie.subsequent_event_quota.is_some(),
                     IeType::SUBSEQUENT_EVENT_QUOTA,
                 ),
-                (ie.quota_holding_time.is_some(), IeType::QUOTA_HOLDING_TIME),
-                (
-                    ie.quota_validity_time.is_some(),
-                    IeType::QUOTA_VALIDITY_TIME,
-                ),
                 (ie.far_id_for_quota_action.is_some(), IeType::FAR_ID),
                 (!ie.aggregated_urrs.is_empty(), IeType::AGGREGATED_URRS),
             ],
         )?;
-        self.check_measurement(rule, ie.measurement_method, ie.reporting_triggers)?;
+        let detects_stop = ie.inactivity_detection_time.is_some_and(|time| time.0 > 0);
+        self.check_measurement(
+            rule,
+            ie.measurement_method,
+            ie.reporting_triggers,
+            detects_stop,
+        )?;
         let without_effect = [
             (ie.monitoring_time.is_some(), IeType::MONITORING_TIME),
             (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
@@ -79,18 +83,16 @@ impl<N: Network> Admission<'_, N> {
         self.without_effect(rule, &without_effect)
     }
 
-    /// Looks at a change of a URR, which `method` and `triggers` are then of.
+    /// Looks at a change of a URR, and what it is then.
     pub(super) fn check_updated(
         &mut self,
         rule: RuleId,
         ie: &UpdateUrr<'_>,
-        method: MeasurementMethod,
-        triggers: ReportingTriggers,
+        urr: &Urr,
     ) -> Result<(), Refusal> {
         first_present(
             rule,
             &[
-                (sets(&ie.time_quota), IeType::TIME_QUOTA),
                 (sets(&ie.event_quota), IeType::EVENT_QUOTA),
                 (
                     sets(&ie.subsequent_volume_quota),
@@ -104,8 +106,6 @@ impl<N: Network> Admission<'_, N> {
                     sets(&ie.subsequent_event_quota),
                     IeType::SUBSEQUENT_EVENT_QUOTA,
                 ),
-                (sets(&ie.quota_holding_time), IeType::QUOTA_HOLDING_TIME),
-                (sets(&ie.quota_validity_time), IeType::QUOTA_VALIDITY_TIME),
                 (sets(&ie.far_id_for_quota_action), IeType::FAR_ID),
                 (
                     ie.aggregated_urrs.iter().any(|urrs| !urrs.is_empty()),
@@ -113,7 +113,8 @@ impl<N: Network> Admission<'_, N> {
                 ),
             ],
         )?;
-        self.check_measurement(rule, method, triggers)?;
+        let detects_stop = urr.times.inactivity_s.is_some();
+        self.check_measurement(rule, urr.method, urr.triggers, detects_stop)?;
         let without_effect = [
             (sets(&ie.monitoring_time), IeType::MONITORING_TIME),
             (
@@ -133,23 +134,25 @@ impl<N: Network> Admission<'_, N> {
         rule: RuleId,
         method: MeasurementMethod,
         triggers: ReportingTriggers,
+        detects_stop: bool,
     ) -> Result<(), Refusal> {
         let events = method.contains(MeasurementMethod::EVENT);
-        let volume = method.contains(MeasurementMethod::VOLUM);
+        let nothing = !method.intersects(MEASURED);
         first_present(
             rule,
             &[
-                (events || !volume, IeType::MEASUREMENT_METHOD),
+                (events || nothing, IeType::MEASUREMENT_METHOD),
                 (triggers.intersects(GRANTS), IeType::REPORTING_TRIGGERS),
             ],
         )?;
-        let timed = method.contains(MeasurementMethod::DURAT);
+        // Without an inactivity detection time nothing says when traffic has stopped.
+        let served = match detects_stop {
+            true => SERVED | ReportingTriggers::STOPT,
+            false => SERVED,
+        };
         self.without_effect(
             rule,
-            &[
-                (timed, IeType::MEASUREMENT_METHOD),
-                (!SERVED.contains(triggers), IeType::REPORTING_TRIGGERS),
-            ],
+            &[(!served.contains(triggers), IeType::REPORTING_TRIGGERS)],
         )
     }
 

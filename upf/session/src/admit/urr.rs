@@ -1,7 +1,6 @@
 //! Create, Update and Remove URR (TS 29.244, 7.5.2.4, 7.5.4.4, 7.5.4.8).
 //!
-//! What is measured is volume. A URR reports when the CP function asks, when it is removed and
-//! when the session ends; what it asks for beyond is dealt with in `unserved`. Usage is counted after
+//! What is measured is volume and time; what a URR asks for beyond is dealt with in `unserved`. Usage is counted after
 //! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
 //! and its reports say what they are (Usage Information UAE).
 
@@ -9,10 +8,11 @@ use crate::admission::Admission;
 use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
 use crate::refusal::{self, Refusal};
-use crate::rules::{Renewed, Urr};
+use crate::rules::{Renewed, Urr, UrrTimes};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
+use sluice_wire::pfcp::value::{Edit, Seconds};
 
 impl<N: Network> Admission<'_, N> {
     /// A new URR.
@@ -24,17 +24,22 @@ impl<N: Network> Admission<'_, N> {
         self.check_created(rule, ie)?;
         let information = ie.measurement_information.unwrap_or_default();
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_URR));
+        let times = UrrTimes {
+            threshold_s: ie.time_threshold.map(|time| time.0),
+            quota_s: ie.time_quota.map(|time| time.0),
+            validity_s: some(ie.quota_validity_time),
+            holding_s: some(ie.quota_holding_time),
+            inactivity_s: some(ie.inactivity_detection_time),
+        };
         let mut urr = Urr {
-            id: ie.urr_id,
             method: ie.measurement_method,
             information,
             triggers: ie.reporting_triggers,
             threshold: ie.volume_threshold,
             quota: ie.volume_quota,
             period_s: ie.measurement_period.map_or(0, |period| period.0),
-            cell: 0,
-            renewed: Renewed::ALL,
-            meter: 0,
+            times,
+            ..Urr::new(ie.urr_id)
         };
         let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.wall);
         urr.meter = self.resources.meter(meter, self.claims).map_err(|_| full)?;
@@ -60,6 +65,7 @@ impl<N: Network> Admission<'_, N> {
         if let Some(edit) = &ie.measurement_period {
             urr.period_s = edit.value().map_or(0, |period| period.0);
         }
+        update_times(&mut urr.times, ie);
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }
@@ -68,8 +74,17 @@ impl<N: Network> Admission<'_, N> {
             threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
             quota: ie.volume_quota.is_some(),
             start: urr.awaits_start() != before.awaits_start(),
+            time_threshold: ie.time_threshold.is_some(),
+            time_quota: ie.time_quota.is_some(),
+            grant: [
+                ie.volume_quota.is_some(),
+                ie.time_quota.is_some(),
+                ie.quota_validity_time.is_some(),
+                ie.quota_holding_time.is_some(),
+            ]
+            .contains(&true),
         };
-        self.check_updated(rule, ie, urr.method, urr.triggers)?;
+        self.check_updated(rule, ie, &urr)?;
         if let Some(place) = self.draft.urrs.get_mut(at) {
             *place = urr;
         }
@@ -86,5 +101,29 @@ impl<N: Network> Admission<'_, N> {
     fn urr_at(&self, id: UrrId) -> Result<usize, Refusal> {
         let at = self.draft.urrs.iter().position(|u| u.id == id);
         at.ok_or(Refusal::identity(refusal::urr(id)))
+    }
+}
+
+/// A time that 0 says there is none of.
+fn some(time: Option<Seconds>) -> Option<u32> {
+    time.map(|time| time.0).filter(|time_s| *time_s > 0)
+}
+
+fn update_times(times: &mut UrrTimes, ie: &UpdateUrr<'_>) {
+    let given = |edit: &Edit<Seconds>| edit.value().copied();
+    if let Some(edit) = &ie.time_threshold {
+        times.threshold_s = given(edit).map(|time| time.0);
+    }
+    if let Some(edit) = &ie.time_quota {
+        times.quota_s = given(edit).map(|time| time.0);
+    }
+    if let Some(edit) = &ie.quota_validity_time {
+        times.validity_s = some(given(edit));
+    }
+    if let Some(edit) = &ie.quota_holding_time {
+        times.holding_s = some(given(edit));
+    }
+    if let Some(edit) = &ie.inactivity_detection_time {
+        times.inactivity_s = some(given(edit));
     }
 }

@@ -83,11 +83,12 @@ impl<N: Network> Admission<'_, N> {
             } else if urr.cell == 0 {
                 let cell = self.resources.cell(self.shard, self.claims);
                 urr.cell = cell.map_err(|_| full)?;
-                // The path begins with all that waits for octets; a period goes on.
-                let period = urr.renewed.period;
+                // The path begins with all that waits for octets; periods and times go on.
                 urr.renewed = Renewed {
-                    period,
-                    ..Renewed::ALL
+                    threshold: true,
+                    quota: true,
+                    start: true,
+                    ..urr.renewed
                 };
             }
             own += usize::from(urr.cell != 0);

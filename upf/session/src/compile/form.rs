@@ -17,7 +17,7 @@ pub enum Form {
 
 impl Rules {
     /// Where the rules behind a key stand. They need blocks if there are several, or if the only one asks
-    /// for flows, shares a rate with others, or has more than two rates.
+    /// for flows, shares a rate with others, or has more than two rates; that its last packet is noted counts as one.
     pub fn form(&self, key: Key) -> Form {
         // An entry without rule of its own has room for what lies behind the UE.
         if !self.routes.run.is_none() && self.behind(key).next().is_some() {
@@ -47,7 +47,7 @@ impl Rules {
         let mut ids = limiters.as_slice().iter();
         rules_len(pdr) == 1
             && pdr.filter.run.is_none()
-            && limiters.len() <= 2
+            && limiters.len() + usize::from(self.is_timed(pdr)) <= 2
             && ids.all(|id| self.users(*id, uplink) == 1)
     }
 

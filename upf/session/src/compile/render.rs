@@ -13,7 +13,9 @@ use sluice_datapath::limits::{BLOCK_RULES, RECORD_RULES, RULE_QERS};
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, BucketRef, Flags, Head, Rule};
 use sluice_datapath::session::token_bucket::Rate;
-use sluice_datapath::session::usage_record::{NEVER, RecordImage, Restart, WatchedRule};
+use sluice_datapath::session::usage_record::{
+    AwaitsPacket, NEVER, RecordImage, Restart, WatchedRule,
+};
 use sluice_wire::pfcp::value::Gate;
 
 /// The session needs more than an image holds.
@@ -75,6 +77,8 @@ impl Image {
                 restart: urr.map_or(Restart::Now, restart),
                 quota: urr.map_or(Some([NEVER; 3]), |u| u.renewed.quota.then(|| u.quotas())),
                 awaits_start: urr.and_then(|u| u.renewed.start.then(|| u.awaits_start())),
+                awaits_packet: urr.map_or(AwaitsPacket::NEVER, |u| u.clock.awaits_packet),
+                stops: urr.is_some_and(|u| u.clock.stops),
                 rules: [(WatchedRule::NONE, 0); RECORD_RULES],
             };
             for (place, rule) in image.rules.iter_mut().zip(watched.by_ref()) {
@@ -214,6 +218,10 @@ impl Image {
         image.entry = image.entry.at_local(local);
         let rates = qers.map(|q| q.map_or(Rate::UNLIMITED, |q| self.rate(q, uplink)));
         (image.entry.body.rate0, image.entry.body.rate1) = (rates[0], rates[1]);
+        if rules.is_timed(pdr) {
+            // There is place: rules with two rates stand in blocks then.
+            image.entry.body.rate1 = Rate::STAMP;
+        }
         image.credit = Some(credit(rules, pdr));
         image.is_rewritten = is_rewritten(rules, pdr);
         image.notifies = notifying(rules, pdr).map(|far| far.id);
@@ -313,7 +321,11 @@ impl Image {
                 .map_or(BucketRef::NONE, |q| q.buckets[direction]);
         }
         let head = self.head(rules, member, flags);
-        Rule::new(head, pdr.filter.run, buckets, body(rules, pdr))
+        let mut body = body(rules, pdr);
+        if rules.is_timed(pdr) {
+            body.rate1 = Rate::STAMP;
+        }
+        Rule::new(head, pdr.filter.run, buckets, body)
     }
 
     fn head(&self, rules: &Rules, member: &Member<'_>, flags: Flags) -> Head {

@@ -11,7 +11,8 @@ pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
     | Up::MNOP.0
     | Up::BUNDL.0
     | Up::EPFAR.0
-    | Up::FRRT.0);
+    | Up::FRRT.0
+    | Up::VTIME.0);
 
 /// The features that are announced where upf.yaml asks for them.
 const CONFIGURED_FEATURES: Up = Up::UEIP;
@@ -84,7 +85,7 @@ pub const fn features() -> &'static [FeatureRow] {
         GCOM "no 5G VN groups";
         MPAS "one association for each CP function";
         RTTL "no redundant transmission";
-        VTIME "quotas have no validity time";
+        VTIME "a quota whose validity time is over lets nothing pass" quotas_that_are_not_valid_or_not_used_any_more_stop;
         NORP "reports are made as long as the URR is there";
         IPTV "no multicast";
         IP6PL "a session has one address of each family, none of more than 64 bits of IPv6";

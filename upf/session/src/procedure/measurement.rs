@@ -3,8 +3,10 @@
 
 use crate::compile::diff::Delta;
 use crate::draft;
-use crate::pending::{Answer, Launch};
+use crate::pending::{Answer, Due, Launch, Pending};
 use crate::report_queue::Reasons;
+use crate::resources::Resources;
+use crate::rules::Urr;
 use crate::sessions::{Moment, Sessions};
 use crate::store::SessionRef;
 use sluice_datapath::ids::EntryId;
@@ -42,10 +44,26 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
     let mut change = sessions.take_change();
     let rules = &mut change.old;
     sessions.store.load(name, rules);
+    // What happens at the same time is told together: when all packets are known.
+    let looks_only = rules.urrs.iter().any(|urr| {
+        let metered = sessions.resources.metered(urr.meter);
+        metered.is_some_and(|(_, clock)| clock.is_some_and(|clock| clock.must_look(now_s)))
+    });
     for urr in &mut rules.urrs {
-        let meter = sessions.resources.meters.get(urr.meter);
-        urr.renewed.threshold = meter.is_some_and(|meter| meter.is_period_over(now_s));
+        let trigger = match looks_only {
+            true => UsageReportTrigger::NONE,
+            false => judge(&mut sessions.resources, urr, now_s),
+        };
+        urr.renewed.threshold = trigger != UsageReportTrigger::NONE;
+        // Traffic that has stopped may start again.
+        urr.renewed.start = trigger.contains(UsageReportTrigger::STOPT);
+        record.due.push(Due {
+            meter: urr.meter,
+            trigger,
+            ends: false,
+        });
     }
+    sessions.resources.tell_clocks(rules, now_s);
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
@@ -57,24 +75,43 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
     Some(launch)
 }
 
+/// Why a URR reports by now, apart from what the path has to tell; periods begin anew, and quotas end.
+fn judge(resources: &mut Resources, urr: &Urr, now_s: u32) -> UsageReportTrigger {
+    let Some((meter, clock)) = resources.metered(urr.meter) else {
+        return UsageReportTrigger::NONE;
+    };
+    let mut due = clock.map_or(UsageReportTrigger::NONE, |clock| clock.judge(now_s));
+    if let Some(period_s) = urr.period_s().filter(|_| meter.is_period_over(now_s)) {
+        meter.begin_next_period(period_s, now_s);
+        due = due.union(UsageReportTrigger::PERIO);
+    }
+    due
+}
+
 /// Usage was taken that belongs to a time at which something was due.
-pub fn measured(sessions: &mut Sessions, at: Moment, name: SessionRef, due_s: u32) {
+pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u32) {
+    let name = record.session;
     if sessions.store.get(name).is_none() {
         return;
+    }
+    let mut is_due = false;
+    for Due { meter, trigger, .. } in &record.due {
+        let Some((meter, clock)) = sessions.resources.metered(*meter) else {
+            continue;
+        };
+        let is_told = meter.is_due_for(*trigger, at.wall);
+        is_due |= is_told;
+        if let Some(clock) = clock {
+            clock.seen(due_s);
+            clock.advance(at.seconds());
+            if is_told {
+                clock.restart_threshold();
+            }
+        }
     }
     let mut change = sessions.take_change();
     let rules = &mut change.old;
     sessions.store.load(name, rules);
-    let mut is_due = false;
-    for urr in &rules.urrs {
-        let Some(meter) = sessions.resources.meters.get_mut(urr.meter) else {
-            continue;
-        };
-        if let Some(period_s) = urr.period_s().filter(|_| meter.is_period_over(due_s)) {
-            meter.begin_next_period(period_s, at.seconds());
-            is_due |= meter.is_due_for(UsageReportTrigger::PERIO, at.wall);
-        }
-    }
     draft::set_timer(sessions, name, rules);
     sessions.give_change(change);
     if is_due {

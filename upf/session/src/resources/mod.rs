@@ -11,13 +11,14 @@ mod release;
 mod resting_numbers;
 mod routes;
 
+use crate::clock::UsageClock;
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
 use crate::limits::TEID_REST_S;
 use crate::meter::{Meter, SentMeasurement};
 use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::random::Random;
-use crate::rules::UeAddresses;
+use crate::rules::{ClockImage, Rules, UeAddresses, Urr};
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
@@ -41,6 +42,8 @@ pub struct Resources {
     pub layout: Layout,
     /// Usage of all URRs.
     pub meters: Slab<Meter>,
+    /// Clocks of URRs to which time matters; at most one for each meter.
+    pub clocks: Slab<UsageClock>,
     /// What reports under way tell of URRs.
     pub sent: Slab<SentMeasurement>,
     /// Public ports of translated UEs.
@@ -100,6 +103,8 @@ pub struct InUse {
     pub blocks: usize,
     /// Usage meters.
     pub meters: usize,
+    /// Clocks of URRs.
+    pub clocks: usize,
     /// Cells of usage records.
     pub usage_records: usize,
     /// Peers held.
@@ -143,6 +148,7 @@ impl Resources {
             sessions: PartitionedVec::new(&0, layout.entries()),
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
+            clocks: Slab::new(meters),
             sent: Slab::new(meters),
             nat: NatBlocks::new(&layout),
             filters,
@@ -169,6 +175,7 @@ impl Resources {
             foreign_entries: self.entries.used(),
             blocks: self.blocks.used(),
             meters: self.meters.used(),
+            clocks: self.clocks.used(),
             usage_records: self.cells.used(),
             peers: self.peers_held,
             flow_filters: self.filters.used(),
@@ -211,6 +218,68 @@ impl Resources {
         let at = self.meters.insert(meter).ok_or(Exhausted)?;
         claims.push(Claim::Meter(at))?;
         Ok(at)
+    }
+
+    /// A meter with its clock, if it has one.
+    pub fn metered(&mut self, at: u32) -> Option<(&mut Meter, Option<&mut UsageClock>)> {
+        let meter = self.meters.get_mut(at)?;
+        let clock = meter.clock().and_then(|at| self.clocks.get_mut(at));
+        Some((meter, clock))
+    }
+
+    /// A URR's clock as a message leaves it, or none.
+    fn changed_clock(&self, urr: &Urr, now_s: u32) -> Option<UsageClock> {
+        let before = self.meters.get(urr.meter).and_then(Meter::clock);
+        let before = before.and_then(|at| self.clocks.get(at));
+        urr.has_clock()
+            .then(|| UsageClock::changed(before, urr, now_s))
+    }
+
+    /// Sets what the path is to be told of the clocks of all URRs.
+    pub fn tell_clocks(&self, rules: &mut Rules, now_s: u32) {
+        for urr in &mut rules.urrs {
+            let clock = self.changed_clock(urr, now_s);
+            urr.clock = clock.map_or(ClockImage::default(), |clock| ClockImage {
+                awaits_packet: clock.awaits_packet(now_s),
+                stops: clock.stops(),
+            });
+        }
+    }
+
+    /// A message was accepted: the URR's clock becomes as it says.
+    pub fn set_clock(&mut self, urr: &Urr, now_s: u32) {
+        let changed = self.changed_clock(urr, now_s);
+        let Some(meter) = self.meters.get_mut(urr.meter) else {
+            return;
+        };
+        match (meter.clock(), changed) {
+            (Some(at), Some(clock)) => {
+                if let Some(place) = self.clocks.get_mut(at) {
+                    *place = clock;
+                }
+            }
+            (Some(at), None) => {
+                self.clocks.remove(at);
+                meter.set_clock(None);
+            }
+            // There are as many places as meters.
+            (None, Some(clock)) => meter.set_clock(self.clocks.insert(clock)),
+            (None, None) => {}
+        }
+    }
+
+    /// Frees a meter, its clock, and what it has under way.
+    pub fn end_meter(&mut self, at: u32) {
+        let Some(meter) = self.meters.get(at) else {
+            return;
+        };
+        if let Some(place) = meter.sent {
+            self.sent.remove(place.get() - 1);
+        }
+        if let Some(place) = meter.clock() {
+            self.clocks.remove(place);
+        }
+        self.meters.remove(at);
     }
 
     /// A run of flow filters.

@@ -21,7 +21,7 @@ pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
-pub use urr::{Renewed, Urr};
+pub use urr::{ClockImage, Renewed, Urr, UrrTimes};
 
 /// All rules of a session, and where they are installed.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -87,6 +87,12 @@ impl Rules {
     pub fn is_watched(&self, pdr: &Pdr) -> bool {
         let mut active = self.watching().filter(|urr| urr.is_active());
         active.any(|urr| pdr.urrs.contains(urr.id.0))
+    }
+
+    /// True if URRs of a PDR measure time: its last packet is noted.
+    pub fn is_timed(&self, pdr: &Pdr) -> bool {
+        let mut active = self.watching().filter(|urr| urr.is_active());
+        active.any(|urr| urr.has_clock() && pdr.urrs.contains(urr.id.0))
     }
 
     /// The entry of this key.

@@ -1,6 +1,8 @@
 //! Usage Reporting Rules.
 
-use sluice_datapath::session::usage_record::{DOWNLINK, NEVER, Rests, TOTAL, UPLINK, UrrState};
+use sluice_datapath::session::usage_record::{
+    AwaitsPacket, DOWNLINK, NEVER, Rests, TOTAL, UPLINK, UrrState,
+};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::value::{
     MeasurementInformation, MeasurementMethod, ReportingTriggers, Volume,
@@ -25,10 +27,60 @@ pub struct Urr {
     pub quota: Option<Volume>,
     /// Measurement Period in seconds; 0 is none.
     pub period_s: u32,
+    /// What it says of time.
+    pub times: UrrTimes,
     /// Its cell in the session's usage record; 0 is none.
     pub cell: u32,
     /// What begins anew with the message at hand.
     pub renewed: Renewed,
+    /// What the path is told of its clock with the transaction at hand.
+    pub clock: ClockImage,
+}
+
+/// What a URR says of time, in seconds. Of inactivity, holding and validity 0 is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UrrTimes {
+    /// Time Threshold.
+    pub threshold_s: Option<u32>,
+    /// Time Quota.
+    pub quota_s: Option<u32>,
+    /// Quota Validity Time.
+    pub validity_s: Option<u32>,
+    /// Quota Holding Time.
+    pub holding_s: Option<u32>,
+    /// Inactivity Detection Time.
+    pub inactivity_s: Option<u32>,
+}
+
+impl UrrTimes {
+    /// In the order of their bits in a record.
+    pub fn all(&mut self) -> [&mut Option<u32>; 5] {
+        [
+            &mut self.threshold_s,
+            &mut self.quota_s,
+            &mut self.validity_s,
+            &mut self.holding_s,
+            &mut self.inactivity_s,
+        ]
+    }
+}
+
+/// What the path is told of a URR's clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockImage {
+    /// Whether it tells of the next packet.
+    pub awaits_packet: AwaitsPacket,
+    /// Nothing passes.
+    pub stops: bool,
+}
+
+impl Default for ClockImage {
+    fn default() -> Self {
+        Self {
+            awaits_packet: AwaitsPacket::NEVER,
+            stops: false,
+        }
+    }
 }
 
 /// What of a URR a message begins anew.
@@ -42,6 +94,12 @@ pub struct Renewed {
     pub start: bool,
     /// The first period.
     pub period: bool,
+    /// The time threshold is another.
+    pub time_threshold: bool,
+    /// A quota of time was granted, or taken away.
+    pub time_quota: bool,
+    /// A quota of any kind was granted or taken away, or how long it is valid or held.
+    pub grant: bool,
 }
 
 impl Renewed {
@@ -51,10 +109,45 @@ impl Renewed {
         quota: true,
         start: true,
         period: true,
+        time_threshold: true,
+        time_quota: true,
+        grant: true,
     };
 }
 
 impl Urr {
+    /// One that measures nothing yet.
+    pub fn new(id: UrrId) -> Self {
+        Self {
+            id,
+            method: MeasurementMethod::NONE,
+            information: MeasurementInformation::NONE,
+            triggers: ReportingTriggers::NONE,
+            meter: 0,
+            threshold: None,
+            quota: None,
+            period_s: 0,
+            times: UrrTimes::default(),
+            cell: 0,
+            renewed: Renewed::ALL,
+            clock: ClockImage::default(),
+        }
+    }
+
+    /// True if time matters to it: it has a clock.
+    pub fn has_clock(&self) -> bool {
+        let times = self.times;
+        let needs_one = [
+            self.method.contains(MeasurementMethod::DURAT),
+            self.has(ReportingTriggers::TIMTH) && times.threshold_s.is_some(),
+            self.has(ReportingTriggers::STOPT) && times.inactivity_s.is_some(),
+            times.quota_s.is_some(),
+            times.validity_s.is_some(),
+            times.holding_s.is_some(),
+        ];
+        needs_one.contains(&true)
+    }
+
     /// True if packets of its PDRs count: its measurement is not inactive (INAM).
     pub fn is_active(&self) -> bool {
         !self.information.contains(MeasurementInformation::INAM)
@@ -85,7 +178,10 @@ impl Urr {
     /// True if something happens at an amount of octets, or with the first packet: it has a cell in the session's
     /// usage record, also while it is inactive: what is left of a quota is left afterwards.
     pub fn needs_cell(&self) -> bool {
-        self.awaits_start() || self.quota.is_some() || self.thresholds() != [NEVER; 3]
+        self.has_clock()
+            || self.awaits_start()
+            || self.quota.is_some()
+            || self.thresholds() != [NEVER; 3]
     }
 
     /// Of what happens, that of which a report is made.

@@ -142,6 +142,8 @@ pub struct Bench {
     pub traffic: sluice_datapath::session::txn::Usage,
     /// What is to be told of every cell of a usage record that comes back.
     pub marks: sluice_datapath::session::usage_record::UrrState,
+    /// When the first and the last packet left that a cell tells of; 0 is none.
+    pub left_ns: u64,
     pub layout: Layout,
     worker: Worker<SimIo>,
     end: ControlEnd<HeapPacket>,
@@ -168,8 +170,22 @@ impl Bench {
         Self::made(|_| {}, 1024, nat)
     }
 
+    /// One that does not ask whether its peers are there.
+    pub fn without_heartbeats() -> Self {
+        let silent = |n4: &mut sluice_n4::Config| n4.heartbeat_interval_ms = 0;
+        Self::built(|_| {}, silent, NatPools::default())
+    }
+
     /// One configured so whose endpoint remembers so many requests.
     pub fn made(change: impl FnOnce(&mut Config), requests: usize, nat: NatPools) -> Self {
+        Self::built(change, |n4| n4.limits.cached_requests = requests, nat)
+    }
+
+    fn built(
+        change: impl FnOnce(&mut Config),
+        change_n4: impl FnOnce(&mut sluice_n4::Config),
+        nat: NatPools,
+    ) -> Self {
         let pool = Pool {
             instance: InstanceId(1),
             base: Ipv4Addr::new(10, 45, 0, 0),
@@ -192,7 +208,8 @@ impl Bench {
         config.sessions = 300;
         change(&mut config);
         let mut n4 = sluice_n4::Config::new(NodeId::v4(N4), NtpTime(1000));
-        n4.limits.cached_requests = requests;
+        n4.limits.cached_requests = 1024;
+        change_n4(&mut n4);
         let mut bench = Self {
             up: UpFunction::new(config, n4, foreign),
             net: TestNet::default(),
@@ -203,6 +220,7 @@ impl Bench {
             end_markers: Vec::new(),
             traffic: Default::default(),
             marks: Default::default(),
+            left_ns: 0,
             layout,
             worker,
             end,
@@ -296,6 +314,7 @@ impl Bench {
                         }
                         for marks in &mut txn.marks {
                             marks.state = marks.state.with(self.marks);
+                            (marks.first_ns, marks.last_ns) = (self.left_ns, self.left_ns);
                         }
                         let (now, wall) = (self.now(), self.wall());
                         self.up
@@ -360,6 +379,9 @@ impl Bench {
             cause: response.cause,
             offending: response.offending_ie.map(|ie| ie.0),
             failed: response.failed_rule_id,
+            durations: (response.usage_report.iter())
+                .map(|report| report.duration_measurement.map(|used| used.0))
+                .collect(),
             reports: response.usage_report.iter().map(report).collect(),
             teids: created(&response.created_pdr),
         }
@@ -464,6 +486,8 @@ pub struct Modified {
     pub offending: Option<sluice_wire::pfcp::IeType>,
     pub failed: Option<FailedRuleId>,
     pub reports: Vec<Report>,
+    /// Durations of the reports.
+    pub durations: Vec<Option<u32>>,
 }
 
 #[derive(Debug, PartialEq, Clone)]
@@ -477,13 +501,13 @@ pub struct Report {
 }
 
 pub fn report(report: &sluice_wire::pfcp::group::UsageReport<'_>) -> Report {
-    let volume = report.volume_measurement.unwrap();
+    let volume = report.volume_measurement.unwrap_or_default();
     Report {
         urr: report.urr_id.0,
         sequence: report.ur_seqn,
         trigger: report.usage_report_trigger,
-        uplink: volume.uplink.unwrap(),
-        downlink: volume.downlink.unwrap(),
+        uplink: volume.uplink.unwrap_or(0),
+        downlink: volume.downlink.unwrap_or(0),
         packets: volume.total_packets,
     }
 }

@@ -29,3 +29,4 @@ mod tolerance;
 mod ue_addresses;
 mod usage;
 mod usage_reports;
+mod usage_time;

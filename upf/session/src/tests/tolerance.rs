@@ -154,7 +154,7 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
     timer.user_plane_inactivity_timer = Some(Seconds(10));
     vec![
         (
-            with(triggers(ReportingTriggers::TIMTH)),
+            with(triggers(ReportingTriggers::EVETH)),
             IeType::REPORTING_TRIGGERS,
         ),
         (

@@ -83,7 +83,7 @@ pub fn events(
                 .iter()
                 .flat_map(|(id, all)| all.iter().map(move |r| (id, r)))
             {
-                coverage::count_report(counts, report.usage_report_trigger);
+                coverage::count_report(counts, report);
             }
         }
         let names: Vec<&str> = match event {
@@ -145,6 +145,7 @@ impl Alone<'_> {
         }
         self.ues.insert(slot, crate::run::ue_of(rules));
         self.events.push(Event::Answer(refusal::name(&granted)));
+        self.own_reports();
     }
 
     fn modify(&mut self, slot: Slot, change: &Change) {

@@ -3,6 +3,7 @@
 use crate::spec::*;
 use crate::world::{Features, given_slot};
 use sluice_twin::{Drop, Outcome};
+use sluice_wire::pfcp::group::UsageReport;
 use sluice_wire::pfcp::value::UsageReportTrigger;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -109,22 +110,36 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 5] = [
+const OF_USAGE: [&str; 11] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
     "reported: start",
     "reported: period",
+    "reported: time threshold",
+    "reported: time quota",
+    "reported: validity",
+    "reported: holding",
+    "reported: stop",
+    "reported: a duration",
 ];
 
 /// Counts why a session reported usage by itself.
-pub fn count_report(counts: &mut Counts, trigger: UsageReportTrigger) {
+pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
+    let trigger = report.usage_report_trigger;
     let all = [
         (UsageReportTrigger::VOLTH, "reported: threshold"),
         (UsageReportTrigger::VOLQU, "reported: quota"),
         (UsageReportTrigger::START, "reported: start"),
         (UsageReportTrigger::PERIO, "reported: period"),
+        (UsageReportTrigger::TIMTH, "reported: time threshold"),
+        (UsageReportTrigger::TIMQU, "reported: time quota"),
+        (UsageReportTrigger::QUVTI, "reported: validity"),
+        (UsageReportTrigger::QUHTI, "reported: holding"),
+        (UsageReportTrigger::STOPT, "reported: stop"),
     ];
+    let used = report.duration_measurement.map_or(0, |used| used.0);
+    *counts.entry("reported: a duration").or_default() += u64::from(used > 0);
     for (_, name) in all.iter().filter(|(told, _)| trigger.contains(*told)) {
         *counts.entry(name).or_default() += 1;
     }

@@ -66,6 +66,12 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
             volume_threshold: limits.map(|l| edit(l.threshold.map(volume))),
             volume_quota: limits.map(|l| edit(l.quota.map(volume))),
             measurement_period: limits.map(|l| edit(l.period_s.map(Seconds))),
+            measurement_method: Some(method(urr)),
+            time_threshold: limits.map(|l| edit(l.times.threshold.map(Seconds))),
+            time_quota: limits.map(|l| edit(l.times.quota.map(Seconds))),
+            quota_validity_time: limits.map(|l| edit(l.times.validity.map(Seconds))),
+            quota_holding_time: limits.map(|l| edit(l.times.holding.map(Seconds))),
+            inactivity_detection_time: limits.map(|l| edit(l.times.inactivity.map(Seconds))),
             ..UpdateUrr::default()
         };
         out.ie(IeType::UPDATE_URR, |w| ie.emit(w))?;
@@ -125,11 +131,16 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
         let limits = urr.limits.as_ref();
         let ie = CreateUrr {
             urr_id: UrrId(urr.id),
-            measurement_method: MeasurementMethod::VOLUM,
+            measurement_method: method(urr),
             reporting_triggers: limits.map_or(ReportingTriggers::NONE, triggers),
             volume_threshold: limits.and_then(|l| l.threshold).map(volume),
             volume_quota: limits.and_then(|l| l.quota).map(volume),
             measurement_period: limits.and_then(|l| l.period_s).map(Seconds),
+            time_threshold: limits.and_then(|l| l.times.threshold).map(Seconds),
+            time_quota: limits.and_then(|l| l.times.quota).map(Seconds),
+            quota_validity_time: limits.and_then(|l| l.times.validity).map(Seconds),
+            quota_holding_time: limits.and_then(|l| l.times.holding).map(Seconds),
+            inactivity_detection_time: limits.and_then(|l| l.times.inactivity).map(Seconds),
             measurement_information: Some(information(urr)),
             ..CreateUrr::default()
         };
@@ -401,9 +412,26 @@ fn triggers(limits: &UrrLimits) -> ReportingTriggers {
         (limits.tells_quota, ReportingTriggers::VOLQU),
         (limits.tells_start, ReportingTriggers::START),
         (limits.tells_period, ReportingTriggers::PERIO),
+        (limits.times.tells[0], ReportingTriggers::TIMTH),
+        (limits.times.tells[1], ReportingTriggers::TIMQU),
+        (limits.times.tells[2], ReportingTriggers::QUVTI),
+        (limits.times.tells[3], ReportingTriggers::QUHTI),
+        (limits.times.tells[4], ReportingTriggers::STOPT),
     ];
     let asked = all.into_iter().filter(|(is_asked, _)| *is_asked);
     asked.fold(ReportingTriggers::NONE, |all, (_, trigger)| all | trigger)
+}
+
+fn method(urr: &UrrSpec) -> MeasurementMethod {
+    let (volume, duration) = urr.measures;
+    let mut method = MeasurementMethod::NONE;
+    if volume {
+        method |= MeasurementMethod::VOLUM;
+    }
+    if duration {
+        method |= MeasurementMethod::DURAT;
+    }
+    method
 }
 
 fn information(urr: &UrrSpec) -> MeasurementInformation {
@@ -413,6 +441,9 @@ fn information(urr: &UrrSpec) -> MeasurementInformation {
     }
     if urr.inactive {
         information |= MeasurementInformation::INAM;
+    }
+    if urr.at_once {
+        information |= MeasurementInformation::ISTM;
     }
     information
 }

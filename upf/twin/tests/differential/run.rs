@@ -176,6 +176,7 @@ impl Pair {
             self.cp_names.insert(cp_seid, id);
         }
         self.ues.insert(slot, ue_of(rules));
+        self.expect_reports();
         self.compare(Vec::new())
     }
 
@@ -409,7 +410,7 @@ impl Pair {
         for (id, reports) in &reports {
             self.note(|| format!("  session {id:#x} reports {}", show::reports(reports)));
             for report in reports {
-                coverage::count_report(&mut self.counts, report.usage_report_trigger);
+                coverage::count_report(&mut self.counts, report);
             }
         }
         self.reports.extend(reports);

@@ -69,13 +69,14 @@ pub fn reports(all: &[UsageReport<'_>]) -> String {
 
 pub fn report(report: &UsageReport<'_>) -> String {
     format!(
-        "\n    URR {} report {} {:?}, {:?} to {:?}: {:?}",
+        "\n    URR {} report {} {:?}, {:?} to {:?}: {:?} {:?}",
         report.urr_id,
         report.ur_seqn,
         report.usage_report_trigger,
         report.start_time,
         report.end_time,
-        report.volume_measurement
+        report.volume_measurement,
+        report.duration_measurement
     )
 }
 

@@ -221,6 +221,10 @@ pub struct UrrSpec {
     pub id: u32,
     pub counts_packets: bool,
     pub inactive: bool,
+    /// Measurement Method: volume, duration.
+    pub measures: (bool, bool),
+    /// Its time runs without a first packet (ISTM).
+    pub at_once: bool,
     /// When it reports by itself, and what it lets pass; an update that has none leaves that as it is.
     pub limits: Option<UrrLimits>,
 }
@@ -236,4 +240,17 @@ pub struct UrrLimits {
     pub tells_quota: bool,
     pub tells_start: bool,
     pub tells_period: bool,
+    pub times: TimeLimits,
+}
+
+/// Limits of a URR's time, in seconds, and which of them are told of.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TimeLimits {
+    pub threshold: Option<u32>,
+    pub quota: Option<u32>,
+    pub validity: Option<u32>,
+    pub holding: Option<u32>,
+    pub inactivity: Option<u32>,
+    /// Threshold, quota, validity, holding, stop of traffic.
+    pub tells: [bool; 5],
 }

@@ -1,6 +1,7 @@
 //! Usage as a reason to report (Usage Report; TS 29.244, 5.2.2, 7.5.8.3). What is due waits in the meters of the
 //! URRs, where it is merged with what follows; what is under way is kept until it is answered.
 
+use crate::clock::UsageClock;
 use crate::meter::{Meter, SentMeasurement};
 use crate::procedure::put;
 use crate::sessions::Sessions;
@@ -20,16 +21,18 @@ fn due(sessions: &Sessions, name: SessionRef) -> impl Iterator<Item = u32> {
     let is_due = |at: &u32| {
         meters
             .get(*at)
-            .is_some_and(|m| m.due != UsageReportTrigger::NONE)
+            .is_some_and(|m| m.due() != UsageReportTrigger::NONE)
     };
     sessions.store.meters_of(name).filter(is_due)
 }
 
 /// A Usage Report of each of them.
 pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Result<(), Full> {
-    for meter in due(sessions, name).filter_map(|at| sessions.resources.meters.get(at)) {
+    let resources = &sessions.resources;
+    for meter in due(sessions, name).filter_map(|at| resources.meters.get(at)) {
         let ie = IeType::USAGE_REPORT_IN_SESSION_REPORT_REQUEST;
-        put(w, ie, &meter.due_report())?;
+        let clock = meter.clock().and_then(|at| resources.clocks.get(at));
+        put(w, ie, &meter.due_report(clock))?;
     }
     Ok(())
 }
@@ -40,12 +43,16 @@ pub fn sent(sessions: &mut Sessions, name: SessionRef) {
         store, resources, ..
     } = sessions;
     for at in store.meters_of(name) {
-        let Some(meter) = resources.meters.get_mut(at) else {
+        let Some((meter, clock)) = resources.metered(at) else {
             continue;
         };
-        if meter.due != UsageReportTrigger::NONE {
+        if meter.due() != UsageReportTrigger::NONE {
+            let left = meter.report_left(clock);
             // There are as many places as requests may be under way with URRs each.
-            let kept = resources.sent.insert(meter.report_left());
+            let kept = resources.sent.insert(left);
+            let Some(meter) = resources.meters.get_mut(at) else {
+                continue;
+            };
             meter.sent = kept.and_then(|place| NonZeroU32::new(place + 1));
         }
     }
@@ -53,18 +60,20 @@ pub fn sent(sessions: &mut Sessions, name: SessionRef) {
 
 /// The reports were answered.
 pub fn taken(sessions: &mut Sessions, name: SessionRef) {
-    each_sent(sessions, name, |_, _| {});
+    each_sent(sessions, name, |_, _, _| {});
 }
 
 /// The reports were not answered: what they told is due again.
 pub fn returned(sessions: &mut Sessions, name: SessionRef) {
-    each_sent(sessions, name, |meter, sent| meter.report_returned(sent));
+    each_sent(sessions, name, |meter, clock, sent| {
+        meter.report_returned(sent, clock);
+    });
 }
 
 fn each_sent(
     sessions: &mut Sessions,
     name: SessionRef,
-    ended: impl Fn(&mut Meter, &SentMeasurement),
+    ended: impl Fn(&mut Meter, Option<&mut UsageClock>, &SentMeasurement),
 ) {
     let Sessions {
         store, resources, ..
@@ -75,8 +84,9 @@ fn each_sent(
         };
         if let Some(place) = meter.sent.take() {
             let place = place.get() - 1;
-            if let Some(sent) = resources.sent.get(place) {
-                ended(meter, sent);
+            let sent = resources.sent.get(place).copied();
+            if let (Some(sent), Some((meter, clock))) = (sent, resources.metered(at)) {
+                ended(meter, clock, &sent);
             }
             resources.sent.remove(place);
         }

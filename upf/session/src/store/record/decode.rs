@@ -7,8 +7,8 @@ use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Bar, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key, LocalTunnel,
-    Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr,
+    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key,
+    LocalTunnel, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -53,7 +53,12 @@ impl RuleDecoder {
             quota: has(URR_QUOTA).then(|| read_volume(eye)),
             period_s: if has(URR_PERIOD) { eye.u32() } else { 0 },
             cell: if has(URR_CELL) { eye.u32() } else { 0 },
+            times: match has(URR_TIMES) {
+                true => read_times(eye),
+                false => UrrTimes::default(),
+            },
             renewed: Renewed::default(),
+            clock: ClockImage::default(),
         }
     }
 
@@ -274,6 +279,15 @@ fn side(bits: u16) -> Side {
         2 => Side::SgiLan,
         _ => Side::Control,
     }
+}
+
+fn read_times(eye: &mut OctetReader<'_>) -> UrrTimes {
+    let bits = eye.u8();
+    let mut times = UrrTimes::default();
+    for (at, time) in (0..).zip(times.all()) {
+        *time = (bits & 1 << at != 0).then(|| eye.u32());
+    }
+    times
 }
 
 fn read_volume(eye: &mut OctetReader<'_>) -> Volume {

@@ -4,7 +4,9 @@ use super::form::*;
 use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
-use crate::rules::{Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, Urr};
+use crate::rules::{
+    Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, Urr, UrrTimes,
+};
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{Gate, Volume};
 
@@ -32,7 +34,8 @@ impl RuleEncoder<'_> {
         let bits = bit8(URR_THRESHOLD, urr.threshold.is_some())
             | bit8(URR_QUOTA, urr.quota.is_some())
             | bit8(URR_PERIOD, urr.period_s != 0)
-            | bit8(URR_CELL, urr.cell != 0);
+            | bit8(URR_CELL, urr.cell != 0)
+            | bit8(URR_TIMES, urr.times != UrrTimes::default());
         pen.u32(urr.triggers.0 & 0x00ff_ffff | u32::from(bits) << 24);
         pen.u32(urr.meter);
         for volume in [urr.threshold, urr.quota].into_iter().flatten() {
@@ -42,6 +45,9 @@ impl RuleEncoder<'_> {
             if number != 0 {
                 pen.u32(number);
             }
+        }
+        if urr.times != UrrTimes::default() {
+            write_times(pen, urr.times);
         }
     }
 
@@ -258,6 +264,13 @@ fn bit(bit: u16, on: bool) -> u16 {
 
 fn bit8(bit: u8, on: bool) -> u8 {
     if on { bit } else { 0 }
+}
+
+fn write_times(pen: &mut OctetWriter<'_>, mut times: UrrTimes) {
+    let all = times.all().map(|time| *time);
+    let there = (0..).zip(all).filter(|(_, time)| time.is_some());
+    pen.u8(there.fold(0, |bits, (at, _)| bits | 1 << at));
+    all.into_iter().flatten().for_each(|time_s| pen.u32(time_s));
 }
 
 fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {

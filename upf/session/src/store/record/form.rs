@@ -7,7 +7,7 @@ use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
-pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4;
+pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4);
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8 + 1;
@@ -32,6 +32,8 @@ pub const URR_THRESHOLD: u8 = 1;
 pub const URR_QUOTA: u8 = 1 << 1;
 pub const URR_PERIOD: u8 = 1 << 2;
 pub const URR_CELL: u8 = 1 << 3;
+/// Times follow: an octet that tells which, and those.
+pub const URR_TIMES: u8 = 1 << 4;
 
 /// Bits of a volume's octet, which tell what follows.
 pub const VOLUME_TOTAL: u8 = 1;

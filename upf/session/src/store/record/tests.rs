@@ -209,11 +209,25 @@ fn volume() -> impl Strategy<Value = Option<Volume>> {
     prop::option::of(volume)
 }
 
+fn times() -> impl Strategy<Value = UrrTimes> {
+    prop::array::uniform5(prop::option::of(any::<u32>())).prop_map(|given| {
+        let mut times = UrrTimes::default();
+        for (time, given) in times.all().into_iter().zip(given) {
+            *time = given;
+        }
+        times
+    })
+}
+
 fn urr() -> impl Strategy<Value = Urr> {
     let measured = (any::<u8>(), any::<u16>(), 0..1u32 << 24, any::<u32>());
-    let limits = (volume(), volume(), maybe_zero(), maybe_zero());
+    let limits = (volume(), volume(), maybe_zero(), maybe_zero(), times());
     (id(), measured, limits).prop_map(
-        |(id, (method, information, triggers, meter), (threshold, quota, period_s, cell))| Urr {
+        |(
+            id,
+            (method, information, triggers, meter),
+            (threshold, quota, period_s, cell, times),
+        )| Urr {
             id: UrrId(id),
             method: MeasurementMethod(method),
             information: MeasurementInformation(information),
@@ -223,7 +237,9 @@ fn urr() -> impl Strategy<Value = Urr> {
             quota,
             period_s,
             cell,
+            times,
             renewed: Renewed::default(),
+            clock: ClockImage::default(),
         },
     )
 }

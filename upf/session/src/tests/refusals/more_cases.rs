@@ -180,10 +180,10 @@ pub const OTHER: &[Case] = &[
         urr_id(u32::MAX),
     ),
     Case(
-        "a report when a time quota is used up",
+        "a report when a quota of events is used up",
         |r| {
             r.create_urr.push(CreateUrr {
-                reporting_triggers: ReportingTriggers::TIMQU,
+                reporting_triggers: ReportingTriggers::EVEQU,
                 ..urr(9)
             })
         },
@@ -192,15 +192,15 @@ pub const OTHER: &[Case] = &[
         urr_id(9),
     ),
     Case(
-        "a time for which a quota is valid",
+        "a quota of events",
         |r| {
             r.create_urr.push(CreateUrr {
-                quota_validity_time: Some(Seconds(60)),
+                event_quota: Some(60),
                 ..urr(9)
             })
         },
         RULE,
-        Some(IeType::QUOTA_VALIDITY_TIME),
+        Some(IeType::EVENT_QUOTA),
         urr_id(9),
     ),
     Case(

@@ -383,6 +383,11 @@ impl Generator {
             id,
             counts_packets: self.rng.one_in(2),
             inactive: self.rng.one_in(8),
+            measures: match self.features.usage {
+                true => self.rng.pick(&[(true, false), (true, true), (false, true)]),
+                false => (true, false),
+            },
+            at_once: self.features.usage && self.rng.one_in(5),
             limits: (self.features.usage && !self.rng.one_in(3)).then(|| self.limits()),
         }
     }
@@ -397,6 +402,23 @@ impl Generator {
             tells_quota: !self.rng.one_in(4),
             tells_start: self.rng.one_in(4),
             tells_period: !self.rng.one_in(3),
+            times: self.times(),
+        }
+    }
+
+    /// Times that a few steps take.
+    fn times(&mut self) -> TimeLimits {
+        let mut time = |often: u64| {
+            let seconds = self.rng.pick(&[0, 1, 2, 3, 5, 8, 12]);
+            self.rng.one_in(often).then_some(seconds)
+        };
+        TimeLimits {
+            threshold: time(3),
+            quota: time(4),
+            validity: time(5),
+            holding: time(5),
+            inactivity: time(2),
+            tells: [(); 5].map(|()| !self.rng.one_in(4)),
         }
     }
 
