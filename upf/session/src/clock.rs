@@ -91,6 +91,8 @@ pub struct UsageClock {
     /// What has ended the quota.
     ended: u8,
     is_running: bool,
+    /// The transaction of the message that made it is under way: what that tells of packets was before.
+    is_new: bool,
     /// That packets no longer come is to be told.
     tells_stop: bool,
 }
@@ -109,6 +111,7 @@ impl UsageClock {
             granted_s: now_s,
             ended: 0,
             is_running: limits.is_active && limits.at_once,
+            is_new: true,
             tells_stop: false,
         }
     }
@@ -172,7 +175,8 @@ impl UsageClock {
 
     /// Packets that left since usage was taken before: the first and the last of them, in nanoseconds; 0 is none.
     pub fn packets_left(&mut self, first_ns: u64, last_ns: u64) {
-        if first_ns == 0 || !self.limits.is_active || self.ended != 0 {
+        let is_new = core::mem::take(&mut self.is_new);
+        if first_ns == 0 || is_new || !self.limits.is_active || self.ended != 0 {
             return;
         }
         let [first_s, last_s] = [first_ns, last_ns].map(|ns| (ns / NS_PER_S) as u32);
@@ -347,13 +351,20 @@ mod tests {
         }
     }
 
+    /// A new clock whose transaction has come back.
+    fn clock(urr: &Urr, now_s: u32) -> UsageClock {
+        let mut clock = UsageClock::changed(None, urr, now_s);
+        clock.packets_left(at(now_s), at(now_s));
+        clock
+    }
+
     fn at(s: u32) -> u64 {
         u64::from(s) * NS_PER_S + 500
     }
 
     #[test]
     fn time_runs_from_the_first_packet_on() {
-        let mut clock = UsageClock::changed(None, &urr(UrrTimes::default()), 100);
+        let mut clock = self::clock(&urr(UrrTimes::default()), 100);
         clock.advance(120);
         assert_eq!(clock.used_s(), 0);
         assert!(clock.awaits_packet(120).if_none);
@@ -365,7 +376,7 @@ mod tests {
         assert_eq!(clock.used_s(), 1);
         let mut at_once = urr(UrrTimes::default());
         at_once.information = MeasurementInformation::ISTM;
-        let mut clock = UsageClock::changed(None, &at_once, 100);
+        let mut clock = self::clock(&at_once, 100);
         clock.advance(120);
         assert_eq!(clock.used_s(), 20);
     }
@@ -376,7 +387,7 @@ mod tests {
             inactivity_s: Some(5),
             ..UrrTimes::default()
         };
-        let mut clock = UsageClock::changed(None, &urr(times), 100);
+        let mut clock = self::clock(&urr(times), 100);
         clock.packets_left(at(101), at(103));
         assert_eq!(clock.next_look_s(), Some(108));
         assert_eq!(
@@ -411,7 +422,7 @@ mod tests {
             ..UrrTimes::default()
         };
         let mut rule = urr(times);
-        let mut clock = UsageClock::changed(None, &rule, 100);
+        let mut clock = self::clock(&rule, 100);
         clock.packets_left(at(100), at(100));
         assert_eq!(clock.next_look_s(), Some(104));
         assert_eq!(clock.judge(104), Trigger::TIMTH);
@@ -428,7 +439,7 @@ mod tests {
             ..UrrTimes::default()
         };
         let rule = urr(times);
-        let mut clock = UsageClock::changed(None, &rule, 100);
+        let mut clock = self::clock(&rule, 100);
         clock.packets_left(at(105), at(108));
         assert_eq!(clock.next_look_s(), Some(118));
         assert_eq!(
@@ -452,7 +463,7 @@ mod tests {
             ..UrrTimes::default()
         };
         let mut rule = urr(times);
-        let mut clock = UsageClock::changed(None, &rule, 100);
+        let mut clock = self::clock(&rule, 100);
         clock.packets_left(at(100), at(100));
         rule.information = MeasurementInformation::INAM;
         let mut clock = UsageClock::changed(Some(&clock), &rule, 106);
