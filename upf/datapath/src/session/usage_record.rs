@@ -346,7 +346,11 @@ impl UsageRecord {
         let marks = Marks {
             state: self.state.and(UrrState::MARKS),
             first_ns: self.first_ns,
-            last_ns: self.last_ns,
+            // A rule knows its last packet for ever.
+            last_ns: match self.first_ns {
+                0 => 0,
+                _ => self.last_ns,
+            },
         };
         if image.restart == Restart::Vacate {
             *self = Self {
@@ -365,7 +369,7 @@ impl UsageRecord {
         }
         let ended = UrrState::MARKS.with(UrrState::RUNG);
         let set_anew = UrrState::AWAITS_PACKET.with(UrrState::STOPS);
-        let is_idle = image.awaits_packet.holds(self.last_ns);
+        let is_idle = image.awaits_packet.holds(marks.last_ns);
         let state = self.state.without(ended.with(set_anew));
         self.state = state
             .with_if(UrrState::AWAITS_PACKET, is_idle)
