@@ -414,7 +414,8 @@ impl Generator {
         };
         TimeLimits {
             threshold: time(3),
-            quota: time(4),
+            // One of 0 is told with the message that brings it, and so before what that lets go.
+            quota: time(4).map(|seconds| seconds.max(1)),
             validity: time(5),
             holding: time(5),
             inactivity: time(2),
