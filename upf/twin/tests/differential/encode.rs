@@ -30,26 +30,7 @@ pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Resul
 
 /// The IEs of a Session Modification Request.
 pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> Result<(), Full> {
-    for id in &change.remove_pdrs {
-        let ie = RemovePdr { pdr_id: PdrId(*id) };
-        out.ie(IeType::REMOVE_PDR, |w| ie.emit(w))?;
-    }
-    for id in &change.remove_fars {
-        let ie = RemoveFar { far_id: FarId(*id) };
-        out.ie(IeType::REMOVE_FAR, |w| ie.emit(w))?;
-    }
-    for id in &change.remove_urrs {
-        let ie = RemoveUrr { urr_id: UrrId(*id) };
-        out.ie(IeType::REMOVE_URR, |w| ie.emit(w))?;
-    }
-    for id in &change.remove_qers {
-        let ie = RemoveQer { qer_id: QerId(*id) };
-        out.ie(IeType::REMOVE_QER, |w| ie.emit(w))?;
-    }
-    for id in &change.remove_bars {
-        let ie = RemoveBar { bar_id: BarId(*id) };
-        out.ie(IeType::REMOVE_BAR, |w| ie.emit(w))?;
-    }
+    remove(out, change)?;
     create(out, &change.create, known)?;
     for edit in &change.pdrs {
         update_pdr(out, edit)?;
@@ -101,6 +82,30 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
     for id in &change.query {
         let ie = QueryUrr { urr_id: UrrId(*id) };
         out.ie(IeType::QUERY_URR, |w| ie.emit(w))?;
+    }
+    Ok(())
+}
+
+fn remove(out: &mut Writer<'_>, change: &Change) -> Result<(), Full> {
+    for id in &change.remove_pdrs {
+        let ie = RemovePdr { pdr_id: PdrId(*id) };
+        out.ie(IeType::REMOVE_PDR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_fars {
+        let ie = RemoveFar { far_id: FarId(*id) };
+        out.ie(IeType::REMOVE_FAR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_urrs {
+        let ie = RemoveUrr { urr_id: UrrId(*id) };
+        out.ie(IeType::REMOVE_URR, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_qers {
+        let ie = RemoveQer { qer_id: QerId(*id) };
+        out.ie(IeType::REMOVE_QER, |w| ie.emit(w))?;
+    }
+    for id in &change.remove_bars {
+        let ie = RemoveBar { bar_id: BarId(*id) };
+        out.ie(IeType::REMOVE_BAR, |w| ie.emit(w))?;
     }
     Ok(())
 }
