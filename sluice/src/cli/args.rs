@@ -147,6 +147,9 @@ pub enum CtlQuery {
     },
     /// Follow the packets of a UE, a tunnel or a peer through every stage, with each one's verdict
     Trace(TraceArgs),
+    /// Read upf.yaml again: gateways, routes, neighbours, proxies, peers, clamps, DSCP and Router Advertisements
+    /// change, and sessions stay
+    Reload,
     /// Let this many workers work, and the others sleep; packets keep flowing
     Scale {
         /// How many, or auto: as many as the load asks for
@@ -275,6 +278,7 @@ Examples:
   sluice ctl rules 0x1f           what happens to its packets
   sluice ctl drops --json         losses by reason, for scripts
   sluice ctl move 10.45.0.7 1     that UE's shard to worker 1
+  sluice ctl reload               upf.yaml is read again
   sluice ctl scale 2              two workers work, the others sleep
   sluice ctl scale auto           as many as the load asks for
   sluice ctl trace 10.45.0.7      that UE's packets, until Ctrl-C

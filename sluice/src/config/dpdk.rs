@@ -9,7 +9,7 @@ use sluice_port_dpdk::{DATA_ROOM_NORMAL_PAGES, HEADROOM_BYTES, LogLevel};
 const FRAME_SLACK_BYTES: u16 = 96;
 
 /// How DPDK is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Dpdk {
     /// Where packet memory lies.
     pub huge_pages: HugePages,

@@ -9,14 +9,22 @@ use super::problem::Report;
 use super::suggest::closest;
 use super::yaml::{Entry, Node, Value};
 
-/// A value and the line that it comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A value and the line that it comes from. Two are the same if their values are.
+#[derive(Clone, Copy, Debug)]
 pub struct At<T> {
     /// Line, from 1; for a default the line of the section.
     pub line: u32,
     /// The value.
     pub value: T,
 }
+
+impl<T: PartialEq> PartialEq for At<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for At<T> {}
 
 impl<T> At<T> {
     /// Another value of the same line.

@@ -14,7 +14,7 @@ use sluice_session::network::Side;
 use sluice_wire::eth::{MacAddr, VlanId};
 
 /// One logical interface: a port, a VLAN on it, addresses, roles.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Interface {
     /// Its name.
     pub name: At<String>,
@@ -77,7 +77,7 @@ fn segment_clamp() -> Kind<SegmentClamp> {
 }
 
 /// An address at which PFCP is served.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct N4Address {
     /// The line that it stands in.
     pub line: u32,
@@ -86,7 +86,7 @@ pub struct N4Address {
 }
 
 /// A static route.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     /// Destinations.
     pub to: At<Prefix>,
@@ -95,7 +95,7 @@ pub struct Route {
 }
 
 /// A static neighbour.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Neighbour {
     /// Its address.
     pub address: At<IpAddr>,
@@ -104,7 +104,7 @@ pub struct Neighbour {
 }
 
 /// A GTP-U endpoint address.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Tunnel {
     /// N3 or N9.
     pub kind: TunnelKind,
@@ -128,7 +128,7 @@ pub enum TunnelKind {
 }
 
 /// A data network.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct N6 {
     /// Its name.
     pub network_instance: At<String>,

@@ -21,7 +21,7 @@ const OTHERS_OF_SHARD_MIN: u32 = 8;
 const FLOW_FILTERS: u32 = 65_536;
 
 /// How much there is room for.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// Sessions.
     pub sessions: At<u32>,

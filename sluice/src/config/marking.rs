@@ -4,7 +4,7 @@ use super::fields::{At, Fields};
 use super::kind::number;
 
 /// Packets of one QoS flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Marking {
     /// What packets are marked with, 0 to 63 (TS 38.415, 5.5.3.3).
     pub qfi: At<u8>,

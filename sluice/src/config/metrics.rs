@@ -5,7 +5,7 @@ use super::kind::Kind;
 use core::net::SocketAddr;
 
 /// Where metrics are served.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Metrics {
     /// The address; none: nowhere.
     pub listen: Option<SocketAddr>,

@@ -24,6 +24,7 @@ mod nat;
 mod pools;
 mod ports;
 pub mod problem;
+mod reload;
 mod router_advertisement;
 mod scaling;
 mod shaping;
@@ -71,7 +72,7 @@ pub const CONTROL_SOCKET: &str = "/run/sluice/upf.sock";
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
 /// The configuration of a UPF.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct UpfConfig {
     /// Towards the SMF.
     pub n4: N4,

@@ -12,7 +12,7 @@ use sluice_session::{LoadControlConfig, MbrZero, Unserved};
 const PFCP_PORT: u16 = sluice_wire::pfcp::PORT;
 
 /// N4, the interface towards the control plane.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct N4 {
     /// Kernel sockets that PFCP is heard on; at least one, or an interface with `n4`.
     pub listen: Vec<At<SocketAddr>>,
@@ -53,6 +53,16 @@ pub struct N4 {
 }
 
 impl N4 {
+    /// True if both say the same, in whatever lines.
+    pub(super) fn says(&self, other: &Self) -> bool {
+        let line = self.line;
+        *self
+            == Self {
+                line,
+                ..other.clone()
+            }
+    }
+
     /// Reads the section.
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         let listen = fields.list("listen", &socket_address(PFCP_PORT));

@@ -9,7 +9,7 @@ use sluice_datapath::nat::pool::{Filtering, NatTimeouts};
 const TIMEOUT_MAX_S: u32 = 86_400;
 
 /// Translation in one network instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Nat {
     /// The data network.
     pub network_instance: At<String>,

@@ -6,7 +6,7 @@ use super::kind::{Kind, boolean, name, network_instance, number};
 use core::net::Ipv6Addr;
 
 /// UE addresses of one network instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Pool {
     /// The data network that reaches them.
     pub network_instance: At<String>,

@@ -13,7 +13,7 @@ pub const MTU_MIN: u16 = 576;
 pub const MTU_MAX: u16 = 9216;
 
 /// One port.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Port {
     /// Its name.
     pub name: At<String>,

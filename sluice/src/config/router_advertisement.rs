@@ -12,7 +12,7 @@ use sluice_wire::ipv6::MIN_MTU;
 const LIFETIME_MIN_S: u16 = 1800;
 
 /// What Router Advertisements say beside the session's prefix.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct RouterAdvertisement {
     /// How long we are a UE's default router, in seconds.
     pub lifetime_s: u16,

@@ -19,7 +19,7 @@ pub enum Decides {
 }
 
 /// Scaling, as configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Scaling {
     /// From the start.
     pub decides: Decides,

@@ -18,7 +18,7 @@ const DELAY_MS_MAX: u32 = 1_000;
 const PACKETS_MAX: u32 = SHAPED as u32 / 2;
 
 /// How rates are shaped.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Shaping {
     /// Which.
     pub rates: ShapedRates,

@@ -8,7 +8,7 @@ use super::scaling::Scaling;
 use sluice_datapath::limits::WORKERS;
 
 /// Who works where, as configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Workers {
     /// Number of workers; `None`: one, or one for each of the given cores.
     pub count: Option<At<u16>>,

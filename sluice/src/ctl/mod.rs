@@ -39,6 +39,7 @@ fn request(query: &CtlQuery) -> Value {
                 Wanted::Auto => json!({ "cmd": "scale" }),
             };
         }
+        CtlQuery::Reload => "reload",
         CtlQuery::Status => "status",
         CtlQuery::Sessions => "sessions",
         CtlQuery::Drops => "drops",

@@ -24,6 +24,7 @@ pub fn text(question: &Question, answer: &Value) -> String {
         | Question::Counters
         | Question::Nat { .. }
         | Question::Move { .. }
+        | Question::Reload
         | Question::Scale { .. }
         | Question::Trace(_) => tree(answer, 0),
     }

@@ -11,6 +11,7 @@ use super::n4::{N4, wall_clock};
 use super::needs;
 use super::ports;
 use super::refusals::RefusalLog;
+use super::reload::Reload;
 use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
@@ -83,7 +84,7 @@ fn failed<E: fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> BootError {
 }
 
 /// Starts everything. What was opened closes again if a later step fails.
-pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
+pub fn boot(config: &UpfConfig, file: &Path, shutdown: Shutdown) -> Result<ControlLoop, BootError> {
     // Before DPDK fails in words of its own.
     needs::rights(config).map_err(BootError::Line)?;
     let claims = claim_interfaces(config)?;
@@ -95,10 +96,12 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
     let plan = config.plan().map_err(failed("laying out sessions"))?;
     let steered = Steered::probe(config, &plan.layout, &ports);
     let (seeds, end, foreign) = assemble::<Mbuf>(&plan).map_err(failed("making the path"))?;
+    let opened = opened(&ports);
     let control = config
-        .control(&opened(&ports))
+        .control(&opened)
         .map_err(failed("interfaces"))
         .and_then(|c| Control::new(c).map_err(failed("interfaces")))?;
+    let reload = Reload::new(file.to_owned(), config.clone(), opened);
     let (up_config, n4_config) = n4_configs(config, plan.layout.clone());
     let up = UpFunction::new(up_config, n4_config, foreign);
     let mut core = Core::new(control, up, end);
@@ -154,6 +157,7 @@ pub fn boot(config: &UpfConfig, shutdown: Shutdown) -> Result<ControlLoop, BootE
         idle_turns: 0,
         refusal_log: RefusalLog::default(),
         peer_names: PeerNames::default(),
+        reload,
     })
 }
 

@@ -9,6 +9,7 @@ use super::migrate_cmd::Moves;
 use super::n4::{N4, time};
 use super::node_load::NodeLoad;
 use super::refusals::RefusalLog;
+use super::reload::Reload;
 use super::scaling::Scaling;
 use super::steering::Steered;
 use super::trace::Trace;
@@ -122,6 +123,8 @@ pub struct ControlLoop {
     pub refusal_log: RefusalLog,
     /// Names of CP functions, for the log.
     pub peer_names: PeerNames,
+    /// The configuration, to be read again.
+    pub reload: Reload,
 }
 
 /// CP functions cause notices, and may do so as often as they like. That an association has changed
@@ -283,6 +286,10 @@ impl ControlLoop {
         }
         if let Request::Move { .. } | Request::Scale { .. } = asked.request {
             return self.moves.begin(asked, &mut self.core);
+        }
+        if let Request::Reload = asked.request {
+            let answer = self.reload.answer(&mut self.core.control);
+            return asked.answer(answer);
         }
         if let Request::Trace { .. } = asked.request {
             return self.trace.begin(asked, &mut self.core, &self.port_names);

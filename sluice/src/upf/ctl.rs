@@ -72,6 +72,8 @@ pub enum Request {
         /// To which worker.
         to: u8,
     },
+    /// Read upf.yaml again.
+    Reload,
     /// Let so many workers work.
     Scale {
         /// How many; none: as the load asks for it.

@@ -16,6 +16,7 @@ pub(crate) mod needs;
 mod node_load;
 mod ports;
 mod refusals;
+mod reload;
 pub mod scaling;
 mod steering;
 mod trace;
@@ -51,7 +52,7 @@ pub fn run(args: &UpfArgs, verbosity: Verbosity) -> Exit {
             return Exit::Lacking;
         }
     };
-    match boot::boot(&loaded.config, shutdown) {
+    match boot::boot(&loaded.config, &args.config, shutdown) {
         Ok(upf) => {
             tracing::info!("ready");
             match upf.run() {

@@ -49,7 +49,7 @@ pub fn answer(request: &Request, upf: Upf<'_>) -> Value {
         Request::Counters => counters(upf.core),
         Request::Nat { address, port } => nat(upf.core, *address, *port),
         Request::Refusals => refusals::view(upf.core.up.endpoint()),
-        Request::Move { .. } | Request::Scale { .. } | Request::Trace { .. } => {
+        Request::Move { .. } | Request::Scale { .. } | Request::Reload | Request::Trace { .. } => {
             error("answered when it ends")
         }
     }

@@ -23,6 +23,7 @@ mod ports;
 mod ran;
 mod refused;
 mod relay;
+mod reload;
 mod shaping;
 mod sizes;
 mod start;

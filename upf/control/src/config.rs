@@ -97,6 +97,13 @@ impl InterfaceConfig {
         (!self.addresses_ipv6.is_empty()).then(|| link_local_of(self.mac))
     }
 
+    /// Stations that routes lead to.
+    pub fn gateways(&self) -> impl Iterator<Item = IpAddr> {
+        let ipv4 = self.routes.iter().map(|(_, via)| IpAddr::V4(*via));
+        let ipv6 = self.routes_ipv6.iter().map(|(_, via)| IpAddr::V6(*via));
+        ipv4.chain(ipv6)
+    }
+
     /// True if an address lies on this link.
     pub fn is_on_link(&self, address: IpAddr) -> bool {
         match address {

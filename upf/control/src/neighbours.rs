@@ -115,6 +115,15 @@ impl Neighbours {
         }
     }
 
+    /// A station that is configured no more: it is asked for, like any other.
+    pub fn remove_static(&mut self, interface: InterfaceId, address: IpAddr) {
+        if let Some(id) = self.by_address.get(&(interface, address)).copied()
+            && self.stations[usize::from(id)].state == NeighbourState::Static
+        {
+            self.give_up(id);
+        }
+    }
+
     /// The station's number, for somebody who will use it until [`Self::release`]. `None` if
     /// there is no room.
     pub fn hold(&mut self, interface: InterfaceId, address: IpAddr) -> Option<NextHopId> {

@@ -4,6 +4,7 @@
 mod find;
 mod next_hop;
 mod peers;
+mod reload;
 mod setup;
 mod tables;
 
@@ -18,6 +19,7 @@ use sluice_datapath::tables::{EgressId, InterfaceId, NextHop, NextHopId, Peer};
 use sluice_session::network::{Side, TunnelEndpoint};
 use std::collections::HashMap;
 
+pub use reload::ReloadError;
 pub use setup::DirectoryError;
 
 /// One tunnel role of an interface.
@@ -62,8 +64,8 @@ pub struct Directory {
     peers: Peers,
     pub(crate) paths: Paths,
     pub(crate) neighbours: Neighbours,
-    /// No tables were taken yet.
-    is_first: bool,
+    /// The tables that were taken last are not those of now, or none were.
+    is_changed: bool,
 }
 
 /// The interfaces that a way out uses.

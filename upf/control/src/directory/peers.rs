@@ -1,7 +1,7 @@
 //! GTP-U peers, reference-counted by the FARs that lead to them.
 
 use core::net::Ipv4Addr;
-use sluice_datapath::tables::{self, Peer, PeerId, PeerSlots};
+use sluice_datapath::tables::{self, NextHopId, Peer, PeerId, PeerSlots};
 use sluice_session::hash::Seeded;
 use std::collections::HashMap;
 
@@ -44,6 +44,21 @@ impl Peers {
     /// As the path reads them.
     pub(super) fn reader(&self) -> tables::Peers {
         self.slots.reader()
+    }
+
+    /// Those in use, by id.
+    pub(super) fn in_use(&self) -> Vec<(PeerId, Peer)> {
+        let places = self.places.iter().enumerate();
+        let used = places.filter_map(|(at, p)| Some((PeerId::at(at), p.as_ref()?.peer)));
+        used.collect()
+    }
+
+    /// The next hop of a peer from now on.
+    pub(super) fn lead(&mut self, id: PeerId, next_hop: NextHopId) {
+        if let Some(Some(used)) = self.places.get_mut(usize::from(id)) {
+            used.peer.next_hop = next_hop;
+            self.slots.set(id, Some(&used.peer));
+        }
     }
 
     /// The peer of this id, if it is in use.

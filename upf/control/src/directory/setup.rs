@@ -5,7 +5,7 @@ use super::{Directory, EgressPlan, Plain, Tunnels};
 use crate::config::{ControlConfig, InterfaceConfig, Role};
 use crate::neighbours::Neighbours;
 use crate::paths::Paths;
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::Ipv4Addr;
 use sluice_datapath::lookup::layout::InstanceId;
 use sluice_datapath::tables::{EgressId, InterfaceId};
 use sluice_datapath::tx::adjacency::Front;
@@ -56,7 +56,7 @@ impl Directory {
             peers: Peers::default(),
             paths: Paths::new(config.echo),
             neighbours: Neighbours::default(),
-            is_first: true,
+            is_changed: true,
         };
         directory.answer_for_public_addresses();
         let ids = 0..config.interfaces.len();
@@ -71,7 +71,7 @@ impl Directory {
 
     /// Public addresses are ours on the links of their data network, whether the router there has a route or
     /// takes them to be on its link.
-    fn answer_for_public_addresses(&mut self) {
+    pub(super) fn answer_for_public_addresses(&mut self) {
         for interface in &mut self.interfaces {
             let serves = |inside| {
                 let mut roles = interface.roles.iter();
@@ -91,9 +91,7 @@ impl Directory {
         for (address, mac) in &config.neighbours {
             self.neighbours.add_static(id, *address, *mac);
         }
-        let gateways = config.routes.iter().map(|(_, via)| IpAddr::V4(*via));
-        let ipv6 = config.routes_ipv6.iter().map(|(_, via)| IpAddr::V6(*via));
-        for gateway in gateways.chain(ipv6) {
+        for gateway in config.gateways() {
             let hop = self
                 .neighbours
                 .hold(id, gateway)

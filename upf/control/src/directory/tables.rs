@@ -9,15 +9,15 @@ use sluice_datapath::tables::{
 };
 
 impl Directory {
-    /// Tables for the path, if they changed since the last call: at the start, and where a station
-    /// came or went on a link of a data network. Next hops and peers change in their slots.
+    /// Tables for the path, if they changed since the last call: at the start, by a new configuration, and where a
+    /// station came or went on a link of a data network. Next hops and peers change in their slots.
     pub fn take_tables(&mut self) -> Option<Tables> {
         let links = self.neighbours.take_changed_links();
         let is_way_out = |id| self.egresses.iter().any(|e| e.interfaces.contains(id));
-        if !self.is_first && !links.iter().any(is_way_out) {
+        if !self.is_changed && !links.iter().any(is_way_out) {
             return None;
         }
-        self.is_first = false;
+        self.is_changed = false;
         Some(self.tables())
     }
 

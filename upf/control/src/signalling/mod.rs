@@ -12,7 +12,7 @@ mod router_advertisement;
 mod way_back;
 
 use crate::config::ControlConfig;
-use crate::directory::{Directory, DirectoryError};
+use crate::directory::{Directory, DirectoryError, ReloadError};
 use crate::frame::Frames;
 use crate::neighbours::Question;
 use core::net::{IpAddr, Ipv4Addr};
@@ -175,6 +175,17 @@ impl Control {
             nat_units: NatUnits::default(),
             sequence: 0,
         })
+    }
+
+    /// Takes what may change while sessions live from a new configuration: routes, static neighbours, filters of
+    /// peers, proxies, clamps, Router Advertisements, DSCP, bounds of shaping.
+    ///
+    /// # Errors
+    /// [`ReloadError`]; then nothing is changed.
+    pub fn reload(&mut self, config: ControlConfig) -> Result<(), ReloadError> {
+        self.directory.reload(&config)?;
+        self.config = config;
+        Ok(())
     }
 
     /// The flow filters that all tables have from now on. Before the first tables are taken.

@@ -8,4 +8,5 @@ mod instances;
 mod ipv6;
 mod n4_port;
 mod network;
+mod reload;
 mod router_advertisement;
