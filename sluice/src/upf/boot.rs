@@ -108,12 +108,8 @@ pub fn boot(config: &UpfConfig, file: &Path, shutdown: Shutdown) -> Result<Contr
     if !n4.has_sockets() {
         core.serve_n4_on_ports_only();
     }
-    let cpus: Vec<usize> = config
-        .placement
-        .workers
-        .iter()
-        .map(|c| usize::from(*c))
-        .collect();
+    let placed = config.placement.workers.iter();
+    let cpus: Vec<usize> = placed.map(|c| usize::from(*c)).collect();
     let (workers, keeps_order) = start_workers(
         config,
         &eal,
