@@ -19,6 +19,7 @@ pub(crate) mod smf;
 pub(crate) mod testbed;
 pub(crate) mod topology;
 pub(crate) mod traffic;
+mod usage;
 pub(crate) mod variant;
 
 use super::args::PathArgs;

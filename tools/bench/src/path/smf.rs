@@ -3,6 +3,7 @@
 use super::filters::Filters;
 use super::topology::{self, ACCESS, GNBS, INTERNET, QFI};
 use super::traffic::Flow;
+use super::usage::{self, Usage};
 use super::variant::{Ue, Variant};
 use sluice_control::core::Env;
 use sluice_n4::Outbox;
@@ -79,6 +80,8 @@ pub struct Smf<P> {
     pub established: usize,
     /// The first answer that says no, or is no answer.
     pub refused: Option<String>,
+    /// Reports that were not taken yet.
+    pub reports: Vec<SequenceNumber>,
     /// Whether the association stands.
     pub associated: bool,
     variant: Variant,
@@ -96,6 +99,7 @@ impl<P> Smf<P> {
             established: 0,
             refused: None,
             associated: false,
+            reports: Vec::new(),
             packets: core::marker::PhantomData,
         }
     }
@@ -123,18 +127,22 @@ impl<P> Smf<P> {
             uplink: foreign.map_or(UplinkTeid::ChosenByUp, UplinkTeid::ChosenByCp),
             ambr: Some(rate),
             flow_mbr: Some(rate),
-            measured: true,
+            measured: self.variant.usage != Usage::None,
             container: self.variant.has_container(),
             gnb: tunnel(gnb_teid, topology::gnb_address(gnb_teid as usize % GNBS)),
             ..SessionPlan::new(ue, self.cp.network.clone(), QFI)
         };
         let (node, seid) = (&self.cp.node, cp_seid(index));
-        if self.variant.filters == Filters::NONE {
+        let (filters, usage) = (self.variant.filters, self.variant.usage);
+        if filters == Filters::NONE && usage != Usage::Armed {
             return encode_establishment(out, Dialect::Ts, node, &plan, seid, sequence);
         }
         let mut usual = [0; 1024];
         let len = encode_establishment(&mut usual, Dialect::Ts, node, &plan, seid, sequence)?;
-        self.variant.filters.add(&usual[..len], index, out)
+        match usage {
+            Usage::Armed => usage::arm(&usual[..len], out),
+            Usage::None | Usage::Counted => filters.add(&usual[..len], index, out),
+        }
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -142,6 +150,7 @@ impl<P> Smf<P> {
         match header.message_type {
             MessageType::ASSOCIATION_SETUP_RESPONSE => self.associated = true,
             MessageType::SESSION_ESTABLISHMENT_RESPONSE => self.established(&header, body)?,
+            MessageType::SESSION_REPORT_REQUEST => self.reports.push(header.sequence),
             _ => {}
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::public;
 use super::smf::Smf;
 use super::topology::{self, N3, N6};
 use super::traffic::{Direction, Flow, Form, Frames};
+use super::usage::{self, Usage};
 use super::variant::Variant;
 use crate::stats::Random;
 use arrayvec::ArrayVec;
@@ -33,6 +34,8 @@ use std::sync::Arc;
 
 /// Requests under way at a time while sessions are established.
 const WINDOW: u32 = 64;
+/// Turns of the worker for one of the control core, where sessions report.
+const CORE_TURN: u32 = 16;
 /// Octets of a request at the most; those with a hundred filters have 20,000.
 const MESSAGE: usize = 32_768;
 /// The UPF's address on N4.
@@ -53,6 +56,12 @@ pub struct Upf<I: PortIo> {
     pub memory: memory::Grown,
     /// What it is asked to do.
     pub variant: Variant,
+    /// Who takes the reports of armed sessions.
+    smf: Option<Box<Smf<I::Packet>>>,
+    /// Turns of the worker until the control core has one.
+    turns: u32,
+    /// Reports that were taken.
+    pub reports: u64,
 }
 
 /// The same between two memory FIFOs.
@@ -66,12 +75,15 @@ impl<I: PortIo> Upf<I> {
         let (mut core, mut workers) = start(Size::of(sessions).with(&variant), [io])?;
         establish(&mut core, &mut workers, &mut smf)?;
         let memory = memory::Grown::since(before_bytes, &core, sessions);
-        shuffle(&mut smf.flows);
+        let mut flows = std::mem::take(&mut smf.flows);
+        shuffle(&mut flows);
         let [worker] = workers;
+        let smf = (variant.usage == Usage::Armed).then(|| Box::new(smf));
         Ok(Self {
             memory,
             variant,
-            ..Self::of(core, worker, smf.flows)
+            smf,
+            ..Self::of(core, worker, flows)
         })
     }
 
@@ -84,6 +96,9 @@ impl<I: PortIo> Upf<I> {
             flows: flows.into(),
             memory: memory::Grown::UNKNOWN,
             variant: Variant::USUAL,
+            smf: None,
+            turns: 0,
+            reports: 0,
         }
     }
 
@@ -98,7 +113,31 @@ impl<I: PortIo> Upf<I> {
         } else {
             self.stats.idle_turns.add(1);
         }
+        if self.smf.is_some() {
+            self.turn_of_core();
+        }
         work
+    }
+
+    /// Now and then, what `sluice upf` does on another thread: sessions report, and the SMF takes it.
+    fn turn_of_core(&mut self) {
+        self.turns += 1;
+        let Some(smf) = self.smf.as_deref_mut() else {
+            return;
+        };
+        if self.turns < CORE_TURN {
+            return;
+        }
+        self.turns = 0;
+        self.core.turn(time(), smf);
+        let mut answer = [0; 64];
+        while let Some(sequence) = smf.reports.pop() {
+            self.reports += 1;
+            if let Ok(len) = usage::taken(&mut answer, sequence) {
+                let from = smf.cp.address();
+                self.core.datagram(time(), from, &answer[..len], smf);
+            }
+        }
     }
 
     /// The worker's counters, for those who read them meanwhile.

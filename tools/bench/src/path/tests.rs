@@ -265,9 +265,25 @@ fn served_byte_for_byte(variant: Variant) {
     let mut limit = Bench::new(&world).unwrap();
     let by_limit = if variant == Variant::BARE { 100 } else { 200 };
     assert!(limit.prove(&mut world).unwrap() >= compared + by_limit);
+    assert_eq!(world.reports, 0);
     world.end();
     assert_eq!((pool.live(), pool.leaked()), (0, 0));
     assert!(compared < 2 * PACKETS as u64);
+}
+
+#[test]
+fn armed_sessions_report_while_they_are_measured() {
+    let pool = HeapPool::default();
+    let armed = Variant::RULES.into_iter().find(|v| v.name == "armed");
+    let mut world = Testbed::build(4, armed.unwrap(), || pool.alloc()).unwrap();
+    world.open(&Direction::BOTH, Check::Every);
+    // Each threshold is some 6,000 packets of a session.
+    for _ in 0..10_000 {
+        world.turn();
+    }
+    assert!(world.reports > 4, "{} reports", world.reports);
+    world.verdict().unwrap();
+    world.end();
 }
 
 /// In each form that gNBs send, by path and limit.

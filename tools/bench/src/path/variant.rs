@@ -3,6 +3,7 @@
 use super::filters::Filters;
 use super::peers::Servers;
 use super::traffic::Form;
+use super::usage::Usage;
 
 /// What a UPF is asked to do, and what comes to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,7 @@ pub struct Variant {
     pub forms: &'static [Form],
     /// PDRs that are tried before the default ones.
     pub filters: Filters,
+    pub usage: Usage,
 }
 
 /// Four ports of each UE in turn, each with a mapping.
@@ -47,6 +49,7 @@ impl Variant {
         servers: Servers::One,
         forms: &[Form::USUAL],
         filters: Filters::NONE,
+        usage: Usage::Counted,
     };
     pub const FOREIGN_TEIDS: Self = Self {
         says: " with TEIDs that the SMF chose",
@@ -67,7 +70,19 @@ impl Variant {
     pub const DEFAULTS: [Self; 4] = [Self::USUAL, Self::FOREIGN_TEIDS, Self::ROUTES, Self::BARE];
 
     /// Those that `--rules` names.
-    pub const RULES: [Self; 6] = [
+    pub const RULES: [Self; 8] = [
+        Self {
+            name: "uncounted",
+            says: " without URRs",
+            usage: Usage::None,
+            ..Self::USUAL
+        },
+        Self {
+            name: "armed",
+            says: " that report each mebibyte",
+            usage: Usage::Armed,
+            ..Self::USUAL
+        },
         Self {
             name: "sdf10",
             says: " with ten SDF filters that all have",
