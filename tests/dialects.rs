@@ -12,9 +12,9 @@ use kit::world::World;
 use kit::{N3, gnb, tunnel};
 use sluice_datapath::drop::DropReason;
 use sluice_session::MbrZero;
-use sluice_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle};
+use sluice_smf::dialect::profile::{BeforeGnb, Idle, PathSwitch, QerStyle, UrrStyle};
 use sluice_smf::{Change, Dialect, Report, SmfError, UplinkTeid};
-use sluice_wire::pfcp::value::{BitRate, MeasurementMethod, ReportingTriggers};
+use sluice_wire::pfcp::value::{BitRate, ReportingTriggers};
 use sluice_wire::pfcp::{Cause, IeType};
 
 macro_rules! each_dialect {
@@ -367,12 +367,14 @@ fn the_log_names_smfs_that_choose_teids_or_ask_for_reports_that_are_not_made() {
             ReportingTriggers::VOLTH.0
                 | ReportingTriggers::VOLQU.0
                 | ReportingTriggers::START.0
-                | ReportingTriggers::PERIO.0,
+                | ReportingTriggers::PERIO.0
+                | ReportingTriggers::TIMTH.0
+                | ReportingTriggers::TIMQU.0
+                | ReportingTriggers::QUHTI.0
+                | ReportingTriggers::QUVTI.0,
         );
-        let asks = dialect.profile().urr.iter().any(|urr| {
-            let others = ReportingTriggers(urr.triggers.0 & !served.0);
-            others != ReportingTriggers::NONE || urr.method.contains(MeasurementMethod::DURAT)
-        });
+        let is_other = |urr: &UrrStyle| urr.triggers.0 & !served.0 != 0;
+        let asks = dialect.profile().urr.iter().any(is_other);
         assert_eq!(told("asks for usage reports"), asks, "{dialect}: {log:?}");
         ue.delete(&mut world);
         world.assert_vacant();

@@ -252,6 +252,8 @@ fn counters(core: &Core<Mbuf>) -> Value {
         "session_reports": {
             "sent_downlink_data": reports.sent_downlink_data,
             "sent_error_indication": reports.sent_error_indication,
+            "sent_usage": reports.sent_usage,
+            "sent_inactivity": reports.sent_inactivity,
             "answered": reports.answered,
             "returned": reports.failed,
             "pending": reports.pending,

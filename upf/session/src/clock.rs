@@ -292,7 +292,7 @@ impl UsageClock {
 
     /// Whether the control core is to be told of the next packet after usage is taken now.
     pub fn awaits_packet(&self, now_s: u32) -> AwaitsPacket {
-        if !self.limits.is_active || self.ended != 0 {
+        if !self.limits.is_active || self.stops() {
             return AwaitsPacket::NEVER;
         }
         let idle_since_s = now_s.checked_sub(self.limits.inactivity_s);
@@ -302,9 +302,9 @@ impl UsageClock {
         }
     }
 
-    /// True if nothing may pass.
+    /// True if nothing may pass. A quota of 0 stops with the message that brings it, before its end is told.
     pub fn stops(&self) -> bool {
-        self.limits.is_active && self.ended != 0
+        self.limits.is_active && (self.ended != 0 || self.limits.quota_s == 0)
     }
 
     /// Time of use since the last report.
@@ -454,6 +454,26 @@ mod tests {
         assert_eq!((clock.judge(127), clock.stops()), (Trigger::QUHTI, true));
         assert_eq!(clock.judge(130), Trigger::QUVTI);
         assert_eq!(clock.next_look_s(), None);
+    }
+
+    #[test]
+    fn a_time_quota_of_0_is_used_up_from_its_beginning() {
+        let mut rule = urr(UrrTimes {
+            quota_s: Some(0),
+            ..UrrTimes::default()
+        });
+        let mut clock = self::clock(&rule, 100);
+        assert!(clock.stops(), "before it is told, too");
+        assert_eq!(clock.next_look_s(), Some(100));
+        assert_eq!((clock.judge(100), clock.stops()), (Trigger::TIMQU, true));
+        assert_eq!((clock.judge(101), clock.used_s()), (Trigger::NONE, 0));
+        assert_eq!(clock.next_look_s(), None);
+        rule.times.quota_s = Some(3);
+        rule.renewed = Renewed::ALL;
+        let mut clock = UsageClock::changed(Some(&clock), &rule, 110);
+        assert!(!clock.stops());
+        clock.packets_left(at(111), at(111));
+        assert_eq!(clock.judge(114), Trigger::TIMQU);
     }
 
     #[test]

@@ -144,7 +144,8 @@ fn fill<N: Network>(
         queried: &mut record.queried,
         remarks: &mut record.remarks,
     };
-    work.resources.tell_clocks(old, work.now_s);
+    let place = base.session.map(|session| session.at);
+    work.resources.tell_clocks(old, place, work.now_s);
     let scope = admit(&mut work)?;
     let update = FarUpdate {
         old,
@@ -159,7 +160,7 @@ fn fill<N: Network>(
         Scope::Rules => {
             work.resolve()?;
             work.place()?;
-            work.resources.tell_clocks(work.draft, work.now_s);
+            work.resources.tell_clocks(work.draft, place, work.now_s);
         }
     }
     drafted.launch.record.ue = drafted.change.new.ue;
@@ -289,12 +290,15 @@ pub fn commit(sessions: &mut Sessions, name: SessionRef, drafted: Drafted, now_s
 /// What was written is what will be read.
 #[cfg(test)]
 fn assert_kept(sessions: &mut Sessions, name: SessionRef, change: &RuleChange) {
+    use crate::rules::Inactivity;
     let mut new = change.new.clone();
     new.qers.iter_mut().for_each(|qer| qer.is_new = false);
     new.fars.iter_mut().for_each(|far| far.is_updated = false);
     for urr in &mut new.urrs {
         (urr.renewed, urr.clock) = Default::default();
     }
+    new.inactivity = (new.inactivity)
+        .map(|inactivity| Inactivity::standing(inactivity.timer_s, inactivity.cell));
     assert_eq!(*sessions.rules(name), new);
 }
 
@@ -332,18 +336,28 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
             }
         }
     }
+    let timer = resources.changed_timer(&change.new, Some(name.at), now_s);
+    resources.inactivity.set(name.at, timer);
     set_timer(sessions, name, &change.new);
     settle_tunnels(sessions, name, change);
 }
 
 /// Sets the session's timer to the first time at which something of it is due.
 pub fn set_timer(sessions: &mut Sessions, name: SessionRef, rules: &Rules) {
-    let Resources { meters, clocks, .. } = &sessions.resources;
+    let Resources {
+        meters,
+        clocks,
+        inactivity,
+        ..
+    } = &sessions.resources;
     let all = rules.urrs.iter().filter_map(|urr| meters.get(urr.meter));
     let periods = all.clone().map(|meter| meter.period_due_s);
     let periods = periods.filter(|due| *due > 0);
     let clocks = all.filter_map(|meter| clocks.get(meter.clock()?)?.next_look_s());
-    let due = periods.chain(clocks).min();
+    let idle = inactivity
+        .get(name.at)
+        .and_then(|timer| timer.next_look_s());
+    let due = periods.chain(clocks).chain(idle).min();
     sessions.timers.set_or_keep_due(name.at, due);
 }
 

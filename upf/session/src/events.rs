@@ -32,9 +32,6 @@ pub enum SessionEvent {
     ChoosesTeids(AssociationId),
     /// It asks for usage reports by events, dropped packets, linked rules or a Monitoring Time, which are not made yet.
     TriggersUnserved(AssociationId),
-    /// It asks for reports of sessions without traffic (User Plane Inactivity Timer), which are not
-    /// made yet.
-    TimerUnserved(AssociationId),
     /// It refused a Session Report Request, or did not answer (`None`).
     ReportFailed(AssociationId, Option<Cause>),
     /// It refused a Node Report Request, or did not answer (`None`).
@@ -63,7 +60,6 @@ impl SessionEvent {
             | Self::NotReleased(id)
             | Self::ChoosesTeids(id)
             | Self::TriggersUnserved(id)
-            | Self::TimerUnserved(id)
             | Self::ReportFailed(id, _)
             | Self::NodeReportFailed(id, _) => Some(*id),
             Self::Queried(_) | Self::PathsFailed(..) | Self::PathsRecovered(..) => None,
@@ -143,7 +139,6 @@ impl SessionEvent {
             }
             Self::ChoosesTeids(_)
             | Self::TriggersUnserved(_)
-            | Self::TimerUnserved(_)
             | Self::ReportFailed(..)
             | Self::NodeReportFailed(..) => self.write_remark(&id, f),
         }
@@ -160,11 +155,6 @@ impl SessionEvent {
                 f,
                 "the CP of N4 association {id} asks for usage reports that are not made yet: \
                  by events, dropped packets, linked rules or a Monitoring Time"
-            ),
-            Self::TimerUnserved(_) => write!(
-                f,
-                "the CP of N4 association {id} sets a User Plane Inactivity Timer: it is not told of \
-                 sessions without traffic"
             ),
             Self::ReportFailed(_, Some(cause)) => {
                 write!(

@@ -83,8 +83,6 @@ pub struct SessionRemarks {
     pub chosen_by_cp: bool,
     /// A URR asks for reports that are not made yet.
     pub unserved_triggers: bool,
-    /// The session has a User Plane Inactivity Timer, which is not watched yet.
-    pub inactivity_timer: bool,
 }
 
 /// A usage report that is due.

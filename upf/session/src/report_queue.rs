@@ -24,6 +24,8 @@ impl Reasons {
 
     /// URRs have usage to report (USAR).
     pub const USAGE: Self = Self(1 << 2);
+    /// No packets come (UPIR).
+    pub const INACTIVITY: Self = Self(1 << 3);
 
     /// True if there is none.
     pub fn is_none(self) -> bool {
@@ -122,6 +124,10 @@ pub struct ReportCounters {
     pub sent_downlink_data: u64,
     /// The same for Error Indications.
     pub sent_error_indication: u64,
+    /// The same for usage.
+    pub sent_usage: u64,
+    /// The same for inactivity.
+    pub sent_inactivity: u64,
     /// Answered, whatever the answer was.
     pub answered: u64,
     /// Not answered, or refused.
@@ -325,6 +331,8 @@ impl ReportQueue {
         let count = |reason| u64::from(reasons.has(reason));
         self.counters.sent_downlink_data += count(Reasons::DOWNLINK_DATA);
         self.counters.sent_error_indication += count(Reasons::ERROR_INDICATION);
+        self.counters.sent_usage += count(Reasons::USAGE);
+        self.counters.sent_inactivity += count(Reasons::INACTIVITY);
     }
 
     /// What is due has lost its reason.

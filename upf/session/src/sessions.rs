@@ -11,7 +11,7 @@ use crate::limits::URRS_PER_SESSION;
 use crate::load_control::LoadControl;
 use crate::names::Names;
 use crate::path_reports::PathReports;
-use crate::pending::PendingTable;
+use crate::pending::{PendingTable, SessionRemarks};
 use crate::random::Random;
 use crate::remote_fteid_index::RemoteFteidIndex;
 use crate::report_queue::ReportQueue;
@@ -73,8 +73,6 @@ pub struct AssociationMemory {
     pub told_teids: bool,
     /// [`SessionEvent::TriggersUnserved`] was given.
     pub told_triggers: bool,
-    /// [`SessionEvent::TimerUnserved`] was given.
-    pub told_timer: bool,
 }
 
 /// Sessions, and what they are made with.
@@ -134,7 +132,7 @@ impl Sessions {
             resources: Resources::new(
                 layout,
                 config.blocks,
-                meters,
+                (config.sessions, meters),
                 filters,
                 &config.allocation,
                 foreign,
@@ -178,6 +176,29 @@ impl Sessions {
     /// The oldest event that was not read.
     pub fn next_event(&mut self) -> Option<SessionEvent> {
         self.events.pop_front()
+    }
+
+    /// Tells the operator what was not told yet of how a CP function speaks, once for each association.
+    #[inline]
+    pub fn tell_remarks(&mut self, id: AssociationId, remarks: SessionRemarks) {
+        if remarks != SessionRemarks::default() {
+            self.tell_new(id, remarks);
+        }
+    }
+
+    fn tell_new(&mut self, id: AssociationId, remarks: SessionRemarks) {
+        let Some(memory) = self.memory(id) else {
+            return;
+        };
+        let is_new = |remarked: bool, told: &mut bool| remarked && !core::mem::replace(told, true);
+        let teids = is_new(remarks.chosen_by_cp, &mut memory.told_teids);
+        let triggers = is_new(remarks.unserved_triggers, &mut memory.told_triggers);
+        if teids {
+            self.tell(SessionEvent::ChoosesTeids(id));
+        }
+        if triggers {
+            self.tell(SessionEvent::TriggersUnserved(id));
+        }
     }
 
     /// What is remembered of an association; a new one begins with nothing.

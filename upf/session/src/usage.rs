@@ -1,10 +1,12 @@
 //! Usage of sessions: credited to URRs, and written as the reports that are due (TS 29.244, 5.2.2).
 
+use crate::compile::image::Watcher;
 use crate::pending::{Due, Pending};
 use crate::procedure::put;
 use crate::resources::Resources;
 use crate::rules::{Rules, Urr};
 use crate::sessions::{Moment, Sessions};
+use crate::store::SessionRef;
 use sluice_datapath::session::txn::Usage;
 use sluice_datapath::session::usage_record::Marks;
 use sluice_wire::pfcp::value::UsageReportTrigger;
@@ -51,9 +53,16 @@ pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
 /// What URRs have to tell of their packets: true if something is to be reported.
 pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: &[Marks]) -> bool {
     let mut is_due = false;
-    for (meter, marks) in record.watching.iter().zip(marks) {
-        let metered = meter.and_then(|at| sessions.resources.metered(at));
-        let Some((meter, mut clock)) = metered else {
+    for (watcher, marks) in record.watching.iter().zip(marks) {
+        let meter = match watcher {
+            Watcher::Urr(meter) => *meter,
+            Watcher::Session => {
+                packets_left(sessions, record.session, marks);
+                continue;
+            }
+            Watcher::Nobody => continue,
+        };
+        let Some((meter, mut clock)) = sessions.resources.metered(meter) else {
             continue;
         };
         if let Some(clock) = &mut clock {
@@ -68,6 +77,15 @@ pub fn note_marks(sessions: &mut Sessions, at: Moment, record: &Pending, marks: 
         }
     }
     is_due
+}
+
+fn packets_left(sessions: &mut Sessions, name: SessionRef, marks: &Marks) {
+    let timers = &mut sessions.resources.inactivity;
+    if sessions.store.get(name).is_some()
+        && let Some(timer) = timers.get_mut(name.at)
+    {
+        timer.packets_left(marks.last_ns.max(marks.first_ns));
+    }
 }
 
 /// Writes the usage reports that are due, as IEs of this type. A session has no more URRs than a

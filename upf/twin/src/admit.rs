@@ -89,6 +89,8 @@ impl Draft<'_, '_> {
             return no("traffic endpoints and MARs are not interpreted");
         }
         pdn_type(request.pdn_type)?;
+        let timer = request.user_plane_inactivity_timer.unwrap_or_default();
+        self.rules.inactivity.set(timer.0, self.now.0);
         for urr in &request.create_urr {
             self.create_urr(urr)?;
         }
@@ -118,6 +120,10 @@ impl Draft<'_, '_> {
             if !all && !self.rules.urrs.contains_key(&query.urr_id.0) {
                 return no(format!("query of unknown URR {}", query.urr_id));
             }
+        }
+        if let Some(edit) = &request.user_plane_inactivity_timer {
+            let timer = edit.value().map_or(0, |timer| timer.0);
+            self.rules.inactivity.set(timer, self.now.0);
         }
         self.remove(request)?;
         self.rules.give_up_unused_filters();

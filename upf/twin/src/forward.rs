@@ -314,6 +314,7 @@ fn quotas(session: &mut Session, pdr: &Pdr, uplink: bool) -> Result<(), End> {
 
 /// The packet leaves: all of the PDR's URRs count it, whole and once.
 fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
+    session.inactivity.packet();
     for urr in &pdr.urrs {
         if let Some(urr) = session.urrs.get_mut(urr) {
             urr.count(uplink, bytes);

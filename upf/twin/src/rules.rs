@@ -16,6 +16,41 @@ pub type SessionId = u64;
 /// An address and a length.
 pub type Route = (IpAddr, u8);
 
+/// The User Plane Inactivity Timer of a session (5.11), in whole seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inactivity {
+    /// 0: there is none.
+    pub timer: u32,
+    pub last_packet: u32,
+    pub now: u32,
+    /// The CP function was told, and no packet came since.
+    pub told: bool,
+}
+
+impl Inactivity {
+    /// Set by a message.
+    pub fn set(&mut self, timer: u32, now: u32) {
+        *self = Self {
+            timer,
+            last_packet: now,
+            now,
+            told: false,
+        };
+    }
+
+    /// A packet leaves.
+    pub fn packet(&mut self) {
+        (self.last_packet, self.told) = (self.now, false);
+    }
+
+    /// Time has come so far. True if the CP function is to be told.
+    pub fn advance(&mut self, now: u32) -> bool {
+        self.now = now;
+        let is_over = self.timer > 0 && self.last_packet + self.timer <= now;
+        is_over && !std::mem::replace(&mut self.told, true)
+    }
+}
+
 /// The rules of a session, by their identifiers.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
@@ -25,6 +60,7 @@ pub struct Session {
     pub urrs: BTreeMap<u32, Urr>,
     /// Suggested Buffering Packets Counts of BARs.
     pub bars: BTreeMap<u8, Option<u8>>,
+    pub inactivity: Inactivity,
     /// Bidirectional SDF filters by their IDs (8.2.5).
     pub filters: BTreeMap<u32, SdfFilter>,
     /// The UE's addresses as they were first told. They stay, even if no rule names them any more.

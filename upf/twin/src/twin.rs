@@ -33,6 +33,8 @@ pub struct Twin {
     /// Packets of idle UEs, oldest first.
     pub(crate) holding: Vec<HeldFrame>,
     pub(crate) paged: Vec<Paged>,
+    /// Sessions that were found without packets.
+    inactive: Vec<SessionId>,
     /// When packets that wait for their next hop are given up.
     waiting: Vec<u64>,
     pub(crate) fragments: Fragments,
@@ -408,10 +410,15 @@ impl Twin {
         outcomes
     }
 
-    /// Time passes for URRs: periods end.
+    /// Time passes for URRs and sessions: periods end, and no packets came.
     pub fn advance_urrs(&mut self, wall: NtpTime) {
         let urrs = self.sessions.values_mut().flat_map(|s| s.urrs.values_mut());
         urrs.for_each(|urr| urr.advance(wall));
+        for (id, session) in &mut self.sessions {
+            if session.inactivity.advance(wall.0) {
+                self.inactive.push(*id);
+            }
+        }
     }
 
     /// The usage that sessions report by themselves by now: of each all that is due, by URR.
@@ -422,6 +429,11 @@ impl Twin {
         });
         let due = sessions.filter(|(_, reports): &(_, Vec<_>)| !reports.is_empty());
         due.collect()
+    }
+
+    /// Sessions that the CP function is told are inactive, since this was asked before.
+    pub fn inactive(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.inactive)
     }
 
     /// True if it matters which of two packets comes first: something happens at an amount of octets.

@@ -11,9 +11,9 @@ use crate::config::Unserved;
 use crate::network::Network;
 use crate::refusal::{Refusal, RuleId};
 use crate::rules::Urr;
+use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr};
 use sluice_wire::pfcp::value::{Edit, MeasurementMethod, ReportingTriggers};
-use sluice_wire::pfcp::{Cause, IeType};
 
 /// Triggers without which more would pass than was granted.
 const GRANTS: ReportingTriggers = ReportingTriggers(ReportingTriggers::EVEQU.0);
@@ -168,15 +168,4 @@ impl<N: Network> Admission<'_, N> {
 
 fn sets<T>(edit: &Option<Edit<T>>) -> bool {
     matches!(edit, Some(Edit::Set(_)))
-}
-
-/// A User Plane Inactivity Timer of a session is not watched yet either.
-pub fn inactivity_timer(is_set: bool, unserved: Unserved) -> Result<(), Refusal> {
-    if is_set && unserved == Unserved::Refuse {
-        return Err(Refusal {
-            offending_ie: Some(IeType::USER_PLANE_INACTIVITY_TIMER),
-            ..Refusal::of(Cause::SERVICE_NOT_SUPPORTED)
-        });
-    }
-    Ok(())
 }

@@ -96,6 +96,7 @@ impl<N: Network> Admission<'_, N> {
                 *place = urr;
             }
         }
+        own += self.place_session_cell(own)?;
         if own == 0 {
             self.draft.spare_cells.clear();
             return Ok(());
@@ -109,6 +110,25 @@ impl<N: Network> Admission<'_, N> {
             self.draft.spare_cells.try_push(cell).map_err(|_| full)?;
         }
         Ok(())
+    }
+
+    /// A cell for the session, if its inactivity is watched, behind so many of URRs. Gives how many that are.
+    fn place_session_cell(&mut self, urrs: usize) -> Result<usize, Refusal> {
+        let ie = IeType::USER_PLANE_INACTIVITY_TIMER;
+        let full = Refusal::full(None, Some(ie));
+        let Some(mut inactivity) = self.draft.inactivity else {
+            return Ok(0);
+        };
+        // A rule has a bit for each.
+        if urrs >= u32::BITS as usize {
+            return Err(full);
+        }
+        if inactivity.cell == 0 {
+            let cell = self.resources.cell(self.shard, self.claims);
+            inactivity.cell = cell.map_err(|_| full)?;
+            self.draft.inactivity = Some(inactivity);
+        }
+        Ok(1)
     }
 
     fn block(&mut self) -> Result<u32, Refusal> {

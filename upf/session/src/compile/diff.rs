@@ -3,7 +3,7 @@
 //! What is the same is not touched.
 
 use crate::compile::image::{
-    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
+    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage, Watcher,
 };
 use arrayvec::ArrayVec;
 use sluice_datapath::ids::{BlockId, EntryId, RecordId};
@@ -19,9 +19,8 @@ pub type Ops = ArrayVec<Op, TXN_OPS>;
 /// Whose usage each taking operation takes; `None`: nobody's.
 pub type Credits = ArrayVec<Option<Credit>, TXN_USAGES>;
 
-/// The meters of URRs whose cells a transaction sets, one for each such operation; `None`: a cell of rules,
-/// or of a URR that has gone.
-pub type Watching = ArrayVec<Option<u32>, TXN_MARKS>;
+/// Who hears of the cells that a transaction sets, one for each such operation.
+pub type Watching = ArrayVec<Watcher, TXN_MARKS>;
 
 /// More operations than a transaction holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,13 +87,15 @@ impl Delta<'_> {
     /// Sets all cells of the usage record. The usage of all rules was taken before.
     pub fn cells(&mut self, old: &Image, new: &Image) -> Result<(), TooMany> {
         for cell in &new.cells {
-            let CellImage { at, image, meter } = *cell;
-            self.watching.try_push(meter).map_err(|_| TooMany)?;
+            let CellImage { at, image, watcher } = *cell;
+            self.watching.try_push(watcher).map_err(|_| TooMany)?;
             self.push(Op::Record { at, image })?;
         }
         for gone in &old.cells {
             if !new.cells.iter().any(|cell| cell.at == gone.at) {
-                self.watching.try_push(None).map_err(|_| TooMany)?;
+                self.watching
+                    .try_push(Watcher::Nobody)
+                    .map_err(|_| TooMany)?;
                 let image = RecordImage::VACANT;
                 self.push(Op::Record { at: gone.at, image })?;
             }

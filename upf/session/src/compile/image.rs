@@ -76,6 +76,17 @@ pub struct RuleImage {
     pub notifies: Option<FarId>,
 }
 
+/// Who hears of a cell of the usage record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watcher {
+    /// Nobody: it is one for rules alone, or of a URR that has gone.
+    Nobody,
+    /// The URR with this meter.
+    Urr(u32),
+    /// The session: whether packets come at all.
+    Session,
+}
+
 /// A cell of the usage record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CellImage {
@@ -83,8 +94,8 @@ pub struct CellImage {
     pub at: RecordId,
     /// What it becomes.
     pub image: RecordImage,
-    /// The meter of its URR, if it is one's.
-    pub meter: Option<u32>,
+    /// Who hears of it.
+    pub watcher: Watcher,
 }
 
 /// The head of a block.

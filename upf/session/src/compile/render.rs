@@ -2,7 +2,7 @@
 //! places alone, so that what is installed need not be kept but can be rendered again.
 
 use crate::compile::image::{
-    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage,
+    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage, Watcher,
 };
 use crate::compile::{Member, rate_kbps};
 use crate::config::{MbrZero, ShapedRates};
@@ -66,18 +66,28 @@ impl Image {
     /// Renders the usage record, behind the rules that it watches.
     fn render_cells(&mut self, rules: &Rules) -> Result<(), TooLarge> {
         let mut urrs = rules.watching();
+        let mut session = rules.inactivity;
         let mut watched = self.watched.iter().copied();
         let mut cells = rules.cells().peekable();
         while let Some(at) = cells.next() {
             let next = RecordId(cells.peek().copied().unwrap_or(0));
             let urr = urrs.next();
+            let of_session = match urr {
+                Some(_) => None,
+                None => session.take(),
+            };
+            let awaits_packet = match (urr, of_session) {
+                (Some(urr), _) => urr.clock.awaits_packet,
+                (None, Some(session)) => session.awaits_packet,
+                (None, None) => AwaitsPacket::NEVER,
+            };
             let mut image = RecordImage {
                 next,
                 threshold: urr.map_or([NEVER; 3], Urr::thresholds),
                 restart: urr.map_or(Restart::Now, restart),
                 quota: urr.map_or(Some([NEVER; 3]), |u| u.renewed.quota.then(|| u.quotas())),
                 awaits_start: urr.and_then(|u| u.renewed.start.then(|| u.awaits_start())),
-                awaits_packet: urr.map_or(AwaitsPacket::NEVER, |u| u.clock.awaits_packet),
+                awaits_packet,
                 stops: urr.is_some_and(|u| u.clock.stops),
                 rules: [(WatchedRule::NONE, 0); RECORD_RULES],
             };
@@ -87,7 +97,11 @@ impl Image {
             let cell = CellImage {
                 at: RecordId(at),
                 image,
-                meter: urr.map(|urr| urr.meter),
+                watcher: match (urr, of_session) {
+                    (Some(urr), _) => Watcher::Urr(urr.meter),
+                    (None, Some(_)) => Watcher::Session,
+                    (None, None) => Watcher::Nobody,
+                },
             };
             self.cells.try_push(cell).map_err(|_| TooLarge)?;
         }
@@ -242,7 +256,11 @@ impl Image {
     ) -> Result<(), TooLarge> {
         let watching = (0..).zip(rules.watching());
         let bits = watching.filter(|(_, u)| u.is_active() && pdr.urrs.contains(u.id.0));
-        let bits = bits.fold(0, |bits, (at, _)| bits | 1 << at);
+        let of_session = match rules.inactivity {
+            Some(_) => 1 << rules.watching().count(),
+            None => 0,
+        };
+        let bits = bits.fold(of_session, |bits, (at, _)| bits | 1 << at);
         let rule = rule.ok_or(TooLarge)?;
         self.watched.try_push((rule, bits)).map_err(|_| TooLarge)
     }

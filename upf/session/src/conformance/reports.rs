@@ -7,7 +7,7 @@ use sluice_wire::pfcp::message::*;
 
 ie_tables! {
     SessionReportRequest "Session Report Request (7.5.8)" {
-        REPORT_TYPE sent "DLDR, USAR, ERIR" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
+        REPORT_TYPE sent "DLDR, USAR, ERIR, UPIR" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;
         DOWNLINK_DATA_REPORT sent "the first packet of each QoS flow, until the FAR is updated" the_first_packet_of_an_idle_ue_is_reported_once_until_the_far_is_updated;
         USAGE_REPORT_IN_SESSION_REPORT_REQUEST sent "what is due by then, merged; also ahead of an association release" what_becomes_due_while_a_report_is_under_way_goes_with_the_next;
         ERROR_INDICATION_REPORT sent "" an_error_indication_is_reported_once_and_only_from_the_tunnels_peer;

@@ -18,8 +18,7 @@ ie_tables! {
         PDN_TYPE enforced "IPv4, IPv6 and IPv4v6 are served" pdn_types_are_those_of_ip;
         PDN_TYPE refused(76) "Non-IP or Ethernet" an_establishment_that_cannot_be_served_is_refused_by_name;
         FQ_CSID ignored "of a CP function that cannot ask for the deletion of a set; partial failure of EPC nodes (23.007)";
-        USER_PLANE_INACTIVITY_TIMER ignored "not watched yet; told in the log once for each association" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
-        USER_PLANE_INACTIVITY_TIMER refused(76) "with `n4.unserved: refuse`" reports_that_are_not_made_yet_are_refused_if_so_configured;
+        USER_PLANE_INACTIVITY_TIMER enforced "UPIR when no packet left for so long; 0: none" a_session_without_packets_is_reported_once_until_packets_come;
         USER_ID enforced "IMSI or SUPI, and MSISDN, are shown by `sluice ctl session`" views_show_rules_as_they_were_provisioned;
         TRACE_INFORMATION ignored "TRACE is not set (5.15)";
         APN_DNN ignored "no rule depends on it (Table 7.5.2.1-1)";
@@ -70,7 +69,7 @@ ie_tables! {
         PFCPSMREQ_FLAGS enforced "QAURR: all URRs report; DROBU: held packets are dropped" a_query_takes_usage_and_leaves_the_rules_alone;
         QUERY_URR enforced "" a_query_takes_usage_and_leaves_the_rules_alone;
         FQ_CSID ignored "as in an establishment";
-        USER_PLANE_INACTIVITY_TIMER ignored "not watched yet" reports_that_are_not_made_yet_are_passed_over_and_told_of_once;
+        USER_PLANE_INACTIVITY_TIMER enforced "begins anew with the message; 0 ends it" a_session_without_packets_is_reported_once_until_packets_come;
         QUERY_URR_REFERENCE enforced "stands in the reports" a_query_takes_usage_and_leaves_the_rules_alone;
         TRACE_INFORMATION ignored "TRACE is not set (5.15)";
         NODE_ID ignored "a session stays with its association (SSET is not set)";

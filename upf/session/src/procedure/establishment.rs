@@ -1,16 +1,14 @@
 //! PFCP Session Establishment (TS 29.244, 6.3.2, 7.5.2, 7.5.3).
 
 use crate::admission::Admission;
-use crate::admit::unserved;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
 use crate::pending::{Answer, Created, Launch, Reply};
 use crate::procedure::{association_release, duplicate_establishment, ue_addresses};
 use crate::procedure::{put, write_created};
 use crate::refusal::Refusal;
-use crate::remarks;
 use crate::resources::home_shard;
-use crate::rules::UeAddresses;
+use crate::rules::{Inactivity, UeAddresses};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Digits, NewSession, SessionRef, User};
@@ -55,7 +53,7 @@ pub fn establish<N: Network, E: Effects>(
         Ok(mut launch) => {
             learn_cp_address(node, request, &head.cp_f_seid);
             let remarks = launch.record.remarks;
-            remarks::tell(&mut node.sessions, request.association, remarks);
+            (node.sessions).tell_remarks(request.association, remarks);
             launch.record.answer = Answer::Established(Reply {
                 to: request.reply,
                 cp_seid: head.cp_f_seid.seid,
@@ -145,8 +143,7 @@ fn create<N: Network>(
     }
     let rules = Body::new(body);
     refuse_unsupported(head, &rules)?;
-    let timer = head.user_plane_inactivity_timer.is_some();
-    unserved::inactivity_timer(timer, sessions.config.unserved)?;
+    let timer = head.user_plane_inactivity_timer.filter(|time| time.0 > 0);
     let flags = head.pfcpsereq_flags.unwrap_or_default();
     let ue = ue_addresses::of_new_session(sessions, at, body, net)?;
     let base = Base {
@@ -156,8 +153,10 @@ fn create<N: Network>(
         restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
     };
     sessions.resources.prefetch_taking(base.shard);
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| create_all(work, &rules))?;
-    drafted.launch.record.remarks.inactivity_timer = timer;
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+        work.draft.inactivity = timer.map(|time| Inactivity::new(time.0));
+        create_all(work, &rules)
+    })?;
     let cp = CpSession {
         seid: head.cp_f_seid.seid,
         ipv4: head.cp_f_seid.ipv4,

@@ -63,7 +63,7 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
             ends: false,
         });
     }
-    sessions.resources.tell_clocks(rules, now_s);
+    sessions.resources.tell_clocks(rules, Some(name.at), now_s);
     let mut delta = Delta {
         ops: &mut txn.ops,
         credits: &mut record.credits,
@@ -109,6 +109,8 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
             }
         }
     }
+    let timer = sessions.resources.inactivity.get_mut(name.at);
+    let is_idle = timer.is_some_and(|timer| timer.seen(due_s));
     let mut change = sessions.take_change();
     let rules = &mut change.old;
     sessions.store.load(name, rules);
@@ -116,6 +118,9 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
     sessions.give_change(change);
     if is_due {
         report(sessions, name);
+    }
+    if is_idle && let Some(session) = sessions.store.get(name) {
+        (sessions.reports).add(name, session.association, Reasons::INACTIVITY, None);
     }
 }
 

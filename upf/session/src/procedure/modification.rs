@@ -1,15 +1,14 @@
 //! PFCP Session Modification (TS 29.244, 6.3.3, 7.5.4, 7.5.5): whole or not at all.
 
 use crate::admission::Admission;
-use crate::admit::{each, unserved};
+use crate::admit::each;
 use crate::compile::far_update;
 use crate::draft::{self, Base, Scope};
 use crate::network::Network;
 use crate::pending::{Answer, Launch, Pending, Reply};
 use crate::procedure::{put, write_created};
 use crate::refusal::{self, Refusal};
-use crate::remarks;
-use crate::rules::UeAddresses;
+use crate::rules::{Inactivity, UeAddresses};
 use crate::sessions::{Effects, Node};
 use crate::sessions::{Moment, Sessions};
 use crate::store::{CpSession, Session, SessionRef};
@@ -20,7 +19,7 @@ use sluice_wire::limits::URRS_PER_MESSAGE;
 use sluice_wire::pfcp::group::QueryUrr;
 use sluice_wire::pfcp::ie::Body;
 use sluice_wire::pfcp::message::SessionModificationHead;
-use sluice_wire::pfcp::value::{Edit, FSeid, SessionModificationRequestFlags};
+use sluice_wire::pfcp::value::{Edit, FSeid, Seconds, SessionModificationRequestFlags};
 use sluice_wire::pfcp::{Cause, IeType};
 
 /// Modifies a session, or says why not.
@@ -46,7 +45,7 @@ pub fn modify<N: Network, E: Effects>(
     match modified {
         Ok((mut launch, head)) => {
             let remarks = launch.record.remarks;
-            remarks::tell(&mut node.sessions, request.association, remarks);
+            (node.sessions).tell_remarks(request.association, remarks);
             let reply = Reply {
                 to: request.reply,
                 cp_seid: head.cp_f_seid.map_or(session.cp.seid, |cp| cp.seid),
@@ -109,8 +108,6 @@ fn change<N: Network>(
 ) -> Result<Launch, Refusal> {
     let body = &Body::new(octets);
     refuse_unsupported(body)?;
-    let timer = matches!(head.user_plane_inactivity_timer, Some(Edit::Set(_)));
-    unserved::inactivity_timer(timer, sessions.config.unserved)?;
     let base = Base {
         session: Some(name),
         shard: u32::from(session.shard),
@@ -118,7 +115,6 @@ fn change<N: Network>(
         restores: false,
     };
     let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;
-    drafted.launch.record.remarks.inactivity_timer = timer;
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::DROBU)
         && let Err(refusal) = draft::discard_held(&mut drafted)
@@ -141,13 +137,28 @@ fn apply_all<N: Network>(
     body: &Body<'_>,
 ) -> Result<Scope, Refusal> {
     query(work, head, body)?;
+    if let Some(edit) = &head.user_plane_inactivity_timer {
+        set_inactivity_timer(work, edit);
+    }
     work.remove_rules(body)?;
     work.create_rules(body)?;
     work.update_rules(body)?;
-    Ok(match far_update::are_all(body) && work.queried.is_empty() {
+    let has_timer = head.user_plane_inactivity_timer.is_some();
+    let are_fars = far_update::are_all(body) && !has_timer;
+    Ok(match are_fars && work.queried.is_empty() {
         true => Scope::FarsOnly,
         false => Scope::Rules,
     })
+}
+
+/// The timer begins anew; 0 ends it (8.2.83).
+fn set_inactivity_timer<N: Network>(work: &mut Admission<'_, N>, edit: &Edit<Seconds>) {
+    let time_s = edit.value().map_or(0, |time| time.0);
+    let cell = work.draft.inactivity.map_or(0, |before| before.cell);
+    work.draft.inactivity = (time_s > 0).then(|| Inactivity {
+        cell,
+        ..Inactivity::new(time_s)
+    });
 }
 
 /// Query URR and QAURR mean the URRs from before the message.

@@ -14,6 +14,7 @@ mod routes;
 use crate::clock::UsageClock;
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
+use crate::inactivity::{InactivityTimer, InactivityTimers};
 use crate::limits::TEID_REST_S;
 use crate::meter::{Meter, SentMeasurement};
 use crate::partitions::{PartitionedBits, PartitionedVec};
@@ -44,6 +45,8 @@ pub struct Resources {
     pub meters: Slab<Meter>,
     /// Clocks of URRs to which time matters; at most one for each meter.
     pub clocks: Slab<UsageClock>,
+    /// User Plane Inactivity Timers of sessions.
+    pub inactivity: InactivityTimers,
     /// What reports under way tell of URRs.
     pub sent: Slab<SentMeasurement>,
     /// Public ports of translated UEs.
@@ -105,6 +108,8 @@ pub struct InUse {
     pub meters: usize,
     /// Clocks of URRs.
     pub clocks: usize,
+    /// User Plane Inactivity Timers.
+    pub inactivity_timers: usize,
     /// Cells of usage records.
     pub usage_records: usize,
     /// Peers held.
@@ -128,11 +133,11 @@ pub fn percent(used: usize, of: usize) -> u8 {
 }
 
 impl Resources {
-    /// Allocators over `layout`, with `blocks` extension blocks and `meters` meters.
+    /// Allocators over `layout`, with `blocks` extension blocks, for so many sessions and meters.
     pub fn new(
         layout: Layout,
         blocks: u32,
-        meters: usize,
+        (sessions, meters): (usize, usize),
         filters: FlowFilterRuns,
         pools: &[AllocationPool],
         foreign: ExactWriter,
@@ -149,6 +154,7 @@ impl Resources {
             pool: PartitionedBits::new(layout.entries()),
             meters: Slab::new(meters),
             clocks: Slab::new(meters),
+            inactivity: InactivityTimers::new(sessions),
             sent: Slab::new(meters),
             nat: NatBlocks::new(&layout),
             filters,
@@ -176,6 +182,7 @@ impl Resources {
             blocks: self.blocks.used(),
             meters: self.meters.used(),
             clocks: self.clocks.used(),
+            inactivity_timers: self.inactivity.used(),
             usage_records: self.cells.used(),
             peers: self.peers_held,
             flow_filters: self.filters.used(),
@@ -229,14 +236,20 @@ impl Resources {
 
     /// A URR's clock as a message leaves it, or none.
     fn changed_clock(&self, urr: &Urr, now_s: u32) -> Option<UsageClock> {
+        if !urr.has_clock() {
+            return None;
+        }
         let before = self.meters.get(urr.meter).and_then(Meter::clock);
         let before = before.and_then(|at| self.clocks.get(at));
-        urr.has_clock()
-            .then(|| UsageClock::changed(before, urr, now_s))
+        Some(UsageClock::changed(before, urr, now_s))
     }
 
-    /// Sets what the path is to be told of the clocks of all URRs.
-    pub fn tell_clocks(&self, rules: &mut Rules, now_s: u32) {
+    /// Sets what the path is to be told of the clocks of all URRs, and of the timer of the session in this place.
+    pub fn tell_clocks(&self, rules: &mut Rules, session: Option<u32>, now_s: u32) {
+        let timer = self.changed_timer(rules, session, now_s);
+        if let (Some(inactivity), Some(timer)) = (&mut rules.inactivity, timer) {
+            inactivity.awaits_packet = timer.awaits_packet(now_s);
+        }
         for urr in &mut rules.urrs {
             let clock = self.changed_clock(urr, now_s);
             urr.clock = clock.map_or(ClockImage::default(), |clock| ClockImage {
@@ -244,6 +257,19 @@ impl Resources {
                 stops: clock.stops(),
             });
         }
+    }
+
+    /// The timer of a session as a message leaves it, or none; `session` is its place, none if it is new.
+    pub fn changed_timer(
+        &self,
+        rules: &Rules,
+        session: Option<u32>,
+        now_s: u32,
+    ) -> Option<InactivityTimer> {
+        let inactivity = rules.inactivity?;
+        let before = session.and_then(|at| self.inactivity.get(at).copied());
+        let before = before.filter(|_| !inactivity.is_renewed);
+        Some(before.unwrap_or(InactivityTimer::new(inactivity.timer_s, now_s)))
     }
 
     /// A message was accepted: the URR's clock becomes as it says.

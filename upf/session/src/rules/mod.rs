@@ -12,6 +12,7 @@ mod urr;
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::network::Side;
 use arrayvec::ArrayVec;
+use sluice_datapath::session::usage_record::AwaitsPacket;
 use sluice_wire::ids::{BarId, FarId};
 
 pub use bar::Bar;
@@ -22,6 +23,40 @@ pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
 pub use urr::{ClockImage, Renewed, Urr, UrrTimes};
+
+/// User Plane Inactivity Timer of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inactivity {
+    /// In seconds.
+    pub timer_s: u32,
+    /// Its cell in the session's usage record, which all rules are counted by; 0: none yet.
+    pub cell: u32,
+    /// It begins with the message at hand.
+    pub is_renewed: bool,
+    /// What the path is told with the transaction at hand.
+    pub awaits_packet: AwaitsPacket,
+}
+
+impl Inactivity {
+    /// One that begins.
+    pub fn new(timer_s: u32) -> Self {
+        Self {
+            timer_s,
+            cell: 0,
+            is_renewed: true,
+            awaits_packet: AwaitsPacket::NEVER,
+        }
+    }
+
+    /// One that goes on.
+    pub fn standing(timer_s: u32, cell: u32) -> Self {
+        Self {
+            cell,
+            is_renewed: false,
+            ..Self::new(timer_s)
+        }
+    }
+}
 
 /// All rules of a session, and where they are installed.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -40,6 +75,8 @@ pub struct Rules {
     pub bars: ArrayVec<Bar, BARS>,
     /// URRs in no order.
     pub urrs: ArrayVec<Urr, URRS>,
+    /// When the CP function is to hear that no packets come.
+    pub inactivity: Option<Inactivity>,
     /// Entries and blocks.
     pub endpoints: ArrayVec<Endpoint, ENDPOINTS>,
     /// Cells of the usage record beside those of the URRs, for their rules alone.
@@ -80,17 +117,25 @@ impl Rules {
     /// The cells of the usage record in their order.
     pub fn cells(&self) -> impl Iterator<Item = u32> {
         let own = self.watching().map(|urr| urr.cell);
+        let session = self.inactivity.map(|inactivity| inactivity.cell);
+        let own = own.chain(session.filter(|cell| *cell != 0));
         own.chain(self.spare_cells.iter().copied())
     }
 
     /// True if URRs of a PDR wait for octets.
     pub fn is_watched(&self, pdr: &Pdr) -> bool {
+        if self.inactivity.is_some() {
+            return true;
+        }
         let mut active = self.watching().filter(|urr| urr.is_active());
         active.any(|urr| pdr.urrs.contains(urr.id.0))
     }
 
-    /// True if URRs of a PDR measure time: its last packet is noted.
+    /// True if URRs of a PDR measure time, or its session's inactivity is watched: its last packet is noted.
     pub fn is_timed(&self, pdr: &Pdr) -> bool {
+        if self.inactivity.is_some() {
+            return true;
+        }
         let mut active = self.watching().filter(|urr| urr.is_active());
         active.any(|urr| urr.has_clock() && pdr.urrs.contains(urr.id.0))
     }
@@ -102,7 +147,7 @@ impl Rules {
 
     /// The entries with rules of which the CP function wants to hear.
     pub fn reporting_entries(&self) -> impl Iterator<Item = &Endpoint> {
-        let is_any = self.fars.iter().any(Far::notifies) || self.watching().next().is_some();
+        let is_any = self.fars.iter().any(Far::notifies) || self.cells().next().is_some();
         let all = self.endpoints.iter().filter(move |_| is_any);
         all.filter(|endpoint| {
             let mut behind = self.pdrs.iter().filter(|p| p.key() == Some(endpoint.key));
@@ -151,6 +196,7 @@ impl Rules {
         self.qers.extend(other.qers.iter().copied());
         self.bars.extend(other.bars.iter().copied());
         self.urrs.extend(other.urrs.iter().copied());
+        self.inactivity = other.inactivity;
         self.endpoints.extend(other.endpoints.iter().copied());
         self.spare_cells.extend(other.spare_cells.iter().copied());
     }
@@ -164,6 +210,7 @@ impl Rules {
         self.qers.clear();
         self.bars.clear();
         self.urrs.clear();
+        self.inactivity = None;
         self.endpoints.clear();
         self.spare_cells.clear();
     }

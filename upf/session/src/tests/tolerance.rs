@@ -150,8 +150,6 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
         reporting_triggers: triggers,
         ..urr(1)
     };
-    let mut timer = default_session(UE, 1);
-    timer.user_plane_inactivity_timer = Some(Seconds(10));
     vec![
         (
             with(triggers(ReportingTriggers::EVETH)),
@@ -168,7 +166,6 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
             }),
             IeType::MONITORING_TIME,
         ),
-        (timer, IeType::USER_PLANE_INACTIVITY_TIMER),
     ]
 }
 
@@ -179,12 +176,6 @@ fn reports_that_are_not_made_yet_are_passed_over_and_told_of_once() {
     for (request, ie) in unserved() {
         let done = bench.establish(CP, &request);
         assert_eq!(done.cause, Cause::REQUEST_ACCEPTED, "{ie}");
-        let again = Change {
-            user_plane_inactivity_timer: Some(Edit::Set(Seconds(5))),
-            ..Default::default()
-        };
-        let done_again = bench.modify(CP, done.seid, &again);
-        assert_eq!(done_again.cause, Cause::REQUEST_ACCEPTED, "{ie}");
         bench.delete(CP, done.seid);
         while let Some(notice) = bench.up.next_event() {
             told.push(notice);
@@ -192,7 +183,6 @@ fn reports_that_are_not_made_yet_are_passed_over_and_told_of_once() {
     }
     let count = |wanted: fn(&SessionEvent) -> bool| told.iter().filter(|n| wanted(n)).count();
     assert_eq!(count(|n| matches!(n, SessionEvent::TriggersUnserved(_))), 1);
-    assert_eq!(count(|n| matches!(n, SessionEvent::TimerUnserved(_))), 1);
 }
 
 #[test]

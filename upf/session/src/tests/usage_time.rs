@@ -127,6 +127,42 @@ fn thresholds_and_quotas_of_time_are_told_and_what_is_used_up_stops() {
 }
 
 #[test]
+fn a_time_quota_of_0_lets_nothing_pass_and_is_told_once() {
+    let mut bench = Bench::without_heartbeats();
+    let urr = CreateUrr {
+        time_quota: Some(Seconds(0)),
+        ..timed(ReportingTriggers::TIMQU)
+    };
+    let seid = session(&mut bench, urr);
+    let stops = |bench: &Bench| {
+        let cells = bench.ops.iter().filter_map(|op| match op {
+            Op::Record { image, .. } => Some(image.stops),
+            _ => None,
+        });
+        cells.collect::<Vec<_>>()
+    };
+    assert!(stops(&bench)[0], "no packet passes before it is told");
+    assert_eq!(passes(&mut bench, 1), [(0, Trigger::TIMQU, Some(0))]);
+    assert!(cell(&bench).stops);
+    assert!(passes(&mut bench, 60).is_empty());
+    let quota = |seconds| UpdateUrr {
+        urr_id: UrrId(1),
+        time_quota: Some(Edit::Set(Seconds(seconds))),
+        ..UpdateUrr::default()
+    };
+    update(&mut bench, seid, quota(3));
+    assert!(!cell(&bench).stops);
+    packet_leaves(&mut bench);
+    assert!(passes(&mut bench, 2).is_empty());
+    bench.ops.clear();
+    update(&mut bench, seid, quota(0));
+    assert!(stops(&bench).iter().all(|stops| *stops));
+    assert_eq!(passes(&mut bench, 1), [(1, Trigger::TIMQU, Some(2))]);
+    bench.delete(CP, seid);
+    bench.assert_vacant();
+}
+
+#[test]
 fn time_is_measured_between_packets_that_are_not_too_far_apart() {
     let mut bench = Bench::without_heartbeats();
     let urr = CreateUrr {

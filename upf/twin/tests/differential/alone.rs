@@ -124,6 +124,12 @@ impl Alone<'_> {
     fn own_reports(&mut self) {
         let reports = self.twin.usage_reports(self.wall());
         self.events.push(Event::OwnReports(reports));
+        let inactive = self.twin.inactive();
+        (self.events).extend(
+            inactive
+                .iter()
+                .map(|_| Event::Answer("reported: inactivity")),
+        );
     }
 
     fn establish(&mut self, slot: Slot, rules: &Rules) {

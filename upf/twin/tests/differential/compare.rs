@@ -145,6 +145,17 @@ pub fn same_paged(
     }
 }
 
+/// Sessions that were told to be inactive, in any order.
+pub fn same_inactive(mut twin: Vec<u64>, real: &[u64]) -> Result<(), Difference> {
+    let mut real = real.to_vec();
+    twin.sort_unstable();
+    real.sort_unstable();
+    match twin == real {
+        true => Ok(()),
+        false => Err(format!("inactive: really {real:?}, the twin says {twin:?}")),
+    }
+}
+
 /// Usage Reports, by URR.
 pub fn same_reports(
     twin: &[UsageReport<'static>],

@@ -110,7 +110,7 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 11] = [
+const OF_USAGE: [&str; 12] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
@@ -122,6 +122,7 @@ const OF_USAGE: [&str; 11] = [
     "reported: holding",
     "reported: stop",
     "reported: a duration",
+    "reported: inactivity",
 ];
 
 /// Counts why a session reported usage by itself.

@@ -25,6 +25,10 @@ pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Resul
     if let Some(pdn_type) = rules.pdn_type {
         out.ie(IeType::PDN_TYPE, |w| PdnType(pdn_type).encode(w))?;
     }
+    if let Some(time_s) = rules.inactivity {
+        let ie = IeType::USER_PLANE_INACTIVITY_TIMER;
+        out.ie(ie, |w| Seconds(time_s).encode(w))?;
+    }
     create(out, rules, &|_| None)
 }
 
@@ -39,26 +43,17 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
         update_far(out, edit)?;
     }
     for urr in &change.urrs {
-        let limits = urr.limits.as_ref();
-        let ie = UpdateUrr {
-            urr_id: UrrId(urr.id),
-            measurement_information: Some(Edit::Set(information(urr))),
-            reporting_triggers: limits.map(triggers),
-            volume_threshold: limits.map(|l| edit(l.threshold.map(volume))),
-            volume_quota: limits.map(|l| edit(l.quota.map(volume))),
-            measurement_period: limits.map(|l| edit(l.period_s.map(Seconds))),
-            measurement_method: Some(method(urr)),
-            time_threshold: limits.map(|l| edit(l.times.threshold.map(Seconds))),
-            time_quota: limits.map(|l| edit(l.times.quota.map(Seconds))),
-            quota_validity_time: limits.map(|l| edit(l.times.validity.map(Seconds))),
-            quota_holding_time: limits.map(|l| edit(l.times.holding.map(Seconds))),
-            inactivity_detection_time: limits.map(|l| edit(l.times.inactivity.map(Seconds))),
-            ..UpdateUrr::default()
-        };
-        out.ie(IeType::UPDATE_URR, |w| ie.emit(w))?;
+        update_urr(out, urr)?;
     }
     for edit in &change.qers {
         update_qer(out, edit)?;
+    }
+    if let Some(timer) = change.inactivity {
+        let ie = IeType::USER_PLANE_INACTIVITY_TIMER;
+        out.ie(ie, |w| match timer {
+            Some(time_s) => Seconds(time_s).encode(w),
+            None => Ok(()),
+        })?;
     }
     for bar in &change.bars {
         let ie = UpdateBar {
@@ -108,6 +103,26 @@ fn remove(out: &mut Writer<'_>, change: &Change) -> Result<(), Full> {
         out.ie(IeType::REMOVE_BAR, |w| ie.emit(w))?;
     }
     Ok(())
+}
+
+fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec) -> Result<(), Full> {
+    let limits = urr.limits.as_ref();
+    let ie = UpdateUrr {
+        urr_id: UrrId(urr.id),
+        measurement_information: Some(Edit::Set(information(urr))),
+        reporting_triggers: limits.map(triggers),
+        volume_threshold: limits.map(|l| edit(l.threshold.map(volume))),
+        volume_quota: limits.map(|l| edit(l.quota.map(volume))),
+        measurement_period: limits.map(|l| edit(l.period_s.map(Seconds))),
+        measurement_method: Some(method(urr)),
+        time_threshold: limits.map(|l| edit(l.times.threshold.map(Seconds))),
+        time_quota: limits.map(|l| edit(l.times.quota.map(Seconds))),
+        quota_validity_time: limits.map(|l| edit(l.times.validity.map(Seconds))),
+        quota_holding_time: limits.map(|l| edit(l.times.holding.map(Seconds))),
+        inactivity_detection_time: limits.map(|l| edit(l.times.inactivity.map(Seconds))),
+        ..UpdateUrr::default()
+    };
+    out.ie(IeType::UPDATE_URR, |w| ie.emit(w))
 }
 
 fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), Full> {

@@ -22,6 +22,7 @@ mod shrink;
 mod spec;
 mod world;
 mod wrong;
+mod wrong_usage;
 
 use coverage::Counts;
 use real::Model;
@@ -103,7 +104,7 @@ fn every_condition_of_a_filter_is_seen_from_outside() {
 /// Every deliberately wrong twin is found out, or the comparison would prove nothing.
 #[test]
 fn wrong_twins_are_found_out() {
-    for (name, mut wrong) in wrong::all() {
+    for (name, mut wrong) in wrong::all().into_iter().chain(wrong_usage::all()) {
         let mut pair = Pair::new(1, Model::Mixed, SERVED);
         let mut seeds = Rng::new(7);
         let found = (0..2_000).find(|_| {

@@ -102,6 +102,8 @@ pub struct Real {
     solicitations: Vec<Vec<u8>>,
     /// Downlink Data Reports: SEID of the CP function, PDR, DSCP, QFI.
     paged: Vec<(u64, u16, Option<u8>, Option<u8>)>,
+    /// Sessions that were told to be inactive, by the SEID of the CP function.
+    inactive: Vec<u64>,
     reports: Vec<Vec<u8>>,
     ledger: Ledger,
     buffer: Vec<u8>,
@@ -136,6 +138,8 @@ pub struct Seen {
     pub arrived: Vec<Vec<u8>>,
     /// Router Solicitations of UEs.
     pub solicitations: Vec<Vec<u8>>,
+    /// Sessions that were told to be inactive.
+    pub inactive: Vec<u64>,
     /// What senders are to hear.
     pub notices: Vec<Notice>,
     /// Session Report Requests.
@@ -214,6 +218,7 @@ impl Real {
             arrived: Vec::new(),
             solicitations: Vec::new(),
             paged: Vec::new(),
+            inactive: Vec::new(),
             reports: Vec::new(),
             ledger: Ledger::default(),
             buffer: vec![0; 16_384],
@@ -297,8 +302,12 @@ impl Real {
             let (header, body) = Header::parse(report).expect("a message");
             let request = SessionReportRequest::parse(body).expect("a sound report");
             let known = ReportType::DLDR.union(ReportType::USAR);
+            let known = known.union(ReportType::UPIR);
             assert!(known.contains(request.report_type), "no other reason");
             let cp = header.seid.expect("of a session").0;
+            if request.report_type.contains(ReportType::UPIR) {
+                self.inactive.push(cp);
+            }
             if let Some(data) = &request.downlink_data_report {
                 let (pdrs, told) = (&data.pdr_id, &data.downlink_data_service_information);
                 assert_eq!(pdrs.len(), told.len(), "each PDR is told of");
@@ -346,6 +355,7 @@ impl Real {
             arrived: std::mem::take(&mut self.arrived),
             solicitations: std::mem::take(&mut self.solicitations),
             reports: std::mem::take(&mut self.reports),
+            inactive: std::mem::take(&mut self.inactive),
             ..Seen::default()
         };
         for (number, port) in self.ports.iter().enumerate() {

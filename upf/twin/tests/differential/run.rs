@@ -1,7 +1,7 @@
 //! One case on both sides, step by step, and what differs.
 
 use crate::compare::{
-    Difference, Flows, name, same_books, same_own_reports, same_paged, same_reports,
+    Difference, Flows, name, same_books, same_inactive, same_own_reports, same_paged, same_reports,
 };
 use crate::coverage::{self, Counts};
 use crate::encode::{establishment, modification, read_establishment, read_modification};
@@ -56,6 +56,8 @@ pub struct Pair {
     flows: Flows,
     /// What the twin says that sessions report by themselves.
     reports: Vec<(SessionId, Vec<UsageReport<'static>>)>,
+    /// Sessions that the twin says are told to be inactive, as the CP function calls them.
+    inactive: Vec<u64>,
     /// What the CP function calls sessions.
     cp_names: BTreeMap<u64, SessionId>,
     /// What happened, if it is to be told.
@@ -81,6 +83,7 @@ impl Pair {
             cps: BTreeMap::new(),
             flows: Flows::default(),
             reports: Vec::new(),
+            inactive: Vec::new(),
             cp_names: BTreeMap::new(),
             diary: None,
             forwarded: 0,
@@ -414,13 +417,19 @@ impl Pair {
             }
         }
         self.reports.extend(reports);
+        let inactive = self.twin.inactive();
+        *self.counts.entry("reported: inactivity").or_default() += inactive.len() as u64;
+        let cps = inactive.iter().map(|id| self.cps[id]);
+        self.inactive.extend(cps);
     }
 
-    /// A PDR has place for so many rates and flow filters and no more; the twin knows no such limit.
+    /// A PDR has place for so many rates and flow filters and no more, a shard for so many TEIDs, those that rest
+    /// included; the twin knows no such limit.
     fn lacks_place(&mut self, said: Said) -> bool {
         let what = match said.offending_ie {
             Some(OffendingIe(IeType::QER_ID)) => "too many rates",
             Some(OffendingIe(IeType::SDF_FILTER)) => "too many flow filters",
+            Some(OffendingIe(IeType::F_TEID)) => "too many TEIDs",
             Some(OffendingIe(IeType::UE_IP_ADDRESS)) => "no TEID where its address is at home",
             _ => return false,
         };
@@ -451,6 +460,7 @@ impl Pair {
             &seen.reports,
             &self.cp_names,
         )?;
+        same_inactive(std::mem::take(&mut self.inactive), &seen.inactive)?;
         let same = same_books(&seen, &expected, held)
             .and_then(|()| self.flows.same_frames(&seen.frames, &expected));
         if same.is_err() {

@@ -19,13 +19,17 @@ pub fn step(step: &Step) -> String {
 fn rules_text(rules: &Rules) -> String {
     let Rules {
         pdn_type,
+        inactivity,
         pdrs,
         fars,
         qers,
         urrs,
         bars,
     } = rules;
-    let head = pdn_type.map_or(String::new(), |t| format!("PDN type {t}"));
+    let mut head = pdn_type.map_or(String::new(), |t| format!("PDN type {t}"));
+    if let Some(time_s) = inactivity {
+        head += &format!(" inactivity timer {time_s} s");
+    }
     let lists = [
         head,
         lines(pdrs),

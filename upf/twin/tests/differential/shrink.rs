@@ -273,6 +273,12 @@ fn simpler_change(change: &Change) -> Vec<Change> {
             ..change.clone()
         });
     }
+    if change.inactivity.is_some() {
+        all.push(Change {
+            inactivity: None,
+            ..change.clone()
+        });
+    }
     if change.query_all {
         all.push(Change {
             query_all: false,

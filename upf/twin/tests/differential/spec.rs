@@ -32,6 +32,8 @@ pub enum Step {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rules {
     pub pdn_type: Option<u8>,
+    /// User Plane Inactivity Timer, in seconds.
+    pub inactivity: Option<u32>,
     pub pdrs: Vec<PdrSpec>,
     pub fars: Vec<FarSpec>,
     pub qers: Vec<QerSpec>,
@@ -56,6 +58,8 @@ pub struct Change {
     pub discards_held: bool,
     pub query: Vec<u32>,
     pub query_all: bool,
+    /// User Plane Inactivity Timer; the inner none is a null IE.
+    pub inactivity: Option<Option<u32>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

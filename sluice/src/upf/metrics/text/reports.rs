@@ -24,6 +24,8 @@ pub(super) fn reports(page: &mut Page, s: &Snapshot, stats: &[Arc<WorkerStats>])
     );
     sent.sample(&[("reason", &"downlink_data")], r.sent_downlink_data);
     sent.sample(&[("reason", &"error_indication")], r.sent_error_indication);
+    sent.sample(&[("reason", &"usage")], r.sent_usage);
+    sent.sample(&[("reason", &"inactivity")], r.sent_inactivity);
     let mut ended = page.counter(
         "sluice_session_reports_ended_total",
         "Session Report Requests that were answered, and those that are to be told again.",

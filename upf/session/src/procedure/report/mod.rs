@@ -9,6 +9,7 @@ pub mod error_indication;
 pub mod usage;
 
 use crate::events::SessionEvent;
+use crate::inactivity::InactivityTimer;
 use crate::limits::{UNKNOWN_ANSWERS, UNKNOWN_RETRY_MS};
 use crate::network::Network;
 use crate::pending::Launch;
@@ -83,6 +84,10 @@ fn still_due(sessions: &mut Sessions, name: SessionRef) -> Reasons {
     if due.reasons.has(Reasons::USAGE) && usage::is_due(sessions, name) {
         holds = holds.with(Reasons::USAGE);
     }
+    let timer = sessions.resources.inactivity.get(name.at);
+    if due.reasons.has(Reasons::INACTIVITY) && timer.is_some_and(InactivityTimer::is_idle) {
+        holds = holds.with(Reasons::INACTIVITY);
+    }
     let rules = sessions.rules(name);
     if due.reasons.has(Reasons::DOWNLINK_DATA) && downlink_data::is_due(rules, &due) {
         holds = holds.with(Reasons::DOWNLINK_DATA);
@@ -106,6 +111,7 @@ fn write(
         (Reasons::DOWNLINK_DATA, ReportType::DLDR),
         (Reasons::USAGE, ReportType::USAR),
         (Reasons::ERROR_INDICATION, ReportType::ERIR),
+        (Reasons::INACTIVITY, ReportType::UPIR),
     ];
     let told = told.into_iter().filter(|(reason, _)| reasons.has(*reason));
     let report_type = told.fold(ReportType::default(), |all, (_, kind)| all.union(kind));

@@ -7,8 +7,8 @@ use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, Forwarding, IdList, Indicated, Key,
-    LocalTunnel, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
+    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, Forwarding, IdList, Inactivity,
+    Indicated, Key, LocalTunnel, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -62,12 +62,20 @@ impl RuleDecoder {
         }
     }
 
-    pub fn cells(&self, eye: &mut OctetReader<'_>) -> ArrayVec<u32, SPARE_CELLS> {
-        let len = match self.kinds.has(Kinds::CELLS) {
-            true => usize::from(eye.u8()).min(SPARE_CELLS),
+    /// Cells for rules alone, and that of the session with its timer.
+    pub fn cells(
+        &self,
+        eye: &mut OctetReader<'_>,
+    ) -> (ArrayVec<u32, SPARE_CELLS>, Option<Inactivity>) {
+        let bits = match self.kinds.has(Kinds::CELLS) {
+            true => eye.u8(),
             false => 0,
         };
-        (0..len).map(|_| eye.u32()).collect()
+        let len = usize::from(bits & !CELLS_TIMER).min(SPARE_CELLS);
+        let cells = (0..len).map(|_| eye.u32()).collect();
+        let has_timer = bits & CELLS_TIMER != 0;
+        let inactivity = has_timer.then(|| Inactivity::standing(eye.u32(), eye.u32()));
+        (cells, inactivity)
     }
 
     pub fn endpoint(&self, eye: &mut OctetReader<'_>) -> Endpoint {

@@ -53,11 +53,16 @@ impl RuleEncoder<'_> {
 
     pub fn cells(&self, pen: &mut OctetWriter<'_>) {
         if self.kinds.has(Kinds::CELLS) {
-            pen.u8(self.rules.spare_cells.len() as u8);
+            let timer = bit8(CELLS_TIMER, self.rules.inactivity.is_some());
+            pen.u8(self.rules.spare_cells.len() as u8 | timer);
             self.rules
                 .spare_cells
                 .iter()
                 .for_each(|cell| pen.u32(*cell));
+            if let Some(inactivity) = self.rules.inactivity {
+                pen.u32(inactivity.timer_s);
+                pen.u32(inactivity.cell);
+            }
         }
     }
 

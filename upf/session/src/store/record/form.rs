@@ -2,7 +2,7 @@
 //!
 //! Of each a word of bits comes first, or behind its identifier, that tells what follows.
 
-use crate::limits::ENDPOINTS;
+use crate::limits::{ENDPOINTS, SPARE_CELLS};
 use sluice_datapath::limits::{BLOCK_BUCKETS, BLOCK_CHAIN};
 use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
@@ -34,6 +34,10 @@ pub const URR_PERIOD: u8 = 1 << 2;
 pub const URR_CELL: u8 = 1 << 3;
 /// Times follow: an octet that tells which, and those.
 pub const URR_TIMES: u8 = 1 << 4;
+
+/// Bit of the number of cells for rules alone: the session's timer and its cell follow.
+pub const CELLS_TIMER: u8 = 1 << 7;
+const _: () = assert!(SPARE_CELLS < CELLS_TIMER as usize);
 
 /// Bits of a volume's octet, which tell what follows.
 pub const VOLUME_TOTAL: u8 = 1;

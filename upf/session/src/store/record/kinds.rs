@@ -20,7 +20,7 @@ impl Kinds {
     pub const UE_PREFIX: Self = Self(1 << 4);
     /// We gave one of them.
     pub const GIVEN: Self = Self(1 << 5);
-    /// The usage record has cells for rules alone.
+    /// The usage record has cells beside those of URRs.
     pub const CELLS: Self = Self(1 << 6);
     /// Prefixes lie behind the UE.
     pub const ROUTES: Self = Self(1 << 7);
@@ -38,7 +38,10 @@ impl Kinds {
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
             .with_if(Self::ROUTES, rules.routes != UeRoutes::default())
             .with_if(Self::GIVEN, rules.ue.given != Given::default())
-            .with_if(Self::CELLS, !rules.spare_cells.is_empty())
+            .with_if(
+                Self::CELLS,
+                !rules.spare_cells.is_empty() || rules.inactivity.is_some(),
+            )
     }
 
     fn with_if(self, other: Self, on: bool) -> Self {

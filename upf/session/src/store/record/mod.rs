@@ -2,7 +2,7 @@
 //! that a session of the usual kind lies in three cache lines.
 //!
 //! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs, cells of the usage
-//! record, endpoints, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
+//! record, inactivity timer, endpoints, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
 mod decode;
@@ -26,6 +26,8 @@ use ue::{RecordUe, UE_MAX};
 const USAGE_LEN: usize = 32;
 const HEAD_LEN: usize = 7;
 const DIGITS_LEN: usize = 8;
+/// Timer and cell.
+const INACTIVITY_LEN: usize = 8;
 
 /// Octets of the longest record.
 pub const RECORD_MAX: usize = USAGE_LEN
@@ -35,6 +37,7 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + URRS * form::URR_MAX
     + 1
     + 4 * SPARE_CELLS
+    + INACTIVITY_LEN
     + ENDPOINTS * form::ENDPOINT_MAX
     + PDRS * form::PDR_MAX
     + FARS * form::FAR_MAX
@@ -92,6 +95,7 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + rules.urrs.len() * form::URR_MAX
         + 1
         + 4 * rules.spare_cells.len()
+        + INACTIVITY_LEN
         + rules.endpoints.len() * form::ENDPOINT_MIN
         + rules.pdrs.len() * form::PDR_MIN
         + rules.fars.len() * form::FAR_MAX
@@ -151,7 +155,7 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     rules.routes = ue.routes;
     let reader = RuleDecoder { kinds, ue };
     rules.urrs.extend((0..urrs).map(|_| reader.urr(eye)));
-    rules.spare_cells = reader.cells(eye);
+    (rules.spare_cells, rules.inactivity) = reader.cells(eye);
     rules
         .endpoints
         .extend((0..endpoints).map(|_| reader.endpoint(eye)));

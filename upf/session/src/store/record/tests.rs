@@ -290,11 +290,14 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop::collection::vec(qer(), few.clone()),
         prop::collection::vec(urr(), few.clone()),
         prop::collection::vec(endpoint(), few),
-        prop::collection::vec(any::<u32>(), 0..=SPARE_CELLS),
+        (
+            prop::collection::vec(any::<u32>(), 0..=SPARE_CELLS),
+            prop::option::of((any::<u32>(), any::<u32>())),
+        ),
         prop::collection::vec(bar(), 0..=BARS),
     )
         .prop_map(
-            |((ue, routes), pdrs, fars, qers, urrs, endpoints, cells, bars)| Rules {
+            |((ue, routes), pdrs, fars, qers, urrs, endpoints, (cells, inactivity), bars)| Rules {
                 ue,
                 routes,
                 pdrs: pdrs.into_iter().collect(),
@@ -302,6 +305,7 @@ fn rules() -> impl Strategy<Value = Rules> {
                 qers: qers.into_iter().collect(),
                 urrs: urrs.into_iter().collect(),
                 endpoints: endpoints.into_iter().collect(),
+                inactivity: inactivity.map(|(timer_s, cell)| Inactivity::standing(timer_s, cell)),
                 spare_cells: cells.into_iter().collect(),
                 bars: bars.into_iter().collect(),
             },

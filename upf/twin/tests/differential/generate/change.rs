@@ -16,6 +16,10 @@ impl Generator {
             0..=2 => self.move_downlink(&session, change),
             3 => self.idle(&session, change),
             4..=5 => self.other_qos(&session, change),
+            6 if self.features.usage && self.rng.one_in(3) => {
+                let timer = (!self.rng.one_in(4)).then(|| self.inactivity());
+                change.inactivity = Some(timer);
+            }
             6 => self.other_usage(&session, change),
             7 => self.new_rules(&mut session, change),
             8 => self.fewer_rules(&mut session, change),

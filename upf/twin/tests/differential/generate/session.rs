@@ -38,6 +38,9 @@ impl Generator {
         }
         self.qos(&mut rules);
         self.usage(&mut rules);
+        if self.features.usage && self.rng.one_in(5) {
+            rules.inactivity = Some(self.inactivity());
+        }
         if self.rng.one_in(40) {
             self.wrong_in_one_place(&mut rules);
         }
@@ -404,6 +407,11 @@ impl Generator {
             tells_period: !self.rng.one_in(3),
             times: self.times(),
         }
+    }
+
+    /// A timer that runs out within a few steps, or 0.
+    pub(super) fn inactivity(&mut self) -> u32 {
+        self.rng.pick(&[0, 1, 2, 3, 4, 5, 8])
     }
 
     /// Times that a few steps take.
