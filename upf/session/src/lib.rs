@@ -1,7 +1,7 @@
 //! The N4 session machine of the UP function (TS 29.244, Release 17), sans-IO.
 //!
 //! Start at [`UpFunction`]; each procedure is one file: `establishment`, `modification`,
-//! `deletion`, `report`, `farewell`. A request becomes a draft of the session's rules (`admit` reads the IEs
+//! `deletion`, `set_deletion`, `report`, `association_release`. A request becomes a draft of the session's rules (`admit` reads the IEs
 //! into it, `compile` resolves, places and renders it), which is committed whole or dropped
 //! whole. What the packet path must change leaves as a transaction; the response leaves when the
 //! transaction has come back (`complete`). `associations` says what happens to sessions when
@@ -93,6 +93,7 @@ mod report_queue;
 mod resources;
 mod rules;
 mod sdf;
+mod session_sets;
 mod sessions;
 mod slab;
 mod slot_allocator;

@@ -89,6 +89,7 @@ impl Draft<'_, '_> {
             return no("traffic endpoints and MARs are not interpreted");
         }
         pdn_type(request.pdn_type)?;
+        self.rules.join(&request.fq_csid);
         for urr in &request.create_urr {
             self.create_urr(urr)?;
         }
@@ -119,6 +120,7 @@ impl Draft<'_, '_> {
                 return no(format!("query of unknown URR {}", query.urr_id));
             }
         }
+        self.rules.join(&request.fq_csid);
         self.remove(request)?;
         self.rules.give_up_unused_filters();
         for urr in &request.create_urr {

@@ -156,7 +156,10 @@ fn create<N: Network>(
         restores: flags.contains(SessionEstablishmentRequestFlags::RESTI),
     };
     sessions.resources.prefetch_taking(base.shard);
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| create_all(work, &rules))?;
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+        work.take_sets(association, &rules)?;
+        create_all(work, &rules)
+    })?;
     drafted.launch.record.remarks.inactivity_timer = timer;
     let cp = CpSession {
         seid: head.cp_f_seid.seid,

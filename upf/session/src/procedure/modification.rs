@@ -117,7 +117,10 @@ fn change<N: Network>(
         ue: UeAddresses::default(),
         restores: false,
     };
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+        work.take_sets(session.association, body)?;
+        apply_all(work, head, body)
+    })?;
     drafted.launch.record.remarks.inactivity_timer = timer;
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::DROBU)

@@ -25,6 +25,7 @@ mod refusals;
 mod reports;
 pub mod requests;
 mod sdf_filters;
+mod set_deletion;
 mod tolerance;
 mod ue_addresses;
 mod usage;

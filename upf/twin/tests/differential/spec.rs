@@ -23,15 +23,25 @@ pub enum Step {
     Establish(Slot, Rules),
     Modify(Slot, Box<Change>),
     Delete(Slot),
+    /// Session Set Deletion.
+    DeleteSets(Vec<SetSpec>),
     /// Nanoseconds.
     Advance(u64),
     /// Received at once, before the path works.
     Packets(Vec<PacketSpec>),
 }
 
+/// A part of a CP function, with which sessions end.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SetSpec {
+    pub node_type: u8,
+    pub csid: u8,
+}
+
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rules {
     pub pdn_type: Option<u8>,
+    pub sets: Vec<SetSpec>,
     pub pdrs: Vec<PdrSpec>,
     pub fars: Vec<FarSpec>,
     pub qers: Vec<QerSpec>,
