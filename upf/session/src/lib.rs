@@ -54,6 +54,8 @@
 //!   RAN sends from them, another UPF sends to them.
 //! - Source and Destination Interface Access (indirect data forwarding) has no direction by the TS
 //!   (8.2.24): the UE may be at either end, gates, rates and usage are those of the downlink.
+//! - An FQ-CSID names a set of the association's own sessions, whosever node it is of. Those that a modification tells
+//!   replace the session's others of the same kind of node. What a set deletion ends is reported to nobody.
 //! - An F-TEID of the CP function's choice must lie at an address of the interface that its Source
 //!   Interface and Network Instance mean.
 #![forbid(unsafe_code)]
