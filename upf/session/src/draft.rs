@@ -319,6 +319,7 @@ pub fn settle(sessions: &mut Sessions, name: SessionRef, change: &mut RuleChange
     for entry in released::new_ue_entries(&change.old, &change.new) {
         resources.nat.record_newest(entry.entry);
     }
+    resources.sets.change(&change.old.sets, &change.new.sets);
     for block in released::gone_blocks(&change.old, &change.new) {
         resources.release_block(block);
     }
@@ -385,6 +386,7 @@ pub fn undo(sessions: &mut Sessions, drafted: Drafted, net: &mut impl Network) {
         mut change, launch, ..
     } = drafted;
     sessions.resources.undo(&mut change.claims, net);
+    sessions.resources.sets.forget_empty(&change.new.sets);
     sessions.give_change(change);
     sessions.pending.recycle(launch.record);
     sessions.pending.recycle_txn(launch.txn);

@@ -26,6 +26,8 @@ pub enum SessionEvent {
     Recovered(AssociationId),
     /// It did not come back in time; so many sessions go.
     GivenUp(AssociationId, usize),
+    /// It deleted session sets; up to so many sessions go.
+    SetsDeleted(AssociationId, u32),
     /// It did not release the association within the graceful period.
     NotReleased(AssociationId),
     /// It chooses TEIDs itself: they take the slower hash path.
@@ -57,6 +59,7 @@ impl SessionEvent {
             | Self::Lost(id, _)
             | Self::Recovered(id)
             | Self::GivenUp(id, _)
+            | Self::SetsDeleted(id, _)
             | Self::NotReleased(id)
             | Self::ChoosesTeids(id)
             | Self::TriggersUnserved(id)
@@ -118,6 +121,10 @@ impl SessionEvent {
             Self::GivenUp(_, n) => write!(
                 f,
                 "the CP of N4 association {id} stayed silent, {n} sessions end"
+            ),
+            Self::SetsDeleted(_, n) => write!(
+                f,
+                "the CP of N4 association {id} deleted session sets, {n} sessions end"
             ),
             Self::NotReleased(_) => {
                 write!(

@@ -11,7 +11,7 @@ use crate::procedure::put;
 use crate::procedure::report::{downlink_data, error_indication};
 use crate::procedure::{
     association, association_release, deletion, establishment, measurement, modification,
-    node_report, report,
+    node_report, report, set_deletion,
 };
 use crate::report_queue::ReportCounters;
 use crate::resources::percent;
@@ -126,6 +126,7 @@ impl UpFunction {
         association::events(&mut self.node, at);
         association::give_up_silent_peers(&mut self.node.sessions, now);
         self.node.sessions.reports.end_delays(now);
+        set_deletion::walk(&mut self.node.sessions);
         node_report::tell_all(&mut self.node, at, out);
         end_sessions(&mut self.node, at, net, out);
     }
@@ -142,7 +143,9 @@ impl UpFunction {
         let timers = timers.filter(|_| sessions.pending.has_room());
         let timers = timers.map(|at_s| Instant(u64::from(at_s) * 1_000_000_000));
         let endpoint = self.node.endpoint.next_deadline();
-        [endpoint, gives_up, delayed, node_report, timers]
+        // Every tick goes on with it.
+        let walk = sessions.set_walk.map(|_| Instant(0));
+        [endpoint, gives_up, delayed, node_report, timers, walk]
             .into_iter()
             .flatten()
             .min()
@@ -371,6 +374,9 @@ fn request_arrived<N: Network, E: Effects>(
     net: &mut N,
     out: &mut E,
 ) {
+    if node.sessions.resources.sets.has_retired() {
+        set_deletion::forget_named(&mut node.sessions, request);
+    }
     let launch = match request.header().message_type {
         MessageType::SESSION_ESTABLISHMENT_REQUEST => {
             establishment::establish(node, at, request, net, out)
@@ -379,6 +385,10 @@ fn request_arrived<N: Network, E: Effects>(
             modification::modify(node, at, request, net, out)
         }
         MessageType::SESSION_DELETION_REQUEST => deletion::delete(node, at, request, out),
+        MessageType::SESSION_SET_DELETION_REQUEST => {
+            set_deletion::delete(node, at, request, out);
+            None
+        }
         _ => {
             refuse_unsupported(node, at, request, out);
             None
@@ -389,7 +399,7 @@ fn request_arrived<N: Network, E: Effects>(
     }
 }
 
-/// PFD management and session sets: features that are not advertised.
+/// PFD management and sets of SMFs: features that are not advertised.
 fn refuse_unsupported<E: Effects>(
     node: &mut Node,
     at: Moment,

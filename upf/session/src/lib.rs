@@ -1,7 +1,7 @@
 //! The N4 session machine of the UP function (TS 29.244, Release 17), sans-IO.
 //!
 //! Start at [`UpFunction`]; each procedure is one file: `establishment`, `modification`,
-//! `deletion`, `report`, `farewell`. A request becomes a draft of the session's rules (`admit` reads the IEs
+//! `deletion`, `set_deletion`, `report`, `association_release`. A request becomes a draft of the session's rules (`admit` reads the IEs
 //! into it, `compile` resolves, places and renders it), which is committed whole or dropped
 //! whole. What the packet path must change leaves as a transaction; the response leaves when the
 //! transaction has come back (`complete`). `associations` says what happens to sessions when
@@ -54,6 +54,8 @@
 //!   RAN sends from them, another UPF sends to them.
 //! - Source and Destination Interface Access (indirect data forwarding) has no direction by the TS
 //!   (8.2.24): the UE may be at either end, gates, rates and usage are those of the downlink.
+//! - An FQ-CSID names a set of the association's own sessions, whosever node it is of. Those that a modification tells
+//!   replace the session's others of the same kind of node. What a set deletion ends is reported to nobody.
 //! - An F-TEID of the CP function's choice must lie at an address of the interface that its Source
 //!   Interface and Network Instance mean.
 #![forbid(unsafe_code)]
@@ -93,6 +95,7 @@ mod report_queue;
 mod resources;
 mod rules;
 mod sdf;
+mod session_sets;
 mod sessions;
 mod slab;
 mod slot_allocator;

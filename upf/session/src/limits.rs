@@ -56,6 +56,16 @@ pub const ROUTES: usize = 2 * wire::FRAMED_ROUTES + 1;
 /// 24 octets each, and one that comes moves half of them: 200 KB, ten microseconds.
 pub const ROUTES_OF_ALL: usize = 16_384;
 
+/// Session sets (FQ-CSIDs) of one session: as many IEs as one message brings, with one set each.
+pub const SETS: usize = wire::FQ_CSIDS;
+
+/// Session sets of all sessions: each is a part of a CP function that may fail alone, a board or a process, and of the
+/// nodes behind it (MME, SGW-C, ePDG); an operator has hundreds.
+pub const SETS_OF_ALL: usize = 8_192;
+
+/// Places of sessions that are looked at in one turn for those of a deleted set: some 100 us.
+pub const SETS_WALK: u32 = 1_024;
+
 /// Names of network instances that rules may use; a configuration has a few.
 pub const NAMES: usize = 4096;
 

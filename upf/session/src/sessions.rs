@@ -17,6 +17,7 @@ use crate::remote_fteid_index::RemoteFteidIndex;
 use crate::report_queue::ReportQueue;
 use crate::resources::Resources;
 use crate::rules::Rules;
+use crate::session_sets::SetWalk;
 use crate::store::{Session, SessionRef, Store};
 use crate::timers::SessionTimers;
 use sluice_datapath::ids::EntryId;
@@ -105,6 +106,8 @@ pub struct Sessions {
     pub compiler: Compiler,
     /// The UP function is about to end.
     pub releasing: bool,
+    /// Sessions of deleted sets are looked for.
+    pub set_walk: Option<SetWalk>,
     /// An association has sessions to end, or their reports are on the way.
     pub has_releases: bool,
     /// Establishments that came again when the endpoint no longer knew them.
@@ -149,6 +152,7 @@ impl Sessions {
             gives_up_first: Instant::NEVER,
             compiler: Compiler::new(config.mbr_zero, config.shaped_rates),
             releasing: false,
+            set_walk: None,
             has_releases: false,
             repeated: 0,
             events: VecDeque::with_capacity(EVENTS),

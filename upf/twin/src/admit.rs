@@ -91,6 +91,7 @@ impl Draft<'_, '_> {
         pdn_type(request.pdn_type)?;
         let timer = request.user_plane_inactivity_timer.unwrap_or_default();
         self.rules.inactivity.set(timer.0, self.now.0);
+        self.rules.join(&request.fq_csid);
         for urr in &request.create_urr {
             self.create_urr(urr)?;
         }
@@ -125,6 +126,7 @@ impl Draft<'_, '_> {
             let timer = edit.value().map_or(0, |timer| timer.0);
             self.rules.inactivity.set(timer, self.now.0);
         }
+        self.rules.join(&request.fq_csid);
         self.remove(request)?;
         self.rules.give_up_unused_filters();
         for urr in &request.create_urr {

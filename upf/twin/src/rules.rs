@@ -6,12 +6,15 @@ use crate::ip::Packet;
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
-use sluice_wire::pfcp::value::{BitRate, GateStatus};
-use std::collections::BTreeMap;
+use sluice_wire::pfcp::value::{BitRate, CsidNode, FqCsid, GateStatus};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whatever the user calls a session by; its UP SEID, say.
 pub type SessionId = u64;
+
+/// A part of a CP function: node, kind of node, CSID.
+pub type SetName = (CsidNode, Option<u8>, u16);
 
 /// An address and a length.
 pub type Route = (IpAddr, u8);
@@ -51,6 +54,11 @@ impl Inactivity {
     }
 }
 
+fn named(ie: &FqCsid<'_>) -> impl Iterator<Item = SetName> {
+    let (node, of) = (ie.node, ie.node_type);
+    ie.csids().map(move |csid| (node, of, csid))
+}
+
 /// The rules of a session, by their identifiers.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
@@ -68,11 +76,27 @@ pub struct Session {
     /// Those that the UP function gave, in the data network of their pools.
     pub given: UeAddresses,
     pub given_in: Option<InterfaceName>,
+    /// Parts of CP functions with which it ends: node, kind of node, CSID.
+    pub sets: BTreeSet<SetName>,
     /// Framed routes and a delegated prefix, as the establishment told them.
     pub behind: Vec<Route>,
 }
 
 impl Session {
+    /// Belongs to these sets, and no longer to others of the same kinds of nodes.
+    pub fn join(&mut self, told: &[FqCsid<'_>]) {
+        self.sets
+            .retain(|(_, of, _)| told.iter().all(|ie| ie.node_type != *of));
+        self.sets.extend(told.iter().flat_map(named));
+    }
+
+    /// True if it belongs to one of the sets.
+    pub fn is_in_any(&self, told: &[FqCsid<'_>]) -> bool {
+        told.iter()
+            .flat_map(named)
+            .any(|name| self.sets.contains(&name))
+    }
+
     /// True if some rule reports or stops packets by their number or octets.
     pub fn has_limits(&self) -> bool {
         !self.urrs.is_empty() || self.qers.values().any(|qer| qer.mbr.is_some())

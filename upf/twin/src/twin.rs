@@ -1,6 +1,6 @@
 //! The twin's interface.
 
-use crate::admit::{Draft, Refused, check, no};
+use crate::admit::{Draft, Refused, check, no, no_to};
 use crate::config::TwinConfig;
 use crate::ecn;
 use crate::forward::{self, Draw, Translation, forward};
@@ -17,8 +17,11 @@ use crate::up_address::{self, Giving, Rested};
 use crate::up_fteid::Choices;
 use crate::usage::Urr;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
-use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::message::{
+    SessionEstablishmentRequest, SessionModificationRequest, SessionSetDeletionRequest,
+};
 use sluice_wire::pfcp::value::{NtpTime, SessionModificationRequestFlags, UsageReportTrigger};
+use sluice_wire::pfcp::{Cause, IeType};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -214,6 +217,30 @@ impl Twin {
         let mut released = self.waiting_again(now_ns, id);
         released.extend(self.read_again(now_ns, id));
         Ok((last, released))
+    }
+
+    /// Session Set Deletion: the sessions that end, and what becomes of packets that were held. Their last usage is
+    /// told to nobody.
+    ///
+    /// # Errors
+    /// [`Refused`] if it names no set.
+    pub fn delete_sets(
+        &mut self,
+        request: &SessionSetDeletionRequest<'_>,
+        when: (u64, NtpTime),
+    ) -> Result<(Vec<SessionId>, Vec<Outcome>), Refused> {
+        if request.fq_csid.is_empty() {
+            let missing = Cause::CONDITIONAL_IE_MISSING;
+            return no_to(missing, IeType::FQ_CSID, "no set is named");
+        }
+        let all = self.sessions.iter();
+        let ends = all.filter(|(_, session)| session.is_in_any(&request.fq_csid));
+        let ends: Vec<SessionId> = ends.map(|(id, _)| *id).collect();
+        let mut released = Vec::new();
+        for id in &ends {
+            released.extend(self.delete(*id, when)?.1);
+        }
+        Ok((ends, released))
     }
 
     /// What a session's packets meet is about to change: what comes from now on leaves behind what waits for its

@@ -7,6 +7,7 @@ mod bar;
 mod far;
 pub mod pdr;
 mod qer;
+mod sets;
 pub mod unserved;
 mod urr;
 

@@ -10,8 +10,9 @@ use sluice_wire::ids::FarId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::ie::Body;
 
-/// Rules that a message may bring beside Update FAR.
-const OTHER_RULES: [IeType; 14] = [
+/// What changes a session beside Update FAR.
+const OTHER_RULES: [IeType; 15] = [
+    IeType::FQ_CSID,
     IeType::UPDATE_BAR_IN_SESSION_MODIFICATION_REQUEST,
     IeType::CREATE_BAR,
     IeType::REMOVE_BAR,

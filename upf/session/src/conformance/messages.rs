@@ -39,8 +39,8 @@ pub const fn messages() -> &'static [MessageRow] {
         VERSION_NOT_SUPPORTED_RESPONSE "sent to another version; ends the request that it answers" other_versions_are_answered_with_ours_but_not_without_limit;
         NODE_REPORT_REQUEST "sent to every CP function when a user plane path fails or recovers" failure_and_recovery_are_told_once;
         NODE_REPORT_RESPONSE "read" whoever_refuses_is_not_asked_again_and_whoever_is_silent_is_asked_later;
-        SESSION_SET_DELETION_REQUEST "refused with cause 76" messages_of_features_that_are_not_advertised_are_refused;
-        SESSION_SET_DELETION_RESPONSE "sent" messages_of_features_that_are_not_advertised_are_refused;
+        SESSION_SET_DELETION_REQUEST "served: sessions that belong to the sets end" a_set_takes_its_sessions_along_and_no_others;
+        SESSION_SET_DELETION_RESPONSE "sent at once; sessions end behind it, and no message finds them any more" deleted_sessions_are_looked_for_some_at_a_time_and_found_by_nobody;
         SESSION_SET_MODIFICATION_REQUEST "refused with cause 76: SSET is not set" messages_of_features_that_are_not_advertised_are_refused;
         SESSION_SET_MODIFICATION_RESPONSE "sent" messages_of_features_that_are_not_advertised_are_refused;
         SESSION_ESTABLISHMENT_REQUEST "served" a_default_session_becomes_two_entries_of_one_shard;

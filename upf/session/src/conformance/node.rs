@@ -76,7 +76,8 @@ ie_tables! {
         CAUSE sent "" the_cp_function_releases_and_both_ends_are_told;
     }
     SessionSetDeletionRequest "Session Set Deletion Request (7.4.6.1)" {
-        NODE_ID ignored "the message is refused as a whole" messages_of_features_that_are_not_advertised_are_refused;
-        FQ_CSID ignored "the message is refused as a whole" messages_of_features_that_are_not_advertised_are_refused;
+        NODE_ID enforced "the association whose sessions end; that of the address it comes from, if there is one" a_set_takes_its_sessions_along_and_no_others;
+        FQ_CSID enforced "of CP functions and nodes behind them; a set without sessions is no fault" a_set_takes_its_sessions_along_and_no_others;
+        FQ_CSID refused(67) "there is none" a_set_deletion_that_names_no_set_is_refused;
     }
 }

@@ -17,7 +17,8 @@ ie_tables! {
         CREATE_TRAFFIC_ENDPOINT refused(76) "";
         PDN_TYPE enforced "IPv4, IPv6 and IPv4v6 are served" pdn_types_are_those_of_ip;
         PDN_TYPE refused(76) "Non-IP or Ethernet" an_establishment_that_cannot_be_served_is_refused_by_name;
-        FQ_CSID ignored "of a CP function that cannot ask for the deletion of a set; partial failure of EPC nodes (23.007)";
+        FQ_CSID enforced "the sets that end together (23.007)" a_set_takes_its_sessions_along_and_no_others;
+        FQ_CSID refused(75) "there are too many, of the session or in all" sets_are_bounded_and_what_is_too_much_is_refused;
         USER_PLANE_INACTIVITY_TIMER enforced "UPIR when no packet left for so long; 0: none" a_session_without_packets_is_reported_once_until_packets_come;
         USER_ID enforced "IMSI or SUPI, and MSISDN, are shown by `sluice ctl session`" views_show_rules_as_they_were_provisioned;
         TRACE_INFORMATION ignored "TRACE is not set (5.15)";
@@ -36,7 +37,7 @@ ie_tables! {
         CREATED_PDR sent "F-TEIDs and UE addresses of our choice" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         LOAD_CONTROL_INFORMATION sent "to CP functions with LOAD, once for each value" load_is_told_once_for_each_value_to_those_who_want_it;
         OVERLOAD_CONTROL_INFORMATION sent "to CP functions with OVRL; renewed while the overload lasts" overload_is_told_renewed_and_taken_back;
-        FQ_CSID unsent "";
+        FQ_CSID unsent "no part of this UP function fails alone";
         FAILED_RULE_ID sent "" an_establishment_that_cannot_be_served_is_refused_by_name;
         CREATED_TRAFFIC_ENDPOINT unsent "PDIU is not set";
         PARTIAL_FAILURE_INFORMATION unsent "a request is carried out whole or not at all";
@@ -68,7 +69,7 @@ ie_tables! {
         UPDATE_TRAFFIC_ENDPOINT refused(76) "";
         PFCPSMREQ_FLAGS enforced "QAURR: all URRs report; DROBU: held packets are dropped" a_query_takes_usage_and_leaves_the_rules_alone;
         QUERY_URR enforced "" a_query_takes_usage_and_leaves_the_rules_alone;
-        FQ_CSID ignored "as in an establishment";
+        FQ_CSID enforced "in place of those of the same kind of node" a_modification_moves_a_session_to_another_set_of_the_same_kind_of_node;
         USER_PLANE_INACTIVITY_TIMER enforced "begins anew with the message; 0 ends it" a_session_without_packets_is_reported_once_until_packets_come;
         QUERY_URR_REFERENCE enforced "stands in the reports" a_query_takes_usage_and_leaves_the_rules_alone;
         TRACE_INFORMATION ignored "TRACE is not set (5.15)";

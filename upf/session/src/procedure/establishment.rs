@@ -155,6 +155,7 @@ fn create<N: Network>(
     sessions.resources.prefetch_taking(base.shard);
     let mut drafted = draft::draft(sessions, at, &base, net, |work| {
         work.draft.inactivity = timer.map(|time| Inactivity::new(time.0));
+        work.take_sets(association, &rules)?;
         create_all(work, &rules)
     })?;
     let cp = CpSession {

@@ -10,6 +10,7 @@ pub mod measurement;
 pub mod modification;
 pub mod node_report;
 pub mod report;
+pub mod set_deletion;
 pub mod ue_addresses;
 
 use crate::pending::Created;

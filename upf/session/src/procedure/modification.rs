@@ -114,7 +114,10 @@ fn change<N: Network>(
         ue: UeAddresses::default(),
         restores: false,
     };
-    let mut drafted = draft::draft(sessions, at, &base, net, |work| apply_all(work, head, body))?;
+    let mut drafted = draft::draft(sessions, at, &base, net, |work| {
+        work.take_sets(session.association, body)?;
+        apply_all(work, head, body)
+    })?;
     let flags = head.pfcpsmreq_flags.unwrap_or_default();
     if flags.contains(SessionModificationRequestFlags::DROBU)
         && let Err(refusal) = draft::discard_held(&mut drafted)

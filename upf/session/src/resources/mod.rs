@@ -14,12 +14,14 @@ mod routes;
 use crate::clock::UsageClock;
 use crate::config::AllocationPool;
 use crate::flow_filter_runs::FlowFilterRuns;
+use crate::hash::Seeded;
 use crate::inactivity::{InactivityTimer, InactivityTimers};
 use crate::limits::TEID_REST_S;
 use crate::meter::{Meter, SentMeasurement};
 use crate::partitions::{PartitionedBits, PartitionedVec};
 use crate::random::Random;
 use crate::rules::{ClockImage, Rules, UeAddresses, Urr};
+use crate::session_sets::SessionSets;
 use crate::slab::Slab;
 use crate::slot_allocator::SlotAllocator;
 use claims::Claim;
@@ -53,6 +55,8 @@ pub struct Resources {
     pub nat: NatBlocks,
     /// Flow filters of all SDF filters.
     pub filters: FlowFilterRuns,
+    /// Session sets.
+    pub sets: SessionSets,
     /// UE addresses that we give.
     pub addresses: AddressPools,
     routes: Routes,
@@ -118,6 +122,8 @@ pub struct InUse {
     pub flow_filters: usize,
     /// UE addresses and prefixes of pools for allocation, whoever chose them.
     pub allocated: usize,
+    /// Session sets.
+    pub session_sets: usize,
     /// Blocks of public ports.
     pub nat_blocks: usize,
     /// Prefixes behind UEs.
@@ -159,6 +165,7 @@ impl Resources {
             nat: NatBlocks::new(&layout),
             filters,
             addresses: AddressPools::new(pools),
+            sets: SessionSets::new(Seeded::default()),
             routes: Routes::new(),
             known: foreign.reader(),
             foreign,
@@ -189,6 +196,7 @@ impl Resources {
             allocated: self.addresses.used(),
             nat_blocks: self.nat.counters().used,
             routes: self.routes.len(),
+            session_sets: self.sets.len(),
         }
     }
 

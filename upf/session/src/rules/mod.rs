@@ -11,6 +11,7 @@ mod urr;
 
 use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
 use crate::network::Side;
+use crate::session_sets::SetList;
 use arrayvec::ArrayVec;
 use sluice_datapath::session::usage_record::AwaitsPacket;
 use sluice_wire::ids::{BarId, FarId};
@@ -65,6 +66,8 @@ pub struct Rules {
     pub ue: UeAddresses,
     /// What lies behind the UE.
     pub routes: UeRoutes,
+    /// The session sets that it belongs to.
+    pub sets: SetList,
     /// PDRs in no order.
     pub pdrs: ArrayVec<Pdr, PDRS>,
     /// FARs in no order.
@@ -191,6 +194,7 @@ impl Rules {
         self.clear();
         self.ue = other.ue;
         self.routes = other.routes;
+        self.sets.extend(other.sets.iter().copied());
         self.pdrs.extend(other.pdrs.iter().copied());
         self.fars.extend(other.fars.iter().copied());
         self.qers.extend(other.qers.iter().copied());
@@ -205,6 +209,7 @@ impl Rules {
     pub fn clear(&mut self) {
         self.ue = UeAddresses::default();
         self.routes = UeRoutes::default();
+        self.sets.clear();
         self.pdrs.clear();
         self.fars.clear();
         self.qers.clear();

@@ -14,6 +14,7 @@ mod user;
 use crate::hash::Seeded;
 use crate::limits::RECORD_LINES_PER_SESSION;
 use crate::rules::{Endpoint, Rules, UeAddresses};
+use crate::session_sets::SetId;
 use crate::slab::Slab;
 use core::net::Ipv6Addr;
 use head::{Head, NONE, SessionFlags, cp_of, key_of};
@@ -140,6 +141,11 @@ impl Store {
     /// What packets of a session are found by, with its UE's addresses.
     pub fn endpoints_of(&self, name: SessionRef) -> (UeAddresses, impl Iterator<Item = Endpoint>) {
         record::endpoints(self.record(name))
+    }
+
+    /// The session sets of a session.
+    pub fn sets_of(&self, name: SessionRef) -> impl Iterator<Item = SetId> {
+        record::sets(self.record(name))
     }
 
     /// The meters of a session's URRs.

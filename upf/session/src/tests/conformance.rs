@@ -368,10 +368,6 @@ fn messages_of_features_that_are_not_advertised_are_refused() {
     let cases = [
         (MessageType::PFD_MANAGEMENT_REQUEST, Vec::new()),
         (
-            MessageType::SESSION_SET_DELETION_REQUEST,
-            octets(|w| set.emit(w)),
-        ),
-        (
             MessageType::SESSION_SET_MODIFICATION_REQUEST,
             octets(|w| set.emit(w)),
         ),

@@ -26,6 +26,7 @@ mod refusals;
 mod reports;
 pub mod requests;
 mod sdf_filters;
+mod set_deletion;
 mod storm;
 mod tolerance;
 mod ue_addresses;

@@ -2,18 +2,22 @@
 //! one small way would be seen from outside.
 
 use crate::coverage::{self, Counts};
-use crate::encode::{establishment, modification, read_establishment, read_modification};
+use crate::encode::{
+    establishment, modification, read_establishment, read_modification, set_deletion,
+};
 use crate::frames;
 use crate::refusal;
 use crate::run::{Falsify, Names};
-use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
+use crate::spec::{Case, Change, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
 use crate::world;
 use crate::world::Features;
 use sluice_twin::{Outcome, SessionId, Side, Twin, TwinConfig};
 use sluice_wire::ids::Teid;
 use sluice_wire::pfcp::Writer;
 use sluice_wire::pfcp::group::{CreatePdr, CreatedPdr, UsageReport};
-use sluice_wire::pfcp::message::{SessionEstablishmentRequest, SessionModificationRequest};
+use sluice_wire::pfcp::message::{
+    SessionEstablishmentRequest, SessionModificationRequest, SessionSetDeletionRequest,
+};
 use sluice_wire::pfcp::value::{FTeid, NtpTime, UeIpAddress};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -104,6 +108,7 @@ impl Alone<'_> {
             Step::Establish(slot, rules) => self.establish(*slot, rules),
             Step::Modify(slot, change) => self.modify(*slot, change),
             Step::Delete(slot) => self.delete(*slot),
+            Step::DeleteSets(sets) => self.delete_sets(sets),
             Step::Packets(packets) => packets.iter().for_each(|p| self.packet(p)),
             Step::Advance(ns) => self.advance(*ns),
         }
@@ -190,6 +195,22 @@ impl Alone<'_> {
             self.events.push(Event::Reports(reports));
             self.released(released);
         }
+    }
+
+    fn delete_sets(&mut self, sets: &[SetSpec]) {
+        let mut bytes = vec![0; 1024];
+        let mut out = Writer::new(&mut bytes);
+        set_deletion(&mut out, sets).expect("it has room");
+        let request = SessionSetDeletionRequest::parse(out.written()).expect("we wrote it");
+        let when = (self.now_ns, self.wall());
+        let deleted = self.twin.delete_sets(&request, when);
+        self.events
+            .push(Event::Answer(refusal::name(&deleted.clone().map(drop))));
+        let (ended, released) = deleted.unwrap_or_default();
+        self.sessions.retain(|_, id| !ended.contains(id));
+        let ends = ended.iter().map(|_| Event::Answer("ended with a set"));
+        self.events.extend(ends);
+        self.released(released);
     }
 
     fn released(&mut self, released: Vec<Outcome>) {

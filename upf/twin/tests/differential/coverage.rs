@@ -11,7 +11,10 @@ use std::net::IpAddr;
 /// How often things were drawn, or happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-const OUTCOMES: [&str; 51] = [
+const OUTCOMES: [&str; 54] = [
+    "ended with a set",
+    "drawn: deletion of no set",
+    "drawn: other sets in a modification",
     "granted",
     "refused",
     "sent",
@@ -235,6 +238,9 @@ pub fn count(counts: &mut Counts, step: &Step) {
             if created.any(|p| p.ue.ipv6.is_some()) {
                 drawn.push("drawn: prefix in a modification");
             }
+            if !change.create.sets.is_empty() {
+                drawn.push("drawn: other sets in a modification");
+            }
             if !change.bars.is_empty() {
                 drawn.push("drawn: BAR in an update");
             }
@@ -244,7 +250,8 @@ pub fn count(counts: &mut Counts, step: &Step) {
             }
         }
         Step::Packets(packets) => packets.iter().for_each(|p| packet(p, &mut drawn)),
-        Step::Delete(_) | Step::Advance(_) => {}
+        Step::DeleteSets(sets) if sets.is_empty() => drawn.push("drawn: deletion of no set"),
+        Step::Delete(_) | Step::DeleteSets(_) | Step::Advance(_) => {}
     }
     for name in drawn {
         *counts.entry(name).or_default() += 1;

@@ -125,7 +125,24 @@ fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec) -> Result<(), Full> {
     out.ie(IeType::UPDATE_URR, |w| ie.emit(w))
 }
 
+/// The IEs of a Session Set Deletion Request.
+pub fn set_deletion(out: &mut Writer<'_>, list: &[SetSpec]) -> Result<(), Full> {
+    out.ie(IeType::NODE_ID, |w| NodeId::V4(CP).encode(w))?;
+    sets(out, list)
+}
+
+fn sets(out: &mut Writer<'_>, list: &[SetSpec]) -> Result<(), Full> {
+    for set in list {
+        let csid = [0, set.csid];
+        let ie = FqCsid::new(CsidNode::V4(CP), &csid, Some(set.node_type));
+        let ie = ie.expect("one set");
+        out.ie(IeType::FQ_CSID, |w| ie.encode(w))?;
+    }
+    Ok(())
+}
+
 fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), Full> {
+    sets(out, &rules.sets)?;
     for pdr in &rules.pdrs {
         create_pdr(out, pdr, known)?;
     }

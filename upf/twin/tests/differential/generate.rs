@@ -9,7 +9,7 @@ mod packet;
 mod session;
 
 use crate::rng::Rng;
-use crate::spec::{Case, Change, Entry, PacketSpec, Rules, Slot, Step, UeSpec};
+use crate::spec::{Case, Change, Entry, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
 use crate::world::Features;
 use std::collections::BTreeMap;
 
@@ -59,7 +59,11 @@ impl Generator {
                 self.establish(slot)
             }
             2..=5 => self.modify(),
-            6 if self.rng.one_in(2) => self.delete(),
+            6 => match self.rng.below(4) {
+                0..=1 => self.delete(),
+                2 => Step::DeleteSets(self.some_sets()),
+                _ => Step::Packets(vec![self.packet()]),
+            },
             7..=8 => Step::Advance(self.duration_ns()),
             9 if self.rng.one_in(2) => {
                 let burst = self.rng.within(1, 3);
@@ -102,6 +106,16 @@ impl Generator {
         let slot = self.slot();
         self.sessions.remove(&slot);
         Step::Delete(slot)
+    }
+
+    /// Sets of a few that there are; none now and then.
+    fn some_sets(&mut self) -> Vec<SetSpec> {
+        let count = self.rng.below(3);
+        let set = |rng: &mut Rng| SetSpec {
+            node_type: rng.below(2) as u8,
+            csid: rng.below(2) as u8,
+        };
+        (0..count).map(|_| set(&mut self.rng)).collect()
     }
 
     /// A slot, mostly of a session that exists.

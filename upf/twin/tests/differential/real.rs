@@ -498,6 +498,11 @@ impl Real {
         response.expect("an answer to the association");
     }
 
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.up.session_count()
+    }
+
     /// What must hold when no session is left and nothing waits.
     pub fn check_empty(&self) -> Result<(), String> {
         let ledger = self.end.ledger();

@@ -4,12 +4,14 @@ use crate::compare::{
     Difference, Flows, name, same_books, same_inactive, same_own_reports, same_paged, same_reports,
 };
 use crate::coverage::{self, Counts};
-use crate::encode::{establishment, modification, read_establishment, read_modification};
+use crate::encode::{
+    establishment, modification, read_establishment, read_modification, set_deletion,
+};
 use crate::frames::{self, Lookup};
 use crate::real::{Model, Real};
 use crate::refusal::{self, Said, repaired_change, repaired_rules};
 use crate::show;
-use crate::spec::{Case, Change, PacketSpec, Rules, Slot, Step, UeSpec};
+use crate::spec::{Case, Change, PacketSpec, Rules, SetSpec, Slot, Step, UeSpec};
 use crate::world;
 use crate::world::{Features, HOLD_OVER_NS};
 use sluice_twin::{Modified, Outcome, Paged, Refused, SessionId, Twin, TwinConfig};
@@ -108,6 +110,7 @@ impl Pair {
             Step::Establish(slot, rules) => self.establish(*slot, rules, falsify),
             Step::Modify(slot, change) => self.modify(*slot, change, falsify),
             Step::Delete(slot) => self.delete(*slot, falsify),
+            Step::DeleteSets(sets) => self.delete_sets(sets, falsify),
             Step::Advance(ns) => self.advance(*ns),
             Step::Packets(packets) => self.packets(packets, falsify),
         }
@@ -284,6 +287,42 @@ impl Pair {
         let (mut reports, released) = deleted.unwrap_or_default();
         falsify.reports(&mut reports);
         same_reports(&reports, &answer.usage_report)?;
+        self.released(Vec::new(), released, falsify)
+    }
+
+    fn delete_sets(
+        &mut self,
+        sets: &[SetSpec],
+        falsify: &mut dyn Falsify,
+    ) -> Result<(), Difference> {
+        let message = MessageType::SESSION_SET_DELETION_REQUEST;
+        let response = self
+            .real
+            .request(message, None, |w| set_deletion(w, sets))
+            .ok_or("no answer to the set deletion")?;
+        // Its sessions are looked for from now on, some at a time.
+        self.real.advance(0);
+        let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
+        let answer = SessionSetDeletionResponse::parse(body).map_err(unreadable)?;
+        let said = Said {
+            cause: answer.cause,
+            offending_ie: answer.offending_ie,
+        };
+        let mut bytes = vec![0; 1024];
+        let mut out = Writer::new(&mut bytes);
+        set_deletion(&mut out, sets).map_err(|e| e.to_string())?;
+        let request = SessionSetDeletionRequest::parse(out.written()).map_err(unreadable)?;
+        let when = (self.real.now_ns(), self.real.wall());
+        let deleted = self.twin.delete_sets(&request, when);
+        self.agree(said, &deleted.clone().map(drop), || false)?;
+        let (ended, released) = deleted.unwrap_or_default();
+        self.sessions.retain(|_, id| !ended.contains(id));
+        let stand = self.real.sessions();
+        *self.counts.entry("ended with a set").or_default() += ended.len() as u64;
+        if stand != self.sessions.len() {
+            let expected = self.sessions.len();
+            return Err(format!("{stand} sessions stand, not {expected}"));
+        }
         self.released(Vec::new(), released, falsify)
     }
 

@@ -11,6 +11,7 @@ pub fn step(step: &Step) -> String {
         Step::Establish(slot, rules) => format!("establish session {slot}: {}", rules_text(rules)),
         Step::Modify(slot, change) => format!("modify session {slot}: {}", change_text(change)),
         Step::Delete(slot) => format!("delete session {slot}"),
+        Step::DeleteSets(sets) => format!("delete sets {sets:?}"),
         Step::Advance(ns) => format!("advance {} us", ns / 1000),
         Step::Packets(packets) => format!("receive {} packets", packets.len()),
     }
@@ -20,6 +21,7 @@ fn rules_text(rules: &Rules) -> String {
     let Rules {
         pdn_type,
         inactivity,
+        sets,
         pdrs,
         fars,
         qers,
@@ -32,6 +34,7 @@ fn rules_text(rules: &Rules) -> String {
     }
     let lists = [
         head,
+        lines(sets),
         lines(pdrs),
         lines(fars),
         lines(qers),

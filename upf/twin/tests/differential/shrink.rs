@@ -56,7 +56,7 @@ fn simpler(step: &Step) -> Vec<Step> {
             changes.map(|c| Step::Modify(*slot, Box::new(c))).collect()
         }
         Step::Packets(packets) => simpler_packets(packets),
-        Step::Delete(_) | Step::Advance(_) => Vec::new(),
+        Step::Delete(_) | Step::DeleteSets(_) | Step::Advance(_) => Vec::new(),
     }
 }
 
@@ -80,6 +80,7 @@ fn simpler_rules(rules: &Rules) -> Vec<Rules> {
     let mut all = Vec::new();
     without_one(rules, &rules.pdrs, |r, l| r.pdrs = l, &mut all);
     without_one(rules, &rules.fars, |r, l| r.fars = l, &mut all);
+    without_one(rules, &rules.sets, |r, l| r.sets = l, &mut all);
     for bar in &rules.bars {
         let mut fewer = rules.clone();
         fewer.bars.retain(|b| b.id != bar.id);

@@ -23,10 +23,19 @@ pub enum Step {
     Establish(Slot, Rules),
     Modify(Slot, Box<Change>),
     Delete(Slot),
+    /// Session Set Deletion.
+    DeleteSets(Vec<SetSpec>),
     /// Nanoseconds.
     Advance(u64),
     /// Received at once, before the path works.
     Packets(Vec<PacketSpec>),
+}
+
+/// A part of a CP function, with which sessions end.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SetSpec {
+    pub node_type: u8,
+    pub csid: u8,
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -34,6 +43,7 @@ pub struct Rules {
     pub pdn_type: Option<u8>,
     /// User Plane Inactivity Timer, in seconds.
     pub inactivity: Option<u32>,
+    pub sets: Vec<SetSpec>,
     pub pdrs: Vec<PdrSpec>,
     pub fars: Vec<FarSpec>,
     pub qers: Vec<QerSpec>,

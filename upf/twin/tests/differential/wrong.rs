@@ -31,6 +31,7 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     let reports = of_reports.map(|(name, f)| (name, Box::new(Reports(f)) as Box<dyn Falsify>));
     let mut all: Vec<_> = outcomes.into_iter().chain(reports).collect();
     all.push(("swaps two frames", Box::new(Swaps)));
+    all.push(("knows no session sets", Box::new(NoSets)));
     all.push(("forgets a frame", Box::new(Forgets)));
     all.push(("lets the last go first", Box::new(LastFirst)));
     let of_pages: [(&'static str, Tells); 3] = [
@@ -46,6 +47,14 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
     ];
     all.extend(of_pages.map(|(name, f)| (name, Box::new(Pages(f)) as Box<dyn Falsify>)));
     all
+}
+
+struct NoSets;
+
+impl Falsify for NoSets {
+    fn establishment(&mut self, request: &mut SessionEstablishmentRequest<'_>) {
+        request.fq_csid.clear();
+    }
 }
 
 /// Twins that read PDRs of requests wrongly.

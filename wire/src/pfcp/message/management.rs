@@ -3,7 +3,7 @@
 use crate::limits;
 use crate::pfcp::Cause;
 use crate::pfcp::table::ie_table;
-use crate::pfcp::value::{NodeId, OffendingIe, Raw};
+use crate::pfcp::value::{FqCsid, NodeId, OffendingIe, Raw};
 
 ie_table! {
     /// PFD Management Request (7.4.3.1).
@@ -32,8 +32,8 @@ ie_table! {
     pub struct SessionSetDeletionRequest<'a> {
         /// Who asks.
         required node_id: NodeId<'a> = NODE_ID,
-        /// The sets, uninterpreted.
-        list[limits::FQ_CSIDS] fq_csid: Raw<'a> = FQ_CSID,
+        /// The sets.
+        list[limits::FQ_CSIDS] fq_csid: FqCsid<'a> = FQ_CSID,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::pfcp::group::{
 };
 use crate::pfcp::table::ie_table;
 use crate::pfcp::value::{
-    FSeid, FailedRuleId, Name, NodeId, NtpTime, OffendingIe, PdnType, Raw, SNssai, Seconds,
+    FSeid, FailedRuleId, FqCsid, Name, NodeId, NtpTime, OffendingIe, PdnType, Raw, SNssai, Seconds,
     SessionEstablishmentRequestFlags, UserId,
 };
 use crate::pfcp::{Cause, IeType, Reject};
@@ -34,8 +34,8 @@ ie_table! {
             CreateTrafficEndpoint<'a> = CREATE_TRAFFIC_ENDPOINT,
         /// What kind of packets the session carries.
         ignorable pdn_type: PdnType = PDN_TYPE,
-        /// FQ-CSIDs of the CP functions, uninterpreted.
-        list[limits::FQ_CSIDS] fq_csid: Raw<'a> = FQ_CSID,
+        /// Sets of CP functions that the session belongs to.
+        list[limits::FQ_CSIDS] fq_csid: FqCsid<'a> = FQ_CSID,
         /// The idle time after which the CP function is told.
         optional user_plane_inactivity_timer: Seconds = USER_PLANE_INACTIVITY_TIMER,
         /// Who the user is.
@@ -94,8 +94,8 @@ ie_table! {
         ignorable load_control_information: Raw<'a> = LOAD_CONTROL_INFORMATION,
         /// Overload Control Information, uninterpreted.
         ignorable overload_control_information: Raw<'a> = OVERLOAD_CONTROL_INFORMATION,
-        /// FQ-CSIDs of the UP function, uninterpreted.
-        list[limits::FQ_CSIDS] fq_csid: Raw<'a> = FQ_CSID,
+        /// Sets of the UP function that the session belongs to.
+        list[limits::FQ_CSIDS] fq_csid: FqCsid<'a> = FQ_CSID,
         /// The rule that made the request fail.
         optional failed_rule_id: FailedRuleId = FAILED_RULE_ID,
         /// What the UP function chose.

@@ -10,7 +10,7 @@ use crate::pfcp::group::{
 };
 use crate::pfcp::table::ie_table;
 use crate::pfcp::value::{
-    AdditionalUsageReportsInformation, Edit, FSeid, FailedRuleId, NodeId, OffendingIe, Raw,
+    AdditionalUsageReportsInformation, Edit, FSeid, FailedRuleId, FqCsid, NodeId, OffendingIe, Raw,
     Seconds, SessionModificationRequestFlags,
 };
 
@@ -63,8 +63,8 @@ ie_table! {
         optional pfcpsmreq_flags: SessionModificationRequestFlags = PFCPSMREQ_FLAGS,
         /// URRs whose usage is asked for.
         list[limits::URRS_PER_MESSAGE] query_urr: QueryUrr = QUERY_URR,
-        /// FQ-CSIDs of the CP functions, uninterpreted.
-        list[limits::FQ_CSIDS] fq_csid: Raw<'a> = FQ_CSID,
+        /// Sets of CP functions that the session belongs to from now on.
+        list[limits::FQ_CSIDS] fq_csid: FqCsid<'a> = FQ_CSID,
         /// The idle time after which the CP function is told.
         optional user_plane_inactivity_timer: Edit<Seconds> = USER_PLANE_INACTIVITY_TIMER,
         /// Names the query, to be repeated in the reports.

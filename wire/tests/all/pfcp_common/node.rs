@@ -46,7 +46,7 @@ fn management() -> [Vec<u8>; 4] {
         }),
         encoded(&SessionSetDeletionRequest {
             node_id: NODE,
-            fq_csid: [FQ_CSID].into_iter().collect(),
+            fq_csid: [fq_csid()].into_iter().collect(),
         }),
         encoded(&SessionSetDeletionResponse {
             node_id: NODE,
@@ -57,7 +57,10 @@ fn management() -> [Vec<u8>; 4] {
 }
 
 /// FQ-CSID (8.2.43): an IPv4 node of type SMF (5) with one set.
-pub const FQ_CSID: &[u8] = &[0x01, 192, 0, 2, 1, 0, 7, 5];
+pub fn fq_csid() -> FqCsid<'static> {
+    let node = CsidNode::V4([192, 0, 2, 1].into());
+    FqCsid::new(node, &[0, 7], Some(5)).expect("one set")
+}
 
 pub fn association_setup_request() -> AssociationSetupRequest<'static> {
     AssociationSetupRequest {

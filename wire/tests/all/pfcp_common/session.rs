@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::encoded;
 use super::groups::*;
-use super::node::{FQ_CSID, NODE, STARTED};
+use super::node::{NODE, STARTED, fq_csid};
 use super::rules::*;
 use sluice_wire::ids::*;
 use sluice_wire::pfcp::group::*;
@@ -50,7 +50,7 @@ pub fn establishment_request() -> SessionEstablishmentRequest<'static> {
         create_bar: [create_bar()].into_iter().collect(),
         create_traffic_endpoint: [create_traffic_endpoint()].into_iter().collect(),
         pdn_type: Some(PdnType::IPV4V6),
-        fq_csid: [FQ_CSID].into_iter().collect(),
+        fq_csid: [fq_csid()].into_iter().collect(),
         user_plane_inactivity_timer: Some(Seconds(600)),
         user_id: Some(UserId {
             imsi: Some(&[0x00, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0xf1]),
@@ -83,7 +83,7 @@ pub fn establishment_response() -> SessionEstablishmentResponse<'static> {
         created_pdr: [created_pdr()].into_iter().collect(),
         load_control_information: Some(LOAD),
         overload_control_information: Some(OVERLOAD),
-        fq_csid: [FQ_CSID].into_iter().collect(),
+        fq_csid: [fq_csid()].into_iter().collect(),
         failed_rule_id: None,
         created_traffic_endpoint: [created_traffic_endpoint()].into_iter().collect(),
         partial_failure_information: [partial_failure()].into_iter().collect(),
@@ -127,7 +127,7 @@ pub fn modification_request() -> SessionModificationRequest<'static> {
         update_traffic_endpoint: [update_traffic_endpoint()].into_iter().collect(),
         pfcpsmreq_flags: Some(SessionModificationRequestFlags::QAURR),
         query_urr: [QueryUrr { urr_id: UrrId(3) }].into_iter().collect(),
-        fq_csid: [FQ_CSID].into_iter().collect(),
+        fq_csid: [fq_csid()].into_iter().collect(),
         user_plane_inactivity_timer: Some(Edit::Set(Seconds(30))),
         query_urr_reference: Some(99),
         trace_information: Some(TRACE),

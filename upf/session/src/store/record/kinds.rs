@@ -26,6 +26,8 @@ impl Kinds {
     pub const ROUTES: Self = Self(1 << 7);
     /// It has BARs.
     pub const BARS: Self = Self(1 << 8);
+    /// It belongs to session sets.
+    pub const SETS: Self = Self(1 << 9);
 
     /// Those of a session.
     pub fn of(user: &User, rules: &Rules) -> Self {
@@ -33,6 +35,7 @@ impl Kinds {
             .with_if(Self::IMSI, !user.imsi.is_empty())
             .with_if(Self::MSISDN, !user.msisdn.is_empty())
             .with_if(Self::WIDE, is_wide(rules))
+            .with_if(Self::SETS, !rules.sets.is_empty())
             .with_if(Self::BARS, !rules.bars.is_empty())
             .with_if(Self::UE_IPV4, rules.ue.ipv4.is_some())
             .with_if(Self::UE_PREFIX, rules.ue.prefix.is_some())
@@ -93,6 +96,8 @@ mod tests {
             Kinds::GIVEN,
             Kinds::CELLS,
             Kinds::ROUTES,
+            Kinds::BARS,
+            Kinds::SETS,
         ];
         assert!(parts.iter().all(|part| part.0.is_power_of_two()));
         let all = parts.iter().fold(0, |bits, part| bits | part.0);

@@ -1,7 +1,7 @@
 //! Session records: usage, user and rules in as few octets as they take, one behind the other, so
 //! that a session of the usual kind lies in three cache lines.
 //!
-//! In order: usage, head (what follows, and how often), user, the UE's addresses, URRs, cells of the usage
+//! In order: usage, head (what follows, and how often), user, session sets, the UE's addresses, URRs, cells of the usage
 //! record, inactivity timer, endpoints, PDRs, FARs, QERs, BARs. URRs stand first because what their meters are is asked for before
 //! all else; endpoints before the PDRs that name them.
 
@@ -12,8 +12,9 @@ mod kinds;
 mod octets;
 mod ue;
 
-use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SPARE_CELLS, URRS};
+use crate::limits::{BARS, ENDPOINTS, FARS, PDRS, QERS, SETS, SPARE_CELLS, URRS};
 use crate::rules::{Endpoint, Rules, UeAddresses};
+use crate::session_sets::{SetId, SetList};
 use crate::store::user::User;
 use decode::RuleDecoder;
 use encode::RuleEncoder;
@@ -33,6 +34,8 @@ const INACTIVITY_LEN: usize = 8;
 pub const RECORD_MAX: usize = USAGE_LEN
     + HEAD_LEN
     + 2 * DIGITS_LEN
+    + 1
+    + 2 * SETS
     + UE_MAX
     + URRS * form::URR_MAX
     + 1
@@ -65,6 +68,7 @@ pub fn write(room: &mut [u8], user: &User, rules: &Rules) -> usize {
     ];
     pen.put(counts.map(|count| count as u8));
     user.write(kinds, pen);
+    write_sets(kinds, &rules.sets, pen);
     let ue = RecordUe::of(rules);
     ue.write(pen);
     let writer = RuleEncoder { kinds, ue, rules };
@@ -89,6 +93,8 @@ pub fn len_at_most(rules: &Rules) -> usize {
     USAGE_LEN
         + HEAD_LEN
         + 2 * DIGITS_LEN
+        + 1
+        + 2 * rules.sets.len()
         + UE_MAX
         + chains
         + lists
@@ -150,6 +156,7 @@ pub fn read(record: &[u8], rules: &mut Rules) -> usize {
     } = RecordStart::read(record);
     let eye = &mut eye;
     User::pass(kinds, eye);
+    rules.sets.extend(read_sets(kinds, eye));
     let ue = RecordUe::read(kinds, eye);
     rules.ue = ue.addresses;
     rules.routes = ue.routes;
@@ -184,6 +191,7 @@ pub fn endpoints(record: &[u8]) -> (UeAddresses, impl Iterator<Item = Endpoint>)
         mut eye,
     } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
+    read_sets(kinds, &mut eye).for_each(drop);
     let ue = RecordUe::read(kinds, &mut eye);
     let reader = RuleDecoder { kinds, ue };
     (0..urrs).for_each(|_| {
@@ -202,9 +210,33 @@ pub fn meters(record: &[u8]) -> impl Iterator<Item = u32> {
         mut eye,
     } = RecordStart::read(record);
     User::pass(kinds, &mut eye);
+    read_sets(kinds, &mut eye).for_each(drop);
     let ue = RecordUe::read(kinds, &mut eye);
     let reader = RuleDecoder { kinds, ue };
     (0..urrs).map(move |_| reader.urr(&mut eye).meter)
+}
+
+/// The session sets.
+pub fn sets(record: &[u8]) -> impl Iterator<Item = SetId> {
+    let RecordStart { kinds, mut eye, .. } = RecordStart::read(record);
+    User::pass(kinds, &mut eye);
+    let sets: SetList = read_sets(kinds, &mut eye).collect();
+    sets.into_iter()
+}
+
+fn write_sets(kinds: Kinds, sets: &SetList, pen: &mut OctetWriter<'_>) {
+    if kinds.has(Kinds::SETS) {
+        pen.u8(sets.len() as u8);
+        sets.iter().for_each(|set| pen.u16(set.0));
+    }
+}
+
+fn read_sets(kinds: Kinds, eye: &mut OctetReader<'_>) -> impl Iterator<Item = SetId> {
+    let len = match kinds.has(Kinds::SETS) {
+        true => usize::from(eye.u8()).min(SETS),
+        false => 0,
+    };
+    (0..len).map(|_| SetId(eye.u16()))
 }
 
 /// Uplink and downlink usage.

@@ -281,10 +281,15 @@ fn bar() -> impl Strategy<Value = Bar> {
     })
 }
 
+fn sets() -> impl Strategy<Value = SetList> {
+    let all = prop::collection::vec(any::<u16>().prop_map(SetId), 0..=SETS);
+    all.prop_map(|all| all.into_iter().collect())
+}
+
 fn rules() -> impl Strategy<Value = Rules> {
     let few = 0..5usize;
     (
-        (addresses(), routes()),
+        (addresses(), routes(), sets()),
         prop::collection::vec(pdr(), few.clone()),
         prop::collection::vec(far(), few.clone()),
         prop::collection::vec(qer(), few.clone()),
@@ -297,17 +302,21 @@ fn rules() -> impl Strategy<Value = Rules> {
         prop::collection::vec(bar(), 0..=BARS),
     )
         .prop_map(
-            |((ue, routes), pdrs, fars, qers, urrs, endpoints, (cells, inactivity), bars)| Rules {
-                ue,
-                routes,
-                pdrs: pdrs.into_iter().collect(),
-                fars: fars.into_iter().collect(),
-                qers: qers.into_iter().collect(),
-                urrs: urrs.into_iter().collect(),
-                endpoints: endpoints.into_iter().collect(),
-                inactivity: inactivity.map(|(timer_s, cell)| Inactivity::standing(timer_s, cell)),
-                spare_cells: cells.into_iter().collect(),
-                bars: bars.into_iter().collect(),
+            |((ue, routes, sets), pdrs, fars, qers, urrs, endpoints, (cells, inactivity), bars)| {
+                Rules {
+                    ue,
+                    routes,
+                    sets,
+                    pdrs: pdrs.into_iter().collect(),
+                    fars: fars.into_iter().collect(),
+                    qers: qers.into_iter().collect(),
+                    urrs: urrs.into_iter().collect(),
+                    endpoints: endpoints.into_iter().collect(),
+                    inactivity: inactivity
+                        .map(|(timer_s, cell)| Inactivity::standing(timer_s, cell)),
+                    spare_cells: cells.into_iter().collect(),
+                    bars: bars.into_iter().collect(),
+                }
             },
         )
 }

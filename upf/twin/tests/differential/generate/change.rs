@@ -26,6 +26,7 @@ impl Generator {
             9 => self.other_pdr(&session, change),
             10..=11 => self.query(&session, change),
             12 => self.other_buffering(&mut session, change),
+            13 if self.rng.one_in(2) => change.create.sets = self.some_sets(),
             13 => change.discards_held = true,
             _ => self.nonsense(change),
         }

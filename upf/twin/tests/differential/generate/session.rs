@@ -18,6 +18,9 @@ impl Generator {
         let ue = self.ue(slot, ims);
         let dn = if ims { IMS } else { INTERNET };
         let mut rules = Rules::default();
+        if self.rng.one_in(2) {
+            rules.sets = self.some_sets();
+        }
         let relays = self.rng.one_in(5);
         self.uplink(&mut rules, ue, dn, relays);
         self.downlink(&mut rules, ue, dn, relays);
