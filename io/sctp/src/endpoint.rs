@@ -13,9 +13,6 @@ use crate::peers::{Named, Peers, Token};
 use crate::shim::{self, RawConfig, Received, Socket, kind};
 use crate::transport::{Association, Event, Loss, Peer, Sctp, SendError};
 
-/// Octets of the common header and the shortest chunk (RFC 9260, 3).
-const SHORTEST: usize = 16;
-
 /// What an operator tells an endpoint.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -334,7 +331,7 @@ impl Endpoint {
             self.counters.not_allowed += 1;
             return false;
         }
-        if datagram.len() < SHORTEST || datagram[..2] == [0, 0] {
+        if datagram.len() < limits::DATAGRAM_BYTES_MIN || datagram[..2] == [0, 0] {
             self.counters.malformed += 1;
             return false;
         }

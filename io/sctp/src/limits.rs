@@ -12,6 +12,9 @@ pub const PEERS: usize = 2 * ASSOCIATIONS;
 /// Octets of a message. The longest of NGAP are far shorter (a Paging with 256 areas has 4 KiB).
 pub const MESSAGE_BYTES: usize = 64 << 10;
 
+/// Fewest octets of a datagram: the common header and a chunk without a value (RFC 9260, 3).
+pub const DATAGRAM_BYTES_MIN: usize = 12 + 4;
+
 /// Octets of a datagram: no IP packet is longer.
 pub const DATAGRAM_BYTES: usize = 65_535;
 
