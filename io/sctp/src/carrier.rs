@@ -15,10 +15,8 @@ use rustix::net::{
 use sluice_host::HostError;
 use sluice_host::netns::Ns;
 
+use crate::limits;
 use crate::transport::Peer;
-
-/// Buffer that a socket asks for: some hundred messages of gNBs that all come at once.
-const BUFFER_BYTES: usize = 4 << 20;
 
 /// Octets of an IPv4 header without options.
 const IPV4_HEADER: usize = 20;
@@ -138,8 +136,8 @@ fn open(
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, kind, flags, Some(protocol))?;
     // Without CAP_NET_ADMIN the system's own maximum is what we get.
-    if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER_BYTES).is_err() {
-        sockopt::set_socket_recv_buffer_size(&socket, BUFFER_BYTES)?;
+    if sockopt::set_socket_recv_buffer_size_force(&socket, limits::BUFFER_BYTES).is_err() {
+        sockopt::set_socket_recv_buffer_size(&socket, limits::BUFFER_BYTES)?;
     }
     bind(&socket, &local)?;
     Ok(socket)

@@ -27,3 +27,7 @@ pub const TICK_MS: u32 = 10;
 
 /// Ticks that are made up for after a pause of the process; more time than that is skipped.
 pub const TICKS_AT_ONCE: u64 = 6_000;
+
+/// Receive buffer that a socket asks for: a message of each of [`ASSOCIATIONS`] gNBs that come back
+/// at once, as the kernel counts them with its overhead.
+pub const BUFFER_BYTES: usize = ASSOCIATIONS << 12;
