@@ -42,7 +42,7 @@ const FLOORS: &[&[&str]] = &[
         "sluice-ue",
     ],
     &["sluice-control", "sluice-wiring"],
-    &["sluice"],
+    &["sluice", "sluice-core"],
     &["sluice-load"],
     &["sluice-ran"],
     &["sluice-demo", "sluice-bench"],

@@ -46,6 +46,8 @@ static int configure(struct socket *so, const struct sls_config *config)
                                .srto_initial = config->rto_initial_ms,
                                .srto_min = config->rto_min_ms,
                                .srto_max = config->rto_max_ms};
+    struct sctp_sack_info sack = {.sack_assoc_id = SCTP_FUTURE_ASSOC,
+                                  .sack_delay = config->sack_ms};
     struct sctp_assocparams association;
     struct sctp_paddrparams path;
     int point = (int)config->message_bytes;
@@ -69,6 +71,7 @@ static int configure(struct socket *so, const struct sls_config *config)
            set(so, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event) ||
            set(so, IPPROTO_SCTP, SCTP_INITMSG, &init, sizeof init) ||
            set(so, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto) ||
+           set(so, IPPROTO_SCTP, SCTP_DELAYED_SACK, &sack, sizeof sack) ||
            set(so, IPPROTO_SCTP, SCTP_ASSOCINFO, &association, sizeof association) ||
            set(so, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof path);
 }

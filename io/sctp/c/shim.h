@@ -13,6 +13,7 @@ struct sls_config {
     uint32_t rto_min_ms;
     uint32_t rto_max_ms;
     uint32_t heartbeat_ms;
+    uint32_t sack_ms;
     uint32_t message_bytes;
 };
 

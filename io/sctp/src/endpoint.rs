@@ -22,12 +22,15 @@ pub struct Config {
     pub allowed: AllowList,
     /// Retransmission timeout at first.
     pub rto_initial_ms: u32,
-    /// The least timeout.
+    /// The least timeout; well above the peer's delay of acknowledgements, or what only waits for one
+    /// is sent twice.
     pub rto_min_ms: u32,
     /// The greatest timeout, also of an INIT.
     pub rto_max_ms: u32,
     /// Time between heartbeats.
     pub heartbeat_ms: u32,
+    /// How long an acknowledgement may wait for something to go with (RFC 9260, 6.2: at most 500).
+    pub sack_ms: u32,
     /// Retransmissions and heartbeats without an answer after which a peer is gone.
     pub retransmissions: u16,
     /// How often an INIT is sent.
@@ -41,9 +44,10 @@ impl Config {
             port,
             allowed,
             rto_initial_ms: 1000,
-            rto_min_ms: 200,
+            rto_min_ms: 500,
             rto_max_ms: 4000,
             heartbeat_ms: 5000,
+            sack_ms: 50,
             retransmissions: 5,
             init_attempts: 4,
         }
@@ -125,6 +129,7 @@ impl Endpoint {
             rto_min_ms: config.rto_min_ms,
             rto_max_ms: config.rto_max_ms,
             heartbeat_ms: config.heartbeat_ms,
+            sack_ms: config.sack_ms,
             message_bytes: limits::MESSAGE_BYTES as u32,
         };
         let opened = shim::stack().open(&raw);

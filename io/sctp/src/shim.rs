@@ -20,6 +20,7 @@ pub(crate) struct RawConfig {
     pub(crate) rto_min_ms: u32,
     pub(crate) rto_max_ms: u32,
     pub(crate) heartbeat_ms: u32,
+    pub(crate) sack_ms: u32,
     pub(crate) message_bytes: u32,
 }
 
