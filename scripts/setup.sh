@@ -4,8 +4,9 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
-# What compiles: a C compiler for the DPDK shim, DPDK, libclang for its bindings.
-BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev curl ca-certificates)
+# What compiles: a C compiler for the shims, DPDK, libclang for its bindings, SCTP in user space.
+BUILD_PACKAGES=(build-essential pkg-config libdpdk-dev dpdk-dev libclang-dev libusrsctp-dev curl
+    ca-certificates)
 # What tests, demo and benchmarks use: traffic, judges, and tools to look at both and at scripts.
 # The font writes into plots of the lab.
 TOOL_PACKAGES=(iproute2 iputils-ping iperf3 tshark tcpdump ethtool jq nginx-light fonts-dejavu-core shellcheck)

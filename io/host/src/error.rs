@@ -58,7 +58,7 @@ impl HostError {
     }
 
     /// For `map_err` at a system call.
-    pub(crate) fn os<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
+    pub fn os<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
         move |source| Self::Os {
             action,

@@ -1,4 +1,4 @@
-//! tshark checks of the PFCP and GTP-U in a capture.
+//! tshark checks of the PFCP, GTP-U, SCTP and NGAP in a capture.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -20,7 +20,14 @@ const JUDGED: &str = "pfcp or gtp or udp.port == 8805 or udp.port == 2152";
 const WRONG: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
     or (udp.port == 8805 and not pfcp) or (udp.port == 2152 and not gtp)";
 
-const OPTIONS: [&str; 4] = [
+/// What is judged of N2: all SCTP, and whether what says that it is NGAP is.
+const JUDGED_N2: &str = "sctp";
+
+const WRONG_N2: &str = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 \
+    or (sctp.data_payload_proto_id == 60 and not ngap) or sctp.chunk_type == 6";
+
+const OPTIONS: [&str; 5] = [
+    "sctp.checksum:CRC 32c",
     "gtp.v1u_port:2152",
     "gtp.dissect_tpdu_as:None",
     "ip.check_checksum:TRUE",
@@ -47,8 +54,25 @@ impl Verdict {
 /// Has tshark read `pcap` and collects its complaints about PFCP, GTP-U and the headers that
 /// carry them.
 pub fn judge(pcap: &Path) -> Result<Verdict, ToolError> {
-    let frames = tshark(pcap, JUDGED, &["frame.number"])?.lines().count();
-    let wrong = format!("({JUDGED}) and ({WRONG})");
+    judge_by(pcap, JUDGED, WRONG)
+}
+
+/// The same of SCTP and NGAP on N2. An ABORT is a complaint, too.
+pub fn judge_n2(pcap: &Path) -> Result<Verdict, ToolError> {
+    judge_by(pcap, JUDGED_N2, WRONG_N2)
+}
+
+/// How many NGAP messages tshark recognises in a capture.
+pub fn ngap_messages(pcap: &Path) -> Result<u64, ToolError> {
+    // Several may share a frame.
+    let codes = tshark(pcap, "ngap", &["ngap.procedureCode"])?;
+    let messages = codes.lines().map(|line| line.split('|').count() as u64);
+    Ok(messages.sum())
+}
+
+fn judge_by(pcap: &Path, judged: &str, wrong: &str) -> Result<Verdict, ToolError> {
+    let frames = tshark(pcap, judged, &["frame.number"])?.lines().count();
+    let wrong = format!("({judged}) and ({wrong})");
     let fields = [
         "frame.number",
         "frame.protocols",

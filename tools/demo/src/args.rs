@@ -17,6 +17,9 @@ pub struct DemoArgs {
     /// UEs that attach and send traffic, 1 to 64
     #[arg(long, value_name = "N", default_value = "3", value_parser = ues)]
     pub ues: u32,
+    /// UEs register with the core over N1 and N2 through SCTP; no user plane
+    #[arg(long, conflicts_with = "driver")]
+    pub core: bool,
     /// How packets get between the namespaces and the UPF
     #[arg(long, value_enum, default_value_t = Driver::AfPacket)]
     pub driver: Driver,
@@ -27,6 +30,7 @@ pub const DEMO_EXAMPLES: &str = "\
 Examples:
   sluice demo                           a UPF, an SMF and gNBs with UEs; runs until Ctrl-C
   sluice demo --once --json             the same as a test: checks_passed, checks_failed, loss_packets
+  sluice demo --core --once             UEs register with AMF, AUSF, UDM and UDR, step by step
   sluice demo --ues 10 --driver af_xdp  more UEs, over XDP sockets
 
 What passes N3 and N4 is captured and judged by tshark. Of the UEs' TCP and UDP it reads one packet
@@ -74,6 +78,13 @@ mod tests {
         let command = A::augment_args(Command::new("test"));
         let matches = command.try_get_matches_from(line.split_whitespace())?;
         A::from_arg_matches(&matches)
+    }
+
+    #[test]
+    fn the_core_has_no_packet_driver() {
+        let args: DemoArgs = parsed("test --core --once --ues 2").unwrap();
+        assert!(args.core && args.ues == 2);
+        assert!(parsed::<DemoArgs>("test --core --driver af_xdp").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use sluice_host::capture::CaptureError;
 use sluice_host::env_check::Missing;
 use sluice_host::tool::ToolError;
 use sluice_ran::RanError;
+use sluice_sctp::OpenError;
 use sluice_smf::SmfError;
 
 use sluice::ctl::CtlError;
@@ -29,6 +30,8 @@ pub(super) enum DemoError {
     Capture(#[from] CaptureError),
     #[error(transparent)]
     Ran(#[from] RanError),
+    #[error(transparent)]
+    Sctp(#[from] OpenError),
     #[error(transparent)]
     Smf(#[from] SmfError),
     #[error(transparent)]

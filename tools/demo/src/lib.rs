@@ -12,6 +12,7 @@
 //! | `checks`, `report` | what must hold, and the outcome |
 //! | `host`, `phase` | what the host lost, and what is repeated for it |
 //! | `watch` | the live table |
+//! | `registration` | `--core`: UEs that register with the core through SCTP |
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
@@ -36,6 +37,7 @@ mod host;
 mod phase;
 mod plan;
 mod ran;
+mod registration;
 mod report;
 mod run;
 mod servers;
@@ -55,24 +57,33 @@ use sluice::screen::Screen;
 
 /// Runs the demo from the first preparation to the last check.
 pub fn run(args: &DemoArgs) -> Exit {
-    let lacking = env_check::missing(&needs());
+    let needs = if args.core {
+        registration::needs()
+    } else {
+        needs()
+    };
+    let lacking = env_check::missing(&needs);
     if !lacking.is_empty() {
         eprintln!("sluice demo: {}", DemoError::Missing(lacking));
         return Exit::Lacking;
+    }
+    if args.core {
+        return exit(registration::show(args));
     }
     if let Some(lacking) = upf_config::lacks(args.driver) {
         eprintln!("sluice demo: {lacking}");
         return Exit::Lacking;
     }
-    match show(args) {
-        Ok(report) => {
-            print(&report, args.json);
-            if report.is_good() {
-                Exit::Done
-            } else {
-                Exit::Failed
-            }
-        }
+    exit(show(args).map(|report| {
+        print(&report, args.json);
+        report.is_good()
+    }))
+}
+
+fn exit(outcome: Result<bool, DemoError>) -> Exit {
+    match outcome {
+        Ok(true) => Exit::Done,
+        Ok(false) => Exit::Failed,
         Err(error) => {
             eprintln!("sluice demo: {error}");
             Exit::Failed

@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use sluice_ids::{Plmn, Tac, Tai};
 use sluice_smf::UeAddresses;
 
 /// Prefix length of N3, N4 and N6.
@@ -15,6 +16,14 @@ pub(super) const N3_GNBS: [Ipv4Addr; 2] =
     [Ipv4Addr::new(198, 18, 3, 11), Ipv4Addr::new(198, 18, 3, 12)];
 pub(super) const N4_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 1);
 pub(super) const N4_SMF: Ipv4Addr = Ipv4Addr::new(198, 18, 4, 2);
+pub(super) const N2_AMF: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 1);
+pub(super) const N2_GNB: Ipv4Addr = Ipv4Addr::new(198, 18, 2, 11);
+/// The gNB's own; the AMF's is that of NGAP.
+pub(super) const GNB_SCTP_PORT: u16 = 38_413;
+/// The one slice of the core.
+pub(super) const SST: u8 = 1;
+/// Of the key with which UEs conceal who they are.
+pub(super) const HOME_KEY_ID: u8 = 1;
 pub(super) const N6_UPF: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 1);
 /// The data network's server.
 pub(super) const N6_SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 6, 2);
@@ -109,6 +118,17 @@ pub(super) fn iperf_ues(ues: u32) -> usize {
 /// Port of the iperf3 server of the UE with number `index`.
 pub(super) fn iperf_port(index: usize) -> u16 {
     IPERF_PORT.saturating_add(u16::try_from(index).unwrap_or(u16::MAX))
+}
+
+/// The network of the core: 001-01, which is kept for tests.
+pub(super) fn plmn() -> Plmn {
+    Plmn::new("001", "01").expect("digits")
+}
+
+/// Its one tracking area.
+pub(super) fn tai() -> Tai {
+    let tac = Tac([0, 0, 1]);
+    Tai { plmn: plmn(), tac }
 }
 
 #[cfg(test)]
