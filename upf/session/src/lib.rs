@@ -9,8 +9,8 @@
 //!
 //! Choices where the TS leaves one, or where this UP function does less than it could:
 //! - Apply Action BUFF: packets are held, those from a UE as well; with NOCP the CP function hears of the first
-//!   one to the UE of each QoS flow, until the FAR is updated. BARs are admitted without effect, as their
-//!   features are not advertised. DUPL and all other actions are refused: they belong to features that are
+//!   one to the UE of each QoS flow, until the FAR is updated. A BAR postpones that and bounds what is
+//!   held; how long packets are held is the configuration's (no DLBD). DUPL and all other actions are refused: they belong to features that are
 //!   not advertised.
 //! - N4-u (5.3): F-TEIDs of PDRs whose Source Interface is the CP function lie at an address towards the RAN,
 //!   and packets to the CP function leave from there, since UDP port 2152 of N4's address may be the kernel's.

@@ -195,8 +195,7 @@ fn create_all<N: Network>(work: &mut Admission<'_, N>, body: &Body<'_>) -> Resul
     Ok(Scope::Rules)
 }
 
-/// BARs are admitted and without effect, as nothing is buffered; so are traces, which change nothing
-/// for packets.
+/// Traces are admitted and without effect: they change nothing for packets.
 fn refuse_unsupported(head: &SessionEstablishmentHead<'_>, body: &Body<'_>) -> Result<(), Refusal> {
     let refused = |cause, ie| Refusal {
         offending_ie: Some(ie),
