@@ -157,6 +157,10 @@ impl<I: PortIo> Worker<I> {
         if self.stats.shaped_held.get() != self.shaper.len() as u64 {
             self.count_held();
         }
+        // Packets that had waited for a rate, a next hop or their UE may turn round, too.
+        if !self.nat.hairpins.is_empty() {
+            self.turn_round(now_ns);
+        }
         if !self.reassembler.is_empty() {
             self.expire_fragments(now_ns);
         }

@@ -107,7 +107,7 @@ fn wrong_twins_are_found_out() {
     for (name, mut wrong) in wrong::all().into_iter().chain(wrong_usage::all()) {
         let mut pair = Pair::new(1, Model::Mixed, SERVED);
         let mut seeds = Rng::new(7);
-        let found = (0..2_000).find(|_| {
+        let found = (0..10_000).find(|_| {
             let case = generate::case(seeds.next(), SERVED);
             pair.run(&case, &mut *wrong).is_err()
         });
