@@ -189,6 +189,7 @@ impl Twin {
         };
         released.extend(self.waiting_again(now_ns, id));
         released.extend(self.read_again(now_ns, id));
+        released.extend(self.turn_round(now_ns));
         Ok(Modified {
             reports,
             end_markers,
@@ -428,6 +429,7 @@ impl Twin {
         while let Some(w) = self.shaped.pop(now_ns) {
             outcomes.extend(self.execute(now_ns, w.port, &w.frame, Turn::Due));
         }
+        outcomes.extend(self.turn_round(now_ns));
         let before = self.waiting.len();
         self.waiting.retain(|until_ns| *until_ns > now_ns);
         let mut dropped = vec![Drop::NextHopUnresolved; before - self.waiting.len()];
