@@ -124,7 +124,8 @@ impl Model {
         {
             assert_eq!(own, EntryId(at), "our own TEID leads to its entry");
         }
-        if let Some(block) = image.block() {
+        // Block 0 is none: of an entry whose PDRs match no packet of its UE.
+        if let Some(block) = image.block().filter(|block| *block != BlockId(0)) {
             self.check_block(block.0, at % SHARDS);
         }
         self.entries.insert(at, *image);
