@@ -72,10 +72,11 @@ beside_others() {
         ! grep -q "iperf3: UDP" "$WORK/demo.err" || break
         sleep 0.1
     done
-    sleep 1
+    sleep 0.5
     upf=$(pgrep -f "upf -c .*sluice-demo-$demo/")
     kill -STOP "$upf"
-    sleep 3
+    # Rings hold somewhat more than two seconds of traffic, and more where the sources lack CPU as well.
+    sleep 4.5
     kill -CONT "$upf"
     wait "$demo"
     status=$?
