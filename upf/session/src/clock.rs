@@ -5,7 +5,8 @@
 //! the first and the last since then. So a clock is looked at when it may have to stand still, and what happened
 //! between two looks is known exactly, as long as none is late.
 
-use crate::rules::Urr;
+use crate::monitoring::UsageBefore;
+use crate::rules::{MonitoringTime, Urr};
 use sluice_datapath::session::usage_record::AwaitsPacket;
 use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, UsageReportTrigger};
 
@@ -28,6 +29,10 @@ struct Limits {
     validity_s: u32,
     holding_s: u32,
     inactivity_s: u32,
+    /// When its Monitoring Time is, monotonic.
+    monitoring_s: u32,
+    /// Time of use matters to it.
+    measures: bool,
     /// Reports that are made.
     told: UsageReportTrigger,
     /// Its measurement is not inactive (INAM).
@@ -61,6 +66,11 @@ impl Limits {
             validity_s: times.validity_s.unwrap_or(NEVER),
             holding_s: times.holding_s.unwrap_or(NEVER),
             inactivity_s: times.inactivity_s.unwrap_or(NEVER),
+            monitoring_s: match urr.monitoring.time {
+                MonitoringTime::At(due_s) => due_s,
+                MonitoringTime::None | MonitoringTime::Passed => NEVER,
+            },
+            measures: urr.measures_time(),
             told,
             is_active: urr.is_active(),
             at_once: urr.information.contains(MeasurementInformation::ISTM),
@@ -95,6 +105,8 @@ pub struct UsageClock {
     is_new: bool,
     /// That packets no longer come is to be told.
     tells_stop: bool,
+    /// What was measured before the Monitoring Time, until it is reported.
+    before: Option<UsageBefore>,
 }
 
 impl UsageClock {
@@ -113,6 +125,7 @@ impl UsageClock {
             is_running: limits.is_active && limits.at_once,
             is_new: true,
             tells_stop: false,
+            before: None,
         }
     }
 
@@ -122,6 +135,12 @@ impl UsageClock {
         let Some(before) = before else {
             return Self::new(limits, now_s);
         };
+        if !limits.measures || !before.limits.measures {
+            return Self {
+                before: before.before,
+                ..Self::new(limits, now_s)
+            };
+        }
         let mut clock = *before;
         clock.advance(now_s);
         let ended = clock.ended;
@@ -268,9 +287,15 @@ impl UsageClock {
 
     /// When it is to be looked at next.
     pub fn next_look_s(&self) -> Option<u32> {
-        if !self.limits.is_active {
-            return None;
-        }
+        let next_s = match self.limits.is_active {
+            true => self.next_of_time_s(),
+            false => NEVER,
+        };
+        let next_s = next_s.min(self.limits.monitoring_s);
+        (next_s != NEVER).then_some(next_s)
+    }
+
+    fn next_of_time_s(&self) -> u32 {
         let after = |limit_s: u32, sum_s: u32| match limit_s {
             NEVER => NEVER,
             limit_s => self.until_s.saturating_add(limit_s.saturating_sub(sum_s)),
@@ -287,7 +312,7 @@ impl UsageClock {
         if self.tells_stop || is_used_up || self.limits.threshold_s <= self.towards_s {
             next_s = next_s.min(self.until_s);
         }
-        (next_s != NEVER).then_some(next_s)
+        next_s
     }
 
     /// Whether the control core is to be told of the next packet after usage is taken now.
@@ -320,6 +345,30 @@ impl UsageClock {
     /// A report was not answered: it is told again.
     pub fn returned(&mut self, used_s: u32) {
         self.used_s = self.used_s.saturating_add(used_s);
+    }
+
+    /// What was measured before the Monitoring Time and is not reported.
+    pub fn before(&self) -> Option<&UsageBefore> {
+        self.before.as_ref()
+    }
+
+    /// The Monitoring Time has come: what was measured is kept apart, behind what was before.
+    pub fn keep_before(&mut self, mut latest: UsageBefore) {
+        if let Some(earlier) = &self.before {
+            latest.follow(earlier);
+        }
+        self.before = Some(latest);
+    }
+
+    /// What was measured earlier was told and not answered. False if no Monitoring Time has come since.
+    pub fn precede_before(&mut self, earlier: &UsageBefore) -> bool {
+        let before = self.before.as_mut();
+        before.map(|before| before.follow(earlier)).is_some()
+    }
+
+    /// What was measured before the Monitoring Time is reported.
+    pub fn take_before(&mut self) -> Option<UsageBefore> {
+        self.before.take()
     }
 
     /// A report is due: the threshold begins anew.

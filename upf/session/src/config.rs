@@ -102,7 +102,7 @@ pub enum ShapedRates {
 }
 
 /// What becomes of what a CP function asks for and this UP function does not serve yet, where nothing
-/// is given away without it: reports by events, of dropped packets or linked rules, monitoring times.
+/// is given away without it: reports by events, of dropped packets or linked rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Unserved {
     /// It is admitted without effect, and the operator is told once for each association.

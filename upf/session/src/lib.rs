@@ -79,6 +79,7 @@ mod inspect;
 mod limits;
 mod load_control;
 mod meter;
+mod monitoring;
 mod names;
 pub mod network;
 pub mod partitions;

@@ -32,7 +32,7 @@ pub const RULES: usize = 2 * PDRS;
 pub const TEID_REST_S: u32 = 60;
 
 /// URRs for a session on average, each with a meter: a default session has one or two. A meter has 64 octets, and a
-/// clock 64 more where time matters. All that is due waits in them, merged: however many reports become due, a storm
+/// clock some 140 more where time or a Monitoring Time matters. All that is due waits in them, merged: however many reports become due, a storm
 /// takes no memory beside one place of each session in the queue, and what [`REPORTS_UNDER_WAY`] tell.
 pub const URRS_PER_SESSION: usize = 4;
 

@@ -1,6 +1,7 @@
 //! Usage of a URR until it is reported.
 
 use crate::clock::UsageClock;
+use crate::monitoring::UsageBefore;
 use crate::rules::Urr;
 use crate::slab::Node;
 use core::num::{NonZeroU8, NonZeroU32};
@@ -105,7 +106,11 @@ pub struct SentMeasurement {
     trigger: UsageReportTrigger,
     usage: [Usage; 2],
     used_s: u32,
+    before: Option<UsageBefore>,
 }
+
+/// Usage Reports of one URR: of what was before its Monitoring Time, if it was, and the rest.
+pub type Reports = (Option<UsageReport<'static>>, UsageReport<'static>);
 
 impl Meter {
     /// A meter at zero.
@@ -182,47 +187,85 @@ impl Meter {
         trigger: UsageReportTrigger,
         end: NtpTime,
         clock: Option<&mut UsageClock>,
-    ) -> UsageReport<'static> {
-        let report = self.written(self.due().union(trigger), end, clock.as_deref());
+    ) -> Reports {
+        let reports = self.written(self.due().union(trigger), end, clock.as_deref());
         self.begin_next(end);
         if let Some(clock) = clock {
+            self.count_before(clock.take_before().is_some());
             clock.begin_next();
             clock.restart_threshold();
         }
-        report
+        reports
     }
 
     /// The report that is due.
-    pub fn due_report(&self, clock: Option<&UsageClock>) -> UsageReport<'static> {
+    pub fn due_report(&self, clock: Option<&UsageClock>) -> Reports {
         self.written(self.due(), self.until, clock)
+    }
+
+    /// The Monitoring Time has come: what was measured is kept apart until it is reported.
+    pub fn split(&mut self, clock: &mut UsageClock, at: NtpTime) {
+        clock.keep_before(UsageBefore {
+            start: self.start,
+            end: at,
+            usage: core::mem::take(&mut self.usage),
+            used_s: clock.used_s(),
+        });
+        clock.begin_next();
+        (self.start, self.until) = (at, at);
+    }
+
+    /// What was kept apart was a report of its own.
+    fn count_before(&mut self, was_kept: bool) {
+        self.sequence = self.sequence.wrapping_add(u32::from(was_kept));
     }
 
     /// The report that was due is on its way; the next measurement begins at zero.
     pub fn report_left(&mut self, clock: Option<&mut UsageClock>) -> SentMeasurement {
+        let (used_s, before) =
+            clock.map_or((0, None), |clock| (clock.begin_next(), clock.take_before()));
         let sent = SentMeasurement {
             sequence: self.sequence,
             start: self.start,
             trigger: self.due(),
             usage: self.usage,
-            used_s: clock.map_or(0, UsageClock::begin_next),
+            used_s,
+            before,
         };
         self.begin_next(self.until);
+        self.count_before(before.is_some());
         sent
     }
 
     /// A report was not answered: what it told is due again. Where nothing was told since, it keeps its number.
     pub fn report_returned(&mut self, sent: &SentMeasurement, clock: Option<&mut UsageClock>) {
-        if self.sequence == sent.sequence.wrapping_add(1) {
+        let told = 1 + u32::from(sent.before.is_some());
+        if self.sequence == sent.sequence.wrapping_add(told) {
             self.sequence = sent.sequence;
         }
-        self.start = sent.start;
         self.set_due(self.due().union(sent.trigger));
+        let mut all = UsageBefore {
+            start: sent.start,
+            end: self.start,
+            usage: sent.usage,
+            used_s: sent.used_s,
+        };
+        if let Some(clock) = clock {
+            if clock.before().is_some() {
+                // A Monitoring Time came meanwhile: all that was told was before it.
+                if let Some(before) = &sent.before {
+                    all.follow(before);
+                }
+                clock.precede_before(&all);
+                return;
+            }
+            clock.returned(sent.used_s);
+            sent.before.into_iter().for_each(|b| clock.keep_before(b));
+        }
+        self.start = sent.start;
         for (sum, usage) in self.usage.iter_mut().zip(sent.usage) {
             sum.bytes += usage.bytes;
             sum.packets += usage.packets;
-        }
-        if let Some(clock) = clock {
-            clock.returned(sent.used_s);
         }
     }
 
@@ -238,20 +281,50 @@ impl Meter {
         trigger: UsageReportTrigger,
         end: NtpTime,
         clock: Option<&UsageClock>,
+    ) -> Reports {
+        let latest = UsageBefore {
+            start: self.start,
+            end,
+            usage: self.usage,
+            used_s: clock.map_or(0, UsageClock::used_s),
+        };
+        let has_clock = clock.is_some();
+        let Some(before) = clock.and_then(UsageClock::before) else {
+            return (None, self.one(0, trigger, (&latest, has_clock), None));
+        };
+        let (monit, bef, aft) = (
+            UsageReportTrigger::MONIT,
+            UsageInformation::BEF,
+            UsageInformation::AFT,
+        );
+        let first = self.one(0, monit, (before, has_clock), Some(bef));
+        let second = self.one(1, trigger, (&latest, has_clock), Some(aft));
+        (Some(first), second)
+    }
+
+    /// One Usage Report, so many behind the next number.
+    fn one(
+        &self,
+        behind: u32,
+        trigger: UsageReportTrigger,
+        (measured, has_clock): (&UsageBefore, bool),
+        part: Option<UsageInformation>,
     ) -> UsageReport<'static> {
-        let [uplink, downlink] = self.usage;
+        let [uplink, downlink] = measured.usage;
         let has = |bit| self.told.has(bit);
-        let used_s = clock.filter(|_| has(ReportContent::DURATION));
+        // Usage is counted after QoS enforcement; whoever asked for the other is told.
+        let after_qos = has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UAE);
+        let information = [part, after_qos].into_iter().flatten();
+        let used_s = has_clock && has(ReportContent::DURATION);
         UsageReport {
             urr_id: self.urr,
-            ur_seqn: self.sequence,
+            ur_seqn: self.sequence.wrapping_add(behind),
             usage_report_trigger: trigger,
-            start_time: Some(self.start),
-            end_time: Some(end),
+            start_time: Some(measured.start),
+            end_time: Some(measured.end),
             volume_measurement: has(ReportContent::VOLUME).then(|| self.volume(uplink, downlink)),
-            duration_measurement: used_s.map(|clock| Seconds(clock.used_s())),
-            // Usage is counted after QoS enforcement; whoever asked for the other is told.
-            usage_information: has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UAE),
+            duration_measurement: used_s.then_some(Seconds(measured.used_s)),
+            usage_information: information.reduce(|a, b| a | b),
             ..UsageReport::default()
         }
     }
@@ -296,7 +369,7 @@ mod tests {
         let mut meter = meter(information, 100);
         meter.add(true, usage(50, 1));
         meter.add(false, usage(700, 2));
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(160), None);
+        let (_, report) = meter.report(UsageReportTrigger::IMMER, NtpTime(160), None);
         let volume = report.volume_measurement.unwrap();
         assert_eq!(
             (volume.total, volume.uplink, volume.downlink),
@@ -304,7 +377,7 @@ mod tests {
         );
         assert_eq!(volume.total_packets, Some(3));
         assert_eq!((report.start_time, report.ur_seqn), (Some(NtpTime(100)), 0));
-        let next = meter.report(UsageReportTrigger::TERMR, NtpTime(170), None);
+        let (_, next) = meter.report(UsageReportTrigger::TERMR, NtpTime(170), None);
         assert_eq!(next.volume_measurement.unwrap().total, Some(0));
         assert_eq!((next.start_time, next.ur_seqn), (Some(NtpTime(160)), 1));
     }
@@ -315,14 +388,14 @@ mod tests {
         meter.add(true, usage(1_000, 1));
         assert!(!meter.happened(UrrState::default(), NtpTime(105)));
         assert!(meter.happened(UrrState::THRESHOLD.with(UrrState::STARTED), NtpTime(110)));
-        let due = meter.due_report(None);
+        let (_, due) = meter.due_report(None);
         let both = UsageReportTrigger::VOLTH.union(UsageReportTrigger::START);
         assert_eq!((due.ur_seqn, due.usage_report_trigger), (0, both));
         let sent = meter.report_left(None);
         assert_eq!(meter.due(), UsageReportTrigger::NONE);
         meter.add(false, usage(50, 1));
         meter.report_returned(&sent, None);
-        let again = meter.due_report(None);
+        let (_, again) = meter.due_report(None);
         assert_eq!((again.ur_seqn, again.start_time), (0, Some(NtpTime(100))));
         assert_eq!(again.volume_measurement.unwrap().total, Some(1_050));
         // A response told of the next measurement meanwhile: its number is gone.
@@ -330,18 +403,19 @@ mod tests {
         assert_eq!(
             meter
                 .report(UsageReportTrigger::IMMER, NtpTime(120), None)
+                .1
                 .ur_seqn,
             1
         );
         meter.report_returned(&sent, None);
-        assert_eq!(meter.due_report(None).ur_seqn, 2);
+        assert_eq!(meter.due_report(None).1.ur_seqn, 2);
     }
 
     #[test]
     fn a_urr_that_wants_usage_before_qos_is_told_what_it_gets() {
         let information = MeasurementInformation::MBQE;
         let mut meter = meter(information, 0);
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
+        let (_, report) = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
         assert_eq!(report.usage_information, Some(UsageInformation::UAE));
     }
 
@@ -349,7 +423,61 @@ mod tests {
     fn packets_are_reported_where_the_urr_asks() {
         let information = MeasurementInformation::default();
         let mut meter = meter(information, 0);
-        let report = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
+        let (_, report) = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
         assert_eq!(report.volume_measurement.unwrap().total_packets, None);
+    }
+
+    /// A meter with a clock that was split at 120 with 30 octets, and has measured 5 since.
+    fn split() -> (Meter, UsageClock) {
+        let urr = Urr {
+            method: MeasurementMethod::DURAT,
+            ..Urr::new(UrrId(3))
+        };
+        let mut meter = meter(MeasurementInformation::NONE, 100);
+        let mut clock = UsageClock::changed(None, &urr, 100);
+        meter.add(true, usage(30, 1));
+        meter.split(&mut clock, NtpTime(120));
+        meter.add(true, usage(5, 1));
+        (meter, clock)
+    }
+
+    fn parts((before, latest): Reports) -> Vec<(u32, [u32; 2], u64)> {
+        let all = before.into_iter().chain([latest]);
+        let part = |report: UsageReport<'_>| {
+            let [start, end] = [report.start_time, report.end_time].map(|time| time.unwrap().0);
+            let octets = report.volume_measurement.unwrap().total.unwrap();
+            (report.ur_seqn, [start, end], octets)
+        };
+        all.map(part).collect()
+    }
+
+    #[test]
+    fn both_parts_are_told_again_if_nobody_answers() {
+        let (mut meter, mut clock) = split();
+        meter.is_due_for(UsageReportTrigger::PERIO, NtpTime(140));
+        let both = [(0, [100, 120], 30), (1, [120, 140], 5)];
+        assert_eq!(parts(meter.due_report(Some(&clock))), both);
+        let sent = meter.report_left(Some(&mut clock));
+        assert_eq!((meter.sequence, clock.before()), (2, None));
+        meter.add(true, usage(7, 1));
+        meter.report_returned(&sent, Some(&mut clock));
+        meter.is_due_for(UsageReportTrigger::PERIO, NtpTime(160));
+        let again = [(0, [100, 120], 30), (1, [120, 160], 12)];
+        assert_eq!(parts(meter.due_report(Some(&clock))), again);
+    }
+
+    #[test]
+    fn what_was_told_before_a_monitoring_time_comes_back_before_it() {
+        let (mut meter, mut clock) = split();
+        meter.is_due_for(UsageReportTrigger::PERIO, NtpTime(140));
+        let sent = meter.report_left(Some(&mut clock));
+        meter.add(true, usage(7, 1));
+        meter.split(&mut clock, NtpTime(150));
+        meter.add(true, usage(2, 1));
+        meter.report_returned(&sent, Some(&mut clock));
+        meter.is_due_for(UsageReportTrigger::PERIO, NtpTime(160));
+        // The earlier of two Monitoring Times is told no more; no octet is lost.
+        let all = [(0, [100, 150], 42), (1, [150, 160], 2)];
+        assert_eq!(parts(meter.due_report(Some(&clock))), all);
     }
 }

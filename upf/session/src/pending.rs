@@ -94,6 +94,8 @@ pub struct Due {
     pub trigger: UsageReportTrigger,
     /// The URR has gone: the meter ends with the report.
     pub ends: bool,
+    /// Its Monitoring Time has come: what was measured until then is told apart.
+    pub splits: bool,
 }
 
 /// What the CP function, or the operator, is told.

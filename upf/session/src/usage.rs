@@ -28,6 +28,7 @@ pub fn set_due_reports(old: &Rules, new: &Rules, record: &mut Pending) {
             meter: urr.meter,
             trigger,
             ends,
+            splits: false,
         });
     }
 }
@@ -103,9 +104,11 @@ pub fn write_reports(
             if let Some(clock) = &mut clock {
                 clock.advance(at.seconds());
             }
-            let mut report = meter.report(due.trigger, at.wall, clock);
-            report.query_urr_reference = reference;
-            put(w, ie, &report)?;
+            let (before, latest) = meter.report(due.trigger, at.wall, clock);
+            for mut report in before.into_iter().chain([latest]) {
+                report.query_urr_reference = reference;
+                put(w, ie, &report)?;
+            }
         }
     }
     Ok(())
@@ -115,7 +118,14 @@ pub fn write_reports(
 pub fn is_any_due(resources: &Resources, record: &Pending) -> bool {
     let meters = record.due.iter();
     let mut meters = meters.filter_map(|due| resources.meters.get(due.meter));
-    meters.any(|meter| meter.usage.iter().any(|usage| usage.packets > 0))
+    let is_kept = |at| {
+        let clock = resources.clocks.get(at);
+        clock.is_some_and(|clock| clock.before().is_some())
+    };
+    meters.any(|meter| {
+        let is_used = meter.usage.iter().any(|usage| usage.packets > 0);
+        is_used || meter.clock().is_some_and(is_kept)
+    })
 }
 
 /// The meters of URRs that have gone end with their reports.

@@ -213,7 +213,7 @@ impl Twin {
         self.note_rest(&had, wall);
         self.nats.follow(&self.config, &self.sessions);
         let urrs = session.urrs.into_values();
-        let last = urrs.map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
+        let last = urrs.flat_map(|mut u| u.report(UsageReportTrigger::TERMR, wall));
         let last = last.collect();
         let mut released = self.waiting_again(now_ns, id);
         released.extend(self.read_again(now_ns, id));
@@ -454,7 +454,7 @@ impl Twin {
     pub fn usage_reports(&mut self, wall: NtpTime) -> Vec<(SessionId, Vec<UsageReport<'static>>)> {
         let sessions = self.sessions.iter_mut().map(|(id, session)| {
             let urrs = session.urrs.values_mut();
-            (*id, urrs.filter_map(|urr| urr.due_report(wall)).collect())
+            (*id, urrs.flat_map(|urr| urr.due_reports(wall)).collect())
         });
         let due = sessions.filter(|(_, reports): &(_, Vec<_>)| !reports.is_empty());
         due.collect()
@@ -558,7 +558,7 @@ fn reports(
     let flags = request.pfcpsmreq_flags.unwrap_or_default();
     let all = flags.contains(SessionModificationRequestFlags::QAURR);
     let removed = removed.into_iter();
-    let last = removed.map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
+    let last = removed.flat_map(|mut urr| urr.report(UsageReportTrigger::TERMR, wall));
     let mut reports: Vec<_> = last.collect();
     let gone: Vec<u32> = reports.iter().map(|r| r.urr_id.0).collect();
     for (id, urr) in &mut after.urrs {
@@ -569,9 +569,9 @@ fn reports(
         let asked = all || request.query_urr.iter().any(|q| q.urr_id.0 == *id);
         let abandoned = used_before.contains(id) && !used_after.contains(id);
         if abandoned {
-            reports.push(urr.report(UsageReportTrigger::TERMR, wall));
+            reports.extend(urr.report(UsageReportTrigger::TERMR, wall));
         } else if asked {
-            reports.push(urr.report(UsageReportTrigger::IMMER, wall));
+            reports.extend(urr.report(UsageReportTrigger::IMMER, wall));
         }
     }
     reports.sort_by_key(|r| r.urr_id.0);

@@ -4,8 +4,8 @@ use crate::usage_time::UseTime;
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::group::{CreateUrr, UpdateUrr, UsageReport};
 use sluice_wire::pfcp::value::{
-    MeasurementInformation, MeasurementMethod, NtpTime, ReportingTriggers, UsageReportTrigger,
-    VolumeMeasurement,
+    MeasurementInformation, MeasurementMethod, NtpTime, ReportingTriggers, Seconds,
+    UsageInformation, UsageReportTrigger, VolumeMeasurement,
 };
 
 /// Volume of one direction.
@@ -39,8 +39,40 @@ pub struct Urr {
     /// When the next period ends.
     period_ends: Option<u32>,
     time: UseTime,
+    /// When its usage is split, as long as that has not come.
+    monitoring: Option<NtpTime>,
+    /// What holds from then on.
+    subsequent: Subsequent,
+    /// What was measured before, and was not reported.
+    before: Option<Part>,
     /// Why a report is due.
     due: UsageReportTrigger,
+}
+
+/// Thresholds and quotas after a Monitoring Time.
+#[derive(Clone, Default, Debug)]
+struct Subsequent {
+    threshold: Option<Limit>,
+    quota: Option<Limit>,
+}
+
+/// What was measured from a time to a time.
+#[derive(Clone, Debug)]
+struct Part {
+    since: NtpTime,
+    until: NtpTime,
+    uplink: Volume,
+    downlink: Volume,
+    used: u32,
+}
+
+impl Volume {
+    fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            packets: self.packets + other.packets,
+        }
+    }
 }
 
 /// Uplink, downlink and total octets, where there is a limit.
@@ -77,6 +109,15 @@ impl Urr {
             period_s: ie.measurement_period.map_or(0, |period| period.0),
             period_ends: None,
             time: UseTime::new(ie, now.0),
+            monitoring: ie.monitoring_time,
+            subsequent: Subsequent {
+                threshold: ie
+                    .subsequent_volume_threshold
+                    .as_ref()
+                    .map(|v| limit(Some(v))),
+                quota: ie.subsequent_volume_quota.as_ref().map(|v| limit(Some(v))),
+            },
+            before: None,
             due: UsageReportTrigger::NONE,
         }
         .with_period_from(now)
@@ -134,9 +175,59 @@ impl Urr {
             self.information = edit.value().copied().unwrap_or_default();
         }
         self.time.update(ie, now.0);
+        self.update_subsequent(ie);
         if period != self.period() {
             self.period_ends = self.period().map(|period_s| now.0 + period_s);
         }
+    }
+
+    fn update_subsequent(&mut self, ie: &UpdateUrr<'_>) {
+        if let Some(edit) = &ie.monitoring_time {
+            self.monitoring = edit.value().copied();
+        }
+        let later = &mut self.subsequent;
+        for (edit, place) in [
+            (&ie.subsequent_volume_threshold, &mut later.threshold),
+            (&ie.subsequent_volume_quota, &mut later.quota),
+        ] {
+            if let Some(edit) = edit {
+                *place = edit.value().map(|volume| limit(Some(volume)));
+            }
+        }
+    }
+
+    /// The Monitoring Time comes: what was measured is kept apart, and other limits hold.
+    fn split(&mut self, now: NtpTime) {
+        let now_part = Part {
+            since: self.since,
+            until: now,
+            uplink: std::mem::take(&mut self.uplink),
+            downlink: std::mem::take(&mut self.downlink),
+            used: self.time.split(),
+        };
+        self.before = Some(match self.before.take() {
+            None => now_part,
+            Some(earlier) => Part {
+                since: earlier.since,
+                until: now,
+                uplink: earlier.uplink.and(now_part.uplink),
+                downlink: earlier.downlink.and(now_part.downlink),
+                used: earlier.used + now_part.used,
+            },
+        });
+        self.since = now;
+        self.monitoring = None;
+        let later = std::mem::take(&mut self.subsequent);
+        if let Some(threshold) = later.threshold {
+            self.threshold = threshold;
+            self.towards_threshold = [0; 2];
+        }
+        if let Some(quota) = later.quota {
+            self.quota = quota;
+            (self.of_quota, self.told) = Default::default();
+        }
+        let grants_volume = later.quota.is_some();
+        self.time.begin_subsequent(grants_volume, now.0);
     }
 
     /// A packet of `bytes` is about to pass: false if a quota of its direction, or of both, is used up.
@@ -167,10 +258,12 @@ impl Urr {
         }
     }
 
-    /// The report that is due, if one is.
-    pub fn due_report(&mut self, now: NtpTime) -> Option<UsageReport<'static>> {
-        let is_due = self.due != UsageReportTrigger::NONE;
-        is_due.then(|| self.report(UsageReportTrigger::NONE, now))
+    /// The reports that are due, if any are.
+    pub fn due_reports(&mut self, now: NtpTime) -> Vec<UsageReport<'static>> {
+        match self.due == UsageReportTrigger::NONE {
+            true => Vec::new(),
+            false => self.report(UsageReportTrigger::NONE, now),
+        }
     }
 
     /// Time has come so far.
@@ -180,6 +273,13 @@ impl Urr {
         if due.contains(UsageReportTrigger::STOPT) {
             self.awaits_start = self.triggers.contains(ReportingTriggers::START);
         }
+        self.advance_period(now);
+        if self.monitoring.is_some_and(|time| time.0 <= now.0) {
+            self.split(now);
+        }
+    }
+
+    fn advance_period(&mut self, now: NtpTime) {
         let (Some(ends), Some(period_s)) = (self.period_ends, self.period()) else {
             return;
         };
@@ -221,9 +321,43 @@ impl Urr {
         self.judge_quota();
     }
 
-    /// The report of what was measured since the last one.
-    pub fn report(&mut self, trigger: UsageReportTrigger, now: NtpTime) -> UsageReport<'static> {
-        let (up, down) = (self.uplink, self.downlink);
+    /// The reports of what was measured since the last one: two if there was a Monitoring Time in between.
+    pub fn report(
+        &mut self,
+        trigger: UsageReportTrigger,
+        now: NtpTime,
+    ) -> Vec<UsageReport<'static>> {
+        let latest = Part {
+            since: self.since,
+            until: now,
+            uplink: std::mem::take(&mut self.uplink),
+            downlink: std::mem::take(&mut self.downlink),
+            used: self.time.report(),
+        };
+        let trigger = std::mem::replace(&mut self.due, UsageReportTrigger::NONE).union(trigger);
+        let reports = match self.before.take() {
+            None => vec![self.one(&latest, trigger, None)],
+            Some(before) => vec![
+                self.one(
+                    &before,
+                    UsageReportTrigger::MONIT,
+                    Some(UsageInformation::BEF),
+                ),
+                self.one(&latest, trigger, Some(UsageInformation::AFT)),
+            ],
+        };
+        self.since = now;
+        self.towards_threshold = [0; 2];
+        reports
+    }
+
+    fn one(
+        &mut self,
+        part: &Part,
+        trigger: UsageReportTrigger,
+        information: Option<UsageInformation>,
+    ) -> UsageReport<'static> {
+        let (up, down) = (part.uplink, part.downlink);
         let volume = VolumeMeasurement {
             total: Some(up.bytes + down.bytes),
             uplink: Some(up.bytes),
@@ -241,21 +375,19 @@ impl Urr {
             false => volume,
         };
         let measures_volume = self.method.contains(MeasurementMethod::VOLUM);
+        let measures_time = self.method.contains(MeasurementMethod::DURAT);
         let report = UsageReport {
             urr_id: self.id,
             ur_seqn: self.reports,
-            usage_report_trigger: self.due.union(trigger),
-            start_time: Some(self.since),
-            end_time: Some(now),
+            usage_report_trigger: trigger,
+            start_time: Some(part.since),
+            end_time: Some(part.until),
             volume_measurement: measures_volume.then_some(volume),
-            duration_measurement: self.time.report(),
+            duration_measurement: measures_time.then_some(Seconds(part.used)),
+            usage_information: information,
             ..UsageReport::default()
         };
         self.reports += 1;
-        self.since = now;
-        (self.uplink, self.downlink) = Default::default();
-        self.towards_threshold = [0; 2];
-        self.due = UsageReportTrigger::NONE;
         report
     }
 }

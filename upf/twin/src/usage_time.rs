@@ -16,6 +16,9 @@ pub struct Says {
     validity: Option<u32>,
     holding: Option<u32>,
     inactivity: Option<u32>,
+    /// After a Monitoring Time.
+    later_threshold: Option<u32>,
+    later_quota: Option<u32>,
 }
 
 /// 0 says that there is none.
@@ -44,6 +47,8 @@ impl Says {
     fn of_time(&self) -> bool {
         self.method.contains(MeasurementMethod::DURAT)
             || self.told_threshold().is_some()
+            || (self.asks(ReportingTriggers::TIMTH) && self.later_threshold.is_some())
+            || self.later_quota.is_some()
             || (self.asks(ReportingTriggers::STOPT) && self.inactivity.is_some())
             || self.quota.is_some()
             || self.validity.is_some()
@@ -84,6 +89,8 @@ impl UseTime {
             validity: positive(ie.quota_validity_time),
             holding: positive(ie.quota_holding_time),
             inactivity: positive(ie.inactivity_detection_time),
+            later_threshold: ie.subsequent_time_threshold.map(|time| time.0),
+            later_quota: ie.subsequent_time_quota.map(|time| time.0),
         };
         Self::begin(says, now)
     }
@@ -125,6 +132,12 @@ impl UseTime {
         }
         if let Some(edit) = &ie.inactivity_detection_time {
             says.inactivity = positive(value(edit));
+        }
+        if let Some(edit) = &ie.subsequent_time_threshold {
+            says.later_threshold = value(edit).map(|time| time.0);
+        }
+        if let Some(edit) = &ie.subsequent_time_quota {
+            says.later_quota = value(edit).map(|time| time.0);
         }
         if self.is_new || !before.of_time() || !self.says.of_time() {
             *self = Self::begin(self.says.clone(), now);
@@ -227,11 +240,39 @@ impl UseTime {
         told
     }
 
-    /// A report is made: its duration, if one is measured.
-    pub fn report(&mut self) -> Option<Seconds> {
+    /// A report is made: the time of use that it tells.
+    pub fn report(&mut self) -> u32 {
         self.towards_threshold = 0;
-        let used = Seconds(std::mem::take(&mut self.used));
-        let is_measured = self.says.method.contains(MeasurementMethod::DURAT);
-        is_measured.then_some(used)
+        self.split()
+    }
+
+    /// The time of use until now; the next begins.
+    pub fn split(&mut self) -> u32 {
+        std::mem::take(&mut self.used)
+    }
+
+    /// A Monitoring Time has come: this threshold and this quota hold now, and what was granted of octets begins.
+    pub fn begin_subsequent(&mut self, grants_volume: bool, now: u32) {
+        let (threshold, quota) = (
+            self.says.later_threshold.take(),
+            self.says.later_quota.take(),
+        );
+        if threshold.is_some() {
+            self.says.threshold = threshold;
+            self.towards_threshold = 0;
+        }
+        let had_ended = self.has_ended();
+        if quota.is_some() {
+            self.says.quota = quota;
+            (self.of_quota, self.quota_ended) = (0, false);
+        }
+        if quota.is_some() || grants_volume {
+            (self.validity_ended, self.holding_ended) = (false, false);
+            self.granted = now;
+        }
+        let begins = had_ended && !self.has_ended() && !self.says.is_inactive();
+        if begins && self.says.at_once() && !self.runs {
+            (self.runs, self.last_packet) = (true, now);
+        }
     }
 }

@@ -46,19 +46,15 @@ impl<N: Network> Admission<'_, N> {
             &[
                 (ie.event_quota.is_some(), IeType::EVENT_QUOTA),
                 (
-                    ie.subsequent_volume_quota.is_some(),
-                    IeType::SUBSEQUENT_VOLUME_QUOTA,
-                ),
-                (
-                    ie.subsequent_time_quota.is_some(),
-                    IeType::SUBSEQUENT_TIME_QUOTA,
-                ),
-                (
                     ie.subsequent_event_quota.is_some(),
                     IeType::SUBSEQUENT_EVENT_QUOTA,
                 ),
                 (ie.far_id_for_quota_action.is_some(), IeType::FAR_ID),
                 (!ie.aggregated_urrs.is_empty(), IeType::AGGREGATED_URRS),
+                (
+                    !ie.additional_monitoring_time.is_empty(),
+                    IeType::ADDITIONAL_MONITORING_TIME,
+                ),
             ],
         )?;
         let detects_stop = ie.inactivity_detection_time.is_some_and(|time| time.0 > 0);
@@ -69,7 +65,6 @@ impl<N: Network> Admission<'_, N> {
             detects_stop,
         )?;
         let without_effect = [
-            (ie.monitoring_time.is_some(), IeType::MONITORING_TIME),
             (!ie.linked_urr_id.is_empty(), IeType::LINKED_URR_ID),
             (
                 ie.dropped_dl_traffic_threshold.is_some(),
@@ -95,14 +90,6 @@ impl<N: Network> Admission<'_, N> {
             &[
                 (sets(&ie.event_quota), IeType::EVENT_QUOTA),
                 (
-                    sets(&ie.subsequent_volume_quota),
-                    IeType::SUBSEQUENT_VOLUME_QUOTA,
-                ),
-                (
-                    sets(&ie.subsequent_time_quota),
-                    IeType::SUBSEQUENT_TIME_QUOTA,
-                ),
-                (
                     sets(&ie.subsequent_event_quota),
                     IeType::SUBSEQUENT_EVENT_QUOTA,
                 ),
@@ -111,12 +98,17 @@ impl<N: Network> Admission<'_, N> {
                     ie.aggregated_urrs.iter().any(|urrs| !urrs.is_empty()),
                     IeType::AGGREGATED_URRS,
                 ),
+                (
+                    ie.additional_monitoring_time
+                        .iter()
+                        .any(|times| !times.is_empty()),
+                    IeType::ADDITIONAL_MONITORING_TIME,
+                ),
             ],
         )?;
         let detects_stop = urr.times.inactivity_s.is_some();
         self.check_measurement(rule, urr.method, urr.triggers, detects_stop)?;
         let without_effect = [
-            (sets(&ie.monitoring_time), IeType::MONITORING_TIME),
             (
                 sets(&ie.dropped_dl_traffic_threshold),
                 IeType::DROPPED_DL_TRAFFIC_THRESHOLD,

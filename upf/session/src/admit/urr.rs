@@ -5,14 +5,15 @@
 //! and its reports say what they are (Usage Information UAE).
 
 use crate::admission::Admission;
+use crate::limits::URRS;
 use crate::meter::{Meter, ReportContent};
 use crate::network::Network;
-use crate::refusal::{self, Refusal};
-use crate::rules::{Renewed, Urr, UrrTimes};
+use crate::refusal::{self, Refusal, RuleId};
+use crate::rules::{Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
 use sluice_wire::ids::UrrId;
 use sluice_wire::pfcp::IeType;
 use sluice_wire::pfcp::group::{CreateUrr, RemoveUrr, UpdateUrr};
-use sluice_wire::pfcp::value::{Edit, Seconds};
+use sluice_wire::pfcp::value::{Edit, NtpTime, Seconds};
 
 impl<N: Network> Admission<'_, N> {
     /// A new URR.
@@ -39,11 +40,38 @@ impl<N: Network> Admission<'_, N> {
             quota: ie.volume_quota,
             period_s: ie.measurement_period.map_or(0, |period| period.0),
             times,
+            monitoring: Monitoring {
+                time: ie
+                    .monitoring_time
+                    .map_or(MonitoringTime::None, |time| self.monitored(time)),
+                threshold: ie.subsequent_volume_threshold,
+                quota: ie.subsequent_volume_quota,
+                threshold_s: ie.subsequent_time_threshold.map(|time| time.0),
+                quota_s: ie.subsequent_time_quota.map(|time| time.0),
+            },
             ..Urr::new(ie.urr_id)
         };
         let meter = Meter::new(ie.urr_id, ReportContent::of(&urr), self.wall);
         urr.meter = self.resources.meter(meter, self.claims).map_err(|_| full)?;
-        self.draft.urrs.try_push(urr).map_err(|_| full)
+        self.draft.urrs.try_push(urr).map_err(|_| full)?;
+        self.check_reports(rule)
+    }
+
+    /// One with a Monitoring Time, which may be told in two reports, counts as two: all that a session has to tell must find room in the
+    /// message that ends it.
+    fn check_reports(&self, rule: RuleId) -> Result<(), Refusal> {
+        let monitored = self.draft.urrs.iter().filter(|urr| urr.is_monitored());
+        match self.draft.urrs.len() + monitored.count() > URRS {
+            true => Err(Refusal::full(Some(rule), Some(IeType::MONITORING_TIME))),
+            false => Ok(()),
+        }
+    }
+
+    /// A time of the calendar as monotonic seconds. One that is past is now.
+    fn monitored(&self, time: NtpTime) -> MonitoringTime {
+        // The nearer of the two: NTP's seconds begin anew in 2036 (RFC 5905, 6).
+        let ahead_s = time.0.wrapping_sub(self.wall.0) as i32;
+        MonitoringTime::At(self.now_s.saturating_add(ahead_s.max(0) as u32))
     }
 
     /// A changed URR. Its usage goes on.
@@ -66,6 +94,7 @@ impl<N: Network> Admission<'_, N> {
             urr.period_s = edit.value().map_or(0, |period| period.0);
         }
         update_times(&mut urr.times, ie);
+        self.update_monitoring(&mut urr.monitoring, ie);
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }
@@ -88,7 +117,28 @@ impl<N: Network> Admission<'_, N> {
         if let Some(place) = self.draft.urrs.get_mut(at) {
             *place = urr;
         }
-        Ok(())
+        self.check_reports(rule)
+    }
+
+    fn update_monitoring(&self, monitoring: &mut Monitoring, ie: &UpdateUrr<'_>) {
+        match ie.monitoring_time {
+            Some(Edit::Set(time)) => monitoring.time = self.monitored(time),
+            Some(Edit::Remove) => monitoring.time = monitoring.time.removed(),
+            None => {}
+        }
+        if let Some(edit) = ie.subsequent_volume_threshold {
+            edit.apply_to(&mut monitoring.threshold);
+        }
+        if let Some(edit) = ie.subsequent_volume_quota {
+            edit.apply_to(&mut monitoring.quota);
+        }
+        let given = |edit: &Edit<Seconds>| edit.value().map(|time| time.0);
+        if let Some(edit) = &ie.subsequent_time_threshold {
+            monitoring.threshold_s = given(edit);
+        }
+        if let Some(edit) = &ie.subsequent_time_quota {
+            monitoring.quota_s = given(edit);
+        }
     }
 
     /// A URR that goes; its last usage is reported.

@@ -26,11 +26,11 @@ ie_tables! {
         QUOTA_HOLDING_TIME enforced "nothing passes after so long without packets; 0: none" quotas_that_are_not_valid_or_not_used_any_more_stop;
         DROPPED_DL_TRAFFIC_THRESHOLD ignored "that report is not made";
         QUOTA_VALIDITY_TIME enforced "nothing passes when it is over; 0: none" quotas_that_are_not_valid_or_not_used_any_more_stop;
-        MONITORING_TIME ignored "that report is not made";
-        SUBSEQUENT_VOLUME_THRESHOLD ignored "that report is not made";
-        SUBSEQUENT_TIME_THRESHOLD ignored "that report is not made";
-        SUBSEQUENT_VOLUME_QUOTA refused(73) "";
-        SUBSEQUENT_TIME_QUOTA refused(73) "";
+        MONITORING_TIME enforced "usage before it is told apart, with the next report; with its URRs counted twice a session has as many as a message tells" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
+        SUBSEQUENT_VOLUME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_TIME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_VOLUME_QUOTA enforced "without it the quota goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_TIME_QUOTA enforced "without it the quota goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
         SUBSEQUENT_EVENT_THRESHOLD ignored "events are not measured";
         SUBSEQUENT_EVENT_QUOTA refused(73) "";
         INACTIVITY_DETECTION_TIME enforced "time stands still after so long without packets; 0: none" time_is_measured_between_packets_that_are_not_too_far_apart;
@@ -40,7 +40,7 @@ ie_tables! {
         AGGREGATED_URRS refused(73) "";
         FAR_ID refused(73) "packets beyond a quota are dropped; QUOAC is not set";
         ETHERNET_INACTIVITY_TIMER ignored "of Ethernet sessions";
-        ADDITIONAL_MONITORING_TIME ignored "that report is not made";
+        ADDITIONAL_MONITORING_TIME refused(73) "";
         NUMBER_OF_REPORTS ignored "NORP is not set";
         APPLICATION_ID ignored "of a quota's action; QUASF is not set";
         SDF_FILTER ignored "of a quota's action; QUASF is not set";
@@ -60,11 +60,11 @@ ie_tables! {
         QUOTA_HOLDING_TIME enforced "counts from the message on" quotas_that_are_not_valid_or_not_used_any_more_stop;
         DROPPED_DL_TRAFFIC_THRESHOLD ignored "that report is not made";
         QUOTA_VALIDITY_TIME enforced "counts from the message on" quotas_that_are_not_valid_or_not_used_any_more_stop;
-        MONITORING_TIME ignored "that report is not made";
-        SUBSEQUENT_VOLUME_THRESHOLD ignored "that report is not made";
-        SUBSEQUENT_TIME_THRESHOLD ignored "that report is not made";
-        SUBSEQUENT_VOLUME_QUOTA refused(73) "";
-        SUBSEQUENT_TIME_QUOTA refused(73) "";
+        MONITORING_TIME enforced "as in Create URR; with its URRs counted twice a session has as many as a message tells" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
+        SUBSEQUENT_VOLUME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_TIME_THRESHOLD enforced "without it the threshold goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_VOLUME_QUOTA enforced "without it the quota goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
+        SUBSEQUENT_TIME_QUOTA enforced "without it the quota goes on" thresholds_and_quotas_after_the_monitoring_time_are_the_subsequent_ones;
         SUBSEQUENT_EVENT_THRESHOLD ignored "events are not measured";
         SUBSEQUENT_EVENT_QUOTA refused(73) "";
         INACTIVITY_DETECTION_TIME enforced "as in Create URR" time_is_measured_between_packets_that_are_not_too_far_apart;
@@ -74,7 +74,7 @@ ie_tables! {
         AGGREGATED_URRS refused(73) "";
         FAR_ID refused(73) "packets beyond a quota are dropped; QUOAC is not set";
         ETHERNET_INACTIVITY_TIMER ignored "of Ethernet sessions";
-        ADDITIONAL_MONITORING_TIME ignored "that report is not made";
+        ADDITIONAL_MONITORING_TIME refused(73) "";
         NUMBER_OF_REPORTS ignored "NORP is not set";
         APPLICATION_ID ignored "of a quota's action; QUASF is not set";
         SDF_FILTER ignored "of a quota's action; QUASF is not set";
@@ -90,7 +90,7 @@ ie_tables! {
     UsageReport "Usage Report (7.5.5.2, 7.5.7.2, 7.5.8.3)" {
         URR_ID sent "" deletion_reports_every_urr_once;
         UR_SEQN sent "counts from 0, without a gap" a_query_takes_usage_and_leaves_the_rules_alone;
-        USAGE_REPORT_TRIGGER sent "IMMER, TERMR, PERIO, VOLTH, VOLQU, TIMTH, TIMQU, QUVTI, QUHTI, START, STOPT, TEBUR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
+        USAGE_REPORT_TRIGGER sent "IMMER, TERMR, PERIO, VOLTH, VOLQU, TIMTH, TIMQU, QUVTI, QUHTI, START, STOPT, MONIT, TEBUR" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
         START_TIME sent "" deletion_reports_every_urr_once;
         END_TIME sent "" deletion_reports_every_urr_once;
         VOLUME_MEASUREMENT sent "packets, too, with MNOP" deletion_reports_every_urr_once;
@@ -101,6 +101,7 @@ ie_tables! {
         TIME_OF_FIRST_PACKET unsent "";
         TIME_OF_LAST_PACKET unsent "";
         USAGE_INFORMATION sent "UAE with MBQE" deletion_reports_every_urr_once;
+        USAGE_INFORMATION sent "BEF and AFT of a Monitoring Time" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
         QUERY_URR_REFERENCE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
         TIME_STAMP unsent "events are not measured";
         ETHERNET_TRAFFIC_INFORMATION unsent "of Ethernet sessions";

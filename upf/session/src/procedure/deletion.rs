@@ -105,6 +105,7 @@ pub fn end(sessions: &mut Sessions, at: Moment, name: SessionRef, session: &Sess
         meter: urr.meter,
         trigger: UsageReportTrigger::TERMR,
         ends: true,
+        splits: false,
     }));
     let peers = change.old.fars.iter().filter_map(|f| f.peer);
     record.peers.extend(peers);

@@ -49,6 +49,7 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
         let metered = sessions.resources.metered(urr.meter);
         metered.is_some_and(|(_, clock)| clock.is_some_and(|clock| clock.must_look(now_s)))
     });
+    let mut is_any_split = false;
     for urr in &mut rules.urrs {
         let trigger = match looks_only {
             true => UsageReportTrigger::NONE,
@@ -57,11 +58,21 @@ fn measure(sessions: &mut Sessions, name: SessionRef, now_s: u32) -> Option<Laun
         urr.renewed.threshold = trigger != UsageReportTrigger::NONE;
         // Traffic that has stopped may start again.
         urr.renewed.start = trigger.contains(UsageReportTrigger::STOPT);
+        let splits = !looks_only && urr.reaches_monitoring_time(now_s);
+        if splits {
+            urr.pass_monitoring_time();
+            sessions.resources.set_clock(urr, now_s);
+            is_any_split = true;
+        }
         record.due.push(Due {
             meter: urr.meter,
             trigger,
             ends: false,
+            splits,
         });
+    }
+    if is_any_split {
+        sessions.store.put(name, rules);
     }
     sessions.resources.tell_clocks(rules, Some(name.at), now_s);
     let mut delta = Delta {
@@ -95,7 +106,13 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
         return;
     }
     let mut is_due = false;
-    for Due { meter, trigger, .. } in &record.due {
+    for Due {
+        meter,
+        trigger,
+        splits,
+        ..
+    } in &record.due
+    {
         let Some((meter, clock)) = sessions.resources.metered(*meter) else {
             continue;
         };
@@ -106,6 +123,9 @@ pub fn measured(sessions: &mut Sessions, at: Moment, record: &Pending, due_s: u3
             clock.advance(at.seconds());
             if is_told {
                 clock.restart_threshold();
+            }
+            if *splits {
+                meter.split(clock, at.wall);
             }
         }
     }

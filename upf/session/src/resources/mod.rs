@@ -260,6 +260,7 @@ impl Resources {
         }
         for urr in &mut rules.urrs {
             let clock = self.changed_clock(urr, now_s);
+            let clock = clock.filter(|_| urr.measures_time());
             urr.clock = clock.map_or(ClockImage::default(), |clock| ClockImage {
                 awaits_packet: clock.awaits_packet(now_s),
                 stops: clock.stops(),

@@ -23,7 +23,7 @@ pub use id_list::IdList;
 pub use pdr::{Filter, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
-pub use urr::{ClockImage, Renewed, Urr, UrrTimes};
+pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};
 
 /// User Plane Inactivity Timer of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +140,7 @@ impl Rules {
             return true;
         }
         let mut active = self.watching().filter(|urr| urr.is_active());
-        active.any(|urr| urr.has_clock() && pdr.urrs.contains(urr.id.0))
+        active.any(|urr| urr.measures_time() && pdr.urrs.contains(urr.id.0))
     }
 
     /// The entry of this key.

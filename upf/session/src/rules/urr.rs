@@ -29,6 +29,8 @@ pub struct Urr {
     pub period_s: u32,
     /// What it says of time.
     pub times: UrrTimes,
+    /// Its Monitoring Time, and what holds from then on.
+    pub monitoring: Monitoring,
     /// Its cell in the session's usage record; 0 is none.
     pub cell: u32,
     /// What begins anew with the message at hand.
@@ -62,6 +64,43 @@ impl UrrTimes {
             &mut self.holding_s,
             &mut self.inactivity_s,
         ]
+    }
+}
+
+/// The Monitoring Time of a URR, and the thresholds and quotas that hold from then on, where they change.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Monitoring {
+    /// When it is.
+    pub time: MonitoringTime,
+    /// Subsequent Volume Threshold.
+    pub threshold: Option<Volume>,
+    /// Subsequent Volume Quota.
+    pub quota: Option<Volume>,
+    /// Subsequent Time Threshold, in seconds.
+    pub threshold_s: Option<u32>,
+    /// Subsequent Time Quota, in seconds.
+    pub quota_s: Option<u32>,
+}
+
+/// A Monitoring Time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MonitoringTime {
+    /// None.
+    #[default]
+    None,
+    /// Then, monotonic, in whole seconds.
+    At(u32),
+    /// It has passed. What was measured before may still be kept apart.
+    Passed,
+}
+
+impl MonitoringTime {
+    /// Without a Monitoring Time from now on; one that has passed has passed.
+    pub fn removed(self) -> Self {
+        match self {
+            Self::None | Self::At(_) => Self::None,
+            Self::Passed => Self::Passed,
+        }
     }
 }
 
@@ -128,24 +167,57 @@ impl Urr {
             quota: None,
             period_s: 0,
             times: UrrTimes::default(),
+            monitoring: Monitoring::default(),
             cell: 0,
             renewed: Renewed::ALL,
             clock: ClockImage::default(),
         }
     }
 
-    /// True if time matters to it: it has a clock.
+    /// True if it has a clock: it measures time, or has a Monitoring Time.
     pub fn has_clock(&self) -> bool {
-        let times = self.times;
+        self.measures_time() || self.monitoring.time != MonitoringTime::None
+    }
+
+    /// True if time of use matters to it, now or after its Monitoring Time.
+    pub fn measures_time(&self) -> bool {
+        let (times, later) = (self.times, &self.monitoring);
+        let has_threshold = times.threshold_s.is_some() || later.threshold_s.is_some();
         let needs_one = [
             self.method.contains(MeasurementMethod::DURAT),
-            self.has(ReportingTriggers::TIMTH) && times.threshold_s.is_some(),
+            self.has(ReportingTriggers::TIMTH) && has_threshold,
             self.has(ReportingTriggers::STOPT) && times.inactivity_s.is_some(),
-            times.quota_s.is_some(),
+            times.quota_s.is_some() || later.quota_s.is_some(),
             times.validity_s.is_some(),
             times.holding_s.is_some(),
         ];
         needs_one.contains(&true)
+    }
+
+    /// True if it says something of a Monitoring Time: its usage may be told in two reports.
+    pub fn is_monitored(&self) -> bool {
+        self.monitoring != Monitoring::default()
+    }
+
+    /// True if its Monitoring Time has come.
+    pub fn reaches_monitoring_time(&self, now_s: u32) -> bool {
+        matches!(self.monitoring.time, MonitoringTime::At(due_s) if due_s <= now_s)
+    }
+
+    /// The Monitoring Time has come: what was said for then holds as if a message brought it now.
+    pub fn pass_monitoring_time(&mut self) {
+        let later = core::mem::take(&mut self.monitoring);
+        self.monitoring.time = MonitoringTime::Passed;
+        let renewed = &mut self.renewed;
+        renewed.threshold |= later.threshold.is_some();
+        renewed.quota |= later.quota.is_some();
+        renewed.time_threshold |= later.threshold_s.is_some();
+        renewed.time_quota |= later.quota_s.is_some();
+        renewed.grant |= later.quota.is_some() || later.quota_s.is_some();
+        self.threshold = later.threshold.or(self.threshold);
+        self.quota = later.quota.or(self.quota);
+        self.times.threshold_s = later.threshold_s.or(self.times.threshold_s);
+        self.times.quota_s = later.quota_s.or(self.times.quota_s);
     }
 
     /// True if packets of its PDRs count: its measurement is not inactive (INAM).
@@ -178,10 +250,13 @@ impl Urr {
     /// True if something happens at an amount of octets, or with the first packet: it has a cell in the session's
     /// usage record, also while it is inactive: what is left of a quota is left afterwards.
     pub fn needs_cell(&self) -> bool {
-        self.has_clock()
+        let later = &self.monitoring;
+        self.measures_time()
             || self.awaits_start()
             || self.quota.is_some()
+            || later.quota.is_some()
             || self.thresholds() != [NEVER; 3]
+            || later.threshold.is_some()
     }
 
     /// Of what happens, that of which a report is made.

@@ -17,6 +17,7 @@ mod link_rules;
 mod live_cores;
 mod load_control;
 mod many_flows;
+mod monitoring_time;
 mod n4u;
 mod nat;
 mod node_reports;

@@ -161,10 +161,13 @@ fn unserved() -> Vec<(SessionEstablishmentRequest<'static>, IeType)> {
         ),
         (
             with(CreateUrr {
-                monitoring_time: Some(NtpTime(7)),
+                dropped_dl_traffic_threshold: Some(DroppedDlTrafficThreshold {
+                    downlink_packets: Some(7),
+                    downlink_octets: None,
+                }),
                 ..urr(1)
             }),
-            IeType::MONITORING_TIME,
+            IeType::DROPPED_DL_TRAFFIC_THRESHOLD,
         ),
     ]
 }

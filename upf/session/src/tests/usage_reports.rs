@@ -170,11 +170,11 @@ fn a_report_that_nobody_answers_is_made_again_with_all_that_followed() {
     );
     let meter = state.resources.meters.get(0).unwrap();
     assert_eq!(
-        meter.due_report(None).ur_seqn,
+        meter.due_report(None).1.ur_seqn,
         0,
         "its number is not used up"
     );
-    let total = meter.due_report(None).volume_measurement.unwrap().total;
+    let total = meter.due_report(None).1.volume_measurement.unwrap().total;
     assert_eq!(total, Some(4 * 13), "thirteen periods");
 }
 

@@ -145,7 +145,7 @@ impl Alone<'_> {
         let id = self.last.into();
         let mut bytes = vec![0; 16_384];
         let mut out = Writer::new(&mut bytes);
-        establishment(&mut out, 1, rules).expect("it has room");
+        establishment(&mut out, 1, rules, self.wall()).expect("it has room");
         let mut request = SessionEstablishmentRequest::default();
         read_establishment(&mut request, out.written());
         self.falsify.establishment(&mut request);
@@ -171,7 +171,8 @@ impl Alone<'_> {
             .collect();
         let mut bytes = vec![0; 16_384];
         let mut out = Writer::new(&mut bytes);
-        modification(&mut out, change, &|pdr| known.get(&pdr).copied()).expect("it has room");
+        let known = |pdr: u16| known.get(&pdr).copied();
+        modification(&mut out, change, &known, self.wall()).expect("it has room");
         let mut request = SessionModificationRequest::default();
         read_modification(&mut request, out.written());
         self.falsify.modification(&mut request);

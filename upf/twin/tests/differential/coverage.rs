@@ -4,7 +4,7 @@ use crate::spec::*;
 use crate::world::{Features, given_slot};
 use sluice_twin::{Drop, Outcome};
 use sluice_wire::pfcp::group::UsageReport;
-use sluice_wire::pfcp::value::UsageReportTrigger;
+use sluice_wire::pfcp::value::{UsageInformation, UsageReportTrigger};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -113,7 +113,7 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 12] = [
+const OF_USAGE: [&str; 15] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
@@ -126,6 +126,9 @@ const OF_USAGE: [&str; 12] = [
     "reported: stop",
     "reported: a duration",
     "reported: inactivity",
+    "reported: before a monitoring time",
+    "reported: after a monitoring time",
+    "reported: a duration before a monitoring time",
 ];
 
 /// Counts why a session reported usage by itself.
@@ -143,6 +146,21 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
         (UsageReportTrigger::STOPT, "reported: stop"),
     ];
     let used = report.duration_measurement.map_or(0, |used| used.0);
+    let part = report.usage_information.unwrap_or_default();
+    let before = part.contains(UsageInformation::BEF);
+    for (is, name) in [
+        (before, "reported: before a monitoring time"),
+        (
+            part.contains(UsageInformation::AFT),
+            "reported: after a monitoring time",
+        ),
+        (
+            before && used > 0,
+            "reported: a duration before a monitoring time",
+        ),
+    ] {
+        *counts.entry(name).or_default() += u64::from(is);
+    }
     *counts.entry("reported: a duration").or_default() += u64::from(used > 0);
     for (_, name) in all.iter().filter(|(told, _)| trigger.contains(*told)) {
         *counts.entry(name).or_default() += 1;

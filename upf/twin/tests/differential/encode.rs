@@ -17,8 +17,13 @@ pub type Known<'k> = &'k dyn Fn(u16) -> Option<(Ipv4Addr, u32)>;
 /// Where the CP function is.
 pub const CP: Ipv4Addr = Ipv4Addr::new(192, 0, 4, 2);
 
-/// The IEs of a Session Establishment Request.
-pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Result<(), Full> {
+/// The IEs of a Session Establishment Request that is made now.
+pub fn establishment(
+    out: &mut Writer<'_>,
+    cp_seid: u64,
+    rules: &Rules,
+    now: NtpTime,
+) -> Result<(), Full> {
     out.ie(IeType::NODE_ID, |w| NodeId::V4(CP).encode(w))?;
     let cp = FSeid::v4(Seid(cp_seid), CP);
     out.ie(IeType::F_SEID, |w| cp.encode(w))?;
@@ -29,13 +34,18 @@ pub fn establishment(out: &mut Writer<'_>, cp_seid: u64, rules: &Rules) -> Resul
         let ie = IeType::USER_PLANE_INACTIVITY_TIMER;
         out.ie(ie, |w| Seconds(time_s).encode(w))?;
     }
-    create(out, rules, &|_| None)
+    create(out, rules, &|_| None, now)
 }
 
 /// The IEs of a Session Modification Request.
-pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> Result<(), Full> {
+pub fn modification(
+    out: &mut Writer<'_>,
+    change: &Change,
+    known: Known<'_>,
+    now: NtpTime,
+) -> Result<(), Full> {
     remove(out, change)?;
-    create(out, &change.create, known)?;
+    create(out, &change.create, known, now)?;
     for edit in &change.pdrs {
         update_pdr(out, edit)?;
     }
@@ -43,7 +53,7 @@ pub fn modification(out: &mut Writer<'_>, change: &Change, known: Known<'_>) -> 
         update_far(out, edit)?;
     }
     for urr in &change.urrs {
-        update_urr(out, urr)?;
+        update_urr(out, urr, now)?;
     }
     for edit in &change.qers {
         update_qer(out, edit)?;
@@ -105,8 +115,9 @@ fn remove(out: &mut Writer<'_>, change: &Change) -> Result<(), Full> {
     Ok(())
 }
 
-fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec) -> Result<(), Full> {
+fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec, now: NtpTime) -> Result<(), Full> {
     let limits = urr.limits.as_ref();
+    let later = limits.and_then(|l| l.later.as_ref());
     let ie = UpdateUrr {
         urr_id: UrrId(urr.id),
         measurement_information: Some(Edit::Set(information(urr))),
@@ -120,6 +131,11 @@ fn update_urr(out: &mut Writer<'_>, urr: &UrrSpec) -> Result<(), Full> {
         quota_validity_time: limits.map(|l| edit(l.times.validity.map(Seconds))),
         quota_holding_time: limits.map(|l| edit(l.times.holding.map(Seconds))),
         inactivity_detection_time: limits.map(|l| edit(l.times.inactivity.map(Seconds))),
+        monitoring_time: limits.map(|_| edit(later.map(|l| monitoring_time(l, now)))),
+        subsequent_volume_threshold: later.map(|l| edit(l.threshold.map(volume))),
+        subsequent_volume_quota: later.map(|l| edit(l.quota.map(volume))),
+        subsequent_time_threshold: later.map(|l| edit(l.time_threshold.map(Seconds))),
+        subsequent_time_quota: later.map(|l| edit(l.time_quota.map(Seconds))),
         ..UpdateUrr::default()
     };
     out.ie(IeType::UPDATE_URR, |w| ie.emit(w))
@@ -141,7 +157,7 @@ fn sets(out: &mut Writer<'_>, list: &[SetSpec]) -> Result<(), Full> {
     Ok(())
 }
 
-fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), Full> {
+fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>, now: NtpTime) -> Result<(), Full> {
     sets(out, &rules.sets)?;
     for pdr in &rules.pdrs {
         create_pdr(out, pdr, known)?;
@@ -165,22 +181,7 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
         out.ie(IeType::CREATE_BAR, |w| ie.emit(w))?;
     }
     for urr in &rules.urrs {
-        let limits = urr.limits.as_ref();
-        let ie = CreateUrr {
-            urr_id: UrrId(urr.id),
-            measurement_method: method(urr),
-            reporting_triggers: limits.map_or(ReportingTriggers::NONE, triggers),
-            volume_threshold: limits.and_then(|l| l.threshold).map(volume),
-            volume_quota: limits.and_then(|l| l.quota).map(volume),
-            measurement_period: limits.and_then(|l| l.period_s).map(Seconds),
-            time_threshold: limits.and_then(|l| l.times.threshold).map(Seconds),
-            time_quota: limits.and_then(|l| l.times.quota).map(Seconds),
-            quota_validity_time: limits.and_then(|l| l.times.validity).map(Seconds),
-            quota_holding_time: limits.and_then(|l| l.times.holding).map(Seconds),
-            inactivity_detection_time: limits.and_then(|l| l.times.inactivity).map(Seconds),
-            measurement_information: Some(information(urr)),
-            ..CreateUrr::default()
-        };
+        let ie = created_urr(urr, now);
         out.ie(IeType::CREATE_URR, |w| ie.emit(w))?;
     }
     for qer in &rules.qers {
@@ -195,6 +196,36 @@ fn create(out: &mut Writer<'_>, rules: &Rules, known: Known<'_>) -> Result<(), F
         out.ie(IeType::CREATE_QER, |w| ie.emit(w))?;
     }
     Ok(())
+}
+
+/// How a URR is created now.
+fn created_urr(urr: &UrrSpec, now: NtpTime) -> CreateUrr<'static> {
+    let limits = urr.limits.as_ref();
+    let later = limits.and_then(|l| l.later.as_ref());
+    CreateUrr {
+        urr_id: UrrId(urr.id),
+        measurement_method: method(urr),
+        reporting_triggers: limits.map_or(ReportingTriggers::NONE, triggers),
+        volume_threshold: limits.and_then(|l| l.threshold).map(volume),
+        volume_quota: limits.and_then(|l| l.quota).map(volume),
+        measurement_period: limits.and_then(|l| l.period_s).map(Seconds),
+        time_threshold: limits.and_then(|l| l.times.threshold).map(Seconds),
+        time_quota: limits.and_then(|l| l.times.quota).map(Seconds),
+        quota_validity_time: limits.and_then(|l| l.times.validity).map(Seconds),
+        quota_holding_time: limits.and_then(|l| l.times.holding).map(Seconds),
+        inactivity_detection_time: limits.and_then(|l| l.times.inactivity).map(Seconds),
+        measurement_information: Some(information(urr)),
+        monitoring_time: later.map(|l| monitoring_time(l, now)),
+        subsequent_volume_threshold: later.and_then(|l| l.threshold).map(volume),
+        subsequent_volume_quota: later.and_then(|l| l.quota).map(volume),
+        subsequent_time_threshold: later.and_then(|l| l.time_threshold).map(Seconds),
+        subsequent_time_quota: later.and_then(|l| l.time_quota).map(Seconds),
+        ..CreateUrr::default()
+    }
+}
+
+fn monitoring_time(later: &LaterLimits, now: NtpTime) -> NtpTime {
+    NtpTime(now.0.wrapping_add(later.in_s))
 }
 
 fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(), Full> {

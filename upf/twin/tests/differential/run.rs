@@ -139,20 +139,20 @@ impl Pair {
         self.cp_seids += 1;
         let cp_seid = self.cp_seids;
         let message = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+        let wall = self.real.wall();
         let response = self
             .real
-            .request(message, Some(0), |w| establishment(w, cp_seid, rules))
+            .request(message, Some(0), |w| establishment(w, cp_seid, rules, wall))
             .ok_or("no answer to the establishment")?;
         let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
         let mut answer = SessionEstablishmentResponse::default();
         answer.parse_into(body).map_err(unreadable)?;
         let mut bytes = vec![0; 16_384];
         let mut out = Writer::new(&mut bytes);
-        establishment(&mut out, cp_seid, rules).map_err(|e| e.to_string())?;
+        establishment(&mut out, cp_seid, rules, wall).map_err(|e| e.to_string())?;
         let mut request = SessionEstablishmentRequest::default();
         read_establishment(&mut request, out.written());
         let id = answer.up_f_seid.map_or(0, |f| f.seid.0);
-        let wall = self.real.wall();
         let said = Said {
             cause: answer.cause,
             offending_ie: answer.offending_ie,
@@ -168,7 +168,7 @@ impl Pair {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionEstablishmentRequest::default();
-            let written = establishment(&mut out, cp_seid, rules);
+            let written = establishment(&mut out, cp_seid, rules, wall);
             written.expect("less than before");
             read_establishment(&mut request, out.written());
             let repaired = before.clone().establish(id, &request, &[], wall);
@@ -212,16 +212,17 @@ impl Pair {
         self.real.took_rules();
         let has_two_doors = self.twin.downlink_has_two_doors();
         let message = MessageType::SESSION_MODIFICATION_REQUEST;
+        let wall = self.real.wall();
         let response = self
             .real
-            .request(message, Some(id), |w| modification(w, change, &known))
+            .request(message, Some(id), |w| modification(w, change, &known, wall))
             .ok_or("no answer to the modification")?;
         let (_, body) = Header::parse(&response).map_err(|e| e.to_string())?;
         let mut answer = SessionModificationResponse::default();
         answer.parse_into(body).map_err(unreadable)?;
         let mut bytes = vec![0; 16_384];
         let mut out = Writer::new(&mut bytes);
-        modification(&mut out, change, &known).map_err(|e| e.to_string())?;
+        modification(&mut out, change, &known, wall).map_err(|e| e.to_string())?;
         let mut request = SessionModificationRequest::default();
         read_modification(&mut request, out.written());
         let said = Said {
@@ -231,7 +232,6 @@ impl Pair {
         if self.lacks_place(said) {
             return self.compare(Vec::new());
         }
-        let wall = self.real.wall();
         falsify.modification(&mut request);
         let before = self.twin.clone();
         // Whether a message says anything new of what packets meet is nothing that the twin could know.
@@ -245,7 +245,7 @@ impl Pair {
             let mut bytes = vec![0; 16_384];
             let mut out = Writer::new(&mut bytes);
             let mut request = SessionModificationRequest::default();
-            let written = modification(&mut out, change, &known);
+            let written = modification(&mut out, change, &known, wall);
             written.expect("less than before");
             read_modification(&mut request, out.written());
             let repaired = before.clone().modify(id, &request, &[], when);

@@ -255,6 +255,18 @@ pub struct UrrLimits {
     pub tells_start: bool,
     pub tells_period: bool,
     pub times: TimeLimits,
+    pub later: Option<LaterLimits>,
+}
+
+/// A Monitoring Time, and what holds from then on.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LaterLimits {
+    /// Seconds from the message on.
+    pub in_s: u32,
+    pub threshold: Option<[Option<u64>; 3]>,
+    pub quota: Option<[Option<u64>; 3]>,
+    pub time_threshold: Option<u32>,
+    pub time_quota: Option<u32>,
 }
 
 /// Limits of a URR's time, in seconds, and which of them are told of.

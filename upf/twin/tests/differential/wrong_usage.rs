@@ -7,12 +7,25 @@ use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, Second
 
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_urrs: [(&'static str, ReadsUrr); 8] = [
+    let of_urrs: [(&'static str, ReadsUrr); 13] = [
         ("knows no time threshold", |u| u.time_threshold = None),
         ("adds a second to quotas of time", |u| {
             u.time_quota = u.time_quota.map(|time| Seconds(time.0 + 1));
         }),
         ("knows no validity", |u| u.quota_validity_time = None),
+        ("knows no monitoring time", |u| u.monitoring_time = None),
+        ("keeps thresholds after the monitoring time", |u| {
+            u.subsequent_volume_threshold = None;
+        }),
+        ("keeps quotas after the monitoring time", |u| {
+            u.subsequent_volume_quota = None;
+        }),
+        ("keeps time thresholds after the monitoring time", |u| {
+            u.subsequent_time_threshold = None;
+        }),
+        ("keeps time quotas after the monitoring time", |u| {
+            u.subsequent_time_quota = None;
+        }),
         ("knows no holding", |u| u.quota_holding_time = None),
         ("measures time without a pause", |u| {
             u.inactivity_detection_time = None;

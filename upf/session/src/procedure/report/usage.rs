@@ -32,7 +32,10 @@ pub fn write(sessions: &Sessions, name: SessionRef, w: &mut Writer<'_>) -> Resul
     for meter in due(sessions, name).filter_map(|at| resources.meters.get(at)) {
         let ie = IeType::USAGE_REPORT_IN_SESSION_REPORT_REQUEST;
         let clock = meter.clock().and_then(|at| resources.clocks.get(at));
-        put(w, ie, &meter.due_report(clock))?;
+        let (before, latest) = meter.due_report(clock);
+        for report in before.into_iter().chain([latest]) {
+            put(w, ie, &report)?;
+        }
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
     Action, Bar, ClockImage, Endpoint, Families, Far, Filter, Forwarding, IdList, Inactivity,
-    Indicated, Key, LocalTunnel, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
+    Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, RemoteTunnel,
+    Renewed, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -56,6 +57,10 @@ impl RuleDecoder {
             times: match has(URR_TIMES) {
                 true => read_times(eye),
                 false => UrrTimes::default(),
+            },
+            monitoring: match has(URR_MONITORING) {
+                true => read_monitoring(eye),
+                false => Monitoring::default(),
             },
             renewed: Renewed::default(),
             clock: ClockImage::default(),
@@ -296,6 +301,25 @@ fn read_times(eye: &mut OctetReader<'_>) -> UrrTimes {
         *time = (bits & 1 << at != 0).then(|| eye.u32());
     }
     times
+}
+
+fn read_monitoring(eye: &mut OctetReader<'_>) -> Monitoring {
+    let bits = eye.u8();
+    let has = |bit| bits & bit != 0;
+    let threshold = has(MONITORING_THRESHOLD).then(|| read_volume(eye));
+    let quota = has(MONITORING_QUOTA).then(|| read_volume(eye));
+    let time = match (has(MONITORING_AT), has(MONITORING_PASSED)) {
+        (true, _) => MonitoringTime::At(eye.u32()),
+        (false, true) => MonitoringTime::Passed,
+        (false, false) => MonitoringTime::None,
+    };
+    Monitoring {
+        time,
+        threshold,
+        quota,
+        threshold_s: has(MONITORING_THRESHOLD_S).then(|| eye.u32()),
+        quota_s: has(MONITORING_QUOTA_S).then(|| eye.u32()),
+    }
 }
 
 fn read_volume(eye: &mut OctetReader<'_>) -> Volume {

@@ -5,7 +5,8 @@ use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Far, Filter, Key, LocalTunnel, Origin, Pdr, Qer, Rules, Urr, UrrTimes,
+    Action, Endpoint, Far, Filter, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
+    Rules, Urr, UrrTimes,
 };
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{Gate, Volume};
@@ -35,7 +36,8 @@ impl RuleEncoder<'_> {
             | bit8(URR_QUOTA, urr.quota.is_some())
             | bit8(URR_PERIOD, urr.period_s != 0)
             | bit8(URR_CELL, urr.cell != 0)
-            | bit8(URR_TIMES, urr.times != UrrTimes::default());
+            | bit8(URR_TIMES, urr.times != UrrTimes::default())
+            | bit8(URR_MONITORING, urr.is_monitored());
         pen.u32(urr.triggers.0 & 0x00ff_ffff | u32::from(bits) << 24);
         pen.u32(urr.meter);
         for volume in [urr.threshold, urr.quota].into_iter().flatten() {
@@ -48,6 +50,9 @@ impl RuleEncoder<'_> {
         }
         if urr.times != UrrTimes::default() {
             write_times(pen, urr.times);
+        }
+        if urr.is_monitored() {
+            write_monitoring(pen, &urr.monitoring);
         }
     }
 
@@ -276,6 +281,28 @@ fn write_times(pen: &mut OctetWriter<'_>, mut times: UrrTimes) {
     let there = (0..).zip(all).filter(|(_, time)| time.is_some());
     pen.u8(there.fold(0, |bits, (at, _)| bits | 1 << at));
     all.into_iter().flatten().for_each(|time_s| pen.u32(time_s));
+}
+
+fn write_monitoring(pen: &mut OctetWriter<'_>, monitoring: &Monitoring) {
+    let at = match monitoring.time {
+        MonitoringTime::At(due_s) => Some(due_s),
+        MonitoringTime::None | MonitoringTime::Passed => None,
+    };
+    let has_passed = monitoring.time == MonitoringTime::Passed;
+    let bits = bit8(MONITORING_AT, at.is_some())
+        | bit8(MONITORING_PASSED, has_passed)
+        | bit8(MONITORING_THRESHOLD, monitoring.threshold.is_some())
+        | bit8(MONITORING_QUOTA, monitoring.quota.is_some())
+        | bit8(MONITORING_THRESHOLD_S, monitoring.threshold_s.is_some())
+        | bit8(MONITORING_QUOTA_S, monitoring.quota_s.is_some());
+    pen.u8(bits);
+    let volumes = [monitoring.threshold, monitoring.quota];
+    for volume in volumes.into_iter().flatten() {
+        write_volume(pen, volume);
+    }
+    for seconds in [at, monitoring.threshold_s, monitoring.quota_s] {
+        seconds.into_iter().for_each(|seconds| pen.u32(seconds));
+    }
 }
 
 fn write_volume(pen: &mut OctetWriter<'_>, volume: Volume) {

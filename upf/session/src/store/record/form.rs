@@ -8,6 +8,9 @@ use sluice_wire::limits::{QERS_PER_PDR, URRS_PER_PDR};
 
 /// Octets of each at the most.
 pub const URR_MAX: usize = 4 + 1 + 2 + 3 + 1 + 4 + 2 * (1 + 3 * 8) + 4 + 4 + (1 + 5 * 4);
+
+/// The most octets that its Monitoring Time takes beside.
+pub const MONITORING_MAX: usize = 1 + 4 + 2 * (1 + 3 * 8) + 2 * 4;
 pub const ENDPOINT_MAX: usize = ENDPOINT_MIN + 4 * BLOCK_CHAIN;
 pub const PDR_MAX: usize = PDR_MIN + 4 * (QERS_PER_PDR + URRS_PER_PDR);
 pub const FAR_MAX: usize = 4 + 2 + 2 + 2 + 8 + 2 + 2 + 8 + 1;
@@ -34,6 +37,16 @@ pub const URR_PERIOD: u8 = 1 << 2;
 pub const URR_CELL: u8 = 1 << 3;
 /// Times follow: an octet that tells which, and those.
 pub const URR_TIMES: u8 = 1 << 4;
+/// It says something of a Monitoring Time.
+pub const URR_MONITORING: u8 = 1 << 5;
+
+/// What a Monitoring Time says: when it is, or that it has passed, and what holds then.
+pub const MONITORING_AT: u8 = 1;
+pub const MONITORING_PASSED: u8 = 1 << 1;
+pub const MONITORING_THRESHOLD: u8 = 1 << 2;
+pub const MONITORING_QUOTA: u8 = 1 << 3;
+pub const MONITORING_THRESHOLD_S: u8 = 1 << 4;
+pub const MONITORING_QUOTA_S: u8 = 1 << 5;
 
 /// Bit of the number of cells for rules alone: the session's timer and its cell follow.
 pub const CELLS_TIMER: u8 = 1 << 7;

@@ -38,6 +38,8 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 2 * SETS
     + UE_MAX
     + URRS * form::URR_MAX
+    // One with a Monitoring Time counts as two.
+    + URRS / 2 * form::MONITORING_MAX
     + 1
     + 4 * SPARE_CELLS
     + INACTIVITY_LEN
@@ -99,6 +101,7 @@ pub fn len_at_most(rules: &Rules) -> usize {
         + chains
         + lists
         + rules.urrs.len() * form::URR_MAX
+        + rules.urrs.iter().filter(|u| u.is_monitored()).count() * form::MONITORING_MAX
         + 1
         + 4 * rules.spare_cells.len()
         + INACTIVITY_LEN

@@ -219,14 +219,39 @@ fn times() -> impl Strategy<Value = UrrTimes> {
     })
 }
 
+fn monitoring() -> impl Strategy<Value = Monitoring> {
+    let time = prop_oneof![
+        Just(MonitoringTime::None),
+        any::<u32>().prop_map(MonitoringTime::At),
+        Just(MonitoringTime::Passed),
+    ];
+    let seconds = prop::array::uniform2(prop::option::of(any::<u32>()));
+    (time, volume(), volume(), seconds).prop_map(
+        |(time, threshold, quota, [threshold_s, quota_s])| Monitoring {
+            time,
+            threshold,
+            quota,
+            threshold_s,
+            quota_s,
+        },
+    )
+}
+
 fn urr() -> impl Strategy<Value = Urr> {
     let measured = (any::<u8>(), any::<u16>(), 0..1u32 << 24, any::<u32>());
-    let limits = (volume(), volume(), maybe_zero(), maybe_zero(), times());
+    let limits = (
+        volume(),
+        volume(),
+        maybe_zero(),
+        maybe_zero(),
+        times(),
+        monitoring(),
+    );
     (id(), measured, limits).prop_map(
         |(
             id,
             (method, information, triggers, meter),
-            (threshold, quota, period_s, cell, times),
+            (threshold, quota, period_s, cell, times, monitoring),
         )| Urr {
             id: UrrId(id),
             method: MeasurementMethod(method),
@@ -238,6 +263,7 @@ fn urr() -> impl Strategy<Value = Urr> {
             period_s,
             cell,
             times,
+            monitoring,
             renewed: Renewed::default(),
             clock: ClockImage::default(),
         },

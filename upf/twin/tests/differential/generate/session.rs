@@ -409,6 +409,18 @@ impl Generator {
             tells_start: self.rng.one_in(4),
             tells_period: !self.rng.one_in(3),
             times: self.times(),
+            later: self.rng.one_in(3).then(|| self.later()),
+        }
+    }
+
+    /// A Monitoring Time that comes within a few steps.
+    fn later(&mut self) -> LaterLimits {
+        LaterLimits {
+            in_s: self.rng.within(1, 8) as u32,
+            threshold: self.rng.one_in(2).then(|| self.amounts()),
+            quota: self.rng.one_in(4).then(|| self.amounts()),
+            time_threshold: self.rng.one_in(3).then(|| self.rng.within(1, 6) as u32),
+            time_quota: self.rng.one_in(4).then(|| self.rng.within(1, 6) as u32),
         }
     }
 
