@@ -27,3 +27,36 @@ impl UsageBefore {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_earlier_is_added_in_front() {
+        let part = |start: u32, bytes| UsageBefore {
+            start: NtpTime(start),
+            end: NtpTime(start + 10),
+            usage: [Usage { bytes, packets: 1 }; 2],
+            used_s: 4,
+        };
+        let mut both = part(110, 7);
+        both.follow(&part(100, 30));
+        let usage = Usage {
+            bytes: 37,
+            packets: 2,
+        };
+        let expected = UsageBefore {
+            usage: [usage; 2],
+            used_s: 8,
+            ..part(100, 0)
+        };
+        assert_eq!(
+            both,
+            UsageBefore {
+                end: NtpTime(120),
+                ..expected
+            }
+        );
+    }
+}
