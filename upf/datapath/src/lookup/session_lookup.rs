@@ -40,8 +40,9 @@ pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
     }
 }
 
-/// Sets `meta.entry`, or says that nothing can have this identifier.
-#[inline]
+/// Sets `meta.entry`, or says that nothing can have this identifier. Inlined wherever it stands: a call would keep
+/// the meta in memory.
+#[inline(always)]
 pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> {
     let entry = match meta.arrival {
         Arrival::Tunnel | Arrival::EndMarker => by_teid(meta, places),
@@ -54,7 +55,7 @@ pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> 
     Ok(())
 }
 
-#[inline]
+#[inline(always)]
 fn by_teid(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
     if let Some(entry) = places.layout.up_teid(meta.key)
         && !places.foreign.has_cp_teid_in_up_range()
@@ -74,7 +75,7 @@ fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<EntryId, 
         .ok_or(DropReason::UnknownTeid)
 }
 
-#[inline]
+#[inline(always)]
 fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
     let instance = InstanceId(meta.local);
     match places.layout.pool_entry(instance, meta.key) {
