@@ -8,7 +8,7 @@
 use crate::drop::DropReason;
 use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal;
-use crate::forward::path::{Path, TxDecision};
+use crate::forward::path::Path;
 use crate::forward::qer;
 use crate::meta::{Arrival, Meta};
 use crate::rx::header_match::sums_up;
@@ -17,7 +17,6 @@ use crate::session::rule::{Flags, Head};
 use crate::session::token_bucket::Lead;
 use crate::tables::Tables;
 use crate::tx::adjacency::Adjacency;
-use crate::tx::transmit::UsageRef;
 use sluice_port::{Packet, PortIo};
 use sluice_wire::gtpu::{
     OUTER_IPV4_LEN, OUTER_IPV4_PLAIN_LEN, OuterFields, OuterIpv4, ShortContainer,
@@ -54,6 +53,15 @@ pub(super) const DOWNLINK_IPV6: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV4
 const UPLINK_IPV4: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV6);
 const DOWNLINK_IPV4: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV6);
 
+/// Where a packet leaves and how many inner bytes count for its entry's own rule.
+///
+/// No more than that: a whole [`crate::tx::transmit::UsageRef`] would go through memory, written in pieces and
+/// read at once, which takes a processor longer than the writing of a header.
+pub(crate) struct FastTx {
+    pub tx_buffer: u16,
+    pub bytes: u32,
+}
+
 /// What an outer header is made of.
 pub(super) struct Outer {
     constant: OuterIpv4,
@@ -80,7 +88,7 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
-    ) -> Option<Result<TxDecision, DropReason>> {
+    ) -> Option<Result<FastTx, DropReason>> {
         let from = usize::from(meta.inner_at);
         let data = packet.data().get(from..)?;
         let inner: &[u8; 20] = data.first_chunk()?;
@@ -119,7 +127,7 @@ pub(super) fn leave<P: Packet>(
     (adjacency, outer): Way,
     (now_ns, burst): (u64, Lead),
     age: impl FnOnce(&mut [u8]),
-) -> Option<Result<TxDecision, DropReason>> {
+) -> Option<Result<FastTx, DropReason>> {
     let len = usize::from(meta.inner_len);
     let outer_len = outer.as_ref().map_or(0, Outer::len);
     if len + outer_len > usize::from(adjacency.mtu()) {
@@ -141,18 +149,13 @@ pub(super) fn leave<P: Packet>(
     if let Some(inner) = write(frame, adjacency, outer, len) {
         age(inner);
     }
-    let charge = UsageRef {
-        entry: meta.entry,
-        at: None,
-        len: bytes,
-    };
-    let tx_buffer = usize::from(adjacency.tx_buffer());
-    Some(Ok(TxDecision { tx_buffer, charge }))
+    let tx_buffer = adjacency.tx_buffer();
+    Some(Ok(FastTx { tx_buffer, bytes }))
 }
 
 /// What becomes of a packet that exceeds a rate: where some rates are shaped, [`Path::pass`] finds out.
 #[cold]
-fn excess(burst: Lead) -> Option<Result<TxDecision, DropReason>> {
+fn excess(burst: Lead) -> Option<Result<FastTx, DropReason>> {
     (burst == Lead::POLICED).then_some(Err(DropReason::MbrExceeded))
 }
 

@@ -1,9 +1,9 @@
 //! Fast path for inner IPv6: as for IPv4, all is looked at first, then all is written.
 
 use crate::drop::DropReason;
-use crate::forward::fast_path::{DOWNLINK_IPV6, UPLINK_IPV6, Way, leave, matches, tunnel};
+use crate::forward::fast_path::{DOWNLINK_IPV6, FastTx, UPLINK_IPV6, Way, leave, matches, tunnel};
 use crate::forward::outer_header_removal::{Destination, flow_hash_of_ipv6};
-use crate::forward::path::{Path, TxDecision};
+use crate::forward::path::Path;
 use crate::meta::{Arrival, Meta};
 use crate::session::entry::SessionEntry;
 use crate::session::rule::Flags;
@@ -20,7 +20,7 @@ impl<I: PortIo> Path<'_, I> {
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
-    ) -> Option<Result<TxDecision, DropReason>> {
+    ) -> Option<Result<FastTx, DropReason>> {
         let entry = self.state.entry_mut(meta.entry.0)?;
         let from = usize::from(meta.inner_at);
         let carried = packet

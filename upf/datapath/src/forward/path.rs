@@ -8,6 +8,7 @@ use crate::bells::{Bell, BellCause};
 use crate::drop::DropReason;
 use crate::forward::extension_headers;
 use crate::forward::far::{self, ForwardTo, Stop};
+use crate::forward::fast_path::FastTx;
 use crate::forward::outer_header_creation::{self, FromInner};
 use crate::forward::outer_header_removal::{self, is_link_destination};
 use crate::forward::pdr::{At, Detect};
@@ -128,7 +129,10 @@ impl<'a, I: PortIo> Path<'a, I> {
                 false => None,
             };
             match fast_path {
-                Some(Ok(TxDecision { tx_buffer, charge })) => self.push(tx_buffer, packet, charge),
+                Some(Ok(FastTx { tx_buffer, bytes })) => {
+                    let charge = UsageRef::of_entry(meta.entry, bytes);
+                    self.push(usize::from(tx_buffer), packet, charge);
+                }
                 Some(Err(reason)) => self.end(packet, meta, End::Drop(reason), dead),
                 None => self.one(packet, meta, Turn::First, dead),
             }

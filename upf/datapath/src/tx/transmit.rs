@@ -25,6 +25,13 @@ pub struct UsageRef {
 }
 
 impl UsageRef {
+    /// Of an entry's own rule.
+    #[inline(always)]
+    pub fn of_entry(entry: EntryId, len: u32) -> Self {
+        let at = None;
+        Self { entry, at, len }
+    }
+
     /// Nobody's.
     pub const NONE: Self = Self {
         entry: EntryId(u32::MAX),
