@@ -5,6 +5,7 @@ use crate::limits::{FARS, PDRS, ROUTES, URRS};
 use crate::names::{NameId, Names, PlainName, plain};
 use crate::network::{Network, Side};
 use crate::pending::{Created, CreatedPdr, SessionRemarks};
+use crate::predefined::PredefinedRules;
 use crate::refusal::{Refusal, RuleId};
 use crate::resources::{Claims, Resources};
 use crate::rules::{Filter, LocalTunnel, Rules};
@@ -26,6 +27,8 @@ pub struct Admission<'a, N> {
     pub resources: &'a mut Resources,
     /// Names of network instances.
     pub names: &'a mut Names,
+    /// Rules that PDRs activate by name.
+    pub predefined: &'a PredefinedRules,
     /// The session's rules as they will be.
     pub draft: &'a mut Rules,
     /// What was taken, for the case that the message is refused.

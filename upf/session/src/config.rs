@@ -2,6 +2,7 @@
 
 use crate::limits::FLOW_FILTERS;
 use crate::load_control::LoadControlConfig;
+use crate::predefined::PredefinedRules;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use sluice_datapath::lookup::layout::{InstanceId, Layout};
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub flow_filters: usize,
     /// UE addresses that this UP function gives; those of one family and network instance do not overlap.
     pub allocation: Vec<AllocationPool>,
+    /// Rules that PDRs activate by name, in the order of their numbers.
+    pub predefined: PredefinedRules,
     /// What CP functions are told of this node's load.
     pub load_control: LoadControlConfig,
     /// Seed of the random bits in TEIDs and SEIDs; draw it from the system at start.
@@ -140,6 +143,7 @@ impl Config {
             transactions: sluice_datapath::limits::RESERVED,
             flow_filters: FLOW_FILTERS,
             allocation: Vec::new(),
+            predefined: PredefinedRules::default(),
             load_control: LoadControlConfig::default(),
             seed,
         }

@@ -124,6 +124,7 @@ fn fill<N: Network>(
         net,
         resources: &mut sessions.resources,
         names: &mut sessions.names,
+        predefined: &sessions.config.predefined,
         draft: new,
         claims,
         shard: base.shard,
@@ -158,6 +159,7 @@ fn fill<N: Network>(
     match drafted.scope {
         Scope::FarsOnly => work.resolve_fars(old)?,
         Scope::Rules => {
+            work.settle_predefined()?;
             work.resolve()?;
             work.place()?;
             work.resources.tell_clocks(work.draft, place, work.now_s);

@@ -85,6 +85,7 @@ pub mod network;
 pub mod partitions;
 mod path_reports;
 mod pending;
+mod predefined;
 mod prefetch;
 mod procedure;
 mod random;
@@ -114,6 +115,7 @@ pub use inspect::{
 };
 pub use load_control::LoadControlConfig;
 pub use path_reports::{PathChange, RemotePath};
+pub use predefined::{PredefinedError, PredefinedRule, PredefinedRules};
 pub use prefetch::Upcoming;
 pub use refusal_causes::refusal_causes;
 pub use report_queue::ReportCounters;

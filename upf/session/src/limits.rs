@@ -66,6 +66,12 @@ pub const SETS_OF_ALL: usize = 8_192;
 /// Places of sessions that are looked at in one turn for those of a deleted set: some 100 us.
 pub const SETS_WALK: u32 = 1_024;
 
+/// Predefined rules: an operator has tens. A name is looked for among all of them, in a microsecond or two.
+pub const PREDEFINED: usize = 256;
+
+/// Predefined rules that one PDR activates: as many as one message brings.
+pub const PREDEFINED_OF_PDR: usize = wire::PREDEFINED_RULES_PER_PDR;
+
 /// Names of network instances that rules may use; a configuration has a few.
 pub const NAMES: usize = 4096;
 

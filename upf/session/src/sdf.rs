@@ -3,7 +3,7 @@
 //! A filter with several ports at an end becomes a flow filter for each range; a packet has to meet one. What
 //! asks for an address family and nothing more needs no flow filter.
 
-use crate::rules::{Families, Filter};
+use crate::rules::{Families, Filter, FilterOrigin};
 use arrayvec::ArrayVec;
 use sluice_datapath::session::flow_filter::{AddressRange, FILTER_RUN_MAX, FilterRun, FlowFilter};
 use sluice_wire::flow_description::{AddressMatch, FlowDescription, Ports};
@@ -100,6 +100,7 @@ pub fn summary(filters: &[FlowFilter], is_from_access: bool) -> (Filter, bool) {
         families: asked,
         run: FilterRun::NONE,
         is_link: filters.iter().all(|f| is_of_link(f, is_from_access)),
+        origin: FilterOrigin::Pdi,
     };
     (filter, needs_run)
 }

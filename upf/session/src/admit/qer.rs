@@ -3,6 +3,7 @@
 use super::first_present;
 use crate::admission::Admission;
 use crate::network::Network;
+use crate::predefined;
 use crate::refusal::{self, Refusal, RuleId};
 use crate::rules::Qer;
 use sluice_wire::ids::QerId;
@@ -14,7 +15,8 @@ impl<N: Network> Admission<'_, N> {
     /// A new QER.
     pub fn create_qer(&mut self, ie: &CreateQer<'_>) -> Result<(), Refusal> {
         let rule = refusal::qer(ie.qer_id);
-        if self.draft.qer(ie.qer_id.0).is_some() {
+        let is_ours = predefined::of_qer(ie.qer_id).is_some();
+        if is_ours || self.draft.qer(ie.qer_id.0).is_some() {
             return Err(Refusal::identity(rule));
         }
         refuse_unsupported(rule, ie)?;
@@ -62,7 +64,8 @@ impl<N: Network> Admission<'_, N> {
     }
 
     fn qer_at(&self, id: QerId) -> Result<usize, Refusal> {
-        let at = self.draft.qers.iter().position(|q| q.id == id);
+        let mut qers = self.draft.qers.iter();
+        let at = qers.position(|q| q.id == id && predefined::of_qer(id).is_none());
         at.ok_or(Refusal::identity(refusal::qer(id)))
     }
 }

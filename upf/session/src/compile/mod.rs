@@ -57,7 +57,7 @@ impl Rules {
                 }
             }
         }
-        members.sort_by_key(|m| (m.pdr.precedence, m.pdr.id, m.qfi));
+        members.sort_by_key(|m| (m.pdr.precedence, m.pdr.id, m.pdr.filter.origin, m.qfi));
         members
     }
 
@@ -92,7 +92,9 @@ impl Rules {
 
     /// The first of the compiled rules behind a key.
     pub fn first_member(&self, key: Key) -> Option<Member<'_>> {
-        let pdr = self.behind(key).min_by_key(|p| (p.precedence, p.id))?;
+        let pdr = self
+            .behind(key)
+            .min_by_key(|p| (p.precedence, p.id, p.filter.origin))?;
         Member::first(pdr)
     }
 

@@ -20,7 +20,7 @@ pub use bar::Bar;
 pub use endpoint::{Endpoint, Key, Origin};
 pub use far::{Action, Far, Forwarding, Indicated, RemoteTunnel};
 pub use id_list::IdList;
-pub use pdr::{Filter, LocalTunnel, Pdr};
+pub use pdr::{Filter, FilterOrigin, LocalTunnel, Pdr};
 pub use qer::Qer;
 pub use ue::{Families, Given, UeAddresses, UeMatch, UeRoutes};
 pub use urr::{ClockImage, Monitoring, MonitoringTime, Renewed, Urr, UrrTimes};

@@ -49,6 +49,20 @@ pub struct Filter {
     pub run: FilterRun,
     /// Of these, packets of the UE's link alone: from or to link-local addresses, or to groups.
     pub is_link: bool,
+    /// Whose filters they are.
+    pub origin: FilterOrigin,
+}
+
+/// Where the filters of a PDR come from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum FilterOrigin {
+    /// The PDI has them.
+    #[default]
+    Pdi,
+    /// The PDR stands back: predefined rules that it activates match in its place.
+    StandsBack,
+    /// They are those of the predefined rule with this number: the PDR is one of them.
+    Predefined(u16),
 }
 
 impl Filter {
@@ -57,6 +71,14 @@ impl Filter {
         families: Families::BOTH,
         run: FilterRun::NONE,
         is_link: false,
+        origin: FilterOrigin::Pdi,
+    };
+
+    /// Nothing: predefined rules match in the PDR's place.
+    pub const STANDS_BACK: Self = Self {
+        families: Families::NONE,
+        origin: FilterOrigin::StandsBack,
+        ..Self::ALL
     };
 }
 
@@ -75,6 +97,11 @@ impl Pdr {
     /// True for packets that the RAN sends, or another UPF nearer to it.
     pub fn is_from_access(&self) -> bool {
         self.source == Side::Access
+    }
+
+    /// True for a PDR as the CP function knows it, false for a predefined rule that matches in its place.
+    pub fn is_own(&self) -> bool {
+        !matches!(self.filter.origin, FilterOrigin::Predefined(_))
     }
 
     /// The entry by which its packets enter.

@@ -384,7 +384,7 @@ fn messages_of_features_that_are_not_advertised_are_refused() {
     let (cause, ie, _) = answer(&mut bench_for(change), change, &body);
     let said = (
         Cause::UNKNOWN_PREDEFINED_RULE,
-        Some(IeType::ACTIVATE_PREDEFINED_RULES),
+        Some(IeType::DEACTIVATE_PREDEFINED_RULES),
     );
     assert_eq!((cause, ie), said);
 }

@@ -22,6 +22,7 @@ mod n4u;
 mod nat;
 mod node_reports;
 mod oracle;
+mod predefined;
 mod property;
 mod refusals;
 mod reports;

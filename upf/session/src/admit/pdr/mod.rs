@@ -4,6 +4,7 @@ mod behind;
 mod f_teid;
 mod filters;
 mod pdi;
+mod predefined;
 pub mod ue;
 mod unsupported;
 
@@ -46,8 +47,10 @@ impl<N: Network> Admission<'_, N> {
             urrs: ie.urr_id.iter().map(|id| id.0).collect(),
         };
         self.read_pdi(rule, &ie.pdi, &mut pdr, None)?;
+        Self::refuse_qers_of_up_function(rule, &pdr)?;
         let full = Refusal::full(Some(rule), Some(IeType::CREATE_PDR));
-        self.draft.pdrs.try_push(pdr).map_err(|_| full)
+        self.draft.pdrs.try_push(pdr).map_err(|_| full)?;
+        self.activate(ie.pdr_id, &ie.activate_predefined_rules, &[])
     }
 
     /// A changed PDR.
@@ -75,21 +78,31 @@ impl<N: Network> Admission<'_, N> {
         if let Some(pdi) = &ie.pdi {
             self.read_pdi(rule, pdi, &mut pdr, Some(&old))?;
         }
+        Self::refuse_qers_of_up_function(rule, &pdr)?;
         if let Some(place) = self.draft.pdrs.get_mut(at) {
             *place = pdr;
         }
-        Ok(())
+        let (on, off) = (
+            &ie.activate_predefined_rules,
+            &ie.deactivate_predefined_rules,
+        );
+        self.activate(ie.pdr_id, on, off)
     }
 
     /// A PDR that goes.
     pub fn remove_pdr(&mut self, ie: &RemovePdr) -> Result<(), Refusal> {
+        self.remove_predefined(ie.pdr_id)?;
         let at = self.pdr_at(ie.pdr_id)?;
         let pdr = self.draft.pdrs.swap_remove(at);
         self.drop_filters(refusal::pdr(pdr.id), pdr.filter)
     }
 
     fn pdr_at(&self, id: PdrId) -> Result<usize, Refusal> {
-        let at = self.draft.pdrs.iter().position(|p| p.id == id);
+        let at = self
+            .draft
+            .pdrs
+            .iter()
+            .position(|p| p.id == id && p.is_own());
         at.ok_or(Refusal::identity(refusal::pdr(id)))
     }
 }

@@ -7,7 +7,6 @@ use sluice_wire::pfcp::value::Edit;
 use sluice_wire::pfcp::{Cause, IeType};
 
 pub(super) fn refuse_unsupported(rule: RuleId, ie: &CreatePdr<'_>) -> Result<(), Refusal> {
-    refuse_predefined(rule, !ie.activate_predefined_rules.is_empty())?;
     first_present(
         rule,
         &[
@@ -24,9 +23,6 @@ pub(super) fn refuse_unsupported(rule: RuleId, ie: &CreatePdr<'_>) -> Result<(),
 }
 
 pub(super) fn refuse_unsupported_update(rule: RuleId, ie: &UpdatePdr<'_>) -> Result<(), Refusal> {
-    let named =
-        !ie.activate_predefined_rules.is_empty() || !ie.deactivate_predefined_rules.is_empty();
-    refuse_predefined(rule, named)?;
     let sets = |edit: &Option<Edit<_>>| matches!(edit, Some(Edit::Set(_)));
     first_present(
         rule,
@@ -35,14 +31,6 @@ pub(super) fn refuse_unsupported_update(rule: RuleId, ie: &UpdatePdr<'_>) -> Res
             (sets(&ie.deactivation_time), IeType::DEACTIVATION_TIME),
         ],
     )
-}
-
-fn refuse_predefined(rule: RuleId, named: bool) -> Result<(), Refusal> {
-    if named {
-        let refused = Refusal::rule(rule, IeType::ACTIVATE_PREDEFINED_RULES);
-        return Err(refused.with(Cause::UNKNOWN_PREDEFINED_RULE));
-    }
-    Ok(())
 }
 
 pub(super) fn refuse_unsupported_pdi(rule: RuleId, pdi: &Pdi<'_>) -> Result<(), Refusal> {

@@ -7,9 +7,7 @@ use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, Forwarding, IdList, Inactivity,
-    Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, RemoteTunnel,
-    Renewed, UeMatch, Urr, UrrTimes,
+    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, FilterOrigin, Forwarding, IdList, Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;
@@ -244,10 +242,16 @@ fn read_filter(eye: &mut OctetReader<'_>) -> Filter {
     let bits = eye.u8();
     let run = if bits & FILTER_RUN != 0 { eye.u32() } else { 0 };
     let run = FilterRun::new(run >> 6, (run & 63) as usize);
+    let origin = match bits & (FILTER_PREDEFINED | FILTER_STANDS_BACK) {
+        0 => FilterOrigin::Pdi,
+        FILTER_STANDS_BACK => FilterOrigin::StandsBack,
+        _ => FilterOrigin::Predefined(eye.u16()),
+    };
     Filter {
         families: Families::from_bits(bits),
         run: run.unwrap_or(FilterRun::NONE),
         is_link: bits & FILTER_LINK != 0,
+        origin,
     }
 }
 

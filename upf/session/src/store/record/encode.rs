@@ -5,8 +5,7 @@ use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Far, Filter, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
-    Rules, Urr, UrrTimes,
+    Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, Rules, Urr, UrrTimes,
 };
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{Gate, Volume};
@@ -251,11 +250,20 @@ fn write_filter(pen: &mut OctetWriter<'_>, filter: Filter) {
         families,
         run,
         is_link,
+        origin,
     } = filter;
     let has_run = !run.is_none();
-    pen.u8(families.bits() | bit8(FILTER_RUN, has_run) | bit8(FILTER_LINK, is_link));
+    let origin_bit = match origin {
+        FilterOrigin::Pdi => 0,
+        FilterOrigin::StandsBack => FILTER_STANDS_BACK,
+        FilterOrigin::Predefined(_) => FILTER_PREDEFINED,
+    };
+    pen.u8(families.bits() | bit8(FILTER_RUN, has_run) | bit8(FILTER_LINK, is_link) | origin_bit);
     if has_run {
         pen.u32(run.first() << 6 | run.len() as u32);
+    }
+    if let FilterOrigin::Predefined(number) = origin {
+        pen.u16(number);
     }
 }
 

@@ -19,8 +19,8 @@ pub const QER_MAX: usize = 4 + 1 + 10 + 10 + 1 + 2 * (1 + 4);
 /// The same without lists: PDR ID, bits, precedence, instance, FAR, tunnel, what is said of the UE,
 /// filter, QFIs.
 pub const PDR_MIN: usize = 2 + 2 + 4 + 2 + 4 + 11 + 2 + FILTER_MAX + 8;
-/// Families and a run.
-pub const FILTER_MAX: usize = 1 + 4;
+/// Families, a run and a predefined rule.
+pub const FILTER_MAX: usize = 1 + 4 + 2;
 /// The same without blocks.
 pub const ENDPOINT_MIN: usize = 1 + 5 + 4;
 
@@ -72,6 +72,8 @@ const _: () = assert!(QERS_PER_PDR < 16 && URRS_PER_PDR < 16);
 /// Bits of a filter's octet, behind two of the families.
 pub const FILTER_RUN: u8 = 1 << 2;
 pub const FILTER_LINK: u8 = 1 << 3;
+pub const FILTER_STANDS_BACK: u8 = 1 << 4;
+pub const FILTER_PREDEFINED: u8 = 1 << 5;
 
 /// Bits of a FAR's word: two of the side, two of the action, then these.
 pub const FAR_ACTION: u32 = 2;

@@ -69,11 +69,17 @@ fn filter() -> impl Strategy<Value = Filter> {
         Just(FilterRun::NONE),
         (0..1u32 << 26, 1..64usize).prop_map(|(first, len)| FilterRun::new(first, len).unwrap())
     ];
-    let narrow = (families(), run, any::<bool>());
-    let narrow = narrow.prop_map(|(families, run, is_link)| Filter {
+    let origin = prop_oneof![
+        Just(FilterOrigin::Pdi),
+        Just(FilterOrigin::StandsBack),
+        any::<u16>().prop_map(FilterOrigin::Predefined),
+    ];
+    let narrow = (families(), run, any::<bool>(), origin);
+    let narrow = narrow.prop_map(|(families, run, is_link, origin)| Filter {
         families,
         run,
         is_link,
+        origin,
     });
     prop_oneof![Just(Filter::ALL), narrow]
 }
