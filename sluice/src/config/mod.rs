@@ -23,6 +23,7 @@ mod n4;
 mod nat;
 mod pools;
 mod ports;
+mod predefined;
 pub mod problem;
 mod reload;
 mod router_advertisement;
@@ -51,6 +52,7 @@ pub use n4::N4;
 pub use nat::Nat;
 pub use pools::{Allocation, Pool};
 pub use ports::{MTU_MAX, MTU_MIN, Port};
+pub use predefined::Predefined;
 pub use problem::{KnownKey, Problem, Refused};
 pub use router_advertisement::RouterAdvertisement;
 pub use scaling::{Decides, Scaling};
@@ -90,6 +92,8 @@ pub struct UpfConfig {
     pub router_advertisement: RouterAdvertisement,
     /// DSCP of outer headers; of QFIs that are not there 0.
     pub dscp: Vec<Marking>,
+    /// Rules that SMFs activate by name.
+    pub predefined: Vec<Predefined>,
     /// Echo Requests to tunnel peers.
     pub echo: EchoRequests,
     /// Which rates let their excess wait.
@@ -173,6 +177,8 @@ impl UpfConfig {
             fields.section("router_advertisement", RouterAdvertisement::read);
         let dscp = fields.sections("dscp", Marking::read);
         Marking::apart(&dscp, fields);
+        let predefined = fields.sections("predefined", Predefined::read);
+        Predefined::apart(&predefined, fields);
         let echo = fields.section("echo", EchoRequests::read);
         let shaping = fields.section("shaping", Shaping::read);
         let workers = fields.section("workers", Workers::read);
@@ -190,6 +196,7 @@ impl UpfConfig {
             nat,
             router_advertisement,
             dscp,
+            predefined,
             echo,
             shaping,
             workers,

@@ -15,6 +15,7 @@ impl UpfConfig {
             ("interfaces", self.has_interfaces_of(new)),
             ("pools", self.pools == new.pools),
             ("nat", self.nat == new.nat),
+            ("predefined", self.predefined == new.predefined),
             ("echo", self.echo == new.echo),
             ("shaping", self.shaping == new.shaping),
             ("workers", self.workers == new.workers),

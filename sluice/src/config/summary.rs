@@ -117,6 +117,7 @@ impl UpfConfig {
             "dscp": Value::from_iter(self.dscp.iter().map(|marking| {
                 json!({ "qfi": marking.qfi.value, "dscp": marking.dscp })
             })),
+            "predefined": texts(self.predefined.iter().map(|rule| &rule.name.value)),
             "echo": {
                 "interval_s": self.echo.0.interval_s,
                 "t3_ms": self.echo.0.t3_ms,

@@ -277,6 +277,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
         load_control: config.n4.load_control,
         flow_filters: config.limits.flow_filters.value as usize,
         allocation: config.allocation(),
+        predefined: config.predefined_rules(),
         transactions: RESERVED * config.placement.workers.len(),
         ..defaults
     };

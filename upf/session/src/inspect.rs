@@ -4,7 +4,7 @@ use crate::filter_text;
 use crate::function::UpFunction;
 use crate::network::Side;
 use crate::resources::{InUse, home_shard};
-use crate::rules::{Action, Far, Forwarding, Key, Pdr, Qer, Rules, UeAddresses, Urr};
+use crate::rules::{Action, Far, FilterOrigin, Forwarding, Key, Pdr, Qer, Rules, UeAddresses, Urr};
 use crate::store::{Session, SessionRef, User};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::{Serialize, Serializer};
@@ -94,11 +94,14 @@ pub struct PdrView {
     pub ue_address: Option<Ipv4Addr>,
     /// UE IP Address: the IPv6 prefix.
     pub ue_prefix: Option<String>,
+    /// The predefined rule that it is: PDRs that activate rules stand back, and their rules match in their place.
+    pub predefined_rule: Option<String>,
     /// SDF filters, of which a packet has to meet one; empty: all packets.
     pub filters: Vec<String>,
     /// QFIs that it matches; empty: all.
     pub qfi: Vec<u8>,
-    /// False if it matches no packet: its filters are for a family of which the UE has no address.
+    /// False if it matches no packet: its filters are for a family of which the UE has no address, or predefined
+    /// rules match in its place.
     pub live: bool,
     /// Outer Header Removal.
     pub removes_outer_header: bool,
@@ -303,6 +306,7 @@ impl UpFunction {
             tunnel_address: pdr.tunnel.map(|t| t.address),
             ue_address: named.ipv4,
             ue_prefix: named.prefix_text(),
+            predefined_rule: self.predefined_name(pdr),
             filters: filter_text::texts(pdr.filter, run),
             qfi: (0..64).filter(|q| pdr.qfis >> q & 1 == 1).collect(),
             live: rules.is_live(pdr),
@@ -311,6 +315,14 @@ impl UpFunction {
             qer: pdr.qers.as_slice().to_vec(),
             urr: pdr.urrs.as_slice().to_vec(),
         }
+    }
+
+    fn predefined_name(&self, pdr: &Pdr) -> Option<String> {
+        let FilterOrigin::Predefined(number) = pdr.filter.origin else {
+            return None;
+        };
+        let (rule, _) = self.node.sessions.config.predefined.get(number)?;
+        Some(rule.name.clone())
     }
 
     fn far_view(&self, far: &Far) -> FarView {

@@ -113,6 +113,7 @@ pub use function::UpFunction;
 pub use inspect::{
     AssociationView, FarView, PdrView, QerView, SessionSummary, SessionView, UrrView,
 };
+pub use limits::PREDEFINED as PREDEFINED_MAX;
 pub use load_control::LoadControlConfig;
 pub use path_reports::{PathChange, RemotePath};
 pub use predefined::{PredefinedError, PredefinedRule, PredefinedRules};

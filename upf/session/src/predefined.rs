@@ -7,13 +7,11 @@ use sluice_wire::ids::QerId;
 use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus, SdfFilter};
 
 /// A rule that PDRs activate by name. It matches in the place of a PDR that activates it, what else that PDR's PDI
-/// asks; FAR and URRs are the PDR's.
+/// asks; precedence, FAR and URRs are the PDR's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PredefinedRule {
     /// Predefined Rules Name (8.2.72).
     pub name: String,
-    /// In place of the PDR's own.
-    pub precedence: Option<u32>,
     /// Flow descriptions (TS 29.212, 5.4.2), of which a packet has to meet one; with none it meets the PDI alone.
     pub flows: Vec<String>,
     /// Which directions are open.
@@ -29,7 +27,6 @@ impl PredefinedRule {
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            precedence: None,
             flows: Vec::new(),
             gate: GateStatus {
                 uplink: Gate::Open,
@@ -106,6 +103,11 @@ impl PredefinedRules {
             all.0.push((rule.clone(), list));
         }
         Ok(all)
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The number of the rule of this name.

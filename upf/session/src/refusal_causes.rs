@@ -73,7 +73,7 @@ const CAUSES: &[(Cause, &str)] = &[
     ),
     (
         Cause::UNKNOWN_PREDEFINED_RULE,
-        "A PDR activates a predefined rule. None can be configured yet.",
+        "A PDR activates or deactivates a predefined rule that `predefined` of upf.yaml does not have.",
     ),
     (
         Cause::ALL_DYNAMIC_ADDRESSES_ARE_OCCUPIED,

@@ -4,6 +4,7 @@
 //! not answered is due again. So memory is bounded by the sessions, however much is due.
 
 use crate::limits::{FLOWS_PER_REPORT, REPORTS_UNDER_WAY};
+use crate::rules::FilterOrigin;
 use crate::slab::Slab;
 use crate::store::SessionRef;
 use arrayvec::ArrayVec;
@@ -48,6 +49,8 @@ impl Reasons {
 pub struct PagedFlow {
     /// The PDR that the first packet matched.
     pub pdr: PdrId,
+    /// The predefined rule in the PDR's place that it matched, if there is one.
+    pub origin: FilterOrigin,
     /// Its DSCP.
     pub dscp: u8,
 }
@@ -71,7 +74,8 @@ impl ReportContents {
     }
 
     fn add_flow(&mut self, flow: PagedFlow) {
-        if !self.flows.iter().any(|known| known.pdr == flow.pdr) {
+        let is_known = |known: &PagedFlow| (known.pdr, known.origin) == (flow.pdr, flow.origin);
+        if !self.flows.iter().any(is_known) {
             // Beyond the bound the UE is paged anyway.
             let _ = self.flows.try_push(flow);
         }

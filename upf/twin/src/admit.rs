@@ -4,6 +4,7 @@ mod check;
 mod far;
 mod framed;
 mod pdr;
+mod predefined;
 mod qer;
 mod sdf;
 mod ue_address;
@@ -108,6 +109,7 @@ impl Draft<'_, '_> {
             self.create_pdr(pdr)?;
         }
         self.rules.told = self.rules.ue();
+        self.rules.give_up_inactive_rules();
         self.rules.give_up_unused_filters();
         Ok(())
     }
@@ -150,6 +152,7 @@ impl Draft<'_, '_> {
         told.prefix = told
             .prefix
             .or(self.rules.pdrs.values().find_map(|p| p.ue.prefix));
+        self.rules.give_up_inactive_rules();
         self.rules.give_up_unused_filters();
         Ok(())
     }
@@ -162,6 +165,7 @@ impl Draft<'_, '_> {
             known("FAR", ie.far_id.0, self.rules.fars.remove(&ie.far_id.0))?;
         }
         for ie in &request.remove_qer {
+            qer::of_cp(ie.qer_id.0)?;
             known("QER", ie.qer_id.0, self.rules.qers.remove(&ie.qer_id.0))?;
         }
         for ie in &request.remove_urr {

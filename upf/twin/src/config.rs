@@ -185,6 +185,21 @@ pub struct AddressPool {
     pub rest_s: u32,
 }
 
+/// A rule that PDRs activate by name (TS 29.244, 5.19).
+#[derive(Clone, PartialEq, Debug)]
+pub struct PredefinedRule {
+    /// Its name.
+    pub name: String,
+    /// Flow descriptions, of which a packet has to meet one; with none all packets do.
+    pub flows: Vec<String>,
+    /// Uplink and downlink gate open.
+    pub open: (bool, bool),
+    /// Uplink and downlink, kbit/s.
+    pub mbr: Option<(u64, u64)>,
+    /// QFI of its packets, if nothing else tells one.
+    pub qfi: Option<u8>,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct TwinConfig {
@@ -204,6 +219,8 @@ pub struct TwinConfig {
     pub shaping: Option<Shaping>,
     /// IPv4 addresses that are UEs' in any case, by data network.
     pub ue_prefixes: Vec<(InterfaceName, Prefix)>,
+    /// Rules that PDRs activate by name.
+    pub predefined: Vec<PredefinedRule>,
     /// Data networks whose addresses are translated.
     pub nats: Vec<Nat>,
 }

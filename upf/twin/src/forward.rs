@@ -74,7 +74,7 @@ fn decide(
     draw: Draw,
     translation: &mut Translation<'_>,
 ) -> Result<Vec<Outcome>, End> {
-    let pdr = session.pdrs[&detected.pdr].clone();
+    let pdr = session.matched(detected.pdr, &detected.packet);
     let uplink = session.is_uplink(&pdr);
     let packet = detected.packet.bytes();
     let dst = detected.packet.destination();
@@ -180,7 +180,7 @@ fn stops(
 
 /// True if a packet comes to a FAR that buffers.
 pub fn holds(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> bool {
-    let pdr = &session.pdrs[&detected.pdr];
+    let pdr = &session.matched(detected.pdr, &detected.packet);
     let stays = stays_on_the_link(session, pdr, detected).is_some();
     let passes = gates(config, session, pdr, session.is_uplink(pdr)).is_ok();
     !stays && passes && session.fars[&pdr.far].buffers

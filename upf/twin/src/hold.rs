@@ -69,7 +69,7 @@ pub fn most(config: &TwinConfig, session: &Session, detected: &Detected<'_>) -> 
 
 /// The first packet of a flow since its FAR was updated is told of, where the FAR says so: one to the UE.
 pub fn first_of_flow(session: &mut Session, detected: &Detected<'_>) -> Option<Paged> {
-    let pdr = session.pdrs[&detected.pdr].clone();
+    let pdr = session.matched(detected.pdr, &detected.packet);
     let qfi = forward::qfi(session, &pdr);
     let is_downlink = !session.is_uplink(&pdr);
     let far = session.fars.get_mut(&pdr.far)?;

@@ -40,6 +40,8 @@
 //!   behind those who refer to it, and goes with the last of them.
 //! - Of a later fragment whose first header is an extension header the protocol is not known, nor of a
 //!   packet that ends among its extension headers. No condition on the protocol is met then.
+//! - A PDR that activates predefined rules matches what one of them does. Of those the first of the configuration
+//!   counts; its rate is one for all PDRs of the session, and its QFI gives way to the PDR's.
 //! - Translated packets from outside are dropped by what their mapping says, then by their hop count, before a
 //!   session is asked. Their senders hear of the addresses that they know.
 //! - A packet that does not fit is cut if it may be; usage is that of the packet. Outer fragments are put together within a second; overlapping ones are dropped.
@@ -62,6 +64,7 @@ mod nat;
 pub mod outcome;
 mod parse;
 mod pdr_detection;
+mod predefined;
 mod rules;
 mod sdf;
 mod shaping;
@@ -73,7 +76,9 @@ mod usage;
 mod usage_time;
 
 pub use admit::Refused;
-pub use config::{AddressPool, InterfaceName, Link, Nat, Shaping, Side, TunnelEnd, TwinConfig};
+pub use config::{
+    AddressPool, InterfaceName, Link, Nat, PredefinedRule, Shaping, Side, TunnelEnd, TwinConfig,
+};
 pub use hold::Paged;
 pub use outcome::{Drop, IcmpCause, Notice, Outcome, Sent};
 pub use rules::SessionId;

@@ -3,6 +3,7 @@
 use crate::bucket::Bucket;
 use crate::config::{InterfaceName, Side, contains};
 use crate::ip::Packet;
+use crate::predefined::{Predefined, first_met};
 use crate::sdf::SdfFilter;
 use crate::ue_addresses::UeAddresses;
 use crate::usage::Urr;
@@ -135,7 +136,9 @@ impl Session {
             Filter::Own(filter) => filter.is_met_by(packet, is_uplink),
             Filter::Kept(id) => self.filters[id].is_met_by(packet, is_uplink),
         };
-        names_version && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
+        names_version
+            && (pdr.filters.is_empty() || pdr.filters.iter().any(is_met))
+            && (pdr.active.is_empty() || first_met(pdr, packet).is_some())
     }
 
     /// True if the PDR may match a packet: its filters must be for an IP version that it names and the UE has.
@@ -154,12 +157,27 @@ impl Session {
             }
         };
         let filters = |like| pdr.filters.is_empty() || pdr.filters.iter().any(|f| is_for(f, like));
+        let rules = |like: IpAddr| {
+            let mut active = pdr.active.iter();
+            pdr.active.is_empty() || active.any(|rule| rule.is_for_version(like.is_ipv6()))
+        };
         let may = |like: &IpAddr| {
             has(&pdr.ue, &pdr.routes, *like)
                 && has(&self.told, &self.behind, *like)
                 && filters(*like)
+                && rules(*like)
         };
         versions.iter().any(may)
+    }
+
+    /// True if packets may draw on a QER by a PDR.
+    fn draws(&self, pdr: &Pdr, qer: u32) -> bool {
+        let of_rules = pdr.active.iter().filter(|rule| rule.qer == Some(qer));
+        let mut of_rules = of_rules.map(|rule| Pdr {
+            active: vec![rule.clone()],
+            ..pdr.clone()
+        });
+        (pdr.qers.contains(&qer) && self.is_live(pdr)) || of_rules.any(|pdr| self.is_live(&pdr))
     }
 
     /// True if packets may reach a FAR by a PDR.
@@ -170,8 +188,8 @@ impl Session {
     /// A bucket that no PDR draws on is not kept: it is full when one comes to it again.
     pub fn give_up_unused_buckets(&mut self) {
         let draws = |uplink: bool, qer: u32| {
-            let mut live = self.pdrs.values().filter(|p| self.is_live(p));
-            live.any(|p| self.is_uplink(p) == uplink && p.qers.contains(&qer))
+            let mut pdrs = self.pdrs.values();
+            pdrs.any(|p| self.is_uplink(p) == uplink && self.draws(p, qer))
         };
         let used: Vec<(u32, bool, bool)> = (self.qers.keys())
             .map(|id| (*id, draws(true, *id), draws(false, *id)))
@@ -213,6 +231,8 @@ pub struct Pdr {
     pub qfis: Vec<u8>,
     /// A packet must meet one of them, if there are any.
     pub filters: Vec<Filter>,
+    /// Predefined rules that match in its place, if there are any, in the order of the configuration.
+    pub active: Vec<Predefined>,
     pub removes_outer: bool,
     pub far: u32,
     pub qers: Vec<u32>,

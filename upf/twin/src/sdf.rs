@@ -35,6 +35,21 @@ impl SdfFilter {
             && (is_ipv6 || self.flow_label.is_none())
     }
 
+    /// True if every packet of an IP version meets it, whatever else it carries.
+    pub fn is_met_by_all_of_version(&self, is_ipv6: bool) -> bool {
+        let is_all = |end: &End| {
+            let is_whole = end.addresses.is_none_or(|(_, len)| len == 0);
+            is_whole && end.ports.is_empty()
+        };
+        let flow = self.flow.as_ref();
+        let says_more = self.traffic_class.is_some()
+            || self.security_parameter_index.is_some()
+            || self.flow_label.is_some();
+        self.is_for_version(is_ipv6)
+            && !says_more
+            && flow.is_some_and(|f| f.protocol.is_none() && is_all(&f.remote) && is_all(&f.local))
+    }
+
     /// A flow description is written for the downlink; `is_uplink` turns it round.
     pub fn is_met_by(&self, packet: &Packet<'_>, is_uplink: bool) -> bool {
         let upper = packet.upper();

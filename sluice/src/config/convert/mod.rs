@@ -17,7 +17,7 @@ use sluice_datapath::tables::{self, PrefixIpv6};
 use sluice_n4::{Config as N4Config, Features, Limits as N4Limits};
 use sluice_port::PortId;
 use sluice_session::network::Side;
-use sluice_session::{AllocationPool, PoolAddresses};
+use sluice_session::{AllocationPool, PoolAddresses, PredefinedRules};
 use sluice_wire::eth::MacAddr;
 use sluice_wire::ipv6::MIN_MTU;
 use sluice_wire::pfcp::value::NtpTime;
@@ -367,6 +367,13 @@ impl UpfConfig {
             })
         });
         pools.collect()
+    }
+
+    /// Rules that SMFs activate by name.
+    pub fn predefined_rules(&self) -> PredefinedRules {
+        let rules: Vec<_> = self.predefined.iter().map(|p| p.rule.clone()).collect();
+        // Checked files have none that cannot be.
+        PredefinedRules::new(&rules).unwrap_or_default()
     }
 
     /// The number of a data network's instance on the path.

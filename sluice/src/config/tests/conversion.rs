@@ -13,7 +13,7 @@ use sluice_port_dpdk::Memory;
 use sluice_session::network::{Network, Side};
 use sluice_session::{AllocationPool, PoolAddresses};
 use sluice_wire::eth::MacAddr;
-use sluice_wire::pfcp::value::NtpTime;
+use sluice_wire::pfcp::value::{Gate, NtpTime};
 use std::collections::HashMap;
 
 const EXAMPLE: &str = include_str!("../../../../docs/upf.yaml");
@@ -390,4 +390,14 @@ fn pools_for_allocation_go_to_the_session_machine() {
     let pools = config.allocation();
     assert_eq!((pools[0].addresses, pools[0].rest_s), (addresses, 120));
     assert!(config.plan().is_ok(), "it takes no lines");
+}
+
+#[test]
+fn predefined_rules_are_those_of_the_file() {
+    let rules = accepted(EXAMPLE).config.predefined_rules();
+    let (rule, flows) = rules.get(rules.find(b"dns").unwrap()).unwrap();
+    assert_eq!((flows.len(), rule.qfi), (2, Some(5)));
+    assert_eq!(rule.mbr.unwrap().downlink_kbps, 4000);
+    assert_eq!(rule.gate.uplink, Gate::Open);
+    assert!(accepted(SHORT).config.predefined_rules().is_empty());
 }

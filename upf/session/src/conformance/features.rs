@@ -15,14 +15,16 @@ pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
     | Up::VTIME.0);
 
 /// The features that are announced where upf.yaml asks for them.
-const CONFIGURED_FEATURES: Up = Up::UEIP;
+const CONFIGURED_FEATURES: Up = Up(Up::UEIP.0 | Up::ADPDP.0);
 
 /// The features of a UP function that is configured so.
 pub fn up_function_features(config: &Config) -> Up {
-    match config.allocation.is_empty() {
-        true => UP_FUNCTION_FEATURES,
-        false => UP_FUNCTION_FEATURES | Up::UEIP,
-    }
+    let configured = [
+        (Up::UEIP, !config.allocation.is_empty()),
+        (Up::ADPDP, !config.predefined.is_empty()),
+    ];
+    let asked = configured.iter().filter(|(_, is_asked)| *is_asked);
+    asked.fold(UP_FUNCTION_FEATURES, |all, (bit, _)| all | *bit)
 }
 
 /// A feature, what is said of it, and the test that proves one that is announced.
@@ -76,7 +78,7 @@ pub const fn features() -> &'static [FeatureRow] {
         PFDE "no applications are known";
         EPFAR "the last usage of every session is reported ahead of an association release" an_announced_release_brings_the_last_usage_of_each_session;
         DPDRA "a PDR with an (in)activation time is refused";
-        ADPDP "no predefined rules are known";
+        ADPDP "set where upf.yaml has `predefined`: PDRs activate these rules by name" predefined_rules_are_announced_where_there_are_any;
         UEIP "set where a pool of upf.yaml says `allocate`: CHV4 and CHV6 are answered from it" the_feature_is_told_where_there_are_pools;
         SSET "a session stays with the association that established it";
         MNOP "packets are counted and reported where a URR asks" deletion_reports_every_urr_once;

@@ -18,7 +18,8 @@ ie_tables! {
         URR_ID refused(73) "unknown" an_establishment_that_cannot_be_served_is_refused_by_name;
         QER_ID enforced "up to four with rates" the_lower_of_session_and_flow_rate_holds_and_what_exceeds_it_is_not_charged;
         QER_ID refused(73) "unknown; 75 with more than four rates" an_establishment_that_cannot_be_served_is_refused_by_name;
-        ACTIVATE_PREDEFINED_RULES refused(80) "";
+        ACTIVATE_PREDEFINED_RULES enforced "one of `predefined` in upf.yaml; it matches in the PDR's place" a_predefined_rule_matches_in_the_place_of_its_pdr;
+        ACTIVATE_PREDEFINED_RULES refused(80) "unknown; 73 and SDF Filter beside filters in the PDI" names_filters_and_qers_that_do_not_go_together_are_refused;
         ACTIVATION_TIME refused(73) "";
         DEACTIVATION_TIME refused(73) "";
         MAR_ID refused(73) "";
@@ -62,8 +63,10 @@ ie_tables! {
         FAR_ID enforced "" a_far_that_turns_round_turns_the_direction;
         URR_ID enforced "a list replaces the former one" a_urr_that_goes_or_is_left_by_its_last_pdr_reports_its_end;
         QER_ID enforced "a list replaces the former one" a_bucket_stays_as_full_as_it_is_when_it_moves_to_a_block_and_back;
-        ACTIVATE_PREDEFINED_RULES refused(80) "";
-        DEACTIVATE_PREDEFINED_RULES refused(80) "Offending IE is Activate Predefined Rules" messages_of_features_that_are_not_advertised_are_refused;
+        ACTIVATE_PREDEFINED_RULES enforced "beside those that are active" activation_and_deactivation_change_what_matches_and_leave_nothing;
+        ACTIVATE_PREDEFINED_RULES refused(80) "as in Create PDR" names_filters_and_qers_that_do_not_go_together_are_refused;
+        DEACTIVATE_PREDEFINED_RULES enforced "one that is not active changes nothing" activation_and_deactivation_change_what_matches_and_leave_nothing;
+        DEACTIVATE_PREDEFINED_RULES refused(80) "unknown" names_filters_and_qers_that_do_not_go_together_are_refused;
         ACTIVATION_TIME refused(73) "";
         DEACTIVATION_TIME refused(73) "";
     }

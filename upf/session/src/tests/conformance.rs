@@ -377,16 +377,6 @@ fn messages_of_features_that_are_not_advertised_are_refused() {
         assert_eq!(cause, Cause::SERVICE_NOT_SUPPORTED, "{message}");
         assert_eq!(done, "[][]", "{message}");
     }
-    let path = &[IeType::UPDATE_PDR];
-    let change = MessageType::SESSION_MODIFICATION_REQUEST;
-    let base = base(change, path);
-    let body = with(&base, path, IeType::DEACTIVATE_PREDEFINED_RULES, b"gold");
-    let (cause, ie, _) = answer(&mut bench_for(change), change, &body);
-    let said = (
-        Cause::UNKNOWN_PREDEFINED_RULE,
-        Some(IeType::DEACTIVATE_PREDEFINED_RULES),
-    );
-    assert_eq!((cause, ie), said);
 }
 
 #[test]

@@ -6,16 +6,15 @@ use crate::{PredefinedError, PredefinedRule, PredefinedRules};
 use sluice_datapath::session::rule::Flags;
 use sluice_wire::ids::{PdrId, QerId};
 use sluice_wire::pfcp::group::{RemovePdr, UpdatePdr};
-use sluice_wire::pfcp::message::SessionEstablishmentRequest;
+use sluice_wire::pfcp::message::{AssociationSetupResponse, SessionEstablishmentRequest};
 use sluice_wire::pfcp::value::*;
-use sluice_wire::pfcp::{Cause, IeType};
+use sluice_wire::pfcp::{Cause, Header, IeType};
 
 const DNS: &str = "permit out 17 from any 53 to assigned";
 
-/// Rules "dns" (a QFI and a precedence of its own), "slow" (a rate) and "shut" (closed, all packets).
+/// Rules "dns" (a QFI), "slow" (a rate) and "shut" (closed, all packets).
 fn configured() -> PredefinedRules {
     let dns = PredefinedRule {
-        precedence: Some(10),
         flows: vec![DNS.to_owned()],
         qfi: Some(7),
         ..PredefinedRule::named("dns")
@@ -76,8 +75,10 @@ fn a_predefined_rule_matches_in_the_place_of_its_pdr() {
         .iter()
         .map(|p| (p.id, p.live, p.precedence))
         .collect();
-    let expected = [(1, true, 10), (1, false, 100), (2, true, 100)];
-    assert_eq!(pdrs, expected, "by precedence; the PDR itself stands back");
+    let expected = [(1, false, 100), (1, true, 100), (2, true, 100)];
+    assert_eq!(pdrs, expected, "the PDR itself stands back");
+    let names = view.pdr.iter().map(|p| p.predefined_rule.as_deref());
+    assert!(names.eq([None, Some("dns"), None]));
     assert_eq!(bench.delete(CP, seid).0, Cause::REQUEST_ACCEPTED);
     bench.assert_vacant();
 }
@@ -168,6 +169,18 @@ fn names_filters_and_qers_that_do_not_go_together_are_refused() {
     assert_eq!(bench.modify(CP, seid, &change).cause, failed);
     bench.delete(CP, seid);
     bench.assert_vacant();
+}
+
+#[test]
+fn predefined_rules_are_announced_where_there_are_any() {
+    let up = |bench: Bench| {
+        let (_, body) = Header::parse(&bench.spoken[0].1).unwrap();
+        let response = AssociationSetupResponse::parse(body).unwrap();
+        let features = response.up_function_features.unwrap();
+        features.contains(UpFunctionFeatures::ADPDP)
+    };
+    assert!(!up(Bench::new()));
+    assert!(up(bench()));
 }
 
 #[test]

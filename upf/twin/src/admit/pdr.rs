@@ -21,6 +21,8 @@ impl Draft<'_, '_> {
         pdr.far = far.0;
         pdr.qers = once(ie.qer_id.iter().map(|q| q.0));
         pdr.urrs = once(ie.urr_id.iter().map(|u| u.0));
+        self.names_own_qers(id, &pdr)?;
+        self.activate(id, &mut pdr, &ie.activate_predefined_rules, &[])?;
         new("PDR", id, self.rules.pdrs.insert(id, pdr))
     }
 
@@ -33,7 +35,7 @@ impl Draft<'_, '_> {
             pdr.precedence = old.precedence;
             pdr.removes_outer = old.removes_outer;
             pdr.far = old.far;
-            (pdr.qers, pdr.urrs) = (old.qers, old.urrs);
+            (pdr.qers, pdr.urrs, pdr.active) = (old.qers, old.urrs, old.active);
         }
         if let Some(precedence) = ie.precedence {
             pdr.precedence = precedence.0;
@@ -55,6 +57,12 @@ impl Draft<'_, '_> {
             let set = ie.urr_id.iter().filter_map(Edit::value);
             pdr.urrs = once(set.map(|u| u.0));
         }
+        self.names_own_qers(id, &pdr)?;
+        let (on, off) = (
+            &ie.activate_predefined_rules,
+            &ie.deactivate_predefined_rules,
+        );
+        self.activate(id, &mut pdr, on, off)?;
         self.rules.pdrs.insert(id, pdr);
         Ok(())
     }
@@ -76,6 +84,7 @@ impl Draft<'_, '_> {
             routes: Vec::new(),
             qfis: pdi.qfi.iter().map(|q| q.get()).collect(),
             filters: self.sdf_filters(id, &pdi.sdf_filter)?,
+            active: Vec::new(),
             removes_outer: false,
             far: 0,
             qers: Vec::new(),

@@ -1,12 +1,14 @@
 //! Create and Update QER (TS 29.244, 7.5.2.5, 7.5.4.5).
 
-use super::{Draft, Refused, known, new};
+use super::{Draft, Refused, known, new, no};
 use crate::bucket::Bucket;
+use crate::predefined::is_of_cp;
 use crate::rules::Qer;
 use sluice_wire::pfcp::group::{CreateQer, UpdateQer};
 
 impl Draft<'_, '_> {
     pub(super) fn create_qer(&mut self, ie: &CreateQer<'_>) -> Result<(), Refused> {
+        of_cp(ie.qer_id.0)?;
         let qer = Qer {
             gate: ie.gate_status,
             mbr: ie.maximum_bitrate,
@@ -19,6 +21,7 @@ impl Draft<'_, '_> {
     }
 
     pub(super) fn update_qer(&mut self, ie: &UpdateQer<'_>) -> Result<(), Refused> {
+        of_cp(ie.qer_id.0)?;
         let qer = self.rules.qers.get_mut(&ie.qer_id.0);
         let qer = known("QER", ie.qer_id.0, qer)?;
         if let Some(gate) = ie.gate_status {
@@ -42,5 +45,13 @@ impl Draft<'_, '_> {
             qer.qfi = edit.value().map(|q| q.get());
         }
         Ok(())
+    }
+}
+
+/// The CP function names no QER of a predefined rule.
+pub fn of_cp(id: u32) -> Result<(), Refused> {
+    match is_of_cp(id) {
+        true => Ok(()),
+        false => no(format!("QER {id:#x} is ours")),
     }
 }

@@ -127,6 +127,7 @@ pub fn world() -> TwinConfig {
         ..link(1, 6, N6, SERVER, 6)
     };
     TwinConfig {
+        predefined: vec![],
         links: vec![n3, n6],
         zero_rate_closes: false,
         pools: vec![],

@@ -200,6 +200,15 @@ const OF_BEHIND: [&str; 5] = [
     "drawn: packet from behind a UE",
 ];
 
+const OF_PREDEFINED: [&str; 6] = [
+    "refused for a predefined rule",
+    "refused for a predefined rule that ends",
+    "drawn: predefined rule",
+    "drawn: several predefined rules",
+    "drawn: predefined rule in an update",
+    "drawn: predefined rule that ends",
+];
+
 /// Cases after which nothing may be missing.
 const ENOUGH: u64 = 10_000;
 
@@ -217,6 +226,9 @@ pub fn missed(counts: &Counts, shapes: bool, features: Features, cases: u64) -> 
     }
     if features.behind {
         all.extend(OF_BEHIND);
+    }
+    if features.predefined {
+        all.extend(OF_PREDEFINED);
     }
     if features.given {
         all.extend(OF_GIVEN);
@@ -247,6 +259,7 @@ pub fn count(counts: &mut Counts, step: &Step) {
             one_version(rules, &mut drawn);
             drawn.extend(of_our_choice(rules));
             drawn.extend(behind(rules));
+            predefined(rules, &mut drawn);
             if rules.fars.iter().any(|far| far.bar.is_some()) {
                 drawn.push("drawn: FAR with a BAR");
             }
@@ -262,6 +275,12 @@ pub fn count(counts: &mut Counts, step: &Step) {
             if !change.bars.is_empty() {
                 drawn.push("drawn: BAR in an update");
             }
+            if change.pdrs.iter().any(|e| !e.on.is_empty()) {
+                drawn.push("drawn: predefined rule in an update");
+            }
+            if change.pdrs.iter().any(|e| !e.off.is_empty()) {
+                drawn.push("drawn: predefined rule that ends");
+            }
             let mut edited = change.pdrs.iter().filter_map(|e| e.flow.as_ref());
             if edited.any(|(_, _, filters)| !filters.is_empty()) {
                 drawn.push("drawn: filters in an update");
@@ -273,6 +292,15 @@ pub fn count(counts: &mut Counts, step: &Step) {
     }
     for name in drawn {
         *counts.entry(name).or_default() += 1;
+    }
+}
+
+fn predefined(rules: &Rules, drawn: &mut Vec<&'static str>) {
+    let most = rules.pdrs.iter().map(|p| p.active.len()).max();
+    match most.unwrap_or(0) {
+        0 => {}
+        1 => drawn.push("drawn: predefined rule"),
+        _ => drawn.push("drawn: several predefined rules"),
     }
 }
 

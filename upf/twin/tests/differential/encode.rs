@@ -259,9 +259,14 @@ fn create_pdr(out: &mut Writer<'_>, pdr: &PdrSpec, known: Known<'_>) -> Result<(
     let qfis = pdr.qfis.iter().filter_map(|q| Qfi::new(*q));
     ie.pdi.qfi.extend(qfis);
     ie.pdi.sdf_filter.extend(pdr.filters.iter().map(sdf_filter));
+    ie.activate_predefined_rules.extend(names(&pdr.active));
     ie.qer_id.extend(pdr.qers.iter().map(|q| QerId(*q)));
     ie.urr_id.extend(pdr.urrs.iter().map(|u| UrrId(*u)));
     out.ie(IeType::CREATE_PDR, |w| ie.emit(w))
+}
+
+fn names<'a>(rules: &'a [&'static str]) -> impl Iterator<Item = Text<'a>> {
+    rules.iter().map(|name| Text(name.as_bytes()))
 }
 
 fn ue_ip_address(pdr: &PdrSpec) -> Option<UeIpAddress> {
@@ -369,6 +374,8 @@ fn update_pdr(out: &mut Writer<'_>, edit: &PdrEdit) -> Result<(), Full> {
             false => ie.urr_id.extend(urrs.iter().map(|u| Edit::Set(UrrId(*u)))),
         }
     }
+    ie.activate_predefined_rules.extend(names(&edit.on));
+    ie.deactivate_predefined_rules.extend(names(&edit.off));
     out.ie(IeType::UPDATE_PDR, |w| ie.emit(w))
 }
 

@@ -5,7 +5,7 @@
 mod configuration;
 
 use crate::world;
-use configuration::{allocation, control_config, instance_id, nat_pools};
+use configuration::{allocation, control_config, instance_id, nat_pools, predefined};
 use sluice_control::signalling::Control;
 use sluice_datapath::builder::{Plan, assemble};
 use sluice_datapath::control::ControlEnd;
@@ -151,6 +151,7 @@ fn up_config(layout: Layout, blocks: u32, world: &TwinConfig) -> Config {
     let mut config = Config::new(layout, blocks, N4, [1, 2]);
     config.sessions = 1024;
     config.allocation = world.pools.iter().map(allocation).collect();
+    config.predefined = predefined(world);
     config.shaped_rates = match world.shaping {
         None => ShapedRates::Nothing,
         Some(shaping) if shaping.all => ShapedRates::All,

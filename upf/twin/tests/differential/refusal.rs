@@ -63,6 +63,8 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
     }
     match said.map(|(_, ie)| ie) {
         Some(IeType::SDF_FILTER) => "refused for an SDF filter",
+        Some(IeType::ACTIVATE_PREDEFINED_RULES) => "refused for a predefined rule",
+        Some(IeType::DEACTIVATE_PREDEFINED_RULES) => "refused for a predefined rule that ends",
         Some(IeType::UE_IP_ADDRESS) => "refused for a UE address",
         Some(IeType::FRAMED_ROUTE | IeType::FRAMED_IPV6_ROUTE | IeType::FRAMED_ROUTING) => {
             "refused for a framed route"
@@ -73,22 +75,34 @@ pub fn name(twin: &Result<(), Refused>) -> &'static str {
 }
 
 /// The rules without what is known to be wrong: without the PDRs that have it, and without the addresses and
-/// filters of these PDRs, whose other faults stay.
-pub fn repaired_rules(rules: &Rules) -> [Rules; 2] {
+/// filters of these PDRs, whose other faults stay; and without their predefined rules alone.
+pub fn repaired_rules(rules: &Rules) -> [Rules; 3] {
     let mut rules = rules.clone();
     rules.pdn_type = None;
-    let mut cleared = rules.clone();
+    let (mut cleared, before) = (rules.clone(), rules.clone());
     rules.pdrs.retain(|p| !p.is_wrong);
     cleared
         .pdrs
         .iter_mut()
         .filter(|p| p.is_wrong)
         .for_each(clear);
-    [rules, cleared]
+    let mut inactive = before;
+    let wrong = inactive.pdrs.iter_mut().filter(|p| p.is_wrong);
+    wrong.for_each(|p| p.active.clear());
+    [rules, cleared, inactive]
 }
 
 /// The same of a change; what it updates may name filters, too.
-pub fn repaired_change(change: &Change) -> [Change; 2] {
+pub fn repaired_change(change: &Change) -> [Change; 3] {
+    let mut inactive = change.clone();
+    inactive
+        .create
+        .pdrs
+        .iter_mut()
+        .for_each(|p| p.active.clear());
+    for edit in &mut inactive.pdrs {
+        (edit.on, edit.off) = (vec![], vec![]);
+    }
     let (mut change, mut cleared) = (change.clone(), change.clone());
     change.create.pdrs.clear();
     change.pdrs.clear();
@@ -97,8 +111,9 @@ pub fn repaired_change(change: &Change) -> [Change; 2] {
         if let Some((_, _, filters)) = &mut edit.flow {
             filters.clear();
         }
+        (edit.on, edit.off) = (vec![], vec![]);
     }
-    [change, cleared]
+    [change, cleared, inactive]
 }
 
 fn clear(pdr: &mut PdrSpec) {
@@ -107,4 +122,5 @@ fn clear(pdr: &mut PdrSpec) {
         pdr.ue = UeSpec::default();
     }
     pdr.filters.clear();
+    pdr.active.clear();
 }

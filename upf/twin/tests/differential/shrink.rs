@@ -142,6 +142,10 @@ fn simpler_pdrs(rules: &Rules, all: &mut Vec<Rules>) {
             filters: vec![],
             ..pdr.clone()
         });
+        put(PdrSpec {
+            active: vec![],
+            ..pdr.clone()
+        });
         for filters in simpler_filters(&pdr.filters) {
             put(PdrSpec {
                 filters,

@@ -84,6 +84,8 @@ pub struct PdrSpec {
     pub ue_is_destination: bool,
     pub qfis: Vec<u8>,
     pub filters: Vec<FilterSpec>,
+    /// Predefined rules that it activates.
+    pub active: Vec<&'static str>,
     /// The generator knows that its UE address or filters must be refused.
     pub is_wrong: bool,
     pub removes_outer: bool,
@@ -159,6 +161,9 @@ pub struct PdrEdit {
     pub urrs: Option<Vec<u32>>,
     /// A PDI that tells only the side, these QFIs and these filters.
     pub flow: Option<(Side, Vec<u8>, Vec<FilterSpec>)>,
+    /// Predefined rules that it activates, and that it deactivates.
+    pub on: Vec<&'static str>,
+    pub off: Vec<&'static str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -10,7 +10,9 @@
 //! Links 1 and 3 have IPv6 as well: 2001:db8:6::1/64 with a default route to fe80::fe, and
 //! 2001:db8:64::1/64 without one.
 
-use sluice_twin::{AddressPool, InterfaceName, Link, Nat, Shaping, Side, TunnelEnd, TwinConfig};
+use sluice_twin::{
+    AddressPool, InterfaceName, Link, Nat, PredefinedRule, Shaping, Side, TunnelEnd, TwinConfig,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How long packets of idle UEs are held.
@@ -33,6 +35,8 @@ pub struct Features {
     pub nat: bool,
     /// Framed routes and delegated prefixes.
     pub behind: bool,
+    /// Rules that PDRs activate by name.
+    pub predefined: bool,
 }
 
 impl Features {
@@ -44,6 +48,7 @@ impl Features {
         usage: true,
         nat: false,
         behind: true,
+        predefined: true,
     };
 }
 
@@ -54,6 +59,7 @@ pub const SERVED: Features = Features {
     given: true,
     usage: true,
     behind: true,
+    predefined: true,
     nat: false,
 };
 
@@ -180,6 +186,7 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
         hold_packets: 3,
         hold_ns: HOLD_NS,
         shaping: shapes.then_some(SHAPING),
+        predefined: predefined(),
         nats: match features.nat {
             true => vec![nat(zero_rate_closes)],
             false => vec![],
@@ -188,6 +195,43 @@ pub fn world(zero_rate_closes: bool, shapes: bool, features: Features) -> TwinCo
             .map(|(name, base, len)| (place(Side::Core, name), (base, len)))
             .to_vec(),
     }
+}
+
+/// Predefined rules: a QFI, a rate, closed gates, nothing of its own, and one for IPv6 alone.
+pub const PREDEFINED: [&str; 5] = ["web", "slow", "shut", "all", "six"];
+
+fn predefined() -> Vec<PredefinedRule> {
+    let rule = |name: &str, flows: &[&str]| PredefinedRule {
+        name: name.to_owned(),
+        flows: flows.iter().map(|flow| (*flow).to_owned()).collect(),
+        open: (true, true),
+        mbr: None,
+        qfi: None,
+    };
+    let web = [
+        "permit out 17 from any 80-81 to assigned",
+        "permit out 6 from any 80 to assigned",
+    ];
+    let [web_name, slow, shut, all, six] = PREDEFINED;
+    vec![
+        PredefinedRule {
+            qfi: Some(5),
+            ..rule(web_name, &web)
+        },
+        PredefinedRule {
+            mbr: Some((80, 320)),
+            ..rule(slow, &["permit out ip from 198.51.100.80 to assigned"])
+        },
+        PredefinedRule {
+            open: (false, true),
+            ..rule(shut, &["permit out 17 from any to assigned 4001"])
+        },
+        rule(all, &[]),
+        PredefinedRule {
+            qfi: Some(0),
+            ..rule(six, &["permit out ip from ::/0 to assigned"])
+        },
+    ]
 }
 
 /// Four addresses with two blocks each, more than there are sessions; strangers filtered and UEs meeting, or

@@ -59,7 +59,7 @@ impl Falsify for NoSets {
 
 /// Twins that read PDRs of requests wrongly.
 pub fn readers() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let all: [(&'static str, Reads); 12] = [
+    let all: [(&'static str, Reads); 14] = [
         ("knows no filters", |p| p.pdi.sdf_filter.clear()),
         ("knows one filter of a PDR", |p| {
             p.pdi.sdf_filter.truncate(1)
@@ -91,6 +91,10 @@ pub fn readers() -> Vec<(&'static str, Box<dyn Falsify>)> {
             of_words(p, |words| words.retain(|w| !is_ports(w)))
         }),
         ("confuses both ends", |p| of_words(p, confuse_ends)),
+        ("activates nothing", |p| p.activate_predefined_rules.clear()),
+        ("activates one rule alone", |p| {
+            p.activate_predefined_rules.truncate(1);
+        }),
         ("knows no prefixes", |p| {
             p.pdi
                 .ue_ip_address

@@ -71,7 +71,6 @@ impl<N: Network> Admission<'_, N> {
         let all = self.predefined;
         let (told, flows) = all.get(number).ok_or(full)?;
         let mut pdr = *own;
-        pdr.precedence = told.precedence.unwrap_or(own.precedence);
         pdr.filter = Filter::ALL;
         if !flows.is_empty() {
             let (filter, needs_run) = sdf::summary(flows, own.is_from_access());

@@ -41,7 +41,12 @@ pub fn arrived(sessions: &mut Sessions, at: Moment, entry: EntryId, rule: Option
             let not_before = bar.map(|bar| at.now.plus_ms(delay(bar).into()));
             let reason = Reasons::DOWNLINK_DATA;
             (sessions.reports).add(name, session.association, reason, not_before);
-            (sessions.reports).add_flow(name, PagedFlow { pdr: pdr.id, dscp });
+            let flow = PagedFlow {
+                pdr: pdr.id,
+                origin: pdr.filter.origin,
+                dscp,
+            };
+            sessions.reports.add_flow(name, flow);
         }
     }
     sessions.give_change(change);
@@ -76,7 +81,11 @@ fn flows<'r>(
     due: &'r ReportContents,
 ) -> impl Iterator<Item = (&'r PagedFlow, &'r Pdr)> {
     due.flows.iter().filter_map(|flow| {
-        let pdr = rules.pdrs.iter().find(|pdr| pdr.id == flow.pdr)?;
+        let mut called_so = rules.pdrs.iter().filter(|pdr| pdr.id == flow.pdr);
+        // What activated the rule may not do so any more.
+        let first = called_so.clone().next()?;
+        let pdr = called_so.find(|pdr| pdr.filter.origin == flow.origin);
+        let pdr = pdr.unwrap_or(first);
         let far = rules.far(pdr.far)?;
         far.notifies().then_some((flow, pdr))
     })

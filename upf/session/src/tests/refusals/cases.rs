@@ -75,7 +75,7 @@ pub const DETECTION: &[Case] = &[
         pdr(1),
     ),
     Case(
-        "a predefined rule",
+        "a predefined rule that is not there",
         |r| {
             r.create_pdr[0]
                 .activate_predefined_rules

@@ -251,7 +251,8 @@ impl Generator {
             return;
         };
         let mut edit = unchanged(id);
-        match self.rng.below(5) {
+        match self.rng.below(7) {
+            5..=6 if self.features.predefined => self.other_predefined(&mut edit),
             0 => edit.precedence = Some(self.rng.pick(&[1, 2, 200, 500])),
             1 => edit.far = self.any(rules.fars.iter().map(|f| f.id)),
             2 => edit.qers = Some(self.some_of(rules.qers.iter().map(|q| q.id))),
@@ -272,6 +273,20 @@ impl Generator {
         change.pdrs.push(edit);
     }
 
+    fn other_predefined(&mut self, edit: &mut PdrEdit) {
+        if !self.rng.one_in(3) {
+            edit.on = self.rule_names();
+        }
+        if self.rng.one_in(2) {
+            edit.off = self.rule_names();
+        }
+        match self.rng.below(24) {
+            0 => edit.on.push("gold"),
+            1 => edit.off.push("gold"),
+            _ => {}
+        }
+    }
+
     fn query(&mut self, session: &Session, change: &mut Change) {
         match self.rng.one_in(3) {
             true => change.query_all = true,
@@ -281,7 +296,7 @@ impl Generator {
 
     /// What must be refused as a whole.
     fn nonsense(&mut self, change: &mut Change) {
-        match self.rng.below(8) {
+        match self.rng.below(10) {
             0 => change.remove_pdrs.push(77),
             1 => change.remove_urrs.push(77),
             2 => change.query.push(77),
@@ -294,6 +309,12 @@ impl Generator {
             6 => change.bars.push(BarSpec {
                 id: 77,
                 packets: None,
+            }),
+            // A QER of a predefined rule is none of the CP function's.
+            7 => change.create.qers.push(self.qer(1 << 31)),
+            8 => change.pdrs.push(PdrEdit {
+                qers: Some(vec![1 << 31]),
+                ..unchanged(1)
             }),
             _ => change.remove_fars.push(1),
         }
@@ -317,5 +338,7 @@ fn unchanged(id: u16) -> PdrEdit {
         qers: None,
         urrs: None,
         flow: None,
+        on: vec![],
+        off: vec![],
     }
 }

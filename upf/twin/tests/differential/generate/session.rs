@@ -36,6 +36,9 @@ impl Generator {
         if self.rng.one_in(5) {
             self.cp_channels(&mut rules);
         }
+        if self.features.predefined && self.rng.one_in(3) {
+            self.predefined(&mut rules);
+        }
         if self.rng.one_in(3) {
             self.buffering(&mut rules);
         }
@@ -124,6 +127,7 @@ impl Generator {
             ue_is_destination: false,
             qfis: vec![],
             filters,
+            active: vec![],
             is_wrong: false,
             removes_outer: true,
             far: 1,
@@ -160,6 +164,7 @@ impl Generator {
             ue_is_destination: !self.rng.one_in(4),
             qfis: vec![],
             filters,
+            active: vec![],
             is_wrong: false,
             removes_outer: false,
             far: 2,
@@ -189,6 +194,29 @@ impl Generator {
             to: (known || self.rng.one_in(2)).then_some(gnb),
             bar: None,
         });
+    }
+
+    /// Some of the PDRs without filters activate predefined rules; now and then one of the others does, or a rule
+    /// is unknown.
+    fn predefined(&mut self, rules: &mut Rules) {
+        for pdr in &mut rules.pdrs {
+            let says_nothing = pdr.filters.is_empty() || pdr.filters == [FilterSpec::all()];
+            let is_wrong = self.rng.one_in(80);
+            if !is_wrong && (!says_nothing || pdr.qfis.len() > 1 || self.rng.one_in(2)) {
+                continue;
+            }
+            pdr.active = self.rule_names();
+            if is_wrong && says_nothing {
+                pdr.active.push("gold");
+            }
+            pdr.is_wrong |= is_wrong;
+        }
+    }
+
+    /// A few predefined rules, one perhaps twice.
+    pub(super) fn rule_names(&mut self) -> Vec<&'static str> {
+        let few = self.rng.within(1, 3);
+        (0..few).map(|_| self.rng.pick(&PREDEFINED)).collect()
     }
 
     /// A BAR of some of the FARs.

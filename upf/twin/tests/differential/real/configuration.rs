@@ -10,10 +10,34 @@ use sluice_datapath::session::token_bucket::{Lead, Shaping};
 use sluice_datapath::tables::{Prefix, PrefixIpv6};
 use sluice_port::PortId;
 use sluice_session::network::Side as NodeSide;
-use sluice_session::{AllocationPool, PoolAddresses};
+use sluice_session::{AllocationPool, PoolAddresses, PredefinedRule, PredefinedRules};
 use sluice_twin::{AddressPool, Link, Side, TwinConfig};
 use sluice_wire::eth::{MacAddr, VlanId};
+use sluice_wire::pfcp::value::{BitRate, Gate, GateStatus};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What PDRs activate by name.
+pub fn predefined(world: &TwinConfig) -> PredefinedRules {
+    let gate = |is_open| match is_open {
+        true => Gate::Open,
+        false => Gate::Closed,
+    };
+    let rules = world.predefined.iter().map(|rule| PredefinedRule {
+        flows: rule.flows.clone(),
+        gate: GateStatus {
+            uplink: gate(rule.open.0),
+            downlink: gate(rule.open.1),
+        },
+        mbr: rule.mbr.map(|(uplink_kbps, downlink_kbps)| BitRate {
+            uplink_kbps,
+            downlink_kbps,
+        }),
+        qfi: rule.qfi,
+        ..PredefinedRule::named(&rule.name)
+    });
+    let rules: Vec<_> = rules.collect();
+    PredefinedRules::new(&rules).expect("sound rules")
+}
 
 /// The world in the words of the control core.
 pub fn control_config(world: &TwinConfig) -> ControlConfig {
