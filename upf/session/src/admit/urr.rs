@@ -98,7 +98,7 @@ impl<N: Network> Admission<'_, N> {
         if let Some(edit) = &ie.measurement_information {
             urr.information = edit.value().copied().unwrap_or_default();
         }
-        urr.renewed = Renewed {
+        let renewed = Renewed {
             period: urr.period_s() != before.period_s(),
             threshold: ie.volume_threshold.is_some() || urr.thresholds() != before.thresholds(),
             quota: ie.volume_quota.is_some(),
@@ -113,6 +113,8 @@ impl<N: Network> Admission<'_, N> {
             ]
             .contains(&true),
         };
+        // The message may have created it.
+        urr.renewed = before.renewed.or(renewed);
         self.check_updated(rule, ie, &urr)?;
         if let Some(place) = self.draft.urrs.get_mut(at) {
             *place = urr;

@@ -152,6 +152,19 @@ impl Renewed {
         time_quota: true,
         grant: true,
     };
+
+    /// What one of both renews.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            threshold: self.threshold || other.threshold,
+            quota: self.quota || other.quota,
+            start: self.start || other.start,
+            period: self.period || other.period,
+            time_threshold: self.time_threshold || other.time_threshold,
+            time_quota: self.time_quota || other.time_quota,
+            grant: self.grant || other.grant,
+        }
+    }
 }
 
 impl Urr {

@@ -127,6 +127,24 @@ fn a_period_goes_on_while_the_urr_gets_a_quota() {
 }
 
 #[test]
+fn a_urr_that_a_message_creates_and_updates_begins_its_period() {
+    let mut bench = Bench::new();
+    let seid = session(&mut bench, [urr(1)]);
+    let mut change = Change::default();
+    change.create_urr.push(free5gc_urr(2));
+    change.update_urr.push(UpdateUrr {
+        urr_id: UrrId(2),
+        measurement_information: Some(Edit::Set(MeasurementInformation::NONE)),
+        ..UpdateUrr::default()
+    });
+    bench.modify(CP, seid, &change);
+    assert!(bench.passes(9).is_empty());
+    let report = bench.passes(1);
+    assert_eq!(told(&report[0]), [(2, 0, Trigger::PERIO, [0, 0])]);
+    bench.assert_well_spoken();
+}
+
+#[test]
 fn what_becomes_due_while_a_report_is_under_way_goes_with_the_next() {
     let mut bench = Bench::new();
     session(&mut bench, [free5gc_urr(1), free5gc_urr(2)]);

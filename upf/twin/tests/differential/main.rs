@@ -60,7 +60,7 @@ fn three_workers_do_what_the_twin_does_with_a_fresh_seed() {
 /// neither where there are three.
 #[test]
 fn translation_does_what_the_twin_does_with_a_fixed_seed() {
-    for (workers, cases, extra) in [(1, 20_000, "nat_filtered"), (3, 48_000, "nat_hairpin")] {
+    for (workers, cases, extra) in [(1, 40_000, "nat_filtered"), (3, 48_000, "nat_hairpin")] {
         let counts = series_of(workers, 0x0005_1c1c_e0a7, cases, TRANSLATED);
         assert!(counts.get(extra).is_some_and(|n| *n > 0), "{extra}");
     }

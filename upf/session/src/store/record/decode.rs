@@ -7,7 +7,9 @@ use crate::limits::{BARS, ENDPOINTS, SPARE_CELLS};
 use crate::names::NameId;
 use crate::network::Side;
 use crate::rules::{
-    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, FilterOrigin, Forwarding, IdList, Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
+    Action, Bar, ClockImage, Endpoint, Families, Far, Filter, FilterOrigin, Forwarding, IdList,
+    Inactivity, Indicated, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer,
+    RemoteTunnel, Renewed, UeMatch, Urr, UrrTimes,
 };
 use arrayvec::ArrayVec;
 use core::net::Ipv4Addr;

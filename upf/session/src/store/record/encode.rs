@@ -5,7 +5,8 @@ use super::ue::RecordUe;
 use super::{Kinds, OctetWriter};
 use crate::network::Side;
 use crate::rules::{
-    Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime, Origin, Pdr, Qer, Rules, Urr, UrrTimes,
+    Action, Endpoint, Far, Filter, FilterOrigin, Key, LocalTunnel, Monitoring, MonitoringTime,
+    Origin, Pdr, Qer, Rules, Urr, UrrTimes,
 };
 use sluice_datapath::session::rule::BucketRef;
 use sluice_wire::pfcp::value::{Gate, Volume};
