@@ -36,6 +36,7 @@ const FLOORS: &[&[&str]] = &[
     &[
         "sluice-session",
         "sluice-amf",
+        "sluice-core-smf",
         "sluice-ausf",
         "sluice-udm",
         "sluice-udr",
@@ -63,6 +64,7 @@ const CORE: &[(&str, &str)] = &[
     ("sluice-n1", "proto/n1"),
     ("sluice-n2", "proto/n2"),
     ("sluice-amf", "core/amf"),
+    ("sluice-core-smf", "core/smf"),
     ("sluice-ausf", "core/ausf"),
     ("sluice-udm", "core/udm"),
     ("sluice-udr", "core/udr"),
@@ -124,6 +126,7 @@ fn no_circle_of_files_is_long() {
         "upf/twin",
         "core/sbi",
         "core/amf",
+        "core/smf",
     ] {
         let circles = circles::longer_than(CIRCLE_FILES, &root().join(building).join("src"));
         assert!(

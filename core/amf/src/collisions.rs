@@ -25,7 +25,7 @@ pub(crate) fn decide(message: &Uplink, is_verified: bool, is_busy: bool) -> Deci
         Uplink::DeregistrationRequest(_) => Decision::Ignore,
         Uplink::ServiceRequest(_) if is_busy => Decision::Ignore,
         Uplink::ServiceRequest(_) => Decision::Begin,
-        Uplink::UlNasTransport { .. } if is_verified => Decision::Begin,
+        Uplink::UlNasTransport(_) if is_verified => Decision::Begin,
         // Answers that come twice, or too late.
         Uplink::AuthenticationResponse(_)
         | Uplink::AuthenticationFailure { .. }
@@ -36,7 +36,7 @@ pub(crate) fn decide(message: &Uplink, is_verified: bool, is_busy: bool) -> Deci
         | Uplink::ConfigurationUpdateComplete
         | Uplink::DeregistrationAccept
         | Uplink::Status(_) => Decision::Ignore,
-        Uplink::UlNasTransport { .. } | Uplink::Other => Decision::NotCompatible,
+        Uplink::UlNasTransport(_) | Uplink::Other => Decision::NotCompatible,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sluice_n1::{DeregistrationRequest, Downlink};
 use sluice_n2::Cause;
-use sluice_sbi::DeregisterAmf;
+use sluice_sbi::{DeregisterAmf, ReleaseSmContext};
 
 use crate::procedure::{Kind, Procedure};
 use crate::release;
@@ -10,7 +10,7 @@ use crate::release;
 /// The procedure; the UE's request was verified.
 pub(crate) async fn run(p: Procedure, request: DeregistrationRequest) {
     // 1: Deregistration Request
-    // 2 to 6: no sessions yet
+    // 2 to 6: sessions are released, and UDM is told
     forget(&p).await;
     // 7: Deregistration Accept, unless the UE is being switched off
     if !request.switch_off {
@@ -28,6 +28,11 @@ pub(crate) async fn implicit(p: Procedure) {
 
 /// UDM and the store forget where the UE is, whatever they answer.
 async fn forget(p: &Procedure) {
+    let sessions = p.with_ue(|ue| std::mem::take(&mut ue.sessions));
+    for context in sessions.into_values().filter_map(|session| session.context) {
+        let context = context.into();
+        let _ = p.call("2", ReleaseSmContext { context }).await;
+    }
     let supi = p.with_ue(|ue| ue.supi);
     let guami = p.with(|state| state.config.guami);
     if let Some(supi) = supi {

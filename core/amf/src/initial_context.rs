@@ -1,52 +1,63 @@
 //! Initial context setup: the gNB gets a UE's keys, and the UE a message (TS 38.413, 8.3.1).
 
 use sluice_n1::Downlink;
-use sluice_n2::{FromAmf, InitialContext};
+use sluice_n2::{FromAmf, InitialContext, SessionSetup};
 use sluice_security::{NextHopChain, access_key};
 
-use crate::procedure::Procedure;
 use crate::refusal::Refusal;
+use crate::state::State;
+use crate::ue::UeId;
 
-/// Initial Context Setup Request with the message for the UE. The key of the access stratum follows
-/// from the last uplink message whose MAC was right.
+/// Initial Context Setup Request with a message for the UE, if there is one, and sessions whose user
+/// planes are to be up. The key of the access stratum follows from the last uplink message whose MAC
+/// was right.
 pub(crate) fn request(
-    p: &Procedure,
+    state: &mut State,
+    id: UeId,
     step: &'static str,
-    message: &Downlink,
+    message: Option<&Downlink>,
+    sessions: Vec<SessionSetup>,
 ) -> Result<(), Refusal> {
     let no_keys = || Refusal::Silent("the UE has no keys");
-    p.with(|state| {
-        let nas = state.protect(p.ue, message).ok_or_else(no_keys)?;
-        let (id, connection) = state
-            .connection(p.ue)
-            .ok_or(Refusal::Silent("the UE is not connected"))?;
-        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
-        let guami = state.config.guami;
-        let ue = state.ues.get_mut(p.ue.0).ok_or_else(no_keys)?;
-        let (security, registered, capability) =
-            match (ue.security.as_mut(), ue.registered.as_ref(), ue.capability) {
-                (Some(security), Some(registered), Some(capability)) => {
-                    (security, registered, capability)
-                }
-                _ => return Err(no_keys()),
-            };
-        // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
-        let key = access_key(&security.kamf, security.last_uplink);
-        security.chain = Some(NextHopChain::new(&security.kamf, &key));
-        let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
-            ids,
-            guami,
-            ambr_bps: Some(registered.ambr_bps),
-            allowed_nssai: registered.allowed_nssai.clone(),
-            capability,
-            key,
-            masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
-            radio_capability: ue.radio_capability.clone(),
-            nas: Some(nas),
-        }));
-        state.line("AMF", "gNB", step, request.name(), p.ue);
-        state.line("AMF", "UE", step, message.name(), p.ue);
-        state.send_n2(association, Some(p.ue), &request);
-        Ok(())
-    })
+    let nas = match message {
+        Some(message) => Some(state.protect(id, message).ok_or_else(no_keys)?),
+        None => None,
+    };
+    let (connection_id, connection) = state
+        .connection(id)
+        .ok_or(Refusal::Silent("the UE is not connected"))?;
+    let (association, ids) = (
+        connection.association,
+        (connection_id.to_ngap(), connection.ran),
+    );
+    let guami = state.config.guami;
+    let ue = state.ues.get_mut(id.0).ok_or_else(no_keys)?;
+    let (security, registered, capability) =
+        match (ue.security.as_mut(), ue.registered.as_ref(), ue.capability) {
+            (Some(security), Some(registered), Some(capability)) => {
+                (security, registered, capability)
+            }
+            _ => return Err(no_keys()),
+        };
+    // KgNB of the message that made this needed (TS 33.501, A.9), and the chain that follows.
+    let key = access_key(&security.kamf, security.last_uplink);
+    security.chain = Some(NextHopChain::new(&security.kamf, &key));
+    let request = FromAmf::InitialContextSetupRequest(Box::new(InitialContext {
+        ids,
+        guami,
+        ambr_bps: Some(registered.ambr_bps),
+        sessions,
+        allowed_nssai: registered.allowed_nssai.clone(),
+        capability,
+        key,
+        masked_imeisv: ue.imeisv.map(sluice_ids::Imeisv::masked),
+        radio_capability: ue.radio_capability.clone(),
+        nas,
+    }));
+    state.line("AMF", "gNB", step, request.name(), id);
+    if let Some(message) = message {
+        state.line("AMF", "UE", step, message.name(), id);
+    }
+    state.send_n2(association, Some(id), &request);
+    Ok(())
 }

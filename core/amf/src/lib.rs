@@ -23,28 +23,35 @@ mod registration;
 mod release;
 mod security_mode;
 mod service_request;
+mod session_establishment;
+mod sessions;
 mod state;
 mod ue;
+mod user_plane;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use sluice_sbi::{Effect, Input, Instant, NetworkFunction, Now, Poll, Random, TaskId, Tasks};
+use sluice_n1::UplinkPayload;
+use sluice_sbi::{
+    CallId, Effect, Input, Instant, Message, NetworkFunction, Nf, Now, Poll, Random,
+    ReleaseSmContext, TaskId, Tasks,
+};
 
 pub use config::Config;
 pub use state::Counters;
 
 use procedure::{Event, Kind, Procedure};
 use state::State;
-use ue::UeId;
+use ue::{UeId, Waiter};
 
 /// The function.
 pub struct Amf {
     state: Rc<RefCell<State>>,
     tasks: Tasks<Event, Kind>,
-    owners: BTreeMap<TaskId, UeId>,
+    owners: BTreeMap<TaskId, (UeId, Option<u8>)>,
 }
 
 impl Amf {
@@ -99,17 +106,66 @@ impl Amf {
         if let Some(ue) = self.state.borrow_mut().ues.get_mut(ue.0) {
             ue.task = Some(task);
         }
-        self.owners.insert(task, ue);
+        self.owners.insert(task, (ue, None));
         let polled = self.tasks.begin(task);
         self.after(task, polled);
+    }
+
+    /// Begins the establishment of a session.
+    fn start_session(&mut self, ue: UeId, session: u8, payload: UplinkPayload) {
+        let state = Rc::clone(&self.state);
+        let spawned = self.tasks.spawn(|handle| {
+            let p = Procedure::new(state, handle, ue).of_session(session);
+            session_establishment::run(p, session, payload)
+        });
+        let Some(task) = spawned else {
+            self.state.borrow_mut().counters.no_room += 1;
+            return;
+        };
+        if let Some(session) = self.state.borrow_mut().session_mut(ue, session) {
+            session.task = Some(task);
+        }
+        self.owners.insert(task, (ue, Some(session)));
+        let polled = self.tasks.begin(task);
+        self.after(task, polled);
+    }
+
+    /// The answer to a call.
+    fn answered(&mut self, call: CallId, message: Message) {
+        let waiter = self.state.borrow_mut().calls.end(call);
+        let told = match waiter {
+            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message)),
+            Some(Waiter::Establishment(ue, session)) => {
+                let task = {
+                    let state = &mut *self.state.borrow_mut();
+                    state.session_mut(ue, session).and_then(|one| one.task)
+                };
+                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, message)))
+            }
+            Some(Waiter::Session(ue, session, step)) => {
+                self.state.borrow_mut().updated(ue, session, step, message);
+                true
+            }
+            Some(Waiter::Nobody) | None => false,
+        };
+        // A session that nobody waits for any more.
+        if let (false, Message::SmContextCreated(created)) = (told, message)
+            && created.created
+        {
+            let context = created.context;
+            let message = ReleaseSmContext { context }.into();
+            let state = &mut *self.state.borrow_mut();
+            state.call(Waiter::Nobody, Nf::Smf, message);
+        }
     }
 
     /// Tells a UE's procedure what it waits for; false if it waits for nothing of the kind.
     fn tell(&mut self, ue: UeId, event: Event) -> bool {
         let task = self.state.borrow().ues.get(ue.0).and_then(|ue| ue.task);
-        let Some(task) = task else {
-            return false;
-        };
+        task.is_some_and(|task| self.tell_task(task, event))
+    }
+
+    fn tell_task(&mut self, task: TaskId, event: Event) -> bool {
         if !self
             .tasks
             .expects(task)
@@ -161,10 +217,17 @@ impl Amf {
         if polled == Poll::Waiting {
             return;
         }
-        let Some(ue) = self.owners.remove(&task) else {
+        let Some((ue, session)) = self.owners.remove(&task) else {
             return;
         };
         let state = &mut *self.state.borrow_mut();
+        if let Some(session) = session {
+            if let Some(session) = state.session_mut(ue, session) {
+                session.task = None;
+            }
+            state.counters.panics += u64::from(polled == Poll::Panicked);
+            return;
+        }
         if let Some(ue) = state.ues.get_mut(ue.0) {
             ue.task = None;
         }
@@ -187,12 +250,7 @@ impl NetworkFunction for Amf {
                 ..
             } => self.n2(association, octets),
             Input::AssociationLost(association) => self.association_lost(association),
-            Input::Reply { call, message } => {
-                let ue = self.state.borrow_mut().calls.end(call);
-                if let Some(ue) = ue.flatten() {
-                    self.tell(ue, Event::Reply(call, message));
-                }
-            }
+            Input::Reply { call, message } => self.answered(call, message),
             Input::Committed(commit) => {
                 let ue = self.state.borrow_mut().commits.remove(&commit);
                 if let Some(ue) = ue {
@@ -205,11 +263,9 @@ impl NetworkFunction for Amf {
                 }
                 self.deregister_gone();
             }
-            // Nobody asks an AMF yet.
-            Input::Request { id, .. } => {
-                let message = sluice_sbi::Problem::Protocol.into();
-                effects.push(Effect::Answer { id, message });
-            }
+            Input::Request { id, message } => self.state.borrow_mut().requested(id, message),
+            // N4 is the SMF's.
+            Input::N4 { .. } => {}
         }
         effects.append(&mut self.state.borrow_mut().effects);
     }

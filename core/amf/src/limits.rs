@@ -9,7 +9,10 @@ pub const CONNECTIONS: usize = 1_000_000;
 /// gNBs: as many as have connections of 1,000 UEs each.
 pub const GNBS: usize = 1_000;
 
-/// Calls that wait; a UE has one.
+/// Sessions of a UE: as many user planes as phones have. Identities are 1 to 15.
+pub const SESSIONS_OF_A_UE: usize = 8;
+
+/// Calls that wait; a UE has one, and so has each of its sessions that changes.
 pub const CALLS: usize = UES;
 
 /// T3550, T3560 and T3570 (TS 24.501, 10.2).

@@ -1,8 +1,11 @@
 //! Messages of UEs: whether they are who they say, and what they begin (TS 24.501, 4.4.4.3).
 
+use sluice_ids::{Dnn, Snssai};
 use sluice_n1::{
-    Cause, Downlink, Envelope, Header, MobileIdentity, Protected, RegistrationRequest, Uplink,
+    Cause, Downlink, Envelope, Header, MobileIdentity, N1_SM, Protected, RegistrationRequest,
+    RequestType, Uplink, UplinkPayload,
 };
+use sluice_sbi::SmChange;
 use sluice_security::NasCount;
 
 use crate::Amf;
@@ -12,8 +15,9 @@ use crate::n2::number;
 use crate::procedure::Event;
 use crate::registration::{self, Request};
 use crate::service_request;
+use crate::sessions;
 use crate::state::State;
-use crate::ue::{ConnectionId, Ue, UeId};
+use crate::ue::{ConnectionId, SmContext, Ue, UeId};
 
 /// A message and how much it is to be trusted.
 struct Opened {
@@ -140,10 +144,11 @@ impl Amf {
             self.state.borrow_mut().counters.unprotected += 1;
             return;
         }
-        let is_begin = matches!(
-            message,
-            Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_)
-        );
+        let is_begin = match &message {
+            Uplink::RegistrationRequest(_) | Uplink::ServiceRequest(_) => true,
+            Uplink::UlNasTransport(payload) => payload.request == Some(RequestType::Initial),
+            _ => false,
+        };
         let step = if is_begin {
             "1"
         } else {
@@ -202,22 +207,55 @@ impl Amf {
                 let reject = Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN);
                 self.state.borrow_mut().send_nas(ue, &reject, "");
             }
-            Uplink::UlNasTransport {
-                kind,
-                session,
-                payload,
-            } => {
-                let cause = Some(Cause::PAYLOAD_NOT_FORWARDED);
-                let answer = Downlink::DlNasTransport {
-                    kind,
-                    session,
-                    cause,
-                    payload,
-                };
-                self.state.borrow_mut().send_nas(ue, &answer, "");
-            }
+            Uplink::UlNasTransport(payload) => self.payload(ue, *payload),
             _ => {}
         }
+    }
+
+    /// UL NAS Transport: a message of a UE for an SMF (TS 24.501, 5.4.5.2.3).
+    fn payload(&mut self, ue: UeId, payload: UplinkPayload) {
+        let is_registered = self
+            .state
+            .borrow()
+            .ues
+            .get(ue.0)
+            .is_some_and(|ue| ue.registered.is_some());
+        let session = payload.session.filter(|session| (1..16).contains(session));
+        let (true, N1_SM, Some(session)) = (is_registered, payload.kind, session) else {
+            return self.give_back(ue, payload);
+        };
+        let (known, is_busy) = match self.state.borrow_mut().session_mut(ue, session) {
+            Some(known) => (known.context.is_some(), known.task.is_some()),
+            None => (false, false),
+        };
+        match payload.request {
+            // The SMF has not answered yet; the UE asks again if it must.
+            _ if is_busy => self.state.borrow_mut().counters.unexpected += 1,
+            Some(RequestType::Initial) => self.begin_session(ue, session, payload),
+            None | Some(RequestType::Modification) if known => {
+                let state = &mut *self.state.borrow_mut();
+                state.update_session(ue, session, "1", SmChange::N1, &payload.payload);
+            }
+            _ => self.give_back(ue, payload),
+        }
+    }
+
+    fn begin_session(&mut self, ue: UeId, session: u8, payload: UplinkPayload) {
+        if let Some(ue) = self.state.borrow_mut().ues.get_mut(ue.0) {
+            ue.sessions.entry(session).or_insert(SmContext {
+                slice: Snssai::new(0, None),
+                dnn: Dnn::NONE,
+                context: None,
+                is_up: false,
+                task: None,
+            });
+        }
+        self.start_session(ue, session, payload);
+    }
+
+    fn give_back(&mut self, ue: UeId, payload: UplinkPayload) {
+        let answer = sessions::returned(payload, Cause::PAYLOAD_NOT_FORWARDED);
+        self.state.borrow_mut().send_nas(ue, &answer, "");
     }
 
     /// A UE that we know has come on a new connection.

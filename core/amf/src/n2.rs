@@ -89,9 +89,26 @@ impl Amf {
                 }
                 self.nas(ue, &nas);
             }
-            FromRan::InitialContextSetupResponse { .. } => {
+            FromRan::InitialContextSetupResponse { sessions, .. } => {
                 self.ue_line(ue, name);
+                {
+                    let state = &mut *self.state.borrow_mut();
+                    if let Some(connection) = state.connection_mut(ue) {
+                        connection.has_context = true;
+                    }
+                    state.set_up(ue, sessions);
+                }
                 self.tell(ue, Event::Context(Ok(())));
+            }
+            FromRan::PduSessionSetupResponse { sessions, .. } => {
+                let state = &mut *self.state.borrow_mut();
+                state.line("gNB", "AMF", "14", name, ue);
+                state.set_up(ue, sessions);
+            }
+            FromRan::PduSessionReleaseResponse { sessions, .. } => {
+                let state = &mut *self.state.borrow_mut();
+                state.line("gNB", "AMF", "6", name, ue);
+                state.released(ue, sessions);
             }
             FromRan::InitialContextSetupFailure { cause, .. } => {
                 self.ue_line(ue, name);
@@ -299,7 +316,9 @@ fn ids_of(message: &FromRan) -> Option<(AmfUeId, RanUeId)> {
     match message {
         FromRan::UplinkNasTransport { ids, .. }
         | FromRan::NasNonDelivery { ids, .. }
-        | FromRan::InitialContextSetupResponse { ids }
+        | FromRan::InitialContextSetupResponse { ids, .. }
+        | FromRan::PduSessionSetupResponse { ids, .. }
+        | FromRan::PduSessionReleaseResponse { ids, .. }
         | FromRan::InitialContextSetupFailure { ids, .. }
         | FromRan::UeContextReleaseRequest { ids, .. }
         | FromRan::UeContextReleaseComplete { ids }

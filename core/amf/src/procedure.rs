@@ -12,7 +12,7 @@ use crate::limits;
 use crate::record;
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::ue::{Connection, Ue, UeId, Undo};
+use crate::ue::{Connection, Ue, UeId, Undo, Waiter};
 
 /// What a procedure waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,11 +81,26 @@ pub(crate) struct Procedure {
     handle: Handle<Event, Kind>,
     /// Whose procedure it is.
     pub ue: UeId,
+    /// Who its calls are answered to.
+    waiter: Waiter,
 }
 
 impl Procedure {
     pub fn new(state: Rc<RefCell<State>>, handle: Handle<Event, Kind>, ue: UeId) -> Self {
-        Self { state, handle, ue }
+        let waiter = Waiter::Ue(ue);
+        Self {
+            state,
+            handle,
+            ue,
+            waiter,
+        }
+    }
+
+    /// Of one session of the UE.
+    #[must_use]
+    pub fn of_session(mut self, session: u8) -> Self {
+        self.waiter = Waiter::Establishment(self.ue, session);
+        self
     }
 
     /// Uses what the AMF knows; no borrow of it lives across a wait.
@@ -133,7 +148,7 @@ impl Procedure {
         let (message, to) = (request.into(), server::name(R::TO));
         let call = self.with(|state| {
             state.line("AMF", to, step, message.name(), self.ue);
-            state.call(Some(self.ue), R::TO, message)
+            state.call(self.waiter, R::TO, message)
         });
         let call = call.ok_or(Problem::Overload)?;
         match self.wait(step, Kind::Reply(call), limits::CALL_MS).await {

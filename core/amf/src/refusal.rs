@@ -44,7 +44,12 @@ impl From<Problem> for Refusal {
             }
             Problem::AuthenticationRejected => Self::Authentication,
             Problem::ServingNetworkNotAuthorized => Self::Registration(n1::Cause::PLMN_NOT_ALLOWED),
-            Problem::Timeout | Problem::Overload | Problem::ContextNotFound | Problem::Protocol => {
+            Problem::Timeout
+            | Problem::Overload
+            | Problem::ContextNotFound
+            | Problem::Protocol
+            | Problem::DnnNotSupported
+            | Problem::UeNotReachable => {
                 Self::Registration(n1::Cause::CONGESTION)
             }
         }

@@ -4,6 +4,7 @@ use sluice_ids::Snssai;
 use sluice_n1::{
     Cause, Downlink, MobileIdentity, RegistrationAccept, RegistrationKind, RegistrationRequest,
 };
+use sluice_n2::SessionSetup;
 use sluice_sbi::{AccessAndMobility, GetAccessAndMobility, Identity, RegisterAmf, Wake};
 
 use crate::authentication;
@@ -15,6 +16,7 @@ use crate::refusal::Refusal;
 use crate::release;
 use crate::security_mode;
 use crate::ue::{Registered, Undo};
+use crate::user_plane::{self, Resumed};
 
 /// A Registration Request as it came.
 pub(crate) struct Request {
@@ -89,13 +91,30 @@ async fn register(p: &Procedure, request: Request) -> Result<bool, Refusal> {
     p.call("14a", RegisterAmf { supi, guami }).await?;
     // 14b: what it may do
     let subscription = p.call("14b", GetAccessAndMobility { supi }).await?;
-    let accept = admit(p, &message, &subscription)?;
-    // 15 to 20: no policies of its own, no sessions yet
+    // 15 to 17: no policies of its own; sessions that the UE has no more, and user planes that it wants.
+    // One that begins anew has none.
+    let resumed = if message.kind == RegistrationKind::Initial {
+        p.with(|state| state.keep_sessions(p.ue, 0, "17"));
+        Resumed {
+            status: message.session_status.map(|_| 0),
+            ..Resumed::default()
+        }
+    } else {
+        user_plane::resume(p, "17", message.session_status, message.uplink_data).await
+    };
+    let Resumed {
+        status,
+        reactivation,
+        setups,
+    } = resumed;
+    let mut accept = admit(p, &message, &subscription)?;
+    (accept.session_status, accept.reactivation) = (status, reactivation);
+    // 18 to 20: no slices of others
     // 21 and 22: stored, accepted, completed
     p.commit().await?;
     // From here on the UE is registered, whatever becomes of the message that tells it.
     p.with_ue(|ue| ue.undo.clear());
-    accept_and_wait(p, accept).await?;
+    accept_and_wait(p, accept, setups).await?;
     Ok(message.follow_on)
 }
 
@@ -230,8 +249,8 @@ fn admit(
                 .take(16)
                 .collect(),
             ims_voice: config.ims_voice,
-            // No session is known here: those that the UE has are gone.
-            session_status: message.session_status.map(|_| 0),
+            session_status: None,
+            reactivation: None,
             t3512_s: Some(config.t3512_s),
             t3502_s: Some(config.t3502_s),
             drx: message.drx,
@@ -270,15 +289,20 @@ fn slices_here(p: &Procedure) -> Vec<Snssai> {
 
 /// 21 and 22: Registration Accept, inside of Initial Context Setup if the gNB has no context of the
 /// UE; Registration Complete if the UE got a new name.
-async fn accept_and_wait(p: &Procedure, accept: RegistrationAccept) -> Result<(), Refusal> {
+async fn accept_and_wait(
+    p: &Procedure,
+    accept: RegistrationAccept,
+    setups: Vec<SessionSetup>,
+) -> Result<(), Refusal> {
     let renames = accept.guti.is_some();
     let message = Downlink::RegistrationAccept(Box::new(accept));
     let mut needs_context = p.with_connection(|c| !c.has_context).unwrap_or_default();
     let mut needs_complete = renames;
     if needs_context {
-        initial_context::request(p, "21", &message)?;
+        p.with(|state| initial_context::request(state, p.ue, "21", Some(&message), setups))?;
     } else {
         p.send("21", &message);
+        p.with(|state| state.ask_for_sessions(p.ue, "21", setups));
     }
     let mut sends = 1;
     let mut at = p.deadline(limits::NAS_TIMER_MS);

@@ -8,6 +8,7 @@ use crate::limits;
 use crate::procedure::{Event, Kind, Procedure};
 use crate::refusal::Refusal;
 use crate::release;
+use crate::user_plane::{self, Resumed};
 
 /// The procedure; the UE's request was verified. The UE stays connected until its gNB wants it
 /// released.
@@ -20,17 +21,25 @@ pub(crate) async fn run(p: Procedure, request: ServiceRequest) {
 
 async fn serve(p: &Procedure, request: &ServiceRequest) -> Result<(), Refusal> {
     // 1 to 3: Service Request, whose MAC was right, so there is no authentication
-    // 4 to 11: no session is known here; those that the UE has are gone
-    let session_status = request.session_status.map(|_| 0);
-    let accept = Downlink::ServiceAccept { session_status };
+    // 4 to 11: user planes of sessions that it has data for
+    let Resumed {
+        status,
+        reactivation,
+        setups,
+    } = user_plane::resume(p, "4", request.session_status, request.uplink_data).await;
+    let accept = Downlink::ServiceAccept {
+        session_status: status,
+        reactivation,
+    };
     // The count of the request is stored with its effect, so that it is not taken again.
     p.commit().await?;
-    // 12 to 14: N2 Request, unless the gNB has the UE's context
+    // 12 to 14: N2 Request; sessions alone where the gNB has the UE's context
     if p.with_connection(|c| c.has_context).unwrap_or_default() {
         p.send("12", &accept);
+        p.with(|state| state.ask_for_sessions(p.ue, "12", setups));
         return Ok(());
     }
-    initial_context::request(p, "12", &accept)?;
+    p.with(|state| initial_context::request(state, p.ue, "12", Some(&accept), setups))?;
     match p.wait("14", Kind::Context, limits::RAN_TIMER_MS).await {
         Wake::Event(Event::Context(Ok(()))) => {
             p.with_connection(|connection| connection.has_context = true);

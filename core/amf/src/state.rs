@@ -12,7 +12,7 @@ use sluice_sbi::{
 
 use crate::config::Config;
 use crate::limits;
-use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo};
+use crate::ue::{Connection, ConnectionId, Ue, UeId, Undo, Waiter};
 
 /// A gNB whose NG Setup succeeded.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub gnbs: BTreeMap<AssociationId, Gnb>,
     pub ues: Slab<Ue>,
     pub connections: Slab<Connection>,
-    pub calls: Calls<Option<UeId>>,
+    pub calls: Calls<Waiter>,
     pub commits: BTreeMap<CommitId, UeId>,
     pub effects: Vec<Effect>,
     pub counters: Counters,
@@ -137,6 +137,7 @@ impl State {
 
     /// Forgets a UE whole.
     pub fn remove(&mut self, id: UeId) {
+        self.keep_sessions(id, 0, "");
         let Some(ue) = self.ues.remove(id.0) else {
             return;
         };
@@ -238,6 +239,7 @@ impl State {
             }
         }
         self.watch_idle(ue);
+        self.deactivate_sessions(ue);
     }
 
     /// The UE of a connection by the gNB's name.
@@ -323,8 +325,8 @@ impl State {
     }
 
     /// Names a call and asks.
-    pub fn call(&mut self, ue: Option<UeId>, to: Nf, message: Message) -> Option<CallId> {
-        let call = self.calls.begin(ue)?;
+    pub fn call(&mut self, waiter: Waiter, to: Nf, message: Message) -> Option<CallId> {
+        let call = self.calls.begin(waiter)?;
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
         self.effects.push(Effect::Call {
             to,
@@ -362,7 +364,7 @@ impl State {
                         supi,
                         guami: self.config.guami,
                     };
-                    self.call(None, Nf::Udm, request.into());
+                    self.call(Waiter::Nobody, Nf::Udm, request.into());
                 }
             }
         }

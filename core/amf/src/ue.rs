@@ -1,6 +1,8 @@
 //! What an AMF knows of a UE and of its connection.
 
-use sluice_ids::{Guti, Imeisv, Snssai, Supi};
+use std::collections::BTreeMap;
+
+use sluice_ids::{Dnn, Guti, Imeisv, Snssai, Supi};
 use sluice_n1::SecurityContext;
 use sluice_n2::{Location, RadioCapability, RanUeId};
 use sluice_sbi::{AssociationId, Instant, Key, TaskId};
@@ -56,6 +58,34 @@ pub(crate) struct Registered {
     pub ambr_bps: (u64, u64),
 }
 
+/// A PDU session as its SMF calls it.
+#[derive(Debug)]
+pub(crate) struct SmContext {
+    /// In which slice.
+    pub slice: Snssai,
+    /// In which data network.
+    pub dnn: Dnn,
+    /// The SMF's name of it; none until it has one.
+    pub context: Option<u64>,
+    /// The gNB has it.
+    pub is_up: bool,
+    /// Its establishment, as long as that is the AMF's.
+    pub task: Option<TaskId>,
+}
+
+/// Who waits for the answer to a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waiter {
+    /// Nobody: it is done, or it is not.
+    Nobody,
+    /// The procedure of a UE.
+    Ue(UeId),
+    /// The establishment of a session of a UE.
+    Establishment(UeId, u8),
+    /// A session of a UE, for which the answer is delivered; and the step of the call flow.
+    Session(UeId, u8, &'static str),
+}
+
 /// What a procedure must undo if it does not come to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Undo {
@@ -86,6 +116,8 @@ pub(crate) struct Ue {
     pub imeisv: Option<Imeisv>,
     /// What a gNB told of its radio.
     pub radio_capability: Option<RadioCapability>,
+    /// Its sessions by their identities.
+    pub sessions: BTreeMap<u8, SmContext>,
     /// When an idle UE counts as gone.
     pub gone_at: Option<Instant>,
     /// The procedure that is under way.

@@ -3,9 +3,11 @@
 use crate::effect::Nf;
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, DeregisterAmf, Done,
-    GetAccessAndMobility, GetAuthenticationData, Message, Problem, QueryAccessAndMobility,
-    QuerySubscription, RegisterAmf, StoreAmf,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DeregisterAmf,
+    Done, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
+    Message, NotifySmContext, Problem, QueryAccessAndMobility, QuerySessionManagement,
+    QuerySmfSelection, QuerySubscription, RegisterAmf, ReleaseSmContext, SessionManagement,
+    SmContextCreated, SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
 };
 use crate::slab::{Key, Slab};
 
@@ -45,6 +47,15 @@ calls! {
     AdvanceSqn to Udr: AuthenticationSubscription;
     StoreAmf to Udr: Done;
     QueryAccessAndMobility to Udr: AccessAndMobility;
+    GetSmfSelection to Udm: SmfSelection;
+    QuerySmfSelection to Udr: SmfSelection;
+    GetSessionManagement to Udm: SessionManagement;
+    QuerySessionManagement to Udr: SessionManagement;
+    CreateSmContext to Smf: SmContextCreated;
+    UpdateSmContext to Smf: SmContextUpdated;
+    ReleaseSmContext to Smf: Done;
+    TransferN1N2 to Amf: Done;
+    NotifySmContext to Amf: Done;
 }
 
 impl Answer for Challenge {}
@@ -53,6 +64,10 @@ impl Answer for AuthenticationData {}
 impl Answer for AuthenticationSubscription {}
 impl Answer for AccessAndMobility {}
 impl Answer for Done {}
+impl Answer for SmfSelection {}
+impl Answer for SessionManagement {}
+impl Answer for SmContextCreated {}
+impl Answer for SmContextUpdated {}
 
 /// Calls of one network function that wait, and for whom.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Inputs and effects of a network function.
 
+use core::net::SocketAddr;
 use std::fmt;
 
 use crate::call::CallId;
@@ -18,6 +19,8 @@ pub enum Nf {
     Udm,
     /// Unified data repository.
     Udr,
+    /// Session management.
+    Smf,
 }
 
 impl fmt::Display for Nf {
@@ -27,6 +30,7 @@ impl fmt::Display for Nf {
             Self::Ausf => "AUSF",
             Self::Udm => "UDM",
             Self::Udr => "UDR",
+            Self::Smf => "SMF",
         })
     }
 }
@@ -76,6 +80,13 @@ pub enum Input<'a> {
     },
     /// A gNB is gone.
     AssociationLost(AssociationId),
+    /// A message of a UPF.
+    N4 {
+        /// From where.
+        from: SocketAddr,
+        /// PFCP.
+        octets: &'a [u8],
+    },
     /// A change has been stored.
     Committed(CommitId),
     /// A deadline may have come.
@@ -110,6 +121,13 @@ pub enum Effect {
         /// On which stream: 0 for the gNB itself, others for UEs.
         stream: u16,
         /// NGAP.
+        octets: Vec<u8>,
+    },
+    /// Send a message to a UPF.
+    N4 {
+        /// Where to.
+        to: SocketAddr,
+        /// PFCP.
         octets: Vec<u8>,
     },
     /// Store this under this key; effects that follow from it wait until that is done.

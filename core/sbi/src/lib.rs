@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod container;
 mod effect;
 mod executor;
 mod ladder;
@@ -18,14 +19,18 @@ mod slab;
 mod time;
 
 pub use call::{Answer, CallId, Calls, Request};
+pub use container::{CONTAINER_OCTETS, Container};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Nf, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
 pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
-    AuthenticationSubscription, Challenge, Confirm, Confirmed, DeregisterAmf, Done, Failure,
-    GetAccessAndMobility, GetAuthenticationData, Identity, LONGEST, Message, Problem,
-    QueryAccessAndMobility, QuerySubscription, RegisterAmf, Resynchronisation, SLICES, StoreAmf,
+    AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DNNS,
+    DeregisterAmf, Done, Failure, GetAccessAndMobility, GetAuthenticationData,
+    GetSessionManagement, GetSmfSelection, Identity, LONGEST, Message, N2Sm, NotifySmContext,
+    Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
+    RegisterAmf, ReleaseSmContext, Resynchronisation, SLICES, SessionManagement, SmChange,
+    SmContextCreated, SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
 };
 pub use slab::{Key, Slab};
 pub use time::{Instant, Now, Random};

@@ -6,15 +6,20 @@
 
 use std::fmt;
 
-use sluice_ids::{Guami, ServingNetworkName, Snssai, Suci, Supi};
+use sluice_ids::{Dnn, Guami, ServingNetworkName, Snssai, Suci, Supi};
 use zerocopy::big_endian::{U16, U64};
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes, Unaligned};
+
+use crate::container::Container;
 
 /// Longest message in octets.
 pub const LONGEST: usize = 2048;
 
 /// Most slices of a subscription that a message has.
 pub const SLICES: usize = 16;
+
+/// Most data networks of a slice that a message has.
+pub const DNNS: usize = 8;
 
 /// Why a request failed.
 #[derive(
@@ -38,6 +43,44 @@ pub enum Problem {
     Protocol = 7,
     /// The serving network may not ask.
     ServingNetworkNotAuthorized = 8,
+    /// No data network of this name, or it is not subscribed in the slice.
+    DnnNotSupported = 9,
+    /// The UE is idle.
+    UeNotReachable = 10,
+}
+
+/// What an AMF tells an SMF of a session (TS 29.502, 6.1.6.2.4).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum SmChange {
+    /// A message of the UE.
+    N1 = 1,
+    /// The gNB has set the session up.
+    SetUp = 2,
+    /// The gNB has not.
+    SetupFailed = 3,
+    /// The gNB has released the session.
+    Released = 4,
+    /// The user plane is to be up.
+    Activate = 5,
+    /// The user plane is down.
+    Deactivate = 6,
+}
+
+/// What a gNB is to do with a transfer of an SMF (TS 29.502, 6.1.6.3.9).
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, TryFromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(u8)]
+pub enum N2Sm {
+    /// Nothing: there is none.
+    None = 0,
+    /// Set the session up.
+    Setup = 1,
+    /// Release it.
+    Release = 2,
 }
 
 /// Whether a SUPI or a SUCI names a subscriber.
@@ -324,6 +367,160 @@ messages! {
         /// Who.
         supi: Supi,
     }
+    /// AMF to UDM: data networks of a slice.
+    19 GetSmfSelection "Nudm_SDM_Get Request (SMF selection)" {
+        /// Who.
+        supi: Supi,
+        /// In which slice.
+        slice: Snssai,
+    }
+    /// UDM to UDR.
+    20 QuerySmfSelection "Nudr_DM_Query Request (SMF selection)" {
+        /// Who.
+        supi: Supi,
+        /// In which slice.
+        slice: Snssai,
+    }
+    /// UDM to AMF, UDR to UDM.
+    21 SmfSelection "Nudm_SDM_Get Response (SMF selection)" {
+        /// How many names follow.
+        dnns: u8,
+        /// Data networks; the first is the default one.
+        dnn: [Dnn; DNNS],
+    }
+    /// SMF to UDM: what the subscriber may do in a data network.
+    22 GetSessionManagement "Nudm_SDM_Get Request (session management)" {
+        /// Who.
+        supi: Supi,
+        /// In which slice.
+        slice: Snssai,
+        /// Which.
+        dnn: Dnn,
+    }
+    /// UDM to UDR.
+    23 QuerySessionManagement "Nudr_DM_Query Request (session management)" {
+        /// Who.
+        supi: Supi,
+        /// In which slice.
+        slice: Snssai,
+        /// Which.
+        dnn: Dnn,
+    }
+    /// UDM to SMF, UDR to UDM.
+    24 SessionManagement "Nudm_SDM_Get Response (session management)" {
+        /// Whether sessions may be of the types IPv4, IPv6, IPv4v6.
+        types: [bool; 3],
+        /// Number of the default type (TS 24.501, 9.11.4.11).
+        default_type: u8,
+        /// Session AMBR, bits per second to the UE.
+        ambr_down_bps: U64,
+        /// Session AMBR, bits per second from the UE.
+        ambr_up_bps: U64,
+        /// 5QI of the default flow.
+        five_qi: u8,
+        /// Its allocation and retention priority.
+        priority: u8,
+        /// The UE's own IPv4 address; zeros if it has none.
+        ipv4: [u8; 4],
+        /// The UE's own IPv6 /64 prefix; zeros if it has none.
+        ipv6_prefix: [u8; 8],
+    }
+    /// AMF to SMF: a session is wanted.
+    25 CreateSmContext "Nsmf_PDUSession_CreateSMContext Request" {
+        /// Whose.
+        supi: Supi,
+        /// PDU session identity.
+        session: u8,
+        /// In which slice.
+        slice: Snssai,
+        /// In which data network.
+        dnn: Dnn,
+        /// The UE's message.
+        n1: Container,
+    }
+    /// SMF to AMF.
+    26 SmContextCreated "Nsmf_PDUSession_CreateSMContext Response" {
+        /// Whether there is a context.
+        created: bool,
+        /// What it is called.
+        context: U64,
+        /// Why there is none, for the UE.
+        n1: Container,
+    }
+    /// AMF to SMF: something changed.
+    27 UpdateSmContext "Nsmf_PDUSession_UpdateSMContext Request" {
+        /// Of which session.
+        context: U64,
+        /// What.
+        change: SmChange,
+        /// The UE's message.
+        n1: Container,
+        /// The gNB's transfer.
+        n2: Container,
+    }
+    /// SMF to AMF: what follows from it.
+    28 SmContextUpdated "Nsmf_PDUSession_UpdateSMContext Response" {
+        /// For the UE.
+        n1: Container,
+        /// What the gNB does.
+        n2_kind: N2Sm,
+        /// For the gNB.
+        n2: Container,
+    }
+    /// AMF to SMF: the session is over.
+    29 ReleaseSmContext "Nsmf_PDUSession_ReleaseSMContext Request" {
+        /// Which.
+        context: U64,
+    }
+    /// SMF to AMF: for the UE and its gNB.
+    30 TransferN1N2 "Namf_Communication_N1N2MessageTransfer Request" {
+        /// Whose.
+        supi: Supi,
+        /// PDU session identity.
+        session: u8,
+        /// For the UE.
+        n1: Container,
+        /// What the gNB does.
+        n2_kind: N2Sm,
+        /// For the gNB.
+        n2: Container,
+    }
+    /// SMF to AMF: the session is over.
+    31 NotifySmContext "Nsmf_PDUSession_SMContextStatusNotify Request" {
+        /// Whose.
+        supi: Supi,
+        /// PDU session identity.
+        session: u8,
+        /// What it was called.
+        context: U64,
+    }
+}
+
+impl SmfSelection {
+    /// Of data networks, the default one first.
+    pub fn new(names: &[Dnn]) -> Self {
+        let mut dnn = [Dnn::NONE; DNNS];
+        let number = names.len().min(DNNS);
+        dnn[..number].copy_from_slice(&names[..number]);
+        Self {
+            dnns: number as u8,
+            dnn,
+        }
+    }
+
+    /// Data networks, the default one first.
+    pub fn names(&self) -> &[Dnn] {
+        &self.dnn[..usize::from(self.dnns).min(DNNS)]
+    }
+}
+
+impl SmContextUpdated {
+    /// Nothing follows.
+    pub const NOTHING: Self = Self {
+        n1: Container::NONE,
+        n2_kind: N2Sm::None,
+        n2: Container::NONE,
+    };
 }
 
 impl Done {
@@ -430,8 +627,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_octets_are_a_message_or_none(
-            number in 0u8..20,
-            octets in proptest::collection::vec(any::<u8>(), 0..300),
+            number in 0u8..33,
+            octets in proptest::collection::vec(any::<u8>(), 0..2048),
         ) {
             let octets = [&[0, number][..], &octets].concat();
             if let Some(message) = Message::from_octets(&octets) {

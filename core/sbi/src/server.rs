@@ -107,6 +107,7 @@ pub fn name(nf: Nf) -> &'static str {
         Nf::Ausf => "AUSF",
         Nf::Udm => "UDM",
         Nf::Udr => "UDR",
+        Nf::Smf => "SMF",
     }
 }
 
@@ -225,7 +226,10 @@ impl<S: 'static> NetworkFunction for Server<S> {
                     self.tasks.expire(now.instant)
                 {}
             }
-            Input::N2 { .. } | Input::AssociationLost(_) | Input::Committed(_) => {}
+            Input::N2 { .. }
+            | Input::N4 { .. }
+            | Input::AssociationLost(_)
+            | Input::Committed(_) => {}
         }
         effects.append(&mut self.inner.borrow_mut().effects);
     }

@@ -2,8 +2,9 @@
 
 use sluice_sbi::server::Procedure;
 use sluice_sbi::{
-    AccessAndMobility, DeregisterAmf, Done, GetAccessAndMobility, Problem, QueryAccessAndMobility,
-    RegisterAmf, StoreAmf,
+    AccessAndMobility, DeregisterAmf, Done, GetAccessAndMobility, GetSessionManagement,
+    GetSmfSelection, Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
+    RegisterAmf, SessionManagement, SmfSelection, StoreAmf,
 };
 
 use crate::State;
@@ -48,5 +49,25 @@ pub(crate) async fn access_and_mobility(
 ) -> Result<AccessAndMobility, Problem> {
     let supi = request.supi;
     p.call("14b", Some(supi), QueryAccessAndMobility { supi })
+        .await
+}
+
+/// Nudm_SDM_Get of SMF selection.
+pub(crate) async fn smf_selection(
+    p: &Procedure<State>,
+    request: GetSmfSelection,
+) -> Result<SmfSelection, Problem> {
+    let GetSmfSelection { supi, slice } = request;
+    p.call("2", Some(supi), QuerySmfSelection { supi, slice })
+        .await
+}
+
+/// Nudm_SDM_Get of session management.
+pub(crate) async fn session_management(
+    p: &Procedure<State>,
+    request: GetSessionManagement,
+) -> Result<SessionManagement, Problem> {
+    let GetSessionManagement { supi, slice, dnn } = request;
+    p.call("4", Some(supi), QuerySessionManagement { supi, slice, dnn })
         .await
 }

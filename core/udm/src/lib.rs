@@ -72,6 +72,14 @@ async fn procedure(p: &Procedure<State>, message: Message) -> Result<Message, Pr
                 .await
                 .map(Message::from)
         }
+        Message::GetSmfSelection(request) => context_management::smf_selection(p, request)
+            .await
+            .map(Message::from),
+        Message::GetSessionManagement(request) => {
+            context_management::session_management(p, request)
+                .await
+                .map(Message::from)
+        }
         _ => Err(Problem::Protocol),
     }
 }

@@ -3,12 +3,13 @@
 //! It answers from memory at once; what it changes is committed before the answer leaves.
 #![forbid(unsafe_code)]
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
-use sluice_ids::{Guami, Snssai, Supi};
+use sluice_ids::{Dnn, Guami, Snssai, Supi};
 use sluice_sbi::{
     AccessAndMobility, AuthenticationSubscription, CommitId, Done, Effect, Input, Instant, Message,
-    NetworkFunction, Now, Problem, RequestId,
+    NetworkFunction, Now, Problem, RequestId, SessionManagement, SmfSelection,
 };
 use sluice_security::{K, Opc, Sqn};
 
@@ -28,6 +29,61 @@ pub struct Subscriber {
     pub ambr_bps: (u64, u64),
     /// Slices, and whether each is a default one.
     pub slices: Vec<(Snssai, bool)>,
+    /// Data networks; the first of a slice is its default one.
+    pub networks: Vec<DataNetwork>,
+}
+
+/// What a subscriber may do in a data network.
+#[derive(Clone, Debug)]
+pub struct DataNetwork {
+    /// In which slice.
+    pub slice: Snssai,
+    /// Its name.
+    pub dnn: Dnn,
+    /// Whether sessions may be of the types IPv4, IPv6, IPv4v6.
+    pub types: [bool; 3],
+    /// Number of the default type (TS 24.501, 9.11.4.11).
+    pub default_type: u8,
+    /// Session AMBR, bits per second to and from the UE.
+    pub ambr_bps: (u64, u64),
+    /// 5QI of the default flow.
+    pub five_qi: u8,
+    /// Its allocation and retention priority, 1 to 15.
+    pub priority: u8,
+    /// The UE's own address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The UE's own /64 prefix.
+    pub ipv6_prefix: Option<[u8; 8]>,
+}
+
+impl DataNetwork {
+    /// All types of sessions, IPv4v6 first, 5QI 9, addresses by the UPF.
+    pub fn new(slice: Snssai, dnn: Dnn, ambr_bps: (u64, u64)) -> Self {
+        Self {
+            slice,
+            dnn,
+            types: [true; 3],
+            default_type: 3,
+            ambr_bps,
+            five_qi: 9,
+            priority: 8,
+            ipv4: None,
+            ipv6_prefix: None,
+        }
+    }
+
+    fn answer(&self) -> SessionManagement {
+        SessionManagement {
+            types: self.types,
+            default_type: self.default_type,
+            ambr_down_bps: self.ambr_bps.0.into(),
+            ambr_up_bps: self.ambr_bps.1.into(),
+            five_qi: self.five_qi,
+            priority: self.priority,
+            ipv4: self.ipv4.map_or([0; 4], |ipv4| ipv4.octets()),
+            ipv6_prefix: self.ipv6_prefix.unwrap_or_default(),
+        }
+    }
 }
 
 /// The repository.
@@ -71,6 +127,17 @@ impl Udr {
                     .get(&query.supi)
                     .map(|s| subscription(s).into())
             }
+            Message::QuerySmfSelection(query) => self.subscribers.get(&query.supi).map(|s| {
+                let here = s.networks.iter().filter(|one| one.slice == query.slice);
+                let names: Vec<Dnn> = here.map(|one| one.dnn).collect();
+                SmfSelection::new(&names).into()
+            }),
+            Message::QuerySessionManagement(query) => self.subscribers.get(&query.supi).map(|s| {
+                let is_it = |one: &&DataNetwork| one.slice == query.slice && one.dnn == query.dnn;
+                let found = s.networks.iter().find(is_it);
+                let unknown = || Problem::DnnNotSupported.into();
+                found.map_or_else(unknown, |one| one.answer().into())
+            }),
             Message::AdvanceSqn(update) => {
                 let Some(subscriber) = self.subscribers.get_mut(&update.supi) else {
                     effects.push(failure(id, Problem::UserNotFound));
@@ -155,7 +222,11 @@ impl NetworkFunction for Udr {
                     effects.push(Effect::Answer { id, message });
                 }
             }
-            Input::Reply { .. } | Input::N2 { .. } | Input::AssociationLost(_) | Input::Time => {}
+            Input::Reply { .. }
+            | Input::N2 { .. }
+            | Input::N4 { .. }
+            | Input::AssociationLost(_)
+            | Input::Time => {}
         }
     }
 

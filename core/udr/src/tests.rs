@@ -15,6 +15,7 @@ fn udr() -> Udr {
         sqn: Sqn::default(),
         ambr_bps: (1_000, 500),
         slices: vec![(Snssai::new(1, None), true)],
+        networks: Vec::new(),
     };
     let mut udr = Udr::default();
     assert!(udr.insert(supi(), subscriber));

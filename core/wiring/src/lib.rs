@@ -5,13 +5,16 @@
 //! what follows from it leaves after that.
 #![forbid(unsafe_code)]
 
+use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use sluice_amf::Amf;
 use sluice_ausf::Ausf;
+use sluice_core_smf::{ChargingRecord, Smf};
+use sluice_ids::Supi;
 use sluice_sbi::{
     AssociationId, CallId, CommitId, Effect, Input, Instant, Ladder, Message, NetworkFunction, Nf,
-    Now, RequestId,
+    Now, Problem, RequestId,
 };
 use sluice_udm::Udm;
 use sluice_udr::Udr;
@@ -30,6 +33,15 @@ pub struct ToRan {
     pub octets: Vec<u8>,
 }
 
+/// A message for a UPF.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToUpf {
+    /// Where to.
+    pub to: SocketAddr,
+    /// PFCP.
+    pub octets: Vec<u8>,
+}
+
 /// What waits in the queue.
 enum Queued {
     Request(RequestId, Message),
@@ -43,11 +55,14 @@ pub struct Core {
     ausf: Ausf,
     udm: Udm,
     udr: Udr,
+    /// None of a core without sessions.
+    smf: Option<Smf>,
     queue: VecDeque<(Nf, Queued)>,
     commits: Vec<(Nf, CommitId)>,
     store: BTreeMap<Vec<u8>, Vec<u8>>,
     ladder: Ladder,
     to_ran: Vec<ToRan>,
+    to_upf: Vec<ToUpf>,
 }
 
 impl Core {
@@ -58,12 +73,26 @@ impl Core {
             ausf,
             udm,
             udr,
+            smf: None,
             queue: VecDeque::new(),
             commits: Vec::new(),
             store: BTreeMap::new(),
             ladder: Ladder::default(),
             to_ran: Vec::new(),
+            to_upf: Vec::new(),
         }
+    }
+
+    /// The same with PDU sessions.
+    #[must_use]
+    pub fn with_smf(mut self, smf: Smf) -> Self {
+        self.smf = Some(smf);
+        self
+    }
+
+    /// A message of a UPF.
+    pub fn n4(&mut self, now: Now, from: SocketAddr, octets: &[u8]) {
+        self.turn(now, Nf::Smf, Input::N4 { from, octets });
     }
 
     /// A message of a gNB.
@@ -86,7 +115,7 @@ impl Core {
 
     /// Deadlines may have come.
     pub fn time(&mut self, now: Now) {
-        for nf in [Nf::Amf, Nf::Ausf, Nf::Udm, Nf::Udr] {
+        for nf in [Nf::Amf, Nf::Ausf, Nf::Udm, Nf::Udr, Nf::Smf] {
             self.turn(now, nf, Input::Time);
         }
     }
@@ -98,6 +127,7 @@ impl Core {
             self.ausf.next_deadline(),
             self.udm.next_deadline(),
             self.udr.next_deadline(),
+            self.smf.as_ref().map_or(Instant::NEVER, Smf::next_deadline),
         ]
         .into_iter()
         .min()
@@ -107,6 +137,33 @@ impl Core {
     /// Messages for gNBs since the last call.
     pub fn take_to_ran(&mut self) -> Vec<ToRan> {
         std::mem::take(&mut self.to_ran)
+    }
+
+    /// Messages for UPFs since the last call.
+    pub fn take_to_upf(&mut self) -> Vec<ToUpf> {
+        std::mem::take(&mut self.to_upf)
+    }
+
+    /// Session management, for operators; none of a core without sessions.
+    pub fn smf(&self) -> Option<&Smf> {
+        self.smf.as_ref()
+    }
+
+    /// Charging records since the last call.
+    pub fn take_records(&mut self) -> Vec<ChargingRecord> {
+        self.smf.as_mut().map(Smf::take_records).unwrap_or_default()
+    }
+
+    /// Releases a session for the operator; false if there is none, or if it is busy.
+    pub fn release_session(&mut self, now: Now, supi: &Supi, session: u8) -> bool {
+        let mut effects = Vec::new();
+        let smf = self.smf.as_mut();
+        let begun = smf.is_some_and(|smf| smf.release(now, supi, session, &mut effects));
+        for effect in effects {
+            self.carry_out(Nf::Smf, effect);
+        }
+        self.go_on(now);
+        begun
     }
 
     /// What was said since the last call.
@@ -137,6 +194,11 @@ impl Core {
     /// An input, and all that follows from it at once.
     fn turn(&mut self, now: Now, nf: Nf, input: Input<'_>) {
         self.handle(now, nf, input);
+        self.go_on(now);
+    }
+
+    /// What is in the queue, and what follows from it.
+    fn go_on(&mut self, now: Now) {
         loop {
             while let Some((nf, queued)) = self.queue.pop_front() {
                 let input = match queued {
@@ -162,10 +224,22 @@ impl Core {
             Nf::Ausf => &mut self.ausf,
             Nf::Udm => &mut self.udm,
             Nf::Udr => &mut self.udr,
+            Nf::Smf => match &mut self.smf {
+                Some(smf) => smf,
+                None => return self.refuse(&input),
+            },
         };
         function.handle(now, input, &mut effects);
         for effect in effects {
             self.carry_out(nf, effect);
+        }
+    }
+
+    /// What is asked of a function that is not there.
+    fn refuse(&mut self, input: &Input<'_>) {
+        if let Input::Request { id, .. } = input {
+            let reply = Queued::Reply(id.call, Problem::ContextNotFound.into());
+            self.queue.push_back((id.from, reply));
         }
     }
 
@@ -192,6 +266,7 @@ impl Core {
                     octets,
                 });
             }
+            Effect::N4 { to, octets } => self.to_upf.push(ToUpf { to, octets }),
             Effect::Commit { id, key, value } => {
                 match value {
                     Some(value) => self.store.insert(key, value),

@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod area;
+mod dnn;
 mod plmn;
 mod subscriber;
 mod suci;
 mod temporary;
 
 pub use area::{NrCellIdentity, Snssai, Tac, Tai};
+pub use dnn::{DNN_OCTETS, Dnn};
 pub use plmn::{Plmn, ServingNetworkName};
 pub use subscriber::{Imeisv, Supi};
 pub use suci::{ROUTING_ZERO, SCHEME_OUTPUT, Suci, msin_digits, msin_octets};

@@ -53,8 +53,18 @@ causes! {
     NON_5G_AUTHENTICATION = 26, "non-5G authentication unacceptable";
     /// No slice is allowed.
     NO_NETWORK_SLICES = 62, "no network slices available";
+    /// The UE has as many sessions as there may be.
+    MAXIMUM_SESSIONS = 65, "maximum number of PDU sessions reached";
+    /// The slice and DNN have no room.
+    INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN = 67, "insufficient resources for specific slice and DNN";
+    /// The slice has no room.
+    INSUFFICIENT_RESOURCES_FOR_SLICE = 69, "insufficient resources for specific slice";
     /// The key set identifier is in use.
     NGKSI_IN_USE = 71, "ngKSI already in use";
+    /// The slice has no such data network, or the subscriber may not use it.
+    DNN_NOT_SUPPORTED = 91, "DNN not supported or not subscribed in the slice";
+    /// No room for the user plane.
+    INSUFFICIENT_USER_PLANE_RESOURCES = 92, "insufficient user-plane resources for the PDU session";
     /// What the message carries was not passed on.
     PAYLOAD_NOT_FORWARDED = 90, "payload was not forwarded";
     /// The message makes no sense.

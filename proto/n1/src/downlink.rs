@@ -10,6 +10,7 @@ use crate::codec::{self, Unreadable};
 use crate::identity::MobileIdentity;
 use crate::lists;
 use crate::network_time::NetworkTime;
+use crate::reactivation::Reactivation;
 
 /// A message to a UE.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,8 @@ pub enum Downlink {
     ServiceAccept {
         /// None if the UE did not say which it has.
         session_status: Option<u16>,
+        /// What became of those that have data; none if the UE named none.
+        reactivation: Option<Reactivation>,
     },
     /// 8.2.18
     ServiceReject(Cause),
@@ -125,6 +128,8 @@ pub struct RegistrationAccept {
     pub ims_voice: bool,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
+    /// What became of those that it wanted up again; none if it named none.
+    pub reactivation: Option<Reactivation>,
     /// Seconds after which it registers again; sent as the longest time that can be told and is no
     /// longer.
     pub t3512_s: Option<u32>,
@@ -150,6 +155,10 @@ impl Downlink {
                     .pdu_session_status
                     .as_ref()
                     .and_then(|s| lists::status(&s.value)),
+                reactivation: Reactivation::read(
+                    m.pdu_session_reactivation_result.as_ref(),
+                    m.pdu_session_reactivation_result_error_cause.as_ref(),
+                ),
             },
             Nas5gmmMessage::ServiceReject(m) => Self::ServiceReject(Cause(m.fgmm_cause.value)),
             Nas5gmmMessage::AuthenticationRequest(m) => Self::AuthenticationRequest(
@@ -194,11 +203,22 @@ impl Downlink {
             Self::DeregistrationAccept => {
                 codec::encode(nas::NasDeregistrationAcceptUeOriginating::new())
             }
-            Self::ServiceAccept { session_status } => {
+            Self::ServiceAccept {
+                session_status,
+                reactivation,
+            } => {
                 let mut message = nas::NasServiceAccept::new();
                 if let Some(status) = session_status {
                     let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
                     message = message.with_pdu_session_status(status);
+                }
+                if let Some(reactivation) = reactivation {
+                    let (result, causes) = reactivation.write();
+                    message = message.with_pdu_session_reactivation_result(result);
+                    if let Some(causes) = causes {
+                        message =
+                            message.with_pdu_session_reactivation_result_error_cause(causes);
+                    }
                 }
                 codec::encode(message)
             }
@@ -380,6 +400,10 @@ fn registration_accept(m: &nas::NasRegistrationAccept) -> RegistrationAccept {
             .unwrap_or_default(),
         ims_voice: features.is_some_and(nas::NasFGsNetworkFeatureSupport::ims_vops_3gpp),
         session_status: status.and_then(|s| lists::status(&s.value)),
+        reactivation: Reactivation::read(
+            m.pdu_session_reactivation_result.as_ref(),
+            m.pdu_session_reactivation_result_error_cause.as_ref(),
+        ),
         t3512_s: m
             .t3512_value
             .as_ref()
@@ -431,6 +455,13 @@ fn write_registration_accept(m: &RegistrationAccept) -> nas::NasRegistrationAcce
     if let Some(status) = m.session_status {
         let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
         accept = accept.with_pdu_session_status(status);
+    }
+    if let Some(reactivation) = &m.reactivation {
+        let (result, causes) = reactivation.write();
+        accept = accept.with_pdu_session_reactivation_result(result);
+        if let Some(causes) = causes {
+            accept = accept.with_pdu_session_reactivation_result_error_cause(causes);
+        }
     }
     if let Some(timer_s) = m.t3512_s {
         let timer = nas::NasT3512Value::new(vec![lists::gprs_timer_3(timer_s)]);

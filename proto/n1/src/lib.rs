@@ -1,7 +1,7 @@
-//! NAS messages of 5GS mobility management (TS 24.501), both ends of N1.
+//! NAS messages of 5GS mobility and session management (TS 24.501), both ends of N1.
 //!
 //! [`Uplink`] and [`Downlink`] are what a UE and an AMF say; [`SecurityContext`] protects it on the
-//! way. The octets are read and written by `oxirush-nas`, which no other crate names: what it
+//! way. [`SessionUplink`] and [`SessionDownlink`] are what a UE and an SMF say inside of them. The octets are read and written by `oxirush-nas`, which no other crate names: what it
 //! reads is checked here and becomes values of the house. Nothing here has a state but the counts
 //! of a security context, and no octets make it panic.
 #![forbid(unsafe_code)]
@@ -12,7 +12,12 @@ mod downlink;
 mod identity;
 mod lists;
 mod network_time;
+pub mod options;
 pub mod protection;
+mod qos;
+mod reactivation;
+mod session;
+mod session_cause;
 mod uplink;
 
 pub use cause::Cause;
@@ -24,6 +29,14 @@ pub use downlink::{
 pub use identity::MobileIdentity;
 pub use network_time::NetworkTime;
 pub use protection::{Envelope, Header, Protected, SecurityContext, Side};
+pub use qos::Ambr;
+pub use reactivation::Reactivation;
+pub use session::{
+    EstablishmentAccept, EstablishmentRequest, N1_SM, PduAddress, SessionDownlink, SessionType,
+    SessionUplink, Transaction, transaction,
+};
+pub use session_cause::SessionCause;
 pub use uplink::{
-    DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, ServiceRequest, Uplink,
+    DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, RequestType, ServiceRequest,
+    Uplink, UplinkPayload,
 };

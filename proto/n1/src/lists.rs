@@ -2,6 +2,8 @@
 
 use sluice_ids::{Plmn, Snssai, Tac, Tai};
 
+use crate::cause::Cause;
+
 /// Most slices that a UE asks for, or may use (TS 24.501, 9.11.3.37).
 pub const SLICES: usize = 8;
 
@@ -11,23 +13,37 @@ pub fn read_nssai(mut octets: &[u8]) -> Option<Vec<Snssai>> {
     let mut slices = Vec::new();
     while let Some((&length, rest)) = octets.split_first() {
         let (slice, rest) = rest.split_at_checked(usize::from(length))?;
-        slices.push(match *slice {
-            [sst] | [sst, _] => Snssai::new(sst, None),
-            [sst, a, b, c, ..] => Snssai::new(sst, Some([a, b, c])),
-            _ => return None,
-        });
+        slices.push(read_slice(slice)?);
         octets = rest;
     }
     (slices.len() <= SLICES).then_some(slices)
 }
 
+/// A slice (TS 24.501, 9.11.2.8); none if it is cut short. A mapped slice of a home network is left
+/// out.
+pub fn read_slice(octets: &[u8]) -> Option<Snssai> {
+    match *octets {
+        [sst] | [sst, _] => Some(Snssai::new(sst, None)),
+        [sst, a, b, c, ..] => Some(Snssai::new(sst, Some([a, b, c]))),
+        _ => None,
+    }
+}
+
+/// A slice.
+pub fn slice(slice: &Snssai) -> Vec<u8> {
+    match slice.sd() {
+        Some([a, b, c]) => vec![slice.sst, a, b, c],
+        None => vec![slice.sst],
+    }
+}
+
 /// Slices, each with its length.
 pub fn nssai(slices: &[Snssai]) -> Vec<u8> {
-    let slice = |slice: &Snssai| match slice.sd() {
-        Some([a, b, c]) => vec![4, slice.sst, a, b, c],
-        None => vec![1, slice.sst],
+    let with_length = |one: &Snssai| {
+        let octets = slice(one);
+        [&[octets.len() as u8][..], &octets].concat()
     };
-    slices.iter().flat_map(slice).collect()
+    slices.iter().flat_map(with_length).collect()
 }
 
 /// Slices that are refused in this PLMN, each with its length and cause 0 (TS 24.501, 9.11.3.46).
@@ -152,6 +168,20 @@ pub fn gprs_timer_3(time_s: u32) -> u8 {
         .map(told)
         .max_by_key(|(told_s, _)| *told_s);
     longest.map_or(0, |(_, octet)| octet)
+}
+
+/// Sessions whose user planes are not up again, and why (TS 24.501, 9.11.3.43).
+pub fn causes(causes: &[(u8, Cause)]) -> Vec<u8> {
+    causes
+        .iter()
+        .flat_map(|(session, cause)| [*session, cause.0])
+        .collect()
+}
+
+/// The same as it is read; what is cut short is left out.
+pub fn read_causes(octets: &[u8]) -> Vec<(u8, Cause)> {
+    let pairs = octets.chunks_exact(2);
+    pairs.map(|pair| (pair[0], Cause(pair[1]))).collect()
 }
 
 #[cfg(test)]

@@ -49,18 +49,60 @@ pub enum Uplink {
     /// 8.2.20
     ConfigurationUpdateComplete,
     /// 8.2.10
-    UlNasTransport {
-        /// What kind of payload it has.
-        kind: u8,
-        /// PDU session.
-        session: Option<u8>,
-        /// For whom it is.
-        payload: Vec<u8>,
-    },
+    UlNasTransport(Box<UplinkPayload>),
     /// 8.2.29
     Status(Cause),
     /// A message that only a network sends, or of a service that is not offered here.
     Other,
+}
+
+/// UL NAS Transport: a payload for another function, and what says for which.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UplinkPayload {
+    /// What kind of payload it is.
+    pub kind: u8,
+    /// PDU session.
+    pub session: Option<u8>,
+    /// What is wanted of the session; none where it is there already.
+    pub request: Option<RequestType>,
+    /// The slice; none leaves it to the network.
+    pub slice: Option<Snssai>,
+    /// The data network's name, as labels; none leaves it to the network.
+    pub dnn: Option<Vec<u8>>,
+    /// The payload.
+    pub payload: Vec<u8>,
+}
+
+/// What a UE wants of a session (TS 24.501, 9.11.3.47).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum RequestType {
+    /// A new one.
+    Initial = 1,
+    /// One that it has over another access.
+    Existing = 2,
+    /// A new one for emergency calls.
+    InitialEmergency = 3,
+    /// One for emergency calls that it has over another access.
+    ExistingEmergency = 4,
+    /// A change of one that is there.
+    Modification = 5,
+    /// One over several accesses.
+    MultiAccess = 6,
+}
+
+impl RequestType {
+    /// What is reserved counts as initial.
+    fn from_number(number: u8) -> Self {
+        match number & 7 {
+            2 => Self::Existing,
+            3 => Self::InitialEmergency,
+            4 => Self::ExistingEmergency,
+            5 => Self::Modification,
+            6 => Self::MultiAccess,
+            _ => Self::Initial,
+        }
+    }
 }
 
 /// What kind of registration a UE wants (TS 24.501, 9.11.3.7).
@@ -114,6 +156,8 @@ pub struct RegistrationRequest {
     pub requested_nssai: Option<Vec<Snssai>>,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
+    /// Those of them whose user planes it wants up, a bit for each.
+    pub uplink_data: Option<u16>,
     /// The DRX value that it wants.
     pub drx: Option<u8>,
     /// The whole message, ciphered, where this one has only what may be shown.
@@ -131,6 +175,7 @@ impl RegistrationRequest {
             capability: Some(capability),
             requested_nssai: None,
             session_status: None,
+            uplink_data: None,
             drx: None,
             container: None,
         }
@@ -159,6 +204,8 @@ pub struct ServiceRequest {
     pub identity: MobileIdentity,
     /// PDU sessions that it has, a bit for each.
     pub session_status: Option<u16>,
+    /// Those of them that it has data for, a bit for each.
+    pub uplink_data: Option<u16>,
     /// The whole message, ciphered, where this one has only what may be shown.
     pub container: Option<Vec<u8>>,
 }
@@ -187,6 +234,10 @@ impl Uplink {
                     .pdu_session_status
                     .as_ref()
                     .and_then(|s| lists::status(&s.value)),
+                uplink_data: m
+                    .uplink_data_status
+                    .as_ref()
+                    .and_then(|s| lists::status(&s.value)),
                 container: m.nas_message_container.as_ref().map(|c| c.value.to_vec()),
             }),
             Nas5gmmMessage::AuthenticationResponse(m) => {
@@ -213,11 +264,7 @@ impl Uplink {
                 Self::SecurityModeReject(Cause(m.fgmm_cause.value))
             }
             Nas5gmmMessage::ConfigurationUpdateComplete(_) => Self::ConfigurationUpdateComplete,
-            Nas5gmmMessage::UlNasTransport(m) => Self::UlNasTransport {
-                kind: m.payload_container_type.value & 15,
-                session: m.pdu_session_id.as_ref().map(|id| id.value),
-                payload: m.payload_container.value.to_vec(),
-            },
+            Nas5gmmMessage::UlNasTransport(m) => Self::UlNasTransport(Box::new(payload(&m))),
             Nas5gmmMessage::FiveGmmStatus(m) => Self::Status(Cause(m.fgmm_cause.value)),
             _ => Self::Other,
         })
@@ -268,21 +315,7 @@ impl Uplink {
             Self::ConfigurationUpdateComplete => {
                 codec::encode(nas::NasConfigurationUpdateComplete::new())
             }
-            Self::UlNasTransport {
-                kind,
-                session,
-                payload,
-            } => {
-                let mut message = nas::NasUlNasTransport::new(
-                    nas::NasPayloadContainerType::new(*kind),
-                    nas::NasPayloadContainer::new(payload.clone()),
-                );
-                if let Some(session) = session {
-                    let session = nas::NasPduSessionIdentity2::new(*session);
-                    message = message.with_pdu_session_id(session);
-                }
-                codec::encode(message)
-            }
+            Self::UlNasTransport(m) => codec::encode(write_payload(m)),
             Self::Status(cause) => {
                 codec::encode(nas::NasFGmmStatus::new(nas::NasFGmmCause::new(cause.0)))
             }
@@ -304,7 +337,7 @@ impl Uplink {
             Self::SecurityModeComplete { .. } => "Security Mode Complete",
             Self::SecurityModeReject(_) => "Security Mode Reject",
             Self::ConfigurationUpdateComplete => "Configuration Update Complete",
-            Self::UlNasTransport { .. } => "UL NAS Transport",
+            Self::UlNasTransport(_) => "UL NAS Transport",
             Self::Status(_) => "5GMM Status",
             Self::Other => "another message",
         }
@@ -326,6 +359,39 @@ impl Uplink {
     }
 }
 
+fn payload(m: &nas::NasUlNasTransport) -> UplinkPayload {
+    let request = m.request_type.as_ref();
+    let slice = m.s_nssai.as_ref();
+    UplinkPayload {
+        kind: m.payload_container_type.value & 15,
+        session: m.pdu_session_id.as_ref().map(|id| id.value),
+        request: request.map(|request| RequestType::from_number(request.value)),
+        slice: slice.and_then(|slice| lists::read_slice(&slice.value)),
+        dnn: m.dnn.as_ref().map(|dnn| dnn.value.to_vec()),
+        payload: m.payload_container.value.to_vec(),
+    }
+}
+
+fn write_payload(m: &UplinkPayload) -> nas::NasUlNasTransport {
+    let mut message = nas::NasUlNasTransport::new(
+        nas::NasPayloadContainerType::new(m.kind),
+        nas::NasPayloadContainer::new(m.payload.clone()),
+    );
+    if let Some(session) = m.session {
+        message = message.with_pdu_session_id(nas::NasPduSessionIdentity2::new(session));
+    }
+    if let Some(request) = m.request {
+        message = message.with_request_type(nas::NasRequestType::new(request as u8));
+    }
+    if let Some(slice) = &m.slice {
+        message = message.with_s_nssai(nas::NasSNssai::new(lists::slice(slice)));
+    }
+    if let Some(dnn) = &m.dnn {
+        message = message.with_dnn(nas::NasDnn::new(dnn.clone()));
+    }
+    message
+}
+
 fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest {
     let capability = m.ue_security_capability.as_ref();
     let status = m.pdu_session_status.as_ref();
@@ -341,6 +407,10 @@ fn registration_request(m: &nas::NasRegistrationRequest) -> RegistrationRequest 
             .as_ref()
             .and_then(|n| lists::read_nssai(&n.value)),
         session_status: status.and_then(|s| lists::status(&s.value)),
+        uplink_data: m
+            .uplink_data_status
+            .as_ref()
+            .and_then(|s| lists::status(&s.value)),
         drx: m
             .requested_drx_parameters
             .as_ref()
@@ -366,6 +436,10 @@ fn write_registration_request(m: &RegistrationRequest) -> nas::NasRegistrationRe
     if let Some(status) = m.session_status {
         let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
         message = message.with_pdu_session_status(status);
+    }
+    if let Some(data) = m.uplink_data {
+        let data = nas::NasUplinkDataStatus::new(data.to_le_bytes().to_vec());
+        message = message.with_uplink_data_status(data);
     }
     if let Some(drx) = m.drx {
         let drx = nas::NasFGsDrxParameters::new(vec![drx]);
@@ -402,6 +476,10 @@ fn write_service_request(m: &ServiceRequest) -> nas::NasServiceRequest {
     if let Some(status) = m.session_status {
         let status = nas::NasPduSessionStatus::new(status.to_le_bytes().to_vec());
         message = message.with_pdu_session_status(status);
+    }
+    if let Some(data) = m.uplink_data {
+        let data = nas::NasUplinkDataStatus::new(data.to_le_bytes().to_vec());
+        message = message.with_uplink_data_status(data);
     }
     if let Some(container) = &m.container {
         let container = nas::NasMessageContainer::new(container.clone());

@@ -7,7 +7,8 @@ use sluice_ids::{AmfId, Guami, Guti, Plmn, Snssai, Suci, Tac, Tai, Tmsi};
 use sluice_n1::{
     AuthenticationRequest, Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope,
     IdentityKind, MobileIdentity, NetworkTime, RegistrationAccept, RegistrationKind,
-    RegistrationRequest, SecurityModeCommand, ServiceRequest, Uplink,
+    Reactivation, RegistrationRequest, RequestType, SecurityModeCommand, ServiceRequest, Uplink,
+    UplinkPayload,
 };
 use sluice_security::{Ciphering, Integrity, SecurityCapability};
 
@@ -43,6 +44,7 @@ fn every_uplink_message_is_read_as_it_was_written() {
         capability: Some(capability()),
         requested_nssai: Some(vec![Snssai::new(1, None), Snssai::new(2, Some([0, 0, 10]))]),
         session_status: Some(0x0020),
+        uplink_data: Some(0x0020),
         drx: Some(2),
         container: Some(vec![1, 2, 3, 4]),
     };
@@ -64,6 +66,7 @@ fn every_uplink_message_is_read_as_it_was_written() {
             kind: 1,
             identity: MobileIdentity::STmsi(guti().s_tmsi()),
             session_status: Some(0x20),
+            uplink_data: Some(0x20),
             container: Some(vec![1, 2, 3, 4]),
         }),
         Uplink::AuthenticationResponse([9; 16]),
@@ -82,11 +85,20 @@ fn every_uplink_message_is_read_as_it_was_written() {
         },
         Uplink::SecurityModeReject(Cause::SECURITY_CAPABILITIES_MISMATCH),
         Uplink::ConfigurationUpdateComplete,
-        Uplink::UlNasTransport {
+        Uplink::UlNasTransport(Box::new(UplinkPayload {
             kind: 1,
             session: Some(5),
             payload: vec![0x2e, 5, 1, 0xc1],
-        },
+            ..UplinkPayload::default()
+        })),
+        Uplink::UlNasTransport(Box::new(UplinkPayload {
+            kind: 1,
+            session: Some(5),
+            request: Some(RequestType::Initial),
+            slice: Some(Snssai::new(1, Some([0, 0, 10]))),
+            dnn: Some(b"\x08internet".to_vec()),
+            payload: vec![0x2e, 5, 1, 0xc1],
+        })),
         Uplink::Status(Cause::PROTOCOL_ERROR),
     ] {
         assert_eq!(Uplink::decode(&message.encode()), Ok(message));
@@ -107,6 +119,7 @@ fn every_downlink_message_is_read_as_it_was_written() {
         configured_nssai: vec![Snssai::new(1, None), Snssai::new(2, None)],
         ims_voice: true,
         session_status: Some(0),
+        reactivation: Some(Reactivation::default()),
         t3512_s: Some(50 * 60),
         t3502_s: Some(12 * 60),
         drx: Some(3),
@@ -132,10 +145,14 @@ fn every_downlink_message_is_read_as_it_was_written() {
         Downlink::RegistrationReject(Cause::NO_NETWORK_SLICES),
         Downlink::DeregistrationAccept,
         Downlink::ServiceAccept {
-            session_status: Some(0),
+            session_status: Some(0x22),
+            reactivation: Some(Reactivation {
+                failed: vec![(5, Cause::INSUFFICIENT_USER_PLANE_RESOURCES)],
+            }),
         },
         Downlink::ServiceAccept {
             session_status: None,
+            reactivation: None,
         },
         Downlink::ServiceReject(Cause::IDENTITY_UNKNOWN),
         Downlink::AuthenticationRequest(request),

@@ -7,6 +7,7 @@ use sluice_security::{Kgnb, SecurityCapability};
 
 use crate::cause::Cause;
 use crate::faulty::{self, Faulty};
+use crate::session::{self, SessionSetup, Transfers};
 use crate::value::{self, AmfUeId, Connection, PlmnSlices, RadioCapability, RanUeId};
 
 /// A message from an AMF.
@@ -28,6 +29,24 @@ pub enum FromAmf {
     },
     /// 9.2.2.1
     InitialContextSetupRequest(Box<InitialContext>),
+    /// 9.2.1.1
+    PduSessionSetupRequest {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// The UE's most, down and up.
+        ambr_bps: Option<(u64, u64)>,
+        /// At least one.
+        sessions: Vec<SessionSetup>,
+    },
+    /// 9.2.1.3
+    PduSessionReleaseCommand {
+        /// Both names of the connection.
+        ids: (AmfUeId, RanUeId),
+        /// A message for the UE.
+        nas: Option<Vec<u8>>,
+        /// At least one.
+        sessions: Transfers,
+    },
     /// 9.2.2.5: with the gNB's name of the connection, if the AMF knows it.
     UeContextReleaseCommand {
         /// The AMF's name of the connection.
@@ -73,6 +92,8 @@ pub struct InitialContext {
     pub guami: Guami,
     /// The UE's most, down and up; sent where it has sessions.
     pub ambr_bps: Option<(u64, u64)>,
+    /// Sessions whose user planes are to be up.
+    pub sessions: Vec<SessionSetup>,
     /// Slices that it may use.
     pub allowed_nssai: Vec<Snssai>,
     /// Algorithms that it has.
@@ -114,6 +135,8 @@ impl FromAmf {
             Self::NgSetupFailure { .. } => "NG Setup Failure",
             Self::DownlinkNasTransport { .. } => "Downlink NAS Transport",
             Self::InitialContextSetupRequest(_) => "Initial Context Setup Request",
+            Self::PduSessionSetupRequest { .. } => "PDU Session Resource Setup Request",
+            Self::PduSessionReleaseCommand { .. } => "PDU Session Resource Release Command",
             Self::UeContextReleaseCommand { .. } => "UE Context Release Command",
             Self::NgResetAcknowledge { .. } => "NG Reset Acknowledge",
             Self::ErrorIndication { .. } => "Error Indication",
@@ -143,6 +166,14 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
             )
         }
         FromAmf::InitialContextSetupRequest(m) => write_initial_context(m),
+        FromAmf::PduSessionSetupRequest {
+            ids,
+            ambr_bps,
+            sessions,
+        } => write_session_setup(*ids, *ambr_bps, sessions),
+        FromAmf::PduSessionReleaseCommand { ids, nas, sessions } => {
+            write_session_release(*ids, nas.as_ref(), sessions)
+        }
         FromAmf::UeContextReleaseCommand { amf, ran, cause } => {
             let amf = ngap::AMFUENGAPID(amf.0);
             let ids = match ran {
@@ -179,6 +210,61 @@ fn write(message: &FromAmf) -> Result<NGAP_PDU, Error> {
     }
 }
 
+fn write_session_setup(
+    ids: (AmfUeId, RanUeId),
+    ambr_bps: Option<(u64, u64)>,
+    sessions: &[SessionSetup],
+) -> Result<NGAP_PDU, Error> {
+    let mut pdu = build_ngap!(
+        InitiatingMessage,
+        PDUSessionResourceSetup,
+        PDUSessionResourceSetupRequest,
+        AMF_UE_NGAP_ID(ids.0.0),
+        RAN_UE_NGAP_ID(ids.1.0),
+        PDUSessionResourceSetupListSUReq(session::setups(sessions)),
+    )?;
+    if let Some(ambr_bps) = ambr_bps {
+        let mut ies = pdu.protocol_ies()?.into_owned();
+        ies.0.push(build_ngap_ie!(
+            PDUSessionResourceSetupRequest,
+            UEAggregateMaximumBitRate(ambr(ambr_bps))
+        )?);
+        pdu.set_protocol_ies(ies)?;
+    }
+    Ok(pdu)
+}
+
+fn write_session_release(
+    ids: (AmfUeId, RanUeId),
+    nas: Option<&Vec<u8>>,
+    sessions: &Transfers,
+) -> Result<NGAP_PDU, Error> {
+    let list = session::releases(sessions);
+    match nas {
+        Some(nas) => build_ngap!(
+            InitiatingMessage,
+            PDUSessionResourceRelease,
+            PDUSessionResourceReleaseCommand,
+            AMF_UE_NGAP_ID(ids.0.0),
+            RAN_UE_NGAP_ID(ids.1.0),
+            NAS_PDU(nas.clone()),
+            PDUSessionResourceToReleaseListRelCmd(list),
+        ),
+        None => build_ngap!(
+            InitiatingMessage,
+            PDUSessionResourceRelease,
+            PDUSessionResourceReleaseCommand,
+            AMF_UE_NGAP_ID(ids.0.0),
+            RAN_UE_NGAP_ID(ids.1.0),
+            PDUSessionResourceToReleaseListRelCmd(list),
+        ),
+    }
+}
+
+fn ambr((down, up): (u64, u64)) -> ngap::UEAggregateMaximumBitRate {
+    ngap::UEAggregateMaximumBitRate::new(ngap::BitRate(down), ngap::BitRate(up), None)
+}
+
 fn write_ng_setup_response(m: &NgSetupResponse) -> Result<NGAP_PDU, Error> {
     let guami = |guami| ngap::ServedGUAMIItem::new(value::guami(guami), None, None);
     let served = ngap::ServedGUAMIList(m.guamis.iter().map(guami).collect());
@@ -207,18 +293,22 @@ fn write_initial_context(m: &InitialContext) -> Result<NGAP_PDU, Error> {
         RAN_UE_NGAP_ID(m.ids.1.0),
     )?;
     let mut ies = pdu.protocol_ies()?.into_owned();
-    if let Some((down, up)) = m.ambr_bps {
-        let (down, up) = (ngap::BitRate(down), ngap::BitRate(up));
-        let ambr = ngap::UEAggregateMaximumBitRate::new(down, up, None);
+    if let Some(ambr_bps) = m.ambr_bps {
         ies.0.push(build_ngap_ie!(
             InitialContextSetupRequest,
-            UEAggregateMaximumBitRate(ambr)
+            UEAggregateMaximumBitRate(ambr(ambr_bps))
         )?);
     }
     ies.0.push(build_ngap_ie!(
         InitialContextSetupRequest,
         GUAMI(value::guami(&m.guami))
     )?);
+    if !m.sessions.is_empty() {
+        ies.0.push(build_ngap_ie!(
+            InitialContextSetupRequest,
+            PDUSessionResourceSetupListCxtReq(session::context_setups(&m.sessions))
+        )?);
+    }
     let allowed = value::allowed(&m.allowed_nssai);
     ies.0.push(build_ngap_ie!(
         InitialContextSetupRequest,
@@ -282,6 +372,37 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             })
         }
         Kind::Initiating_InitialContextSetup => read_initial_context(pdu)?,
+        Kind::Initiating_PDUSessionResourceSetup => {
+            extract_ngap_ies!(pdu, PDUSessionResourceSetupRequest,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                req sessions: Vec<SessionSetup> =
+                    PDUSessionResourceSetupListSUReq(list) => session::read_setups(&list),
+                lax ambr: (u64, u64) = UEAggregateMaximumBitRate(value) => (
+                    value.ue_aggregate_maximum_bit_rate_dl.0,
+                    value.ue_aggregate_maximum_bit_rate_ul.0,
+                ),
+            );
+            Some(FromAmf::PduSessionSetupRequest {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                ambr_bps: ambr,
+                sessions,
+            })
+        }
+        Kind::Initiating_PDUSessionResourceRelease => {
+            extract_ngap_ies!(pdu, PDUSessionResourceReleaseCommand,
+                req amf: u64 = AMF_UE_NGAP_ID(id),
+                req ran: u32 = RAN_UE_NGAP_ID(id),
+                lax nas: Vec<u8> = NAS_PDU(nas) => nas.0.to_vec(),
+                req sessions: Transfers =
+                    PDUSessionResourceToReleaseListRelCmd(list) => session::read_releases(&list),
+            );
+            Some(FromAmf::PduSessionReleaseCommand {
+                ids: (AmfUeId(amf), RanUeId(ran)),
+                nas,
+                sessions,
+            })
+        }
         Kind::Initiating_UEContextRelease => read_release(pdu)?,
         Kind::Successful_NGReset => {
             extract_ngap_ies!(pdu, NGResetAcknowledge,
@@ -320,6 +441,8 @@ fn read_initial_context(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             value.ue_aggregate_maximum_bit_rate_ul.0,
         ),
         req guami: Option<Guami> = GUAMI(value) => value::read_guami(&value),
+        lax sessions: Vec<SessionSetup> =
+            PDUSessionResourceSetupListCxtReq(list) => session::read_context_setups(&list),
         req allowed: Vec<Snssai> = AllowedNSSAI(list) => value::read_allowed(&list),
         req capability: [u8; 4] =
             UESecurityCapabilities(value) => value::read_capabilities(&value),
@@ -337,6 +460,7 @@ fn read_initial_context(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             ids: (AmfUeId(amf), RanUeId(ran)),
             guami,
             ambr_bps: ambr,
+            sessions: sessions.unwrap_or_default(),
             allowed_nssai: allowed,
             capability,
             key: Kgnb::new(key),

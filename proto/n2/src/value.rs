@@ -88,7 +88,7 @@ pub(crate) fn slice(value: &Snssai) -> ngap::SNSSAI {
     helpers::s_nssai(value.sst, value.sd())
 }
 
-fn read_slice(value: &ngap::SNSSAI) -> Snssai {
+pub(crate) fn read_slice(value: &ngap::SNSSAI) -> Snssai {
     Snssai::new(value.sst.0[0], value.sd.as_ref().map(|sd| sd.0))
 }
 

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, NrCellIdentity, Plmn, Snssai, Tac, Tai, Tmsi};
 use sluice_n2::{
     AmfUeId, Cause, Connection, FromAmf, FromRan, Gnb, InitialContext, InitialUeMessage, Location,
-    NgSetupRequest, NgSetupResponse, PlmnSlices, RanUeId, SupportedArea,
+    NgSetupRequest, NgSetupResponse, PacketType, PlmnSlices, RanUeId, SessionResults, SessionSetup,
+    SetupRequest, SetupResponse, SupportedArea, Tunnel, session,
 };
 use sluice_security::{Kgnb, SecurityCapability};
 
@@ -70,6 +71,38 @@ fn octets(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(pair).collect()
 }
 
+fn tunnel() -> Tunnel {
+    Tunnel {
+        ipv4: Some([192, 0, 2, 1].into()),
+        ipv6: None,
+        teid: 7,
+    }
+}
+
+fn transfer_response() -> SetupResponse {
+    SetupResponse {
+        downlink: tunnel(),
+        qfis: vec![1],
+    }
+}
+
+fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
+    let request = SetupRequest {
+        ambr_bps: (1_000_000_000, 500_000_000),
+        uplink: tunnel(),
+        packets: PacketType::Ipv4v6,
+        qfi: 1,
+        five_qi: 9,
+        priority: 8,
+    };
+    SessionSetup {
+        session: 5,
+        nas,
+        slice: Snssai::new(1, None),
+        transfer: request.encode(),
+    }
+}
+
 fn from_ran() -> Vec<FromRan> {
     let s_tmsi = sluice_ids::Guti {
         guami: guami(),
@@ -85,6 +118,10 @@ fn from_ran() -> Vec<FromRan> {
         context_requested: true,
     };
     let (ids, nas) = (IDS, vec![0x7e, 0, 0x43]);
+    let results = SessionResults {
+        done: vec![(5, transfer_response().encode())],
+        failed: vec![(6, session::setup_failure(Cause::RADIO_LOST))],
+    };
     vec![
         FromRan::NgSetupRequest(setup()),
         FromRan::InitialUeMessage(initial(None)),
@@ -104,7 +141,22 @@ fn from_ran() -> Vec<FromRan> {
             nas,
             cause: Cause::RADIO_LOST,
         },
-        FromRan::InitialContextSetupResponse { ids },
+        FromRan::InitialContextSetupResponse {
+            ids,
+            sessions: SessionResults::default(),
+        },
+        FromRan::InitialContextSetupResponse {
+            ids,
+            sessions: results.clone(),
+        },
+        FromRan::PduSessionSetupResponse {
+            ids,
+            sessions: results,
+        },
+        FromRan::PduSessionReleaseResponse {
+            ids,
+            sessions: vec![(5, session::release_response())],
+        },
         FromRan::InitialContextSetupFailure {
             ids,
             cause: Cause::Transport(1),
@@ -144,6 +196,7 @@ fn from_amf() -> Vec<FromAmf> {
         ids: IDS,
         guami: guami(),
         ambr_bps: Some((1_000_000_000, 500_000_000)),
+        sessions: vec![session_setup(None), session_setup(Some(vec![0x7e, 2]))],
         allowed_nssai: vec![Snssai::new(1, None)],
         capability: SecurityCapability::from_octets(&[0x70, 0x70, 0x70, 0x70]).expect("four"),
         key: Kgnb::new([7; 32]),
@@ -153,6 +206,7 @@ fn from_amf() -> Vec<FromAmf> {
     };
     let bare = InitialContext {
         ambr_bps: None,
+        sessions: Vec::new(),
         masked_imeisv: None,
         radio_capability: None,
         nas: None,
@@ -169,6 +223,26 @@ fn from_amf() -> Vec<FromAmf> {
         },
         FromAmf::InitialContextSetupRequest(Box::new(context)),
         FromAmf::InitialContextSetupRequest(Box::new(bare)),
+        FromAmf::PduSessionSetupRequest {
+            ids: IDS,
+            ambr_bps: Some((1_000_000_000, 500_000_000)),
+            sessions: vec![session_setup(Some(vec![0x7e, 2]))],
+        },
+        FromAmf::PduSessionSetupRequest {
+            ids: IDS,
+            ambr_bps: None,
+            sessions: vec![session_setup(None)],
+        },
+        FromAmf::PduSessionReleaseCommand {
+            ids: IDS,
+            nas: Some(vec![0x7e, 2]),
+            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
+        },
+        FromAmf::PduSessionReleaseCommand {
+            ids: IDS,
+            nas: None,
+            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
+        },
         FromAmf::UeContextReleaseCommand {
             amf: IDS.0,
             ran: Some(IDS.1),

@@ -1,11 +1,13 @@
 //! An emulated gNB: it sets up N2 and carries the messages of its UEs.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
 use sluice_ids::{NrCellIdentity, STmsi, Tai};
 use sluice_n2::{
     AmfUeId, Cause, Connection, FromAmf, FromRan, InitialContext, InitialUeMessage, Location,
-    NgSetupRequest, NgSetupResponse, RanUeId,
+    NgSetupRequest, NgSetupResponse, RanUeId, SessionResults, SessionSetup, SetupRequest,
+    SetupResponse, Transfers, Tunnel, session,
 };
 
 /// What a gNB does with a message of the AMF.
@@ -24,6 +26,16 @@ pub enum FromGnb {
 struct UeContext {
     amf: Option<AmfUeId>,
     context: Option<InitialContext>,
+    sessions: BTreeMap<u8, RadioSession>,
+}
+
+/// A session as the gNB has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RadioSession {
+    /// What it was told of it.
+    pub request: SetupRequest,
+    /// Its own end of the tunnel.
+    pub downlink: Tunnel,
 }
 
 /// A gNB with one cell.
@@ -40,6 +52,11 @@ pub struct Gnb {
     pub no_contexts: bool,
     /// It does not answer release commands.
     pub no_releases: bool,
+    /// It has no room for sessions.
+    pub no_sessions: bool,
+    /// Its address for tunnels.
+    pub address: Ipv4Addr,
+    tunnels: u32,
     /// What it tells of the radio of each UE with a new context.
     pub radio_capability: Option<Vec<u8>>,
 }
@@ -57,6 +74,9 @@ impl Gnb {
             indications: Vec::new(),
             no_contexts: false,
             no_releases: false,
+            no_sessions: false,
+            address: Ipv4Addr::new(192, 0, 2, 51),
+            tunnels: 0,
             radio_capability: None,
         }
     }
@@ -79,6 +99,11 @@ impl Gnb {
     /// What the AMF told of a UE.
     pub fn context(&self, ue: RanUeId) -> Option<&InitialContext> {
         self.ues.get(&ue)?.context.as_ref()
+    }
+
+    /// A session of a UE; none while its user plane is down.
+    pub fn session(&self, ue: RanUeId, session: u8) -> Option<RadioSession> {
+        self.ues.get(&ue)?.sessions.get(&session).copied()
     }
 
     /// The AMF's name of a UE's connection.
@@ -154,6 +179,12 @@ impl Gnb {
                 return self.unknown(ids);
             }
             Ok(FromAmf::InitialContextSetupRequest(context)) => return self.set_up(*context),
+            Ok(FromAmf::PduSessionSetupRequest { ids, sessions, .. }) => {
+                return self.set_up_sessions(ids, sessions);
+            }
+            Ok(FromAmf::PduSessionReleaseCommand { ids, nas, sessions }) => {
+                return self.release_sessions(ids, nas, &sessions);
+            }
             Ok(FromAmf::UeContextReleaseCommand { amf, ran, .. }) => {
                 return self.release(amf, ran);
             }
@@ -176,6 +207,7 @@ impl Gnb {
 
     fn set_up(&mut self, mut context: InitialContext) -> Vec<FromGnb> {
         let (ids, nas) = (context.ids, context.nas.take());
+        let asked = std::mem::take(&mut context.sessions);
         let Some(ue) = self.ues.get_mut(&ids.1) else {
             return self.unknown(ids);
         };
@@ -186,12 +218,82 @@ impl Gnb {
             return vec![FromGnb::ToAmf(failure.encode())];
         }
         ue.context = Some(context);
-        let response = FromRan::InitialContextSetupResponse { ids }.encode();
+        let (sessions, messages) = self.set_up_each(ids.1, asked);
+        let response = FromRan::InitialContextSetupResponse { ids, sessions }.encode();
         let mut done = vec![FromGnb::ToAmf(response)];
         if let Some(capability) = self.radio_capability.clone() {
             let told = FromRan::UeRadioCapability { ids, capability };
             done.push(FromGnb::ToAmf(told.encode()));
         }
+        done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
+        done.extend(messages);
+        done
+    }
+
+    fn set_up_sessions(
+        &mut self,
+        ids: (AmfUeId, RanUeId),
+        asked: Vec<SessionSetup>,
+    ) -> Vec<FromGnb> {
+        // A gNB without a context of the UE takes no session.
+        if self.context(ids.1).is_none() {
+            return self.unknown(ids);
+        }
+        let (sessions, messages) = self.set_up_each(ids.1, asked);
+        let response = FromRan::PduSessionSetupResponse { ids, sessions }.encode();
+        let mut done = vec![FromGnb::ToAmf(response)];
+        done.extend(messages);
+        done
+    }
+
+    /// Sets sessions up; messages for the UE go on only with those that are.
+    fn set_up_each(
+        &mut self,
+        ran: RanUeId,
+        asked: Vec<SessionSetup>,
+    ) -> (SessionResults, Vec<FromGnb>) {
+        let (mut results, mut messages) = (SessionResults::default(), Vec::new());
+        for one in asked {
+            let request = SetupRequest::decode(&one.transfer).filter(|_| !self.no_sessions);
+            let (Some(request), Some(ue)) = (request, self.ues.get_mut(&ran)) else {
+                let why = session::setup_failure(Cause::RADIO_LOST);
+                results.failed.push((one.session, why));
+                continue;
+            };
+            self.tunnels += 1;
+            let downlink = Tunnel {
+                ipv4: Some(self.address),
+                ipv6: None,
+                teid: self.tunnels,
+            };
+            ue.sessions
+                .insert(one.session, RadioSession { request, downlink });
+            let response = SetupResponse {
+                downlink,
+                qfis: vec![request.qfi],
+            };
+            results.done.push((one.session, response.encode()));
+            messages.extend(one.nas.map(|nas| FromGnb::ToUe(ran, nas)));
+        }
+        (results, messages)
+    }
+
+    fn release_sessions(
+        &mut self,
+        ids: (AmfUeId, RanUeId),
+        nas: Option<Vec<u8>>,
+        sessions: &Transfers,
+    ) -> Vec<FromGnb> {
+        let Some(ue) = self.ues.get_mut(&ids.1) else {
+            return self.unknown(ids);
+        };
+        let names = sessions.iter().map(|(session, _)| *session);
+        names.clone().for_each(|session| {
+            ue.sessions.remove(&session);
+        });
+        let sessions = names.map(|one| (one, session::release_response())).collect();
+        let response = FromRan::PduSessionReleaseResponse { ids, sessions }.encode();
+        let mut done = vec![FromGnb::ToAmf(response)];
         done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));
         done
     }

@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod gnb;
+mod sessions;
 mod sim;
 mod ue;
 
-pub use gnb::{FromGnb, Gnb};
+pub use gnb::{FromGnb, Gnb, RadioSession};
+pub use sessions::{Sessions, WantedSession};
 pub use sim::Sim;
 pub use ue::{Behaviour, Ue, UeState};

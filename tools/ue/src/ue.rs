@@ -10,6 +10,7 @@ use sluice_security::{
     Kamf, Kgnb, NasCount, NasKeys, SecurityCapability, UsimError, access_key, kamf, kseaf,
 };
 
+use crate::sessions::{Sessions, WantedSession};
 use crate::sim::Sim;
 
 /// How a UE stands.
@@ -77,6 +78,8 @@ pub struct Ue {
     refused: Option<Downlink>,
     /// Names of all messages that it was sent.
     received: Vec<&'static str>,
+    /// Its PDU sessions.
+    sessions: Sessions,
 }
 
 impl Ue {
@@ -99,6 +102,7 @@ impl Ue {
             accept: None,
             refused: None,
             received: Vec::new(),
+            sessions: Sessions::default(),
         })
     }
 
@@ -157,11 +161,19 @@ impl Ue {
             .security
             .as_ref()
             .map_or(NO_KEY, |security| security.context.ngksi());
+        let is_back = kind != RegistrationKind::Initial;
+        if !is_back {
+            self.sessions.clear();
+        }
+        let has_data = self.sessions.wants_up();
+        let uplink_data = (has_data != 0).then_some(has_data);
         let request = RegistrationRequest {
             kind,
             follow_on: self.follow_on,
             ngksi,
             requested_nssai: self.requested_nssai.clone(),
+            session_status: is_back.then(|| self.sessions.status()),
+            uplink_data: uplink_data.filter(|_| is_back),
             ..RegistrationRequest::initial(identity, self.capability)
         };
         self.request = Some(request.clone());
@@ -169,6 +181,8 @@ impl Ue {
         // whole message is ciphered inside.
         let shown = RegistrationRequest {
             requested_nssai: None,
+            session_status: None,
+            uplink_data: None,
             ..request.clone()
         };
         let whole = Uplink::RegistrationRequest(Box::new(request)).encode();
@@ -193,6 +207,7 @@ impl Ue {
         };
         let plain = Uplink::DeregistrationRequest(request).encode();
         if switch_off {
+            self.sessions.clear();
             self.state = UeState::Deregistered;
         }
         let header = if is_connected {
@@ -210,22 +225,49 @@ impl Ue {
             .security
             .as_ref()
             .map_or(NO_KEY, |security| security.context.ngksi());
-        // Signalling.
-        let (kind, session_status, container) = (0, Some(0), None);
+        // Data, or signalling alone.
+        let has_data = self.sessions.wants_up();
+        let (kind, container) = (u8::from(has_data != 0), None);
+        let session_status = Some(self.sessions.status());
+        let uplink_data = (has_data != 0).then_some(has_data);
         let request = ServiceRequest {
             ngksi,
             kind,
             identity,
             session_status,
+            uplink_data,
             container,
         };
         let shown = ServiceRequest {
             session_status: None,
+            uplink_data: None,
             ..request.clone()
         };
         let whole = Uplink::ServiceRequest(request).encode();
         let message = |container| Uplink::ServiceRequest(ServiceRequest { container, ..shown });
         Some(self.initial(message, &whole))
+    }
+
+    /// Its PDU sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Its PDU sessions.
+    pub fn sessions_mut(&mut self) -> &mut Sessions {
+        &mut self.sessions
+    }
+
+    /// The message that asks for a session.
+    pub fn establish(&mut self, session: u8, wanted: &WantedSession) -> Vec<u8> {
+        let payload = self.sessions.establish(session, wanted);
+        self.protect(&Uplink::UlNasTransport(Box::new(payload)))
+    }
+
+    /// The message that releases a session.
+    pub fn release(&mut self, session: u8) -> Vec<u8> {
+        let payload = self.sessions.release(session);
+        self.protect(&Uplink::UlNasTransport(Box::new(payload)))
     }
 
     /// Any message, protected; empty without keys.
@@ -412,6 +454,7 @@ impl Ue {
             Downlink::RegistrationAccept(accept) => {
                 let renamed = accept.guti.is_some();
                 self.guti = accept.guti.or(self.guti);
+                self.sessions.keep(accept.session_status);
                 self.accept = Some(*accept);
                 self.state = UeState::Registered;
                 let completes = renamed && !self.behaviour.no_complete;
@@ -419,7 +462,21 @@ impl Ue {
             }
             Downlink::AuthenticationRequest(request) => self.authenticate(&request),
             Downlink::IdentityRequest(IdentityKind::Suci) => Uplink::IdentityResponse(self.suci()),
+            Downlink::ServiceAccept { session_status, .. } => {
+                self.sessions.keep(session_status);
+                return None;
+            }
+            Downlink::DlNasTransport {
+                session: Some(session),
+                cause,
+                payload,
+                ..
+            } => {
+                let answer = self.sessions.receive(session, cause, &payload)?;
+                Uplink::UlNasTransport(Box::new(answer))
+            }
             Downlink::DeregistrationAccept => {
+                self.sessions.clear();
                 self.state = UeState::Deregistered;
                 return None;
             }

@@ -96,6 +96,7 @@ fn a_phone_without_a_slice_that_is_there_is_refused() {
         sqn: Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(3), true)],
+        networks: Vec::new(),
     };
     assert!(only_elsewhere.udr_mut().insert(supi(1), subscriber));
     world.core = only_elsewhere;
@@ -225,6 +226,7 @@ fn a_mac_failure_of_a_phone_with_anothers_name_is_cleared_up_by_its_identity() {
         sqn: Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(1), true)],
+        networks: Vec::new(),
     };
     assert!(world.core.udr_mut().insert(supi(2), other));
     world.phones[1].ue = {

@@ -64,11 +64,12 @@ fn messages_that_need_protection_are_not_taken_without() {
             imeisv: None,
             container: None,
         },
-        Uplink::UlNasTransport {
+        Uplink::UlNasTransport(Box::new(sluice_n1::UplinkPayload {
             kind: 1,
             session: Some(1),
             payload: vec![0x2e, 1, 1, 0xc1],
-        },
+            ..sluice_n1::UplinkPayload::default()
+        })),
     ] {
         world.say(0, message.encode());
     }
@@ -109,14 +110,23 @@ fn a_session_request_comes_back_with_its_cause() {
     world.ue_mut(0).follow_on = true;
     world.register(0);
     assert!(!world.ue(0).received().contains(&"DL NAS Transport"));
-    let payload = vec![0x2e, 1, 1, 0xc1, 0xff, 0xff];
-    let nas = world.ue_mut(0).protect(&Uplink::UlNasTransport {
-        kind: 1,
-        session: Some(1),
-        payload,
-    });
+    // Of a core without an SMF; and of SMS.
+    let wanted = sluice_ue::WantedSession::default();
+    let nas = world.ue_mut(0).establish(1, &wanted);
     world.say(0, nas);
     assert!(world.ue(0).received().contains(&"DL NAS Transport"));
+    let sms = sluice_n1::UplinkPayload {
+        kind: 2,
+        payload: vec![1, 2, 3],
+        ..sluice_n1::UplinkPayload::default()
+    };
+    let sms = Uplink::UlNasTransport(Box::new(sms));
+    let nas = world.ue_mut(0).protect(&sms);
+    world.say(0, nas);
+    let received = world.ue(0).received().iter();
+    assert_eq!(received.filter(|one| **one == "DL NAS Transport").count(), 2);
+    let refused = world.ue(0).sessions().refused();
+    assert_eq!(refused, [(1, Some(Cause::DNN_NOT_SUPPORTED), None)]);
     world.assert_registered(0);
 }
 
@@ -132,6 +142,7 @@ fn a_service_request_of_an_unknown_phone_is_refused() {
         kind: 0,
         identity,
         session_status: None,
+        uplink_data: None,
         container: None,
     };
     world.connect(0, Uplink::ServiceRequest(request).encode());

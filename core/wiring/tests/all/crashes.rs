@@ -15,6 +15,7 @@ fn subscribe(world: &mut World, numbers: std::ops::RangeInclusive<u32>) {
             sqn: sluice_security::Sqn::default(),
             ambr_bps: (u64::from(number), 1),
             slices: vec![(crate::world::slice(1), true)],
+            networks: Vec::new(),
         };
         assert!(world.core.udr_mut().insert(supi(number), subscriber));
         world.phones.push(Phone {

@@ -40,6 +40,7 @@ fn world() -> sluice_wiring::Core {
         sqn: sluice_security::Sqn::default(),
         ambr_bps: (1, 1),
         slices: vec![(slice(1), true)],
+        networks: Vec::new(),
     };
     for number in ["208930000000001", "208930000000120"] {
         let supi = sluice_ids::Supi::from_imsi(number).expect("digits");

@@ -1,17 +1,18 @@
 //! A core, gNBs and UEs, and a clock that only moves when it is told to.
 
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
 
 use sluice_amf::{Amf, Config};
 use sluice_ausf::Ausf;
-use sluice_ids::{AmfId, Guami, Plmn, Snssai, Supi, Tac, Tai};
+use sluice_ids::{AmfId, Dnn, Guami, Plmn, Snssai, Supi, Tac, Tai};
 use sluice_n1::RegistrationKind;
 use sluice_n2::{NgSetupRequest, PlmnSlices, RanUeId, SupportedArea};
 use sluice_sbi::{AssociationId, Instant, Ladder, Now};
 use sluice_security::suci::HomeKey;
 use sluice_security::{K, Opc, Sqn};
 use sluice_udm::Udm;
-use sluice_udr::{Subscriber, Udr};
+use sluice_udr::{DataNetwork, Subscriber, Udr};
 use sluice_ue::{FromGnb, Gnb, Sim, Ue, UeState};
 use sluice_wiring::Core;
 
@@ -91,6 +92,21 @@ pub fn config() -> Config {
     Config::new(guami, plmns, vec![tai()])
 }
 
+pub fn dnn(name: &str) -> Dnn {
+    Dnn::new(name).expect("a name")
+}
+
+/// Data networks of each subscriber.
+pub fn networks() -> Vec<DataNetwork> {
+    let ambr_bps = (200_000_000, 100_000_000);
+    vec![
+        DataNetwork::new(slice(1), dnn("internet"), ambr_bps),
+        DataNetwork::new(slice(1), dnn("lab"), ambr_bps),
+        DataNetwork::new(slice(2), dnn("internet"), ambr_bps),
+        DataNetwork::new(slice(1), dnn("nowhere"), ambr_bps),
+    ]
+}
+
 pub fn core(config: Config, null_scheme: bool) -> Core {
     let amf = Amf::new(config, Box::new(sequence(1))).expect("a sound configuration");
     let home_keys = BTreeMap::from([(1, home_key_a()), (2, home_key_b())]);
@@ -107,6 +123,7 @@ pub fn core(config: Config, null_scheme: bool) -> Core {
             sqn: Sqn::default(),
             ambr_bps: (1_000_000_000, 500_000_000),
             slices: vec![(slice(1), true), (slice(2), false), (slice(3), true)],
+            networks: networks(),
         };
         assert!(udr.insert(supi(number), subscriber));
     }
@@ -138,7 +155,20 @@ pub struct World {
     pub ladder: Ladder,
     /// Each message to a UE with a true answer here is lost.
     pub lose: fn(&[u8]) -> bool,
+    /// The other end of N4, if there is one.
+    pub upf: Option<Box<dyn Upf>>,
 }
+
+/// A UPF: octets in, octets out.
+pub trait Upf {
+    /// Takes a message, and gives those that it sends.
+    fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>>;
+    /// The test looks at what it is.
+    fn as_any(&mut self) -> &mut dyn std::any::Any;
+}
+
+/// Where the UPF is.
+pub const N4: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 8)), 8805);
 
 pub const GNB: AssociationId = AssociationId(7);
 
@@ -166,6 +196,7 @@ impl World {
             transcript: Vec::new(),
             ladder: Ladder::default(),
             lose: |_| false,
+            upf: None,
         }
     }
 
@@ -205,6 +236,7 @@ impl World {
     /// Messages go back and forth until there are none.
     pub fn run(&mut self) {
         for _ in 0..1000 {
+            while self.carry_n4() {}
             let messages = self.core.take_to_ran();
             self.ladder.0.extend(self.core.take_ladder().0);
             if messages.is_empty() {
@@ -219,6 +251,20 @@ impl World {
             }
         }
         panic!("messages go round without end");
+    }
+
+    /// Whether there was a message for the UPF.
+    fn carry_n4(&mut self) -> bool {
+        let messages = self.core.take_to_upf();
+        let is_any = !messages.is_empty();
+        for message in messages {
+            assert_eq!(message.to, N4);
+            let answers = self.upf.as_mut().map(|upf| upf.take(&message.octets));
+            for octets in answers.into_iter().flatten() {
+                self.core.n4(self.now, N4, &octets);
+            }
+        }
+        is_any
     }
 
     fn carry_out(&mut self, done: FromGnb) {

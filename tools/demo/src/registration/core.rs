@@ -159,6 +159,7 @@ fn functions(accounts: Vec<Account>, home_key: [u8; 32]) -> Result<Functions, St
             sqn: Sqn::default(),
             ambr_bps: (1_000_000_000, 500_000_000),
             slices: vec![(Snssai::new(plan::SST, None), true)],
+            networks: Vec::new(),
         };
         udr.insert(account.supi, subscriber);
     }

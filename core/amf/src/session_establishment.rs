@@ -1,0 +1,99 @@
+//! PDU session establishment (TS 23.502, 4.3.2.2.1), the AMF's part up to step 5: which SMF, for which
+//! data network. What follows it passes on ([`crate::sessions`]).
+
+use sluice_ids::{Dnn, Snssai};
+use sluice_n1::{Cause, Downlink, RequestType, UplinkPayload};
+use sluice_sbi::{Container, CreateSmContext, GetSmfSelection, Problem, ReleaseSmContext};
+
+use crate::limits;
+use crate::procedure::Procedure;
+use crate::sessions::{returned, transport};
+
+/// The procedure; the UE's message was verified.
+pub(crate) async fn run(p: Procedure, session: u8, payload: UplinkPayload) {
+    let answer = match establish(&p, session, &payload).await {
+        Ok(None) => return,
+        Ok(Some(answer)) => answer,
+        Err(cause) => returned(payload, cause),
+    };
+    p.with_ue(|ue| {
+        ue.sessions.remove(&session);
+    });
+    p.with(|state| state.counters.refusals += 1);
+    p.send("5", &answer);
+}
+
+/// None if the SMF goes on; else what the UE is told.
+async fn establish(
+    p: &Procedure,
+    session: u8,
+    payload: &UplinkPayload,
+) -> Result<Option<Downlink>, Cause> {
+    // 1: PDU Session Establishment Request, of a session that is new
+    if payload.request != Some(RequestType::Initial) {
+        return Err(Cause::PAYLOAD_NOT_FORWARDED);
+    }
+    let n1 = Container::new(&payload.payload).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
+    if p.with_ue(|ue| ue.sessions.len()) > limits::SESSIONS_OF_A_UE {
+        return Err(Cause::MAXIMUM_SESSIONS);
+    }
+    // The one that the UE had under this identity is over (TS 24.501, 6.4.1.7 c).
+    let old = p.with_ue(|ue| ue.sessions.get(&session).and_then(|old| old.context));
+    if let Some(old) = old {
+        let context = old.into();
+        let _ = p.call("3", ReleaseSmContext { context }).await;
+    }
+    // 2: SMF selection, by slice and data network
+    let supi = p.with_ue(|ue| ue.supi).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
+    let slice = slice(p, payload).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
+    let selection = p.call("2", GetSmfSelection { supi, slice }).await;
+    let selection = selection.map_err(by_problem)?;
+    let dnn = match &payload.dnn {
+        Some(labels) => Dnn::from_labels(labels),
+        None => selection.names().first().copied(),
+    };
+    let dnn = dnn.filter(|dnn| selection.names().contains(dnn));
+    let dnn = dnn.ok_or(Cause::DNN_NOT_SUPPORTED)?;
+    p.with_ue(|ue| {
+        if let Some(one) = ue.sessions.get_mut(&session) {
+            (one.slice, one.dnn, one.context, one.is_up) = (slice, dnn, None, false);
+        }
+    });
+    // 3 and 5: Nsmf_PDUSession_CreateSMContext
+    let request = CreateSmContext {
+        supi,
+        session,
+        slice,
+        dnn,
+        n1,
+    };
+    let created = p.call("3", request).await.map_err(by_problem)?;
+    if !created.created {
+        let n1 = created.n1.get().unwrap_or_default();
+        return Ok(Some(transport(session, n1)));
+    }
+    p.with_ue(|ue| {
+        if let Some(one) = ue.sessions.get_mut(&session) {
+            one.context = Some(created.context.get());
+        }
+    });
+    Ok(None)
+}
+
+/// The slice that the UE names, or the first that it may use.
+fn slice(p: &Procedure, payload: &UplinkPayload) -> Option<Snssai> {
+    let allowed = p.with_ue(|ue| ue.registered.as_ref().map(|r| r.allowed_nssai.clone()));
+    let allowed = allowed.unwrap_or_default();
+    match payload.slice {
+        Some(slice) => allowed.contains(&slice).then_some(slice),
+        None => allowed.first().copied(),
+    }
+}
+
+fn by_problem(problem: Problem) -> Cause {
+    match problem {
+        Problem::Overload | Problem::Timeout => Cause::INSUFFICIENT_RESOURCES_FOR_SLICE_AND_DNN,
+        Problem::DnnNotSupported => Cause::DNN_NOT_SUPPORTED,
+        _ => Cause::PAYLOAD_NOT_FORWARDED,
+    }
+}

@@ -1,0 +1,276 @@
+//! PDU sessions as an AMF has them: it passes on what UE, gNB and SMF say of them, unread, and says
+//! which user planes are up.
+
+use sluice_n1::{Cause, Downlink, N1_SM, UplinkPayload};
+use sluice_n2::{FromAmf, SessionResults, SessionSetup, Transfers};
+use sluice_sbi::{
+    Container, Effect, Message, N2Sm, Nf, NotifySmContext, Problem, ReleaseSmContext, RequestId,
+    SmChange, SmContextUpdated, TransferN1N2, UpdateSmContext, server,
+};
+
+use crate::initial_context;
+use crate::state::State;
+use crate::ue::{SmContext, UeId, Waiter};
+
+/// What comes back to a UE whose payload is not passed on.
+pub(crate) fn returned(payload: UplinkPayload, cause: Cause) -> Downlink {
+    Downlink::DlNasTransport {
+        kind: payload.kind,
+        session: payload.session,
+        cause: Some(cause),
+        payload: payload.payload,
+    }
+}
+
+/// A message of an SMF for the UE.
+pub(crate) fn transport(session: u8, n1: &[u8]) -> Downlink {
+    Downlink::DlNasTransport {
+        kind: N1_SM,
+        session: Some(session),
+        cause: None,
+        payload: n1.to_vec(),
+    }
+}
+
+impl State {
+    /// A session of a UE.
+    pub fn session_mut(&mut self, ue: UeId, session: u8) -> Option<&mut SmContext> {
+        self.ues.get_mut(ue.0)?.sessions.get_mut(&session)
+    }
+
+    /// Sessions that an SMF has, a bit for each.
+    pub fn session_status(&self, ue: UeId) -> u16 {
+        let sessions = self.ues.get(ue.0).map(|ue| &ue.sessions);
+        let there = sessions.into_iter().flatten();
+        let there = there.filter(|(_, session)| session.context.is_some());
+        there.fold(0, |bits, (session, _)| bits | 1 << (session & 15))
+    }
+
+    /// Tells the SMF what changed of a session, if there is one; what follows is delivered.
+    pub fn update_session(
+        &mut self,
+        ue: UeId,
+        session: u8,
+        step: &'static str,
+        change: SmChange,
+        octets: &[u8],
+    ) {
+        let context = self.session_mut(ue, session).and_then(|s| s.context);
+        // Longer ones are nothing that an SMF reads.
+        let (Some(context), Some(container)) = (context, Container::new(octets)) else {
+            self.counters.unexpected += 1;
+            return;
+        };
+        let (n1, n2) = match change {
+            SmChange::N1 => (container, Container::NONE),
+            _ => (Container::NONE, container),
+        };
+        let message = Message::from(UpdateSmContext {
+            context: context.into(),
+            change,
+            n1,
+            n2,
+        });
+        self.line("AMF", "SMF", step, message.name(), ue);
+        self.call(Waiter::Session(ue, session, step), Nf::Smf, message);
+    }
+
+    /// The session is over for the UE: the SMF forgets it.
+    pub fn release_session(&mut self, ue: UeId, session: u8, step: &'static str) {
+        let sessions = self.ues.get_mut(ue.0).map(|ue| &mut ue.sessions);
+        let context = sessions.and_then(|sessions| sessions.remove(&session));
+        if let Some(context) = context.and_then(|session| session.context) {
+            let message = Message::from(ReleaseSmContext {
+                context: context.into(),
+            });
+            self.line("AMF", "SMF", step, message.name(), ue);
+            self.call(Waiter::Nobody, Nf::Smf, message);
+        }
+    }
+
+    /// Releases those sessions of a UE whose bits are not set.
+    pub fn keep_sessions(&mut self, ue: UeId, kept: u16, step: &'static str) {
+        let sessions = self.ues.get(ue.0).map(|ue| &ue.sessions);
+        let is_over = |session: &&u8| kept & 1 << (**session & 15) == 0;
+        let over: Vec<u8> = sessions
+            .into_iter()
+            .flat_map(|sessions| sessions.keys().filter(is_over).copied())
+            .collect();
+        for session in over {
+            self.release_session(ue, session, step);
+        }
+    }
+
+    /// The UE is idle: so are the user planes of its sessions (TS 23.502, 4.2.6, step 5).
+    pub fn deactivate_sessions(&mut self, ue: UeId) {
+        let sessions = self.ues.get_mut(ue.0).map(|ue| &mut ue.sessions);
+        let was_up = |(session, one): (&u8, &mut SmContext)| {
+            std::mem::take(&mut one.is_up).then_some(*session)
+        };
+        let up: Vec<u8> = sessions.into_iter().flatten().filter_map(was_up).collect();
+        for session in up {
+            self.update_session(ue, session, "5", SmChange::Deactivate, &[]);
+        }
+    }
+
+    /// What became of sessions at the gNB.
+    pub fn set_up(&mut self, ue: UeId, results: SessionResults) {
+        for (session, transfer) in results.done {
+            if let Some(session) = self.session_mut(ue, session) {
+                session.is_up = true;
+            }
+            self.update_session(ue, session, "15", SmChange::SetUp, &transfer);
+        }
+        for (session, transfer) in results.failed {
+            self.update_session(ue, session, "15", SmChange::SetupFailed, &transfer);
+        }
+    }
+
+    /// Sessions that the gNB has released.
+    pub fn released(&mut self, ue: UeId, sessions: Transfers) {
+        for (session, transfer) in sessions {
+            let known = self.session_mut(ue, session);
+            let is_known = known.map(|session| session.is_up = false).is_some();
+            if is_known {
+                self.update_session(ue, session, "7", SmChange::Released, &transfer);
+            }
+        }
+    }
+
+    /// The SMF's answer to what changed.
+    pub fn updated(&mut self, ue: UeId, session: u8, step: &'static str, message: Message) {
+        let smf = server::name(Nf::Smf);
+        self.line(smf, "AMF", step, format!("{message:?}"), ue);
+        match message.answer_to::<UpdateSmContext>() {
+            Ok(SmContextUpdated { n1, n2_kind, n2 }) => {
+                self.deliver(ue, session, "4", n1, n2_kind, n2);
+            }
+            // The SMF has forgotten it.
+            Err(Problem::ContextNotFound) => {
+                let ue = self.ues.get_mut(ue.0);
+                ue.and_then(|ue| ue.sessions.remove(&session));
+            }
+            Err(_) => self.counters.unexpected += 1,
+        }
+    }
+
+    /// Passes messages of an SMF on to the UE and its gNB; false if the UE is not connected.
+    pub fn deliver(
+        &mut self,
+        ue: UeId,
+        session: u8,
+        step: &'static str,
+        n1: Container,
+        n2_kind: N2Sm,
+        n2: Container,
+    ) -> bool {
+        let Some((id, connection)) = self.connection(ue) else {
+            return false;
+        };
+        let (association, has_context) = (connection.association, connection.has_context);
+        let ids = (id.to_ngap(), connection.ran);
+        let message = n1.get().map(|octets| transport(session, octets));
+        let transfer = n2.get().unwrap_or_default().to_vec();
+        if n2_kind == N2Sm::None {
+            if let Some(message) = message {
+                self.send_nas(ue, &message, step);
+            }
+            return true;
+        }
+        let nas = message.and_then(|message| self.protect(ue, &message));
+        let request = match n2_kind {
+            N2Sm::Release => FromAmf::PduSessionReleaseCommand {
+                ids,
+                nas,
+                sessions: vec![(session, transfer)],
+            },
+            _ => {
+                let slice = self.session_mut(ue, session).map(|session| session.slice);
+                let Some(slice) = slice else {
+                    return false;
+                };
+                let sessions = vec![SessionSetup {
+                    session,
+                    nas,
+                    slice,
+                    transfer,
+                }];
+                if !has_context {
+                    // A gNB without context of the UE takes no session alone.
+                    return initial_context::request(self, ue, step, None, sessions).is_ok();
+                }
+                self.ask_for_sessions(ue, step, sessions);
+                return true;
+            }
+        };
+        self.line("AMF", "gNB", step, request.name(), ue);
+        self.send_n2(association, Some(ue), &request);
+        true
+    }
+
+    /// Asks a gNB that has the UE's context to set sessions up.
+    pub fn ask_for_sessions(&mut self, ue: UeId, step: &'static str, sessions: Vec<SessionSetup>) {
+        let Some((id, connection)) = self.connection(ue) else {
+            return;
+        };
+        if sessions.is_empty() {
+            return;
+        }
+        let (association, ids) = (connection.association, (id.to_ngap(), connection.ran));
+        let registered = self.ues.get(ue.0).and_then(|ue| ue.registered.as_ref());
+        let request = FromAmf::PduSessionSetupRequest {
+            ids,
+            ambr_bps: registered.map(|registered| registered.ambr_bps),
+            sessions,
+        };
+        self.line("AMF", "gNB", step, request.name(), ue);
+        self.send_n2(association, Some(ue), &request);
+    }
+
+    /// A request of an SMF.
+    pub fn requested(&mut self, id: RequestId, message: Message) {
+        let message = match message {
+            Message::TransferN1N2(request) => self.transferred(&request),
+            Message::NotifySmContext(notice) => self.notified(&notice),
+            _ => Problem::Protocol.into(),
+        };
+        self.effects.push(Effect::Answer { id, message });
+    }
+
+    /// Namf_Communication_N1N2MessageTransfer (TS 23.502, 4.3.2.2.1, steps 11 and 12). An idle UE is
+    /// not paged yet.
+    fn transferred(&mut self, request: &TransferN1N2) -> Message {
+        let ue = self.find_supi(&request.supi);
+        let Some(ue) = ue.filter(|ue| self.session_mut(*ue, request.session).is_some()) else {
+            return Problem::ContextNotFound.into();
+        };
+        let step = match request.n2_kind {
+            N2Sm::Setup => "12",
+            _ => "4",
+        };
+        let TransferN1N2 {
+            session,
+            n1,
+            n2_kind,
+            n2,
+            ..
+        } = *request;
+        if self.deliver(ue, session, step, n1, n2_kind, n2) {
+            sluice_sbi::Done::ALL.into()
+        } else {
+            Problem::UeNotReachable.into()
+        }
+    }
+
+    /// Nsmf_PDUSession_SMContextStatusNotify: the session is over.
+    fn notified(&mut self, notice: &NotifySmContext) -> Message {
+        let ue = self.find_supi(&notice.supi);
+        let sessions = ue.and_then(|ue| self.ues.get_mut(ue.0));
+        if let Some(ue) = sessions {
+            let context = Some(notice.context.get());
+            ue.sessions
+                .retain(|session, one| *session != notice.session || one.context != context);
+        }
+        sluice_sbi::Done::ALL.into()
+    }
+}

@@ -1,0 +1,121 @@
+//! What an operator tells an SMF.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use sluice_ids::{Dnn, Snssai};
+
+use crate::limits;
+
+/// What an operator tells an SMF.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its address on N4, which is its Node ID too.
+    pub n4: IpAddr,
+    /// Seconds since 1970 when it started, for its recovery time stamp.
+    pub started_unix_s: u64,
+    /// UPFs; the first that serves a data network and is there is taken.
+    pub upfs: Vec<UpfConfig>,
+    /// Data networks.
+    pub networks: Vec<NetworkConfig>,
+}
+
+/// A UPF.
+#[derive(Clone, Debug)]
+pub struct UpfConfig {
+    /// Its address on N4.
+    pub n4: SocketAddr,
+    /// Network Instance of its interfaces towards gNBs; none names none.
+    pub access: Option<String>,
+    /// Data networks that it leads to; none are all.
+    pub networks: Vec<Dnn>,
+    /// Slices that it serves; none are all.
+    pub slices: Vec<Snssai>,
+}
+
+/// A data network.
+#[derive(Clone, Debug)]
+pub struct NetworkConfig {
+    /// Its name.
+    pub dnn: Dnn,
+    /// Its Network Instance at UPFs.
+    pub instance: String,
+    /// Whether there are addresses for the types IPv4 and IPv6.
+    pub families: [bool; 2],
+    /// Name servers.
+    pub servers_ipv4: Vec<Ipv4Addr>,
+    /// Name servers.
+    pub servers_ipv6: Vec<Ipv6Addr>,
+    /// Longest packet of a UE, octets.
+    pub mtu_octets: u16,
+    /// A charging record after each so many octets, and one at the end of a session; none for no
+    /// records.
+    pub charging_octets: Option<u64>,
+}
+
+impl NetworkConfig {
+    /// Both families, no name servers, and what fits into a tunnel of 1500 octets.
+    pub fn new(dnn: Dnn) -> Self {
+        Self {
+            dnn,
+            instance: dnn.to_string(),
+            families: [true; 2],
+            servers_ipv4: Vec::new(),
+            servers_ipv6: Vec::new(),
+            // 1500 less IPv6, UDP, GTP-U with a PDU Session Container (TS 29.281, 5.1).
+            mtu_octets: 1_400,
+            charging_octets: None,
+        }
+    }
+}
+
+impl Config {
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let is_mtu = |one: &NetworkConfig| one.mtu_octets >= 1_280;
+        let is_name = |text: &String| (1..=100).contains(&text.len());
+        let checks = [
+            (
+                (1..=limits::UPFS).contains(&self.upfs.len()),
+                "1 to 64 UPFs are used",
+            ),
+            (!self.networks.is_empty(), "a data network is needed"),
+            (
+                self.networks.iter().all(|one| one.families != [false; 2]),
+                "a data network has addresses of a family",
+            ),
+            (
+                self.networks.iter().all(is_mtu),
+                "an MTU has 1280 octets at least",
+            ),
+            (
+                self.networks.iter().all(|one| is_name(&one.instance)),
+                "a Network Instance has 1 to 100 octets",
+            ),
+            (
+                self.networks.iter().all(|one| {
+                    one.servers_ipv4.len() <= 4 && one.servers_ipv6.len() <= 4
+                }),
+                "4 name servers of a family at the most",
+            ),
+            (
+                self.networks.iter().all(|one| one.charging_octets != Some(0)),
+                "a charging record is made of one octet at least",
+            ),
+        ];
+        match checks.iter().find(|(holds, _)| !holds) {
+            Some((_, what)) => Err(what),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn network(&self, dnn: &Dnn) -> Option<&NetworkConfig> {
+        self.networks.iter().find(|one| one.dnn == *dnn)
+    }
+}
+
+impl UpfConfig {
+    pub(crate) fn serves(&self, dnn: &Dnn, slice: &Snssai) -> bool {
+        (self.networks.is_empty() || self.networks.contains(dnn))
+            && (self.slices.is_empty() || self.slices.contains(slice))
+    }
+}

@@ -1,0 +1,397 @@
+//! PDU session establishment (TS 23.502, 4.3.2.2.1; TS 24.501, 6.4.1), up to the message for the UE
+//! and its gNB; the gNB's answer is an update of its own.
+
+use sluice_n1::{
+    Ambr, EstablishmentAccept, EstablishmentRequest, PduAddress, SessionCause, SessionDownlink,
+    SessionType, SessionUplink, Transaction, options, transaction,
+};
+use sluice_n2::{PacketType, SetupRequest};
+use sluice_n4::AssociationId;
+use sluice_sbi::{
+    Container, CreateSmContext, GetSessionManagement, N2Sm, Problem, SessionManagement,
+    SmContextCreated,
+};
+use sluice_wire::ids::Seid;
+use sluice_wire::pfcp::{Cause, MessageType};
+
+use crate::n4::Answer;
+use crate::procedure::Procedure;
+use crate::release;
+use crate::rules::{self, Establishment};
+use crate::session::{OwnAddresses, Qos, Session};
+
+/// Why there is no session, for the UE.
+struct Refusal {
+    cause: SessionCause,
+    allows_ssc_mode_1: bool,
+}
+
+impl From<SessionCause> for Refusal {
+    fn from(cause: SessionCause) -> Self {
+        Self {
+            cause,
+            allows_ssc_mode_1: false,
+        }
+    }
+}
+
+impl From<Refusal> for SessionDownlink {
+    fn from(refusal: Refusal) -> Self {
+        Self::EstablishmentReject {
+            cause: refusal.cause,
+            allows_ssc_mode_1: refusal.allows_ssc_mode_1,
+        }
+    }
+}
+
+/// What steps 4 to 8 found out.
+struct Plan {
+    own: OwnAddresses,
+    upf: (AssociationId, usize),
+    /// Why the session is of less than was asked for.
+    cut: Option<SessionCause>,
+    /// What the UE asked for besides.
+    options: Vec<u8>,
+}
+
+/// The procedure. It ends with the session handed over to the AMF, or with none.
+pub(crate) async fn run(p: Procedure, request: CreateSmContext) {
+    // 3: Nsmf_PDUSession_CreateSMContext Request
+    let of = request.n1.get().and_then(transaction);
+    let procedure = of.map_or(0, |of: Transaction| of.procedure);
+    let planned = plan(&p, &request, of).await;
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(refusal) => return refuse_context(&p, refusal, procedure),
+    };
+    // 5: Nsmf_PDUSession_CreateSMContext Response
+    p.with(|state| {
+        let created = SmContextCreated {
+            created: true,
+            context: p.session.number().into(),
+            n1: Container::NONE,
+        };
+        state.answer(p.session, created.into());
+    });
+    // 6, 7, 9: no secondary authentication, no PCF
+    if let Err(cause) = establish(&p, &plan).await {
+        // The AMF has a context: the UE is told by a message of its own.
+        p.with(|state| state.counters.refused += 1);
+        let reject = SessionDownlink::from(Refusal::from(cause));
+        let n1 = p.n1(&reject, procedure);
+        say(&p, "11", &reject);
+        let _ = p.transfer("11", n1, N2Sm::None, Container::NONE).await;
+        return release::end(&p, "");
+    }
+    // 11: Namf_Communication_N1N2MessageTransfer
+    let (n1, n2) = accept(&p, &plan, procedure);
+    let transferred = p.transfer("11", n1, N2Sm::Setup, n2).await;
+    if transferred.is_err() {
+        // The UE is gone, or idle before it had its session.
+        p.with(|state| state.counters.refused += 1);
+        release::delete(&p, "").await;
+        return release::end(&p, "");
+    }
+    p.with(|state| state.counters.established += 1);
+}
+
+/// What the UE sees of a message that the AMF carries.
+pub(crate) fn say(p: &Procedure, step: &'static str, message: &SessionDownlink) {
+    p.with(|state| state.line("SMF", "UE", step, message.to_string(), p.session));
+}
+
+fn refuse_context(p: &Procedure, refusal: Refusal, procedure: u8) {
+    let reject = SessionDownlink::from(refusal);
+    let n1 = p.n1(&reject, procedure);
+    say(p, "5", &reject);
+    p.with(|state| {
+        state.counters.refused += 1;
+        let refused = SmContextCreated {
+            created: false,
+            context: 0.into(),
+            n1,
+        };
+        state.answer(p.session, refused.into());
+        state.remove(p.session);
+    });
+}
+
+/// 4 and 8: what the subscriber may have, of what there is.
+async fn plan(
+    p: &Procedure,
+    request: &CreateSmContext,
+    of: Option<Transaction>,
+) -> Result<Plan, Refusal> {
+    let wanted = read(request, of)?;
+    p.with_session(|session| session.transaction = of.map_or(0, |of| of.procedure));
+    if wanted.ssc_mode.is_some_and(|mode| mode != 1) {
+        return Err(Refusal {
+            cause: SessionCause::SSC_MODE_NOT_SUPPORTED,
+            allows_ssc_mode_1: true,
+        });
+    }
+    let network = p.with(|state| state.config.network(&request.dnn).cloned());
+    let network = network.ok_or(SessionCause::UNKNOWN_DNN)?;
+    // 4: what the subscriber may do
+    let CreateSmContext {
+        supi, slice, dnn, ..
+    } = *request;
+    let subscription = p.call("4", GetSessionManagement { supi, slice, dnn }).await;
+    let subscription = subscription.map_err(by_problem)?;
+    let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
+    let own = own_addresses(&subscription, kind);
+    // 8: a UPF that leads to the data network
+    let needs_ipv4 = kind != SessionType::Ipv6 && own.ipv4.is_none();
+    let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
+    let upf = p.with(|state| state.choose_upf(&dnn, &slice, needs_ipv4 || needs_ipv6));
+    let upf = upf.ok_or(SessionCause::INSUFFICIENT_RESOURCES)?;
+    p.with_session(|session| {
+        session.session_type = kind;
+        session.qos = Qos {
+            ambr_bps: (
+                subscription.ambr_down_bps.get(),
+                subscription.ambr_up_bps.get(),
+            ),
+            five_qi: subscription.five_qi,
+            priority: subscription.priority,
+        };
+    });
+    Ok(Plan {
+        own,
+        upf,
+        cut,
+        options: wanted.options.unwrap_or_default(),
+    })
+}
+
+fn read(
+    request: &CreateSmContext,
+    of: Option<Transaction>,
+) -> Result<EstablishmentRequest, SessionCause> {
+    let octets = request.n1.get().unwrap_or_default();
+    // TS 24.501, 7.3.1 and 7.3.2: identities of the session and the procedure.
+    if of.is_none_or(|of| of.session != request.session || !(1..=254).contains(&of.procedure)) {
+        return Err(SessionCause::INVALID_MANDATORY_INFORMATION);
+    }
+    match SessionUplink::decode(octets)? {
+        SessionUplink::EstablishmentRequest(wanted) => Ok(wanted),
+        _ => Err(SessionCause::NOT_COMPATIBLE_WITH_STATE),
+    }
+}
+
+fn by_problem(problem: Problem) -> SessionCause {
+    match problem {
+        Problem::DnnNotSupported | Problem::UserNotFound => SessionCause::NOT_SUBSCRIBED,
+        _ => SessionCause::NETWORK_FAILURE,
+    }
+}
+
+/// The type of the session, and why it is less than was asked for (TS 24.501, 6.4.1.3): of what is
+/// subscribed and what the data network has.
+fn choose_type(
+    wanted: Option<SessionType>,
+    subscription: &SessionManagement,
+    [ipv4, ipv6]: [bool; 2],
+) -> Result<(SessionType, Option<SessionCause>), SessionCause> {
+    let [v4_subscribed, v6_subscribed, both_subscribed] = subscription.types;
+    let v4 = ipv4 && (v4_subscribed || both_subscribed);
+    let v6 = ipv6 && (v6_subscribed || both_subscribed);
+    let asked = wanted.unwrap_or(SessionType::from_number(subscription.default_type));
+    match asked {
+        SessionType::Ipv4v6 if v4 && v6 && both_subscribed => Ok((SessionType::Ipv4v6, None)),
+        SessionType::Ipv4v6 if v4 => Ok((SessionType::Ipv4, Some(SessionCause::IPV4_ONLY))),
+        SessionType::Ipv4v6 if v6 => Ok((SessionType::Ipv6, Some(SessionCause::IPV6_ONLY))),
+        SessionType::Ipv4 if v4 => Ok((SessionType::Ipv4, None)),
+        SessionType::Ipv6 if v6 => Ok((SessionType::Ipv6, None)),
+        SessionType::Ipv4 if v6 => Err(SessionCause::IPV6_ONLY),
+        SessionType::Ipv6 if v4 => Err(SessionCause::IPV4_ONLY),
+        _ => Err(SessionCause::UNKNOWN_SESSION_TYPE),
+    }
+}
+
+fn own_addresses(subscription: &SessionManagement, kind: SessionType) -> OwnAddresses {
+    let ipv4 = Some(subscription.ipv4).filter(|ipv4| *ipv4 != [0; 4]);
+    let prefix = Some(subscription.ipv6_prefix).filter(|prefix| *prefix != [0; 8]);
+    OwnAddresses {
+        ipv4: ipv4.filter(|_| kind != SessionType::Ipv6).map(Into::into),
+        ipv6_prefix: prefix.filter(|_| kind != SessionType::Ipv4),
+    }
+}
+
+/// 10a and 10b: N4 Session Establishment.
+async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
+    let kind = MessageType::SESSION_ESTABLISHMENT_REQUEST;
+    let (association, upf) = plan.upf;
+    let tag = p.with(|state| {
+        let config = state.config.clone();
+        let session = state.sessions.get(p.session.0).map(copy)?;
+        let network = config.network(&session.dnn)?;
+        let node_id = sluice_n4::NodeId::Ip(config.n4);
+        let wanted = Establishment {
+            node_id: node_id.as_wire(),
+            f_seid: rules::f_seid(p.session.number(), config.n4),
+            session: &session,
+            own: plan.own,
+            access: config.upfs.get(upf)?.access.as_deref(),
+            network: &network.instance,
+            charging_octets: network.charging_octets,
+        };
+        state.ask_upf(association, None, kind, Seid(0), |w| {
+            rules::write_establishment(w, &wanted)
+        })
+    });
+    match p.wait_for_upf("10", kind, tag).await {
+        Answer::Established(at, told) => {
+            p.with_session(|session| {
+                session.upf = Some(at);
+                session.address = address(session.session_type, plan.own, told);
+            });
+            let is_whole = p.with_session(|session| is_whole(session)).unwrap_or(false);
+            if is_whole {
+                return Ok(());
+            }
+            // It forgot to choose an address.
+            release::delete(p, "").await;
+            Err(SessionCause::INSUFFICIENT_RESOURCES)
+        }
+        Answer::Refused(
+            Cause::ALL_DYNAMIC_ADDRESSES_ARE_OCCUPIED
+            | Cause::NO_RESOURCES_AVAILABLE
+            | Cause::PFCP_ENTITY_IN_CONGESTION,
+        ) => Err(SessionCause::INSUFFICIENT_RESOURCES),
+        _ => Err(SessionCause::NETWORK_FAILURE),
+    }
+}
+
+/// What the rules need of a session.
+fn copy(session: &Session) -> Session {
+    Session {
+        transaction: session.transaction,
+        session_type: session.session_type,
+        qos: session.qos,
+        ..Session::new(session.supi, session.identity, session.slice, session.dnn)
+    }
+}
+
+fn address(kind: SessionType, own: OwnAddresses, told: PduAddress) -> PduAddress {
+    // The interface identifier that goes with a prefix of the subscriber's own.
+    const OURS: [u8; 8] = [0, 0, 0, 0, 0, 0, 0, 1];
+    PduAddress {
+        ipv4: own.ipv4.or(told.ipv4).filter(|_| kind != SessionType::Ipv6),
+        interface_identifier: told
+            .interface_identifier
+            .or(own.ipv6_prefix.map(|_| OURS))
+            .filter(|_| kind != SessionType::Ipv4),
+    }
+}
+
+fn is_whole(session: &Session) -> bool {
+    let PduAddress {
+        ipv4,
+        interface_identifier,
+    } = session.address;
+    let (v4, v6) = (ipv4.is_some(), interface_identifier.is_some());
+    match session.session_type {
+        SessionType::Ipv4 => v4,
+        SessionType::Ipv6 => v6,
+        _ => v4 && v6,
+    }
+}
+
+/// The accept for the UE, and the request for its gNB.
+fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
+    let message = p.with(|state| {
+        let session = state.sessions.get(p.session.0)?;
+        let network = state.config.network(&session.dnn)?;
+        let (down_bps, up_bps) = session.qos.ambr_bps;
+        Some(SessionDownlink::EstablishmentAccept(Box::new(
+            EstablishmentAccept {
+                session_type: session.session_type,
+                cause: plan.cut,
+                ssc_mode: 1,
+                qfi: rules::QFI,
+                five_qi: session.qos.five_qi,
+                ambr: Ambr { down_bps, up_bps },
+                address: session.address,
+                slice: session.slice,
+                options: options::answer(
+                    &plan.options,
+                    &network.servers_ipv4,
+                    &network.servers_ipv6,
+                    network.mtu_octets,
+                ),
+                dnn: session.dnn.labels().to_vec(),
+            },
+        )))
+    });
+    let n1 = match &message {
+        Some(message) => {
+            say(p, "11", message);
+            p.n1(message, procedure)
+        }
+        None => Container::NONE,
+    };
+    let n2 = p.with_session(|session| setup(session)).flatten();
+    (n1, n2.unwrap_or(Container::NONE))
+}
+
+/// PDU Session Resource Setup Request Transfer of an established session.
+pub(crate) fn setup(session: &Session) -> Option<Container> {
+    let request = SetupRequest {
+        ambr_bps: session.qos.ambr_bps,
+        uplink: session.upf?.uplink,
+        packets: match session.session_type {
+            SessionType::Ipv6 => PacketType::Ipv6,
+            SessionType::Ipv4v6 => PacketType::Ipv4v6,
+            _ => PacketType::Ipv4,
+        },
+        qfi: rules::QFI,
+        five_qi: session.qos.five_qi,
+        priority: session.qos.priority,
+    };
+    Container::new(&request.encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subscription(types: [bool; 3]) -> SessionManagement {
+        SessionManagement {
+            types,
+            default_type: 3,
+            ambr_down_bps: 1.into(),
+            ambr_up_bps: 1.into(),
+            five_qi: 9,
+            priority: 8,
+            ipv4: [0; 4],
+            ipv6_prefix: [0; 8],
+        }
+    }
+
+    #[test]
+    fn a_type_is_what_is_asked_for_subscribed_and_there() {
+        use SessionType::{Ethernet, Ipv4, Ipv4v6, Ipv6};
+        let choose = |wanted, types, families| {
+            choose_type(wanted, &subscription(types), families).map_err(|cause| cause.0)
+        };
+        let (all, both) = ([true; 3], [true, true]);
+        assert_eq!(choose(Some(Ipv4v6), all, both), Ok((Ipv4v6, None)));
+        assert_eq!(choose(None, all, both), Ok((Ipv4v6, None)));
+        let cut = |cause| Some(SessionCause(cause));
+        assert_eq!(choose(Some(Ipv4v6), all, [true, false]), Ok((Ipv4, cut(50))));
+        assert_eq!(choose(Some(Ipv4v6), all, [false, true]), Ok((Ipv6, cut(51))));
+        assert_eq!(
+            choose(Some(Ipv4v6), [true, true, false], both),
+            Ok((Ipv4, cut(50)))
+        );
+        assert_eq!(
+            choose(Some(Ipv4v6), [false, true, false], both),
+            Ok((Ipv6, cut(51)))
+        );
+        assert_eq!(choose(Some(Ipv4), all, [false, true]), Err(51));
+        assert_eq!(choose(Some(Ipv6), [true, false, false], both), Err(50));
+        assert_eq!(choose(Some(Ethernet), all, both), Err(28));
+        assert_eq!(choose(Some(Ipv4), [false; 3], both), Err(28));
+    }
+}

@@ -1,0 +1,212 @@
+//! A procedure's way to its session, to other functions and to the UPF.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use sluice_n1::{SessionDownlink, Transaction};
+use sluice_sbi::{
+    CallId, Container, Handle, Message, N2Sm, Problem, Request, TransferN1N2, Wake, server,
+};
+use sluice_wire::pfcp::{Full, MessageType, Writer};
+
+use crate::limits;
+use crate::n4::Answer;
+use crate::session::{Session, SessionId};
+use crate::state::State;
+
+/// What a procedure waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The answer to a call.
+    Reply(CallId),
+    /// The answer of the UPF.
+    N4(u64),
+    /// PDU Session Release Complete, or that nobody waits for it any more.
+    ReleaseComplete,
+}
+
+/// What a procedure is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    /// The answer to a call.
+    Reply(CallId, Message),
+    /// The answer of the UPF.
+    N4(u64, Answer),
+    /// The UE has released the session, or is gone.
+    ReleaseComplete,
+}
+
+impl Kind {
+    /// Whether this is what is waited for.
+    pub fn fits(self, event: &Event) -> bool {
+        match (self, event) {
+            (Self::Reply(call), Event::Reply(answered, _)) => call == *answered,
+            (Self::N4(tag), Event::N4(answered, _)) => tag == *answered,
+            (Self::ReleaseComplete, Event::ReleaseComplete) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A procedure of a session.
+pub(crate) struct Procedure {
+    state: Rc<RefCell<State>>,
+    handle: Handle<Event, Kind>,
+    /// Whose procedure it is.
+    pub session: SessionId,
+}
+
+impl Procedure {
+    pub fn new(
+        state: Rc<RefCell<State>>,
+        handle: Handle<Event, Kind>,
+        session: SessionId,
+    ) -> Self {
+        Self {
+            state,
+            handle,
+            session,
+        }
+    }
+
+    /// Uses what the SMF knows; no borrow of it lives across a wait.
+    pub fn with<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        f(&mut self.state.borrow_mut())
+    }
+
+    /// Uses the session; a procedure is gone before its session is.
+    pub fn with_session<T>(&self, f: impl FnOnce(&mut Session) -> T) -> Option<T> {
+        self.with(|state| state.sessions.get_mut(self.session.0).map(f))
+    }
+
+    async fn wait(&self, step: &'static str, kind: Kind, most_ms: u64) -> Wake<Event> {
+        let deadline = self.with(|state| state.now.instant.plus_ms(most_ms));
+        self.handle.wait(step, kind, deadline).await
+    }
+
+    /// Asks another function.
+    pub async fn call<R: Request>(
+        &self,
+        step: &'static str,
+        request: R,
+    ) -> Result<R::Answer, Problem> {
+        let (message, to) = (request.into(), server::name(R::TO));
+        let call = self.with(|state| {
+            state.line("SMF", to, step, message.name(), self.session);
+            state.call(Some(self.session), R::TO, message)
+        });
+        let call = call.ok_or(Problem::Overload)?;
+        match self.wait(step, Kind::Reply(call), limits::CALL_MS).await {
+            Wake::Event(Event::Reply(_, message)) => {
+                let what = format!("{message:?}");
+                self.with(|state| state.line(to, "SMF", step, what, self.session));
+                message.answer_to::<R>()
+            }
+            _ => {
+                self.with(|state| state.calls.give_up(call));
+                Err(Problem::Timeout)
+            }
+        }
+    }
+
+    /// Sends a request to the session's UPF, or to the one that it is to have, and waits.
+    pub async fn ask_upf(
+        &self,
+        step: &'static str,
+        kind: MessageType,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), Full>,
+    ) -> Answer {
+        let upf = self.with_session(|session| session.upf).flatten();
+        let Some(upf) = upf else {
+            return Answer::Nothing;
+        };
+        let tag = self.with(|state| {
+            state.ask_upf(upf.association, upf.to, kind, upf.seid, write)
+        });
+        self.wait_for_upf(step, kind, tag).await
+    }
+
+    /// Waits for the answer of a UPF.
+    pub async fn wait_for_upf(
+        &self,
+        step: &'static str,
+        kind: MessageType,
+        tag: Option<u64>,
+    ) -> Answer {
+        let Some(tag) = tag else {
+            return Answer::Nothing;
+        };
+        let (request, response) = match kind {
+            MessageType::SESSION_ESTABLISHMENT_REQUEST => (
+                "N4 Session Establishment Request",
+                "N4 Session Establishment Response",
+            ),
+            MessageType::SESSION_MODIFICATION_REQUEST => (
+                "N4 Session Modification Request",
+                "N4 Session Modification Response",
+            ),
+            _ => (
+                "N4 Session Deletion Request",
+                "N4 Session Deletion Response",
+            ),
+        };
+        self.with(|state| {
+            state.asked.insert(tag, self.session);
+            state.line("SMF", "UPF", step, request, self.session);
+        });
+        match self.wait(step, Kind::N4(tag), limits::N4_MS).await {
+            Wake::Event(Event::N4(_, answer)) => {
+                let what = match answer {
+                    Answer::Refused(cause) => format!("{response} ({cause:?})"),
+                    Answer::Nothing => "no answer".to_owned(),
+                    _ => response.to_owned(),
+                };
+                self.with(|state| state.line("UPF", "SMF", step, what, self.session));
+                answer
+            }
+            _ => {
+                self.with(|state| state.asked.remove(&tag));
+                Answer::Nothing
+            }
+        }
+    }
+
+    /// Waits until the UE has released the session; false if it does not say so in time.
+    pub async fn is_released(&self, step: &'static str) -> bool {
+        let woken = self
+            .wait(step, Kind::ReleaseComplete, limits::RELEASE_TIMER_MS)
+            .await;
+        woken == Wake::Event(Event::ReleaseComplete)
+    }
+
+    /// A message for the UE, as octets.
+    pub fn n1(&self, message: &SessionDownlink, procedure: u8) -> Container {
+        let session = self.with_session(|session| session.identity);
+        let of = Transaction {
+            session: session.unwrap_or_default(),
+            procedure,
+        };
+        // Ours are far shorter than a container.
+        Container::new(&message.encode(of)).unwrap_or(Container::NONE)
+    }
+
+    /// Hands messages for the UE and its gNB to the AMF.
+    pub async fn transfer(
+        &self,
+        step: &'static str,
+        n1: Container,
+        n2_kind: N2Sm,
+        n2: Container,
+    ) -> Result<(), Problem> {
+        let name = self.with_session(|session| (session.supi, session.identity));
+        let (supi, session) = name.ok_or(Problem::ContextNotFound)?;
+        let request = TransferN1N2 {
+            supi,
+            session,
+            n1,
+            n2_kind,
+            n2,
+        };
+        self.call(step, request).await.map(|_| ())
+    }
+}

@@ -1,0 +1,144 @@
+//! What an SMF knows of a session.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::VecDeque;
+
+use sluice_ids::{Dnn, Snssai, Supi};
+use sluice_n1::{PduAddress, SessionType};
+use sluice_n2::Tunnel;
+use sluice_n4::AssociationId;
+use sluice_sbi::{Key, Message, RequestId, TaskId};
+use sluice_wire::ids::Seid;
+
+/// A session; its SEID and its name for the AMF are made of this.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct SessionId(pub Key);
+
+impl SessionId {
+    /// As the UPF and the AMF are told. It is never 0, which a SEID may not be.
+    pub fn number(self) -> u64 {
+        let Key { slot, generation } = self.0;
+        u64::from(generation) << 32 | u64::from(slot) + 1
+    }
+
+    /// As they say.
+    pub fn from_number(number: u64) -> Self {
+        Self(Key {
+            slot: (number as u32).wrapping_sub(1),
+            generation: (number >> 32) as u16,
+        })
+    }
+}
+
+/// Octets, both ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// From the UE.
+    pub uplink_octets: u64,
+    /// To the UE.
+    pub downlink_octets: u64,
+}
+
+impl Usage {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.uplink_octets = self.uplink_octets.saturating_add(other.uplink_octets);
+        self.downlink_octets = self.downlink_octets.saturating_add(other.downlink_octets);
+    }
+}
+
+/// QoS of a session and its default flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Qos {
+    /// Session AMBR, bits per second, down and up.
+    pub ambr_bps: (u64, u64),
+    /// 5QI of the default flow.
+    pub five_qi: u8,
+    /// Its allocation and retention priority.
+    pub priority: u8,
+}
+
+/// What a subscriber has of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OwnAddresses {
+    pub ipv4: Option<Ipv4Addr>,
+    /// A /64 prefix.
+    pub ipv6_prefix: Option<[u8; 8]>,
+}
+
+/// A session at its UPF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AtUpf {
+    pub association: AssociationId,
+    /// Where its requests go (TS 29.244, 5.6.2).
+    pub to: Option<SocketAddr>,
+    pub seid: Seid,
+    /// The UPF's end of the tunnel.
+    pub uplink: Tunnel,
+}
+
+/// A session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub supi: Supi,
+    /// PDU session identity.
+    pub identity: u8,
+    /// Procedure transaction of the UE's last request.
+    pub transaction: u8,
+    pub slice: Snssai,
+    pub dnn: Dnn,
+    pub session_type: SessionType,
+    pub qos: Qos,
+    pub address: PduAddress,
+    /// The UE has accepted it, or been sent the accept.
+    pub is_accepted: bool,
+    /// None before it is established and after it is deleted.
+    pub upf: Option<AtUpf>,
+    /// The gNB's end of the tunnel; none while the user plane is down.
+    pub downlink: Option<Tunnel>,
+    pub usage: Usage,
+    /// The procedure that is under way.
+    pub task: Option<TaskId>,
+    /// The request that the procedure has to answer.
+    pub request: Option<RequestId>,
+    /// Requests that wait until the procedure ends.
+    pub pending: VecDeque<(RequestId, Message)>,
+    /// The UPF has lost it.
+    pub is_lost: bool,
+}
+
+impl Session {
+    pub fn new(supi: Supi, identity: u8, slice: Snssai, dnn: Dnn) -> Self {
+        Self {
+            supi,
+            identity,
+            transaction: 0,
+            slice,
+            dnn,
+            session_type: SessionType::Ipv4,
+            qos: Qos::default(),
+            address: PduAddress::default(),
+            is_accepted: false,
+            upf: None,
+            downlink: None,
+            usage: Usage::default(),
+            task: None,
+            request: None,
+            pending: VecDeque::new(),
+            is_lost: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_carries_its_generation_and_is_never_zero() {
+        for (slot, generation) in [(0, 0), (7, 1), (999_999, 0xffff)] {
+            let id = SessionId(Key { slot, generation });
+            assert_ne!(id.number(), 0);
+            assert_eq!(SessionId::from_number(id.number()), id);
+        }
+    }
+}

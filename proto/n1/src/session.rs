@@ -1,0 +1,520 @@
+//! NAS messages of 5GS session management (TS 24.501, 8.3), which travel inside of UL and DL NAS
+//! Transport.
+
+use core::fmt;
+use core::net::Ipv4Addr;
+
+use oxirush_nas::nas_5gs as nas;
+use oxirush_nas::nas_5gs::{Nas5gsMessage, Nas5gsmMessage};
+use sluice_ids::Snssai;
+
+use crate::codec;
+use crate::lists;
+use crate::qos::{self, Ambr};
+use crate::session_cause::SessionCause;
+
+/// Payload container type of session management (TS 24.501, 9.11.3.40).
+pub const N1_SM: u8 = 1;
+
+/// A session and the procedure that a message belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transaction {
+    /// PDU session identity, 1 to 15.
+    pub session: u8,
+    /// Procedure transaction identity; 0 where the network began.
+    pub procedure: u8,
+}
+
+/// What kind of packets a session carries (TS 24.501, 9.11.4.11).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum SessionType {
+    /// IPv4 alone.
+    Ipv4 = 1,
+    /// IPv6 alone.
+    Ipv6 = 2,
+    /// Both.
+    Ipv4v6 = 3,
+    /// Anything.
+    Unstructured = 4,
+    /// Frames.
+    Ethernet = 5,
+}
+
+impl SessionType {
+    /// Of its number; what is reserved counts as IPv4v6.
+    pub fn from_number(number: u8) -> Self {
+        match number & 7 {
+            1 => Self::Ipv4,
+            2 => Self::Ipv6,
+            4 => Self::Unstructured,
+            5 => Self::Ethernet,
+            _ => Self::Ipv4v6,
+        }
+    }
+}
+
+/// The UE's address (TS 24.501, 9.11.4.10): what its session type has of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PduAddress {
+    /// The IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Interface identifier of the IPv6 link-local address; the prefix comes by Router Advertisement.
+    pub interface_identifier: Option<[u8; 8]>,
+}
+
+/// A message from a UE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SessionUplink {
+    /// 8.3.1
+    EstablishmentRequest(EstablishmentRequest),
+    /// 8.3.7
+    ModificationRequest,
+    /// 8.3.12
+    ReleaseRequest(Option<SessionCause>),
+    /// 8.3.15
+    ReleaseComplete,
+    /// 8.3.16
+    Status(SessionCause),
+    /// A message that only a network sends, or of a service that is not offered here.
+    Other,
+}
+
+/// PDU Session Establishment Request.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EstablishmentRequest {
+    /// None leaves it to the network.
+    pub session_type: Option<SessionType>,
+    /// SSC mode, 1 to 3; none leaves it to the network.
+    pub ssc_mode: Option<u8>,
+    /// Extended protocol configuration options.
+    pub options: Option<Vec<u8>>,
+}
+
+/// A message to a UE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SessionDownlink {
+    /// 8.3.2
+    EstablishmentAccept(Box<EstablishmentAccept>),
+    /// 8.3.3
+    EstablishmentReject {
+        /// Why.
+        cause: SessionCause,
+        /// SSC mode 1 is there, where another was wanted.
+        allows_ssc_mode_1: bool,
+    },
+    /// 8.3.8
+    ModificationReject(SessionCause),
+    /// 8.3.13
+    ReleaseReject(SessionCause),
+    /// 8.3.14
+    ReleaseCommand(SessionCause),
+    /// 8.3.16
+    Status(SessionCause),
+    /// A message that only a UE sends, or that is not known here.
+    Other,
+}
+
+/// PDU Session Establishment Accept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EstablishmentAccept {
+    /// Perhaps less than was asked for.
+    pub session_type: SessionType,
+    /// Why it is less.
+    pub cause: Option<SessionCause>,
+    /// SSC mode.
+    pub ssc_mode: u8,
+    /// The QoS flow that takes all packets.
+    pub qfi: u8,
+    /// Its 5QI.
+    pub five_qi: u8,
+    /// Session AMBR.
+    pub ambr: Ambr,
+    /// The UE's address.
+    pub address: PduAddress,
+    /// The slice.
+    pub slice: Snssai,
+    /// Extended protocol configuration options.
+    pub options: Option<Vec<u8>>,
+    /// The data network's name, as labels.
+    pub dnn: Vec<u8>,
+}
+
+/// Which session and procedure octets are for, though they may be no message: what an answer needs.
+pub fn transaction(octets: &[u8]) -> Option<Transaction> {
+    match *octets {
+        [0x2e, session, procedure, _, ..] => Some(Transaction { session, procedure }),
+        _ => None,
+    }
+}
+
+fn decode(octets: &[u8]) -> Result<Nas5gsmMessage, SessionCause> {
+    if octets.len() > codec::LONGEST {
+        return Err(SessionCause::INVALID_MANDATORY_INFORMATION);
+    }
+    match Nas5gsMessage::decode(octets) {
+        Ok(Nas5gsMessage::Gsm(_, message)) => Ok(message),
+        // Types from Establishment Request to the last of Release 17 (TS 24.501, 9.7).
+        Err(_) if octets.get(3).is_some_and(|kind| !(0xc1..=0xdb).contains(kind)) => {
+            Err(SessionCause::MESSAGE_TYPE)
+        }
+        _ => Err(SessionCause::INVALID_MANDATORY_INFORMATION),
+    }
+}
+
+#[allow(clippy::expect_used)]
+fn encode(message: impl Into<Nas5gsmMessage>, of: Transaction) -> Vec<u8> {
+    // As in `codec`: our values fit their IEs.
+    Nas5gsMessage::new_5gsm(message, of.session, of.procedure)
+        .encode()
+        .expect("our values fit their IEs")
+}
+
+impl SessionUplink {
+    /// Reads a message, or says what the UE is told in a 5GSM STATUS.
+    pub fn decode(octets: &[u8]) -> Result<Self, SessionCause> {
+        let cause = |cause: &nas::NasFGsmCause| SessionCause(cause.value);
+        Ok(match decode(octets)? {
+            Nas5gsmMessage::PduSessionEstablishmentRequest(m) => {
+                let kind = m.pdu_session_type.as_ref();
+                let options = m.extended_protocol_configuration_options.as_ref();
+                Self::EstablishmentRequest(EstablishmentRequest {
+                    session_type: kind.map(|kind| SessionType::from_number(kind.value)),
+                    ssc_mode: m.ssc_mode.as_ref().map(|mode| mode.value & 7),
+                    options: options.map(|options| options.value.to_vec()),
+                })
+            }
+            Nas5gsmMessage::PduSessionModificationRequest(_) => Self::ModificationRequest,
+            Nas5gsmMessage::PduSessionReleaseRequest(m) => {
+                Self::ReleaseRequest(m.fgsm_cause.as_ref().map(cause))
+            }
+            Nas5gsmMessage::PduSessionReleaseComplete(_) => Self::ReleaseComplete,
+            Nas5gsmMessage::FiveGsmStatus(m) => Self::Status(cause(&m.fgsm_cause)),
+            _ => Self::Other,
+        })
+    }
+
+    /// The octets; none of [`SessionUplink::Other`] and what a UE here does not ask for.
+    pub fn encode(&self, of: Transaction) -> Vec<u8> {
+        let cause = |cause: &SessionCause| nas::NasFGsmCause::new(cause.0);
+        match self {
+            Self::EstablishmentRequest(m) => encode(write_establishment_request(m), of),
+            Self::ReleaseRequest(why) => {
+                let mut message = nas::NasPduSessionReleaseRequest::new();
+                if let Some(why) = why {
+                    message = message.with_fgsm_cause(cause(why));
+                }
+                encode(message, of)
+            }
+            Self::ReleaseComplete => encode(nas::NasPduSessionReleaseComplete::new(), of),
+            Self::Status(why) => encode(nas::NasFGsmStatus::new(cause(why)), of),
+            Self::ModificationRequest => {
+                encode(nas::NasPduSessionModificationRequest::new(), of)
+            }
+            Self::Other => Vec::new(),
+        }
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::EstablishmentRequest(_) => "PDU Session Establishment Request",
+            Self::ModificationRequest => "PDU Session Modification Request",
+            Self::ReleaseRequest(_) => "PDU Session Release Request",
+            Self::ReleaseComplete => "PDU Session Release Complete",
+            Self::Status(_) => "5GSM Status",
+            Self::Other => "another message",
+        }
+    }
+}
+
+impl SessionDownlink {
+    /// Reads a message.
+    pub fn decode(octets: &[u8]) -> Result<Self, SessionCause> {
+        let cause = |cause: &nas::NasFGsmCause| SessionCause(cause.value);
+        Ok(match decode(octets)? {
+            Nas5gsmMessage::PduSessionEstablishmentAccept(m) => {
+                let accept = establishment_accept(&m);
+                let accept = accept.ok_or(SessionCause::INVALID_MANDATORY_INFORMATION)?;
+                Self::EstablishmentAccept(Box::new(accept))
+            }
+            Nas5gsmMessage::PduSessionEstablishmentReject(m) => Self::EstablishmentReject {
+                cause: cause(&m.fgsm_cause),
+                allows_ssc_mode_1: m.allowed_ssc_mode.is_some_and(|modes| modes.value & 1 != 0),
+            },
+            Nas5gsmMessage::PduSessionModificationReject(m) => {
+                Self::ModificationReject(cause(&m.fgsm_cause))
+            }
+            Nas5gsmMessage::PduSessionReleaseReject(m) => Self::ReleaseReject(cause(&m.fgsm_cause)),
+            Nas5gsmMessage::PduSessionReleaseCommand(m) => {
+                Self::ReleaseCommand(cause(&m.fgsm_cause))
+            }
+            Nas5gsmMessage::FiveGsmStatus(m) => Self::Status(cause(&m.fgsm_cause)),
+            _ => Self::Other,
+        })
+    }
+
+    /// The octets; none of [`SessionDownlink::Other`].
+    pub fn encode(&self, of: Transaction) -> Vec<u8> {
+        let cause = |cause: &SessionCause| nas::NasFGsmCause::new(cause.0);
+        match self {
+            Self::EstablishmentAccept(m) => encode(write_establishment_accept(m), of),
+            Self::EstablishmentReject {
+                cause: why,
+                allows_ssc_mode_1,
+            } => {
+                let mut message = nas::NasPduSessionEstablishmentReject::new(cause(why));
+                if *allows_ssc_mode_1 {
+                    message = message.with_allowed_ssc_mode(nas::NasAllowedSscMode::new(1));
+                }
+                encode(message, of)
+            }
+            Self::ModificationReject(why) => {
+                encode(nas::NasPduSessionModificationReject::new(cause(why)), of)
+            }
+            Self::ReleaseReject(why) => {
+                encode(nas::NasPduSessionReleaseReject::new(cause(why)), of)
+            }
+            Self::ReleaseCommand(why) => {
+                encode(nas::NasPduSessionReleaseCommand::new(cause(why)), of)
+            }
+            Self::Status(why) => encode(nas::NasFGsmStatus::new(cause(why)), of),
+            Self::Other => Vec::new(),
+        }
+    }
+
+    /// Its name in the TS.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::EstablishmentAccept(_) => "PDU Session Establishment Accept",
+            Self::EstablishmentReject { .. } => "PDU Session Establishment Reject",
+            Self::ModificationReject(_) => "PDU Session Modification Reject",
+            Self::ReleaseReject(_) => "PDU Session Release Reject",
+            Self::ReleaseCommand(_) => "PDU Session Release Command",
+            Self::Status(_) => "5GSM Status",
+            Self::Other => "another message",
+        }
+    }
+}
+
+impl fmt::Display for SessionDownlink {
+    /// Its name, and its cause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EstablishmentReject { cause, .. }
+            | Self::ModificationReject(cause)
+            | Self::ReleaseReject(cause)
+            | Self::ReleaseCommand(cause)
+            | Self::Status(cause) => write!(f, "{} {cause}", self.name()),
+            Self::EstablishmentAccept(_) | Self::Other => f.write_str(self.name()),
+        }
+    }
+}
+
+fn write_establishment_request(
+    m: &EstablishmentRequest,
+) -> nas::NasPduSessionEstablishmentRequest {
+    // Full data rate, both ways.
+    let rate = nas::NasIntegrityProtectionMaximumDataRate::new(0xffff);
+    let mut message = nas::NasPduSessionEstablishmentRequest::new(rate);
+    if let Some(kind) = m.session_type {
+        message = message.with_pdu_session_type(nas::NasPduSessionType::new(kind as u8));
+    }
+    if let Some(mode) = m.ssc_mode {
+        message = message.with_ssc_mode(nas::NasSscMode::new(mode));
+    }
+    if let Some(options) = &m.options {
+        let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
+        message = message.with_extended_protocol_configuration_options(options);
+    }
+    message
+}
+
+/// None if the QoS rules have no flow, or an address is cut short.
+fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<EstablishmentAccept> {
+    let flow = m.authorized_qos_flow_descriptions.as_ref();
+    let address = match &m.pdu_address {
+        Some(address) => read_address(&address.value)?,
+        None => PduAddress::default(),
+    };
+    let slice = m.s_nssai.as_ref();
+    let options = m.extended_protocol_configuration_options.as_ref();
+    Some(EstablishmentAccept {
+        session_type: SessionType::from_number(m.selected_pdu_session_type.value),
+        cause: m.fgsm_cause.as_ref().map(|cause| SessionCause(cause.value)),
+        ssc_mode: m.selected_ssc_mode.value & 7,
+        qfi: qos::read_default_rule(&m.authorized_qos_rules.value)?,
+        five_qi: flow
+            .and_then(|flow| qos::read_flow(&flow.value))
+            .unwrap_or_default(),
+        ambr: Ambr::from_octets(&m.session_ambr.value)?,
+        address,
+        slice: slice.and_then(|slice| lists::read_slice(&slice.value))?,
+        options: options.map(|options| options.value.to_vec()),
+        dnn: m.dnn.as_ref().map(|dnn| dnn.value.to_vec()).unwrap_or_default(),
+    })
+}
+
+fn write_establishment_accept(
+    m: &EstablishmentAccept,
+) -> nas::NasPduSessionEstablishmentAccept {
+    let mut message = nas::NasPduSessionEstablishmentAccept::new(
+        nas::NasPduSessionType::new(m.session_type as u8),
+        nas::NasSscMode::new(m.ssc_mode),
+        nas::NasQosRules::new(qos::default_rule(m.qfi).to_vec()),
+        nas::NasSessionAmbr::new(m.ambr.octets().to_vec()),
+    );
+    if let Some(cause) = m.cause {
+        message = message.with_fgsm_cause(nas::NasFGsmCause::new(cause.0));
+    }
+    message = message.with_pdu_address(nas::NasPduAddress::new(address(&m.address)));
+    message = message.with_s_nssai(nas::NasSNssai::new(lists::slice(&m.slice)));
+    let flow = nas::NasQosFlowDescriptions::new(qos::flow(m.qfi, m.five_qi).to_vec());
+    message = message.with_authorized_qos_flow_descriptions(flow);
+    if let Some(options) = &m.options {
+        let options = nas::NasExtendedProtocolConfigurationOptions::new(options.clone());
+        message = message.with_extended_protocol_configuration_options(options);
+    }
+    message.with_dnn(nas::NasDnn::new(m.dnn.clone()))
+}
+
+fn address(value: &PduAddress) -> Vec<u8> {
+    let mut octets = vec![match value {
+        PduAddress {
+            interface_identifier: None,
+            ..
+        } => 1,
+        PduAddress { ipv4: None, .. } => 2,
+        _ => 3,
+    }];
+    octets.extend(value.interface_identifier.iter().flatten());
+    octets.extend(value.ipv4.iter().flat_map(Ipv4Addr::octets));
+    octets
+}
+
+fn read_address(octets: &[u8]) -> Option<PduAddress> {
+    let (kind, rest) = octets.split_first()?;
+    let (identifier, rest) = match kind & 7 {
+        2 | 3 => rest.split_first_chunk::<8>().map(|(id, rest)| (Some(*id), rest))?,
+        _ => (None, rest),
+    };
+    let ipv4 = match kind & 7 {
+        1 | 3 => Some(Ipv4Addr::from(*rest.first_chunk::<4>()?)),
+        _ => None,
+    };
+    Some(PduAddress {
+        ipv4,
+        interface_identifier: identifier,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OF: Transaction = Transaction {
+        session: 5,
+        procedure: 1,
+    };
+
+    fn accept() -> EstablishmentAccept {
+        EstablishmentAccept {
+            session_type: SessionType::Ipv4,
+            cause: Some(SessionCause::IPV4_ONLY),
+            ssc_mode: 1,
+            qfi: 1,
+            five_qi: 9,
+            ambr: Ambr {
+                down_bps: 1_000_000_000,
+                up_bps: 500_000_000,
+            },
+            address: PduAddress {
+                ipv4: Some(Ipv4Addr::new(10, 45, 0, 2)),
+                interface_identifier: None,
+            },
+            slice: Snssai::new(1, Some([0, 0, 10])),
+            options: None,
+            dnn: b"\x08internet".to_vec(),
+        }
+    }
+
+    #[test]
+    fn an_accept_is_read_as_it_is_written() {
+        let both = PduAddress {
+            interface_identifier: Some([1; 8]),
+            ..accept().address
+        };
+        for accept in [
+            accept(),
+            EstablishmentAccept {
+                session_type: SessionType::Ipv4v6,
+                cause: None,
+                address: both,
+                options: Some(vec![0x80]),
+                ..accept()
+            },
+        ] {
+            let message = SessionDownlink::EstablishmentAccept(Box::new(accept));
+            let octets = message.encode(OF);
+            assert_eq!(transaction(&octets), Some(OF));
+            assert_eq!(SessionDownlink::decode(&octets), Ok(message));
+        }
+    }
+
+    #[test]
+    fn the_octets_of_an_accept_are_those_of_the_ts() {
+        let octets = SessionDownlink::EstablishmentAccept(Box::new(accept())).encode(OF);
+        let expected = [
+            // Header, SSC mode 1 and IPv4.
+            &[0x2e, 5, 1, 0xc2, 0x11][..],
+            // Rule 1, new and default, of one filter: both ways, match-all; precedence 255, QFI 1.
+            &[0, 9, 1, 0, 6, 0x31, 0x31, 1, 1, 0xff, 1],
+            // AMBR: 1 Gbit/s down, 500 Mbit/s up.
+            &[6, 11, 0, 1, 7, 0, 125],
+            // #50
+            &[0x59, 50],
+            // Address, slice, flow with 5QI 9, DNN.
+            &[0x29, 5, 1, 10, 45, 0, 2],
+            &[0x22, 4, 1, 0, 0, 10],
+            &[0x79, 0, 6, 1, 0x20, 0x41, 1, 1, 9],
+            b"\x25\x09\x08internet",
+        ]
+        .concat();
+        assert_eq!(octets, expected);
+    }
+
+    #[test]
+    fn requests_and_refusals_are_read_as_they_are_written() {
+        for message in [
+            SessionUplink::EstablishmentRequest(EstablishmentRequest {
+                session_type: Some(SessionType::Ipv4v6),
+                ssc_mode: Some(1),
+                options: Some(vec![0x80, 0, 0x0d, 0]),
+            }),
+            SessionUplink::EstablishmentRequest(EstablishmentRequest::default()),
+            SessionUplink::ReleaseRequest(Some(SessionCause::REGULAR_DEACTIVATION)),
+            SessionUplink::ReleaseComplete,
+            SessionUplink::ModificationRequest,
+            SessionUplink::Status(SessionCause::MESSAGE_TYPE),
+        ] {
+            assert_eq!(SessionUplink::decode(&message.encode(OF)), Ok(message));
+        }
+        for message in [
+            SessionDownlink::EstablishmentReject {
+                cause: SessionCause::SSC_MODE_NOT_SUPPORTED,
+                allows_ssc_mode_1: true,
+            },
+            SessionDownlink::ReleaseCommand(SessionCause::REGULAR_DEACTIVATION),
+            SessionDownlink::ReleaseReject(SessionCause::INVALID_SESSION_IDENTITY),
+            SessionDownlink::ModificationReject(SessionCause::NOT_SUPPORTED),
+            SessionDownlink::Status(SessionCause::INVALID_SESSION_IDENTITY),
+        ] {
+            assert_eq!(SessionDownlink::decode(&message.encode(OF)), Ok(message));
+        }
+        assert_eq!(
+            SessionUplink::decode(&[0x2e, 5, 1, 0xff]),
+            Err(SessionCause::MESSAGE_TYPE)
+        );
+        assert_eq!(transaction(&[0x2e, 5, 1]), None);
+    }
+}
