@@ -134,13 +134,13 @@ impl Amf {
     fn answered(&mut self, call: CallId, message: Message) {
         let waiter = self.state.borrow_mut().calls.end(call);
         let told = match waiter {
-            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, message)),
+            Some(Waiter::Ue(ue)) => self.tell(ue, Event::Reply(call, Box::new(message))),
             Some(Waiter::Establishment(ue, session)) => {
                 let task = {
                     let state = &mut *self.state.borrow_mut();
                     state.session_mut(ue, session).and_then(|one| one.task)
                 };
-                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, message)))
+                task.is_some_and(|task| self.tell_task(task, Event::Reply(call, Box::new(message))))
             }
             Some(Waiter::Session(ue, session, step)) => {
                 self.state.borrow_mut().updated(ue, session, step, message);

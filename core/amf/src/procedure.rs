@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
-    Reply(CallId, Message),
+    Reply(CallId, Box<Message>),
     /// A change is stored.
     Committed(CommitId),
     /// A message of the UE.

@@ -49,9 +49,7 @@ impl From<Problem> for Refusal {
             | Problem::ContextNotFound
             | Problem::Protocol
             | Problem::DnnNotSupported
-            | Problem::UeNotReachable => {
-                Self::Registration(n1::Cause::CONGESTION)
-            }
+            | Problem::UeNotReachable => Self::Registration(n1::Cause::CONGESTION),
         }
     }
 }

@@ -44,7 +44,9 @@ async fn establish(
         let _ = p.call("3", ReleaseSmContext { context }).await;
     }
     // 2: SMF selection, by slice and data network
-    let supi = p.with_ue(|ue| ue.supi).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
+    let supi = p
+        .with_ue(|ue| ue.supi)
+        .ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
     let slice = slice(p, payload).ok_or(Cause::PAYLOAD_NOT_FORWARDED)?;
     let selection = p.call("2", GetSmfSelection { supi, slice }).await;
     let selection = selection.map_err(by_problem)?;

@@ -51,7 +51,11 @@ pub(crate) async fn resume(
 
 /// 4 and 11: Nsmf_PDUSession_UpdateSMContext
 async fn activate(p: &Procedure, step: &'static str, session: u8) -> Option<SessionSetup> {
-    let known = p.with_ue(|ue| ue.sessions.get(&session).map(|one| (one.context, one.slice)));
+    let known = p.with_ue(|ue| {
+        ue.sessions
+            .get(&session)
+            .map(|one| (one.context, one.slice))
+    });
     let (context, slice) = known?;
     let request = UpdateSmContext {
         context: context?.into(),

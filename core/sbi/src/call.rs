@@ -1,13 +1,14 @@
 //! Calls to other network functions: names, deadlines, and which answer fits which request.
 
 use crate::effect::Nf;
+use crate::field::Problem;
 use crate::message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DeregisterAmf,
     Done, GetAccessAndMobility, GetAuthenticationData, GetSessionManagement, GetSmfSelection,
-    Message, NotifySmContext, Problem, QueryAccessAndMobility, QuerySessionManagement,
-    QuerySmfSelection, QuerySubscription, RegisterAmf, ReleaseSmContext, SessionManagement,
-    SmContextCreated, SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
+    Message, NotifySmContext, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection,
+    QuerySubscription, RegisterAmf, ReleaseSmContext, SessionManagement, SmContextCreated,
+    SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
 };
 use crate::slab::{Key, Slab};
 

@@ -12,6 +12,7 @@ mod call;
 mod container;
 mod effect;
 mod executor;
+mod field;
 mod ladder;
 mod message;
 pub mod server;
@@ -22,15 +23,16 @@ pub use call::{Answer, CallId, Calls, Request};
 pub use container::{CONTAINER_OCTETS, Container};
 pub use effect::{AssociationId, CommitId, Effect, Input, NetworkFunction, Nf, RequestId};
 pub use executor::{Handle, Poll, TaskId, Tasks, Wake};
+pub use field::{Identity, N2Sm, Problem, Resynchronisation, SmChange};
 pub use ladder::{Ladder, Line};
 pub use message::{
     AccessAndMobility, AdvanceSqn, Authenticate, AuthenticationData, AuthenticationOutcome,
     AuthenticationSubscription, Challenge, Confirm, Confirmed, CreateSmContext, DNNS,
     DeregisterAmf, Done, Failure, GetAccessAndMobility, GetAuthenticationData,
-    GetSessionManagement, GetSmfSelection, Identity, LONGEST, Message, N2Sm, NotifySmContext,
-    Problem, QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
-    RegisterAmf, ReleaseSmContext, Resynchronisation, SLICES, SessionManagement, SmChange,
-    SmContextCreated, SmContextUpdated, SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
+    GetSessionManagement, GetSmfSelection, LONGEST, Message, NotifySmContext,
+    QueryAccessAndMobility, QuerySessionManagement, QuerySmfSelection, QuerySubscription,
+    RegisterAmf, ReleaseSmContext, SLICES, SessionManagement, SmContextCreated, SmContextUpdated,
+    SmfSelection, StoreAmf, TransferN1N2, UpdateSmContext,
 };
 pub use slab::{Key, Slab};
 pub use time::{Instant, Now, Random};

@@ -10,8 +10,9 @@ use sluice_ids::Supi;
 use crate::call::{CallId, Calls, Request};
 use crate::effect::{Effect, Input, NetworkFunction, Nf, RequestId};
 use crate::executor::{Handle, Poll, TaskId, Tasks, Wake};
+use crate::field::Problem;
 use crate::ladder::Line;
-use crate::message::{Message, Problem};
+use crate::message::Message;
 use crate::time::{Instant, Now};
 
 /// How long an answer is waited for.

@@ -92,13 +92,15 @@ impl Config {
                 "a Network Instance has 1 to 100 octets",
             ),
             (
-                self.networks.iter().all(|one| {
-                    one.servers_ipv4.len() <= 4 && one.servers_ipv6.len() <= 4
-                }),
+                self.networks
+                    .iter()
+                    .all(|one| one.servers_ipv4.len() <= 4 && one.servers_ipv6.len() <= 4),
                 "4 name servers of a family at the most",
             ),
             (
-                self.networks.iter().all(|one| one.charging_octets != Some(0)),
+                self.networks
+                    .iter()
+                    .all(|one| one.charging_octets != Some(0)),
                 "a charging record is made of one octet at least",
             ),
         ];

@@ -379,8 +379,14 @@ mod tests {
         assert_eq!(choose(Some(Ipv4v6), all, both), Ok((Ipv4v6, None)));
         assert_eq!(choose(None, all, both), Ok((Ipv4v6, None)));
         let cut = |cause| Some(SessionCause(cause));
-        assert_eq!(choose(Some(Ipv4v6), all, [true, false]), Ok((Ipv4, cut(50))));
-        assert_eq!(choose(Some(Ipv4v6), all, [false, true]), Ok((Ipv6, cut(51))));
+        assert_eq!(
+            choose(Some(Ipv4v6), all, [true, false]),
+            Ok((Ipv4, cut(50)))
+        );
+        assert_eq!(
+            choose(Some(Ipv4v6), all, [false, true]),
+            Ok((Ipv6, cut(51)))
+        );
         assert_eq!(
             choose(Some(Ipv4v6), [true, true, false], both),
             Ok((Ipv4, cut(50)))

@@ -95,7 +95,12 @@ impl Smf {
         effects: &mut Vec<Effect>,
     ) -> bool {
         self.state.borrow_mut().now = now;
-        let id = self.state.borrow().by_identity.get(&(*supi, identity)).copied();
+        let id = self
+            .state
+            .borrow()
+            .by_identity
+            .get(&(*supi, identity))
+            .copied();
         let Some(id) = id.filter(|id| self.is_free(*id)) else {
             return false;
         };
@@ -239,12 +244,8 @@ impl Smf {
         let before = self.state.borrow().by_identity.get(&name).copied();
         let session = {
             let state = &mut *self.state.borrow_mut();
-            let mut session = Session::new(
-                request.supi,
-                request.session,
-                request.slice,
-                request.dnn,
-            );
+            let mut session =
+                Session::new(request.supi, request.session, request.slice, request.dnn);
             session.request = Some(id);
             let session = state.sessions.insert(session).map(SessionId);
             if let Some(session) = session {
@@ -346,7 +347,7 @@ impl NetworkFunction for Smf {
             Input::Reply { call, message } => {
                 let session = self.state.borrow_mut().calls.end(call).flatten();
                 if let Some(session) = session {
-                    self.tell(session, Event::Reply(call, message));
+                    self.tell(session, Event::Reply(call, Box::new(message)));
                 }
             }
             Input::N4 { from, octets } => self.n4(from, octets),
@@ -368,7 +369,11 @@ impl NetworkFunction for Smf {
         let state = self.state.borrow();
         let waits = state.associations.iter().all(Option::is_some);
         // Associations that are not begun are begun at once.
-        let begin = if waits { Instant::NEVER } else { state.now.instant };
+        let begin = if waits {
+            Instant::NEVER
+        } else {
+            state.now.instant
+        };
         let n4 = state.endpoint.next_deadline();
         let n4 = n4.map_or(Instant::NEVER, |deadline| Instant(deadline.0));
         self.tasks.next_deadline().min(n4).min(begin)

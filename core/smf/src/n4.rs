@@ -15,9 +15,7 @@ use sluice_wire::pfcp::message::{
     SessionDeletionResponse, SessionEstablishmentResponse, SessionModificationResponse,
     SessionReportRequest, SessionReportResponse,
 };
-use sluice_wire::pfcp::value::{
-    FTeid, NtpTime, OffendingIe, UeIpAddress, UpFunctionFeatures,
-};
+use sluice_wire::pfcp::value::{FTeid, NtpTime, OffendingIe, UeIpAddress, UpFunctionFeatures};
 use sluice_wire::pfcp::{Cause, Full, MessageType, PORT, Writer};
 
 use crate::config::Config;
@@ -319,7 +317,10 @@ impl State {
             let id = self.associations.get(index).copied().flatten()?;
             let association = self.endpoint.association(id)?;
             let is_there = association.is_established() && !association.is_lost();
-            let features = association.features().up.unwrap_or(UpFunctionFeatures::NONE);
+            let features = association
+                .features()
+                .up
+                .unwrap_or(UpFunctionFeatures::NONE);
             let has = |feature| features.contains(feature);
             let serves = is_there
                 && !association.is_ending()

@@ -26,10 +26,10 @@ pub(crate) enum Kind {
 }
 
 /// What a procedure is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The answer to a call.
-    Reply(CallId, Message),
+    Reply(CallId, Box<Message>),
     /// The answer of the UPF.
     N4(u64, Answer),
     /// The UE has released the session, or is gone.
@@ -57,11 +57,7 @@ pub(crate) struct Procedure {
 }
 
 impl Procedure {
-    pub fn new(
-        state: Rc<RefCell<State>>,
-        handle: Handle<Event, Kind>,
-        session: SessionId,
-    ) -> Self {
+    pub fn new(state: Rc<RefCell<State>>, handle: Handle<Event, Kind>, session: SessionId) -> Self {
         Self {
             state,
             handle,
@@ -120,9 +116,7 @@ impl Procedure {
         let Some(upf) = upf else {
             return Answer::Nothing;
         };
-        let tag = self.with(|state| {
-            state.ask_upf(upf.association, upf.to, kind, upf.seid, write)
-        });
+        let tag = self.with(|state| state.ask_upf(upf.association, upf.to, kind, upf.seid, write));
         self.wait_for_upf(step, kind, tag).await
     }
 

@@ -5,6 +5,7 @@ use core::net::Ipv6Addr;
 use sluice_n1::SessionType;
 use sluice_n2::Tunnel;
 use sluice_wire::ids::{FarId, PdrId, Precedence, QerId, Qfi, Seid, Teid, UrrId};
+use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, CreateQer, CreateUrr, ForwardingParameters, Pdi, UpdateFar,
     UpdateForwardingParameters,
@@ -14,7 +15,6 @@ use sluice_wire::pfcp::value::{
     Name, NodeId, OuterHeaderCreation, OuterHeaderRemoval, PdnType, ReportingTriggers, SNssai,
     SourceInterface, UeIpAddress, UserId, Volume,
 };
-use sluice_wire::pfcp::element::Element;
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
 use crate::session::{OwnAddresses, Session};

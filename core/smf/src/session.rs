@@ -18,7 +18,7 @@ impl SessionId {
     /// As the UPF and the AMF are told. It is never 0, which a SEID may not be.
     pub fn number(self) -> u64 {
         let Key { slot, generation } = self.0;
-        u64::from(generation) << 32 | u64::from(slot) + 1
+        (u64::from(generation) << 32) | (u64::from(slot) + 1)
     }
 
     /// As they say.

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use sluice_ids::{Dnn, Supi};
 use sluice_n4::{AssociationId, Endpoint};
-use sluice_sbi::{
-    CallId, Calls, Effect, Line, Message, Nf, NotifySmContext, Now, Problem, Slab,
-};
+use sluice_sbi::{CallId, Calls, Effect, Line, Message, Nf, NotifySmContext, Now, Problem, Slab};
 
 use crate::config::Config;
 use crate::limits;
@@ -109,12 +107,7 @@ impl State {
     }
 
     /// Names a call and asks.
-    pub fn call(
-        &mut self,
-        session: Option<SessionId>,
-        to: Nf,
-        message: Message,
-    ) -> Option<CallId> {
+    pub fn call(&mut self, session: Option<SessionId>, to: Nf, message: Message) -> Option<CallId> {
         let call = self.calls.begin(session)?;
         let deadline = self.now.instant.plus_ms(limits::CALL_MS);
         self.effects.push(Effect::Call {

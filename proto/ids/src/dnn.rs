@@ -111,7 +111,15 @@ mod tests {
         assert_eq!(Dnn::from_labels(dnn.labels()), Some(dnn));
         assert_eq!(Dnn::from_labels(b"\x08INTERNET\x07example"), Some(dnn));
         assert!(Dnn::NONE.is_none() && !dnn.is_none());
-        for wrong in ["", ".", "a..b", "a b", "ä", &"a".repeat(64), &"abc.".repeat(40)] {
+        for wrong in [
+            "",
+            ".",
+            "a..b",
+            "a b",
+            "ä",
+            &"a".repeat(64),
+            &"abc.".repeat(40),
+        ] {
             assert_eq!(Dnn::new(wrong), None, "{wrong}");
         }
         for wrong in [&b""[..], b"\x09internet", b"\x01", b"\x00", b"\x01\xff"] {

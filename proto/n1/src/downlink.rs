@@ -216,8 +216,7 @@ impl Downlink {
                     let (result, causes) = reactivation.write();
                     message = message.with_pdu_session_reactivation_result(result);
                     if let Some(causes) = causes {
-                        message =
-                            message.with_pdu_session_reactivation_result_error_cause(causes);
+                        message = message.with_pdu_session_reactivation_result_error_cause(causes);
                     }
                 }
                 codec::encode(message)

@@ -37,6 +37,6 @@ pub use session::{
 };
 pub use session_cause::SessionCause;
 pub use uplink::{
-    DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, RequestType, ServiceRequest,
-    Uplink, UplinkPayload,
+    DeregistrationRequest, NO_KEY, RegistrationKind, RegistrationRequest, RequestType,
+    ServiceRequest, Uplink, UplinkPayload,
 };

@@ -96,7 +96,11 @@ fn answer_ipcp(content: &[u8], servers: &[Ipv4Addr]) -> Option<Vec<u8>> {
     let [1, identifier, _, _, options @ ..] = content else {
         return None;
     };
-    let asks = |kind: u8| options.chunks(6).any(|option| option.first() == Some(&kind));
+    let asks = |kind: u8| {
+        options
+            .chunks(6)
+            .any(|option| option.first() == Some(&kind))
+    };
     let mut told = Vec::new();
     for (kind, server) in [129, 131].into_iter().zip(servers) {
         if asks(kind) {

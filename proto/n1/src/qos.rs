@@ -4,9 +4,9 @@
 /// Precedence of the default rule: after all others.
 const LAST: u8 = 255;
 
-/// Rule 1, created, default: one filter, both directions, match-all.
+/// Rule 1, created (001), default (bit 5), of one filter; the filter: both directions (11), match-all.
 pub fn default_rule(qfi: u8) -> [u8; 9] {
-    [1, 0, 6, 0b001_1_0001, 0b11_0001, 1, 1, LAST, qfi]
+    [1, 0, 6, 0x31, 0x31, 1, 1, LAST, qfi]
 }
 
 /// The flow of the first rule that is a default one.
@@ -57,7 +57,7 @@ fn unit_bps(unit: u8) -> u64 {
 fn rate(bps: u64) -> [u8; 3] {
     let value = |unit: u8| bps.div_ceil(unit_bps(unit));
     let fits = |unit: &u8| value(*unit) <= 0xffff;
-    let is_exact = |unit: &u8| bps > 0 && bps % unit_bps(*unit) == 0;
+    let is_exact = |unit: &u8| bps > 0 && bps.is_multiple_of(unit_bps(*unit));
     let unit = (1..=15).rev().find(|unit| fits(unit) && is_exact(unit));
     let unit = unit.or_else(|| (1..=15).find(fits)).unwrap_or(15);
     let [high, low] = (value(unit).min(0xffff) as u16).to_be_bytes();
@@ -88,7 +88,14 @@ mod tests {
 
     #[test]
     fn rates_are_told_exactly_where_they_can_be() {
-        for bps in [1_000, 64_000, 1_000_000, 150_000_000, 1_000_000_000, 40_000_000_000] {
+        for bps in [
+            1_000,
+            64_000,
+            1_000_000,
+            150_000_000,
+            1_000_000_000,
+            40_000_000_000,
+        ] {
             let ambr = Ambr {
                 down_bps: bps,
                 up_bps: bps,

@@ -18,7 +18,10 @@ type ErrorCause = nas::NasPduSessionReactivationResultErrorCause;
 impl Reactivation {
     /// As the IEs have it: a bit for each that failed, and its cause where any did.
     pub(crate) fn write(&self) -> (Result, Option<ErrorCause>) {
-        let bits = self.failed.iter().map(|(session, _)| 1_u16 << (session & 15));
+        let bits = self
+            .failed
+            .iter()
+            .map(|(session, _)| 1_u16 << (session & 15));
         let bits = bits.fold(0, |all, bit| all | bit);
         let causes = lists::causes(&self.failed);
         let causes = (!causes.is_empty()).then(|| ErrorCause::new(causes));

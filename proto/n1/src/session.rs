@@ -155,7 +155,11 @@ fn decode(octets: &[u8]) -> Result<Nas5gsmMessage, SessionCause> {
     match Nas5gsMessage::decode(octets) {
         Ok(Nas5gsMessage::Gsm(_, message)) => Ok(message),
         // Types from Establishment Request to the last of Release 17 (TS 24.501, 9.7).
-        Err(_) if octets.get(3).is_some_and(|kind| !(0xc1..=0xdb).contains(kind)) => {
+        Err(_)
+            if octets
+                .get(3)
+                .is_some_and(|kind| !(0xc1..=0xdb).contains(kind)) =>
+        {
             Err(SessionCause::MESSAGE_TYPE)
         }
         _ => Err(SessionCause::INVALID_MANDATORY_INFORMATION),
@@ -208,9 +212,7 @@ impl SessionUplink {
             }
             Self::ReleaseComplete => encode(nas::NasPduSessionReleaseComplete::new(), of),
             Self::Status(why) => encode(nas::NasFGsmStatus::new(cause(why)), of),
-            Self::ModificationRequest => {
-                encode(nas::NasPduSessionModificationRequest::new(), of)
-            }
+            Self::ModificationRequest => encode(nas::NasPduSessionModificationRequest::new(), of),
             Self::Other => Vec::new(),
         }
     }
@@ -311,9 +313,7 @@ impl fmt::Display for SessionDownlink {
     }
 }
 
-fn write_establishment_request(
-    m: &EstablishmentRequest,
-) -> nas::NasPduSessionEstablishmentRequest {
+fn write_establishment_request(m: &EstablishmentRequest) -> nas::NasPduSessionEstablishmentRequest {
     // Full data rate, both ways.
     let rate = nas::NasIntegrityProtectionMaximumDataRate::new(0xffff);
     let mut message = nas::NasPduSessionEstablishmentRequest::new(rate);
@@ -351,13 +351,15 @@ fn establishment_accept(m: &nas::NasPduSessionEstablishmentAccept) -> Option<Est
         address,
         slice: slice.and_then(|slice| lists::read_slice(&slice.value))?,
         options: options.map(|options| options.value.to_vec()),
-        dnn: m.dnn.as_ref().map(|dnn| dnn.value.to_vec()).unwrap_or_default(),
+        dnn: m
+            .dnn
+            .as_ref()
+            .map(|dnn| dnn.value.to_vec())
+            .unwrap_or_default(),
     })
 }
 
-fn write_establishment_accept(
-    m: &EstablishmentAccept,
-) -> nas::NasPduSessionEstablishmentAccept {
+fn write_establishment_accept(m: &EstablishmentAccept) -> nas::NasPduSessionEstablishmentAccept {
     let mut message = nas::NasPduSessionEstablishmentAccept::new(
         nas::NasPduSessionType::new(m.session_type as u8),
         nas::NasSscMode::new(m.ssc_mode),
@@ -395,7 +397,9 @@ fn address(value: &PduAddress) -> Vec<u8> {
 fn read_address(octets: &[u8]) -> Option<PduAddress> {
     let (kind, rest) = octets.split_first()?;
     let (identifier, rest) = match kind & 7 {
-        2 | 3 => rest.split_first_chunk::<8>().map(|(id, rest)| (Some(*id), rest))?,
+        2 | 3 => rest
+            .split_first_chunk::<8>()
+            .map(|(id, rest)| (Some(*id), rest))?,
         _ => (None, rest),
     };
     let ipv4 = match kind & 7 {

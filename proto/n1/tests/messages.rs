@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use sluice_ids::{AmfId, Guami, Guti, Plmn, Snssai, Suci, Tac, Tai, Tmsi};
 use sluice_n1::{
     AuthenticationRequest, Cause, ConfigurationUpdate, DeregistrationRequest, Downlink, Envelope,
-    IdentityKind, MobileIdentity, NetworkTime, RegistrationAccept, RegistrationKind,
-    Reactivation, RegistrationRequest, RequestType, SecurityModeCommand, ServiceRequest, Uplink,
-    UplinkPayload,
+    IdentityKind, MobileIdentity, NetworkTime, Reactivation, RegistrationAccept, RegistrationKind,
+    RegistrationRequest, RequestType, SecurityModeCommand, ServiceRequest, Uplink, UplinkPayload,
 };
 use sluice_security::{Ciphering, Integrity, SecurityCapability};
 

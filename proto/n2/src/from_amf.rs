@@ -372,6 +372,37 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
             })
         }
         Kind::Initiating_InitialContextSetup => read_initial_context(pdu)?,
+        Kind::Initiating_UEContextRelease => read_release(pdu)?,
+        Kind::Successful_NGReset => {
+            extract_ngap_ies!(pdu, NGResetAcknowledge,
+                lax connections: Vec<Connection> =
+                    UE_associatedLogicalNG_connectionList(list) => value::read_connections(&list),
+            );
+            Some(FromAmf::NgResetAcknowledge { connections })
+        }
+        Kind::Initiating_ErrorIndication => {
+            extract_ngap_ies!(pdu, ErrorIndication,
+                lax amf: u64 = AMF_UE_NGAP_ID(id),
+                lax ran: u32 = RAN_UE_NGAP_ID(id),
+                lax why: Cause = Cause(cause) => Cause::read(&cause),
+            );
+            let connection = Connection {
+                amf: amf.map(AmfUeId),
+                ran: ran.map(RanUeId),
+            };
+            let is_named = connection.amf.is_some() || connection.ran.is_some();
+            let connection = is_named.then_some(connection);
+            Some(FromAmf::ErrorIndication {
+                connection,
+                cause: why,
+            })
+        }
+        _ => read_sessions(pdu)?,
+    })
+}
+
+fn read_sessions(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
+    Ok(match pdu.kind() {
         Kind::Initiating_PDUSessionResourceSetup => {
             extract_ngap_ies!(pdu, PDUSessionResourceSetupRequest,
                 req amf: u64 = AMF_UE_NGAP_ID(id),
@@ -401,31 +432,6 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromAmf>, Error> {
                 ids: (AmfUeId(amf), RanUeId(ran)),
                 nas,
                 sessions,
-            })
-        }
-        Kind::Initiating_UEContextRelease => read_release(pdu)?,
-        Kind::Successful_NGReset => {
-            extract_ngap_ies!(pdu, NGResetAcknowledge,
-                lax connections: Vec<Connection> =
-                    UE_associatedLogicalNG_connectionList(list) => value::read_connections(&list),
-            );
-            Some(FromAmf::NgResetAcknowledge { connections })
-        }
-        Kind::Initiating_ErrorIndication => {
-            extract_ngap_ies!(pdu, ErrorIndication,
-                lax amf: u64 = AMF_UE_NGAP_ID(id),
-                lax ran: u32 = RAN_UE_NGAP_ID(id),
-                lax why: Cause = Cause(cause) => Cause::read(&cause),
-            );
-            let connection = Connection {
-                amf: amf.map(AmfUeId),
-                ran: ran.map(RanUeId),
-            };
-            let is_named = connection.amf.is_some() || connection.ran.is_some();
-            let connection = is_named.then_some(connection);
-            Some(FromAmf::ErrorIndication {
-                connection,
-                cause: why,
             })
         }
         _ => None,

@@ -1,12 +1,13 @@
 //! What a gNB says to the AMF (TS 38.413, 9.2).
 
 use oxirush_ngap::ngap::{self, NGAP_PDU, NgapPduKind as Kind};
-use oxirush_ngap::{Error, build_ngap, build_ngap_ie, extract_ngap_ies};
+use oxirush_ngap::{Error, build_ngap, extract_ngap_ies};
 use sluice_ids::STmsi;
 
 use crate::cause::Cause;
 use crate::faulty::{self, Faulty};
 use crate::session::{self, Transfers};
+use crate::sessions_of_ran as sessions;
 use crate::value::{
     self, AmfUeId, Connection, Gnb, Location, RadioCapability, RanUeId, SupportedArea,
 };
@@ -250,35 +251,6 @@ fn read(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
 
 fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
     Ok(match pdu.kind() {
-        Kind::Successful_PDUSessionResourceSetup => {
-            extract_ngap_ies!(pdu, PDUSessionResourceSetupResponse,
-                req amf: u64 = AMF_UE_NGAP_ID(id),
-                req ran: u32 = RAN_UE_NGAP_ID(id),
-                lax done: Transfers =
-                    PDUSessionResourceSetupListSURes(list) => session::read_done(&list),
-                lax failed: Transfers =
-                    PDUSessionResourceFailedToSetupListSURes(list) => session::read_failed(&list),
-            );
-            Some(FromRan::PduSessionSetupResponse {
-                ids: (AmfUeId(amf), RanUeId(ran)),
-                sessions: SessionResults {
-                    done: done.unwrap_or_default(),
-                    failed: failed.unwrap_or_default(),
-                },
-            })
-        }
-        Kind::Successful_PDUSessionResourceRelease => {
-            extract_ngap_ies!(pdu, PDUSessionResourceReleaseResponse,
-                req amf: u64 = AMF_UE_NGAP_ID(id),
-                req ran: u32 = RAN_UE_NGAP_ID(id),
-                lax released: Transfers =
-                    PDUSessionResourceReleasedListRelRes(list) => session::read_released(&list),
-            );
-            Some(FromRan::PduSessionReleaseResponse {
-                ids: (AmfUeId(amf), RanUeId(ran)),
-                sessions: released.unwrap_or_default(),
-            })
-        }
         Kind::Initiating_UEContextReleaseRequest => {
             extract_ngap_ies!(pdu, UEContextReleaseRequest,
                 req amf: u64 = AMF_UE_NGAP_ID(id),
@@ -343,7 +315,7 @@ fn read_others(pdu: &NGAP_PDU) -> Result<Option<FromRan>, Error> {
                 cause: why,
             })
         }
-        _ => None,
+        _ => sessions::read(pdu)?,
     })
 }
 
@@ -424,7 +396,7 @@ fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
             )
         }
         FromRan::InitialContextSetupResponse { ids, sessions } => {
-            write_context_response(*ids, sessions)
+            sessions::write_context_response(*ids, sessions)
         }
         FromRan::InitialContextSetupFailure { ids, cause } => {
             build_ngap!(
@@ -440,75 +412,8 @@ fn write(message: &FromRan) -> Result<NGAP_PDU, Error> {
     }
 }
 
-fn write_context_response(
-    ids: (AmfUeId, RanUeId),
-    sessions: &SessionResults,
-) -> Result<NGAP_PDU, Error> {
-    let mut pdu = build_ngap!(
-        SuccessfulOutcome,
-        InitialContextSetup,
-        InitialContextSetupResponse,
-        AMF_UE_NGAP_ID(ids.0.0),
-        RAN_UE_NGAP_ID(ids.1.0),
-    )?;
-    let mut ies = pdu.protocol_ies()?.into_owned();
-    if !sessions.done.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            InitialContextSetupResponse,
-            PDUSessionResourceSetupListCxtRes(session::context_done(&sessions.done))
-        )?);
-    }
-    if !sessions.failed.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            InitialContextSetupResponse,
-            PDUSessionResourceFailedToSetupListCxtRes(session::context_failed(&sessions.failed))
-        )?);
-    }
-    pdu.set_protocol_ies(ies)?;
-    Ok(pdu)
-}
-
-fn write_session_response(
-    ids: (AmfUeId, RanUeId),
-    sessions: &SessionResults,
-) -> Result<NGAP_PDU, Error> {
-    let mut pdu = build_ngap!(
-        SuccessfulOutcome,
-        PDUSessionResourceSetup,
-        PDUSessionResourceSetupResponse,
-        AMF_UE_NGAP_ID(ids.0.0),
-        RAN_UE_NGAP_ID(ids.1.0),
-    )?;
-    let mut ies = pdu.protocol_ies()?.into_owned();
-    if !sessions.done.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            PDUSessionResourceSetupResponse,
-            PDUSessionResourceSetupListSURes(session::done(&sessions.done))
-        )?);
-    }
-    if !sessions.failed.is_empty() {
-        ies.0.push(build_ngap_ie!(
-            PDUSessionResourceSetupResponse,
-            PDUSessionResourceFailedToSetupListSURes(session::failed(&sessions.failed))
-        )?);
-    }
-    pdu.set_protocol_ies(ies)?;
-    Ok(pdu)
-}
-
 fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
     match message {
-        FromRan::PduSessionSetupResponse { ids, sessions } => {
-            write_session_response(*ids, sessions)
-        }
-        FromRan::PduSessionReleaseResponse { ids, sessions } => build_ngap!(
-            SuccessfulOutcome,
-            PDUSessionResourceRelease,
-            PDUSessionResourceReleaseResponse,
-            AMF_UE_NGAP_ID(ids.0.0),
-            RAN_UE_NGAP_ID(ids.1.0),
-            PDUSessionResourceReleasedListRelRes(session::released(sessions)),
-        ),
         FromRan::UeContextReleaseRequest { ids, cause } => {
             build_ngap!(
                 InitiatingMessage,
@@ -553,7 +458,7 @@ fn write_others(message: &FromRan) -> Result<NGAP_PDU, Error> {
             connection,
             cause: why,
         } => value::error_indication(connection, *why),
-        _ => Err(Error::argument("written by the function before this one")),
+        others => sessions::write(others),
     }
 }
 

@@ -11,15 +11,14 @@ mod faulty;
 mod from_amf;
 mod from_ran;
 pub mod session;
+mod sessions_of_ran;
 mod value;
 
 pub use cause::Cause;
 pub use faulty::{Faulty, LONGEST};
 pub use from_amf::{FromAmf, InitialContext, NgSetupResponse};
 pub use from_ran::{FromRan, InitialUeMessage, NgSetupRequest, SessionResults};
-pub use session::{
-    PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel,
-};
+pub use session::{PacketType, SessionSetup, SetupRequest, SetupResponse, Transfers, Tunnel};
 pub use value::{
     AmfUeId, Connection, Gnb, Location, PlmnSlices, RadioCapability, RanUeId, SupportedArea,
 };

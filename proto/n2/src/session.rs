@@ -271,9 +271,7 @@ pub fn release_response() -> Vec<u8> {
     written(&ngap::PDUSessionResourceReleaseResponseTransfer::new(None))
 }
 
-pub(crate) fn setups(
-    sessions: &[SessionSetup],
-) -> ngap::PDUSessionResourceSetupListSUReq<'static> {
+pub(crate) fn setups(sessions: &[SessionSetup]) -> ngap::PDUSessionResourceSetupListSUReq<'static> {
     let item = |one: &SessionSetup| {
         ngap::PDUSessionResourceSetupItemSUReq::new(
             ngap::PDUSessionID(one.session),

@@ -291,7 +291,9 @@ impl Gnb {
         names.clone().for_each(|session| {
             ue.sessions.remove(&session);
         });
-        let sessions = names.map(|one| (one, session::release_response())).collect();
+        let sessions = names
+            .map(|one| (one, session::release_response()))
+            .collect();
         let response = FromRan::PduSessionReleaseResponse { ids, sessions }.encode();
         let mut done = vec![FromGnb::ToAmf(response)];
         done.extend(nas.map(|nas| FromGnb::ToUe(ids.1, nas)));

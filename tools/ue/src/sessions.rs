@@ -44,7 +44,9 @@ impl Sessions {
 
     /// A bit for each session.
     pub fn status(&self) -> u16 {
-        self.there.keys().fold(0, |bits, session| bits | 1 << session)
+        self.there
+            .keys()
+            .fold(0, |bits, session| bits | 1 << session)
     }
 
     /// Sessions that have data to send.

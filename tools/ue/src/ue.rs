@@ -220,24 +220,7 @@ impl Ue {
 
     /// The message with which an idle UE comes back; none without a name.
     pub fn request_service(&mut self) -> Option<Vec<u8>> {
-        let identity = MobileIdentity::STmsi(self.guti?.s_tmsi());
-        let ngksi = self
-            .security
-            .as_ref()
-            .map_or(NO_KEY, |security| security.context.ngksi());
-        // Data, or signalling alone.
-        let has_data = self.sessions.wants_up();
-        let (kind, container) = (u8::from(has_data != 0), None);
-        let session_status = Some(self.sessions.status());
-        let uplink_data = (has_data != 0).then_some(has_data);
-        let request = ServiceRequest {
-            ngksi,
-            kind,
-            identity,
-            session_status,
-            uplink_data,
-            container,
-        };
+        let request = self.service_request()?;
         let shown = ServiceRequest {
             session_status: None,
             uplink_data: None,
@@ -246,6 +229,27 @@ impl Ue {
         let whole = Uplink::ServiceRequest(request).encode();
         let message = |container| Uplink::ServiceRequest(ServiceRequest { container, ..shown });
         Some(self.initial(message, &whole))
+    }
+
+    /// The message with which a connected UE wants user planes up: ciphered whole; none without a name.
+    pub fn request_user_planes(&mut self) -> Option<Vec<u8>> {
+        let request = self.service_request()?;
+        Some(self.protect(&Uplink::ServiceRequest(request)))
+    }
+
+    fn service_request(&self) -> Option<ServiceRequest> {
+        let identity = MobileIdentity::STmsi(self.guti?.s_tmsi());
+        let security = self.security.as_ref();
+        let has_data = self.sessions.wants_up();
+        Some(ServiceRequest {
+            ngksi: security.map_or(NO_KEY, |security| security.context.ngksi()),
+            // Data, or signalling alone.
+            kind: u8::from(has_data != 0),
+            identity,
+            session_status: Some(self.sessions.status()),
+            uplink_data: (has_data != 0).then_some(has_data),
+            container: None,
+        })
     }
 
     /// Its PDU sessions.

@@ -124,9 +124,12 @@ fn a_session_request_comes_back_with_its_cause() {
     let nas = world.ue_mut(0).protect(&sms);
     world.say(0, nas);
     let received = world.ue(0).received().iter();
-    assert_eq!(received.filter(|one| **one == "DL NAS Transport").count(), 2);
+    assert_eq!(
+        received.filter(|one| **one == "DL NAS Transport").count(),
+        2
+    );
     let refused = world.ue(0).sessions().refused();
-    assert_eq!(refused, [(1, Some(Cause::DNN_NOT_SUPPORTED), None)]);
+    assert_eq!(refused, [(1, Some(Cause::PAYLOAD_NOT_FORWARDED), None)]);
     world.assert_registered(0);
 }
 

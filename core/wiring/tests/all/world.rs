@@ -164,6 +164,7 @@ pub trait Upf {
     /// Takes a message, and gives those that it sends.
     fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>>;
     /// The test looks at what it is.
+    #[allow(dead_code, reason = "tests with a whole UPF use it")]
     fn as_any(&mut self) -> &mut dyn std::any::Any;
 }
 

@@ -1,0 +1,263 @@
+//! The core with the whole UPF of the kit on N4: registered UEs, and packets at either end.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use sluice_control::core::Time;
+use sluice_core_smf::{NetworkConfig, Smf, UpfConfig};
+use sluice_n1::{Cause, SessionCause, SessionType};
+use sluice_n2::RanUeId;
+use sluice_n4::Instant;
+use sluice_session::{AllocationPool, PoolAddresses};
+use sluice_smf::Tunnel;
+use sluice_ue::{RadioSession, WantedSession};
+use sluice_wire::ids::{Qfi, Teid};
+use sluice_wire::pfcp::value::NtpTime;
+
+use crate::kit::judged::Judged;
+use crate::kit::upf::{Around, INTERNET, Upf};
+use crate::kit::{self, frames};
+use crate::world::{self, BEGIN_S, World, dnn, slice};
+
+pub const SMF: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 20);
+
+/// The UPF of the kit as the core's peer.
+pub struct RealUpf {
+    pub upf: Upf,
+    around: Around,
+    now_ns: u64,
+    judged: Option<Judged>,
+}
+
+impl RealUpf {
+    pub fn new() -> Self {
+        let upf = Upf::start(1, |config| {
+            let pool = |addresses| AllocationPool {
+                instance: INTERNET,
+                addresses,
+                identity: None,
+                rest_s: 0,
+            };
+            config.allocation = vec![
+                pool(PoolAddresses::Ipv4 {
+                    base: Ipv4Addr::new(10, 45, 0, 0),
+                    prefix_len: 24,
+                }),
+                pool(PoolAddresses::Ipv6 {
+                    base: "2001:db8:45::".parse().unwrap(),
+                    prefix_len: 56,
+                }),
+            ];
+        });
+        let around = Around {
+            sent: VecDeque::new(),
+            pool: upf.pool.clone(),
+        };
+        Self {
+            upf,
+            around,
+            now_ns: 1_000_000_000,
+            judged: None,
+        }
+    }
+
+    /// From now on, for tshark.
+    pub fn judge(&mut self) {
+        self.judged = Some(Judged::begin(&self.upf.n3));
+    }
+
+    /// tshark has nothing to complain of.
+    pub fn end_judging(&mut self) {
+        self.upf.n3.untap().unwrap();
+        self.judged.take().unwrap().end();
+    }
+
+    fn time(&self) -> Time {
+        Time {
+            now: Instant(self.now_ns),
+            wall: NtpTime(0xe000_1000 + (self.now_ns / 1_000_000_000) as u32),
+        }
+    }
+
+    /// Rounds until nothing happens any more; what it sends by N4 meanwhile.
+    fn settle(&mut self) -> Vec<Vec<u8>> {
+        for _ in 0..1_000 {
+            self.now_ns += 1_000;
+            self.upf.net.advance_to(self.now_ns);
+            let time = self.time();
+            let mut work = 0;
+            for worker in &mut self.upf.workers {
+                work += worker.turn(self.now_ns);
+            }
+            work += self.upf.core.turn(time, &mut self.around);
+            if work == 0 && self.upf.core.up.under_way() == 0 {
+                let sent = self.around.sent.drain(..);
+                return sent.map(|(_, octets)| octets).collect();
+            }
+        }
+        panic!("the UPF does not come to rest");
+    }
+}
+
+impl world::Upf for RealUpf {
+    fn take(&mut self, octets: &[u8]) -> Vec<Vec<u8>> {
+        let from = SocketAddr::from((SMF, 8805));
+        if let Some(judged) = &mut self.judged {
+            judged.message(from, world::N4, octets);
+        }
+        let time = self.time();
+        self.upf.core.datagram(time, from, octets, &mut self.around);
+        let sent = self.settle();
+        if let Some(judged) = &mut self.judged {
+            sent.iter()
+                .for_each(|one| judged.message(world::N4, from, one));
+        }
+        sent
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+pub fn smf_config() -> sluice_core_smf::Config {
+    let internet = NetworkConfig {
+        servers_ipv4: vec![Ipv4Addr::new(198, 51, 100, 53)],
+        servers_ipv6: vec!["2001:db8::53".parse().unwrap()],
+        charging_octets: Some(1_000),
+        ..NetworkConfig::new(dnn("internet"))
+    };
+    let lab = NetworkConfig {
+        instance: "internet".to_owned(),
+        families: [true, false],
+        ..NetworkConfig::new(dnn("lab"))
+    };
+    sluice_core_smf::Config {
+        n4: IpAddr::V4(SMF),
+        started_unix_s: BEGIN_S,
+        upfs: vec![UpfConfig {
+            n4: world::N4,
+            access: None,
+            networks: Vec::new(),
+            slices: Vec::new(),
+        }],
+        networks: vec![internet, lab],
+    }
+}
+
+/// A world with sessions; its UEs are registered and connected.
+pub fn world(numbers: &[u32]) -> World {
+    let core = world::core(world::config(), true);
+    let core = core.with_smf(Smf::new(smf_config()).unwrap());
+    let mut world = World::of(core, numbers);
+    world.upf = Some(Box::new(RealUpf::new()));
+    world.set_up();
+    world.core.time(world.now);
+    world.run();
+    for phone in 0..numbers.len() {
+        world.ue_mut(phone).requested_nssai = Some(vec![slice(1), slice(2)]);
+        world.ue_mut(phone).follow_on = true;
+        world.register(phone);
+    }
+    world.ladder.0.clear();
+    world
+}
+
+pub fn upf(world: &mut World) -> &mut RealUpf {
+    world.upf.as_mut().unwrap().as_any().downcast_mut().unwrap()
+}
+
+pub fn wanted(session_type: SessionType) -> WantedSession {
+    WantedSession {
+        session_type: Some(session_type),
+        ..WantedSession::default()
+    }
+}
+
+pub fn establish(world: &mut World, phone: usize, session: u8, wanted: &WantedSession) {
+    let nas = world.ue_mut(phone).establish(session, wanted);
+    world.say(phone, nas);
+}
+
+pub fn at(world: &World, phone: usize) -> RanUeId {
+    world.phones[phone].at.unwrap()
+}
+
+pub fn radio(world: &World, phone: usize, session: u8) -> Option<RadioSession> {
+    world.gnb.session(at(world, phone), session)
+}
+
+/// What the UPF sends by itself reaches the core.
+pub fn settle_upf(world: &mut World) {
+    for octets in upf(world).settle() {
+        world.core.n4(world.now, world::N4, &octets);
+    }
+    world.run();
+}
+
+/// A packet of the UE reaches the data network.
+pub fn goes_up(world: &mut World, phone: usize, session: u8) -> bool {
+    let Some(radio) = radio(world, phone, session) else {
+        return false;
+    };
+    let address = world.ue(phone).sessions().get(session).unwrap().address;
+    let inner = frames::packet(address.ipv4.unwrap(), kit::SERVER, 100, 7);
+    let uplink = Tunnel {
+        teid: Teid::new(radio.request.uplink.teid).unwrap(),
+        ipv4: radio.request.uplink.ipv4.unwrap(),
+    };
+    let frame = frames::from_gnb(1, uplink, Qfi::new(1).unwrap(), &inner);
+    let upf = upf(world);
+    upf.upf.n3.inject(&frame);
+    settle_upf(world);
+    let left = self::upf(world).upf.n6.take_output();
+    left.iter()
+        .any(|(_, frame)| frames::is_one_hop_on(&inner, &frames::read_n6(frame)))
+}
+
+/// The tunnel by which a packet from the data network leaves for the UE, if it does.
+pub fn goes_down(world: &mut World, address: Ipv4Addr) -> Option<u32> {
+    let inner = frames::packet(kit::SERVER, address, 100, 9);
+    upf(world).upf.n6.inject(&frames::from_network(&inner));
+    settle_upf(world);
+    let left = upf(world).upf.n3.take_output();
+    let read = left.iter().map(|(_, frame)| frames::read_n3(frame));
+    read.into_iter().find_map(|frame| match frame {
+        frames::N3Frame::Data { to, .. } => Some(to.teid.get()),
+        _ => None,
+    })
+}
+
+/// The UE is idle, by its gNB's wish.
+pub fn go_idle(world: &mut World, phone: usize) {
+    let ask = world.gnb.ask_release(at(world, phone)).unwrap();
+    world.tell_amf(&ask);
+    world.run();
+    assert_eq!(world.phones[phone].at, None);
+}
+
+pub fn come_back(world: &mut World, phone: usize) {
+    let nas = world.ue_mut(phone).request_service().unwrap();
+    world.connect(phone, nas);
+}
+
+pub fn address(world: &World, phone: usize, session: u8) -> Ipv4Addr {
+    let accept = world.ue(phone).sessions().get(session).unwrap();
+    accept.address.ipv4.unwrap()
+}
+
+/// Neither SMF nor UPF has a session.
+#[track_caller]
+pub fn assert_no_session(world: &mut World) {
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+    assert_eq!(upf(world).upf.core.up.session_count(), 0);
+    assert!(world.core.smf().unwrap().procedures().is_empty());
+}
+
+#[track_caller]
+pub fn assert_refused(world: &World, cause: Option<Cause>, session_cause: Option<SessionCause>) {
+    let refused = world.ue(0).sessions().refused().last();
+    let causes = refused.map(|(_, mm, sm)| (*mm, *sm));
+    assert_eq!(causes, Some((cause, session_cause)), "{}", world.ladder);
+}

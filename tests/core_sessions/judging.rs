@@ -1,0 +1,94 @@
+//! tshark as the judge of NGAP, NAS and PFCP of sessions: NAS with the null cipher, so that it is read.
+
+use std::process::Command;
+
+use sluice_core_smf::Smf;
+use sluice_host::tool;
+use sluice_n1::SessionType;
+use sluice_security::Ciphering;
+
+use crate::harness::*;
+use crate::world::{self, World, slice};
+
+/// A capture of frames that are NGAP and nothing else (DLT_USER0).
+fn capture(messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut octets = Vec::new();
+    for field in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 0xffff, 147] {
+        octets.extend_from_slice(&field.to_le_bytes());
+    }
+    for message in messages {
+        let len = message.len() as u32;
+        for field in [0, 0, len, len] {
+            octets.extend_from_slice(&field.to_le_bytes());
+        }
+        octets.extend_from_slice(message);
+    }
+    octets
+}
+
+fn tshark(capture: &std::path::Path, filter: &str, field: &str) -> String {
+    let mut command = Command::new("tshark");
+    command
+        .arg("-n")
+        .arg("-r")
+        .arg(capture)
+        .args(["-Y", filter]);
+    let dlt = r#"uat:user_dlts:"User 0 (DLT=147)","ngap","0","","0","""#;
+    for option in [dlt, "nas-5gs.null_decipher:TRUE"] {
+        command.args(["-o", option]);
+    }
+    command.args(["-T", "fields", "-E", "aggregator=|", "-e", field]);
+    tool::run(&mut command).unwrap()
+}
+
+#[test]
+fn tshark_has_no_complaint_of_sessions() {
+    if !tool::is_installed("tshark") {
+        println!("not judged: needs tshark");
+        return;
+    }
+    let mut config = world::config();
+    config.preference.ciphering = vec![Ciphering::Nea0];
+    let core = world::core(config, true).with_smf(Smf::new(smf_config()).unwrap());
+    let mut world = World::of(core, &[1]);
+    world.upf = Some(Box::new(RealUpf::new()));
+    upf(&mut world).judge();
+    world.set_up();
+    world.core.time(world.now);
+    world.run();
+    world.ue_mut(0).requested_nssai = Some(vec![slice(1), slice(2)]);
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    for (session, kind) in [
+        (1, SessionType::Ipv4),
+        (2, SessionType::Ipv6),
+        (3, SessionType::Ipv4v6),
+        (4, SessionType::Ethernet),
+    ] {
+        establish(&mut world, 0, session, &wanted(kind));
+    }
+    assert!(goes_up(&mut world, 0, 1));
+    go_idle(&mut world, 0);
+    world.ue_mut(0).sessions_mut().set_data(0b1110);
+    come_back(&mut world, 0);
+    assert!(goes_up(&mut world, 0, 1));
+    let nas = world.ue_mut(0).release(1);
+    world.say(0, nas);
+    let nas = world.ue_mut(0).deregister(false, true).unwrap();
+    world.say(0, nas);
+    assert_no_session(&mut world);
+    upf(&mut world).end_judging();
+
+    let name = format!("sluice-core-sessions-{}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, capture(&world.transcript)).unwrap();
+    let wrong = "_ws.malformed or _ws.short or _ws.expert.severity >= 6291456 or not ngap";
+    let complaints = tshark(&path, wrong, "_ws.expert.message");
+    let kinds = tshark(&path, "nas-5gs", "nas_5gs.sm.message_type");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(complaints, "");
+    // Request, Accept, Reject; Release Request, Command, Complete.
+    for kind in ["0xc1", "0xc2", "0xc3", "0xd1", "0xd3", "0xd4"] {
+        assert!(kinds.contains(kind), "{kind} of {kinds}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Which sessions there may be: types, data networks, slices, addresses; and what is refused.
+
+use std::net::Ipv4Addr;
+
+use sluice_core_smf::Smf;
+use sluice_n1::{Cause, SessionCause, SessionType};
+use sluice_ue::WantedSession;
+
+use crate::harness::*;
+use crate::world::{self, dnn, slice, supi};
+
+#[test]
+fn sessions_are_of_the_type_that_is_asked_for_and_there() {
+    let mut world = world(&[1]);
+    for (session, kind) in [
+        (1, SessionType::Ipv4),
+        (2, SessionType::Ipv6),
+        (3, SessionType::Ipv4v6),
+    ] {
+        establish(&mut world, 0, session, &wanted(kind));
+        let accept = world.ue(0).sessions().get(session);
+        let accept = accept.unwrap_or_else(|| panic!("{}", world.ladder));
+        assert_eq!((accept.session_type, accept.cause), (kind, None));
+        let told = (
+            accept.address.ipv4.is_some(),
+            accept.address.interface_identifier.is_some(),
+        );
+        let expected = (kind != SessionType::Ipv6, kind != SessionType::Ipv4);
+        assert_eq!(told, expected);
+    }
+    // None is asked for: the default one. The lab has no IPv6.
+    establish(&mut world, 0, 4, &WantedSession::default());
+    let kind = world.ue(0).sessions().get(4).unwrap().session_type;
+    assert_eq!(kind, SessionType::Ipv4v6);
+    let lab = |kind| WantedSession {
+        dnn: Some(dnn("lab")),
+        ..wanted(kind)
+    };
+    establish(&mut world, 0, 5, &lab(SessionType::Ipv4v6));
+    let accept = world.ue(0).sessions().get(5).unwrap();
+    let cut = (accept.session_type, accept.cause);
+    assert_eq!(cut, (SessionType::Ipv4, Some(SessionCause::IPV4_ONLY)));
+    establish(&mut world, 0, 6, &lab(SessionType::Ipv6));
+    assert_refused(&world, None, Some(SessionCause::IPV4_ONLY));
+    establish(&mut world, 0, 6, &wanted(SessionType::Ethernet));
+    assert_refused(&world, None, Some(SessionCause::UNKNOWN_SESSION_TYPE));
+}
+
+#[test]
+fn several_phones_have_sessions_in_several_networks_and_slices() {
+    let mut world = world(&[1, 2]);
+    let mut addresses = Vec::new();
+    for phone in 0..2 {
+        let lab = WantedSession {
+            dnn: Some(dnn("lab")),
+            ..wanted(SessionType::Ipv4)
+        };
+        let other = WantedSession {
+            slice: Some(slice(2)),
+            ..wanted(SessionType::Ipv4)
+        };
+        establish(&mut world, phone, 1, &wanted(SessionType::Ipv4));
+        establish(&mut world, phone, 2, &lab);
+        establish(&mut world, phone, 15, &other);
+        for session in [1, 2, 15] {
+            assert!(goes_up(&mut world, phone, session), "{phone} {session}");
+            addresses.push(address(&world, phone, session));
+        }
+        assert_eq!(world.ue(phone).sessions().get(15).unwrap().slice, slice(2));
+    }
+    addresses.sort();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 6);
+    let nas = world.ue_mut(0).release(2);
+    world.say(0, nas);
+    assert_eq!(world.core.smf().unwrap().sessions(), 5);
+    assert!(goes_up(&mut world, 0, 1) && goes_up(&mut world, 1, 2));
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_cause() {
+    let mut world = world(&[1]);
+    let named = |name| WantedSession {
+        dnn: Some(dnn(name)),
+        ..wanted(SessionType::Ipv4)
+    };
+    // Not subscribed: by the AMF. Subscribed, and not known to the SMF: by the SMF.
+    establish(&mut world, 0, 5, &named("secret"));
+    assert_refused(&world, Some(Cause::DNN_NOT_SUPPORTED), None);
+    establish(&mut world, 0, 5, &named("nowhere"));
+    assert_refused(&world, None, Some(SessionCause::UNKNOWN_DNN));
+    let elsewhere = WantedSession {
+        slice: Some(slice(3)),
+        ..wanted(SessionType::Ipv4)
+    };
+    establish(&mut world, 0, 5, &elsewhere);
+    assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
+    let moving = WantedSession {
+        ssc_mode: Some(3),
+        ..wanted(SessionType::Ipv4)
+    };
+    establish(&mut world, 0, 5, &moving);
+    assert_refused(&world, None, Some(SessionCause::SSC_MODE_NOT_SUPPORTED));
+    // A session that is not there.
+    let nas = world.ue_mut(0).release(7);
+    world.say(0, nas);
+    assert_refused(&world, Some(Cause::PAYLOAD_NOT_FORWARDED), None);
+    assert_no_session(&mut world);
+    // As many as there may be, and one more.
+    for session in 1..=9 {
+        establish(&mut world, 0, session, &wanted(SessionType::Ipv4));
+    }
+    assert_refused(&world, Some(Cause::MAXIMUM_SESSIONS), None);
+    assert_eq!(world.core.smf().unwrap().sessions(), 8);
+}
+
+#[test]
+fn without_a_upf_there_are_no_sessions() {
+    let mut world = world(&[1]);
+    world.core = world::core(world::config(), true).with_smf(Smf::new(smf_config()).unwrap());
+    world.upf = None;
+    world.phones[0].at = None;
+    world.phones[0].ue = world::ue(1);
+    world.ue_mut(0).follow_on = true;
+    world.set_up();
+    world.core.time(world.now);
+    world.register(0);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
+    assert_eq!(world.core.smf().unwrap().sessions(), 0);
+}
+
+#[test]
+fn a_request_for_a_session_in_use_replaces_it() {
+    let mut world = world(&[1]);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    world.ladder.0.clear();
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    let ladder = world.ladder.to_string();
+    let release = ladder.find("Nsmf_PDUSession_ReleaseSMContext Request");
+    assert!(release < ladder.find("Nsmf_PDUSession_CreateSMContext Request"));
+    assert!(release.is_some(), "{ladder}");
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+    assert_eq!(upf(&mut world).upf.core.up.session_count(), 1);
+    assert!(goes_up(&mut world, 0, 5));
+}
+
+#[test]
+fn a_gnb_without_room_leaves_no_session() {
+    let mut world = world(&[1]);
+    world.gnb.no_sessions = true;
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_refused(&world, None, Some(SessionCause::INSUFFICIENT_RESOURCES));
+    assert_no_session(&mut world);
+    // One that the phone has already stays, without user plane.
+    world.gnb.no_sessions = false;
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    go_idle(&mut world, 0);
+    world.gnb.no_sessions = true;
+    world.ue_mut(0).sessions_mut().set_data(1 << 5);
+    come_back(&mut world, 0);
+    assert_eq!(world.ue(0).sessions().status(), 1 << 5);
+    assert_eq!(world.core.smf().unwrap().sessions(), 1);
+}
+
+#[test]
+fn a_subscriber_may_have_an_address_of_its_own() {
+    let mut world = world(&[]);
+    let own = Ipv4Addr::new(10, 45, 1, 77);
+    let mut networks = world::networks();
+    networks[0].ipv4 = Some(own);
+    let subscriber = sluice_udr::Subscriber {
+        k: world::k(),
+        opc: world::opc(),
+        sqn: sluice_security::Sqn::default(),
+        ambr_bps: (1_000_000, 1_000_000),
+        slices: vec![(slice(1), true)],
+        networks,
+    };
+    assert!(world.core.udr_mut().insert(supi(9), subscriber));
+    world.phones.push(world::Phone {
+        ue: world::ue(9),
+        at: None,
+    });
+    world.ue_mut(0).follow_on = true;
+    world.register(0);
+    establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
+    assert_eq!(address(&world, 0, 5), own);
+    assert!(goes_up(&mut world, 0, 5));
+}
+
+#[test]
+fn the_same_inputs_give_the_same_octets_with_sessions() {
+    let history = || {
+        let mut world = world(&[1, 2]);
+        for phone in 0..2 {
+            establish(&mut world, phone, 5, &wanted(SessionType::Ipv4v6));
+            go_idle(&mut world, phone);
+            world.ue_mut(phone).sessions_mut().set_data(1 << 5);
+            come_back(&mut world, phone);
+            let nas = world.ue_mut(phone).release(5);
+            world.say(phone, nas);
+        }
+        world.transcript
+    };
+    let (first, second) = (history(), history());
+    assert!(first.len() > 40, "{}", first.len());
+    assert_eq!(first, second);
+}
