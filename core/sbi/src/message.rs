@@ -481,7 +481,7 @@ mod tests {
     fn an_identity_is_one_of_two() {
         assert_eq!(Identity::from(supi()).get(), Ok(supi()));
         let home = sluice_ids::Plmn::new("001", "01").expect("digits");
-        let suci = Suci::new(home, 0, 0, &[1]).expect("short");
+        let suci = sluice_ids::Suci::new(home, 0, 0, &[1]).expect("short");
         assert_eq!(Identity::from(suci).get(), Err(suci));
     }
 
