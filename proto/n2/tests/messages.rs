@@ -103,6 +103,53 @@ fn session_setup(nas: Option<Vec<u8>>) -> SessionSetup {
     }
 }
 
+fn sessions_from_ran() -> Vec<FromRan> {
+    let ids = IDS;
+    let results = SessionResults {
+        done: vec![(5, transfer_response().encode())],
+        failed: vec![(6, session::setup_failure(Cause::RADIO_LOST))],
+    };
+    vec![
+        FromRan::InitialContextSetupResponse {
+            ids,
+            sessions: results.clone(),
+        },
+        FromRan::PduSessionSetupResponse {
+            ids,
+            sessions: results,
+        },
+        FromRan::PduSessionReleaseResponse {
+            ids,
+            sessions: vec![(5, session::release_response())],
+        },
+    ]
+}
+
+fn sessions_from_amf() -> Vec<FromAmf> {
+    vec![
+        FromAmf::PduSessionSetupRequest {
+            ids: IDS,
+            ambr_bps: Some((1_000_000_000, 500_000_000)),
+            sessions: vec![session_setup(Some(vec![0x7e, 2]))],
+        },
+        FromAmf::PduSessionSetupRequest {
+            ids: IDS,
+            ambr_bps: None,
+            sessions: vec![session_setup(None)],
+        },
+        FromAmf::PduSessionReleaseCommand {
+            ids: IDS,
+            nas: Some(vec![0x7e, 2]),
+            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
+        },
+        FromAmf::PduSessionReleaseCommand {
+            ids: IDS,
+            nas: None,
+            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
+        },
+    ]
+}
+
 fn from_ran() -> Vec<FromRan> {
     let s_tmsi = sluice_ids::Guti {
         guami: guami(),
@@ -118,10 +165,6 @@ fn from_ran() -> Vec<FromRan> {
         context_requested: true,
     };
     let (ids, nas) = (IDS, vec![0x7e, 0, 0x43]);
-    let results = SessionResults {
-        done: vec![(5, transfer_response().encode())],
-        failed: vec![(6, session::setup_failure(Cause::RADIO_LOST))],
-    };
     vec![
         FromRan::NgSetupRequest(setup()),
         FromRan::InitialUeMessage(initial(None)),
@@ -144,18 +187,6 @@ fn from_ran() -> Vec<FromRan> {
         FromRan::InitialContextSetupResponse {
             ids,
             sessions: SessionResults::default(),
-        },
-        FromRan::InitialContextSetupResponse {
-            ids,
-            sessions: results.clone(),
-        },
-        FromRan::PduSessionSetupResponse {
-            ids,
-            sessions: results,
-        },
-        FromRan::PduSessionReleaseResponse {
-            ids,
-            sessions: vec![(5, session::release_response())],
         },
         FromRan::InitialContextSetupFailure {
             ids,
@@ -223,26 +254,6 @@ fn from_amf() -> Vec<FromAmf> {
         },
         FromAmf::InitialContextSetupRequest(Box::new(context)),
         FromAmf::InitialContextSetupRequest(Box::new(bare)),
-        FromAmf::PduSessionSetupRequest {
-            ids: IDS,
-            ambr_bps: Some((1_000_000_000, 500_000_000)),
-            sessions: vec![session_setup(Some(vec![0x7e, 2]))],
-        },
-        FromAmf::PduSessionSetupRequest {
-            ids: IDS,
-            ambr_bps: None,
-            sessions: vec![session_setup(None)],
-        },
-        FromAmf::PduSessionReleaseCommand {
-            ids: IDS,
-            nas: Some(vec![0x7e, 2]),
-            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
-        },
-        FromAmf::PduSessionReleaseCommand {
-            ids: IDS,
-            nas: None,
-            sessions: vec![(5, session::release_command(Cause::NORMAL_RELEASE))],
-        },
         FromAmf::UeContextReleaseCommand {
             amf: IDS.0,
             ran: Some(IDS.1),
@@ -270,14 +281,14 @@ fn from_amf() -> Vec<FromAmf> {
 
 #[test]
 fn every_message_of_a_gnb_is_read_as_it_was_written() {
-    for message in from_ran() {
+    for message in from_ran().into_iter().chain(sessions_from_ran()) {
         assert_eq!(FromRan::decode(&message.encode()), Ok(message));
     }
 }
 
 #[test]
 fn every_message_of_an_amf_is_read_as_it_was_written() {
-    for message in from_amf() {
+    for message in from_amf().into_iter().chain(sessions_from_amf()) {
         assert_eq!(FromAmf::decode(&message.encode()), Ok(message));
     }
 }
@@ -361,7 +372,9 @@ proptest! {
         let messages: Vec<Vec<u8>> = from_ran()
             .iter()
             .map(FromRan::encode)
+            .chain(sessions_from_ran().iter().map(FromRan::encode))
             .chain(from_amf().iter().map(FromAmf::encode))
+            .chain(sessions_from_amf().iter().map(FromAmf::encode))
             .collect();
         let mut octets = which.get(&messages).clone();
         for (at, value) in changes {
