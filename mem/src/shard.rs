@@ -277,6 +277,15 @@ impl<L: Zeroable, X: Zeroable, R: Zeroable> Owned<L, X, R> {
         }
     }
 
+    /// As [`Self::prefetch_entry`], for the cache line of an extension block that has this octet.
+    #[inline(always)]
+    pub fn prefetch_ext_line(&self, index: u32, at: usize) {
+        if index < self.exts_len && at < size_of::<X>() {
+            let ext = self.exts.as_ptr().wrapping_add(index as usize);
+            prefetch::hint_write(ext.cast::<u8>().wrapping_add(at));
+        }
+    }
+
     /// Gives up `shard`; whoever accepts the returned value owns it then. None
     /// if it is not owned here.
     #[must_use = "a shard whose owner value is dropped can never be written again"]

@@ -44,6 +44,12 @@ impl<const N: usize> Slots<N> {
 }
 
 impl<const N: usize> SlotReader<N> {
+    /// Brings a slot into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, at: usize) {
+        crate::prefetch::read_index(&self.0, at);
+    }
+
     /// The value now.
     #[inline(always)]
     pub fn read(&self, at: usize) -> Option<[u64; N]> {

@@ -50,8 +50,8 @@ const fn but_for(flags: [Flags; 2], other_family: Flags) -> [Flags; 2] {
 }
 pub(super) const UPLINK_IPV6: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV4);
 pub(super) const DOWNLINK_IPV6: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV4);
-const UPLINK_IPV4: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV6);
-const DOWNLINK_IPV4: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV6);
+pub(super) const UPLINK_IPV4: [Flags; 2] = but_for(UPLINK, Flags::MATCH_IPV6);
+pub(super) const DOWNLINK_IPV4: [Flags; 2] = but_for(DOWNLINK, Flags::MATCH_IPV6);
 
 /// Where a packet leaves and how many inner bytes count for its entry's own rule.
 ///

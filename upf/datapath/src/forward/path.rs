@@ -118,15 +118,31 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     /// Everything up to the TX buffers.
-    #[inline(never)]
+    #[inline(always)]
     pub fn run(&mut self, batch: &mut Batch<I::Packet>) {
+        match self.places.layout.nat().is_empty() {
+            true => self.run_each::<false>(batch),
+            false => {
+                self.prefetch_mappings(batch.mine.as_slice(), &batch.metas);
+                self.run_each::<true>(batch);
+            }
+        }
+    }
+
+    /// With `NAT`, packets may be translated.
+    #[inline(never)]
+    fn run_each<const NAT: bool>(&mut self, batch: &mut Batch<I::Packet>) {
         let Batch {
             mine, metas, dead, ..
         } = batch;
         for (mut packet, meta) in mine.drain().zip(metas.iter()) {
-            let fast_path = match meta.fast_path {
-                true => self.fast_path(&mut packet, meta),
+            let translated = match meta.fast_path && NAT {
+                true => self.fast_path_translated(&mut packet, meta),
                 false => None,
+            };
+            let fast_path = match meta.fast_path && translated.is_none() {
+                true => self.fast_path(&mut packet, meta),
+                false => translated,
             };
             match fast_path {
                 Some(Ok(FastTx { tx_buffer, bytes })) => {

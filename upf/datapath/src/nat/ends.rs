@@ -126,6 +126,31 @@ pub fn read(packet: &[u8], side: Side) -> Result<Ends, DropReason> {
     }
 }
 
+/// Reads a whole UDP datagram or TCP segment in an IPv4 packet without options; none if it is anything else, which
+/// [`read`] may know.
+#[inline]
+pub fn of_flow(packet: &[u8], side: Side) -> Option<Ends> {
+    let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
+    let ports = payload.first_chunk::<4>()?;
+    let is_whole = be16(header, ipv4::FRAGMENT) & ipv4::FRAGMENT_MASK == 0;
+    if header[ipv4::VERSION_IHL] != ipv4::VERSION_4_NO_OPTIONS || !is_whole {
+        return None;
+    }
+    let kind = match Protocol(header[ipv4::PROTOCOL]) {
+        Protocol::UDP if payload.len() >= 8 => Kind::Datagram,
+        Protocol::TCP if payload.len() >= TCP_LEN => Kind::Segment(payload[TCP_FLAGS_AT]),
+        _ => return None,
+    };
+    Some(Ends {
+        protocol: header[ipv4::PROTOCOL],
+        own_address: be32(header, side.address_at()),
+        own_port: be16(ports, side.port_at()),
+        remote_address: be32(header, side.quoted().address_at()),
+        remote_port: be16(ports, side.quoted().port_at()),
+        kind,
+    })
+}
+
 /// An ICMP error: the ends of the packet that it quotes (RFC 5508, REQ-3: damaged ones are dropped).
 fn read_error(ip: &Ipv4<'_>, side: Side) -> Result<Ends, DropReason> {
     let message = ip.payload();

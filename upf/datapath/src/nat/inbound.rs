@@ -55,15 +55,40 @@ pub(crate) fn place(
         Ok(_) => return Placed::No(DropReason::NatNoMapping),
         Err(reason) => return Placed::No(reason),
     };
-    let number = nat.number(pool.inside, meta.key, ends.own_port);
-    let found = number.and_then(|number| Some((number, units.get(number.unit())?)));
-    match found {
-        Some((number, (entry, _))) => Placed::Ue(Meta {
-            entry,
-            arrival: Arrival::Public,
-            fast_path: false,
-            ..meta.translated(number)
-        }),
+    match nat.number(pool.inside, meta.key, ends.own_port) {
+        Some(number) => find(meta.translated(number), units),
+        None => Placed::No(DropReason::NatNoMapping),
+    }
+}
+
+/// The public port that a common packet to a translated instance came to, whose UE is fetched to be
+/// [found](find) later; none if it is not whole, or has no such port.
+#[inline]
+pub(crate) fn prefetch(
+    data: &[u8],
+    meta: Meta,
+    places: &SessionLookup,
+    units: &NatUnits,
+) -> Option<Meta> {
+    let nat = places.layout.nat();
+    let pool = nat.outside(crate::lookup::layout::InstanceId(meta.local))?;
+    if meta.arrival != Arrival::Plain {
+        return None;
+    }
+    let from = usize::from(meta.inner_at);
+    let packet = data.get(from..from + usize::from(meta.inner_len))?;
+    let ends = ends::of_flow(packet, Side::Destination)?;
+    let number = nat.number(pool.inside, meta.key, ends.own_port)?;
+    units.0.prefetch(number.unit().0 as usize);
+    Some(meta.translated(number))
+}
+
+/// Who has the public port of a packet.
+#[inline]
+pub(crate) fn find(meta: Meta, units: &NatUnits) -> Placed {
+    let number = meta.public_port();
+    match number.and_then(|number| units.get(number.unit())) {
+        Some((entry, _)) => Placed::Ue(Meta { entry, ..meta }),
         None => Placed::No(DropReason::NatNoMapping),
     }
 }
@@ -73,6 +98,7 @@ impl Meta {
     fn translated(self, number: PublicPort) -> Self {
         Self {
             outer_src: number.0 + 1,
+            arrival: Arrival::Public,
             ..self
         }
     }

@@ -8,16 +8,18 @@ use crate::nat::pool::{NatTimeouts, PublicPort, Unit};
 use sluice_mem::shard::Owned;
 use sluice_mem::zeroable_struct;
 
+pub mod standing;
+
 zeroable_struct! {
-    /// A first fragment that passed: later ones of its packet name no port (RFC 4787, REQ-14).
+    /// First fragments that passed: later ones of their packets name no port (RFC 4787, REQ-14).
     #[derive(Clone, Copy, Default, Debug)]
     #[repr(C)]
-    pub struct PassedFragment {
-        destination: u32,
-        identification: u16,
-        protocol: u8,
-        _pad: u8,
-        number: u32,
+    struct PassedFragments {
+        destinations: [u32; NAT_FRAGMENTS],
+        numbers: [u32; NAT_FRAGMENTS],
+        identifications: [u16; NAT_FRAGMENTS],
+        /// 0 is none.
+        protocols: [u8; NAT_FRAGMENTS],
     }
 }
 
@@ -30,13 +32,15 @@ zeroable_struct! {
         pub address: u32,
         /// The chunk of its newest unit; the others hang on it.
         pub first: u32,
+        /// That unit.
+        unit: u32,
         /// The second in which no port was free; nothing is looked for in the same one again.
         full_s: u32,
         /// The network instance.
         pub instance: u8,
         next_fragment: u8,
         _pad: u16,
-        fragments: [PassedFragment; NAT_FRAGMENTS],
+        fragments: PassedFragments,
     }
 }
 
@@ -53,6 +57,21 @@ zeroable_struct! {
     }
 }
 
+/// The ends that a mapping remembers.
+type Remotes = [Remote; NAT_REMOTES];
+
+zeroable_struct! {
+    /// Whose a public port is: eight of them are a cache line, which is all that most packets ask for.
+    #[derive(Clone, Copy, Default, Debug)]
+    #[repr(C)]
+    struct Cell {
+        /// Protocol and port of the UE; 0 is none.
+        key: u32,
+        /// The second in which the mapping ends.
+        until_s: u32,
+    }
+}
+
 zeroable_struct! {
     /// The mappings of a unit, one for each of its public ports.
     #[derive(Clone, Copy)]
@@ -65,13 +84,10 @@ zeroable_struct! {
         /// The chunk of an older unit of the UE's; 0 is none.
         next: u32,
         _pad: [u32; 13],
-        /// Protocol and port of the UE; 0 is none.
-        keys: [u32; NAT_UNIT_PORTS],
-        /// The second in which the mapping ends.
-        until_s: [u32; NAT_UNIT_PORTS],
+        cells: [Cell; NAT_UNIT_PORTS],
         /// Which remote is replaced next.
         next_remote: [u8; NAT_UNIT_PORTS],
-        remotes: [[Remote; NAT_REMOTES]; NAT_UNIT_PORTS],
+        remotes: [Remotes; NAT_UNIT_PORTS],
     }
 }
 
@@ -154,11 +170,12 @@ pub struct Clock<'a> {
 }
 
 impl NatUser {
-    /// A user without ports.
-    pub fn new(address: u32, instance: u8, first: u32) -> Self {
+    /// A user whose newest unit is this, its mappings in the chunk `first`.
+    pub fn new(address: u32, instance: u8, (first, unit): (u32, Unit)) -> Self {
         Self {
             address,
             first,
+            unit: unit.0,
             instance,
             ..Self::default()
         }
@@ -166,34 +183,36 @@ impl NatUser {
 
     /// A first fragment passed.
     pub fn fragment_passed(&mut self, name: (u32, u16, u8), number: PublicPort) {
-        let at = usize::from(self.next_fragment) % NAT_FRAGMENTS;
-        let (destination, identification, protocol) = name;
-        let known = self.fragments.iter().position(|f| f.name() == name);
-        if let Some(place) = self.fragments.get_mut(known.unwrap_or(at)) {
-            *place = PassedFragment {
-                destination,
-                identification,
-                protocol,
-                _pad: 0,
-                number: number.0,
-            };
-        }
+        let next = usize::from(self.next_fragment) % NAT_FRAGMENTS;
+        let known = self.fragments.find(name);
+        let at = known.unwrap_or(next);
+        let fragments = &mut self.fragments;
+        (
+            fragments.destinations[at],
+            fragments.identifications[at],
+            fragments.protocols[at],
+        ) = name;
+        fragments.numbers[at] = number.0;
         if known.is_none() {
-            self.next_fragment = (at as u8 + 1) % NAT_FRAGMENTS as u8;
+            self.next_fragment = (next as u8 + 1) % NAT_FRAGMENTS as u8;
         }
     }
 
     /// By which public port the first fragment of the same packet left.
     pub fn fragment(&self, name: (u32, u16, u8)) -> Option<PublicPort> {
-        let mut known = self.fragments.iter().filter(|f| f.protocol != 0);
-        let known = known.find(|f| f.name() == name)?;
-        Some(PublicPort(known.number))
+        let at = self.fragments.find(name)?;
+        Some(PublicPort(self.fragments.numbers[at]))
     }
 }
 
-impl PassedFragment {
-    fn name(&self) -> (u32, u16, u8) {
-        (self.destination, self.identification, self.protocol)
+impl PassedFragments {
+    fn find(&self, (destination, identification, protocol): (u32, u16, u8)) -> Option<usize> {
+        (0..NAT_FRAGMENTS).find(|at| {
+            self.destinations[*at] == destination
+                && self.identifications[*at] == identification
+                && self.protocols[*at] == protocol
+                && protocol != 0
+        })
     }
 }
 
@@ -201,25 +220,31 @@ impl NatChunk {
     /// Without mappings.
     pub fn begin(&mut self, owner: EntryId, unit: Unit, next: u32) {
         (self.owner, self.unit, self.next) = (owner.0, unit.0, next);
-        self.keys = [0; NAT_UNIT_PORTS];
+        self.cells = [Cell::default(); NAT_UNIT_PORTS];
         self.next_remote = [0; NAT_UNIT_PORTS];
     }
 
+    /// Its unit.
+    pub fn unit(&self) -> Unit {
+        Unit(self.unit)
+    }
+
     fn is_live(&self, at: usize, now_s: u32) -> bool {
-        self.keys[at] != 0 && self.until_s[at] > now_s
+        self.cells[at].key != 0 && self.cells[at].until_s > now_s
     }
 
     /// The port of the UE behind a public port in use.
     fn inside(&self, at: usize, protocol: u8, now_s: u32) -> Option<u16> {
-        let same = self.keys[at] >> 16 == u32::from(protocol);
-        (same && self.is_live(at, now_s)).then_some(self.keys[at] as u16)
+        let key = self.cells[at].key;
+        let same = key >> 16 == u32::from(protocol);
+        (same && self.is_live(at, now_s)).then_some(key as u16)
     }
 
     fn find(&self, key: u32) -> Option<usize> {
         let usual = key as usize % NAT_UNIT_PORTS;
-        match self.keys[usual] == key {
+        match self.cells[usual].key == key {
             true => Some(usual),
-            false => self.keys.iter().position(|k| *k == key),
+            false => self.cells.iter().position(|cell| cell.key == key),
         }
     }
 
@@ -231,8 +256,7 @@ impl NatChunk {
     }
 
     fn take(&mut self, at: usize, key: u32) {
-        self.keys[at] = key;
-        self.until_s[at] = 0;
+        self.cells[at] = Cell { key, until_s: 0 };
         self.next_remote[at] = 0;
         self.remotes[at] = Default::default();
     }
@@ -286,7 +310,7 @@ impl NatChunk {
                 }
             }
         };
-        self.until_s[at] = now_s.saturating_add(lasts_s);
+        self.cells[at].until_s = now_s.saturating_add(lasts_s);
     }
 
     fn sent_to(&self, at: usize, address: u32) -> bool {

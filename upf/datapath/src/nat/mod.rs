@@ -8,4 +8,5 @@ pub mod inbound;
 pub mod mapping;
 pub mod outbound;
 pub mod pool;
+pub(crate) mod prefetch;
 pub mod state;

@@ -70,7 +70,7 @@ impl<'a, I: PortIo> Path<'a, I> {
     }
 
     /// The UE with an address, if it is of this shard and has ports.
-    fn user(&self, inside: InstanceId, address: u32) -> Result<EntryId, DropReason> {
+    pub(crate) fn user(&self, inside: InstanceId, address: u32) -> Result<EntryId, DropReason> {
         let mut meta = Meta::to_address(address, inside.0);
         session_lookup::place(&mut meta, self.places).map_err(|_| DropReason::NatNoSession)?;
         let user = self.nat.owned.entry(meta.entry.0);

@@ -204,6 +204,8 @@ impl std::error::Error for NatPoolError {}
 struct PlacedNatPool {
     pool: NatPool,
     first_unit: u32,
+    /// Of each address; known, so that no packet divides for it.
+    address_units: u32,
 }
 
 /// Translation in all network instances that have it. Read by every worker; never changes.
@@ -238,7 +240,11 @@ impl NatPools {
             placed.units += units;
             // Addresses of UEs are dealt to shards evenly, but for chance.
             placed.chunk_rounds += (2 * units).div_ceil(SHARDS) + of_ue;
-            placed.pools.push(PlacedNatPool { pool, first_unit });
+            placed.pools.push(PlacedNatPool {
+                address_units: pool.address_units(),
+                pool,
+                first_unit,
+            });
         }
         Ok(placed)
     }
@@ -281,7 +287,7 @@ impl NatPools {
     pub fn number(&self, inside: InstanceId, address: u32, port: u16) -> Option<PublicPort> {
         let placed = self.pools.iter().find(|p| p.pool.inside == inside)?;
         let from_first = u32::from(port.checked_sub(placed.pool.first_port)?);
-        let units = placed.pool.address_units();
+        let units = placed.address_units;
         let of_address = placed.pool.index_of(address)? * units;
         let within = from_first / NAT_UNIT_PORTS as u32;
         let unit = Unit(placed.first_unit + of_address + within);
@@ -294,7 +300,7 @@ impl NatPools {
         let unit = number.unit().0;
         let placed = self.pools.iter().rfind(|p| p.first_unit <= unit)?;
         let unit = unit - placed.first_unit;
-        let units = placed.pool.address_units();
+        let units = placed.address_units;
         let address = placed.pool.address_at(unit / units)?;
         let port = u32::from(placed.pool.first_port)
             + unit % units * NAT_UNIT_PORTS as u32

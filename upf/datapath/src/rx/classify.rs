@@ -2,10 +2,10 @@
 
 use crate::burst_array::BurstArray;
 use crate::drop::DropReason;
-use crate::ids::{EntryId, WorkerId};
+use crate::ids::{EntryId, InterfaceId, WorkerId};
 use crate::lookup::owners::OwnerTable;
 use crate::lookup::session_lookup::{self, SessionLookup};
-use crate::meta::Meta;
+use crate::meta::{Arrival, Meta};
 use crate::nat::inbound::{self, Placed};
 use crate::rx::header_match::{Encap, HeaderMatch, TAGGED, UNTAGGED};
 use crate::rx::parse::{self, Class};
@@ -48,7 +48,7 @@ impl<P: Packet> Classifier<'_, P> {
     pub fn run(mut self) {
         let tables = self.tables;
         let header_matches = tables.compiled.header_matches(self.port);
-        if !self.places.foreign.is_empty() {
+        if !self.places.foreign.is_empty() || self.is_translated(header_matches) {
             return self.run_prefetched(header_matches);
         }
         let Some((first, others)) = header_matches.split_first() else {
@@ -63,6 +63,13 @@ impl<P: Packet> Classifier<'_, P> {
                 self.each(others, |frame| first.meta(frame));
             }
         }
+    }
+
+    /// Whether public ports are looked up of what the port receives.
+    #[inline]
+    fn is_translated(&self, header_matches: &[HeaderMatch]) -> bool {
+        let nat = self.places.layout.nat();
+        !nat.is_empty() && header_matches.iter().any(|shape| shape.is_public(nat))
     }
 
     /// Each packet once, its headers fetched ahead; `usual` tells the meta of one that has the first
@@ -88,20 +95,27 @@ impl<P: Packet> Classifier<'_, P> {
         }
     }
 
-    /// The same where others chose identifiers: packets are looked at some time before it is their
-    /// turn, so that their places in the table are there when they are asked for.
+    /// The same where others chose identifiers, or addresses are public: packets are looked at some time before it
+    /// is their turn, so that their places in the table are there when they are asked for.
     #[inline(never)]
     fn run_prefetched(&mut self, header_matches: &[HeaderMatch]) {
         const HEADERS_AHEAD: usize = PREFETCH_AHEAD + KEY_PREFETCH_AHEAD;
         for packet in self.packets.iter().take(HEADERS_AHEAD) {
             packet.prefetch();
         }
-        let places = self.places;
+        let (places, units) = (self.places, &self.tables.nat_units);
+        let is_translated = self.is_translated(header_matches);
         let prefetch_key = |packet: &P| {
             let meta = header_matches
                 .iter()
-                .find_map(|shape| shape.meta(packet.data()));
-            meta.inspect(|meta| session_lookup::prefetch_key(meta, places))
+                .find_map(|shape| shape.meta(packet.data()))?;
+            if is_translated
+                && let Some(public) = inbound::prefetch(packet.data(), meta, places, units)
+            {
+                return Some(public);
+            }
+            session_lookup::prefetch_key(&meta, places);
+            Some(meta)
         };
         let mut run_prefetched = [None; KEY_PREFETCH_AHEAD];
         for (meta, packet) in run_prefetched.iter_mut().zip(self.packets.iter()) {
@@ -117,6 +131,9 @@ impl<P: Packet> Classifier<'_, P> {
                 .and_then(prefetch_key);
             let known = core::mem::replace(&mut run_prefetched[at % KEY_PREFETCH_AHEAD], ahead);
             match known.filter(|_| self.packets[at].segments() == 1) {
+                Some(meta) if meta.arrival == Arrival::Public => {
+                    self.keep_placed(at, meta.interface, inbound::find(meta, units));
+                }
                 Some(meta) => self.keep(at, meta),
                 None => self.another(at, &[]),
             }
@@ -162,13 +179,20 @@ impl<P: Packet> Classifier<'_, P> {
     #[inline(never)]
     fn unplaced(&mut self, at: usize, meta: Meta, reason: DropReason) {
         let (places, units) = (self.places, &self.tables.nat_units);
-        match inbound::place(self.packets[at].data(), meta, places, units, reason) {
+        let placed = inbound::place(self.packets[at].data(), meta, places, units, reason);
+        self.keep_placed(at, meta.interface, placed);
+    }
+
+    /// Keeps a packet for a public port if it is mine.
+    #[inline]
+    fn keep_placed(&mut self, at: usize, interface: InterfaceId, placed: Placed) {
+        match placed {
             Placed::Ue(meta) if self.owners.of_index(meta.entry.0) == self.id => {
                 self.state.prefetch_entry(meta.entry.0);
                 self.metas.push(meta);
             }
             Placed::Ue(meta) => self.add_exception(at, Class::User(meta)),
-            Placed::Fragment => self.add_exception(at, Class::Fragment(meta.interface)),
+            Placed::Fragment => self.add_exception(at, Class::Fragment(interface)),
             Placed::No(reason) => self.add_exception(at, Class::Drop(reason)),
         }
     }

@@ -7,7 +7,9 @@
 
 use crate::forward::mss_clamp;
 use crate::ids::{EntryId, InterfaceId};
+use crate::lookup::layout::InstanceId;
 use crate::meta::{Arrival, Meta, NO_QFI};
+use crate::nat::pool::NatPools;
 use crate::topology::{Interface, Prefix};
 use core::net::Ipv6Addr;
 use sluice_wire::checksum::Sum;
@@ -131,6 +133,12 @@ impl HeaderMatch {
     #[inline]
     pub fn form(&self) -> Encap {
         self.form
+    }
+
+    /// Whether plain packets of this shape come for public addresses.
+    pub(crate) fn is_public(&self, nat: &NatPools) -> bool {
+        let is_plain = matches!(self.form, Encap::Plain | Encap::TaggedPlain);
+        is_plain && nat.outside(InstanceId(self.local)).is_some()
     }
 
     /// The meta of a frame of this shape, not placed yet.

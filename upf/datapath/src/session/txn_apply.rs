@@ -11,7 +11,8 @@ use crate::ids::{BlockId, EntryId, RecordId};
 use crate::limits::BLOCK_CHAIN;
 use crate::message::ToControl;
 use crate::meta::{Arrival, Meta};
-use crate::nat::mapping::NatUser;
+use crate::nat::mapping::{NatChunk, NatUser};
+use crate::nat::pool::Unit;
 use crate::session::grant;
 use crate::session::rule::{Body, BucketRef, Flags, Head, Rule, SharedBucket};
 use crate::session::token_bucket::Tat;
@@ -161,8 +162,9 @@ impl<I: PortIo> Path<'_, I> {
                 instance,
                 first,
             } => {
+                let unit = self.nat.owned.ext(*first).map_or(Unit(0), NatChunk::unit);
                 if let Some(user) = self.nat.owned.entry_mut(at.0) {
-                    *user = NatUser::new(*address, *instance, *first);
+                    *user = NatUser::new(*address, *instance, (*first, unit));
                 }
             }
             _ => {}

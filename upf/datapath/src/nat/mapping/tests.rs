@@ -42,7 +42,7 @@ fn owned(units: u32) -> NatOwned {
         chunk_of.begin(USER, Unit(3 + unit), older);
         older = chunk;
     }
-    *owned.entry_mut(USER.0).unwrap() = NatUser::new(0x0a2d_0007, 0, older);
+    *owned.entry_mut(USER.0).unwrap() = NatUser::new(0x0a2d_0007, 0, (older, Unit(2 + units)));
     owned
 }
 
@@ -260,7 +260,7 @@ fn an_error_of_a_ue_makes_no_mapping() {
 
 #[test]
 fn later_fragments_follow_the_first_of_four_packets() {
-    let mut user = NatUser::new(1, 0, 9);
+    let mut user = NatUser::new(1, 0, (9, Unit(1)));
     let name = |identification| (SERVER, identification, 17);
     for identification in 1..=5 {
         user.fragment_passed(name(identification), PublicPort(u32::from(identification)));

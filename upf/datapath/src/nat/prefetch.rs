@@ -1,0 +1,74 @@
+//! Prefetch of translations: users and mappings of a burst are asked of the caches before its packets pass.
+
+use crate::forward::path::Path;
+use crate::ids::EntryId;
+use crate::meta::{Arrival, Meta};
+use crate::nat::mapping::standing;
+use crate::session::rule::Flags;
+use sluice_port::{Packet, PortIo};
+use sluice_wire::ipv4::Protocol;
+use sluice_wire::layout::{be16, ipv4};
+
+/// How many packets ahead of its mapping, which it leads to, a user is fetched: with some 5 ns a packet it covers
+/// most of a miss, and what is left of it the loads that go on meanwhile.
+const USERS_AHEAD: usize = 16;
+
+impl<I: PortIo> Path<'_, I> {
+    /// For the packets of a burst, whose entries were fetched before.
+    #[inline(never)]
+    pub(crate) fn prefetch_mappings(&self, packets: &[I::Packet], metas: &[Meta]) {
+        for meta in metas.iter().take(USERS_AHEAD) {
+            self.prefetch_user(meta);
+        }
+        for (at, (packet, meta)) in packets.iter().zip(metas).enumerate() {
+            if let Some(ahead) = metas.get(at + USERS_AHEAD) {
+                self.prefetch_user(ahead);
+            }
+            self.prefetch_mapping(packet, meta);
+        }
+    }
+
+    #[inline]
+    fn prefetch_user(&self, meta: &Meta) {
+        if let Some(user) = self.user_of(meta) {
+            self.nat.owned.prefetch_entry(user.0);
+        }
+    }
+
+    #[inline]
+    fn prefetch_mapping(&self, packet: &I::Packet, meta: &Meta) {
+        let from = usize::from(meta.inner_at);
+        let Some(inner) = packet.data().get(from..from + ipv4::LEN + 4) else {
+            return;
+        };
+        let is_tcp = inner[ipv4::PROTOCOL] == Protocol::TCP.0;
+        let owned = &self.nat.owned;
+        if meta.arrival == Arrival::Tunnel {
+            if let Some(user) = self.user_of(meta) {
+                standing::prefetch_outbound(owned, user, be16(inner, ipv4::LEN), is_tcp);
+            }
+        } else if let Some(number) = meta.public_port()
+            && let Some((_, chunk)) = self.tables.nat_units.get(number.unit())
+        {
+            standing::prefetch_cell(owned, chunk, number.place(), is_tcp);
+        }
+    }
+
+    /// The entry of the UE's address, if the packet is translated.
+    #[inline]
+    fn user_of(&self, meta: &Meta) -> Option<EntryId> {
+        match meta.arrival {
+            Arrival::Public => Some(meta.entry),
+            Arrival::Tunnel => {
+                let entry = self.state.entry(meta.entry.0)?;
+                if entry.head.flags.has_any(Flags::CREATE_OUTER.with(Flags::EXTENDED)) {
+                    return None;
+                }
+                let egress = usize::from(entry.body.egress());
+                let inside = self.tables.egresses.get(egress)?.translates?;
+                self.places.layout.pool_entry(inside, entry.ue_ip)
+            }
+            Arrival::EndMarker | Arrival::Plain | Arrival::PlainIpv6 => None,
+        }
+    }
+}
