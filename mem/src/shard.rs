@@ -286,6 +286,15 @@ impl<L: Zeroable, X: Zeroable, R: Zeroable> Owned<L, X, R> {
         }
     }
 
+    /// The same of a usage record, to be read.
+    #[inline(always)]
+    pub fn prefetch_record_line(&self, index: u32, at: usize) {
+        if index < self.records_len && at < size_of::<R>() {
+            let record = self.records.as_ptr().wrapping_add(index as usize);
+            prefetch::hint_read(record.cast::<u8>().wrapping_add(at));
+        }
+    }
+
     /// Gives up `shard`; whoever accepts the returned value owns it then. None
     /// if it is not owned here.
     #[must_use = "a shard whose owner value is dropped can never be written again"]

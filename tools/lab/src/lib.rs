@@ -12,6 +12,7 @@
 pub mod args;
 pub mod experiments;
 mod keys;
+mod lookup;
 mod many_workers;
 mod models;
 mod pfcp;

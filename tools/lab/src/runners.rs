@@ -2,7 +2,7 @@
 
 use super::many_workers::{self, Known};
 use super::testbed::{LabMachine, Rig};
-use super::{models, pfcp, placement, scaling, zero_loss};
+use super::{lookup, models, pfcp, placement, scaling, zero_loss};
 use crate::experiments::{Job, Measured, Problem, Runner};
 use sluice_bench::elastic::{PACKET_MEMORY_MIB, PACKETS};
 use sluice_bench::machine;
@@ -98,6 +98,10 @@ impl Runner for Lab {
                 ready.rig.clear();
             }
             return placement::placement(cpus, job);
+        }
+        if runner == "lookup" {
+            // Without packets.
+            return lookup::lookup(job);
         }
         let ready = self.ready()?;
         let rig = &mut ready.rig;

@@ -184,8 +184,8 @@ pub const SHAPED_LEAVE: usize = BURST;
 /// takes 24, an uplink one 48, and the four octets before them; what a peer adds beyond that goes.
 pub const RELAYED_EXTENSIONS_LEN: usize = 128;
 
-/// Public ports of a unit, the smallest part of a port block: its mappings are one element of their arena, of
-/// 2,688 bytes.
+/// Public ports of a unit, the smallest part of a port block: its mappings are an element of 576 bytes,
+/// and 2,112 for whom they lead to.
 pub const NAT_UNIT_PORTS: usize = 64;
 
 /// Units that a UE may have: 4,096 ports, of which each packet that makes a mapping looks at 16 keys a cache

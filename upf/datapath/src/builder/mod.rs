@@ -53,12 +53,15 @@ pub fn assemble<P: Send>(plan: &Plan) -> Result<Assembled<P>, PlanError> {
     };
     let users = Arena::new("sluice-nat-users", users)?;
     let chunks = Arena::new("sluice-nat", nat.chunks() as usize)?;
-    // Without usage records.
-    let none = (
-        Arena::new("sluice-nat-none", SHARDS as usize)?,
+    // They have the numbers of their chunks; no user has one.
+    let remotes = (
+        Arena::new("sluice-nat-remotes", nat.chunks() as usize)?,
         Arena::new("sluice-nat-none", SHARDS as usize)?,
     );
-    let mut nat = deal(shard::create(users, chunks, none, ShardCount::DEFAULT), n);
+    let mut nat = deal(
+        shard::create(users, chunks, remotes, ShardCount::DEFAULT),
+        n,
+    );
     let owners = OwnerTable::dealt(n);
     // TEIDs and addresses that others chose, and for each UE of a pool the prefix that it may have besides.
     let (_, foreign_entries) = plan.layout.foreign();

@@ -19,18 +19,19 @@ use sluice_wire::layout::ipv4::VERSION_4_NO_OPTIONS;
 use sluice_wire::layout::{be16, be32, ipv4};
 
 impl<'a, I: PortIo> Path<'a, I> {
-    /// The whole way of such a packet; none if it is not one, and then nothing was done.
+    /// The whole way of a common packet, translated or not; none if it is not one, and then nothing was done.
     #[inline(always)]
-    pub(super) fn fast_path_translated(
+    pub(super) fn fast_path_of_any(
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
     ) -> Option<Result<TxDecision, DropReason>> {
-        match meta.arrival {
+        let translated = match meta.arrival {
             Arrival::Tunnel => self.fast_path_outbound(packet, meta),
             Arrival::Public => self.fast_path_inbound(packet, meta),
             Arrival::EndMarker | Arrival::Plain | Arrival::PlainIpv6 => None,
-        }
+        };
+        translated.or_else(|| self.fast_path(packet, meta))
     }
 
     /// To the data network.
@@ -101,8 +102,8 @@ impl<'a, I: PortIo> Path<'a, I> {
             return None;
         }
         // Of the packet as the UE gets it.
-        let ports = u32::from(ends.remote_port) << 16 | u32::from(port);
-        let flow_hash = mix(ends.remote_address, address, ends.protocol, ports);
+        let ports = (u32::from(ends.remote_port) << 16 | u32::from(port)).to_be_bytes();
+        let flow_hash = mix(ends.remote_address, address, ends.protocol, Some(&ports));
         let way = tunnel(entry, (flow_hash, inner[ipv4::TOS]), tables)?;
         let rewrite = |inner: &mut [u8]| {
             let _ = inner.first_chunk_mut().map(decrement_ttl);

@@ -215,7 +215,7 @@ pub fn flow_hash(inner: &[u8]) -> u32 {
         ip.source_u32(),
         ip.destination_u32(),
         ip.protocol().0,
-        in_one(ports),
+        ports,
     )
 }
 
@@ -231,7 +231,7 @@ pub fn flow_hash_of_ipv6(ip: &Ipv6<'_>) -> u32 {
         fold(ip.source().to_bits()),
         fold(ip.destination().to_bits()),
     );
-    mix(source, destination, upper.protocol.0, in_one(ports))
+    mix(source, destination, upper.protocol.0, ports)
 }
 
 /// The same of a packet of `len` octets that begins `inner`, whose header has no options.
@@ -244,23 +244,16 @@ pub fn flow_hash_of_plain(inner: &[u8], len: u16) -> u32 {
         && usize::from(len) >= HEADER_LEN + 4;
     let ports = inner[HEADER_LEN..].first_chunk().filter(|_| is_whole);
     let (source, destination) = (be32(header, ipv4::SOURCE), be32(header, ipv4::DESTINATION));
-    mix(source, destination, header[ipv4::PROTOCOL], in_one(ports))
+    mix(source, destination, header[ipv4::PROTOCOL], ports)
 }
 
-/// Both ports, or 0.
+/// The hash of a flow: its addresses, its protocol, and what its first four octets are if it is whole.
 #[inline(always)]
-fn in_one(ports: Option<&[u8; 4]>) -> u32 {
-    ports.map_or(0, |ports| u32::from_be_bytes(*ports))
-}
-
-/// The hash of a flow: its addresses, protocol, and both ports in one, that of the source first; 0 of what is not
-/// whole.
-#[inline(always)]
-pub fn mix(source: u32, destination: u32, protocol: u8, ports: u32) -> u32 {
+pub fn mix(source: u32, destination: u32, protocol: u8, first: Option<&[u8; 4]>) -> u32 {
     // TCP, UDP, SCTP.
-    let ports = match matches!(protocol, 6 | 17 | 132) {
-        true => ports,
-        false => 0,
+    let ports = match first {
+        Some(ports) if matches!(protocol, 6 | 17 | 132) => u32::from_be_bytes(*ports),
+        _ => 0,
     };
     let mixed = u64::from(source ^ ports.rotate_left(16)) << 32
         | u64::from(destination ^ u32::from(protocol));

@@ -136,13 +136,10 @@ impl<'a, I: PortIo> Path<'a, I> {
             mine, metas, dead, ..
         } = batch;
         for (mut packet, meta) in mine.drain().zip(metas.iter()) {
-            let translated = match meta.fast_path && NAT {
-                true => self.fast_path_translated(&mut packet, meta),
-                false => None,
-            };
-            let fast_path = match meta.fast_path && translated.is_none() {
+            let fast_path = match meta.fast_path {
+                true if NAT => self.fast_path_of_any(&mut packet, meta),
                 true => self.fast_path(&mut packet, meta),
-                false => translated,
+                false => None,
             };
             match fast_path {
                 Some(Ok(FastTx { tx_buffer, bytes })) => {

@@ -46,7 +46,7 @@ pub fn prefetch_key(meta: &Meta, places: &SessionLookup) {
 pub fn place(meta: &mut Meta, places: &SessionLookup) -> Result<(), DropReason> {
     let entry = match meta.arrival {
         Arrival::Tunnel | Arrival::EndMarker => by_teid(meta, places),
-        Arrival::Plain => by_ue_address(meta, places),
+        Arrival::Plain => by_ue_address(InstanceId(meta.local), meta.key, places),
         Arrival::PlainIpv6 => by_ue_prefix(meta, places),
         // Where it was found to be one.
         Arrival::Public => Ok(meta.entry),
@@ -75,12 +75,16 @@ fn foreign_teid(local: u8, key: u32, places: &SessionLookup) -> Result<EntryId, 
         .ok_or(DropReason::UnknownTeid)
 }
 
+/// The entry of a UE's IPv4 address in a network instance.
 #[inline(always)]
-fn by_ue_address(meta: &Meta, places: &SessionLookup) -> Result<EntryId, DropReason> {
-    let instance = InstanceId(meta.local);
-    match places.layout.pool_entry(instance, meta.key) {
+pub fn by_ue_address(
+    instance: InstanceId,
+    address: u32,
+    places: &SessionLookup,
+) -> Result<EntryId, DropReason> {
+    match places.layout.pool_entry(instance, address) {
         Some(entry) => Ok(entry),
-        None => foreign_ue(instance, meta.key, places),
+        None => foreign_ue(instance, address, places),
     }
 }
 

@@ -128,7 +128,7 @@ pub fn read(packet: &[u8], side: Side) -> Result<Ends, DropReason> {
 
 /// Reads a whole UDP datagram or TCP segment in an IPv4 packet without options; none if it is anything else, which
 /// [`read`] may know.
-#[inline]
+#[inline(always)]
 pub fn of_flow(packet: &[u8], side: Side) -> Option<Ends> {
     let (header, payload) = packet.split_first_chunk::<HEADER_LEN>()?;
     let ports = payload.first_chunk::<4>()?;
@@ -197,6 +197,7 @@ fn quoted_header_len(quoted: &[u8]) -> Option<usize> {
 
 /// Replaces address and port of one end of a packet that was read, and mends its checksums by what changed
 /// (RFC 1624). Of a later fragment there is only the address.
+#[inline(always)]
 pub fn rewrite(packet: &mut [u8], side: Side, address: u32, port: u16) {
     let Some(header_len) = quoted_header_len(packet) else {
         return;
@@ -215,6 +216,7 @@ pub fn rewrite(packet: &mut [u8], side: Side, address: u32, port: u16) {
 }
 
 /// Gives the old address.
+#[inline(always)]
 fn rewrite_address(header: &mut [u8], side: Side, address: u32) -> u32 {
     let at = side.address_at();
     let old = be32(header, at);
@@ -225,6 +227,7 @@ fn rewrite_address(header: &mut [u8], side: Side, address: u32) -> u32 {
 }
 
 /// The checksum, where it is there, covers the addresses, too.
+#[inline(always)]
 fn rewrite_ports(
     protocol: Protocol,
     payload: &mut [u8],
@@ -250,6 +253,7 @@ fn rewrite_ports(
     }
 }
 
+#[cold]
 fn rewrite_icmp(message: &mut [u8], side: Side, address: u32, port: u16) {
     let Some(checksum) = field(message, ICMP_CHECKSUM_AT) else {
         return;
@@ -291,11 +295,13 @@ fn rewrite_quoted(quoted: &mut [u8], side: Side, address: u32, port: u16) {
     }
 }
 
+#[inline(always)]
 fn field(bytes: &[u8], at: usize) -> Option<u16> {
     let octets = bytes.get(at..at + 2)?;
     Some(be16(octets, 0))
 }
 
+#[inline(always)]
 fn put(bytes: &mut [u8], at: usize, octets: &[u8]) {
     if let Some(place) = bytes.get_mut(at..at + octets.len()) {
         place.copy_from_slice(octets);

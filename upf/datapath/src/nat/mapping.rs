@@ -73,7 +73,8 @@ zeroable_struct! {
 }
 
 zeroable_struct! {
-    /// The mappings of a unit, one for each of its public ports.
+    /// The mappings of a unit, one for each of its public ports. Whom they lead to stands [apart](NatRemotes), so
+    /// that what most packets ask for lies close together.
     #[derive(Clone, Copy)]
     #[repr(C, align(64))]
     pub struct NatChunk {
@@ -85,14 +86,23 @@ zeroable_struct! {
         next: u32,
         _pad: [u32; 13],
         cells: [Cell; NAT_UNIT_PORTS],
+    }
+}
+
+zeroable_struct! {
+    /// The ends that the mappings of a chunk, which has the same number, remember.
+    #[derive(Clone, Copy)]
+    #[repr(C, align(64))]
+    pub struct NatRemotes {
         /// Which remote is replaced next.
-        next_remote: [u8; NAT_UNIT_PORTS],
+        next: [u8; NAT_UNIT_PORTS],
         remotes: [Remotes; NAT_UNIT_PORTS],
     }
 }
 
 const _: () = assert!(size_of::<NatUser>() == 64);
-const _: () = assert!(size_of::<NatChunk>() == 2688);
+const _: () = assert!(size_of::<NatChunk>() == 576);
+const _: () = assert!(size_of::<NatRemotes>() == 2112);
 
 /// Segments of the UE were seen, and segments for it.
 const OUT: u8 = 1;
@@ -138,9 +148,8 @@ fn key(protocol: u8, port: u16) -> u32 {
     u32::from(protocol) << 16 | u32::from(port)
 }
 
-/// Users and mappings that a worker may write.
-/// They have no usage records.
-pub type NatOwned = Owned<NatUser, NatChunk, u64>;
+/// Users, mappings and their remotes that a worker may write.
+pub type NatOwned = Owned<NatUser, NatChunk, NatRemotes>;
 
 /// Where a mapping stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,7 +230,6 @@ impl NatChunk {
     pub fn begin(&mut self, owner: EntryId, unit: Unit, next: u32) {
         (self.owner, self.unit, self.next) = (owner.0, unit.0, next);
         self.cells = [Cell::default(); NAT_UNIT_PORTS];
-        self.next_remote = [0; NAT_UNIT_PORTS];
     }
 
     /// Its unit.
@@ -254,10 +262,12 @@ impl NatChunk {
         let mut places = (0..NAT_UNIT_PORTS / 2).map(|i| (from + 2 * i) % NAT_UNIT_PORTS);
         places.find(|at| !self.is_live(*at, now_s))
     }
+}
 
-    fn take(&mut self, at: usize, key: u32) {
-        self.cells[at] = Cell { key, until_s: 0 };
-        self.next_remote[at] = 0;
+impl NatRemotes {
+    /// Another mapping begins at the place.
+    fn begin(&mut self, at: usize) {
+        self.next[at] = 0;
         self.remotes[at] = Default::default();
     }
 
@@ -266,8 +276,8 @@ impl NatChunk {
         let same = |r: &Remote| r.address == address && r.port == port;
         let known = remotes.iter().position(same);
         let place = known.unwrap_or_else(|| {
-            let place = usize::from(self.next_remote[at]) % NAT_REMOTES;
-            self.next_remote[at] = (place as u8 + 1) % NAT_REMOTES as u8;
+            let place = usize::from(self.next[at]) % NAT_REMOTES;
+            self.next[at] = (place as u8 + 1) % NAT_REMOTES as u8;
             remotes[place] = Remote {
                 address,
                 port,
@@ -279,44 +289,50 @@ impl NatChunk {
         &mut remotes[place]
     }
 
-    /// A packet passed: it is remembered whom the UE talks to, and the mapping lasts. What comes from outside
-    /// lengthens none but established connections (RFC 4787, REQ-6).
-    fn passed(&mut self, at: usize, ends: &Ends, side: Side, clock: Clock<'_>) {
-        let Clock { now_s, timeouts } = clock;
+    /// A packet passed: it is remembered whom the UE talks to. Says for how long the mapping lasts from now on, if
+    /// not as long as before: what comes from outside lengthens none but established connections (RFC 4787,
+    /// REQ-6).
+    fn passed(&mut self, at: usize, ends: &Ends, side: Side, lasts: &NatTimeouts) -> Option<u32> {
         let is_outbound = side == Side::Source;
-        let lasts_s = match ends.kind {
-            Kind::Error => return,
-            Kind::Segment(flags) => {
-                let remote = self.remote(at, ends.remote_address, ends.remote_port);
-                let before = remote.is_established();
-                remote.segment(flags, side);
-                let after = remote.is_established();
-                let others = || self.remotes[at].iter().any(Remote::is_established);
-                match (before, after) {
-                    (_, true) => timeouts.tcp_established_s,
-                    // Another connection of the same port keeps its time.
-                    _ if others() => return,
-                    (true, false) => timeouts.tcp_transitory_s,
-                    (false, false) if is_outbound => timeouts.tcp_transitory_s,
-                    (false, false) => return,
-                }
-            }
-            Kind::Datagram if !is_outbound => return,
+        let flags = match ends.kind {
+            Kind::Error => return None,
+            Kind::Datagram if !is_outbound => return None,
             Kind::Datagram => {
                 self.remote(at, ends.remote_address, 0);
-                match ends.protocol {
-                    1 => timeouts.icmp_s,
-                    _ => timeouts.udp_s,
-                }
+                return Some(match ends.protocol {
+                    1 => lasts.icmp_s,
+                    _ => lasts.udp_s,
+                });
             }
+            Kind::Segment(flags) => flags,
         };
-        self.cells[at].until_s = now_s.saturating_add(lasts_s);
+        let remote = self.remote(at, ends.remote_address, ends.remote_port);
+        let before = remote.is_established();
+        remote.segment(flags, side);
+        let after = remote.is_established();
+        let others = || self.remotes[at].iter().any(Remote::is_established);
+        match (before, after) {
+            (_, true) => Some(lasts.tcp_established_s),
+            // Another connection of the same port keeps its time.
+            _ if others() => None,
+            (true, false) => Some(lasts.tcp_transitory_s),
+            (false, false) => is_outbound.then_some(lasts.tcp_transitory_s),
+        }
     }
 
     fn sent_to(&self, at: usize, address: u32) -> bool {
         let mut remotes = self.remotes[at].iter();
         let sent = |r: &Remote| r.state == 0 || r.state & OUT != 0;
         address != 0 && remotes.any(|r| r.address == address && sent(r))
+    }
+}
+
+/// A packet passed by a mapping: what it remembers and when it ends change.
+fn passed(owned: &mut NatOwned, place: Place, ends: &Ends, side: Side, clock: Clock<'_>) {
+    let remotes = owned.record_mut(place.chunk);
+    let lasts_s = remotes.and_then(|of| of.passed(place.at, ends, side, clock.timeouts));
+    if let (Some(lasts_s), Some(chunk)) = (lasts_s, owned.ext_mut(place.chunk)) {
+        chunk.cells[place.at].until_s = clock.now_s.saturating_add(lasts_s);
     }
 }
 
@@ -367,14 +383,15 @@ pub fn outbound(
                 None => begin(owned, user, ends.own_port, clock.now_s)?,
             };
             if let Some(chunk) = owned.ext_mut(free.chunk) {
-                chunk.take(free.at, key);
+                chunk.cells[free.at] = Cell { key, until_s: 0 };
+            }
+            if let Some(remotes) = owned.record_mut(free.chunk) {
+                remotes.begin(free.at);
             }
             free
         }
     };
-    if let Some(chunk) = owned.ext_mut(chosen.chunk) {
-        chunk.passed(chosen.at, ends, Side::Source, clock);
-    }
+    passed(owned, chosen, ends, Side::Source, clock);
     Ok(chosen)
 }
 
@@ -423,22 +440,27 @@ pub fn inbound(
     ends: &Ends,
     (clock, is_filtered): (Clock<'_>, bool),
 ) -> Inbound {
-    let Some((user_now, units)) = owned.entry_and_ext_mut(user.0, chunk) else {
+    let (Some(user_now), Some(units)) = (owned.entry(user.0), owned.ext(chunk)) else {
         return Inbound::Unmapped;
     };
-    let at = number.place();
+    let (at, address) = (number.place(), user_now.address);
     // The unit may have gone to another UE since the packet was placed.
-    if units.owner != user.0 || units.unit != number.unit().0 || user_now.address == 0 {
+    if units.owner != user.0 || units.unit != number.unit().0 || address == 0 {
         return Inbound::Unmapped;
     }
     let Some(port) = units.inside(at, ends.protocol, clock.now_s) else {
         return Inbound::Unmapped;
     };
-    if is_filtered && !units.sent_to(at, ends.remote_address) {
+    let sent = || {
+        let remotes = owned.record(chunk);
+        remotes.is_some_and(|of| of.sent_to(at, ends.remote_address))
+    };
+    if is_filtered && !sent() {
         return Inbound::Filtered;
     }
-    units.passed(at, ends, Side::Destination, clock);
-    Inbound::To(user_now.address, port)
+    let place = Place { chunk, at, number };
+    passed(owned, place, ends, Side::Destination, clock);
+    Inbound::To(address, port)
 }
 
 #[cfg(test)]

@@ -69,16 +69,17 @@ impl<'a, I: PortIo> Path<'a, I> {
         Ok(())
     }
 
-    /// The UE with an address, if it is of this shard and has ports.
+    /// The entry of a UE with an address, if it is of this shard and has ports.
+    #[inline]
     pub(crate) fn user(&self, inside: InstanceId, address: u32) -> Result<EntryId, DropReason> {
-        let mut meta = Meta::to_address(address, inside.0);
-        session_lookup::place(&mut meta, self.places).map_err(|_| DropReason::NatNoSession)?;
-        let user = self.nat.owned.entry(meta.entry.0);
+        let placed = session_lookup::by_ue_address(inside, address, self.places);
+        let entry = placed.map_err(|_| DropReason::NatNoSession)?;
+        let user = self.nat.owned.entry(entry.0);
         let is_its = |u: &&mapping::NatUser| {
             u.address == address && u.instance == inside.0 && u.first != 0 && address != 0
         };
         match user.filter(is_its) {
-            Some(_) => Ok(meta.entry),
+            Some(_) => Ok(entry),
             None => Err(DropReason::NatNoSession),
         }
     }

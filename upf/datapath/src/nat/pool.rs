@@ -283,7 +283,7 @@ impl NatPools {
     }
 
     /// The number of an address and port of a pool.
-    #[inline]
+    #[inline(always)]
     pub fn number(&self, inside: InstanceId, address: u32, port: u16) -> Option<PublicPort> {
         let placed = self.pools.iter().find(|p| p.pool.inside == inside)?;
         let from_first = u32::from(port.checked_sub(placed.pool.first_port)?);
@@ -295,7 +295,7 @@ impl NatPools {
     }
 
     /// Address and port of a number.
-    #[inline]
+    #[inline(always)]
     pub fn address_and_port(&self, number: PublicPort) -> Option<(u32, u16)> {
         let unit = number.unit().0;
         let placed = self.pools.iter().rfind(|p| p.first_unit <= unit)?;

@@ -17,26 +17,28 @@ impl<I: PortIo> Path<'_, I> {
     /// For the packets of a burst, whose entries were fetched before.
     #[inline(never)]
     pub(crate) fn prefetch_mappings(&self, packets: &[I::Packet], metas: &[Meta]) {
-        for meta in metas.iter().take(USERS_AHEAD) {
-            self.prefetch_user(meta);
+        let mut users = [None; USERS_AHEAD];
+        for (user, meta) in users.iter_mut().zip(metas) {
+            *user = self.prefetch_user(meta);
         }
         for (at, (packet, meta)) in packets.iter().zip(metas).enumerate() {
-            if let Some(ahead) = metas.get(at + USERS_AHEAD) {
-                self.prefetch_user(ahead);
+            let ahead = metas.get(at + USERS_AHEAD);
+            let ahead = ahead.and_then(|meta| self.prefetch_user(meta));
+            if let Some(user) = core::mem::replace(&mut users[at % USERS_AHEAD], ahead) {
+                self.prefetch_mapping(packet, meta, user);
             }
-            self.prefetch_mapping(packet, meta);
         }
     }
 
-    #[inline]
-    fn prefetch_user(&self, meta: &Meta) {
-        if let Some(user) = self.user_of(meta) {
-            self.nat.owned.prefetch_entry(user.0);
-        }
+    #[inline(always)]
+    fn prefetch_user(&self, meta: &Meta) -> Option<EntryId> {
+        let user = self.user_of(meta)?;
+        self.nat.owned.prefetch_entry(user.0);
+        Some(user)
     }
 
-    #[inline]
-    fn prefetch_mapping(&self, packet: &I::Packet, meta: &Meta) {
+    #[inline(always)]
+    fn prefetch_mapping(&self, packet: &I::Packet, meta: &Meta, user: EntryId) {
         let from = usize::from(meta.inner_at);
         let Some(inner) = packet.data().get(from..from + ipv4::LEN + 4) else {
             return;
@@ -44,9 +46,7 @@ impl<I: PortIo> Path<'_, I> {
         let is_tcp = inner[ipv4::PROTOCOL] == Protocol::TCP.0;
         let owned = &self.nat.owned;
         if meta.arrival == Arrival::Tunnel {
-            if let Some(user) = self.user_of(meta) {
-                standing::prefetch_outbound(owned, user, be16(inner, ipv4::LEN), is_tcp);
-            }
+            standing::prefetch_outbound(owned, user, be16(inner, ipv4::LEN), is_tcp);
         } else if let Some(number) = meta.public_port()
             && let Some((_, chunk)) = self.tables.nat_units.get(number.unit())
         {
@@ -55,7 +55,7 @@ impl<I: PortIo> Path<'_, I> {
     }
 
     /// The entry of the UE's address, if the packet is translated.
-    #[inline]
+    #[inline(always)]
     fn user_of(&self, meta: &Meta) -> Option<EntryId> {
         match meta.arrival {
             Arrival::Public => Some(meta.entry),

@@ -2,12 +2,12 @@
 
 use crate::limits::BURST;
 use crate::meta::Meta;
-use crate::nat::mapping::{NatChunk, NatOwned, NatUser};
+use crate::nat::mapping::{NatChunk, NatOwned, NatRemotes, NatUser};
 use sluice_mem::shard::{ShardId, ShardOwner};
 use std::collections::VecDeque;
 
 /// The right to write the mappings of a shard; it goes where the right to its entries goes.
-pub type NatShardOwner = ShardOwner<NatUser, NatChunk, u64>;
+pub type NatShardOwner = ShardOwner<NatUser, NatChunk, NatRemotes>;
 
 /// A worker's part of translation.
 pub struct NatState<P> {

@@ -13,6 +13,7 @@ mod kit;
 mod moves;
 mod mss_clamp;
 mod n4;
+mod nat;
 mod relay;
 mod shaping;
 mod steer;

@@ -13,12 +13,12 @@ use sluice_wire::ipv6::{Ipv6, Ipv6Header};
 use sluice_wire::udp::Udp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const SYN: u8 = 0x02;
-const SYN_ACK: u8 = 0x12;
-const ACK: u8 = 0x10;
+pub const SYN: u8 = 0x02;
+pub const SYN_ACK: u8 = 0x12;
+pub const ACK: u8 = 0x10;
 
 /// A segment that offers this size, with a right checksum between these ends.
-fn segment(flags: u8, offers: u16, pseudo: impl Fn(u16) -> Sum) -> Vec<u8> {
+pub fn segment(flags: u8, offers: u16, pseudo: impl Fn(u16) -> Sum) -> Vec<u8> {
     let [high, low] = offers.to_be_bytes();
     let mut segment = vec![0x0f, 0xa0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 7 << 4, flags];
     segment.extend([0xfa, 0xf0, 0, 0, 0, 0, 1, 2, 4, high, low, 4, 2, 0]);
@@ -27,7 +27,7 @@ fn segment(flags: u8, offers: u16, pseudo: impl Fn(u16) -> Sum) -> Vec<u8> {
     segment
 }
 
-fn ipv4(from: Ipv4Addr, to: Ipv4Addr, flags: u8, offers: u16) -> Vec<u8> {
+pub fn ipv4(from: Ipv4Addr, to: Ipv4Addr, flags: u8, offers: u16) -> Vec<u8> {
     let segment = segment(flags, offers, |len| pseudo_ipv4(from, to, len));
     let header = Ipv4Header::new(Protocol::TCP, from, to);
     [&header.to_bytes(segment.len()).unwrap()[..], &segment].concat()
@@ -55,7 +55,7 @@ fn ipv6(from: Ipv6Addr, to: Ipv6Addr, flags: u8, offers: u16, options: bool) -> 
 }
 
 /// What an inner packet offers, if its checksum is right.
-fn offered(inner: &[u8]) -> u16 {
+pub fn offered(inner: &[u8]) -> u16 {
     let (ends, segment) = match Ipv4::parse(inner) {
         Ok(ip) => ((ip.source().into(), ip.destination().into()), ip.payload()),
         Err(_) => {
@@ -77,13 +77,16 @@ fn offered(inner: &[u8]) -> u16 {
 /// What left by N6, and inside of tunnels by N3.
 fn out(kit: &Kit) -> Vec<u16> {
     let plain = output(&kit.n6).into_iter().map(|f| offered(&f[14..]));
-    let tunnelled = output(&kit.n3).into_iter().map(|f| {
-        let outer = Ipv4::parse(&f[14..]).unwrap();
-        let datagram = Udp::parse(outer.payload()).unwrap();
-        let pdu = GPdu::parse(datagram.payload()).unwrap();
-        offered(pdu.payload(datagram.payload()).unwrap())
-    });
+    let tunnelled = output(&kit.n3).into_iter().map(|f| offered(&inner(&f)));
     plain.chain(tunnelled).collect()
+}
+
+/// What a frame has in its tunnel.
+pub fn inner(frame: &[u8]) -> Vec<u8> {
+    let outer = Ipv4::parse(&frame[14..]).unwrap();
+    let datagram = Udp::parse(outer.payload()).unwrap();
+    let pdu = GPdu::parse(datagram.payload()).unwrap();
+    pdu.payload(datagram.payload()).unwrap().to_vec()
 }
 
 fn clamping(n3: Option<u16>, n6: Option<u16>) -> (Kit, Session) {

@@ -2,7 +2,7 @@
 //!
 //! All is looked at first; [`Standing::passed`] writes.
 
-use super::{Cell, Clock, NatChunk, NatOwned, Place, TCP_FIN, TCP_RST, TCP_SYN, find, key};
+use super::{Cell, Clock, NatChunk, NatOwned, NatRemotes, TCP_FIN, TCP_RST, TCP_SYN, find, key};
 use crate::ids::EntryId;
 use crate::limits::NAT_UNIT_PORTS;
 use crate::nat::ends::{Ends, Kind, Side};
@@ -37,7 +37,7 @@ type Rules<'a> = (Clock<'a>, bool);
 ///
 /// Of the newest unit the user knows number and chunk, and a mapping is at its usual place there as a rule: then
 /// the user and one line of the chunk are all that is asked for.
-#[inline]
+#[inline(always)]
 pub fn outbound<'o>(
     owned: &'o mut NatOwned,
     user: EntryId,
@@ -47,22 +47,22 @@ pub fn outbound<'o>(
     let key = key(ends.protocol, ends.own_port);
     let at = usual_place(ends.own_port);
     let (first, unit) = owned.entry(user.0).map(|user| (user.first, user.unit))?;
-    let place = match owned.ext(first)?.cells[at].key == key {
-        true => Place {
-            chunk: first,
-            at,
-            number: PublicPort::at(Unit(unit), at),
-        },
-        false => find(owned, user, key)?,
+    let (chunk, number) = match owned.ext(first)?.cells[at].key == key {
+        true => (first, PublicPort::at(Unit(unit), at)),
+        false => elsewhere(owned, user, key)?,
     };
     let own = (ends.own_address, ends.own_port);
-    let chunk = owned.ext_mut(place.chunk)?;
-    chunk.standing((place.number, own), ends, Side::Source, rules)
+    standing(owned, chunk, (number, own), ends, (Side::Source, rules))
+}
+
+#[cold]
+fn elsewhere(owned: &NatOwned, user: EntryId, key: u32) -> Option<(u32, PublicPort)> {
+    find(owned, user, key).map(|place| (place.chunk, place.number))
 }
 
 /// The mapping of a packet that came for a public port of the UE with this entry, whose mappings are in `chunk`;
 /// none where it does not pass, or has news.
-#[inline]
+#[inline(always)]
 pub fn inbound<'o>(
     owned: &'o mut NatOwned,
     (user, chunk): (EntryId, u32),
@@ -70,7 +70,7 @@ pub fn inbound<'o>(
     ends: &Ends,
     rules: Rules<'_>,
 ) -> Option<Standing<'o>> {
-    let (user_now, units) = owned.entry_and_ext_mut(user.0, chunk)?;
+    let (user_now, units) = (owned.entry(user.0)?, owned.ext(chunk)?);
     // The unit may have gone to another UE since the packet was placed. Unit and user change by one transaction.
     let is_newest = user_now.first == chunk && user_now.unit == number.unit().0;
     let is_its = is_newest || units.owner == user.0 && units.unit == number.unit().0;
@@ -79,64 +79,53 @@ pub fn inbound<'o>(
         return None;
     }
     let own = (user_now.address, key as u16);
-    units.standing((number, own), ends, Side::Destination, rules)
+    standing(owned, chunk, (number, own), ends, (Side::Destination, rules))
 }
 
-impl NatChunk {
-    #[inline]
-    fn standing(
-        &mut self,
-        (number, own): (PublicPort, (u32, u16)),
-        ends: &Ends,
-        side: Side,
-        rules: Rules<'_>,
-    ) -> Option<Standing<'_>> {
-        let at = number.place();
-        let until_s = self.until_behind(at, ends, side, rules)?;
-        Some(Standing {
-            number,
-            own,
-            cell: &mut self.cells[at],
-            until_s,
-        })
+#[inline(always)]
+fn standing<'o>(
+    owned: &'o mut NatOwned,
+    chunk: u32,
+    (number, own): (PublicPort, (u32, u16)),
+    ends: &Ends,
+    (side, (clock, is_filtered)): (Side, Rules<'_>),
+) -> Option<Standing<'o>> {
+    let at = number.place();
+    let now_until_s = owned.ext(chunk)?.cells[at].until_s;
+    if now_until_s <= clock.now_s {
+        return None;
     }
-
-    /// When a mapping that lives ends behind such a packet, if nothing else changes; else none. Whom a UE sends
-    /// datagrams to matters to none but a filter.
-    #[inline]
-    fn until_behind(
-        &self,
-        at: usize,
-        ends: &Ends,
-        side: Side,
-        (clock, is_filtered): Rules<'_>,
-    ) -> Option<u32> {
-        let Clock { now_s, timeouts } = clock;
-        let now_until_s = self.cells[at].until_s;
-        if now_until_s <= now_s {
+    let remotes = || owned.record(chunk);
+    let until_s = match (ends.kind, side) {
+        (Kind::Error, _) => return None,
+        (Kind::Segment(flags), _) => {
+            let has_news = flags & (TCP_FIN | TCP_SYN | TCP_RST) != 0;
+            if has_news || !remotes()?.is_established(at, ends) {
+                return None;
+            }
+            clock.now_s.saturating_add(clock.timeouts.tcp_established_s)
+        }
+        // Whom a UE sends datagrams to matters to none but a filter.
+        (Kind::Datagram, _) if is_filtered && !remotes()?.sent_to(at, ends.remote_address) => {
             return None;
         }
-        let lasts_s = match (ends.kind, side) {
-            (Kind::Error, _) => return None,
-            (Kind::Segment(flags), _) => {
-                let has_news = flags & (TCP_FIN | TCP_SYN | TCP_RST) != 0;
-                let stands = self.remotes[at].iter().any(|remote| {
-                    let same = (remote.address, remote.port);
-                    same == (ends.remote_address, ends.remote_port) && remote.is_established()
-                });
-                (stands && !has_news).then_some(timeouts.tcp_established_s)?
-            }
-            (Kind::Datagram, Side::Destination) => {
-                let passes = !is_filtered || self.sent_to(at, ends.remote_address);
-                return passes.then_some(now_until_s);
-            }
-            (Kind::Datagram, Side::Source) => {
-                let mut remotes = self.remotes[at].iter();
-                let known = !is_filtered || remotes.any(|r| r.address == ends.remote_address);
-                known.then_some(timeouts.udp_s)?
-            }
-        };
-        Some(now_s.saturating_add(lasts_s))
+        (Kind::Datagram, Side::Destination) => now_until_s,
+        (Kind::Datagram, Side::Source) => clock.now_s.saturating_add(clock.timeouts.udp_s),
+    };
+    Some(Standing {
+        number,
+        own,
+        cell: &mut owned.ext_mut(chunk)?.cells[at],
+        until_s,
+    })
+}
+
+impl NatRemotes {
+    #[inline]
+    fn is_established(&self, at: usize, ends: &Ends) -> bool {
+        let to = (ends.remote_address, ends.remote_port);
+        let mut remotes = self.remotes[at].iter();
+        remotes.any(|remote| (remote.address, remote.port) == to && remote.is_established())
     }
 }
 
@@ -160,7 +149,7 @@ pub fn prefetch_cell(owned: &NatOwned, chunk: u32, at: usize, with_remotes: bool
     let cell = offset_of!(NatChunk, cells) + at * size_of::<Cell>();
     owned.prefetch_ext_line(chunk, cell);
     if with_remotes {
-        let remotes = offset_of!(NatChunk, remotes);
-        owned.prefetch_ext_line(chunk, remotes + at * size_of::<super::Remotes>());
+        let remotes = offset_of!(NatRemotes, remotes);
+        owned.prefetch_record_line(chunk, remotes + at * size_of::<super::Remotes>());
     }
 }

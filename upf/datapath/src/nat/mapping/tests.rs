@@ -20,12 +20,9 @@ fn clock(now_s: u32) -> Clock<'static> {
     }
 }
 
-fn none(len: usize) -> (Arena<u64>, Arena<u32>) {
-    let name = "nat-none";
-    (
-        Arena::new(name, len).unwrap(),
-        Arena::new(name, len).unwrap(),
-    )
+fn remotes(len: usize) -> (Arena<NatRemotes>, Arena<u32>) {
+    let numbers = Arena::new("nat-none", 1).unwrap();
+    (Arena::new("nat-remotes", len).unwrap(), numbers)
 }
 
 /// Units 3 and 4 in chunks of the user's shard; 4 is the newer one.
@@ -33,8 +30,8 @@ fn owned(units: u32) -> NatOwned {
     let shards = ShardCount::DEFAULT.get();
     let users = Arena::new("nat-users", shards as usize).unwrap();
     let chunks = Arena::new("nat-chunks", 4 * shards as usize).unwrap();
-    let mut owned: NatOwned =
-        shard::create(users, chunks, none(shards as usize), ShardCount::DEFAULT);
+    let remotes = remotes(4 * shards as usize);
+    let mut owned: NatOwned = shard::create(users, chunks, remotes, ShardCount::DEFAULT);
     let mut older = 0;
     for unit in 0..units {
         let chunk = USER.0 + (unit + 1) * shards;

@@ -9,6 +9,7 @@ use sluice_datapath::limits::SHARDS;
 use sluice_datapath::lookup::exact_match::ExactWriter;
 use sluice_datapath::lookup::layout::{InstanceId, Layout, Pool};
 use sluice_datapath::message::ToControl;
+use sluice_datapath::nat::pool::NatPools;
 use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::{Body, Flags, Head};
 use sluice_datapath::session::txn::{Clock, EndMarker, HeldOrder, Op, Txn, Usage};
@@ -70,7 +71,14 @@ impl Kit {
             0 => (vec![polled(0, 0), polled(1, 0)], QueueId(0)),
             _ => (vec![], QueueId(0)),
         };
-        Self::with_doors(workers, n3, n6, doors)
+        Self::with_doors((workers, NatPools::default()), n3, n6, doors)
+    }
+
+    /// One worker, by whom packets are translated.
+    pub fn translating(nat: NatPools) -> Self {
+        let doors = |_| (vec![polled(0, 0), polled(1, 0)], QueueId(0));
+        let [n3, n6] = ["n3", "n6"].map(SimPortConfig::named);
+        Self::with_doors((1, nat), n3, n6, doors)
     }
 
     /// Each worker has a queue of its own at both ports.
@@ -79,16 +87,16 @@ impl Kit {
             let queue = u16::from(id.0);
             (vec![polled(0, queue), polled(1, queue)], QueueId(queue))
         };
-        Self::with_doors(workers.into(), n3, n6, doors)
+        Self::with_doors((workers.into(), NatPools::default()), n3, n6, doors)
     }
 
     fn with_doors(
-        workers: usize,
+        (workers, nat): (usize, NatPools),
         n3: SimPortConfig,
         n6: SimPortConfig,
         doors: impl Fn(WorkerId) -> (Vec<Polled>, QueueId),
     ) -> Self {
-        let layout = Layout::new(4096, &[pool()], 64).unwrap();
+        let layout = Layout::new(4096, &[pool()], 64).unwrap().with_nat(nat);
         let plan = Plan {
             layout: layout.clone(),
             blocks: 2 * SHARDS,
