@@ -2,9 +2,9 @@
 //! then all is written. What makes a mapping, or tells of the end of a connection, takes the slow path.
 
 use crate::drop::DropReason;
-use crate::forward::fast_path::{DOWNLINK_IPV4, UPLINK_IPV4, leave, matches, tunnel};
+use crate::forward::fast_path::{DOWNLINK_IPV4, FastTx, UPLINK_IPV4, leave, matches, tunnel};
 use crate::forward::outer_header_removal::{Destination, mix};
-use crate::forward::path::{Path, TxDecision};
+use crate::forward::path::Path;
 use crate::lookup::layout::InstanceId;
 use crate::meta::{Arrival, Meta};
 use crate::nat::ends::{self, Side};
@@ -25,7 +25,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
-    ) -> Option<Result<TxDecision, DropReason>> {
+    ) -> Option<Result<FastTx, DropReason>> {
         let translated = match meta.arrival {
             Arrival::Tunnel => self.fast_path_outbound(packet, meta),
             Arrival::Public => self.fast_path_inbound(packet, meta),
@@ -40,7 +40,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
-    ) -> Option<Result<TxDecision, DropReason>> {
+    ) -> Option<Result<FastTx, DropReason>> {
         let entry = self.state.entry(meta.entry.0)?;
         let (tables, nat) = (self.tables, self.places.layout.nat());
         let egress = entry.body.egress();
@@ -81,7 +81,7 @@ impl<'a, I: PortIo> Path<'a, I> {
         &mut self,
         packet: &mut I::Packet,
         meta: &Meta,
-    ) -> Option<Result<TxDecision, DropReason>> {
+    ) -> Option<Result<FastTx, DropReason>> {
         let (tables, nat) = (self.tables, self.places.layout.nat());
         let pool = nat.outside(InstanceId(meta.local))?;
         let number = meta.public_port()?;
