@@ -40,6 +40,9 @@ pub fn lookup(job: &Job<'_>) -> Result<Measured, Problem> {
     let table = job.text("table")?;
     let (mut translations, public) = Translations::with(entries)?;
     let mut sorted = Sorted::of(&mut translations, &public);
+    if sorted.0.len() != public.len() {
+        return Err(Problem::Failed("two translations are the same".to_owned()));
+    }
     let mut asked = public;
     let mut random = Random::new(u64::from(entries));
     for last in (1..asked.len()).rev() {
@@ -97,6 +100,7 @@ impl Sorted {
         });
         let mut all: Vec<_> = found.collect();
         all.sort_unstable();
+        all.dedup_by_key(|(public, _)| *public);
         Self(all)
     }
 

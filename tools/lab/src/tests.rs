@@ -2,6 +2,7 @@
 //! counts, but each is there and nothing is lost without a name.
 
 use super::keys::fits;
+use super::lookup::lookup;
 use super::many_workers;
 use super::models::{models, profiles};
 use super::scaling::scaling;
@@ -123,6 +124,22 @@ fn runners_measure_what_their_experiments_say() {
         let found = measured(&small, |job| many_workers::skew(&mut rig, &mut known, job));
         let sent = found.series["sent_percent"].median;
         assert!((80.0..=100.0).contains(&sent), "{model}: {sent}");
+    }
+}
+
+/// A look-up that finds nothing is a failure.
+#[test]
+fn each_translation_is_found_in_either_table() {
+    for table in ["binary search", "numbered"] {
+        let small = small(
+            "a-translation",
+            &[
+                ("table", text(table)),
+                ("entries", Scalar::Number(1000.0)),
+            ],
+        );
+        let found = measured(&small, lookup);
+        assert!(found.series["lookup_ns"].median > 0.0);
     }
 }
 
