@@ -212,5 +212,10 @@ fn owned(ues: u32) -> Result<NatOwned, String> {
     let remotes = Arena::new("lab-nat-remotes", chunks).map_err(text)?;
     let numbers = Arena::new("lab-nat-none", 1).map_err(text)?;
     let remotes = (remotes, numbers);
-    Ok(shard::create(users, of_chunks, remotes, ShardCount::DEFAULT))
+    Ok(shard::create(
+        users,
+        of_chunks,
+        remotes,
+        ShardCount::DEFAULT,
+    ))
 }

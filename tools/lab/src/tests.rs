@@ -133,10 +133,7 @@ fn each_translation_is_found_in_either_table() {
     for table in ["binary search", "numbered"] {
         let small = small(
             "a-translation",
-            &[
-                ("table", text(table)),
-                ("entries", Scalar::Number(1000.0)),
-            ],
+            &[("table", text(table)), ("entries", Scalar::Number(1000.0))],
         );
         let found = measured(&small, lookup);
         assert!(found.series["lookup_ns"].median > 0.0);

@@ -61,7 +61,11 @@ impl<I: PortIo> Path<'_, I> {
             Arrival::Public => Some(meta.entry),
             Arrival::Tunnel => {
                 let entry = self.state.entry(meta.entry.0)?;
-                if entry.head.flags.has_any(Flags::CREATE_OUTER.with(Flags::EXTENDED)) {
+                if entry
+                    .head
+                    .flags
+                    .has_any(Flags::CREATE_OUTER.with(Flags::EXTENDED))
+                {
                     return None;
                 }
                 let egress = usize::from(entry.body.egress());

@@ -211,7 +211,12 @@ fn a_filter_lets_nobody_in_by_the_fast_path_whom_the_ue_did_not_send_to() {
     assert_eq!(all.down(&stranger), None);
     assert_eq!(all.kit.dropped(DropReason::NatFiltered), 1);
     // Where the UE has not sent to by this mapping is told to the filter first.
-    let (_, slow) = all.up(&udp_packet(UE, Ipv4Addr::new(198, 51, 100, 80), (4_000, 54), b"q"));
+    let (_, slow) = all.up(&udp_packet(
+        UE,
+        Ipv4Addr::new(198, 51, 100, 80),
+        (4_000, 54),
+        b"q",
+    ));
     assert!(!slow, "the same address");
     all.kit.close();
 }
@@ -223,7 +228,9 @@ fn a_syn_is_clamped_and_translated_with_a_right_checksum() {
     // `offered` checks the checksum, which covers the public address and port.
     assert_eq!((offered(&out), slow), (1_360, true));
     assert_eq!(Ipv4::parse(&out).unwrap().source(), PUBLIC);
-    let (_, given, _) = all.down(&turned_round(&ipv4(UE, SERVER, SYN_ACK, 1_200))).unwrap();
+    let (_, given, _) = all
+        .down(&turned_round(&ipv4(UE, SERVER, SYN_ACK, 1_200)))
+        .unwrap();
     assert_eq!(offered(&given), 1_200);
     let stats = &all.kit.control.stats()[0];
     assert_eq!(stats.mss_clamped.get(), 1);

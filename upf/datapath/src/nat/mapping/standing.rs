@@ -79,7 +79,13 @@ pub fn inbound<'o>(
         return None;
     }
     let own = (user_now.address, key as u16);
-    standing(owned, chunk, (number, own), ends, (Side::Destination, rules))
+    standing(
+        owned,
+        chunk,
+        (number, own),
+        ends,
+        (Side::Destination, rules),
+    )
 }
 
 #[inline(always)]
