@@ -192,7 +192,7 @@ impl Rig {
             }
             Op::Bucket { .. } => self.places.blocks[0],
             Op::RecordOf { entry, .. } => entry.0,
-            Op::Record { at, .. } => at.0,
+            Op::Record { at, .. } | Op::TakeDrops { record: at, .. } => at.0,
             Op::NatUnit { user, .. } => user.0,
             Op::NatUser { at, .. } => at.0,
         };

@@ -90,6 +90,7 @@ impl Model {
                     self.check_block(next.0, shard);
                 }
             }
+            Op::TakeDrops { record, .. } => self.check_cell(*record, shard),
             Op::RecordOf { entry, record } => {
                 self.check_entry(entry.0, shard);
                 self.check_cell(*record, shard);

@@ -9,6 +9,15 @@ macro_rules! reasons {
         pub enum DropReason { $($(#[doc = $doc])* $name,)* }
 
         impl DropReason {
+            /// True if a gate or a bit rate drops: QoS enforcement.
+            #[inline]
+            pub const fn is_of_qos(self) -> bool {
+                matches!(
+                    self,
+                    Self::GateClosed | Self::MbrExceeded | Self::ShapingDelay | Self::ShapingFull
+                )
+            }
+
             /// All reasons, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 

@@ -103,6 +103,8 @@ pub struct UsageClock {
     is_running: bool,
     /// The transaction of the message that made it is under way: what that tells of packets was before.
     is_new: bool,
+    /// The same of what began its quota anew after its end: such packets let no time run.
+    is_renewed: bool,
     /// That packets no longer come is to be told.
     tells_stop: bool,
     /// What was measured before the Monitoring Time, until it is reported.
@@ -124,6 +126,7 @@ impl UsageClock {
             ended: 0,
             is_running: limits.is_active && limits.at_once,
             is_new: true,
+            is_renewed: false,
             tells_stop: false,
             before: None,
         }
@@ -163,6 +166,7 @@ impl UsageClock {
             || (is.is_active && !was.is_active)
             || (is.at_once && !was.at_once);
         clock.limits = limits;
+        clock.is_renewed |= ended != 0 && clock.ended == 0;
         if !is.is_active {
             (clock.is_running, clock.tells_stop) = (false, false);
         } else if may_begin && is.at_once && clock.ended == 0 && !clock.is_running {
@@ -195,10 +199,15 @@ impl UsageClock {
     /// Packets that left since usage was taken before: the first and the last of them, in nanoseconds; 0 is none.
     pub fn packets_left(&mut self, first_ns: u64, last_ns: u64) {
         let is_new = core::mem::take(&mut self.is_new);
+        let is_renewed = core::mem::take(&mut self.is_renewed);
         if first_ns == 0 || is_new || !self.limits.is_active || self.ended != 0 {
             return;
         }
         let [first_s, last_s] = [first_ns, last_ns].map(|ns| (ns / NS_PER_S) as u32);
+        if is_renewed && !self.is_running {
+            self.last_s = self.last_s.max(first_s).max(last_s);
+            return;
+        }
         if self.is_running && first_s > self.idle_s() {
             self.advance(first_s);
             self.stood_still();

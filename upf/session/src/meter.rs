@@ -312,9 +312,8 @@ impl Meter {
     ) -> UsageReport<'static> {
         let [uplink, downlink] = measured.usage;
         let has = |bit| self.told.has(bit);
-        // Usage is counted after QoS enforcement; whoever asked for the other is told.
-        let after_qos = has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UAE);
-        let information = [part, after_qos].into_iter().flatten();
+        let before_qos = has(ReportContent::BEFORE_QOS).then_some(UsageInformation::UBE);
+        let information = [part, before_qos].into_iter().flatten();
         let used_s = has_clock && has(ReportContent::DURATION);
         UsageReport {
             urr_id: self.urr,
@@ -416,7 +415,7 @@ mod tests {
         let information = MeasurementInformation::MBQE;
         let mut meter = meter(information, 0);
         let (_, report) = meter.report(UsageReportTrigger::IMMER, NtpTime(1), None);
-        assert_eq!(report.usage_information, Some(UsageInformation::UAE));
+        assert_eq!(report.usage_information, Some(UsageInformation::UBE));
     }
 
     #[test]

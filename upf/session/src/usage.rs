@@ -42,7 +42,9 @@ pub fn credit(sessions: &mut Sessions, record: &Pending, usage: &[Usage]) {
         let Sessions {
             store, resources, ..
         } = sessions;
-        store.add_usage(record.session, credit.uplink, *usage);
+        if !credit.of_drops {
+            store.add_usage(record.session, credit.uplink, *usage);
+        }
         for at in credit.meters.as_slice() {
             if let Some(meter) = resources.meters.get_mut(*at) {
                 meter.add(credit.uplink, *usage);

@@ -167,15 +167,23 @@ fn stops(
     if let Some(outcome) = stays_on_the_link(session, pdr, detected) {
         return Ok(Some(outcome));
     }
-    gates(config, session, pdr, uplink)?;
+    let bytes = detected.packet.bytes().len();
+    if let Err(end) = gates(config, session, pdr, uplink) {
+        count_dropped(session, pdr, uplink, bytes);
+        return Err(end);
+    }
     if session.fars[&pdr.far].buffers {
         return Ok(Some(Outcome::Buffered));
     }
     destination(&session.fars[&pdr.far])?;
     quotas(session, pdr, uplink)?;
-    let bytes = detected.packet.bytes().len();
-    let until_ns = waits(config, session, (pdr, uplink), bytes, draw)?;
-    Ok(until_ns.map(Outcome::Shaped))
+    match waits(config, session, (pdr, uplink), bytes, draw) {
+        Ok(until_ns) => Ok(until_ns.map(Outcome::Shaped)),
+        Err(end) => {
+            count_dropped(session, pdr, uplink, bytes);
+            Err(end)
+        }
+    }
 }
 
 /// True if a packet comes to a FAR that buffers.
@@ -318,6 +326,15 @@ fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
     for urr in &pdr.urrs {
         if let Some(urr) = session.urrs.get_mut(urr) {
             urr.count(uplink, bytes);
+        }
+    }
+}
+
+/// A gate or a bit rate drops the packet: URRs count it that measure before QoS enforcement.
+fn count_dropped(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
+    for urr in &pdr.urrs {
+        if let Some(urr) = session.urrs.get_mut(urr) {
+            urr.count_dropped(uplink, bytes);
         }
     }
 }

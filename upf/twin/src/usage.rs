@@ -296,25 +296,37 @@ impl Urr {
         limited(&self.threshold) || limited(&self.quota) || self.awaits_start
     }
 
+    /// A packet of `bytes` (the inner IP packet) was dropped by a gate or a bit rate.
+    pub fn count_dropped(&mut self, uplink: bool, bytes: usize) {
+        let is_counted = self.information.contains(MeasurementInformation::MBQE);
+        if is_counted && !self.is_inactive() {
+            self.add(uplink, bytes);
+        }
+    }
+
     /// A packet of `bytes` (the inner IP packet) left.
     pub fn count(&mut self, uplink: bool, bytes: usize) {
-        if self.information.contains(MeasurementInformation::INAM) {
+        if self.is_inactive() {
             return;
         }
+        self.time.packet();
+        if core::mem::take(&mut self.awaits_start) {
+            self.due_for(ReportingTriggers::START, UsageReportTrigger::START);
+        }
+        self.add(uplink, bytes);
+    }
+
+    fn add(&mut self, uplink: bool, bytes: usize) {
         let volume = if uplink {
             &mut self.uplink
         } else {
             &mut self.downlink
         };
-        self.time.packet();
         volume.bytes += bytes as u64;
         volume.packets += 1;
         let direction = usize::from(!uplink);
         self.towards_threshold[direction] += bytes as u64;
         self.of_quota[direction] += bytes as u64;
-        if core::mem::take(&mut self.awaits_start) {
-            self.due_for(ReportingTriggers::START, UsageReportTrigger::START);
-        }
         if reached(&self.threshold, self.towards_threshold).contains(&true) {
             self.due_for(ReportingTriggers::VOLTH, UsageReportTrigger::VOLTH);
         }
@@ -374,6 +386,8 @@ impl Urr {
             },
             false => volume,
         };
+        let is_before_qos = self.information.contains(MeasurementInformation::MBQE);
+        let before_qos = is_before_qos.then_some(UsageInformation::UBE);
         let measures_volume = self.method.contains(MeasurementMethod::VOLUM);
         let measures_time = self.method.contains(MeasurementMethod::DURAT);
         let report = UsageReport {
@@ -384,7 +398,10 @@ impl Urr {
             end_time: Some(part.until),
             volume_measurement: measures_volume.then_some(volume),
             duration_measurement: measures_time.then_some(Seconds(part.used)),
-            usage_information: information,
+            usage_information: [information, before_qos]
+                .into_iter()
+                .flatten()
+                .reduce(|a, b| a | b),
             ..UsageReport::default()
         };
         self.reports += 1;

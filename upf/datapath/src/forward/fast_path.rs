@@ -138,7 +138,7 @@ pub(super) fn leave<P: Packet>(
         return None;
     }
     let Some((tat0, tat1)) = qer::rates(&entry.body, now_ns, bytes, burst) else {
-        return excess(burst);
+        return excess(entry, burst);
     };
     let headers = adjacency.header_len() + outer_len;
     let frame = packet
@@ -153,10 +153,12 @@ pub(super) fn leave<P: Packet>(
     Some(Ok(FastTx { tx_buffer, bytes }))
 }
 
-/// What becomes of a packet that exceeds a rate: where some rates are shaped, [`Path::pass`] finds out.
+/// What becomes of a packet that exceeds a rate: where some rates are shaped, or its drop counts, [`Path::pass`] finds
+/// out.
 #[cold]
-fn excess(burst: Lead) -> Option<Result<FastTx, DropReason>> {
-    (burst == Lead::POLICED).then_some(Err(DropReason::MbrExceeded))
+fn excess(entry: &SessionEntry, burst: Lead) -> Option<Result<FastTx, DropReason>> {
+    let is_dropped = burst == Lead::POLICED && !entry.head.counts_drops();
+    is_dropped.then_some(Err(DropReason::MbrExceeded))
 }
 
 /// The inner packet is sound and the UE's, and its route is known.

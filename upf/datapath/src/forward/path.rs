@@ -226,7 +226,10 @@ impl<'a, I: PortIo> Path<'a, I> {
         if inner.is_on_link {
             stays_on_link(self.state, meta, &detect, packet.data())?;
         }
-        let (head, body, at) = rules::apply(self.state, meta, &detect, draw)?;
+        let (head, body, at) = match rules::apply(self.state, meta, &detect, draw) {
+            Ok(applied) => applied,
+            Err(stop) => return Err(self.stopped(stop, meta, &detect, inner.len)),
+        };
         let charge = UsageRef {
             entry: meta.entry,
             at,
@@ -255,6 +258,34 @@ impl<'a, I: PortIo> Path<'a, I> {
         }
         let tx_buffer = usize::from(interface.port.0);
         Ok(TxDecision { tx_buffer, charge })
+    }
+
+    /// Its rule lets a packet not pass. Where some URR measures before QoS enforcement it counts even so.
+    #[cold]
+    fn stopped(&mut self, stop: Stop, meta: &Meta, detect: &Detect<'_>, len: u32) -> End {
+        if let Stop::Drop(reason) = stop {
+            self.count_dropped(reason, meta, detect, len);
+        }
+        stop.into()
+    }
+
+    /// What a gate or a bit rate drops counts for URRs that measure before QoS enforcement.
+    #[cold]
+    pub fn count_dropped(
+        &mut self,
+        reason: DropReason,
+        meta: &Meta,
+        detect: &Detect<'_>,
+        len: u32,
+    ) {
+        if reason.is_of_qos()
+            && let Ok((head, at)) = rules::detected(self.state, meta, detect)
+            && head.counts_drops()
+            && urr::dropped(self.state, meta.entry, at, len)
+            && !self.ring_for_usage(meta.entry)
+        {
+            urr::unring(self.state, meta.entry);
+        }
     }
 
     /// What becomes of a packet that does not leave at once.

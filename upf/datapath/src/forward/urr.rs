@@ -48,6 +48,13 @@ pub fn stopped(state: &mut State, entry: EntryId) -> bool {
     grant::stopped(state, grant::record_of(state, entry, None))
 }
 
+/// A packet was dropped by gate or bit rates: true if the control core is to be told of it.
+#[cold]
+pub fn dropped(state: &mut State, entry: EntryId, at: Option<At>, bytes: u32) -> bool {
+    let record = grant::record_of(state, entry, at);
+    record != RecordId(0) && grant::dropped(state, record, grant::name_of(entry, at), bytes)
+}
+
 /// The control core could not be told: the next packet that is stopped rings again.
 #[cold]
 pub fn unring(state: &mut State, entry: EntryId) {

@@ -21,6 +21,9 @@ struct Record<'s> {
     cells: ArrayVec<u32, RECORD_CELLS>,
 }
 
+/// Dropped packets of a rule after which they are taken: far from the end of 32 bits.
+const DROPS_TAKEN: u32 = 1 << 31;
+
 /// Where a watched rule stands in a record: cell, and place in it.
 type Slot = (usize, usize);
 
@@ -68,6 +71,50 @@ pub fn passed(state: &mut SessionState, record: RecordId, rule: WatchedRule, now
         record.grant(slot, half.min(GRANT_MAX_BYTES));
     }
     record.ring()
+}
+
+/// A packet was dropped by gate or bit rates: it counts for the URRs that measure before QoS enforcement. True if
+/// there is something to be told.
+#[cold]
+pub fn dropped(state: &mut SessionState, record: RecordId, rule: WatchedRule, bytes: u32) -> bool {
+    let drops = Record::open_at(state, record, rule.drops()).map(|(_, slot)| slot);
+    let (Some(drops), Some((mut record, slot))) = (drops, Record::open_at(state, record, rule))
+    else {
+        return false;
+    };
+    let Some(counted) = record.watched_mut(drops) else {
+        return false;
+    };
+    counted.granted += i64::from(bytes);
+    counted.urrs = counted.urrs.saturating_add(1);
+    let is_nearly_full = counted.urrs >= DROPS_TAKEN;
+    let watched = record.before_qos(slot);
+    for urr in record.urrs(watched) {
+        if let Some(cell) = record.cell_mut(urr) {
+            cell.grant(watched.rule.direction(), bytes.into());
+            cell.state = (cell.state).with_if(UrrState::RESUMED, is_nearly_full);
+        }
+    }
+    if record.rest(watched) < GRANT_MIN_BYTES {
+        record.recall_all();
+    }
+    record.each_urr(watched, UsageRecord::judge);
+    record.ring()
+}
+
+/// What gate and bit rates dropped of a rule's packets since the last take; the next one begins.
+pub fn take_drops(state: &mut SessionState, record: RecordId, rule: WatchedRule) -> Usage {
+    let opened = Record::open_at(state, record, rule.drops());
+    let usage = opened.and_then(|(mut record, slot)| {
+        let counted = record.watched_mut(slot)?;
+        let (bytes, packets) = (counted.granted, counted.urrs);
+        (counted.granted, counted.urrs) = (0, 0);
+        Some(Usage {
+            bytes: bytes.max(0) as u64,
+            packets: packets.into(),
+        })
+    });
+    usage.unwrap_or_default()
 }
 
 /// The control core could not be told: the rule's next packet comes here again.
@@ -182,6 +229,18 @@ impl<'s> Record<'s> {
             (None, Some(at)) => Some(&mut self.state.ext_mut(at.block().0)?.rules[at.rule()].body),
             (None, None) => None,
         }
+    }
+
+    /// A rule with those of its URRs alone that measure before QoS enforcement.
+    fn before_qos(&self, slot: Slot) -> Watched {
+        let mut watched = self.watched(slot);
+        for urr in self.urrs(watched) {
+            let is_before = |cell: &UsageRecord| cell.state.has_any(UrrState::BEFORE_QOS);
+            if !self.cell(urr).is_some_and(is_before) {
+                watched.urrs &= !(1 << urr);
+            }
+        }
+        watched
     }
 
     /// The cells of the URRs that count a rule.

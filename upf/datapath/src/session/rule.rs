@@ -119,6 +119,8 @@ impl Head {
     const QFI: u8 = 0x3f;
     /// Bit of `mark_and_notify`: the control core is to hear of the next packet.
     pub const NOTIFY: u8 = 0x80;
+    /// Bit of `mark_and_notify`: what gate and bit rates drop is counted.
+    const COUNTS_DROPS: u8 = 0x40;
 
     /// The QFI to write where `MARK_QFI`.
     #[inline(always)]
@@ -137,6 +139,25 @@ impl Head {
             mark_and_notify,
             ..self
         }
+    }
+
+    /// The same, and whether what gate and bit rates drop counts for some URR (measurement before QoS enforcement).
+    #[must_use]
+    pub const fn counting_drops(self, on: bool) -> Self {
+        let mark_and_notify = match on {
+            true => self.mark_and_notify | Self::COUNTS_DROPS,
+            false => self.mark_and_notify & !Self::COUNTS_DROPS,
+        };
+        Self {
+            mark_and_notify,
+            ..self
+        }
+    }
+
+    /// True if what gate and bit rates drop counts for some URR.
+    #[inline]
+    pub const fn counts_drops(self) -> bool {
+        self.mark_and_notify & Self::COUNTS_DROPS != 0
     }
 
     /// True if the control core is to hear of the next packet.

@@ -9,7 +9,7 @@ use crate::limits::{TXN_END_MARKERS, TXN_MARKS, TXN_OPS, TXN_USAGES};
 use crate::nat::pool::Unit;
 use crate::session::entry::SessionEntry;
 use crate::session::rule::{BucketRef, Rule, SharedBucket};
-use crate::session::usage_record::{Marks, RecordImage};
+use crate::session::usage_record::{Marks, RecordImage, WatchedRule};
 use arrayvec::ArrayVec;
 use sluice_mem::prefetch;
 use sluice_mem::shard::ShardId;
@@ -122,6 +122,13 @@ pub enum Op {
         /// The first cell of the record.
         record: RecordId,
     },
+    /// Take what gate and bit rates dropped of a rule's packets.
+    TakeDrops {
+        /// The first cell of the record.
+        record: RecordId,
+        /// The rule.
+        rule: WatchedRule,
+    },
     /// Set a cell of a usage record, behind the operations that take the usage of all its session's rules.
     /// Its marks are taken.
     Record {
@@ -207,6 +214,7 @@ impl Txn {
                 op,
                 Op::TakeEntry { .. }
                     | Op::TakeRule { .. }
+                    | Op::TakeDrops { .. }
                     | Op::Held { .. }
                     | Op::RecordOf { .. }
                     | Op::Record { .. }
@@ -231,7 +239,11 @@ impl Op {
     pub fn takes_usage(&self) -> bool {
         matches!(
             self,
-            Self::Entry { .. } | Self::TakeEntry { .. } | Self::Rule { .. } | Self::TakeRule { .. }
+            Self::Entry { .. }
+                | Self::TakeEntry { .. }
+                | Self::Rule { .. }
+                | Self::TakeRule { .. }
+                | Self::TakeDrops { .. }
         )
     }
 }

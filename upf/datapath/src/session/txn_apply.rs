@@ -106,6 +106,7 @@ impl<I: PortIo> Path<'_, I> {
                 Some(usage)
             }
             Op::TakeRule { block, at } => Some(self.take_rule(*block, *at)),
+            Op::TakeDrops { record, rule } => Some(grant::take_drops(self.state, *record, *rule)),
             Op::RecordOf { entry, record } => {
                 if let Some(number) = self.state.number_mut(entry.0) {
                     *number = record.0;

@@ -52,6 +52,8 @@ impl UrrState {
     pub const AWAITS_PACKET: Self = Self { bits: 1 << 9 };
     /// Nothing passes: a quota is used up that is none of octets.
     pub const STOPS: Self = Self { bits: 1 << 10 };
+    /// What gate and bit rates drop counts as well (MBQE).
+    pub const BEFORE_QOS: Self = Self { bits: 1 << 11 };
     /// All that is to be told.
     pub const MARKS: Self = Self {
         bits: 0b111 | Self::RESUMED.bits,
@@ -104,7 +106,8 @@ impl WatchedRule {
     const IN_BLOCK: u32 = 1 << 31;
     const IS_UPLINK: u32 = 1 << 30;
     const IS_ENTRY: u32 = 1 << 29;
-    const PLACE: u32 = Self::IS_ENTRY - 1;
+    const IS_DROPS: u32 = 1 << 28;
+    const PLACE: u32 = Self::IS_DROPS - 1;
 
     /// The rule of an entry, or none if its number is too high.
     pub const fn of_entry(entry: EntryId, uplink: bool) -> Option<Self> {
@@ -128,14 +131,24 @@ impl WatchedRule {
 
     /// The entry, if it is one's own rule.
     pub fn entry(self) -> Option<EntryId> {
-        (self.raw & Self::IS_ENTRY != 0).then_some(EntryId(self.raw & Self::PLACE))
+        let is_entry = self.raw & (Self::IS_ENTRY | Self::IS_DROPS) == Self::IS_ENTRY;
+        is_entry.then_some(EntryId(self.raw & Self::PLACE))
     }
 
     /// The place in a block, if it stands in one.
     pub fn block(self) -> Option<At> {
         let place = self.raw & Self::PLACE;
-        let in_block = self.raw & Self::IN_BLOCK != 0;
+        let in_block = self.raw & (Self::IN_BLOCK | Self::IS_DROPS) == Self::IN_BLOCK;
         in_block.then(|| At::from_number(place)).flatten()
+    }
+
+    /// In its place stands what gate and bit rates dropped of the rule's packets: octets in place of what was
+    /// granted, packets in place of URRs.
+    #[must_use]
+    pub const fn drops(self) -> Self {
+        Self {
+            raw: self.raw | Self::IS_DROPS,
+        }
     }
 
     /// Where its direction stands in [`Rests`].
@@ -276,6 +289,8 @@ pub struct RecordImage {
     pub awaits_packet: AwaitsPacket,
     /// Nothing passes.
     pub stops: bool,
+    /// What gate and bit rates drop counts as well.
+    pub before_qos: bool,
     /// Rules with the URRs that count them.
     pub rules: [(WatchedRule, u32); RECORD_RULES],
 }
@@ -290,6 +305,7 @@ impl RecordImage {
         awaits_start: None,
         awaits_packet: AwaitsPacket::NEVER,
         stops: false,
+        before_qos: false,
         rules: [(WatchedRule::NONE, 0); RECORD_RULES],
     };
 }
@@ -368,12 +384,15 @@ impl UsageRecord {
             self.threshold = image.threshold;
         }
         let ended = UrrState::MARKS.with(UrrState::RUNG);
-        let set_anew = UrrState::AWAITS_PACKET.with(UrrState::STOPS);
+        let set_anew = UrrState::AWAITS_PACKET
+            .with(UrrState::STOPS)
+            .with(UrrState::BEFORE_QOS);
         let is_idle = image.awaits_packet.holds(marks.last_ns);
         let state = self.state.without(ended.with(set_anew));
         self.state = state
             .with_if(UrrState::AWAITS_PACKET, is_idle)
-            .with_if(UrrState::STOPS, image.stops);
+            .with_if(UrrState::STOPS, image.stops)
+            .with_if(UrrState::BEFORE_QOS, image.before_qos);
         if let Some(quota) = image.quota {
             self.quota = quota;
             let [uplink, downlink, both] = UrrState::USED_UP;

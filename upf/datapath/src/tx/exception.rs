@@ -289,11 +289,18 @@ impl<'a, I: PortIo> Path<'a, I> {
             filters: &self.tables.filters,
         };
         let applied = rules::apply(self.state, meta, &detect, None);
-        let (head, body, at) = applied.map_err(|stop| match stop {
-            Stop::Drop(reason) => reason,
+        let (head, body, at) = match applied {
+            Ok(applied) => applied,
+            Err(Stop::Drop(reason)) => {
+                // A piece of a packet counts with another.
+                if ready.charge != UsageRef::NONE {
+                    self.count_dropped(reason, meta, &detect, ready.charge.len);
+                }
+                return Err(reason);
+            }
             // It had paid and waits for its next hop: it is not held a second time, and draws nothing.
-            Stop::Hold(_) | Stop::Wait(_) => gone,
-        })?;
+            Err(Stop::Hold(_) | Stop::Wait(_)) => return Err(gone),
+        };
         match far::exit(head, body) == ready.exit {
             // A piece of a packet is charged with another.
             true if ready.charge == UsageRef::NONE => Ok(UsageRef::NONE),

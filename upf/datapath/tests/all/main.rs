@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod before_qos;
 mod default_session;
 mod doors;
 mod fast;

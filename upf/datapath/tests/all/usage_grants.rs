@@ -202,6 +202,7 @@ impl Watch {
                 awaits_start: is_new.then_some(self.models[urr].awaits_start),
                 awaits_packet: AwaitsPacket::NEVER,
                 stops: false,
+                before_qos: false,
                 rules,
             }
         };

@@ -1,8 +1,7 @@
 //! Create, Update and Remove URR (TS 29.244, 7.5.2.4, 7.5.4.4, 7.5.4.8).
 //!
-//! What is measured is volume and time; what a URR asks for beyond is dealt with in `unserved`. Usage is counted after
-//! QoS enforcement; a URR that wants it from before (MBQE, which free5GC always sends) is admitted,
-//! and its reports say what they are (Usage Information UAE).
+//! What is measured is volume and time; what a URR asks for beyond is dealt with in `unserved`. What gates and
+//! bit rates drop counts for URRs that measure before QoS enforcement (MBQE, which free5GC always sends).
 
 use crate::admission::Admission;
 use crate::limits::URRS;

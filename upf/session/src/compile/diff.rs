@@ -3,7 +3,8 @@
 //! What is the same is not touched.
 
 use crate::compile::image::{
-    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage, Watcher,
+    BucketImage, CellImage, ChainImage, Credit, Drops, EntryImage, Image, Limiter, RuleImage,
+    Watcher,
 };
 use arrayvec::ArrayVec;
 use sluice_datapath::ids::{BlockId, EntryId, RecordId};
@@ -75,7 +76,12 @@ impl Delta<'_> {
 
     /// Behind all else: what was held meets the rules as they are now.
     fn held(&mut self, old: &Image) -> Result<(), TooMany> {
-        let takes_only = |op: &Op| matches!(op, Op::TakeEntry { .. } | Op::TakeRule { .. });
+        let takes_only = |op: &Op| {
+            matches!(
+                op,
+                Op::TakeEntry { .. } | Op::TakeRule { .. } | Op::TakeDrops { .. }
+            )
+        };
         if self.ops.iter().all(takes_only) {
             return Ok(());
         }
@@ -116,6 +122,7 @@ impl Delta<'_> {
                         .map(|of| of.map_or(Clock::Full, |of| clock(old, of)));
                     let credit = before.and_then(|b| b.credit);
                     self.put_entry(EntryId(entry.at.0), entry.entry, clocks, credit)?;
+                    self.take_drops(before.and_then(|b| b.drops))?;
                 }
             }
             let was_granted_from = before.map_or(RecordId(0), |before| before.record);
@@ -132,6 +139,7 @@ impl Delta<'_> {
                     [Clock::Full; 2],
                     gone.credit,
                 )?;
+                self.take_drops(gone.drops)?;
             }
         }
         Ok(())
@@ -148,6 +156,7 @@ impl Delta<'_> {
         };
         if wanted.wants(&credit) || entry.credit != before.credit {
             self.take(Op::TakeEntry { at: entry.at }, Some(credit))?;
+            self.take_drops(before.drops)?;
         }
         Ok(())
     }
@@ -172,14 +181,19 @@ impl Delta<'_> {
                     if wanted.wants(&before.credit) || rule.credit != before.credit {
                         let op = Op::TakeRule { block, at: place };
                         self.take(op, Some(before.credit))?;
+                        self.take_drops(before.drops)?;
                     }
                 }
-                _ => self.put_rule(rule, rule.rule, before.map(|b| b.credit))?,
+                _ => {
+                    self.put_rule(rule, rule.rule, before.map(|b| b.credit))?;
+                    self.take_drops(before.and_then(|b| b.drops))?;
+                }
             }
         }
         for gone in &old.rules {
             if !new.rules.iter().any(|r| at(r) == at(gone)) {
                 self.put_rule(gone, Rule::default(), Some(gone.credit))?;
+                self.take_drops(gone.drops)?;
             }
         }
         Ok(())
@@ -244,6 +258,19 @@ impl Delta<'_> {
             }
         }
         Ok(())
+    }
+
+    /// With the usage of a rule goes what was dropped of its packets.
+    fn take_drops(&mut self, drops: Option<Drops>) -> Result<(), TooMany> {
+        let Some(Drops {
+            record,
+            rule,
+            credit,
+        }) = drops
+        else {
+            return Ok(());
+        };
+        self.take(Op::TakeDrops { record, rule }, Some(credit))
     }
 
     fn take(&mut self, op: Op, credit: Option<Credit>) -> Result<(), TooMany> {

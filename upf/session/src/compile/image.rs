@@ -20,6 +20,19 @@ pub struct Credit {
     pub uplink: bool,
     /// The meters of the PDR's URRs.
     pub meters: IdList<URRS_PER_PDR>,
+    /// It counts what gate and bit rates dropped.
+    pub of_drops: bool,
+}
+
+/// Where what gate and bit rates drop of a rule's packets is counted, and for whom.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Drops {
+    /// The first cell of the usage record.
+    pub record: RecordId,
+    /// The rule.
+    pub rule: WatchedRule,
+    /// For whom.
+    pub credit: Credit,
 }
 
 /// An entry and whose usage it holds; `None` where its rules stand in blocks.
@@ -39,6 +52,8 @@ pub struct EntryImage {
     pub notifies: Option<FarId>,
     /// The usage record from which its own rule is granted octets; 0 is none.
     pub record: RecordId,
+    /// Where what is dropped of its own rule's packets counts.
+    pub drops: Option<Drops>,
 }
 
 /// Whose bucket it is.
@@ -74,6 +89,8 @@ pub struct RuleImage {
     pub is_rewritten: bool,
     /// The FAR of which the CP function wants to hear.
     pub notifies: Option<FarId>,
+    /// Where what is dropped of its packets counts.
+    pub drops: Option<Drops>,
 }
 
 /// Who hears of a cell of the usage record.
@@ -143,7 +160,7 @@ pub struct Image {
     /// Cells of the usage record.
     pub cells: ArrayVec<CellImage, RECORD_CELLS>,
     /// Rules that URRs watch which wait for octets, and which of those.
-    pub watched: ArrayVec<(WatchedRule, u32), RULES>,
+    pub watched: ArrayVec<(WatchedRule, u32), { 2 * RULES }>,
     /// What a maximum bit rate of 0 means.
     pub mbr_zero: MbrZero,
     /// Whose excess waits.

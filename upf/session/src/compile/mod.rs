@@ -98,13 +98,14 @@ impl Rules {
         Member::first(pdr)
     }
 
-    /// How many compiled rules URRs watch that wait for octets.
+    /// How many places compiled rules take that URRs watch which wait for octets: two where what is dropped counts.
     pub fn watched_rules_len(&self) -> usize {
         let watched = self
             .pdrs
             .iter()
             .filter(|p| self.is_live(p) && self.is_watched(p));
-        watched.map(rules_len).sum()
+        let places = |p: &Pdr| rules_len(p) * (1 + usize::from(self.counts_drops(p)));
+        watched.map(places).sum()
     }
 
     /// True if a rate of a QER has to stand in a shared bucket: one of its rules stands in a block.

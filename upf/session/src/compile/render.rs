@@ -2,7 +2,8 @@
 //! places alone, so that what is installed need not be kept but can be rendered again.
 
 use crate::compile::image::{
-    BucketImage, CellImage, ChainImage, Credit, EntryImage, Image, Limiter, RuleImage, Watcher,
+    BucketImage, CellImage, ChainImage, Credit, Drops, EntryImage, Image, Limiter, RuleImage,
+    Watcher,
 };
 use crate::compile::{Member, rate_kbps};
 use crate::config::{MbrZero, ShapedRates};
@@ -53,7 +54,9 @@ impl Image {
                 .count();
         let held = self.holding.len();
         let entries = self.entries.len() + held + records;
-        entries + self.rules.len() + self.chains.len() + self.buckets.len()
+        let drops = self.entries.iter().filter(|e| e.drops.is_some()).count()
+            + self.rules.iter().filter(|r| r.drops.is_some()).count();
+        entries + drops + self.rules.len() + self.chains.len() + self.buckets.len()
     }
 
     /// Renders the rules.
@@ -89,6 +92,7 @@ impl Image {
                 awaits_start: urr.and_then(|u| u.renewed.start.then(|| u.awaits_start())),
                 awaits_packet,
                 stops: urr.is_some_and(|u| u.clock.stops),
+                before_qos: urr.is_some_and(Urr::is_before_qos),
                 rules: [(WatchedRule::NONE, 0); RECORD_RULES],
             };
             for (place, rule) in image.rules.iter_mut().zip(watched.by_ref()) {
@@ -125,6 +129,9 @@ impl Image {
                         is_rewritten: false,
                         notifies: None,
                         record: RecordId(0),
+                        drops: drops(rules, first.pdr, |uplink| {
+                            WatchedRule::of_entry(endpoint.entry, uplink)
+                        }),
                     };
                     self.entries.try_push(image).map_err(|_| TooLarge)?;
                 }
@@ -190,6 +197,7 @@ impl Image {
             is_rewritten: false,
             notifies: None,
             record: RecordId(0),
+            drops: None,
         };
         let block = endpoint.blocks[0];
         if block == 0 || endpoint.link_rules {
@@ -243,6 +251,7 @@ impl Image {
             image.entry.body.usage = image.entry.body.usage.awaiting_grants();
             image.record = first_cell(rules);
             self.watch(rules, pdr, WatchedRule::of_entry(image.at, uplink))?;
+            image.drops = drops(rules, pdr, |uplink| WatchedRule::of_entry(image.at, uplink));
         }
         Ok(())
     }
@@ -262,7 +271,9 @@ impl Image {
         };
         let bits = bits.fold(of_session, |bits, (at, _)| bits | 1 << at);
         let rule = rule.ok_or(TooLarge)?;
-        self.watched.try_push((rule, bits)).map_err(|_| TooLarge)
+        let counts_drops = rules.counts_drops(pdr).then_some((rule.drops(), 0));
+        let mut places = [Some((rule, bits)), counts_drops].into_iter().flatten();
+        places.try_for_each(|place| self.watched.try_push(place).map_err(|_| TooLarge))
     }
 
     /// A tunnel or address whose PDRs match no packet: its packets find an empty chain, block 0. Without the
@@ -283,6 +294,7 @@ impl Image {
             is_rewritten: false,
             notifies: None,
             record: RecordId(0),
+            drops: None,
         };
         self.entries.try_push(image).map_err(|_| TooLarge)
     }
@@ -319,6 +331,9 @@ impl Image {
                     credit: credit(rules, member.pdr),
                     is_rewritten: is_rewritten(rules, member.pdr),
                     notifies: notifying(rules, member.pdr).map(|far| far.id),
+                    drops: drops(rules, member.pdr, |uplink| {
+                        WatchedRule::in_block(At::new(BlockId(block), usize::from(at))?, uplink)
+                    }),
                 };
                 self.rules.try_push(image).map_err(|_| TooLarge)?;
             }
@@ -387,6 +402,7 @@ impl Image {
                 .map_or(0, |t| t.teid),
         }
         .notifying(notifying(rules, pdr).is_some())
+        .counting_drops(rules.counts_drops(pdr))
     }
 
     fn rate(&self, qer: &Qer, uplink: bool) -> Rate {
@@ -508,10 +524,26 @@ fn restart(urr: &Urr) -> Restart {
 
 /// URRs whose measurement is inactive (INAM) get nothing.
 fn credit(rules: &Rules, pdr: &Pdr) -> Credit {
+    credit_to(rules, pdr, false)
+}
+
+/// The credit of what passes, or of what gate and bit rates drop.
+fn credit_to(rules: &Rules, pdr: &Pdr, of_drops: bool) -> Credit {
     let urrs = pdr.urrs.as_slice().iter().filter_map(|id| rules.urr(*id));
-    let active = urrs.filter(|u| u.is_active());
+    let counting = urrs.filter(|u| u.is_active() && (!of_drops || u.is_before_qos()));
     Credit {
         uplink: rules.is_uplink(pdr),
-        meters: active.map(|u| u.meter).collect(),
+        meters: counting.map(|u| u.meter).collect(),
+        of_drops,
     }
+}
+
+/// Where what is dropped of a rule's packets counts, if it does for any URR.
+fn drops(rules: &Rules, pdr: &Pdr, rule: impl Fn(bool) -> Option<WatchedRule>) -> Option<Drops> {
+    let rule = rule(rules.is_uplink(pdr)).filter(|_| rules.counts_drops(pdr))?;
+    Some(Drops {
+        record: first_cell(rules),
+        rule,
+        credit: credit_to(rules, pdr, true),
+    })
 }

@@ -35,7 +35,8 @@ ie_tables! {
         SUBSEQUENT_EVENT_QUOTA refused(73) "";
         INACTIVITY_DETECTION_TIME enforced "time stands still after so long without packets; 0: none" time_is_measured_between_packets_that_are_not_too_far_apart;
         LINKED_URR_ID ignored "the linked URR reports at a query and at the end";
-        MEASUREMENT_INFORMATION enforced "MNOP, INAM, ISTM; MBQE is told as after QoS enforcement" inactive_measurement_adds_nothing_and_resumes;
+        MEASUREMENT_INFORMATION enforced "MNOP, INAM, ISTM" inactive_measurement_adds_nothing_and_resumes;
+        MEASUREMENT_INFORMATION enforced "MBQE: octets and packets that gates and bit rates drop count, too" what_was_dropped_is_credited_to_urrs_that_measure_before_qos_enforcement;
         TIME_QUOTA_MECHANISM ignored "time is measured continuously";
         AGGREGATED_URRS refused(73) "";
         FAR_ID refused(73) "packets beyond a quota are dropped; QUOAC is not set";
@@ -100,7 +101,7 @@ ie_tables! {
         NETWORK_INSTANCE unsent "no applications";
         TIME_OF_FIRST_PACKET unsent "";
         TIME_OF_LAST_PACKET unsent "";
-        USAGE_INFORMATION sent "UAE with MBQE" deletion_reports_every_urr_once;
+        USAGE_INFORMATION sent "UBE with MBQE" deletion_reports_every_urr_once;
         USAGE_INFORMATION sent "BEF and AFT of a Monitoring Time" usage_is_split_at_the_monitoring_time_and_told_with_the_next_report;
         QUERY_URR_REFERENCE sent "" a_query_takes_usage_and_leaves_the_rules_alone;
         TIME_STAMP unsent "events are not measured";

@@ -134,6 +134,12 @@ impl Rules {
         active.any(|urr| pdr.urrs.contains(urr.id.0))
     }
 
+    /// True if URRs of a PDR measure before QoS enforcement: what gate and bit rates drop counts for them.
+    pub fn counts_drops(&self, pdr: &Pdr) -> bool {
+        let mut active = self.watching().filter(|urr| urr.is_active());
+        active.any(|urr| urr.is_before_qos() && pdr.urrs.contains(urr.id.0))
+    }
+
     /// True if URRs of a PDR measure time, or its session's inactivity is watched: its last packet is noted.
     pub fn is_timed(&self, pdr: &Pdr) -> bool {
         if self.inactivity.is_some() {

@@ -238,6 +238,11 @@ impl Urr {
         !self.information.contains(MeasurementInformation::INAM)
     }
 
+    /// True if what gate and bit rates drop counts as well (MBQE).
+    pub fn is_before_qos(&self) -> bool {
+        self.information.contains(MeasurementInformation::MBQE)
+    }
+
     fn has(&self, trigger: ReportingTriggers) -> bool {
         self.triggers.contains(trigger)
     }
@@ -265,6 +270,7 @@ impl Urr {
     pub fn needs_cell(&self) -> bool {
         let later = &self.monitoring;
         self.measures_time()
+            || self.is_before_qos()
             || self.awaits_start()
             || self.quota.is_some()
             || later.quota.is_some()

@@ -5,6 +5,7 @@ mod address_allocation;
 mod allocations;
 mod association_release;
 mod bars;
+mod before_qos;
 mod behind_ue;
 pub mod bench;
 mod conformance;

@@ -94,7 +94,6 @@ fn responses_tell_what_was_before_the_monitoring_time_too() {
     let mut bench = Bench::without_heartbeats();
     let urr = CreateUrr {
         monitoring_time: ahead(&bench, 3),
-        measurement_information: Some(MeasurementInformation::MBQE),
         ..urr(1)
     };
     let seid = session(&mut bench, urr, 5);

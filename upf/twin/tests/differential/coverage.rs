@@ -113,7 +113,7 @@ const OF_GIVEN: [&str; 4] = [
 ];
 const OF_SHAPING: [&str; 4] = ["shaped", "shaping_delay", "shaping_full", "session_changed"];
 
-const OF_USAGE: [&str; 15] = [
+const OF_USAGE: [&str; 16] = [
     "quota_exhausted",
     "reported: threshold",
     "reported: quota",
@@ -129,6 +129,7 @@ const OF_USAGE: [&str; 15] = [
     "reported: before a monitoring time",
     "reported: after a monitoring time",
     "reported: a duration before a monitoring time",
+    "reported: octets before QoS enforcement",
 ];
 
 /// Counts why a session reported usage by itself.
@@ -148,11 +149,17 @@ pub fn count_report(counts: &mut Counts, report: &UsageReport<'_>) {
     let used = report.duration_measurement.map_or(0, |used| used.0);
     let part = report.usage_information.unwrap_or_default();
     let before = part.contains(UsageInformation::BEF);
+    let octets = report.volume_measurement.and_then(|volume| volume.total);
+    let octets = octets.unwrap_or(0);
     for (is, name) in [
         (before, "reported: before a monitoring time"),
         (
             part.contains(UsageInformation::AFT),
             "reported: after a monitoring time",
+        ),
+        (
+            part.contains(UsageInformation::UBE) && octets > 0,
+            "reported: octets before QoS enforcement",
         ),
         (
             before && used > 0,

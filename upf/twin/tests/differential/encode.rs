@@ -517,6 +517,9 @@ fn information(urr: &UrrSpec) -> MeasurementInformation {
     if urr.inactive {
         information |= MeasurementInformation::INAM;
     }
+    if urr.before_qos {
+        information |= MeasurementInformation::MBQE;
+    }
     if urr.at_once {
         information |= MeasurementInformation::ISTM;
     }

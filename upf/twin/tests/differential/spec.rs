@@ -242,6 +242,8 @@ pub struct UrrSpec {
     pub inactive: bool,
     /// Measurement Method: volume, duration.
     pub measures: (bool, bool),
+    /// What gates and rates drop counts as well (MBQE).
+    pub before_qos: bool,
     /// Its time runs without a first packet (ISTM).
     pub at_once: bool,
     /// When it reports by itself, and what it lets pass; an update that has none leaves that as it is.

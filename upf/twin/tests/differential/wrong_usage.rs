@@ -7,7 +7,7 @@ use sluice_wire::pfcp::value::{MeasurementInformation, ReportingTriggers, Second
 
 /// All of them, with what they do.
 pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
-    let of_urrs: [(&'static str, ReadsUrr); 13] = [
+    let of_urrs: [(&'static str, ReadsUrr); 14] = [
         ("knows no time threshold", |u| u.time_threshold = None),
         ("adds a second to quotas of time", |u| {
             u.time_quota = u.time_quota.map(|time| Seconds(time.0 + 1));
@@ -36,6 +36,11 @@ pub fn all() -> Vec<(&'static str, Box<dyn Falsify>)> {
         ("waits for the first packet", |u| {
             if let Some(information) = &mut u.measurement_information {
                 information.0 &= !MeasurementInformation::ISTM.0;
+            }
+        }),
+        ("counts after QoS enforcement alone", |u| {
+            if let Some(information) = &mut u.measurement_information {
+                information.0 &= !MeasurementInformation::MBQE.0;
             }
         }),
         ("adds an octet to thresholds", |u| {

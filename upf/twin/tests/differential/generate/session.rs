@@ -421,6 +421,7 @@ impl Generator {
                 true => self.rng.pick(&[(true, false), (true, true), (false, true)]),
                 false => (true, false),
             },
+            before_qos: self.features.usage && self.rng.one_in(3),
             at_once: self.features.usage && self.rng.one_in(5),
             limits: (self.features.usage && !self.rng.one_in(3)).then(|| self.limits()),
         }
