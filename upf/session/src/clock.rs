@@ -530,6 +530,9 @@ mod tests {
         rule.renewed = Renewed::ALL;
         let mut clock = UsageClock::changed(Some(&clock), &rule, 110);
         assert!(!clock.stops());
+        // The message's own transaction brings what was before.
+        clock.packets_left(at(105), at(105));
+        assert!(clock.awaits_packet(110).if_none);
         clock.packets_left(at(111), at(111));
         assert_eq!(clock.judge(114), Trigger::TIMQU);
     }

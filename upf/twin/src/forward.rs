@@ -169,7 +169,7 @@ fn stops(
     }
     let bytes = detected.packet.bytes().len();
     if let Err(end) = gates(config, session, pdr, uplink) {
-        count_dropped(session, pdr, uplink, bytes);
+        session.count_dropped(pdr, uplink, bytes);
         return Err(end);
     }
     if session.fars[&pdr.far].buffers {
@@ -180,7 +180,7 @@ fn stops(
     match waits(config, session, (pdr, uplink), bytes, draw) {
         Ok(until_ns) => Ok(until_ns.map(Outcome::Shaped)),
         Err(end) => {
-            count_dropped(session, pdr, uplink, bytes);
+            session.count_dropped(pdr, uplink, bytes);
             Err(end)
         }
     }
@@ -326,15 +326,6 @@ fn count(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
     for urr in &pdr.urrs {
         if let Some(urr) = session.urrs.get_mut(urr) {
             urr.count(uplink, bytes);
-        }
-    }
-}
-
-/// A gate or a bit rate drops the packet: URRs count it that measure before QoS enforcement.
-fn count_dropped(session: &mut Session, pdr: &Pdr, uplink: bool, bytes: usize) {
-    for urr in &pdr.urrs {
-        if let Some(urr) = session.urrs.get_mut(urr) {
-            urr.count_dropped(uplink, bytes);
         }
     }
 }

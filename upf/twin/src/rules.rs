@@ -84,6 +84,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// A gate or a bit rate drops a packet: URRs count it that measure before QoS enforcement.
+    pub fn count_dropped(&mut self, pdr: &Pdr, uplink: bool, bytes: usize) {
+        for urr in &pdr.urrs {
+            if let Some(urr) = self.urrs.get_mut(urr) {
+                urr.count_dropped(uplink, bytes);
+            }
+        }
+    }
+
     /// Belongs to these sets, and no longer to others of the same kinds of nodes.
     pub fn join(&mut self, told: &[FqCsid<'_>]) {
         self.sets
