@@ -30,3 +30,4 @@ mod start;
 mod steering;
 mod tags;
 mod trace;
+mod usage;

@@ -1,8 +1,10 @@
 //! A session's AMBR kept by delay, with the pings of a real UE.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use sluice::cli::args::CtlQuery;
+use sluice_host::process::Process;
 use sluice_wire::pfcp::value::BitRate;
 
 use super::kit::*;
@@ -51,6 +53,53 @@ fn what_exceeds_an_ambr_waits_and_arrives() {
     assert_eq!(shaped(&daemon), before);
     assert_eq!(daemon.ledger()["held"], 0);
     assert_eq!(daemon.ledger()["balances"], true);
+}
+
+/// Octets that a server of `iperf3` has got from a UE in two seconds.
+fn throughput(lab: &Lab, ue: &Ue) -> u64 {
+    let mut server = lab.dn.command("iperf3");
+    server.args(["-s", "-1"]).stdout(Stdio::null());
+    let _server = Process::spawn(&mut server).unwrap();
+    let source = ue.address.to_string();
+    let server = SERVER.to_string();
+    let mut octets = 0;
+    // It has to be there first.
+    eventually("iperf3 is done", || {
+        let mut command = lab.ue.command("iperf3");
+        command.args(["-c", &server, "-B", &source, "-t2", "-J"]);
+        let said = command.output().unwrap().stdout;
+        let told: serde_json::Value = serde_json::from_slice(&said).unwrap_or_default();
+        octets = told["end"]["sum_received"]["bytes"].as_u64().unwrap_or(0);
+        octets > 0
+    });
+    octets
+}
+
+#[test]
+fn of_two_flows_the_one_with_an_ambr_keeps_it() {
+    let Some(lab) = Lab::new("shapetwo") else {
+        return;
+    };
+    let mut config = Config::new();
+    config.more =
+        "shaping: {worker_packets: 4096, rates: session_ambr, delay_ms: 200}\n".to_owned();
+    let daemon = Daemon::start(&lab, &config);
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let ue = limited(&lab, &smf, gnb.handle(), 2_000);
+    let other = Ue::attach(&lab, &smf, gnb.handle(), 1);
+    let began = Instant::now();
+    let shaped_octets = throughput(&lab, &ue);
+    // However slow the machine is: the rate for all the time, and the burst.
+    let most = began.elapsed().as_millis() as u64 * 250 + 3_200;
+    assert!(shaped_octets <= most, "{shaped_octets} of {most}");
+    assert!(shaped(&daemon) > 0);
+    let before = shaped(&daemon);
+    let free_octets = throughput(&lab, &other);
+    assert_eq!(shaped(&daemon), before, "nothing of it waits");
+    assert!(
+        free_octets > 2 * shaped_octets,
+        "{free_octets}, {shaped_octets} shaped"
+    );
 }
 
 #[test]

@@ -41,6 +41,11 @@ pub struct SessionPlan {
     pub flow: Option<Flow>,
     /// Whether usage is measured, with the URRs of the dialect.
     pub measured: bool,
+    /// Octets that may pass, both directions together, where usage is measured; the UPF tells when they are used up
+    /// (VOLQU).
+    pub quota_octets: Option<u64>,
+    /// The UPF tells when no packet came for so many seconds (User Plane Inactivity Timer).
+    pub inactivity_s: Option<u32>,
     /// The gNB's end of the tunnel, if it is known when the session is established.
     pub gnb: Option<Tunnel>,
     /// Who chooses the UPF's end of the tunnel.
@@ -67,6 +72,8 @@ impl SessionPlan {
             gates: GateStatus::OPEN,
             flow: None,
             measured: false,
+            quota_octets: None,
+            inactivity_s: None,
             gnb: None,
             uplink: UplinkTeid::ChosenByUp,
         }

@@ -2,7 +2,7 @@
 
 use sluice_wire::ids::{FarId, QerId};
 use sluice_wire::pfcp::group::{
-    QueryUrr, RemoveFar, RemovePdr, RemoveQer, UpdateForwardingParameters, UpdatePdr,
+    QueryUrr, RemoveFar, RemovePdr, RemoveQer, UpdateForwardingParameters, UpdatePdr, UpdateUrr,
 };
 use sluice_wire::pfcp::value::{ApplyAction, Edit, SessionModificationRequestFlags};
 use sluice_wire::pfcp::{Full, IeType, Writer};
@@ -10,6 +10,7 @@ use sluice_wire::pfcp::{Full, IeType, Writer};
 use super::context::{Direction, EncodeContext, put};
 use super::establishment::write_urrs;
 use super::flow::write_flow;
+use super::rules::quota;
 use crate::dialect::profile::{FirstGnb, Idle, PathSwitch, Repeats};
 use crate::{Flow, Tunnel};
 
@@ -40,6 +41,8 @@ pub enum SessionChange {
     AddFlow,
     /// The usage of all URRs is asked for.
     Query,
+    /// So many octets more may pass, both directions together.
+    Grant(u64),
 }
 
 /// Writes the IEs of a Session Modification Request; `gnb` is the tunnel in use.
@@ -60,6 +63,15 @@ pub(crate) fn write_step(
         SessionChange::RemoveRules => write_removal(w, scene, gnb.is_some()),
         SessionChange::MakeUplink => write_uplink(w, scene),
         SessionChange::AddFlow => write_flow(w, scene),
+        SessionChange::Grant(octets) => {
+            let grant = |urr_id| UpdateUrr {
+                urr_id,
+                volume_quota: Some(Edit::Set(quota(octets))),
+                ..UpdateUrr::default()
+            };
+            let mut urrs = scene.urr_styles();
+            urrs.try_for_each(|(urr_id, _)| put(w, IeType::UPDATE_URR, &grant(urr_id)))
+        }
         SessionChange::Query => {
             let urrs = scene.urr_styles().map(|(urr_id, _)| urr_id);
             let mut urrs = urrs.chain(scene.own_flow_urr_ids());

@@ -1,10 +1,10 @@
 //! Session Establishment Request (TS 29.244, 7.5.2).
 
 use sluice_wire::pfcp::group::CreateBar;
-use sluice_wire::pfcp::value::{Name, UserId};
+use sluice_wire::pfcp::value::{Name, Seconds, UserId};
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use super::context::{Direction, EncodeContext, put};
+use super::context::{Direction, EncodeContext, put, put_some};
 use super::flow::{write_flow_fars, write_flow_pdrs};
 use super::rules::write_urr;
 use crate::TbcdDigits;
@@ -36,13 +36,15 @@ pub(crate) fn write_establishment(
         };
         put(w, IeType::CREATE_BAR, &bar)?;
     }
+    let timer = scene.plan.inactivity_s.map(Seconds);
+    put_some(w, IeType::USER_PLANE_INACTIVITY_TIMER, &timer)?;
     write_session(w, scene)
 }
 
 pub(super) fn write_urrs(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Result<(), Full> {
     scene
         .urr_styles()
-        .try_for_each(|(id, style)| write_urr(w, id, style))
+        .try_for_each(|(id, style)| write_urr(w, id, style, scene.plan.quota_octets))
 }
 
 /// The directions that the first rules have, in order.

@@ -142,7 +142,7 @@ pub(super) fn write_flow(w: &mut Writer<'_>, scene: &EncodeContext<'_>) -> Resul
     write_flow_fars(w, scene)?;
     if scene.flow_style().is_some_and(|style| style.own_urrs) {
         for (index, (_, style)) in scene.urr_styles().enumerate() {
-            write_urr(w, scene.flow_urr_id(index), style)?;
+            write_urr(w, scene.flow_urr_id(index), style, None)?;
         }
     }
     put(w, IeType::CREATE_QER, &scene.flow_qer(flow))

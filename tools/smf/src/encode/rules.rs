@@ -5,8 +5,8 @@ use sluice_wire::pfcp::group::{
     CreateFar, CreatePdr, ForwardingParameters, Pdi, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
-    ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderCreation, SdfFilter, Seconds,
-    SourceInterface, Text,
+    ApplyAction, DestinationInterface, Edit, FTeid, OuterHeaderCreation, ReportingTriggers,
+    SdfFilter, Seconds, SourceInterface, Text, Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -182,8 +182,17 @@ impl<'a> EncodeContext<'a> {
 }
 
 /// Writes one URR.
-pub(super) fn write_urr(w: &mut Writer<'_>, urr_id: UrrId, style: &UrrStyle) -> Result<(), Full> {
-    let [t5, t6, t7, _] = style.triggers.0.to_le_bytes();
+pub(super) fn write_urr(
+    w: &mut Writer<'_>,
+    urr_id: UrrId,
+    style: &UrrStyle,
+    quota_octets: Option<u64>,
+) -> Result<(), Full> {
+    let told = match quota_octets {
+        Some(_) => style.triggers | ReportingTriggers::VOLQU,
+        None => style.triggers,
+    };
+    let [t5, t6, t7, _] = told.0.to_le_bytes();
     let triggers: &[u8] = if style.two_octet_triggers {
         &[t5, t6]
     } else {
@@ -195,6 +204,7 @@ pub(super) fn write_urr(w: &mut Writer<'_>, urr_id: UrrId, style: &UrrStyle) -> 
         put(w, IeType::REPORTING_TRIGGERS, &triggers)?;
         put_some(w, IeType::MEASUREMENT_PERIOD, &style.period_s.map(Seconds))?;
         put_some(w, IeType::VOLUME_THRESHOLD, &style.volume_threshold)?;
+        put_some(w, IeType::VOLUME_QUOTA, &quota_octets.map(quota))?;
         put_some(
             w,
             IeType::TIME_THRESHOLD,
@@ -202,6 +212,14 @@ pub(super) fn write_urr(w: &mut Writer<'_>, urr_id: UrrId, style: &UrrStyle) -> 
         )?;
         put_some(w, IeType::MEASUREMENT_INFORMATION, &style.information)
     })
+}
+
+/// A quota of octets of both directions together.
+pub(super) fn quota(octets: u64) -> Volume {
+    Volume {
+        total: Some(octets),
+        ..Volume::default()
+    }
 }
 
 fn outer_header(gnb: Tunnel) -> OuterHeaderCreation {

@@ -213,7 +213,7 @@ impl Machine {
         let dialect = self.dialect;
         let session = self.free_session(cp_seid)?;
         let measured = session.plan.measured && !dialect.profile().urr.is_empty();
-        if change == Change::Query && !measured {
+        if matches!(change, Change::Query | Change::Grant(_)) && !measured {
             return Err(SmfError::NotMeasured(cp_seid));
         }
         if change == Change::AddFlow && !session.has_pending_flow() {

@@ -25,6 +25,8 @@ pub enum Change {
     AddFlow,
     /// The usage is asked for.
     Query,
+    /// So many octets more may pass, both directions together, by every URR (TS 29.244, 5.2.2.2).
+    Grant(u64),
 }
 
 /// Which rules the UPF has.
@@ -94,6 +96,7 @@ impl Session {
         let one = |step| ArrayVec::from_iter([step]);
         match change {
             Change::Query => one(SessionChange::Query),
+            Change::Grant(octets) => one(SessionChange::Grant(octets)),
             Change::AddFlow => std::iter::once(SessionChange::AddFlow)
                 .chain(self.gnb.map(|gnb| SessionChange::Connect {
                     gnb,
@@ -163,7 +166,8 @@ impl Session {
             SessionChange::Buffer
             | SessionChange::Drop
             | SessionChange::AddFlow
-            | SessionChange::Query => {}
+            | SessionChange::Query
+            | SessionChange::Grant(_) => {}
         }
     }
 }

@@ -1,0 +1,119 @@
+//! Usage with real traffic: a quota stops a download until more is granted, and a UE that stays silent is told of.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use sluice_host::process::Process;
+use sluice_smf::{Change, Report, SessionReport, SmfHandle};
+use sluice_wire::pfcp::value::{ReportType, UsageReportTrigger};
+
+use super::kit::*;
+
+/// Of a download of three times as much.
+const QUOTA: u64 = 500_000;
+const PAGE: u64 = 3 * QUOTA;
+
+/// Reports that came since the last look.
+fn reports(smf: &SmfHandle) -> Vec<SessionReport> {
+    let (reports, _) = smf.take_reports().unwrap();
+    let of_sessions = reports.into_iter().map(|report| match report {
+        Report::Session(report) => report,
+        Report::Node(report) => panic!("{report:?}"),
+    });
+    of_sessions.collect()
+}
+
+/// A page of the server's.
+fn web(lab: &Lab) -> Process {
+    let script = format!(
+        "import http.server as h\n\
+         class H(h.BaseHTTPRequestHandler):\n \
+         def do_GET(s): s.send_response(200); s.end_headers(); s.wfile.write(b'x'*{PAGE})\n\
+         h.HTTPServer(('{SERVER}',8080),H).serve_forever()\n"
+    );
+    let mut command = lab.dn.command("python3");
+    command.args(["-c", &script]).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    Process::spawn(&mut command).unwrap()
+}
+
+/// A UE's download of it, which says how many octets came.
+fn download(lab: &Lab, ue: &Ue) -> Child {
+    let mut command = lab.ue.command("curl");
+    let source = ue.address.to_string();
+    let url = format!("http://{SERVER}:8080/");
+    // The server takes a moment to be there.
+    let patience = ["--retry-connrefused", "--retry", "30", "--retry-delay", "1"];
+    command.args(["-s", "--max-time", "100", "--interface", &source]);
+    command
+        .args(patience)
+        .args(["-o", "/dev/null", "-w", "%{size_download}", &url]);
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_quota_stops_a_download_until_more_is_granted() {
+    let Some(lab) = Lab::new("quota") else { return };
+    let daemon = Daemon::start(&lab, &Config::new());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let mut plan = Ue::plan(gnb.handle().n3(), 0);
+    plan.quota_octets = Some(QUOTA);
+    let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
+    let _server = web(&lab);
+    let mut curl = download(&lab, &ue);
+    let mut told = Vec::new();
+    eventually("the SMF is told", || {
+        told.extend(
+            reports(&smf)
+                .into_iter()
+                .flat_map(|report| report.usage.urrs),
+        );
+        !told.is_empty()
+    });
+    assert_eq!(told.len(), 1, "{told:?}");
+    let used_up = told[0].trigger;
+    assert!(used_up.contains(UsageReportTrigger::VOLQU), "{used_up:?}");
+    // A packet passes while less is used, however long it is.
+    let octets = told[0].volume.total.unwrap();
+    assert!((QUOTA..QUOTA + 1400).contains(&octets), "{octets}");
+    eventually("packets stop", || daemon.dropped("quota_exhausted") > 0);
+    let came = ue.counters().rx_packets;
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(ue.counters().rx_packets, came, "nothing passes");
+    assert!(curl.try_wait().unwrap().is_none(), "the download waits");
+    smf.change(ue.cp_seid(), Change::Grant(100 * PAGE)).unwrap();
+    let output = curl.wait_with_output().unwrap();
+    let octets = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(octets, PAGE.to_string());
+    // All that came is in the reports.
+    let rest = smf.delete(ue.cp_seid()).unwrap();
+    let rest: u64 = rest.urrs.iter().filter_map(|urr| urr.volume.total).sum();
+    assert!(rest > PAGE - QUOTA - 1400, "{rest}");
+    assert_eq!(daemon.ledger()["balances"], true);
+}
+
+#[test]
+fn a_ue_that_stays_silent_is_told_of_once_until_it_speaks() {
+    let Some(lab) = Lab::new("silent") else {
+        return;
+    };
+    let _daemon = Daemon::start(&lab, &Config::new());
+    let (smf, gnb) = (lab.smf(), lab.gnb());
+    let mut plan = Ue::plan(gnb.handle().n3(), 0);
+    plan.inactivity_s = Some(2);
+    let ue = Ue::attach_planned(&lab, &smf, gnb.handle(), 0, 1400, plan);
+    for _ in 0..2 {
+        assert_eq!(ue.ping(&lab, 1, 84), 1);
+        let mut told = Vec::new();
+        eventually("the SMF is told", || {
+            told.extend(reports(&smf));
+            !told.is_empty()
+        });
+        std::thread::sleep(Duration::from_secs(3));
+        told.extend(reports(&smf));
+        let of = told
+            .iter()
+            .map(|report| (report.cp_seid, report.report_type));
+        assert_eq!(of.collect::<Vec<_>>(), [(ue.cp_seid(), ReportType::UPIR)]);
+    }
+}
