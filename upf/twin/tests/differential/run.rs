@@ -262,6 +262,8 @@ impl Pair {
         same_reports(&reports, &answer.usage_report)?;
         coverage::count_discarded(&mut self.counts, change, &released);
         self.released(end_markers, released, falsify)?;
+        // By the rules before it or behind it.
+        let has_two_doors = has_two_doors || self.twin.downlink_has_two_doors();
         self.compare_paged(has_two_doors, falsify)
     }
 
