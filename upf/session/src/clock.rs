@@ -329,6 +329,13 @@ impl UsageClock {
         if !self.limits.is_active || self.stops() {
             return AwaitsPacket::NEVER;
         }
+        if (self.is_new || self.is_renewed) && !self.is_running {
+            // Of the packets that the take tells none lets time run, so whatever it tells the next one is awaited.
+            return AwaitsPacket {
+                if_none: true,
+                before_ns: u64::MAX,
+            };
+        }
         let idle_since_s = now_s.checked_sub(self.limits.inactivity_s);
         AwaitsPacket {
             if_none: !self.is_running || self.idle_s() <= now_s,
@@ -437,6 +444,17 @@ mod tests {
         let mut clock = self::clock(&at_once, 100);
         clock.advance(120);
         assert_eq!(clock.used_s(), 20);
+    }
+
+    #[test]
+    fn a_clock_that_begins_awaits_the_next_packet_whatever_left_before() {
+        let mut clock = UsageClock::changed(None, &urr(UrrTimes::default()), 100);
+        let awaited = clock.awaits_packet(100);
+        assert_eq!((awaited.if_none, awaited.before_ns), (true, u64::MAX));
+        clock.packets_left(at(100), at(100));
+        assert!(!clock.is_running);
+        let awaited = clock.awaits_packet(100);
+        assert_eq!((awaited.if_none, awaited.before_ns), (true, 0));
     }
 
     #[test]
