@@ -23,6 +23,7 @@ mod nat;
 mod node_reports;
 mod oracle;
 mod predefined;
+mod outer_ipv6;
 mod property;
 mod refusals;
 mod reports;
