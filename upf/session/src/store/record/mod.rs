@@ -37,9 +37,8 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 1
     + 2 * SETS
     + UE_MAX
+    // One with a Monitoring Time counts as two, so it has the room of another one.
     + URRS * form::URR_MAX
-    // One with a Monitoring Time counts as two.
-    + URRS / 2 * form::MONITORING_MAX
     + 1
     + 4 * SPARE_CELLS
     + INACTIVITY_LEN
@@ -51,6 +50,7 @@ pub const RECORD_MAX: usize = USAGE_LEN
     + 1
     + BARS * form::BAR_MAX;
 
+const _: () = assert!(form::MONITORING_MAX <= form::URR_MAX);
 const _: () = assert!(RECORD_MAX <= super::span_alloc::RUN_MAX * super::cache_lines::LINE);
 // Each count is one octet.
 const _: () = assert!(PDRS < 256 && FARS < 256 && QERS < 256 && URRS < 256 && ENDPOINTS < 256);
